@@ -83,8 +83,9 @@ rows[["dataset", "regime", "pretrain", "method", "corruption.rate", "trial", "ac
 # ## Who beats whom
 #
 # The cells with the paper's settings, in one regime. Each entry of the win matrix is *wins / (wins + losses)* of the
-# row against the column, over the datasets on which Welch's t-test finds a difference at p < 0.05. The last column is
-# the smallest ratio of the row. With few datasets and trials most comparisons are ties: 0/0.
+# row against the column, over the datasets on which the corrected resampled t-test finds a difference at p < 0.05;
+# `test="welch"` is the paper's test, which is false too often. The last column is the smallest ratio of the row. With
+# few datasets and trials most comparisons are ties: 0/0.
 
 # %% tags=["compared"]
 OPTIONS = {"corruption.rate": 0.6, "loss.temperature": 1, "pretrain.batch_size": 128}

@@ -1,6 +1,5 @@
 """The end of a run: its answer, and what would settle open comparisons, as commands with their cost."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,8 +21,8 @@ from .report_options import ReportOptions
 from .sentences import answer_in_words
 from .statistics.answers import CANNOT_TELL, MARGIN
 from .statistics.over_tables import FEWEST_TABLES
-from .statistics.power import settling
-from .statistics.verdict import FEWEST_FOR_SAME, Verdict
+from .statistics.power import settling, settling_tables
+from .statistics.verdict import FEWEST_FOR_SAME
 
 Commands = Callable[[Comparison, str], str]
 """The command that trains a comparison's cells with a change such as ``trials=30`` to what was asked."""
@@ -35,6 +34,8 @@ SMALL_DATASETS = (
     "cc18-analcatdata_dmft", "cc18-pc1", "cc18-car",
 )  # fmt: skip
 """Datasets of at most 1,728 rows, which train within minutes. Advice names them first."""
+MOSTLY = " in four cases of five"
+"""The chance that advice has, `power.POWER`, in words."""
 MOST_TABLES = 10
 """A run is not told to add more than this many times the datasets that it has."""
 
@@ -60,7 +61,7 @@ class ComparedRun:
         margin = ReportOptions().rope
         found = set[str]()
         for each in self.comparisons:
-            if not each.is_sure and not each.verdict.reason and _trials_may_settle(each.verdict, margin):
+            if not each.is_sure and not each.verdict.reason and _trials_may_settle(each, margin):
                 found |= {self.tried[label].cell.key for pair in each.pairs for label in pair}
         return found
 
@@ -135,7 +136,7 @@ def what_would_settle(
     for each in comparisons:
         if each.claimed != CANNOT_TELL or each.verdict.reason:
             continue
-        advice = _advice(each.verdict, known, margin)
+        advice = _advice(each, known, margin)
         if advice.trials:
             by_trials.setdefault(advice.trials, []).append(each)
         elif advice.rows:
@@ -160,33 +161,37 @@ def _by_trials(trials: int, comparisons: Sequence[Comparison]) -> Advice:
     """The advice on all comparisons that trials will settle; ``trials`` are as many as the last of them needs."""
     more = counted(trials - min(each.verdict.trials for each in comparisons), "more trial")
     if len(comparisons) == 1:
-        return Advice(f"trials={trials}", f"{more} will settle it, if the difference stays as it is", trials)
-    return Advice(f"trials={trials}", f"up to {more} will settle them, if the differences stay as they are", trials)
+        return Advice(f"trials={trials}", f"{more} will settle it{MOSTLY}", trials)
+    return Advice(f"trials={trials}", f"up to {more} will settle each of them{MOSTLY}", trials)
 
 
 def _by_rows(comparisons: Sequence[tuple[Comparison, Advice]]) -> str:
-    """A sentence on the comparisons that no number of trials will settle, each with the rows that would."""
+    """A sentence on the comparisons that more trials will hardly settle, each with the rows that would."""
     if len(comparisons) == 1:
         each, advice = comparisons[0]
         return f"{each.label}: {advice.sentence}"
     needed = [f"{each.label} {advice.rows}" for each, advice in comparisons]
     return (
-        "No number of trials will settle these, because too much of the error comes from which rows the table has; it "
-        f"would need so many rows with labels to split: {', '.join(needed)}"
+        "More trials will hardly settle these, because too much of the error comes from which rows the table has; so "
+        f"many labelled rows would,{MOSTLY}: {', '.join(needed)}"
     )
 
 
-def _trials_may_settle(verdict: Verdict, margin: float) -> bool:
+def _trials_may_settle(comparison: Comparison, margin: float) -> bool:
     """True if more trials are worth their time: there are few, the comparison alone is answered, or it could be."""
+    verdict = comparison.verdict
     if verdict.trials < FEWEST_FOR_SAME or verdict.answer != CANNOT_TELL:
         return True
-    return verdict.parts is not None and settling(verdict.difference, verdict.parts, margin).trials is not None
+    if verdict.parts is None:
+        return False
+    return settling(verdict.difference, verdict.parts, margin, comparison.needed).trials is not None
 
 
-def _advice(verdict: Verdict, known: set[str], margin: float) -> Advice:
+def _advice(comparison: Comparison, known: set[str], margin: float) -> Advice:
     """What would settle a comparison of which we cannot tell."""
+    verdict = comparison.verdict
     if verdict.datasets > 1:
-        return _advice_over_tables(verdict, known, margin)
+        return _advice_over_tables(comparison, known, margin)
     parts = verdict.parts
     if verdict.trials < FEWEST:
         return Advice(f"trials={FEWEST_FOR_SAME}", f"too few trials to tell; go on to {FEWEST_FOR_SAME}")
@@ -194,32 +199,30 @@ def _advice(verdict: Verdict, known: set[str], margin: float) -> Advice:
         if verdict.trials < FEWEST_FOR_SAME:
             return Advice(f"trials={FEWEST_FOR_SAME}", f"few trials; go on to {FEWEST_FOR_SAME}")
         return Advice("", "without predictions it is not known what would settle it")
-    found = settling(verdict.difference, parts, margin)
+    found = settling(verdict.difference, parts, margin, comparison.needed)
     if found.trials is not None:
         return Advice("", "", found.trials)
     rows = f"{100 * found.of_rows:.0f} % of the error's variance comes from which rows the table has"
     if found.rows is not None:
         needed = _rounded(found.rows)
-        sentence = f"no number of trials will settle it, because {rows}; about {needed} labelled rows would"
+        sentence = f"more trials will hardly settle it, because {rows}; about {needed} labelled rows would,{MOSTLY}"
         return Advice("", sentence, rows=needed)
     return Advice(
         "", f"neither trials nor labelled rows in reach will settle it, because the difference is so small; {rows}"
     )
 
 
-def _advice_over_tables(verdict: Verdict, known: set[str], margin: float) -> Advice:
+def _advice_over_tables(comparison: Comparison, known: set[str], margin: float) -> Advice:
+    verdict = comparison.verdict
     n = verdict.datasets
     if n < FEWEST_TABLES:
         return Advice(_more_tables(FEWEST_TABLES - n, known), f"an answer over datasets needs {FEWEST_TABLES} or more")
-    # The interval must shrink until it excludes zero or lies within the margin, whichever takes less.
-    reach = max(abs(verdict.difference), margin - abs(verdict.difference))
-    needed = n * ((verdict.high - verdict.low) / 2 / reach) ** 2 if reach else math.inf
-    if needed > MOST_TABLES * n:
+    total = settling_tables(verdict.interval, n, MOST_TABLES * n, margin, comparison.needed)
+    if total is None:
         return Advice(
             "", f"the typical dataset differs by so little that no number of datasets in reach will tell, beyond {n}"
         )
-    total = max(math.ceil(needed), n + 1)
-    sentence = f"about {_rounded(total)} datasets would tell, if the gain stays as it is"
+    sentence = f"about {_rounded(total)} datasets would tell{MOSTLY}"
     return Advice(_more_tables(total - n, known), sentence)
 
 

@@ -12,7 +12,7 @@ from .loading import CellResults
 from .pairing import Pair, pairs_of
 from .report_options import ReportOptions
 from .statistics import Answer, Verdict, answers_together
-from .statistics.answers import CANNOT_TELL, STOPPING
+from .statistics.answers import ALONE, CANNOT_TELL, STOPPING, Needed, needed_together
 from .statistics.scores import mean_of
 from .verdicts import verdict_of
 
@@ -32,6 +32,7 @@ class Comparison:
         claimed: the answer, claimed together with those of all other comparisons of the page; over the number of
             labels, together with those of the same competitor, which share a sentence.
         is_sure: true if the answer is as sure as further trials need, see `answers.STOPPING`.
+        needed: the levels that this comparison must reach to be claimed with the others, see `needed_together`.
         by_dataset: over a few datasets, the verdict on each.
         means: the mean difference on each dataset.
         labels: how many labels training sees, infinity for all; None if cells do not differ in it.
@@ -48,6 +49,7 @@ class Comparison:
     verdict: Verdict
     claimed: Answer = CANNOT_TELL
     is_sure: bool = False
+    needed: Needed = ALONE
     by_dataset: tuple[Verdict, ...] = ()
     means: tuple[float, ...] = ()
     labels: float | None = None
@@ -103,9 +105,11 @@ def _claimed_together(comparisons: Sequence[Comparison], margin: float) -> list[
         verdicts = [each.verdict for each in family]
         answers = answers_together(verdicts, margin)
         strict_answers = answers_together(verdicts, margin, STOPPING)
+        needed = needed_together([verdict.levels for verdict in verdicts])
         for each, answer, strict_answer in zip(family, answers, strict_answers, strict=True):
             claimed = CANNOT_TELL if each.spoilt else answer
-            found.append(replace(each, claimed=claimed, is_sure=strict_answer != CANNOT_TELL))
+            is_sure = strict_answer != CANNOT_TELL
+            found.append(replace(each, claimed=claimed, is_sure=is_sure, needed=needed))
     return found
 
 

@@ -3,6 +3,9 @@
     python -m tests.benchmarks.calibration                   simulated tables, whose truth is known (`make calibration`)
     python -m tests.benchmarks.calibration --openml FOLDER   real tables, too, drawn from large ones in OpenML's cache
 
+It writes docs/calibration.json and the tables of docs/calibration.md. Without ``--openml`` the lines of real tables
+stay. Each line has random numbers of its own, so that a test can count a line again.
+
 A simulated row has an ease and a luck of its own, which last from trial to trial for four rows in five. Two competitors
 share the luck of seven rows in ten. Training rows and the seed move a competitor up or down. The truth is that of *this
 table*: training sets are drawn from its rows, and new rows are like these.
@@ -16,6 +19,7 @@ table*: training sets are drawn from its rows, and new rows are like these.
   ``sweeps=answer`` does.
 - *tables*: gains over tables, of a normal distribution, with three in four tables that gain nothing, or drawn from
   those of the study. *next table*: what is predicted of one more.
+- *advised*: where we cannot tell, as many trials as would settle it in four cases of five.
 
 *false* are answers that contradict the truth: a direction that is not there, or a size that is not. *direction* are
 true differences whose direction is found, whatever their size, and *beyond* those that are found to exceed the margin.
@@ -24,15 +28,16 @@ true differences whose direction is found, whatever their size, and *beyond* tho
 import argparse
 import math
 import os
+import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from scarf_lightning.intervals import Interval
 from scarf_lightning.metrics import Metric, metric_named
 from scarf_lightning.report.statistics import (
     Verdict,
@@ -43,8 +48,16 @@ from scarf_lightning.report.statistics import (
     next_table,
     welch_test,
 )
-from scarf_lightning.report.statistics.answers import CANNOT_TELL, HELPING, HURTING, MARGIN, STOPPING
+from scarf_lightning.report.statistics.answers import (
+    CANNOT_TELL,
+    HELPING,
+    HURTING,
+    MARGIN,
+    STOPPING,
+    needed_together,
+)
 from scarf_lightning.report.statistics.over_tables import steadied
+from scarf_lightning.report.statistics.power import MOST_TRIALS, settling
 from scarf_lightning.report.statistics.scores import variance_of
 from scarf_lightning.report.statistics.trials import (
     RowsOfTrial,
@@ -54,6 +67,9 @@ from scarf_lightning.report.statistics.trials import (
     rows_of_trial,
 )
 from scarf_lightning.sweeping.folders import SWEEPS, read_sweep
+
+from . import calibration_page
+from .calibration_page import Line, is_false
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -68,6 +84,8 @@ AS_BEFORE = 0.5
 """Chance in *time* that a row has the luck of the row before."""
 GROUPS = 30
 RARE = 0.05
+REACH = 0.15
+"""The largest true difference of comparisons that are given advice."""
 ACCURACY, ERRORS = metric_named("accuracy"), metric_named("mae")
 OF_CLASSES = ("accuracy", "balanced_accuracy", "f1", "auroc", "average_precision", "log_loss", "brier_score")
 ROUNDS = read_sweep("answer", SWEEPS).rounds
@@ -76,77 +94,6 @@ BUDGETS = 4
 STUDY = Path(__file__).parents[2] / "study" / "results.parquet"
 SHIFTS = (0.0, 1.2, 1.7)
 """By how much positives have higher scores in *rare*: not at all, and by the first and the second competitor."""
-
-
-@dataclass
-class Line:
-    """One line of the table: counts of what happened."""
-
-    what: str
-    truth: float | None = None
-    draws: int = 0
-    false: int = 0
-    direction: int = 0
-    helps: int = 0
-    covered: int = 0
-    intervals: int = 0
-    widths: list[float] = field(default_factory=list)
-
-    def count(self, verdict: Verdict, answer: str, truth: float) -> None:
-        """Count a verdict whose answer may have been corrected."""
-        self.draws += 1
-        self.false += is_false(answer, truth)
-        self.direction += answer in (HELPING if truth > 0 else HURTING)
-        self.helps += answer == ("helps" if truth > 0 else "hurts")
-        self.count_interval(verdict.interval, truth)
-
-    def count_interval(self, interval: Interval, truth: float) -> None:
-        """Count an interval, if there is one."""
-        if not math.isnan(interval.low):
-            self.intervals += 1
-            self.covered += interval.low <= truth <= interval.high
-            self.widths.append(interval.high - interval.low)
-
-    def row(self) -> str:
-        """The line in Markdown."""
-        truth = "–" if self.truth is None else f"{100 * self.truth:g}"
-        differs = bool(self.truth)
-        width = f"{100 * float(np.mean(self.widths)):.1f}" if self.widths else "–"
-        shares = [
-            _percent(self.false, self.draws),
-            _percent(self.covered, self.intervals),
-            width,
-            _percent(self.direction, self.draws if differs else 0),
-            _percent(self.helps, self.draws if differs else 0),
-        ]
-        return f"| {self.what} | {truth} | {' | '.join(shares)} |"
-
-
-HEADING = (
-    "| what | true difference, points | false | covered | width, points | direction | beyond |\n"
-    "|---|--:|--:|--:|--:|--:|--:|"
-)
-
-
-def _percent(count: int, of: int) -> str:
-    """A share in percent with its standard error; a dash of nothing."""
-    if not of:
-        return "–"
-    error = math.sqrt(max(count, 1) * max(of - count, 1) / of) / of
-    return f"{100 * count / of:.1f} ± {100 * error:.1f}"
-
-
-def is_false(answer: str, truth: float, margin: float = MARGIN) -> bool:
-    """True if an answer contradicts the truth.
-
-    >>> is_false("helps", 0.005), is_false("helps, size open", 0.005), is_false("no practical difference", 0.005)
-    (True, False, False)
-    """
-    if answer in HELPING:
-        return truth <= (margin if answer == "helps" else 0.0)
-    if answer in HURTING:
-        return truth >= (-margin if answer == "hurts" else 0.0)
-    return answer == "no practical difference" and abs(truth) > margin
 
 
 # Simulated tables ---------------------------------------------------------------------------------------------------
@@ -254,7 +201,7 @@ def _lucks(random: Random, n: int) -> Floats:
 
 def difference(random: Random, draws: int, truth: float, trials: int, world: World = World()) -> Line:
     """Answers on one difference on this table."""
-    line = Line(f"difference, {trials} trials, {world}", truth)
+    line = Line(f"difference, {trials} trials, {world}", truth=truth)
     for _ in range(draws):
         drawn = draw(random, truth, trials, world)
         verdict = drawn.verdict()
@@ -264,7 +211,7 @@ def difference(random: Random, draws: int, truth: float, trials: int, world: Wor
 
 def without_predictions(random: Random, draws: int, truth: float, trials: int) -> Line:
     """As `difference`, by the corrected resampled t-test."""
-    line = Line(f"difference, {trials} trials, no predictions", truth)
+    line = Line(f"difference, {trials} trials, no predictions", truth=truth)
     for _ in range(draws):
         drawn = draw(random, truth, trials)
         means = [a.mean() - b.mean() for a, b in zip(drawn.first, drawn.second, strict=True)]
@@ -275,7 +222,7 @@ def without_predictions(random: Random, draws: int, truth: float, trials: int) -
 
 def welch(random: Random, draws: int, trials: int) -> Line:
     """The paper's test where nothing differs."""
-    line = Line(f"Welch's test, {trials} trials", 0.0)
+    line = Line(f"Welch's test, {trials} trials", truth=0.0)
     for _ in range(draws):
         drawn = draw(random, 0.0, trials, World(by_rows=0.0))
         values = np.array([[its.mean() for its in side] for side in (drawn.first, drawn.second)])
@@ -312,7 +259,7 @@ def scores(random: Random, draws: int, trials: int, names: Sequence[str], rows: 
         first, second = truths[metric.name]
         size = second if metric.is_relative else 1.0
         true = metric.sign * (first - second) / size
-        of_difference = Line(f"difference, {metric.label}, {trials} trials, rare, {rows} rows", true)
+        of_difference = Line(f"difference, {metric.label}, {trials} trials, rare, {rows} rows", truth=true)
         for _ in range(draws):
             ones, others = _scored_trials(random, metric, trials, rows)
             of_level.count_interval(level_of_trials(ones, metric), first)
@@ -367,7 +314,7 @@ def _probabilities(random: Random, lasting: Floats, labels: Integers) -> list[Fl
 
 def alike(random: Random, draws: int, rows: int, truth: float) -> Line:
     """Competitors that agree on every row of a table but a share ``truth``, which the first alone has right."""
-    line = Line(f"difference of two that mostly agree, table of {rows} rows, 10 trials", truth)
+    line = Line(f"difference of two that mostly agree, table of {rows} rows, 10 trials", truth=truth)
     for _ in range(draws):
         differs = (random.random(rows) < truth).astype(np.float64)
         units = [random.permutation(rows)[: rows // 5] for _ in range(10)]
@@ -378,7 +325,7 @@ def alike(random: Random, draws: int, rows: int, truth: float) -> Line:
 
 def page(random: Random, draws: int, comparisons: int, trials: int) -> Line:
     """Pages of comparisons of which none differs: how many claim a direction."""
-    line = Line(f"page of {comparisons} comparison{'s' * (comparisons > 1)}, {trials} trials", 0.0)
+    line = Line(f"page of {comparisons} comparison{'s' * (comparisons > 1)}, {trials} trials", truth=0.0)
     for _ in range(draws):
         found = [draw(random, 0.0, trials, World(by_rows=0.0)).verdict() for _ in range(comparisons)]
         line.draws += 1
@@ -391,7 +338,7 @@ def rounds(random: Random, draws: int, truth: float) -> Line:
 
     False if any of the four is, found if any of them helps.
     """
-    line = Line(f"{BUDGETS} label budgets, {ROUNDS[0]} to {ROUNDS[-1]} trials until answered", truth)
+    line = Line(f"{BUDGETS} label budgets, {ROUNDS[0]} to {ROUNDS[-1]} trials until answered", truth=truth)
     for _ in range(draws):
         drawn = [draw(random, truth, ROUNDS[-1], World(few=budget > 0, by_rows=0.0)) for budget in range(BUDGETS)]
         trials = [ROUNDS[0]] * BUDGETS
@@ -407,6 +354,31 @@ def rounds(random: Random, draws: int, truth: float) -> Line:
         line.helps += "helps" in claims
         for verdict in found:
             line.count_interval(verdict.interval, truth)
+    return line
+
+
+def settled(random: Random, draws: int, comparisons: int, trials: int, world: World) -> Line:
+    """Comparisons of which we cannot tell: how many have an answer after as many trials as would settle it.
+
+    True differences lie anywhere within fifteen points. ``draws`` of the line are the comparisons to which trials were
+    advised, and *direction* those that are answered.
+    """
+    line = Line(f"advised on {comparisons} of a page, {trials} trials so far, {world}")
+    for _ in range(draws):
+        truths = random.uniform(-REACH, REACH, comparisons)
+        drawn = [draw(random, truth, MOST_TRIALS, world) for truth in truths]
+        found = [each.verdict(trials) for each in drawn]
+        needed = needed_together([verdict.levels for verdict in found])
+        for place, answer in enumerate(answers_together(found)):
+            parts = found[place].parts
+            if answer != CANNOT_TELL or parts is None:
+                continue
+            advised = settling(found[place].difference, parts, MARGIN, needed).trials
+            if advised is None:
+                continue
+            later = answers_together([each.verdict(advised) for each in drawn])
+            line.draws += 1
+            line.direction += later[place] != CANNOT_TELL
     return line
 
 
@@ -426,9 +398,14 @@ def skewed_gains(random: Random, tables: int) -> Floats:
     return np.where(random.random(tables) < 0.75, 0.0, random.exponential(0.06, tables)) - 0.015
 
 
-def study_gains(competitor: str, labels: str) -> Gains:
-    """Gains drawn from those of a competitor of the study, around their mean."""
-    gains, _ = gains_of_study(competitor, labels)
+def gains_named(name: str) -> Gains:
+    """``normal``, ``skewed``, or those of a competitor of the study, such as ``VIME with 20`` labels, around their
+    mean."""
+    if name == "normal":
+        return normal_gains
+    if name == "skewed":
+        return skewed_gains
+    gains, _ = gains_of_study(*name.split(" with "))
     return lambda random, tables: random.choice(gains, tables) - gains.mean()
 
 
@@ -441,9 +418,11 @@ def gains_of_study(competitor: str, labels: str) -> tuple[Floats, Floats]:
     return by_table.mean().to_numpy(), by_table.sem().to_numpy()
 
 
-def tables(random: Random, draws: int, n: int, mean: float, name: str, gains_of: Gains) -> list[Line]:
+def tables(random: Random, draws: int, n: int, mean: float, name: str) -> list[Line]:
     """Answers over tables, whose claim is about the typical one, and intervals of the mean gain."""
-    line, of_mean = Line(f"{n} tables, {name}", mean), Line(f"mean over {n} tables, {name}", mean)
+    gains_of = gains_named(name)
+    said = f"spread of {name} labels" if " with " in name else name
+    line, of_mean = Line(f"{n} tables, {said}", truth=mean), Line(f"mean over {n} tables, {said}", truth=mean)
     for _ in range(draws):
         gains = mean + gains_of(random, n)
         measured = gains[:, None] + random.normal(size=(n, 5)) * 0.01
@@ -464,19 +443,15 @@ class Forecast:
     said: list[float] = field(default_factory=list)
     came: list[bool] = field(default_factory=list)
 
-    def row(self) -> str:
-        """The line in Markdown: the mean of what was said, and how often it came, in three classes of likelihood."""
+    def by_likelihood(self) -> list[tuple[float, float, int]]:
+        """The mean of what was said, how often it came, and their number: up to a third, to two thirds, and more."""
         said, came = np.array(self.said), np.array(self.came)
-        parts = []
+        found = []
         for low, high in ((0.0, 1 / 3), (1 / 3, 2 / 3), (2 / 3, 1.01)):
             inside = (said >= low) & (said < high)
-            parts.append(f"{100 * said[inside].mean():.0f} / {100 * came[inside].mean():.0f}" if inside.any() else "–")
-        return f"| {self.what} | {' | '.join(parts)} | {len(said)} |"
-
-
-FORECAST_HEADING = (
-    "| what | said and happened: up to a third | to two thirds | more | predictions |\n|---|--:|--:|--:|--:|"
-)
+            n = int(inside.sum())
+            found.append((float(said[inside].mean()), float(came[inside].mean()), n) if n else (0.0, 0.0, 0))
+        return found
 
 
 def forecasts(random: Random, draws: int) -> Iterator[Forecast]:
@@ -503,66 +478,83 @@ def forecasts(random: Random, draws: int) -> Iterator[Forecast]:
     yield left_out
 
 
-def lines(draws: int) -> Iterator[Line]:
+Job = tuple[str, Callable[..., Line | list[Line]], int, tuple[Any, ...]]
+"""The section of a line, the function that counts it, its draws, and its arguments."""
+
+
+def jobs(draws: int) -> Iterator[Job]:
     """All lines of simulated tables."""
-    random = np.random.default_rng(0)
+    half = draws // 2
     for trials in (3, 5, 10, 30):
         for truth in (0.0, 0.02, 0.05):
-            yield difference(random, draws, truth, trials)
-        yield level(random, draws, trials)
+            yield "one table", difference, draws, (truth, trials)
+        yield "one table", level, draws, (trials,)
     worlds = [World("numbers"), World(few=True), World(split="fixed"), World(split="time"), World(split="groups"),
               World(split="copies"), World(by_seed=0.03), World(by_rows=0.02), World(rows=150)]  # fmt: skip
     for world in worlds:
         for truth in (0.0, 0.05):
-            yield difference(random, draws, truth, 10, world)
-        yield level(random, draws, 10, world)
+            yield "kinds", difference, draws, (truth, 10, world)
+        yield "kinds", level, draws, (10, world)
     for trials in (10, 30):
         for truth in (0.0, 0.05):
-            yield without_predictions(random, draws, truth, trials)
+            yield "trials alone", without_predictions, draws, (truth, trials)
     for trials in (5, 10, 30):
-        yield welch(random, draws, trials)
+        yield "trials alone", welch, draws, (trials,)
     for trials, rows in ((5, 300), (10, 600)):
-        yield from scores(random, draws // 2, trials, OF_CLASSES, rows)
+        yield "metrics", scores, half, (trials, OF_CLASSES, rows)
     for rows in (50, 150, 600):
         for truth in (0.0, 0.02):
-            yield alike(random, draws, rows, truth)
+            yield "agree", alike, draws, (rows, truth)
     for comparisons in (1, 5, 20):
-        yield page(random, draws // 2, comparisons, 10)
+        yield "pages", page, half, (comparisons, 10)
     for truth in (0.0, 0.02, 0.05):
-        yield rounds(random, draws // 2, truth)
+        yield "pages", rounds, half, (truth,)
+    for comparisons in (1, 5):
+        for trials in (5, 10):
+            yield "advised", settled, 4 * draws // comparisons, (comparisons, trials, World(by_rows=0.0, by_seed=0.04))
     for n in (6, 10, 31, 69):
         for mean in (0.0, 0.02):
-            yield from tables(random, draws, n, mean, "normal", normal_gains)
-    yield from tables(random, draws, 31, 0.015, "skewed", skewed_gains)
-    for competitor, labels in (("SCARF", "20"), ("VIME", "20"), ("VIME", "50"), ("SCARF AE", "50")):
-        name = f"spread of {competitor} with {labels} labels"
-        yield from tables(random, draws, 31, 0.02, name, study_gains(competitor, labels))
+            yield "over tables", tables, draws, (n, mean, "normal")
+    yield "over tables", tables, draws, (31, 0.015, "skewed")
+    for name in ("SCARF with 20", "VIME with 20", "VIME with 50", "SCARF AE with 50"):
+        yield "over tables", tables, draws, (31, 0.02, name)
+
+
+def counted(job: Job) -> list[Line]:
+    """The lines of a job, by random numbers of its own, which depend on nothing but what is drawn."""
+    section, count, draws, arguments = job
+    key = f"{count.__name__} {arguments}".encode()
+    found = count(np.random.default_rng(zlib.crc32(key)), draws, *arguments)
+    lines = found if isinstance(found, list) else [found]
+    return [replace(line, section=section) for line in lines]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--draws",
-        type=int,
-        default=1000,
-        help="of each line; half as many of pages, rounds, metrics; 0: real tables alone",
-    )
+    parser.add_argument("--draws", type=int, default=400, help="of each line; half as many of pages, rounds, metrics")
     parser.add_argument("--openml", default=os.environ.get("OPENML_CACHE_DIR"), help="folder of OpenML's cache")
     parser.add_argument("--tables", type=int, default=60, help="tables that are drawn from each real population")
     given = parser.parse_args()
+    figures = calibration_page.read()
     if given.draws:
-        print(f"{given.draws} draws a line; percent ± standard error.\n\n{HEADING}")
-        for line in lines(given.draws):
-            print(line.row(), flush=True)
-        print(f"\n{FORECAST_HEADING}")
-        for forecast in forecasts(np.random.default_rng(2), given.draws // 2):
-            print(forecast.row(), flush=True)
+        lines: list[Line] = []
+        for job in jobs(given.draws):
+            lines += _shown(counted(job))
+        predicted = forecasts(np.random.default_rng(2), given.draws // 2)
+        its = {each.what: each.by_likelihood() for each in predicted}
+        figures = replace(figures, draws=given.draws, simulated=lines, next_table=its)
     if given.openml:
         from .real_tables import real_lines
 
-        print(f"\n{given.tables} real tables a line.\n\n{HEADING}")
-        for line in real_lines(Path(given.openml), given.tables):
-            print(line.row(), flush=True)
+        found = [line for each in real_lines(Path(given.openml), given.tables) for line in _shown([each])]
+        figures = replace(figures, tables=given.tables, real=found)
+    calibration_page.write(figures)
+
+
+def _shown(lines: list[Line]) -> list[Line]:
+    for line in lines:
+        print(line, flush=True)
+    return lines
 
 
 if __name__ == "__main__":

@@ -152,7 +152,7 @@ def read(cache: Path, name: str) -> Population:
 def lines_of(population: Population, design: Design, draws: int) -> list[Line]:
     """What happened on tables of one design, by metric."""
     metrics = [metric_named(name) for name in design.metrics]
-    found = {(kind, each.name): Line(f"{kind}, {each.label}, {design}") for each in metrics for kind in KINDS}
+    found = {(kind, each.name): Line(f"{each.label}, {design}", f"real {kind}s") for each in metrics for kind in KINDS}
     truths: dict[str, list[float]] = {each.name: [] for each in metrics}
     for seed in range(draws):
         tables = Tables(population, design, np.random.default_rng(seed), metrics)

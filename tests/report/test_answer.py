@@ -18,6 +18,7 @@ from scarf_lightning.report.pairing import pairs_of
 from scarf_lightning.report.report_options import ReportOptions
 from scarf_lightning.report.sentences import CLAIMS, WITHOUT_PREDICTIONS
 from scarf_lightning.report.statistics import ErrorParts
+from scarf_lightning.report.statistics.answers import Needed
 from scarf_lightning.report.statistics.verdict import Basis
 from scarf_lightning.report.style import as_inline, save
 from tests.report.cell_results import HOSTILE, compared, results_of
@@ -95,7 +96,7 @@ def test_of_what_cannot_be_told_it_says_so() -> None:
 
 
 def test_with_predictions_advice_says_whether_trials_or_rows_would_settle_it() -> None:
-    """Half of the variance is of fits, or all of it is of rows."""
+    """Most of the variance is of fits, or most of it is of rows, or nothing can be reached."""
     comparison = compare_all(compared({"iris": {"none": LOW, "scarf": OTHER}}), ReportOptions())[0]
     results = compared({"iris": {"none": LOW, "scarf": OTHER}})
 
@@ -106,14 +107,37 @@ def test_with_predictions_advice_says_whether_trials_or_rows_would_settle_it() -
         ((sentence, command),) = what_would_settle([other], by_sweep(["trials=10"]), results)
         return in_one_line(sentence, command)
 
-    assert advice(0.018, 5e-5, 5e-5) == (
-        "SCARF: 4 more trials will settle it, if the difference stays as it is: python train.py trials=14"
+    assert advice(0.018, 1e-5, 9e-5) == (
+        "SCARF: 32 more trials will settle it in four cases of five: python train.py trials=42"
     )
     assert advice(0.012, 9e-5, 1e-5) == (
-        "SCARF: no number of trials will settle it, because 90 % of the error's variance comes from which rows the "
-        "table has; about 1,100 labelled rows would."
+        "SCARF: more trials will hardly settle it, because 90 % of the error's variance comes from which rows the "
+        "table has; about 3,000 labelled rows would, in four cases of five."
     )
-    assert advice(0.01, 1e-2, 0.0).startswith("SCARF: neither trials nor labelled rows in reach will settle it")
+    assert advice(0.01, 0.0, 1e-2).startswith("SCARF: neither trials nor labelled rows in reach will settle it")
+
+
+def test_advice_on_a_page_of_many_comparisons_takes_more() -> None:
+    """Trials that settle one comparison alone do not after Holm's correction over ten."""
+    values = {"none": LOW, "scarf": OTHER}
+    results = compared({"iris": values})
+    comparison = compare_all(results, ReportOptions())[0]
+    parts = ErrorParts(0.018, 0.0, 9e-5, 20.0, 10, 500, 120, 0.2, True)
+    verdict = replace(comparison.verdict, parts=parts, difference=0.018, trials=10)
+
+    def trials(needed: Needed) -> int:
+        one = replace(comparison, verdict=verdict, claimed="cannot tell", needed=needed)
+        ((_, command),) = what_would_settle([one], by_sweep([]), results)
+        return int(command.split("trials=")[1])
+
+    assert trials(Needed(0.005, 0.005)) > trials(Needed())
+
+
+def test_comparisons_of_which_we_cannot_tell_share_the_level_that_is_left() -> None:
+    found = compare_all(compared({"iris": {"none": SPREAD, "scarf": OTHER, "scarf_ae": OTHER}}), ReportOptions())
+
+    assert [each.claimed for each in found] == ["cannot tell", "cannot tell"]
+    assert [each.needed for each in found] == [pytest.approx((0.025, 0.025))] * 2
 
 
 def test_no_advice_to_somebody_with_one_table_names_other_tables() -> None:

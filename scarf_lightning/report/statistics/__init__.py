@@ -26,7 +26,7 @@ from .pairs import (
     welch_test,
     win_matrix,
 )
-from .power import Settling, settling, smallest_difference
+from .power import Settling, settling, settling_tables, smallest_difference
 from .ranks import FriedmanTest, Ranking, friedman_test, rank_competitors, wilcoxon_cliques, wilcoxon_tests
 from .rows_and_fits import ErrorParts, error_parts, unseen_values
 from .scores import CELL, Pair, ScoreArray, cell_means, pretraining_grid, score_array, scores_of
@@ -39,6 +39,7 @@ __all__ = [
     "error_parts", "friedman_test", "gain_table", "holm", "judge", "judge_rows", "judge_tables", "mean_interval",
     "next_table", "outlying", "overlap_ratio", "paired_test", "pretraining_grid", "rank_competitors",
     "reference_win_matrix", "relative_gains", "row_values", "rows_interval", "score_array", "scores_of", "settling",
+    "settling_tables",
     "smallest_difference", "surviving_wins", "typical_gain", "unseen_values", "welch_test", "wilcoxon_cliques",
     "wilcoxon_tests", "win_matrix",
 ]  # fmt: skip

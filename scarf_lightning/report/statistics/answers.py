@@ -50,6 +50,36 @@ class Levels(NamedTuple):
     within: float = 1.0
 
 
+class Needed(NamedTuple):
+    """The levels that a comparison must reach by itself to be claimed among those it is answered with.
+
+    Attributes:
+        direction: of a difference that is not zero.
+        within: of a difference within the margin.
+    """
+
+    direction: float = 1 - LEVEL
+    within: float = 1 - LEVEL
+
+
+ALONE = Needed()
+"""The levels that a comparison needs which is answered alone."""
+
+
+def needed_together(levels: Sequence[Levels], alpha: float = 1 - LEVEL) -> Needed:
+    """The levels that the next claims need, by Holm's procedure: ``alpha`` over the comparisons that are still open.
+
+    Of four comparisons one has a direction, so three share what is left:
+
+    >>> needed_together([Levels(0.001), Levels(0.5), Levels(0.2), Levels(0.6)], alpha=0.06)
+    Needed(direction=0.02, within=0.015)
+    """
+    its = corrected(levels)
+    open_direction = sum(each.direction > alpha for each in its)
+    open_within = sum(each.within > alpha for each in its)
+    return Needed(alpha / max(open_direction, 1), alpha / max(open_within, 1))
+
+
 def answer_of(interval: Interval, levels: Levels, margin: float = MARGIN, alpha: float = 1 - LEVEL) -> Answer:
     """The answer that an interval of a difference gives, higher being better.
 

@@ -1,23 +1,25 @@
 """What can be found on one table before training, and what would settle it afterwards.
 
-Both follow from the two parts of the error, see `rows_and_fits`. With T trials, each testing n of the table's rows, of
-which two trials share the part c, the variance of the rows' part is that of a row's value times (1 / T + (1 - 1 / T) c)
-/ n. It falls to c / n, one over the rows of the table, and no further. The part of the fits falls by 1 / T.
+Both follow from the two parts of the error, see `rows_and_fits.ErrorParts.expected`. A difference does not stay as it
+was measured: with more trials or rows it moves by the error that they take away. What is advised has a chance of
+`POWER` to end in an answer, after Holm's correction over all comparisons that are answered together.
 """
 
 import math
 from typing import NamedTuple
 
-from scipy.special import stdtrit
+import numpy as np
+from scipy.special import stdtr, stdtrit
 
-from ...intervals import LEVEL
-from .answers import MARGIN
+from ...intervals import LEVEL, Interval
+from .answers import ALONE, MARGIN, Needed
+from .intervals import FEWEST_DATASETS
 from .rows_and_fits import ErrorParts
 
 TEST_SHARE = 0.2
 """The share of a table's rows that is tested in each of the paper's splits (section 4)."""
 POWER = 0.8
-"""The share of tables on which a difference of the smallest size is found."""
+"""The share of tables on which a difference of the smallest size is found, and the chance that advice has to settle."""
 DISAGREEMENT = 0.15
 """The share of rows on which one of two competitors is right and the other wrong, as long as it is not known. Pairs had
 0.04 to 0.34 on the real tables of docs/calibration.md."""
@@ -28,12 +30,12 @@ MOST_TRIALS = 100
 """More trials than this are not advised."""
 MOST_GROWTH = 100
 """A table that would have to grow by more than this is not advised."""
-NORMAL_END = 1.96
-"""Half of the 95 % interval in standard errors, with many degrees of freedom."""
+GROWTHS = np.geomspace(1, MOST_GROWTH, 231)
+"""Growths that are tried, each two per cent above the one before."""
 
 
 class Settling(NamedTuple):
-    """What would settle a comparison if its difference stays as it is.
+    """What would settle a comparison with a chance of `POWER`.
 
     Attributes:
         trials: of this table, in all; None if no number of them would.
@@ -76,53 +78,102 @@ def smallest_difference(
     return ends * math.sqrt(of_rows + of_fits)
 
 
-def settling(difference: float, parts: ErrorParts, margin: float = MARGIN) -> Settling:
+def settling(difference: float, parts: ErrorParts, margin: float = MARGIN, needed: Needed = ALONE) -> Settling:
     """What would settle the direction of a difference, or that it is of no practical consequence.
-
-    The interval must exclude zero, or lie within the margin, whichever takes less.
 
     Args:
         difference: as measured.
         parts: of its error.
         margin: a difference no larger than this is of no practical consequence.
+        needed: levels that the comparison must reach, see `answers.needed_together`.
 
-    Half of the variance is from fits, and the interval must shrink by a tenth:
+    Half of the variance is from fits, which trials average away:
 
-    >>> parts = ErrorParts(0.018, 5e-5, 5e-5, 20, 10, 500, 120, 0.2, True)
-    >>> settling(0.018, parts)
-    Settling(trials=14, rows=None, of_rows=0.5)
+    >>> parts = ErrorParts(0.02, 5e-5, 5e-5, 20, 10, 500, 120, 0.2, True)
+    >>> settling(0.02, parts)
+    Settling(trials=44, rows=None, of_rows=0.5)
 
     A smaller difference takes more than trials, because they all test the same rows:
 
     >>> settling(0.012, parts)
-    Settling(trials=None, rows=687, of_rows=0.5)
+    Settling(trials=None, rows=2342, of_rows=0.5)
     """
-    needed = (max(abs(difference), margin - abs(difference)) / NORMAL_END) ** 2
     total = parts.of_rows + parts.of_fits
-    share = parts.of_rows / total if total else 1.0
-    if needed <= 0 or total == 0:
-        return Settling(None, None, share)
+    if not total:
+        return Settling(None, None, 1.0)
+    share = parts.of_rows / total
     for trials in range(parts.trials + 1, MOST_TRIALS + 1):
-        if variance_with(parts, trials) <= needed:
+        if chance_of_answer(difference, parts, parts.expected(trials), margin, needed) >= POWER:
             return Settling(trials, None, share)
     # As many trials as are advised at most, and rows that shrink their part of the error.
-    of_fits = parts.of_fits * parts.trials / MOST_TRIALS
-    if of_fits >= needed:
-        return Settling(None, None, share)
-    growth = (variance_with(parts, MOST_TRIALS) - of_fits) / (needed - of_fits)
-    rows = parts.n_rows * growth
-    return Settling(None, math.ceil(rows) if growth <= MOST_GROWTH else None, share)
+    for growth in GROWTHS:
+        later = parts.expected(MOST_TRIALS, float(growth))
+        if chance_of_answer(difference, parts, later, margin, needed) >= POWER:
+            return Settling(None, math.ceil(parts.n_rows * growth), share)
+    return Settling(None, None, share)
 
 
-def variance_with(parts: ErrorParts, trials: int) -> float:
-    """The variance of the mean if there were this many trials.
+def settling_tables(
+    typical: Interval, tables: int, most: int, margin: float = MARGIN, needed: Needed = ALONE
+) -> int | None:
+    """The number of tables, in all, that would settle a typical gain with a chance of `POWER`; None beyond ``most``.
 
-    >>> parts = ErrorParts(0.0, 4e-4, 1e-4, 20, 10, 500, 120, 0.2, True)
-    >>> round(variance_with(parts, 10), 6)
-    0.0005
+    Args:
+        typical: gain over the tables, with its 95 % interval.
+        tables: their number.
+        most: tables that are tried.
+        margin, needed: as in `settling`.
+
+    >>> settling_tables(Interval(0.02, -0.005, 0.045), 12, 120)
+    47
     """
+    freedom = tables - 1
+    error = (typical.high - typical.low) / 2 / float(stdtrit(freedom, (1 + LEVEL) / 2))
+    if not error:
+        return None
+    # Each table is what a trial is of one table: another draw, which averages the error away.
+    parts = ErrorParts(typical.mean, 0.0, error**2, freedom, tables, tables, 1.0, 0.0, True, uncertain_fits=error**2)
+    for more in range(tables + 1, most + 1):
+        # That nothing differs is claimed with an interval of the mean alone, which few tables do not have.
+        its = needed if more >= FEWEST_DATASETS else needed._replace(within=0.0)
+        if chance_of_answer(typical.mean, parts, parts.expected(more), margin, its) >= POWER:
+            return more
+    return None
 
-    def rows(count: int) -> float:
-        return 1 / count + (1 - 1 / count) * parts.common
 
-    return parts.of_rows * rows(trials) / rows(parts.trials) + parts.of_fits * parts.trials / trials
+def chance_of_answer(
+    difference: float, parts: ErrorParts, later: ErrorParts, margin: float = MARGIN, needed: Needed = ALONE
+) -> float:
+    """The chance that a difference has an answer later: a direction, or that it lies within the margin.
+
+    The true difference lies around the measured one by its error. What is measured later lies around the true one by
+    a smaller error, and shares what was measured before. So it moves by the difference of both variances.
+
+    Args:
+        difference, margin, needed: as in `settling`.
+        parts, later: of its error as it is, and as it is expected to be.
+
+    >>> parts = ErrorParts(0.02, 0.0, 1e-4, 9, 10, 500, 120, 0.2, True)
+    >>> [round(chance_of_answer(0.02, parts, parts.expected(trials)), 2) for trials in (11, 20, 40)]
+    [0.34, 0.76, 0.86]
+    """
+    for_direction = float(stdtrit(later.freedom, 1 - needed.direction / 2)) * later.error
+    for_within = margin - float(stdtrit(later.freedom, 1 - needed.within / 2)) * later.error
+    if for_direction <= for_within:
+        return 1.0
+    # Neither farther from zero than a direction needs, nor near enough to it.
+    left_open = _chance_between(for_within, for_direction, difference, parts, later)
+    if for_within < 0:
+        left_open = _chance_between(-for_direction, for_direction, difference, parts, later)
+    else:
+        left_open += _chance_between(-for_direction, -for_within, difference, parts, later)
+    return 1 - left_open
+
+
+def _chance_between(low: float, high: float, difference: float, parts: ErrorParts, later: ErrorParts) -> float:
+    """The chance that a difference lies between two values later."""
+    spread = math.sqrt(max(parts.error**2 - later.error**2, 0.0))
+    if not spread:
+        return float(low <= difference <= high)
+    below_high, below_low = (float(stdtr(parts.freedom, (end - difference) / spread)) for end in (high, low))
+    return below_high - below_low

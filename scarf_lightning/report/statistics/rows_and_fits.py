@@ -17,7 +17,7 @@ The interval is then about *this table*: training sets drawn from its rows, test
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,8 @@ class ErrorParts:
         common: the share of their test rows that two trials have in common.
         varies: true if any value differs from any other.
         reach: the most by which a row that no trial tested may differ from the mean; NaN if it is unknown.
+        freedom_of_rows: degrees of freedom of the rows' part.
+        uncertain_fits: the fits' part as it counts towards the degrees of freedom, at least `of_fits`.
     """
 
     mean: float
@@ -68,6 +70,8 @@ class ErrorParts:
     common: float
     varies: bool
     reach: float = math.nan
+    freedom_of_rows: float = math.inf
+    uncertain_fits: float = 0.0
 
     @property
     def n_rows(self) -> float:
@@ -78,6 +82,30 @@ class ErrorParts:
     def error(self) -> float:
         """The standard error of the mean."""
         return math.sqrt(self.of_rows + self.of_fits)
+
+    def expected(self, trials: int, growth: float = 1.0) -> "ErrorParts":
+        """The parts that this many trials are expected to have, of a table with ``growth`` times the rows.
+
+        With T trials, each testing n of the rows, of which two share the part c, the variance of the rows' part is that
+        of a row's value times (1 / T + (1 - 1 / T) c) / n. It falls to c / n, one over the rows of the table, and no
+        further. The part of the fits falls by 1 / T.
+
+        >>> parts = ErrorParts(0.0, 4e-4, 1e-4, 20, 10, 500, 120, 0.2, True)
+        >>> later = parts.expected(20)
+        >>> round(later.of_rows, 6), later.of_fits
+        (0.000343, 5e-05)
+        """
+        of_rows = self.of_rows * self._rows_factor(trials) / self._rows_factor(self.trials) / growth
+        of_fits = self.of_fits * self.trials / trials
+        uncertain_fits = max(self.uncertain_fits * self.trials / trials, of_fits)
+        variances = [(of_rows, self.freedom_of_rows * growth), (uncertain_fits, trials - 1)]
+        freedom = _satterthwaite(of_rows + of_fits, variances)
+        return replace(
+            self, of_rows=of_rows, of_fits=of_fits, freedom=freedom, trials=trials, uncertain_fits=uncertain_fits
+        )
+
+    def _rows_factor(self, trials: int) -> float:
+        return 1 / trials + (1 - 1 / trials) * self.common
 
 
 def error_parts(
@@ -130,7 +158,8 @@ def error_parts(
 
     # Where test rows explain all of the spread by chance, fits may still have a part in it.
     uncertain_fits = max(of_fits, FEWEST_FREEDOM * max(spread, explained) / trials)
-    variances = [(of_rows, _freedom_of_units(totals)), (uncertain_fits, trials - 1)]
+    freedom_of_rows = _freedom_of_units(totals)
+    variances = [(of_rows, freedom_of_rows), (uncertain_fits, trials - 1)]
     varies = np.ptp(np.concatenate(list(values))) > 0
     return ErrorParts(
         mean=mean,
@@ -143,6 +172,8 @@ def error_parts(
         common=common,
         varies=bool(varies),
         reach=float(np.abs(unseen - mean).max()) if len(unseen) else math.nan,
+        freedom_of_rows=freedom_of_rows,
+        uncertain_fits=uncertain_fits,
     )
 
 

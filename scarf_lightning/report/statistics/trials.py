@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...intervals import Interval
+from ...intervals import FEWEST, Interval
 from ...metrics import Labels, Metric
 from .answers import MARGIN
 from .influence import added_values, row_values
@@ -78,6 +78,7 @@ def judge_trials(
     *,
     size: float = 1.0,
     margin: float = MARGIN,
+    fewest: int = FEWEST,
 ) -> Verdict:
     """The verdict on a competitor beside its reference, from trials that tested the same rows in the same order.
 
@@ -87,6 +88,7 @@ def judge_trials(
         split: how trials draw their rows.
         size: the reference's mean for metrics whose differences are parts of it, else 1.
         margin: a difference no larger than this is of no practical consequence.
+        fewest: trials below which there is no interval, see `judge_rows`.
     """
     differences = []
     for one, other in zip(first, second, strict=True):
@@ -105,6 +107,7 @@ def judge_trials(
         unseen=metric.sign * unseen_values(*added) / size,
         margin=margin,
         width=metric.bounds[1] - metric.bounds[0],
+        fewest=fewest,
     )
     return replace(found, won=int((measured > 0).sum()), lost=int((measured < 0).sum()))
 

@@ -143,6 +143,7 @@ def judge_rows(
     unseen: Floats = NOTHING,
     margin: float = MARGIN,
     width: float = math.inf,
+    fewest: int = FEWEST,
 ) -> Verdict:
     """The verdict on one table, from the differences of a competitor and its reference on each test row.
 
@@ -151,6 +152,8 @@ def judge_rows(
             no means over rows.
         units, n_trained, unseen: as `rows_and_fits.error_parts` takes them.
         margin, width: as in `judge`.
+        fewest: trials below which there is no interval. The spread of two says nothing of the fits; where the claim is
+            about the very fits that were tested, one is enough, and only its rows have a part in the error.
 
     >>> random = np.random.default_rng(0)
     >>> rows = [random.permutation(200)[:40] for _ in range(10)]
@@ -159,7 +162,7 @@ def judge_rows(
     'helps'
     """
     means = np.array([float(each.mean()) for each in values])
-    if len(values) < FEWEST:
+    if len(values) < fewest:
         return no_verdict(means)
     parts = error_parts(values, units, n_trained, unseen)
     error, freedom = rows_error(parts, width)

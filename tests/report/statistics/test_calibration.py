@@ -1,16 +1,20 @@
 """Simulations with known truth, small: each bound would have caught a rate that was found wrong."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from tests.benchmarks import calibration_page
 from tests.benchmarks.calibration import (
     Line,
     World,
     alike,
+    counted,
     difference,
     is_false,
+    jobs,
     level,
-    normal_gains,
     page,
     rounds,
     scores,
@@ -91,8 +95,8 @@ def test_an_answer_that_asks_for_trials_until_it_is_given_is_rarely_false() -> N
 
 
 def test_over_tables_a_direction_is_found_and_rarely_false() -> None:
-    false, _ = tables(random(), 50, 31, 0.0, "normal", normal_gains)
-    found, of_mean = tables(random(), 50, 31, 0.02, "normal", normal_gains)
+    false, _ = tables(random(), 50, 31, 0.0, "normal")
+    found, of_mean = tables(random(), 50, 31, 0.02, "normal")
 
     assert false.false / false.draws < 0.1
     assert found.direction / found.draws > 0.8
@@ -114,3 +118,34 @@ def test_the_papers_test_is_false_more_often_with_more_trials() -> None:
 )  # fmt: skip
 def test_an_answer_is_false_if_its_direction_or_its_size_is(answer: str, truth: float, false: bool) -> None:
     assert is_false(answer, truth) == false
+
+
+def test_the_page_shows_the_figures_of_the_file() -> None:
+    text = calibration_page.PAGE.read_text(encoding="utf-8")
+
+    assert calibration_page.page(calibration_page.read(), text) == text
+
+
+def test_every_line_of_the_program_is_in_the_file_and_no_other() -> None:
+    figures = calibration_page.read()
+    asked = [job[0] for job in jobs(figures.draws)]
+
+    assert list(dict.fromkeys(line.section for line in figures.simulated)) == list(dict.fromkeys(asked))
+    assert min(line.draws or line.intervals for line in figures.simulated) > 0
+    assert min(line.draws or line.intervals for line in figures.real) >= 0.9 * figures.tables > 0
+
+
+def test_the_figures_are_those_of_the_code_as_it_is() -> None:
+    """The cheapest lines, counted again: a change of the statistics without `make calibration` differs."""
+    figures = calibration_page.read()
+    known = {(line.section, line.what, line.truth): line for line in figures.simulated}
+    cheap = [difference, alike, without_predictions, level]
+    of_kind = {count.__name__: job for job in reversed(list(jobs(figures.draws))) for count in cheap if job[1] is count}
+
+    assert len(of_kind) == len(cheap)
+    for job in of_kind.values():
+        for line in counted(job):
+            its = known[line.section, line.what, line.truth]
+            # Sums may round differently on another processor.
+            assert replace(line, total_width=0.0) == replace(its, total_width=0.0)
+            assert line.total_width == pytest.approx(its.total_width)

@@ -4,19 +4,26 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
+from scarf_lightning.intervals import Interval
+from scarf_lightning.report.statistics.answers import CANNOT_TELL, Needed
 from scarf_lightning.report.statistics.power import (
     MOST_TRIALS,
+    POWER,
+    chance_of_answer,
     settling,
+    settling_tables,
     smallest_difference,
-    variance_with,
 )
 from scarf_lightning.report.statistics.rows_and_fits import ErrorParts, error_parts
-from scarf_lightning.report.statistics.verdict import judge_rows
+from scarf_lightning.report.statistics.verdict import judge_rows, judge_tables
+from tests.benchmarks.calibration import World, settled
 
 
 def parts_of(*, of_rows: float = 0.0, of_fits: float = 0.0, trials: int = 10) -> ErrorParts:
-    return ErrorParts(0.0, of_rows, of_fits, 50.0, trials, 500, 120, 0.2, True)
+    """Parts whose degrees of freedom are so many that intervals are normal."""
+    return ErrorParts(0.0, of_rows, of_fits, 1e9, trials, 500, 120, 0.2, True)
 
 
 def test_a_difference_of_the_smallest_size_is_found_in_four_of_five_tables() -> None:
@@ -40,36 +47,117 @@ def test_more_trials_lower_the_part_of_rows_to_that_of_the_table_and_no_further(
     few = error_parts([rows[its] for its in units[:5]], units[:5], n_trained=0)
     many = error_parts([rows[its] for its in units], units, n_trained=0)
 
-    assert variance_with(few, 40) == pytest.approx(many.of_rows, rel=0.25)
-    assert variance_with(few, 10**6) == pytest.approx(1 / 400, rel=0.25)
-    assert variance_with(parts_of(of_fits=1e-4), 40) == pytest.approx(1e-4 / 4)
+    assert few.expected(40).of_rows == pytest.approx(many.of_rows, rel=0.25)
+    assert few.expected(10**6).of_rows == pytest.approx(1 / 400, rel=0.25)
+    assert few.expected(10**6, growth=2.0).of_rows == pytest.approx(1 / 800, rel=0.25)
+    assert parts_of(of_fits=1e-4).expected(40).of_fits == pytest.approx(1e-4 / 4)
+
+
+def test_expected_parts_of_the_same_trials_are_the_parts() -> None:
+    random = np.random.default_rng(2)
+    units = [random.permutation(100)[:20] for _ in range(6)]
+    parts = error_parts([random.normal(size=20) + random.normal() for _ in units], units)
+
+    same = parts.expected(6)
+
+    assert (same.of_rows, same.of_fits, same.freedom) == pytest.approx((parts.of_rows, parts.of_fits, parts.freedom))
 
 
 def test_trials_settle_what_fits_leave_open() -> None:
-    """A difference of one standard error of fits: (1.96)^2 = 3.84 times as many trials."""
-    found = settling(0.02, parts_of(of_fits=4e-4))
+    """The error of ten trials is v / 10, and that of n trials v / n. The difference moves by v / 10 - v / n."""
+    found = settling(0.02, parts_of(of_fits=1e-4))
 
-    assert (found.trials, found.rows, found.of_rows) == (39, None, 0.0)
-    assert variance_with(parts_of(of_fits=4e-4), 39) <= (0.02 / 1.96) ** 2 < variance_with(parts_of(of_fits=4e-4), 38)
+    def chance(trials: int) -> float:
+        error, spread = math.sqrt(1e-3 / trials), math.sqrt(1e-4 - 1e-3 / trials)
+        reach = stats.t.ppf(0.975, trials - 1) * error
+        return float(stats.norm.sf(reach, 0.02, spread) + stats.norm.cdf(-reach, 0.02, spread))
+
+    assert (found.rows, found.of_rows) == (None, 0.0)
+    assert found.trials is not None
+    # The margin adds a little to the chance: with many trials the interval lies within it more often.
+    assert chance(found.trials) == pytest.approx(POWER, abs=0.03)
+    assert chance(found.trials - 2) < POWER
+
+
+def test_the_chance_of_an_answer_is_that_of_drawn_truths() -> None:
+    """Truths lie around the measured difference, and the later difference between both, as two normal means do."""
+    parts = parts_of(of_rows=2e-5, of_fits=8e-5)
+    later = parts.expected(30)
+    needed = Needed(0.02, 0.04)
+    random = np.random.default_rng(3)
+    truth = 0.006 + parts.error * random.normal(size=200_000)
+    # The first trials are part of the later ones: of both variances the later one is what is left of the truth.
+    weight = later.error**2 / parts.error**2
+    left = math.sqrt(later.error**2 * (1 - weight))
+    seen = truth + weight * (0.006 - truth) + left * random.normal(size=truth.size)
+    reach = stats.t.isf([0.01, 0.02], later.freedom) * later.error
+
+    answered = (np.abs(seen) > reach[0]) | (np.abs(seen) < 0.01 - reach[1])
+
+    assert chance_of_answer(0.006, parts, later, 0.01, needed) == pytest.approx(answered.mean(), abs=0.005)
 
 
 def test_rows_settle_what_trials_cannot() -> None:
     """All of the error is of the 600 rows of the table, so that it falls by their number alone."""
     parts = parts_of(of_rows=4e-4)
-    least = variance_with(parts, MOST_TRIALS)
 
     found = settling(0.02, parts)
 
     assert found.trials is None
     assert found.of_rows == 1.0
-    assert found.rows == math.ceil(600 * least / (0.02 / 1.96) ** 2)
+    assert found.rows is not None
+    for rows, enough in ((found.rows, True), (found.rows / 1.03, False)):
+        later = parts.expected(MOST_TRIALS, rows / 600)
+        assert (chance_of_answer(0.02, parts, later) >= POWER) == enough
 
 
 def test_a_difference_near_zero_is_settled_when_the_interval_lies_within_the_margin() -> None:
-    needed = (0.01 / 1.96) ** 2
-    assert settling(0.0, parts_of(of_fits=2 * needed)).trials == 20
+    found = settling(0.0, parts_of(of_fits=2e-5))
+
+    assert found.trials is not None
+    assert settling(0.0, parts_of(of_fits=2e-5), needed=Needed(within=0.01)).trials > found.trials
 
 
 def test_nothing_realistic_settles_what_would_take_too_many_rows() -> None:
-    assert settling(0.01, parts_of(of_rows=1.0)) == (None, None, 1.0)
     assert settling(0.01, parts_of(of_fits=1.0)) == (None, None, 0.0)
+    assert settling(0.01, parts_of(of_rows=1.0), needed=Needed(1e-9, 1e-9)) == (None, None, 1.0)
+
+
+def test_more_comparisons_on_a_page_take_more_trials() -> None:
+    alone = settling(0.02, parts_of(of_fits=1e-4)).trials
+    of_ten = settling(0.02, parts_of(of_fits=1e-4), needed=Needed(0.005, 0.005)).trials
+
+    assert alone is not None
+    assert of_ten is not None
+    assert of_ten > 1.3 * alone
+
+
+@pytest.mark.parametrize("comparisons", [1, 5])
+def test_advised_trials_settle_in_four_cases_of_five(comparisons: int) -> None:
+    """60 and 37 % of them were answered while a difference was taken to stay as it was measured."""
+    line = settled(np.random.default_rng(5), 150 // comparisons, comparisons, 5, World(by_rows=0.0, by_seed=0.04))
+
+    assert line.draws > 12
+    assert 0.7 < line.direction / line.draws < 0.98
+
+
+def test_advised_tables_settle_in_four_cases_of_five() -> None:
+    """Gains of tables around a mean that lies anywhere, and verdicts on those that advice adds."""
+    random = np.random.default_rng(6)
+    asked = answered = 0
+    for _ in range(90):
+        gains = random.uniform(-0.1, 0.1) + 0.05 * random.normal(size=(60, 1))
+        verdict = judge_tables(gains[:8], np.full(8, 0.005))
+        if verdict.answer != CANNOT_TELL:
+            continue
+        total = settling_tables(verdict.interval, 8, 60)
+        if total is not None:
+            asked += 1
+            answered += judge_tables(gains[:total], np.full(total, 0.005)).answer != CANNOT_TELL
+
+    assert asked > 10
+    assert 0.65 < answered / asked < 0.98
+
+
+def test_equal_tables_take_no_number() -> None:
+    assert settling_tables(Interval(0.0, 0.0, 0.0), 8, 80) is None
