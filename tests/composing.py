@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[1]
 CONF = ROOT / "conf"
 SWEEPS = ROOT / "sweeps"
 RIVALS = (
+    "constant",
     "xgboost", "logistic", "ridge", "random_forest", "catboost", "tabm", "hist_gradient_boosting", "lightgbm",
     "sklearn",
 )  # fmt: skip

@@ -99,7 +99,8 @@ def answer(
         overrides, verbose: as for `run`.
 
     Returns:
-        The report: ``print(answer(...))`` shows the sentences and where the page is.
+        The report: ``print(answer(...))`` shows the sentences and where the page is. Its ``recommendation`` says which
+        model to use, and its ``model`` is the folder of that model, for `scarf_lightning.load_model`.
 
     Raises:
         UsageError: the table cannot be read or learned, or an override is wrong.
@@ -107,14 +108,15 @@ def answer(
     """
     import pandas as pd
 
-    from .reporting import report
+    from .reporting import report, with_model
 
     require_report("The page of an answer")
     if isinstance(table, pd.DataFrame):
         table = _kept(table, overrides)
     asked = [*answer_of_file(None if table is None else str(table), target), *overrides]
     run(asked, verbose=verbose)
-    return report(asked)
+    with nullcontext() if verbose else silent():
+        return with_model(report(asked))
 
 
 def _kept(frame: "pd.DataFrame", overrides: Sequence[str]) -> Path:

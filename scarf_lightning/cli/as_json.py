@@ -58,8 +58,14 @@ def rows_of(frame: "pd.DataFrame") -> list[dict[str, Any]]:
 
 def of_report(written: "WrittenReport") -> dict[str, Any]:
     """A report: its sentences, the competitors with their metric and comparison, and the page."""
+    recommendation = None
+    if written.recommendation is not None:
+        found = written.recommendation
+        recommendation = {"use": found.name, "sentences": found.sentences, "expected": found.expected}
+        recommendation["model"] = written.model
     return {
         "state": "open" if written.is_open else "answered",
+        "recommendation": recommendation,
         "answer": written.answer,
         "metric": written.metric,
         "competitors": rows_of(written.summary),

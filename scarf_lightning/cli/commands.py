@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from ..errors import NoSubjectError, RecordWarning, UnfinishedError, UsageError, did_you_mean, explained
 from ..importing import require_report, without_garbage_collection
 from ..sweeping.folders import CONF
-from .signals import Terminated, ended_by_signals
+from .signals import Terminated, ended_by_signals, note_start
 
 if TYPE_CHECKING:
     from .reporting import WrittenReport
@@ -111,11 +111,11 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
             with hydra_started(plugins) as started:  # as `scarf_lightning.run`; Hydra's own way composes twice
                 started.multirun("train", task_function=train_job, overrides=deferred(asked))
             if in_rounds:
-                from .reporting import write  # imports matplotlib
+                from .reporting import with_model, write  # imports matplotlib
 
                 written = write(asked)
                 sys.stdout.write(f"{written.place}\n")
-                return written
+                return with_model(written)
             return None
         if not shows_one and "hydra.mode=RUN" not in asked:
             asked.insert(0, "--multirun")  # otherwise Hydra reports a comma as the mistake, whatever else is wrong
@@ -251,6 +251,7 @@ def answered(command: Callable[[list[str]], int | None], arguments: list[str] | 
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(line_buffering=True)  # so that a pipe shows a line when it is written
     atexit.register(gc.freeze)  # Python would look through all modules for garbage once more
+    note_start()
     wants_traceback = os.environ.get("HYDRA_FULL_ERROR") == "1"
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra's own handler would swallow the exception and print its frames
     usual = warnings.formatwarning

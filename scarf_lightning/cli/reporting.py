@@ -16,18 +16,19 @@ from ..options import load_plugins
 from ..options.checking import checked
 from ..options.settings import LoggerSettings
 from ..report.advice import by_cells, by_sweep, reported
-from ..report.blocks import Table
+from ..report.blocks import Paragraph, Table
 from ..report.loading import CellResults, ReportedCell, cells_of_folder, narrowed, read_results
 from ..report.report_options import NAMES, ReportOptions
 from ..report.sentences import title_of
 from ..report.statistics.answers import CANNOT_TELL
 from ..results import columns, read_failure
-from ..screen import command_line, screen
+from ..screen import command_line, doing, screen
 from ..sweeping.cell import distinct
 from ..sweeping.composer import Composer
 from ..sweeping.expand import expand, overrides_of
 from ..sweeping.folders import SWEEPS
 from ..sweeping.hydra import hydra_started, master_of, named_plugins
+from .recommending import Recommendation, keep, recommend
 from .running import as_far_as_trained, goes_in_rounds
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ class WrittenReport:
         summary: a row for each competitor, with the columns of the file ``tables/summary.csv``; empty if nothing is
             compared.
         metric: the one that competitors are compared by.
+        recommendation: of a sweep that goes on until it is answered, the model to use.
+        model: the folder of that model, once it is kept.
     """
 
     index: Path
@@ -84,8 +87,10 @@ class WrittenReport:
     notes: list[str]
     summary: pd.DataFrame
     metric: str
+    recommendation: Recommendation | None
     _material: Material = field(repr=False)
     _made_by: dict[str, Any] = field(repr=False)
+    model: Path | None = None
 
     @property
     def place(self) -> str:
@@ -177,6 +182,7 @@ def write(
     with gathered(asked, results) as material:
         chosen = checked(ReportOptions, options)  # a plugin may have registered the metric
         more = [made for make in makers if (made := make(material.results, material.row_of)) is not None]
+        in_rounds = results is None and goes_in_rounds(material.overrides)
     subject, found = material.subject, material.results
     command = command_of("report.py", asked, {"results": results, **options, "out": out, "sections": sections or None})
     page = make_report(
@@ -190,11 +196,26 @@ def write(
         more_trials=by_sweep(material.overrides) if results is None else by_cells(found, Path(results)),
         sections=more,
     )
+    recommendation = recommend(found, chosen) if in_rounds else None
+    if recommendation is not None:
+        # What to do comes first.
+        page.sections[0].blocks[:0] = [Paragraph(" ".join(recommendation.sentences))]
     index = write_report(page, Path(out or f"reports/{subject.name}"))
     made_by = {"command": command} | asdict(chosen)
     metric = chosen.of(found).measure.name
     notes = [*page.about, *page.warnings]
-    return WrittenReport(index, page.answer, notes, _summary(page), metric, material, made_by)
+    return WrittenReport(index, page.answer, notes, _summary(page), metric, recommendation, material, made_by)
+
+
+def with_model(written: WrittenReport) -> WrittenReport:
+    """Keep the model that a report recommends, and say what it recommends and where that model is."""
+    if written.recommendation is None:
+        return written
+    with doing(f"Training {written.recommendation.name} on all labels"):
+        kept = keep(written.recommendation)
+    for sentence in ("", *written.recommendation.sentences, kept.sentence):
+        screen().say(sentence)
+    return replace(written, model=kept.folder)
 
 
 def _summary(page: "Report") -> pd.DataFrame:

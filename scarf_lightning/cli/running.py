@@ -1,9 +1,11 @@
 """What Hydra calls: our sweeper runs all cells, in rounds until the question is answered, and a job trains some."""
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
@@ -12,21 +14,28 @@ from ..errors import UnfinishedError, UsageError
 from ..importing import without_garbage_collection
 from ..metrics import metrics
 from ..options import Config, unused_options
-from ..screen import reported_once
+from ..screen import reported, reported_once
 from ..sweeping.cell import Cell, State, SurveyedCell, distinct, named, survey
 from ..sweeping.chunks import Launch, read_chunk
 from ..sweeping.expand import ExpandedSweep, one_cell
 from ..sweeping.folders import SWEEPS, SweepFile, read_sweep
 from ..sweeping.hydra import check_hydra, read_config
-from ..sweeping.plan import about, make_plan
+from ..sweeping.plan import about, labels_to_learn_from, make_plan
 from ..sweeping.run import read_files, run, sizes_of
 from ..sweeping.slurm import Detached
 from ..sweeping.workers import TrainCells
-from .show import SoFar, Terminal
-from .signals import OutOfTime, alarm, ended_by_signals
+from .show import SoFar, Terminal, can_be_found
+from .signals import OutOfTime, alarm, ended_by_signals, seconds_gone
+
+if TYPE_CHECKING:
+    from ..data.table import Table
 
 SURELY = 0.5
 """The share of a table's labelled rows that any split gives to training."""
+SECONDS_TO_REPORT, MOST_TO_REPORT = 20.0, 0.3
+"""Seconds that a report and the recommended model take, and the largest share of a limit that is kept for them."""
+SHORTEST = 0.1
+"""The share of a limit that trains at least, however long the start took."""
 VALIDATION_ERROR = "validation_error"
 """The objective that uses no test row."""
 
@@ -47,9 +56,11 @@ def run_all(request: ExpandedSweep, launch: Launch, terminal: Terminal, launcher
         check_reference(request.cells)
     over = f"time_limit={options.time_limit} is over; the same command goes on."
     in_rounds = sweep is not None and len(sweep.rounds) > 1 and not options.plan and not options.force
+    if sweep is not None and len(sweep.rounds) > 1 and options.plan:
+        request = _that_will_run(request)
     is_over = False
     try:
-        with alarm(options.seconds_limit):
+        with alarm(_seconds_to_train(request, ends_with_model=in_rounds)):
             if sweep is None or not in_rounds:
                 return run(request, launch, terminal, launcher, OwnTraining())
             surveyed = _in_rounds(request, sweep, launch, terminal, launcher)
@@ -76,51 +87,121 @@ def _in_rounds(
     from ..report.advice import compared
 
     def train(cells: Sequence[Cell]) -> list[SurveyedCell]:
-        return run(replace(request, cells=list(cells)), launch, SoFar(), launcher, OwnTraining())
+        return run(replace(request, cells=list(cells)), launch, SoFar(), launcher, OwnTraining(), in_order=True)
 
     for name, other in sweep.replaced.items():
         terminal.say(f"The package {name} is not installed, so method={other} takes its place.")
     sets_trials = any(argument.startswith("trials=") for argument in request.arguments)
     more_trials = [] if sets_trials else [n for n in sweep.rounds if n > request.cells[0].config.trials]
     with reported_once():
-        everything = [cell for cell in request.cells if cell.config.regime["name"] == "full"]
-        if quick := _that_comes_first(request.cells, everything, terminal):
-            train(quick)
-        if everything:  # their results tell how many labels there are
-            train(everything)
+        tables = _tables_to_train(request.cells)
+        terminal.tables(tables)
+        # The loop over cells, also that of a worker, shows what is not in this list.
+        shown = {cell.source: tables[cell.source.key].hash for cell in request.cells if cell.source.key in tables}
+        reported().extend(shown.items())
+        trials = max([request.cells[0].config.trials, *more_trials])
+        for sentence in can_be_found(request.cells, tables, trials):
+            terminal.say(sentence)
+        first = in_order_of_worth(surely_fitting(request.cells, tables), tables, terminal)
+        if first:
+            train(first)
+        # The results of cells with all labels tell exactly how many there are.
         cells, reasons = that_fit(request.cells)
         for reason in reasons:
             terminal.say(reason)
-        surveyed = train(cells)
+        surveyed = train(in_order_of_worth(cells, {}, terminal))
         for n in more_trials:
             undecided = compared(request, surveyed).undecided
             if not undecided:
                 break
             cells = [_with_trials(each, n) if each.key in undecided else each for each in cells]
-            surveyed = train(cells)
+            surveyed = train(in_order_of_worth(cells, {}, terminal))
     return surveyed
 
 
-def _that_comes_first(cells: Sequence[Cell], everything: Sequence[Cell], terminal: Terminal) -> list[Cell]:
-    """Cells to train before ``everything``, the cells with all labels, if these are expected to take longer than the
-    time limit: the cells with few labels and without pre-training, those without a network first. None if the size of
-    a table is not known before it is loaded."""
-    limit, surveyed = cells[0].config.seconds_limit, survey(everything)
-    if limit is None or all(each.state is State.FINISHED for each in surveyed):
-        return []  # and no file is read
-    tables = read_files(cells)
-    plan = make_plan(surveyed, sizes_of(tables))
-    if plan.seconds <= limit or not all(cell.source.key in tables for cell in cells):
-        return []
-    terminal.say(
-        f"Training with all labels is expected to take about {about(plan.seconds)} on one core, longer than "
-        f"time_limit={cells[0].config.time_limit}, so few labels without pre-training come first. Allow more time, or "
-        "give a file with fewer rows."
-    )
-    n_labelled = {key: table.n_labelled for key, table in tables.items()}
-    few = [cell for cell in cells if cell.pretraining_key is None and "labels" in cell.config.regime]
-    few = [cell for cell in few if cell.config.regime["labels"] < SURELY * n_labelled[cell.source.key]]
-    return sorted(few, key=lambda cell: "network" not in unused_options(cell.config))
+def _tables_to_train(cells: Sequence[Cell]) -> "dict[str, Table]":
+    """The users' own tables by the key of their source; none, and no file is read, if nothing is left to train."""
+    if all(each.state is State.FINISHED for each in survey(that_fit(cells)[0])):
+        return {}
+    return read_files(cells)
+
+
+def surely_fitting(cells: Sequence[Cell], tables: "Mapping[str, Table]") -> list[Cell]:
+    """The cells that have enough labels, as far as that is known before any is trained."""
+    found = []
+    for cell in cells:
+        table = tables.get(cell.source.key)
+        if "labels" not in cell.config.regime:
+            found.append(cell)
+        elif table is not None:
+            # Copies in one part make parts of other sizes, and so do other rules.
+            is_exact = cell.config.split["name"] in ("random", "stratified") and not table.n_copies
+            least = expected_labels(cell, table) if is_exact else SURELY * table.n_labelled
+            if cell.config.regime["labels"] < least:
+                found.append(cell)
+    return found
+
+
+def expected_labels(cell: Cell, table: "Table") -> int:
+    """Labels of a table that a cell has to learn from, test rows aside."""
+    return labels_to_learn_from(table.n_labelled, counts_validation=counts_validation(cell))
+
+
+def in_order_of_worth(cells: Sequence[Cell], tables: "Mapping[str, Table]", terminal: Terminal) -> list[Cell]:
+    """The cells in the order in which they train: models without a network, the references, then pre-trained networks.
+
+    So what is finished can be compared, whenever the time is over. If training with all labels is expected to take
+    longer than there is time, few labels come first within each of the three.
+    """
+    limit = cells[0].config.seconds_limit if cells else None
+    everything = [cell for cell in cells if "labels" not in cell.config.regime]
+    is_long = False
+    if limit is not None and tables:
+        seconds = make_plan(survey(everything), sizes_of(tables)).seconds
+        is_long = seconds > limit
+        if is_long:
+            terminal.say(
+                f"Training with all labels is expected to take about {about(seconds)} on one core, longer than "
+                f"time_limit={cells[0].config.time_limit}, so few labels come first. Allow more time, or give a file "
+                "with fewer rows."
+            )
+
+    def worth(cell: Cell) -> tuple[bool, bool, float]:
+        is_network = "network" not in unused_options(cell.config)
+        labels = float(cell.config.regime.get("labels", math.inf))
+        return is_network, cell.pretraining_key is not None, labels if is_long else -labels
+
+    return sorted(cells, key=worth)
+
+
+def _that_will_run(request: ExpandedSweep) -> ExpandedSweep:
+    """The request of a plan without the cells that have too few labels, as far as that is known."""
+    tables = read_files(request.cells)
+    fitting, numbers = [], list[str]()
+    for cell in that_fit(request.cells)[0]:
+        table = tables.get(cell.source.key)
+        labels = cell.config.regime.get("labels", 0)
+        if table is None or labels < expected_labels(cell, table):
+            fitting.append(cell)
+        else:
+            numbers.append(f"{labels:g}")
+    if not numbers:
+        return replace(request, cells=fitting)
+    n_labelled = ", ".join(f"{table.n_labelled:,}" for table in tables.values())
+    reason = f"{', '.join(dict.fromkeys(numbers))} labels; the table has {n_labelled}, a fifth of them for testing."
+    return replace(request, cells=fitting, left_out=(*request.left_out, reason))
+
+
+def _seconds_to_train(request: ExpandedSweep, *, ends_with_model: bool) -> float | None:
+    """Seconds until training has to end, so that the command ends with its limit: what has gone since it was started,
+    and what the report and the recommended model take, are a part of it. None without a limit."""
+    limit = request.cells[0].config.seconds_limit
+    if limit is None:
+        return None
+    left = limit - seconds_gone()
+    if not ends_with_model:
+        return max(left, 0.0)
+    return max(left - min(SECONDS_TO_REPORT, MOST_TO_REPORT * limit), SHORTEST * limit)
 
 
 def goes_in_rounds(arguments: Sequence[str]) -> bool:

@@ -10,6 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
@@ -70,14 +71,19 @@ class Terminal:
             return nullcontext()
         return SweepProgress(plan, screen(stderr=True)).shown()
 
-    def plan(self, plan: Plan, request: ExpandedSweep, tables: "Mapping[str, DataTable]") -> None:
-        """Show how the user's tables are read, what is left to train, and how long that takes."""
-        console = screen()
+    def tables(self, tables: "Mapping[str, DataTable]", *, stderr: bool = True) -> None:
+        """Show how the user's tables are read."""
+        console = screen(stderr=stderr)
         for table in tables.values():
             from ..data.reading.shown import reading_report  # imports pandas
 
             for line in reading_report(table):
                 console.print(line, soft_wrap=isinstance(line, str))
+
+    def plan(self, plan: Plan, request: ExpandedSweep, tables: "Mapping[str, DataTable]") -> None:
+        """Show how the user's tables are read, what is left to train, and how long that takes."""
+        console = screen()
+        self.tables(tables, stderr=False)
         if request.sweep is not None:
             paper = f" ({request.sweep.paper})" if request.sweep.paper else ""
             console.print(f"{request.sweep.title}{paper}")
@@ -130,9 +136,10 @@ class Terminal:
             console.say(f"{describe(each.axes, each.cell.settings(), recipes)}{ending}")
             if each.rows:
                 console.print(cell_table(each.axes, rows[0], metric))
-        from ..report.learning import on_not_learnt
+        from ..report.learning import LEARNS_NOTHING, on_not_learnt
 
-        signs = on_not_learnt([(each.cell.called, each.rows, each.target) for each in surveyed if each.rows])
+        learning = [each for each in surveyed if each.rows and each.axes.get("method") != LEARNS_NOTHING]
+        signs = on_not_learnt([(each.cell.called, each.rows, each.target) for each in learning])
         unread = [columns for columns, its in shown if not levels_of(its)]
         for sentence in (
             *why_no_interval(unread),
@@ -170,26 +177,61 @@ def out_of_reach(plan: Plan) -> list[str]:
 
 
 def too_small(plan: Plan, tables: "Mapping[str, DataTable] | None" = None) -> list[str]:
-    """A sentence on the differences that one table of classes with these trials is too small for; none if its size or
-    its target is not known before it is loaded, or if nothing is compared."""
+    """A sentence on the differences that one table of classes with these trials is too small for; none if its labels
+    or its target are not known before it is loaded, or if nothing is compared."""
     first = plan.surveyed[0]
-    key = first.cell.source.key
-    size = plan.sizes.get(key)
-    targets = [each.target for each in plan.surveyed if each.target is not None]
-    targets += [table.target for name, table in (tables or {}).items() if name == key]
     is_one_table = len({each.axes["dataset"] for each in plan.surveyed}) == 1 < len(plan.surveyed)
-    if not is_one_table or size is None or not targets:
+    targets = [each.target for each in plan.surveyed if each.target is not None]
+    n_labelled = _n_labelled(plan)
+    for key, table in (tables or {}).items():
+        if key == first.cell.source.key:
+            targets.append(table.target)
+            n_labelled = table.n_labelled
+    if not is_one_table or n_labelled is None or not targets:
         return []
     if all(metric.name != "accuracy" for metric in targets[0].metrics()):
         return []
     from ..report.statistics.power import TEST_SHARE, smallest_difference  # imports scipy
 
     trials = first.cell.config.trials
-    n_test = max(round(TEST_SHARE * size.n_rows), 1)
-    least = smallest_difference(size.n_rows, n_test, trials)
+    n_test = max(round(TEST_SHARE * n_labelled), 1)
+    least = smallest_difference(n_labelled, n_test, trials)
     return [
         f"{counted(n_test, 'test row')} in each of {counted(trials, 'trial')}: of differences of accuracy below about "
         f"{100 * least:.0f} points we will often not be able to tell."
+    ]
+
+
+def _n_labelled(plan: Plan) -> float | None:
+    """The rows with a label of the table of a plan; None if that is not known before it is loaded."""
+    for each in plan.surveyed:
+        # Finished trials tell how many rows they tested.
+        tested = [size for size in each.rows.column("n_test") if size]
+        if tested:
+            from ..report.statistics.power import TEST_SHARE
+
+            return float(np.median(tested)) / TEST_SHARE
+    source = plan.surveyed[0].cell.source
+    size = plan.sizes.get(source.key)
+    # A file may have rows without a label.
+    return None if size is None or source.is_found_out else float(size.n_rows)
+
+
+def can_be_found(cells: Sequence[Cell], tables: "Mapping[str, DataTable]", trials: int) -> list[str]:
+    """What a sweep of one table that goes on for so many trials can find, in a sentence; none of numbers, or if the
+    table is not known."""
+    if len(tables) != 1 or len({cell.source.key for cell in cells}) != 1:
+        return []
+    (table,) = tables.values()
+    if all(metric.name != "accuracy" for metric in table.target.metrics()):
+        return []
+    from ..report.statistics.power import TEST_SHARE, smallest_difference  # imports scipy
+
+    n_test = max(round(TEST_SHARE * table.n_labelled), 1)
+    least = smallest_difference(table.n_labelled, n_test, trials)
+    return [
+        f"{table.n_labelled:,} rows have a label, and each trial tests {n_test:,} of them: differences of accuracy "
+        f"below about {100 * least:.0f} points will stay open, in {trials} trials too."
     ]
 
 
@@ -205,7 +247,10 @@ def _keep_table(shown: ShownCells, cell: Cell) -> str:
 
 
 class SoFar(Terminal):
-    """Shows only the answer of a round, not its tables."""
+    """Shows only the progress and the answer of a round, not its tables."""
+
+    def watching(self, plan: Plan) -> AbstractContextManager[None]:
+        return SweepProgress(plan, screen(stderr=True)).shown()
 
     def results(self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None:
         from ..report.advice import compared  # imports pandas

@@ -1,10 +1,13 @@
 """Signals that end a process: a scheduler's SIGTERM, Ctrl-C, and the alarm of a time limit."""
 
+import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
@@ -12,6 +15,29 @@ if TYPE_CHECKING:
 
 SOON = 0.05
 """Seconds after which a signal that was lost is sent again."""
+PROGRAMS = ("train", "report", "scarf", "scarf-train", "scarf-answer", "scarf-report")
+"""The programs whose processes do nothing but their command."""
+STARTED_AT = 19
+"""The place of a process's start, in ticks since boot, in what follows its name in Linux's ``/proc/self/stat``."""
+_started: list[float] = []
+"""When this process was started, by the clock of `time.monotonic`, if it is one of our commands."""
+
+
+def note_start() -> None:
+    """Note when this process was started, if it is one of our commands, so that a time limit counts the start too."""
+    main = Path(getattr(sys.modules["__main__"], "__file__", None) or "").stem
+    if main not in PROGRAMS or sys.platform != "linux":
+        return
+    # The name of the process, in brackets, may hold blanks.
+    fields = Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    started = float(fields[STARTED_AT]) / os.sysconf("SC_CLK_TCK")
+    running = time.clock_gettime(time.CLOCK_BOOTTIME) - started
+    _started[:] = [time.monotonic() - running]
+
+
+def seconds_gone() -> float:
+    """Seconds since the command was started; 0 in a process that was started for something else."""
+    return time.monotonic() - _started[0] if _started else 0.0
 
 
 class Terminated(SystemExit):

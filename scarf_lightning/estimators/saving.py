@@ -9,16 +9,17 @@ shapes are checked before anything is built.
 """
 
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from os import PathLike, fsdecode
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from safetensors.numpy import save as as_safetensors
 
 from ..data.reading import Reader
@@ -30,7 +31,7 @@ from ..results.files import UNFINISHED, DamagedRecordError, surely, temporary
 from ..results.records import new_record, parsed, read_record
 
 if TYPE_CHECKING:
-    from .predictor import Predictor
+    from _typeshed import DataclassInstance
 
 CONTENTS = "model.json"
 PREPROCESSING = "preprocessing.safetensors"
@@ -59,7 +60,15 @@ def place(path: "str | PathLike[str]") -> Path:
         raise UsageError(f"{text} has no meaning here: {error}") from error
 
 
-def save(model: "Predictor", folder: Path) -> None:
+class Savable(Protocol):
+    """A model with a description in plain values, and arrays by the name of the file that keeps them."""
+
+    @property
+    def description(self) -> "DataclassInstance": ...
+    def arrays(self) -> Mapping[str, Mapping[str, NDArray[Any]]]: ...
+
+
+def save(model: Savable, folder: Path) -> None:
     """Write a model into a folder of its own; see `Predictor.save`."""
     arrays = model.arrays()
     try:

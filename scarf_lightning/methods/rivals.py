@@ -191,6 +191,22 @@ class Ridge(Rival):
 
 
 @dataclass
+class Constant(Rival):
+    """One answer for every row: the share of each class among the labels, or the mean of numbers.
+
+    Any model is to be better than this one. Scikit-learn's DummyClassifier and DummyRegressor.
+    """
+
+    name: ClassVar[str] = "constant"
+    label: ClassVar[str] = "always the commonest answer"
+
+    def predict(self, lesson: Lesson) -> Floats:
+        from sklearn.dummy import DummyClassifier, DummyRegressor
+
+        return lesson.on_encoded(lesson.target.choose(classifier=DummyClassifier, regressor=DummyRegressor)())
+
+
+@dataclass
 class RandomForest(Rival):
     """Scikit-learn's RandomForestClassifier or RandomForestRegressor on encoded rows."""
 

@@ -36,6 +36,11 @@ def brief_effect(comparison: Comparison, metric: Metric) -> str:
     return _change(verdict.difference, metric)
 
 
+def in_words(value: float, low: float, high: float, metric: Metric) -> str:
+    """A difference with its interval and its unit, as `effect` has it for one dataset."""
+    return _with_interval(value, low, high, metric, says_unit=True)
+
+
 def _with_interval(value: float, low: float, high: float, metric: Metric, *, says_unit: bool = False) -> str:
     """A difference, higher if better, with its interval if that is known."""
     if metric.higher_is_better:

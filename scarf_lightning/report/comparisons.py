@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .learning import FEWEST_CONSTANT, not_learnt
+from .learning import FEWEST_CONSTANT, LEARNS_NOTHING, not_learnt
 from .loading import CellResults
 from .pairing import Pair, pairs_of
 from .report_options import ReportOptions
@@ -168,6 +168,8 @@ def _not_learnt(cells: Sequence[int], results: CellResults) -> str:
     """The sign that a setting has learnt nothing, on a third of its datasets or more; empty otherwise."""
     found = []
     for cell in cells:
+        if results.cells.loc[cell, "method"] == LEARNS_NOTHING:
+            continue
         rows: Any = results.trials[results.trials["cell"] == cell].to_dict("records")
         if sign := not_learnt(rows, results.targets.get(cell)):
             found.append(sign)

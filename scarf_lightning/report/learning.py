@@ -13,6 +13,8 @@ from ..results import values_of
 
 FEWEST_CONSTANT = 1 / 3
 """The share of trials that predict one class for every test row, from which on a cell has not learnt."""
+LEARNS_NOTHING = "constant"
+"""The method that is to learn nothing."""
 MOST_NAMED = 3
 """Cells that a sentence names."""
 GUESSES = 2.0

@@ -47,8 +47,11 @@ Launch = Callable[[Sequence[Chunk]], None]
 """Trains the cells of each chunk and returns when all jobs have ended. Results are in the store."""
 
 
-def make_chunks(groups: Sequence[Group], settings: ChunkSettings, launcher: str) -> list[Chunk]:
-    """Deal groups of cells out to jobs, the longest first. The launcher of this name decides about settings of None.
+def make_chunks(
+    groups: Sequence[Group], settings: ChunkSettings, launcher: str, *, in_order: bool = False
+) -> list[Chunk]:
+    """Deal groups of cells out to jobs, the longest first, or ``in_order``. The launcher of this name decides about
+    settings of None.
 
     Groups are never divided, since their cells share a pre-training. Small groups are joined; groups of one dataset are
     put side by side, so that it is loaded once.
@@ -65,7 +68,8 @@ def make_chunks(groups: Sequence[Group], settings: ChunkSettings, launcher: str)
             chunks.append(Chunk([], 0.0))
         chunks[-1].cells += [each.cell for each in group.cells]
         chunks[-1].seconds += group.seconds
-    chunks.sort(key=lambda chunk: -chunk.seconds)
+    if not in_order:
+        chunks.sort(key=lambda chunk: -chunk.seconds)
     if max_jobs is not None and len(chunks) > max_jobs:
         joined = [Chunk([], 0.0) for _ in range(max_jobs)]
         for chunk in chunks:  # the longest that is left to the job with the least

@@ -39,7 +39,8 @@ START_UP = 5.0
 EPOCHS = {"pretrain": 21.0, "finetune": 11.0}
 """The mean number of epochs over 33 datasets with the default patience of 3. It grows in proportion to the patience."""
 TYPICAL_PATIENCE = 3
-TRAINED_SHARE = 0.7
+TRAINED_SHARE, VALIDATED_SHARE = 0.7, 0.1
+"""Of the rows with a label, in random splits; the others are tested."""
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 
 
@@ -176,6 +177,13 @@ def _labelled_share(config: Config, n_rows: int) -> float:
     """The share of the training rows that the regime leaves a label: it sets a share, or a number."""
     asked = float(config.regime.get("labelled") or config.regime.get("labels") or 1.0)
     return min(1.0, asked if asked <= 1 else asked / (TRAINED_SHARE * n_rows))
+
+
+def labels_to_learn_from(n_labelled: int, *, counts_validation: bool) -> int:
+    """Of the labels of a table those that a random split leaves to training, and to validation if they count."""
+    n_test = round((1 - TRAINED_SHARE - VALIDATED_SHARE) * n_labelled)
+    n_validation = 0 if counts_validation else round(VALIDATED_SHARE * n_labelled)
+    return n_labelled - n_test - n_validation
 
 
 def _pace(surveyed: Sequence[SurveyedCell], expected: Sequence[Phases]) -> dict[tuple[str, str], float]:

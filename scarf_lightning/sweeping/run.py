@@ -47,6 +47,8 @@ def run(
     show: Show,
     launcher: str = "basic",
     training: Training | None = None,
+    *,
+    in_order: bool = False,
 ) -> list[SurveyedCell]:
     """Train the cells that are not finished, show the results, and return how far each cell is.
 
@@ -54,6 +56,7 @@ def run(
         launch: starts jobs by the ``launcher`` of this name.
         training: what workers train with. They replace the basic launcher if the run has work for several; None
             trains in this process alone.
+        in_order: train the cells in the order of the request, and not those first that take longest.
 
     Raises:
         UsageError: a part of a cell is wrong; nothing has been trained.
@@ -95,7 +98,7 @@ def run(
             if each.state is State.FAILED:
                 forget_failure(each.cell.results, each.cell.key)  # only failures of this run are counted
         with _workers(plan, launch, show, launcher, training) as (launch, launcher), show.watching(plan):
-            problems = _train(plan, launch, launcher)
+            problems = _train(plan, launch, launcher, in_order=in_order)
         after = survey(cells)
     for each in after:
         if each.state is State.FINISHED and each.folder is not None:
@@ -145,7 +148,7 @@ def sizes_of(tables: "Mapping[str, Table]") -> dict[str, Size]:
     return {key: Size(table.n_rows, len(table.columns)) for key, table in tables.items()}
 
 
-def _train(plan: Plan, launch: Launch, launcher: str) -> list[str]:
+def _train(plan: Plan, launch: Launch, launcher: str, *, in_order: bool = False) -> list[str]:
     """Launch until every cell is finished or has failed, and return what else went wrong.
 
     A cell that another process trains is waited for. It is launched here if that process dies.
@@ -155,7 +158,8 @@ def _train(plan: Plan, launch: Launch, launcher: str) -> list[str]:
         todo = [each for each in unfinished if tries[each.cell.key] < TRIES[each.state]]
         if todo:
             tries.update(each.cell.key for each in todo)
-            chunks = make_chunks(make_plan(todo, plan.sizes).groups, todo[0].cell.config.chunk, launcher)
+            groups = make_plan(todo, plan.sizes).groups
+            chunks = make_chunks(groups, todo[0].cell.config.chunk, launcher, in_order=in_order)
             try:
                 launch(chunks)
             except UsageError:  # such as a scheduler that refuses the jobs

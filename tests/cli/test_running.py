@@ -1,6 +1,8 @@
 """Sweeps that go on until they are answered, and the time limit of all."""
 
+import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,12 +11,16 @@ import pytest
 
 import scarf_lightning
 from scarf_lightning.cli import running
+from scarf_lightning.cli.scarf import scarf as scarf_command
+from scarf_lightning.cli.show import Terminal
 from scarf_lightning.cli.signals import OutOfTime, alarm
 from scarf_lightning.errors import UnfinishedError, UsageError
+from scarf_lightning.sweeping.cell import State
 from scarf_lightning.sweeping.expand import ExpandedSweep
 from scarf_lightning.sweeping.plan import Plan
 from scarf_lightning.training import CellTraining
-from tests.processes import TINY
+from tests.composing import cells_of
+from tests.processes import TINY, here
 
 SWEEP = """\
 title: T
@@ -42,16 +48,17 @@ def test_open_comparisons_get_more_trials_and_budgets_beyond_the_table_are_left_
 ) -> None:
     trials = scarf_lightning.run(asked)
 
-    assert sorted(trials["regime.labels"].dropna().unique()) == [20, 30]
+    assert sorted(trials["regime.labels"].dropna().unique()) == [20, 30, 90]
     assert set(trials.groupby("fingerprint")["trial"].count()) == {3}, "too few for any verdict: all go on"
     said = capsys.readouterr()
-    assert "Left out: 90, 400 labels; mine has 84 to learn from." in said.err
+    assert "Left out: 400 labels; mine has 96 to learn from." in said.err
     assert "So far: On mine, beside the network with no pre-training:" in said.err
     assert said.err.count("mine.csv: 120 rows") == 1
 
     page = scarf_lightning.report(asked)
 
-    assert page.answer[0] == "On mine, beside the network with no pre-training:"
+    assert page.answer[0].startswith("Use the network")
+    assert page.answer[1] == "On mine, beside the network with no pre-training:"
     assert (page.index.parent / "figures" / "label-curve.svg").exists()
     assert not any("unfinished" in note for note in page.notes)
 
@@ -67,7 +74,7 @@ def test_trials_on_the_command_line_take_the_place_of_rounds(asked: list[str]) -
 def test_when_the_time_is_over_what_is_finished_is_shown_and_the_same_command_goes_on(
     asked: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def over(*_: object) -> None:
+    def over(*_: object, **__: object) -> None:
         raise OutOfTime
 
     real, calls = running.run, []
@@ -80,33 +87,106 @@ def test_when_the_time_is_over_what_is_finished_is_shown_and_the_same_command_go
     first = scarf_lightning.run([*asked, "time_limit=1h"])
     monkeypatch.undo()
 
-    assert set(first["regime"]) == {"full"}
+    assert set(first["regime"]) == {"full", "few"}
     assert "time_limit=1h is over; the same command goes on." in capsys.readouterr().err
 
 
-@pytest.mark.slow
+def table_of(n_labelled: int, **more: Any) -> Any:
+    return SimpleNamespace(n_labelled=n_labelled, n_rows=n_labelled, n_copies=0, columns=list("abc"), **more)
+
+
+def test_models_without_a_network_come_first_and_pre_trained_ones_last(asked: list[str]) -> None:
+    cells = cells_of(*asked[:-7], "sweeps=answer")
+    said = SayingTerminal()
+
+    ordered = running.in_order_of_worth(cells, {}, said)
+
+    kinds = []
+    for cell in ordered:
+        is_network = cell.config.method["name"] == "control"
+        kinds.append((is_network, cell.config.pretrain.name != "none", -cell.config.regime.get("labels", math.inf)))
+    assert kinds == sorted(kinds)
+    assert {kind[:2] for kind in kinds} == {(False, False), (True, False), (True, True)}
+    assert said.sentences == []
+
+
+class SayingTerminal(Terminal):
+    """Keeps what it is to say."""
+
+    def __init__(self) -> None:
+        self.sentences: list[str] = []
+
+    def say(self, sentence: str) -> None:
+        self.sentences.append(sentence)
+
+
 def test_few_labels_come_first_where_all_labels_take_longer_than_there_is_time(
-    asked: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    asked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    cells = cells_of(*asked, "time_limit=1h")
+    tables = {cells[0].source.key: table_of(120)}
     monkeypatch.setattr(Plan, "seconds", 2 * 3600.0)
-    real, calls = running.run, []
+    said = SayingTerminal()
 
-    def recorded(request: ExpandedSweep, *others: Any) -> Any:
-        calls.append([(cell.config.regime.get("labels"), cell.config.pretrain.name) for cell in request.cells])
-        return real(request, *others)
+    ordered = running.in_order_of_worth(running.surely_fitting(cells, tables), tables, said)
 
-    monkeypatch.setattr(running, "run", recorded)
-    scarf_lightning.run([*asked, "time_limit=1h"])
+    shown = [(cell.config.pretrain.name, cell.config.regime.get("labels")) for cell in ordered]
+    assert shown == [(pretrain, labels) for pretrain in ("none", "scarf") for labels in (20, 30, 90, None)]
+    (sentence,) = said.sentences
+    assert "about 2 h on one core, longer than time_limit=1h, so few labels come first" in sentence
 
-    assert calls[:2] == [[(20, "none"), (30, "none")], [(None, "none"), (None, "scarf")]]
-    said = capsys.readouterr().err
-    assert "about 2 h on one core, longer than time_limit=1h, so few labels without pre-training come first" in said
 
+def test_budgets_that_a_table_may_lack_wait_until_it_is_known(asked: list[str]) -> None:
+    cells = cells_of(*asked)
+    key = cells[0].source.key
+
+    def budgets(table: Any) -> set[Any]:
+        return {cell.config.regime.get("labels") for cell in running.surely_fitting(cells, {key: table})}
+
+    # Of 120 rows 24 are tested.
+    assert budgets(table_of(120)) == {None, 20, 30, 90}
+    assert budgets(table_of(112)) == {None, 20, 30}
+    assert budgets(table_of(25)) == {None}
+    # Copies stay in one part, so that parts may have other sizes.
+    copies = table_of(50)
+    copies.n_copies = 3
+    assert budgets(copies) == {None, 20}
+    assert {cell.config.regime.get("labels") for cell in running.surely_fitting(cells, {})} == {None}
+
+
+def test_no_file_is_read_if_all_cells_are_finished(asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     def unread(_: object) -> Any:
         raise AssertionError("a file was read although all of its cells are finished")
 
+    finished = [SimpleNamespace(state=State.FINISHED)]
+    monkeypatch.setattr(running, "survey", lambda cells: finished)
+    monkeypatch.setattr(running, "that_fit", lambda cells: (cells, []))
     monkeypatch.setattr(running, "read_files", unread)
-    scarf_lightning.run([*asked, "time_limit=1h"])
+
+    assert running._tables_to_train(cells_of(*asked)) == {}
+
+
+def test_a_plan_has_the_cells_that_will_run(asked: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    ran = here(scarf_command, "plan", *asked, cwd=Path.cwd())
+
+    assert "8 cells: 8 waiting; 16 trials to train." in ran.stdout
+    assert "Left out: 400 labels; the table has 120, a fifth of them for testing." in ran.stderr
+
+
+def test_a_limit_counts_what_has_gone_and_keeps_time_for_the_report(
+    asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = ExpandedSweep(cells_of(*asked, "time_limit=5min"))
+    monkeypatch.setattr(running, "seconds_gone", lambda: 12.0)
+
+    assert running._seconds_to_train(request, ends_with_model=False) == 300 - 12
+    assert running._seconds_to_train(request, ends_with_model=True) == 300 - 12 - 20
+    short = ExpandedSweep(cells_of(*asked, "time_limit=30s"))
+    assert running._seconds_to_train(short, ends_with_model=True) == pytest.approx(30 - 12 - 0.3 * 30)
+    assert running._seconds_to_train(ExpandedSweep(cells_of(*asked)), ends_with_model=True) is None
+    # A start that took all of it leaves something.
+    monkeypatch.setattr(running, "seconds_gone", lambda: 400.0)
+    assert running._seconds_to_train(request, ends_with_model=True) == pytest.approx(30)
 
 
 def test_a_page_of_which_nothing_is_finished_says_so(

@@ -632,7 +632,7 @@ class TestMethodsForOtherTargets:
         request = request_of("sweeps=answer", f"dataset={dataset}")
         methods = [cell.config.method["name"] for cell in request.cells]
 
-        assert set(methods) == {"control", linear, "xgboost"}
+        assert set(methods) == {"control", linear, "xgboost", "constant"}
         assert methods.count(linear) == 5
         assert not request.left_out
 
@@ -641,7 +641,7 @@ class TestMethodsForOtherTargets:
         file.write_text("x,name,price\n" + "".join(f"{i % 7},{'ab'[i % 2]},{i}.5\n" for i in range(60)))
         for target, linear in (("price", "ridge"), ("name", "logistic")):
             request = request_of(*answer_of_file(str(file), target))
-            assert {cell.config.method["name"] for cell in request.cells} == {"control", linear, "xgboost"}
+            assert {cell.config.method["name"] for cell in request.cells} == {"control", linear, "xgboost", "constant"}
 
     def test_the_command_line_hears_of_what_it_named(self) -> None:
         request = request_of("dataset=wdbc,diabetes", "method=logistic,ridge")

@@ -187,7 +187,8 @@ def test_the_answer_compares_with_a_network_from_scratch_at_each_number_of_label
         for cell in cells("answer")
     }
     competitors = [("none", "control"), ("scarf", "control"), ("vime", "control"), ("none", "logistic")]
-    assert shown == {(n, *each) for n in (None, 20, 100, 500, 2500) for each in [*competitors, ("none", "xgboost")]}
+    budgets = {(n, *each) for n in (None, 20, 100, 500, 2500) for each in [*competitors, ("none", "xgboost")]}
+    assert shown == budgets | {(None, "none", "constant")}
     assert {cell.config.recipe for cell in cells("answer")} == {"practical"}
 
 
@@ -196,6 +197,8 @@ def test_a_rival_whose_package_is_not_installed_is_replaced(monkeypatch: pytest.
 
     request = request_of("sweeps=answer")
 
-    assert {cell.config.method["name"] for cell in request.cells} == {"control", "logistic", "random_forest"}
+    assert {cell.config.method["name"] for cell in request.cells} == {
+        "control", "logistic", "random_forest", "constant",
+    }  # fmt: skip
     assert request.sweep is not None
     assert request.sweep.replaced == {"xgboost": "random_forest"}
