@@ -58,7 +58,7 @@ def rows_of(frame: "pd.DataFrame") -> list[dict[str, Any]]:
 
 def of_report(written: "WrittenReport") -> dict[str, Any]:
     """A report: its sentences, the competitors with their metric and comparison, and the page."""
-    recommendation = None
+    recommendation: dict[str, Any] | None = None
     if written.recommendation is not None:
         found = written.recommendation
         recommendation = {"use": found.name, "sentences": found.sentences, "expected": found.expected}

@@ -195,7 +195,8 @@ def _difference(chosen: Candidate, other: Candidate, results: CellResults, optio
     metric = options.measure
     shared = sorted(set(chosen.values.index) & set(other.values.index))
     size = abs(other.mean) if metric.is_relative and other.mean else 1.0
-    differences = metric.sign * (chosen.values[shared] - other.values[shared]).to_numpy() / size
+    apart = (chosen.values[shared] - other.values[shared]).to_numpy(np.float64)
+    differences = np.asarray(metric.sign * apart / size, dtype=np.float64)
     verdict = verdict_of(results, [(chosen.label, other.label)], differences[None], np.array([size]), options)
     if math.isnan(verdict.low):
         return f"{signed(float(differences.mean()), metric)}, too few trials for an interval"

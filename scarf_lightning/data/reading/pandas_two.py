@@ -23,7 +23,7 @@ def times_in(texts: "pd.Series[Any]", format: str, *, utc: bool) -> "pd.Series[A
         return times
     times = times.astype("datetime64[us, UTC]" if utc else "datetime64[us]")
     for place in np.flatnonzero(times.isna() & texts.notna()):
-        times.iloc[place] = _time(texts.iloc[place], format, utc=utc)
+        times.iloc[int(place)] = _time(texts.iloc[int(place)], format, utc=utc)
     return times
 
 

@@ -127,7 +127,8 @@ class TextFile(DataFile):
             others = {name: value for name, value in options.items() if name != "low_memory"}
             frame: pd.DataFrame = pd.read_csv(read_from, **others, engine="python")
         else:
-            frame = pd.read_csv(read_from, **options, **EXACT_FLOATS)
+            exact: dict[str, Any] = options | EXACT_FLOATS
+            frame = pd.read_csv(read_from, **exact)
         return frame
 
     def _has_nul(self) -> bool:
