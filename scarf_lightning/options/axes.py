@@ -35,6 +35,7 @@ class Axis:
 
 
 def _of_a_cell(name: str, meaning: str, base: str | None = None) -> Axis:
+    """An axis whose column in results has its name."""
     return Axis(name, meaning, base and f"scarf_lightning.{base}", name)
 
 
@@ -102,10 +103,13 @@ def part(axis: str, name: Any, *, option: str | None = None) -> type[Any]:
 
 def unknown_part(axis: str, name: Any, known: Collection[str], option: str | None = None) -> UsageError:
     """The refusal of a name that no part of an axis has."""
-    listed = ", ".join(["none", *sorted(known)] if option == "pretrain.name" else sorted(known))
-    return UsageError(
-        f"{option or axis + '.name'}={name} is unknown; the options are: {listed}.{did_you_mean(str(name), known)}"
-    )
+    names = sorted(known)
+    # The one choice without a class.
+    if option == "pretrain.name":
+        names.insert(0, "none")
+    option = option or f"{axis}.name"
+    hint = did_you_mean(str(name), known)
+    return UsageError(f"{option}={name} is unknown; the options are: {', '.join(names)}.{hint}")
 
 
 def registered(base: str) -> dict[str, type[Any]]:
@@ -114,32 +118,36 @@ def registered(base: str) -> dict[str, type[Any]]:
     Raises:
         UsageError: two of them have one name.
     """
-    found: dict[str, type[Any]] = {}
+    by_name: dict[str, type[Any]] = {}
     for cls in _subclasses(_base_class(base)):
         # A class without a name is a base of others. A class outlives a module that is imported again, in a cache.
         if not hasattr(cls, "name") or inspect.isabstract(cls) or cls.__module__ not in sys.modules:
             continue
-        other = found.setdefault(cls.name, cls)
+        other = by_name.setdefault(cls.name, cls)
         if other.__module__ != cls.__module__:
             raise UsageError(
                 f"{cls.name} is the name of two parts, {other.__module__}.{other.__name__} and "
                 f"{cls.__module__}.{cls.__name__}; give one of them another name."
             )
-        found[cls.name] = cls  # a notebook makes a class of one module several times; the last one counts
-    return found
+        # A notebook makes a class of one module several times; the last one counts.
+        by_name[cls.name] = cls
+    return by_name
 
 
 @cache
 def _base_class(base: str) -> type[Any]:
+    """The class ``module:Class``, after all modules of a package are imported."""
     module_name, _, class_name = base.partition(":")
     module = importlib.import_module(module_name)
-    for found in pkgutil.iter_modules(getattr(module, "__path__", [])):
-        importlib.import_module(f"{module_name}.{found.name}")
+    # Importing a module makes its classes, which register themselves.
+    for inner in pkgutil.iter_modules(getattr(module, "__path__", [])):
+        importlib.import_module(f"{module_name}.{inner.name}")
     cls: type[Any] = getattr(module, class_name)
     return cls
 
 
 def _subclasses(base: type[Any]) -> Iterator[type[Any]]:
+    """All classes below a class, each after its own subclasses."""
     for cls in base.__subclasses__():
         yield from _subclasses(cls)
         yield cls
@@ -147,13 +155,30 @@ def _subclasses(base: type[Any]) -> Iterator[type[Any]]:
 
 def told_apart(asked: Sequence[Sequence[str]]) -> list[str]:
     """A name for each of some cells, from their overrides: those that not all cells have, or ``defaults``."""
-    own = [[each for each in overrides if re.split("[./=]", each)[0] not in OF_THE_RUN] for overrides in asked]
-    shared = set.intersection(*map(set, own)) if len(own) > 1 else set()
-    return [" ".join(each for each in overrides if each not in shared) or "defaults" for overrides in own]
+    of_cells = []
+    for overrides in asked:
+        # An option such as ``trials`` makes no other cell.
+        of_cells.append([each for each in overrides if re.split("[./=]", each)[0] not in OF_THE_RUN])
+    shared: set[str] = set()
+    if len(of_cells) > 1:
+        shared = set.intersection(*map(set, of_cells))
+    names = []
+    for overrides in of_cells:
+        own = [each for each in overrides if each not in shared]
+        names.append(" ".join(own) or "defaults")
+    return names
 
 
 def group_of(asked: Sequence[Sequence[str]], day: date) -> str:
     """A name for the cells of a run without a sweep file: the options that vary among them, and the day."""
-    varied = (part.partition("=") for name in told_apart(asked) for part in name.split())
-    keys = dict.fromkeys(key for key, sign, _ in varied if sign)
-    return f"{', '.join(keys) if len(asked) > 1 and keys else 'cells'} {day.isoformat()}"
+    keys: dict[str, None] = {}
+    for name in told_apart(asked):
+        for override in name.split():
+            key, sign, _ = override.partition("=")
+            # Not ``defaults``, which is no override.
+            if sign:
+                keys[key] = None
+    group = "cells"
+    if len(asked) > 1 and keys:
+        group = ", ".join(keys)
+    return f"{group} {day.isoformat()}"

@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CellParts:
-    """What a cell is made of; without pre-training there is no pretext."""
+    """The parts of a cell.
+
+    Attributes:
+        regime, splitting, scaling, encoding, network, method: one of each.
+        pretext: of its pre-training; None without one.
+    """
 
     regime: "Regime"
     splitting: "Splitting"
@@ -48,24 +53,31 @@ def build_parts(config: Config) -> CellParts:
     if is_pretrained(config):
         chosen = {"name": config.pretrain.name} | config.pretrain.options
         pretext = _pretext(config, "pretrain", chosen, config)
+        # Only some losses have an error, such as that of a discriminator.
         if config.pretrain.monitor == "error" and not pretext.has_error:
-            with_loss = f" with loss={config.loss['name']}" if hasattr(pretext, "loss") else ""
+            with_loss = ""
+            if hasattr(pretext, "loss"):
+                with_loss = f" with loss={config.loss['name']}"
             raise UsageError(f"pretrain.monitor=error has no meaning for pretrain={pretext.name}{with_loss}; use loss.")
     if config.finetune.metric is not None:
         metric_named(config.finetune.metric, option="finetune.metric")
     check_search(config)
+    # A method is made with the parts that its fields ask for.
     composed: dict[str, Any] = {}
     if "corruption" in method_of(config).fields:
-        composed |= {axis: build(axis, getattr(config, axis)) for axis in ("corruption", "selection")}
+        composed["corruption"] = build("corruption", config.corruption)
+        composed["selection"] = build("selection", config.selection)
     if is_cotrained(config):
         chosen = {"name": config.cotrain.task} | config.cotrain.options
-        composed |= {"pretext": _pretext(config, "cotrain", chosen, config.cotrain), "weight": config.cotrain.weight}
+        composed["pretext"] = _pretext(config, "cotrain", chosen, config.cotrain)
+        composed["weight"] = config.cotrain.weight
+    network = {"name": config.network.name} | config.network.encoder
     return CellParts(
         regime=build("regime", config.regime),
         splitting=build("split", config.split),
         scaling=build("scaling", config.scaling),
         encoding=build("encoding", encoding_of(config)),
-        network=build("network", {"name": config.network.name} | config.network.encoder, "network.encoder"),
+        network=build("network", network, "network.encoder"),
         method=build("method", config.method, **composed),
         pretext=pretext,
     )
@@ -81,7 +93,11 @@ def build(axis: str, choice: Mapping[str, Any], place: str | None = None, **comp
     place = place or axis
     given = dict(choice)
     cls = part(axis, given.pop("name", None), option=f"{place}.name")
-    taken = {field.name: composed[field.name] for field in fields(cls) if field.name in composed}
+    # Not every part has a field for each of them.
+    taken = {}
+    for field in fields(cls):
+        if field.name in composed:
+            taken[field.name] = composed[field.name]
     _check_composed(cls, taken, place, "" if place == axis else f"{place}.")
     own = checked_options(options_of(cls), given, place)
     try:
@@ -101,16 +117,20 @@ def _pretext(config: Config, place: str, choice: Choice, source: Config | Cotrai
         "selection": (config.selection, "selection"),
         "loss": (source.loss, f"{prefix}loss"),
     }
-    composed = {axis: build(axis, asked, where) for axis, (asked, where) in chosen.items() if axis in wanted}
+    composed = {}
+    for axis, (asked, where) in chosen.items():
+        if axis in wanted:
+            composed[axis] = build(axis, asked, where)
     pretext: Pretext = build("pretrain", choice, place, views=config.views.name, **composed)
     return pretext
 
 
 def _check_composed(cls: type[Any], composed: Mapping[str, Any], place: str, path: str) -> None:
     """Refuse a part that is not of the kind that its field takes."""
-    hints = get_type_hints(cls)
+    types = get_type_hints(cls)
     for axis, other in composed.items():
-        kind = hints[axis]
+        kind = types[axis]
+        # Such as a reconstruction where a contrastive loss is needed.
         if axis in BASES and not isinstance(other, kind):
             fitting = sorted(name for name, option in parts(axis).items() if issubclass(option, kind))
             raise UsageError(

@@ -39,8 +39,11 @@ def option(default: Any, meaning: str, limits: str | None = None, *, aliases: tu
     Raises:
         TypeError: `limits` is not an interval.
     """
-    parsed = None if limits is None else Interval.parse(limits)
-    metadata = {"meaning": meaning, "limits": parsed, "aliases": aliases}
+    interval = None
+    if limits is not None:
+        interval = Interval.parse(limits)
+    metadata = {"meaning": meaning, "limits": interval, "aliases": aliases}
+    # Dataclasses refuse a default that all objects would share.
     if isinstance(default, (list, dict)):
         return dataclasses.field(default_factory=lambda: deepcopy(default), metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
@@ -52,7 +55,13 @@ def part_name(default: str) -> Any:
 
 
 class PartField(NamedTuple):
-    """The field of settings that names a part of an axis, and the field that holds the part's options."""
+    """Fields of settings for a part.
+
+    Attributes:
+        name: of the field that names the part.
+        axis: of the part.
+        options: of the field that holds the part's options.
+    """
 
     name: str
     axis: str
@@ -60,12 +69,14 @@ class PartField(NamedTuple):
 
     @property
     def is_beside(self) -> bool:
-        """Whether the part's options are given beside those of the settings, as in ``pretrain.alpha``."""
+        """True if the part's options are given beside those of the settings, as in ``pretrain.alpha``."""
         return self.options == "options"
 
     def place_in(self, place: str) -> str:
-        """Where the part's options stand, if the settings stand at ``place``."""
-        return place if self.is_beside else f"{place}.{self.options}"
+        """The section of the part's options, if the section of the settings is ``place``."""
+        if self.is_beside:
+            return place
+        return f"{place}.{self.options}"
 
 
 @dataclass(frozen=True)
@@ -85,30 +96,50 @@ class Interval:
         Raises:
             TypeError: the text is no interval.
         """
-        found = re.fullmatch(r"([\[(])(\S+), (\S+)([\])])", text)
-        if found is None:
+        match = re.fullmatch(r"([\[(])(\S+), (\S+)([\])])", text)
+        if match is None:
             raise TypeError(f"{text!r} is not an interval such as '(0, 1]'")
-        opening, low, high, closing = found.groups()
-        return cls(float(low), float(high), opening == "[", closing == "]", text)
+        opening, low, high, closing = match.groups()
+        return cls(
+            float(low),
+            float(high),
+            includes_low=opening == "[",
+            includes_high=closing == "]",
+            text=text,
+        )
 
     def __contains__(self, value: float) -> bool:
-        above = value > self.low or (self.includes_low and value == self.low)
-        return above and (value < self.high or (self.includes_high and value == self.high))
+        if value == self.low:
+            return self.includes_low
+        if value == self.high:
+            return self.includes_high
+        return self.low < value < self.high
 
     def refusal(self, value: float) -> str:
-        """What a value outside must do: ``"lie in (0, 1]"`` for a share, else the bound that it exceeds."""
+        """The end of a sentence on a value outside: ``"lie in (0, 1]"`` for a share, else the bound that it exceeds."""
         least, most = self._ends()
         if self.high <= 1:
             return f"lie in {self.text}"
-        return f"be {least if value <= self.low or not most else most}"
+        if value <= self.low or not most:
+            return f"be {least}"
+        return f"be {most}"
 
     def __str__(self) -> str:
-        return self.text if self.high <= 1 else "; ".join(end for end in self._ends() if end)
+        # Shares are read most easily as an interval.
+        if self.high <= 1:
+            return self.text
+        least, most = self._ends()
+        return f"{least}; {most}" if most else least
 
     def _ends(self) -> tuple[str, str]:
+        """Both bounds in words; the upper one is empty if there is none."""
+        # As they were written: 1e-05 would be another spelling.
         low, high = self.text[1:-1].split(", ")
-        most = "" if self.high == math.inf else f"{'at most' if self.includes_high else 'below'} {high}"
-        return f"{'at least' if self.includes_low else 'greater than'} {low}", most
+        least = f"at least {low}" if self.includes_low else f"greater than {low}"
+        if self.high == math.inf:
+            return least, ""
+        most = f"at most {high}" if self.includes_high else f"below {high}"
+        return least, most
 
 
 @dataclass(frozen=True)
@@ -137,8 +168,10 @@ class Option:
     @property
     def type_name(self) -> str:
         """The type, as the page of options shows it."""
-        kinds = " | ".join(kind.__name__ for kind in (self.kind, *self.others))
-        return f"{kinds} | null" if self.optional else kinds
+        names = [kind.__name__ for kind in (self.kind, *self.others)]
+        if self.optional:
+            names.append("null")
+        return " | ".join(names)
 
     @property
     def allowed(self) -> str:
@@ -153,13 +186,22 @@ class Option:
             ValueError: what the option takes.
         """
         if isinstance(value, (int, float)):
-            if self.limits is not None and value not in self.limits:
-                raise ValueError(f"{self.name} must {self.limits.refusal(value)}, not {value}")
-            if (self.limits is None or self.limits.high == math.inf) and abs(value) > LARGEST[type(value + 0)]:
-                raise ValueError(f"{self.name} must be at most {LARGEST[type(value + 0)]:g} in size, not {value}")
+            self._check_number(value)
         if self.choices and isinstance(value, str) and value not in self.choices:
-            listed, hint = ", ".join(map(str, self.choices)), did_you_mean(value, self.choices)
-            raise ValueError(f"{self.name} must be one of {listed}, not {value}{hint and '.' + hint}")
+            choices = ", ".join(map(str, self.choices))
+            hint = did_you_mean(value, self.choices)
+            # A question is a sentence of its own.
+            raise ValueError(f"{self.name} must be one of {choices}, not {value}{hint and '.' + hint}")
+
+    def _check_number(self, value: float) -> None:
+        """Refuse a number outside the limits, or too large where these name no end."""
+        if self.limits is not None and value not in self.limits:
+            raise ValueError(f"{self.name} must {self.limits.refusal(value)}, not {value}")
+        has_end = self.limits is not None and self.limits.high < math.inf
+        # Adding 0 makes a whole number of a truth value.
+        largest = LARGEST[type(value + 0)]
+        if not has_end and abs(value) > largest:
+            raise ValueError(f"{self.name} must be at most {largest:g} in size, not {value}")
 
 
 @dataclass
@@ -174,16 +216,18 @@ class Options:
     """
 
     n_classes: ClassVar[int] = 0
-    """How many classes of options there are, so that what was found among them is looked up again after a new one."""
+    """Number of classes of options. What was looked up among them is looked up again after a new one."""
 
     named_part: ClassVar[PartField | None] = None
-    """How settings name a part, if they do."""
+    """The fields for a part; None in a class that names none."""
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
         Options.n_classes += 1
-        for name, field in vars(cls).items():  # @dataclass, which runs later, leaves only the default
-            add_synonyms(name, getattr(field, "metadata", {}).get("aliases", ()))
+        # Before @dataclass runs, which leaves only the defaults.
+        for name, field in vars(cls).items():
+            metadata = getattr(field, "metadata", {})
+            add_synonyms(name, metadata.get("aliases", ()))
 
     def __post_init__(self) -> None:
         for each in options_of(type(self)).values():
@@ -206,38 +250,66 @@ def options_of(cls: type[Any]) -> dict[str, Option]:
 
 @cache
 def _options_of(cls: type[Any]) -> dict[str, Option]:
-    hints = get_type_hints(cls)
-    found = {}
+    """See `options_of`; mypy knows no hash of a class."""
+    types = get_type_hints(cls)
+    options = {}
     for field in dataclasses.fields(cls):
-        hint, default = hints[field.name], default_of(field)
-        members = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-        literals = [member for member in members if get_origin(member) is Literal]
-        kinds = [str if each in literals else get_origin(each) or each for each in members if each is not NoneType]
-        said = _metadata(cls, field.name)
+        default = default_of(field)
+        kinds, choices, is_optional = _kinds_of(types[field.name])
+        metadata = _metadata(cls, field.name)
         # A plugin's ``factor: float = 0.5`` is an option too.
         is_plain = PLAIN.issuperset(kinds) and default is not MISSING and "part" not in field.metadata
-        if said or is_plain:
-            found[field.name] = Option(
-                name=field.name,
-                kind=kinds[0],
-                optional=NoneType in members,
-                default=default,
-                meaning=said.get("meaning", ""),
-                limits=said.get("limits"),
-                choices=tuple(choice for literal in literals for choice in get_args(literal)),
-                others=tuple(kinds[1:]),
-                aliases=said.get("aliases", ()),
-            )
-    return found
+        if not metadata and not is_plain:
+            continue
+        options[field.name] = Option(
+            name=field.name,
+            kind=kinds[0],
+            optional=is_optional,
+            default=default,
+            meaning=metadata.get("meaning", ""),
+            limits=metadata.get("limits"),
+            choices=choices,
+            others=tuple(kinds[1:]),
+            aliases=metadata.get("aliases", ()),
+        )
+    return options
+
+
+def _kinds_of(hint: Any) -> tuple[list[Any], tuple[Any, ...], bool]:
+    """The types of an annotation, the strings that its literals allow, and whether it allows None.
+
+    ``int | Literal["auto"] | None`` gives ``[int, str]``, ``("auto",)`` and True.
+    """
+    members: tuple[Any, ...] = (hint,)
+    if get_origin(hint) in (Union, UnionType):
+        members = get_args(hint)
+    kinds: list[Any] = []
+    choices: list[Any] = []
+    for member in members:
+        origin = get_origin(member)
+        if member is NoneType:
+            continue
+        if origin is Literal:
+            kinds.append(str)
+            choices += get_args(member)
+        else:
+            kinds.append(origin or member)
+    return kinds, tuple(choices), NoneType in members
 
 
 def default_of(field: "dataclasses.Field[Any]") -> Any:
     """A field's default, or MISSING."""
-    return field.default_factory() if field.default_factory is not MISSING else field.default
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return field.default
 
 
 def _metadata(cls: type[Any], name: str) -> Mapping[str, Any]:
-    """What `option` says of a field, in this class or else in the nearest parent."""
-    fields = (getattr(each, "__dataclass_fields__", {}).get(name) for each in cls.__mro__)
-    said = (field.metadata for field in fields if field is not None)
-    return next((metadata for metadata in said if "meaning" in metadata), {})
+    """The metadata that `option` gave a field, in this class or else in the nearest parent."""
+    for each in cls.__mro__:
+        field = getattr(each, "__dataclass_fields__", {}).get(name)
+        # A subclass that changes the default alone has no metadata of its own.
+        if field is not None and "meaning" in field.metadata:
+            metadata: Mapping[str, Any] = field.metadata
+            return metadata
+    return {}

@@ -12,7 +12,7 @@ import sys
 import sysconfig
 import traceback
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from ..errors import UsageError
 from .option import Options
 
 _imported: dict[str, str] = {}
-"""Hashes of the imported modules' source, as it was at import."""
+"""SHA-256 of the source of each imported module, as it was at import."""
 
 
 def load_plugins(names: Sequence[str]) -> None:
@@ -35,6 +35,7 @@ def load_plugins(names: Sequence[str]) -> None:
     with _working_folder_first():
         for name in names:
             source = _hash(_find(name))
+            # A test or a notebook may have imported the module by itself.
             if name not in sys.modules or name not in _imported:
                 _import(name)
             if _imported.setdefault(name, source) != source:
@@ -51,11 +52,19 @@ def plugin_hashes(names: Sequence[str], used: Collection[Any]) -> dict[str, str]
     one more plugin leaves finished cells finished. Any other plugin may do anything, and belongs to every cell.
     """
     load_plugins(names)
-    origins = {each.__module__ for one in used for each in getattr(one, "__mro__", (one,))}
-    return {name: _imported[name] for name in sorted(set(names)) if _decides_numbers(name, origins)}
+    # A class of the package may inherit from one of a plugin, and the other way round.
+    origins: set[str] = set()
+    for one in used:
+        origins.update(each.__module__ for each in getattr(one, "__mro__", (one,)))
+    hashes = {}
+    for name in sorted(set(names)):
+        if _decides_numbers(name, origins):
+            hashes[name] = _imported[name]
+    return hashes
 
 
 def _import(name: str) -> None:
+    """Import a module, whose error is a sentence that names its line."""
     try:
         importlib.import_module(name)
     except UsageError:
@@ -69,18 +78,27 @@ def _import(name: str) -> None:
 
 
 def _decides_numbers(name: str, origins: Collection[str]) -> bool:
-    """Whether a plugin belongs to a cell whose parts come from these modules."""
+    """Tell whether a plugin belongs to a cell whose parts come from these modules."""
     from ..metrics import metrics
 
-    sources, modules = _sources(_find(name)), sys.modules.copy().items()
-    own = {each: module for each, module in modules if Path(getattr(module, "__file__", None) or "") in sources}
-    if set(own) & set(origins):
+    sources = _sources(_find(name))
+    own = {}
+    for each, module in sys.modules.copy().items():
+        if Path(getattr(module, "__file__", None) or "") in sources:
+            own[each] = module
+    if not set(own).isdisjoint(origins):
         return True
-    classes = [cls for module in own.values() for cls in vars(module).values() if inspect.isclass(cls)]
-    is_known = any(
-        cls.__module__ in own and (issubclass(cls, Options) or hasattr(cls, "only_draws")) for cls in classes
-    )
-    return not is_known and not any(metric.function.__module__ in own for metric in metrics())
+    # The cell uses none of its parts, so a plugin of nothing but parts does not matter.
+    for module in own.values():
+        for cls in vars(module).values():
+            if inspect.isclass(cls) and cls.__module__ in own and _is_known(cls):
+                return False
+    return not any(metric.function.__module__ in own for metric in metrics())
+
+
+def _is_known(cls: type[Any]) -> bool:
+    """Tell whether a class is a part or a drawing."""
+    return issubclass(cls, Options) or hasattr(cls, "only_draws")
 
 
 def _hash(file: Path) -> str:
@@ -89,7 +107,9 @@ def _hash(file: Path) -> str:
     digest = hashlib.sha256()
     for relative, path in sorted(sources.items()):
         content = path.read_bytes()
-        digest.update(f"{relative if len(sources) > 1 else ''}:{len(content)}:".encode() + content)
+        # A single file may be renamed.
+        name = relative if len(sources) > 1 else ""
+        digest.update(f"{name}:{len(content)}:".encode() + content)
     return digest.hexdigest()
 
 
@@ -97,40 +117,58 @@ def _sources(file: Path) -> set[Path]:
     """All files of a package; or a module, the modules in its folder that it imports, and those that these import."""
     if file.name == "__init__.py":
         return set(file.parent.rglob("*.py"))
-    found, waiting = {file}, [file]
-    if file.parent in {Path(sysconfig.get_path(kind)) for kind in ("purelib", "platlib", "stdlib")}:
-        return found  # everything that is installed stands beside it
+    sources = {file}
+    # Beside an installed module there is everything that is installed.
+    installed = {Path(sysconfig.get_path(kind)) for kind in ("purelib", "platlib", "stdlib")}
+    if file.parent in installed:
+        return sources
+    waiting = [file]
     while waiting:
         for name in _imports_of(waiting.pop()):
+            if not name:
+                continue
             stem = file.parent / name.partition(".")[0]
-            neighbours = [stem.with_suffix(".py"), *stem.rglob("*.py")] if name else []
-            fresh = [path for path in neighbours if path.is_file() and path not in found]
-            found.update(fresh)
-            waiting += fresh
-    return found
+            for path in (stem.with_suffix(".py"), *stem.rglob("*.py")):
+                if path.is_file() and path not in sources:
+                    sources.add(path)
+                    waiting.append(path)
+    return sources
 
 
 def _imports_of(file: Path) -> list[str]:
+    """The modules that a file imports by their full names."""
     try:
         nodes = list(ast.walk(ast.parse(file.read_bytes(), str(file))))
     except (SyntaxError, ValueError) as error:
         raise UsageError(f"{file.name} is no Python that can be imported: {error}.") from error
-    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-    return names + [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level]
+    names: list[str] = []
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        # Relative imports are of a package, whose files all count.
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names.append(node.module or "")
+    return names
 
 
 def _find(name: str) -> Path:
-    try:
-        found = importlib.util.find_spec(name)
-    except (ImportError, ValueError):  # the package that it should be in, or a name such as "a..b" or "..a"
-        found = None
-    if found is None or found.origin is None or not Path(found.origin).is_file():
+    """The file of a module.
+
+    Raises:
+        UsageError: there is none.
+    """
+    spec = None
+    # Its package is missing, or the name is none, such as "a..b" or "..a".
+    with suppress(ImportError, ValueError):
+        spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None or not Path(spec.origin).is_file():
         raise UsageError(f"plugins names {name}, which is no module in {Path.cwd()} or among the installed ones.")
-    return Path(found.origin)
+    return Path(spec.origin)
 
 
 @contextmanager
 def _working_folder_first() -> Iterator[None]:
+    """Within this context modules of the working folder are found, also by the installed commands."""
     folder = str(Path.cwd())
     sys.path.insert(0, folder)
     try:

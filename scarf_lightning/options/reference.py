@@ -14,7 +14,13 @@ MAIN = "train"
 
 
 class ChoiceReference(NamedTuple):
-    """What ``axis=name`` chooses, and its options by dotted name."""
+    """One choice of an axis.
+
+    Attributes:
+        name: as in ``axis=name``; empty for settings that every choice of the axis has.
+        meaning: in a sentence.
+        options: by dotted name.
+    """
 
     name: str
     meaning: str
@@ -23,33 +29,40 @@ class ChoiceReference(NamedTuple):
 
 def common_options() -> dict[str, Option]:
     """The options of every cell, whatever it chooses, by dotted name."""
-    found = dict(options_of(Config))
+    options = dict(options_of(Config))
     for section, kind in _groups(Config).items():
+        # The settings of other axes are theirs.
         if section in ("pretrain", "network") or section not in DESCRIBED:
-            found |= _at(section, _of_settings(kind))
-    return found
+            options |= _at(section, _of_settings(kind))
+    return options
 
 
 def choices(axis: str) -> list[ChoiceReference]:
-    """What an axis offers: its parts, each with its options, or the options of its settings."""
+    """The choices of an axis: its parts, each with its options, or the options of its settings."""
     settings, named = _settings_of(axis)
-    found = []
+    offered = []
     if settings is not None and (named is None or named.is_beside):
-        found.append(ChoiceReference("", first_paragraph(settings), _at(axis, _of_settings(settings))))
+        common = _at(axis, _of_settings(settings))
+        offered.append(ChoiceReference("", first_paragraph(settings), common))
     if axis == "pretrain":
-        found.append(ChoiceReference("none", "No pre-training.", {}))
-    if named is not None:
-        for name, each in sorted(descriptions(named.axis).items()):
-            if axis != "cotrain" or each.can_cotrain:
-                found.append(ChoiceReference(name, each.summary, _at(named.place_in(axis), each.options)))
-    return found
+        # The one choice without a class.
+        offered.append(ChoiceReference("none", "No pre-training.", {}))
+    if named is None:
+        return offered
+    place = named.place_in(axis)
+    for name, each in sorted(descriptions(named.axis).items()):
+        if axis != "cotrain" or each.can_cotrain:
+            offered.append(ChoiceReference(name, each.summary, _at(place, each.options)))
+    return offered
 
 
 def shown(value: Any) -> str:
     """A value as the command line writes it."""
     if value is None:
         return "null"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
 
 
 def filled(path: str, content: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,6 +77,7 @@ def filled(path: str, content: Mapping[str, Any]) -> dict[str, Any]:
         return _merged(_main_defaults(), content)
     if group not in DESCRIBED:
         return dict(content)
+    # A file of the global package names its section.
     if isinstance(content.get(group), Mapping):
         return {**content, group: _filled_choice(group, name, content[group])}
     return _filled_choice(group, name, content)
@@ -71,30 +85,39 @@ def filled(path: str, content: Mapping[str, Any]) -> dict[str, Any]:
 
 def _main_defaults() -> dict[str, Any]:
     """The defaults of what is no choice of an axis. A phase takes an option that it does not set from its shorthand."""
-    found: dict[str, Any] = _defaults(options_of(Config))
+    defaults: dict[str, Any] = _defaults(options_of(Config))
     for section, kind in _groups(Config).items():
         if section == "pretrain" or section not in DESCRIBED:
-            found[section] = _defaults(_of_settings(kind))
+            defaults[section] = _defaults(_of_settings(kind))
     for phase in ("pretrain", "finetune"):
         for name in SHORTHANDS:
-            found[phase][name] = f"${{scarf.given:${{{name}}},{found[phase][name]}}}"
-    found["finetune"]["metric"] = "${metric}"
-    return found
+            # The resolver `given` takes the shorthand if it is set, as in ${scarf.given:${max_epochs},200}.
+            own = defaults[phase][name]
+            defaults[phase][name] = f"${{scarf.given:${{{name}}},{own}}}"
+    defaults["finetune"]["metric"] = "${metric}"
+    return defaults
 
 
 def _filled_choice(axis: str, name: str, content: Mapping[str, Any]) -> dict[str, Any]:
+    """The content of a choice's file, with the defaults of its settings and of its part."""
     settings, named = _settings_of(axis)
-    found = _defaults(_of_settings(settings)) if settings is not None else {}
+    defaults: dict[str, Any] = {}
+    if named is not None:
+        defaults[named.name] = name
+    if settings is not None:
+        defaults |= _defaults(_of_settings(settings))
     if named is not None:
         own = _of_part(named.axis, content.get(named.name, name))
-        found = {named.name: name} | found | (own if named.is_beside else {named.options: own})
-    return _merged(found, content)
+        defaults |= own if named.is_beside else {named.options: own}
+    return _merged(defaults, content)
 
 
 def _settings_of(axis: str) -> tuple[type[Any] | None, PartField | None]:
     """The settings that the files of an axis hold, if any, and the field that names a part, if they name one."""
     settings = SETTINGS.get(axis)
-    return settings, PartField("name", axis, "options") if settings is None else settings.named_part
+    if settings is None:
+        return None, PartField("name", axis, "options")
+    return settings, settings.named_part
 
 
 def _of_part(axis: str, name: Any) -> dict[str, Any]:
@@ -106,40 +129,46 @@ def _of_part(axis: str, name: Any) -> dict[str, Any]:
 
 def _groups(settings: type[Any]) -> dict[str, type[Any]]:
     """The groups of options in settings, by the name of their field."""
-    hints = get_type_hints(settings)
-    return {field.name: hints[field.name] for field in fields(settings) if is_dataclass(hints[field.name])}
+    types = get_type_hints(settings)
+    groups: dict[str, type[Any]] = {}
+    for field in fields(settings):
+        kind = types[field.name]
+        if isinstance(kind, type) and is_dataclass(kind):
+            groups[field.name] = kind
+    return groups
 
 
 def _of_settings(settings: type[Any]) -> dict[str, Option]:
     """The options of settings, and of the groups in them, by dotted name."""
-    found = dict(options_of(settings))
+    options = dict(options_of(settings))
     for name, group in _groups(settings).items():
-        found |= _at(name, _of_settings(group))
-    return found
+        options |= _at(name, _of_settings(group))
+    return options
 
 
 def _at(place: str, options: Mapping[str, Option]) -> dict[str, Option]:
+    """Options by their dotted name in a section."""
     return {f"{place}.{name}": option for name, option in options.items()}
 
 
 def _defaults(options: Mapping[str, Option]) -> dict[str, Any]:
     """The defaults of options, group within group."""
-    found: dict[str, Any] = {}
+    defaults: dict[str, Any] = {}
     for full, option in options.items():
-        node = found
         *groups, name = full.split(".")
+        section = defaults
         for group in groups:
-            node = node.setdefault(group, {})
-        node[name] = option.default
-    return found
+            section = section.setdefault(group, {})
+        section[name] = option.default
+    return defaults
 
 
 def _merged(defaults: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str, Any]:
     """The content over the defaults, group within group."""
     merged = dict(defaults)
     for name, value in content.items():
-        both = isinstance(value, Mapping) and isinstance(merged.get(name), Mapping)
-        merged[name] = _merged(merged[name], value) if both else value
+        are_groups = isinstance(value, Mapping) and isinstance(merged.get(name), Mapping)
+        merged[name] = _merged(merged[name], value) if are_groups else value
     return merged
 
 

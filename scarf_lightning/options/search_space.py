@@ -1,12 +1,12 @@
-"""What ``tune=N`` searches in a cell: ranges of the options of the parts that the cell is made of.
+"""The ranges that ``tune=N`` searches in a cell: those of the options of its parts.
 
-A part says its ranges in the class variable ``search_space``, by option:
+A part gives its ranges in the class variable ``search_space``, by option:
 
 - ``("float", low, high)`` and ``("int", low, high)``, uniform; ``("log", low, high)`` and ``("log_int", low, high)``,
   uniform in the logarithm; all include both ends;
 - ``("one_of", a, b, ...)``.
 
-The learning rates of the cell's phases are searched too. The first try is what the cell's configuration says.
+The learning rates of the cell's phases are searched too. The first try is the cell's own configuration.
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,30 +29,37 @@ SEARCHED = ("method", "network", "corruption", "loss", "cotrain.corruption", "co
 
 def search_space(config: Config) -> dict[str, Range]:
     """Ranges by dotted name of the option."""
-    chosen = {each.name: each.value for each in used_options(config)}
-    rates = ("pretrain.learning_rate", "finetune.learning_rate")
-    found = {name: LEARNING_RATE for name in rates if name in chosen}
+    values = {each.name: each.value for each in used_options(config)}
+    space: dict[str, Range] = {}
+    for name in ("pretrain.learning_rate", "finetune.learning_rate"):
+        if name in values:
+            space[name] = LEARNING_RATE
     for option in SEARCHED:
         axis = part_axis(option)
-        if option in chosen and axis is not None:
-            place = "network.encoder" if option == "network" else option
-            ranges: Mapping[str, Range] = description(axis, chosen[option]).said.get("search_space", {})
-            found |= {f"{place}.{name}": of_option for name, of_option in ranges.items()}
-    return found
+        if option not in values or axis is None:
+            continue
+        # The options of the network's part are those of its encoder.
+        place = "network.encoder" if option == "network" else option
+        ranges: Mapping[str, Range] = description(axis, values[option]).said.get("search_space", {})
+        for name, own in ranges.items():
+            space[f"{place}.{name}"] = own
+    return space
 
 
 def options_of(config: Config, names: Iterable[str]) -> dict[str, Any]:
     """The values of these options."""
-    chosen = {each.name: each.value for each in used_options(config)}
-    return {name: chosen[name] for name in names}
+    values = {each.name: each.value for each in used_options(config)}
+    return {name: values[name] for name in names}
 
 
 def with_options(config: Config, options: Mapping[str, Any]) -> Config:
     """The configuration with these options, checked as any other."""
     everything = asdict(config)
     for full, value in options.items():
+        # ``finetune.learning_rate`` is in the group ``finetune``.
         *groups, name = full.split(".")
-        reduce(getitem, groups, everything)[name] = value
+        section = reduce(getitem, groups, everything)
+        section[name] = value
     return read(everything)
 
 

@@ -158,8 +158,8 @@ def _code_of(config: Config, used: Sequence[UsedOption]) -> list[Any]:
         # No pre-training is no part.
         if axis is None or (axis, value) == ("pretrain", "none"):
             continue
-        # Only code of the user's is hashed.
-        if description(axis, value).is_own:
+        # Only code of the user's is hashed, and not the package's own.
+        if not description(axis, value).is_own:
             code.append(part(axis, value))
     return code
 
