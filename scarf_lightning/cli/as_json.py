@@ -58,11 +58,15 @@ def rows_of(frame: "pd.DataFrame") -> list[dict[str, Any]]:
 
 def of_report(written: "WrittenReport") -> dict[str, Any]:
     """A report: its sentences, the competitors with their metric and comparison, and the page."""
-    recommendation = None
+    recommendation: dict[str, Any] | None = None
     if written.recommendation is not None:
         found = written.recommendation
-        recommendation = {"use": found.name, "sentences": found.sentences, "expected": found.expected}
-        recommendation["model"] = written.model
+        recommendation = {
+            "use": found.name,
+            "sentences": found.sentences,
+            "expected": found.expected,
+            "model": written.model,
+        }
     return {
         "state": "open" if written.is_open else "answered",
         "recommendation": recommendation,
