@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import scarf_lightning
@@ -97,24 +98,58 @@ def test_every_block_runs(page: Path, tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("module", sorted(set(re.findall(r"```python\n# (my_\w+)\.py\n", TEXT))))
-def test_a_part_of_your_own(module: str, tmp_path: Path) -> None:
-    """A page's code in a file, run by the command beside it. Pages that repeat it agree."""
+MODULES = sorted(set(re.findall(r"```python\n# (my_\w+)\.py\n", TEXT)))
+
+
+def train_with(module: str, folder: Path, *more: str) -> pd.DataFrame:
+    """The trials of a page's code in a file, trained by the command beside it. Pages that repeat it agree."""
     (source,) = set(re.findall(rf"```python\n# {module}\.py\n(.*?)```", TEXT, flags=re.DOTALL))
-    (tmp_path / f"{module}.py").write_text(source)
+    (folder / f"{module}.py").write_text(source)
     arguments, *_ = [a for a in commands() if f"plugins=[{module}]" in a]
-    train = [sys.executable, str(ROOT / "train.py"), *arguments, *QUICK, f"paths.results={tmp_path / 'results'}"]
+    asked = [*arguments, *more, *QUICK, f"paths.results={folder / 'results'}"]
 
-    subprocess.run(train, cwd=tmp_path, check=True, capture_output=True, text=True)
+    ran = subprocess.run([sys.executable, str(ROOT / "train.py"), *asked], cwd=folder, capture_output=True, text=True)
 
-    rows = load(tmp_path / "results")
-    given = dict(argument.split("=", 1) for argument in arguments)
-    for option, value in given.items():
+    assert ran.returncode == 0, ran.stderr
+    trials = load(folder / "results")
+    for argument in arguments:
+        option, _, value = argument.partition("=")
         if option != "plugins":
-            assert set(rows[option].astype(str)) == {value}
-    assert len(rows) == 2
-    assert np.isfinite(rows.accuracy).all()
+            assert set(trials[option].astype(str)) == {value}
+    assert len(trials) == 2
+    return trials
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", MODULES)
+def test_a_part_of_your_own(module: str, tmp_path: Path) -> None:
+    assert np.isfinite(train_with(module, tmp_path).accuracy).all()
+
+
+def mixed_table() -> pd.DataFrame:
+    """A table with categories and gaps, three classes, and a number to predict."""
+    random, n = np.random.default_rng(0), 150
+    table = pd.DataFrame({"height": random.normal(size=n), "colour": random.choice(["red", "green", "blue"], n)})
+    # A rate of 0.3 selects a feature of four columns and none of two.
+    table["width"], table["plan"] = random.normal(size=n), random.choice(["basic", "plus"], n)
+    table["class"] = pd.cut(table["height"], 3, labels=["low", "middle", "high"]).astype(str)
+    table["price"] = 1000 * table["height"] + random.normal(size=n)
+    table.loc[random.random(n) < 0.2, "height"] = np.nan
+    table.loc[random.random(n) < 0.2, "colour"] = None
+    return table
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("target", "other", "metric"), [("class", "price", "accuracy"), ("price", "class", "rmse")])
+@pytest.mark.parametrize("module", MODULES)
+def test_a_part_of_your_own_on_categories_gaps_and_any_target(
+    module: str, target: str, other: str, metric: str, tmp_path: Path
+) -> None:
+    mixed_table().drop(columns=other).to_csv(tmp_path / "mixed.csv", index=False)
+
+    trials = train_with(module, tmp_path, "dataset=mixed.csv", f"dataset.target={target}")
+
+    assert np.isfinite(trials[metric]).all()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -61,8 +61,12 @@ def of_report(written: "WrittenReport") -> dict[str, Any]:
     recommendation: dict[str, Any] | None = None
     if written.recommendation is not None:
         found = written.recommendation
-        recommendation = {"use": found.name, "sentences": found.sentences, "expected": found.expected}
-        recommendation["model"] = written.model
+        recommendation = {
+            "use": found.name,
+            "sentences": found.sentences,
+            "expected": found.expected,
+            "model": written.model,
+        }
     return {
         "state": "open" if written.is_open else "answered",
         "recommendation": recommendation,

@@ -24,9 +24,11 @@ from ..report.pairing import competition
 from ..report.report_options import ReportOptions
 from ..report.statistics.answers import CANNOT_TELL
 from ..report.statistics.power import settling
+from ..report.statistics.scores import Floats
 from ..report.verdicts import level_of, verdict_of
 from ..results import read_cell
 from ..screen import command_line
+from .running import N_NETWORKS
 
 if TYPE_CHECKING:
     from ..options import Config
@@ -195,8 +197,8 @@ def _difference(chosen: Candidate, other: Candidate, results: CellResults, optio
     metric = options.measure
     shared = sorted(set(chosen.values.index) & set(other.values.index))
     size = abs(other.mean) if metric.is_relative and other.mean else 1.0
-    apart = (chosen.values[shared] - other.values[shared]).to_numpy(np.float64)
-    differences = np.asarray(metric.sign * apart / size, dtype=np.float64)
+    gains = metric.sign * (chosen.values[shared] - other.values[shared]) / size
+    differences: Floats = np.asarray(gains, dtype=np.float64)
     verdict = verdict_of(results, [(chosen.label, other.label)], differences[None], np.array([size]), options)
     if math.isnan(verdict.low):
         return f"{signed(float(differences.mean()), metric)}, too few trials for an interval"
@@ -272,7 +274,7 @@ def keep(recommendation: Recommendation) -> KeptModel:
         return KeptModel(None, f"No model is kept, because {reason}; fit {recommendation.name} by its own library.")
     table = _table_of(config)
     expected = {name: value for name, value in recommendation.expected.items() if value == value}
-    model = refitted(config, table, expected)
+    model = refitted(config, table, expected, n_networks=N_NETWORKS)
     folder = recommendation.cell.parent / MODELS / NOT_IN_A_NAME.sub("-", recommendation.dataset)
     model.save(folder)
     command = command_line("predict", [str(folder), "NEW.csv"])

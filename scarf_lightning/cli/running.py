@@ -14,6 +14,7 @@ from ..errors import UnfinishedError, UsageError
 from ..importing import without_garbage_collection
 from ..metrics import metrics
 from ..options import Config, unused_options
+from ..results import Rows
 from ..screen import reported, reported_once
 from ..sweeping.cell import Cell, State, SurveyedCell, distinct, named, survey
 from ..sweeping.chunks import Launch, read_chunk
@@ -34,6 +35,8 @@ SURELY = 0.5
 """The share of a table's labelled rows that any split gives to training."""
 SECONDS_TO_REPORT, MOST_TO_REPORT = 20.0, 0.3
 """Seconds that a report and the recommended model take, and the largest share of a limit that is kept for them."""
+N_NETWORKS = 3
+"""Networks of a recommended model, which vote as those of a `ScarfClassifier`."""
 SHORTEST = 0.1
 """The share of a limit that trains at least, however long the start took."""
 VALIDATION_ERROR = "validation_error"
@@ -201,7 +204,18 @@ def _seconds_to_train(request: ExpandedSweep, *, ends_with_model: bool) -> float
     left = limit - seconds_gone()
     if not ends_with_model:
         return max(left, 0.0)
-    return max(left - min(SECONDS_TO_REPORT, MOST_TO_REPORT * limit), SHORTEST * limit)
+    # The recommended model may be the one that takes longest to train.
+    everything = [cell for cell in request.cells if cell.config.regime["name"] == "full"]
+    of_trials = [seconds / cell.config.trials for cell, seconds in expected_seconds(everything)]
+    ending = SECONDS_TO_REPORT + N_NETWORKS * max(of_trials, default=0.0)
+    return max(left - min(ending, MOST_TO_REPORT * limit), SHORTEST * limit)
+
+
+def expected_seconds(cells: Sequence[Cell]) -> list[tuple[Cell, float]]:
+    """The seconds that each cell is expected to take from its beginning, without looking at any file."""
+    fresh = [SurveyedCell(each.cell, State.WAITING, Rows.of([]), each.data) for each in survey(cells)]
+    seconds = make_plan(fresh).of_cells()
+    return [(each.cell, seconds[each.cell.key]) for each in fresh]
 
 
 def goes_in_rounds(arguments: Sequence[str]) -> bool:

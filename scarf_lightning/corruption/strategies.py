@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..errors import UsageError
 from ..options.option import Options, option
 from ..randomness import StackedGenerator
 
@@ -152,7 +153,14 @@ class SelectiveCorruption(Corruption):
     ) -> tuple[Tensor, Tensor]:
         n_rows, n_features = x.shape[-2:]
         mask = selection.mask(self.rate, n_rows, n_features, random)
-        return torch.where(mask, self.replacement(x, source, random), x), mask
+        values = self.replacement(x, source, random)
+        if values.dim() and values.shape[-1] not in (1, n_features):
+            raise UsageError(
+                f"corruption={self.name}: replacement gives values of {values.shape[-1]} columns, and rows have "
+                f'{n_features} {self.space} ones. space: ClassVar[str] = "raw" works on the columns of the table, '
+                '"encoded" (the default) on those after categories are encoded.'
+            )
+        return torch.where(mask, values, x), mask
 
     @abstractmethod
     def replacement(self, x: Tensor, source: TrainingSource, random: StackedGenerator) -> Tensor:

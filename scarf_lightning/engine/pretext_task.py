@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from ..corruption import Corruption, Selection
 from ..data.device_table import DeviceTable, TrainingRows
 from ..data.targets import Target
+from ..errors import UsageError
 from ..networks import Columns
 from ..pretexts import Pretext, Views
 from ..randomness import Roster, StackedGenerator
@@ -46,6 +47,16 @@ class CorruptionSource(TrainingRows):
     def columns(self) -> Columns:
         """The encoded columns."""
         return self._encoder.columns
+
+    def cells(self, positions: Tensor) -> Tensor:
+        n_features = self._table.n_features
+        if positions.shape[-1] != n_features:
+            raise UsageError(
+                f"source.cells takes a training row for each of the {n_features} columns of the table, before their "
+                f"categories are encoded, and was asked for {positions.shape[-1]}. A corruption that works on these "
+                'says space: ClassVar[str] = "raw"; one that works on encoded columns takes source.encoded_rows.'
+            )
+        return super().cells(positions)
 
     def encoded_rows(self, positions: Tensor) -> Tensor:
         return self.encode(self.rows(positions))

@@ -23,8 +23,6 @@ from .model import Model, why_no_model
 from .predictor import OF_A_FILE
 from .rival_models import LEAF, RivalDescription, RivalModel
 
-N_NETWORKS = 3
-"""Networks that vote, as those of a `ScarfClassifier`."""
 CLOSE = 1e-4
 """The largest difference between a prediction of the arrays and one of the library, which rounds to 32 bits."""
 
@@ -77,13 +75,14 @@ def why_not_kept(config: Config) -> str | None:
     return why_no_model(config)
 
 
-def refitted(config: Config, table: Table, expected: Mapping[str, Any]) -> Model | RivalModel:
+def refitted(config: Config, table: Table, expected: Mapping[str, Any], *, n_networks: int = 3) -> Model | RivalModel:
     """Train the model of a cell on a table.
 
     Args:
         config: of the cell. Labels that its regime hides are shown.
         table: with the labels to learn from.
         expected: see `TableDescription.expected`.
+        n_networks: that vote, if it is a network.
 
     Raises:
         UsageError: a model of this kind cannot be kept.
@@ -92,7 +91,7 @@ def refitted(config: Config, table: Table, expected: Mapping[str, Any]) -> Model
         raise UsageError(f"No model is kept: {reason}.")
     if method_of(config).name in FORMS:
         return _rival(config, table, expected)
-    model, _, _ = train(replace(config, trials=N_NETWORKS, keep_weights=True), table)
+    model, _, _ = train(replace(config, trials=n_networks, keep_weights=True), table)
     return Model(replace(model.description, expected=dict(expected)), model.preprocessing, model.weights)
 
 

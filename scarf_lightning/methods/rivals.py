@@ -199,6 +199,7 @@ class Constant(Rival):
 
     name: ClassVar[str] = "constant"
     label: ClassVar[str] = "always the commonest answer"
+    paper: ClassVar[str] = "Pedregosa et al., 2011 (scikit-learn), arXiv:1201.0490"
 
     def predict(self, lesson: Lesson) -> Floats:
         from sklearn.dummy import DummyClassifier, DummyRegressor

@@ -173,20 +173,32 @@ def test_a_plan_has_the_cells_that_will_run(asked: list[str], capsys: pytest.Cap
     assert "Left out: 400 labels; the table has 120, a fifth of them for testing." in ran.stderr
 
 
-def test_a_limit_counts_what_has_gone_and_keeps_time_for_the_report(
+def test_a_limit_counts_what_has_gone_and_keeps_time_for_the_report_and_the_model(
     asked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    request = ExpandedSweep(cells_of(*asked, "time_limit=5min"))
+    cells = cells_of(*asked, "time_limit=5min")
+    request = ExpandedSweep(cells)
     monkeypatch.setattr(running, "seconds_gone", lambda: 12.0)
+    # Two trials of each cell are asked for, and three networks are kept.
+    monkeypatch.setattr(running, "expected_seconds", lambda cells: [(cells[0], 2.0), (cells[1], 8.0)])
 
     assert running._seconds_to_train(request, ends_with_model=False) == 300 - 12
-    assert running._seconds_to_train(request, ends_with_model=True) == 300 - 12 - 20
+    assert running._seconds_to_train(request, ends_with_model=True) == 300 - 12 - 20 - 3 * 8 / 2
     short = ExpandedSweep(cells_of(*asked, "time_limit=30s"))
     assert running._seconds_to_train(short, ends_with_model=True) == pytest.approx(30 - 12 - 0.3 * 30)
     assert running._seconds_to_train(ExpandedSweep(cells_of(*asked)), ends_with_model=True) is None
     # A start that took all of it leaves something.
     monkeypatch.setattr(running, "seconds_gone", lambda: 400.0)
     assert running._seconds_to_train(request, ends_with_model=True) == pytest.approx(30)
+
+
+def test_a_pre_trained_cell_is_expected_to_take_longer_and_a_finished_one_as_long_as_before(asked: list[str]) -> None:
+    cells = [cell for cell in cells_of(*asked) if "labels" not in cell.config.regime]
+
+    (scratch, pretrained) = running.expected_seconds(cells)
+
+    assert [cell.config.pretrain.name for cell, _ in (scratch, pretrained)] == ["none", "scarf"]
+    assert 0 < scratch[1] < pretrained[1]
 
 
 def test_a_page_of_which_nothing_is_finished_says_so(

@@ -1,5 +1,6 @@
 """Algorithm 1, line 5, on a table with gaps, categories and a constant column."""
 
+from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
@@ -32,6 +33,7 @@ from scarf_lightning.data.preprocessing import Preprocessing, ZScore
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.encoder import Encoder
 from scarf_lightning.engine.pretext_task import CorruptionSource
+from scarf_lightning.errors import UsageError
 from scarf_lightning.networks import Columns, OneHot
 from scarf_lightning.randomness import Roster, StackedGenerator
 
@@ -182,6 +184,29 @@ class TestMean:
         before = source.mean().clone()
         roster.keep([1])
         assert torch.equal(source.mean(), before[1:])
+
+
+def test_values_of_another_space_are_refused_with_the_cure(
+    batch: Tensor, source: TrainingSource, one_hot: OneHot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A class without a name is no part for other tests.
+    @dataclass
+    class OfAnotherSpace(SelectiveCorruption):
+        """Takes raw values and works on encoded columns."""
+
+        def replacement(self, x: Tensor, source: TrainingSource, random: StackedGenerator) -> Tensor:
+            return source.rows(random.integers(source.n_rows, x.shape[-2]))
+
+    monkeypatch.setattr(OfAnotherSpace, "name", "of_another_space", raising=False)
+
+    # Five columns, of which one has three categories.
+    with pytest.raises(UsageError, match=r"gives values of 5 columns, and rows have 7 encoded ones\. space: ClassVar"):
+        corrupt(OfAnotherSpace(0.6), one_hot(batch), source)
+
+
+def test_raw_cells_of_encoded_columns_are_refused_with_the_cure(source: TrainingSource, batch: Tensor) -> None:
+    with pytest.raises(UsageError, match=r"for each of the 5 columns .* was asked for 7\. .* source\.encoded_rows"):
+        source.cells(torch.zeros(2, 3, 7, dtype=torch.int64))
 
 
 def test_none_changes_and_selects_nothing(batch: Tensor, source: TrainingSource) -> None:

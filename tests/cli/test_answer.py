@@ -1,0 +1,157 @@
+"""A user's jobs from the file to the end, by commands alone: an answer with its model, a corruption of one's own."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import scarf_lightning
+from scarf_lightning.estimators import RivalModel, load_model
+from tests.composing import ROOT
+from tests.processes import TINY
+
+N, N_LABELLED = 300, 120
+
+
+def customers() -> pd.DataFrame:
+    """A dirty file: an id, prices as text, gaps, categories; 120 of 300 rows have a label, which two columns tell."""
+    random = np.random.default_rng(3)
+    score = random.normal(size=N)
+    group = random.choice(["Basic", "basic ", "plus", "family"], N)
+    churns = score + (group == "plus") + 0.5 * random.normal(size=N) > 0.3
+    frame = pd.DataFrame(
+        {
+            "id": [f"C-{i * 7919 % 9973:05d}" for i in range(N)],
+            "income": [f"€ {value:,.2f}" for value in np.exp(9 + 0.3 * score)],
+            "plan": group,
+            "visits": np.where(random.random(N) < 0.1, np.nan, random.poisson(3, N)),
+            "churned": np.where(churns, "yes", "no"),
+        }
+    )
+    frame.loc[random.permutation(N)[N_LABELLED:], "churned"] = None
+    frame.loc[random.random(N) < 0.1, "plan"] = None
+    return frame
+
+
+def scarf(*arguments: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "scarf_lightning.cli.scarf", *arguments],
+        cwd=cwd,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+
+
+@pytest.mark.slow
+def test_from_a_dirty_file_to_predictions_by_two_commands(tmp_path: Path) -> None:
+    customers().to_csv(tmp_path / "customers.csv", index=False)
+    new = customers().drop(columns="churned").head(20)
+    new.to_csv(tmp_path / "new.csv", index=False)
+
+    ran = scarf("answer", "customers.csv", "churned", "trials=3", *TINY, "--json", cwd=tmp_path)
+
+    assert ran.returncode in (0, 3), ran.stderr
+    found = json.loads(ran.stdout)
+    assert ran.returncode == (3 if found["state"] == "open" else 0)
+    assert "120 rows have a label, and each trial tests 24 of them" in ran.stderr
+    recommendation = found["recommendation"]
+    # Networks of two epochs learn nothing.
+    assert recommendation["use"] in ("logistic regression", "XGBoost", "random forest")
+    assert recommendation["expected"]["metric"] == "accuracy"
+    assert recommendation["expected"]["value"] > 0.75
+    assert "of always the commonest answer" in recommendation["sentences"][0]
+    model = load_model(tmp_path / recommendation["model"])
+    assert isinstance(model, RivalModel)
+    assert model.description.expected == recommendation["expected"]
+
+    predicted = scarf("predict", recommendation["model"], "new.csv", cwd=tmp_path)
+
+    assert predicted.returncode == 0, predicted.stderr
+    lines = predicted.stdout.splitlines()
+    assert lines[0] == "class,probability_no,probability_yes"
+    assert [line.partition(",")[0] for line in lines[1:]] == model.predict(new).tolist()
+
+
+@pytest.mark.slow
+def test_an_answer_from_python_leaves_the_model_of_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(random.normal(size=(150, 3)), columns=list("abc"))
+    frame["price"] = 50_000 + 4_000 * frame["a"] + 300 * random.normal(size=150)
+
+    answer = scarf_lightning.answer(frame, "price", "trials=3", *TINY, verbose=False)
+
+    assert answer.recommendation is not None
+    assert answer.recommendation.name == "ridge regression"
+    assert answer.model is not None
+    model = load_model(answer.model)
+    errors = model.predict(frame.drop(columns="price")) - frame["price"]
+    assert np.sqrt(np.mean(errors**2)) < 400
+    # The noise is what no model predicts.
+    expected: dict[str, Any] = model.description.expected
+    assert 200 < expected["low"] < 300 < expected["high"] < 450
+
+
+@pytest.mark.slow
+def test_a_network_is_kept_where_it_is_recommended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A narrowed answer has networks alone."""
+    monkeypatch.chdir(tmp_path)
+    customers().to_csv("customers.csv", index=False)
+
+    answer = scarf_lightning.answer("customers.csv", "churned", "trials=3", "method=control", *TINY, verbose=False)
+
+    assert answer.model is not None
+    model = load_model(answer.model)
+    assert not isinstance(model, RivalModel)
+    assert len(model.trials) == 3
+    assert set(model.predict(customers().head(10))) <= {"yes", "no"}
+    assert model.description.expected["metric"] == "accuracy"
+
+
+BLEND = """
+from dataclasses import dataclass
+from typing import ClassVar
+
+from scarf_lightning.corruption import SelectiveCorruption
+
+
+@dataclass
+class Blend(SelectiveCorruption):
+    \'\'\'A selected encoded column takes the mean of its value and that of another training row.\'\'\'
+
+    name: ClassVar[str] = "blend"
+
+    def replacement(self, x, source, random):
+        others = source.encoded_rows(random.integers(source.n_rows, x.shape[-2]))
+        return (x + others) / 2
+"""
+
+
+@pytest.mark.slow
+def test_ones_own_corruption_against_scarf_by_three_commands(tmp_path: Path) -> None:
+    """A plan, the training and its page; on one table here, for five take no other way."""
+    (tmp_path / "my_parts.py").write_text(BLEND, encoding="utf-8")
+    customers().to_csv(tmp_path / "a.csv", index=False)
+    asked = [
+        "plugins=[my_parts]", "dataset=a.csv", "dataset.target=churned", "pretrain=scarf",
+        "corruption=marginal,blend", "reference=marginal", "trials=2", *TINY,
+    ]  # fmt: skip
+
+    planned = scarf("plan", *asked, cwd=tmp_path)
+    trained = scarf("train", *asked, cwd=tmp_path)
+    reported = scarf("report", "results=results", "reference=marginal", "--json", cwd=tmp_path)
+
+    assert planned.returncode == trained.returncode == 0, planned.stderr + trained.stderr
+    assert "2 cells: 2 waiting; 4 trials to train." in planned.stdout
+    assert reported.returncode in (0, 3), reported.stderr
+    names = [each["competitor"] for each in json.loads(reported.stdout)["competitors"]]
+    assert sorted(names) == ["blend corruption", "marginal corruption"]
