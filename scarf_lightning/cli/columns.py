@@ -36,7 +36,7 @@ OWN = ("repeats", "time_limit", "out")
 
 @dataclass(frozen=True)
 class FoundColumns:
-    """What was found out of a table's columns, and its page.
+    """The answers on a table's columns, and their page.
 
     Attributes:
         importance: the verdicts: print it, or take its ``frame``.

@@ -1,1 +1,1 @@
-"""Which columns matter: to trained networks, to training, to pre-training and to its corruption."""
+"""The importance of columns: to trained networks, to training, to pre-training and to its corruption."""

@@ -24,7 +24,7 @@ REPEATS = 5
 
 @dataclass(frozen=True)
 class Asked:
-    """What was found out.
+    """The answers on a table.
 
     Attributes:
         importance: the verdicts.
@@ -87,6 +87,7 @@ def ask(
     first: tuple[Tested, list[Tested]] | None = None
     for competitor in competitors:
         say(f"{competitor.name}: training, and {len(units)} columns and groups permuted in the test rows")
+        # One training serves the columns as they are and all permutations.
         own, moved = competitor.as_they_are(units, repeats, seed)
         intact.append(own)
         first = first or (own, moved)
@@ -98,6 +99,7 @@ def ask(
                                                margin)  # fmt: skip
     of_one = (time.monotonic() - started) / len(competitors)
 
+    # What is planned counts in the correction, whether there is time for it or not.
     planned = list(_tasks(len(units), competitors))
     n_planned = len(planned)
     tried: set[Task] = set()
@@ -106,6 +108,7 @@ def ask(
     for task in sorted(planned, key=lambda each: order.index(each.unit)):
         if not _is_open(so_far, labels[task.unit]):
             continue
+        # A training that would end too late does not begin.
         if time.monotonic() + of_one > ends:
             break
         competitor = competitors[task.competitor]
@@ -200,7 +203,7 @@ def _minus(first: Tested, second: Tested) -> Tested:
 
 
 def advice(asked: Asked) -> list[str]:
-    """What to do with the columns, in sentences."""
+    """Advice on the columns, in sentences."""
     found = asked.importance
     sentences = []
     can_go = _can_go(found)

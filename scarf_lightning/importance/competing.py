@@ -77,17 +77,18 @@ class Spared:
 
     @property
     def space(self) -> Space:
-        """What the corruption works on."""
+        """The columns that the corruption works on, raw or encoded."""
         space: Space = self.inner.space
         return space
 
     @property
     def learns_missing_values(self) -> bool:
-        """Whether the corruption has values that are learned."""
+        """True if the corruption has values that are learned."""
         return bool(self.inner.learns_missing_values)
 
     def __call__(self, x: Tensor, source: Any, random: StackedGenerator, selection: Selection) -> tuple[Tensor, Tensor]:
         view, mask = self.inner(x, source, random, selection)
+        # A corruption may return the rows themselves, or one mask for all of them.
         view, mask = view.clone(), mask.expand(view.shape).clone()
         view[..., self.kept] = x[..., self.kept]
         mask[..., self.kept] = False
@@ -119,17 +120,17 @@ class Competitor:
 
     @property
     def is_pretrained(self) -> bool:
-        """Whether pre-training has a part in it."""
+        """True if pre-training has a part in it."""
         return self._training().parts.pretext is not None
 
     @property
     def is_corrupted(self) -> bool:
-        """Whether its pre-training corrupts rows."""
+        """True if its pre-training corrupts rows."""
         return hasattr(self._training().parts.pretext, "corruption")
 
     @property
     def split(self) -> Split:
-        """How trials draw their rows, for verdicts."""
+        """The way in which trials draw their rows, for verdicts."""
         return Split(str(self.config.split["name"]))
 
     def as_they_are(self, blocks: Sequence[Sequence[int]], repeats: int, seed: int) -> tuple[Tested, list[Tested]]:
@@ -146,6 +147,7 @@ class Competitor:
         changed: list[Tested] = [{} for _ in blocks]
         for wanted, _ in training.stacks(self.trials):
             n_test = self._n_test(training)
+            # Fewer permutations come first, and fewer trials at once if one permutation is too much still.
             needed = len(blocks) * n_test * table.values.shape[1]
             repeats = max(1, min(repeats, MOST_VALUES // max(needed, 1)))
             at_once = max(1, min(len(wanted), MOST_VALUES // max(needed * repeats, 1)))
@@ -179,6 +181,7 @@ class Competitor:
         training = self._training()
         pretext: Any = training.parts.pretext
         kept = list(places)
+        # A category has an encoded column for each of its values.
         if pretext.corruption.space == "encoded":
             columns = Columns.of(training.parts.encoding.columns(self.table.columns))
             kept = [encoded for place in places for encoded in columns.of_feature(place)]

@@ -27,6 +27,7 @@ def groups_of(table: Table, least: float = ALIKE) -> list[list[int]]:
         for second in range(first):
             if group_of[first] == group_of[second]:
                 continue
+            # The group of one column takes in that of the other.
             if _association(table, first, second) >= least:
                 joined, left = group_of[second], group_of[first]
                 group_of = [joined if each == left else each for each in group_of]
@@ -43,6 +44,7 @@ def _association(table: Table, first: int, second: int) -> float:
         return 0.0
     both = table.values[:, [first, second]]
     both = both[~np.isnan(both).any(axis=1)]
+    # Nothing varies together with a constant.
     if len(both) < 3 or (np.ptp(both, axis=0) == 0).any():
         return 0.0
     if kinds[0]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Way = Literal["permuted", "left out", "left out of pre-training", "left out of corruption", "beyond the labels"]
-"""What was done to a column: permuted in the test rows of trained competitors; left out of all of training, of
+"""The change of a column: permuted in the test rows of trained competitors; left out of all of training, of
 pre-training alone, or of its corruption alone; or permuted, of which the difference to a competitor without
 pre-training is judged."""
 NO_DIFFERENCE: Answer = "no practical difference"
@@ -91,6 +91,7 @@ def judge_column(
     """
     score = float(np.mean([its.values.mean() for its in intact]))
     without = float(np.mean([its.values.mean() for its in changed]))
+    # A part of the value without the column, which is the reference of the verdict.
     size = (abs(without) or 1.0) if metric.is_relative else 1.0
     verdict = judge_trials(intact, changed, metric, split, size=size, margin=margin, fewest=fewest)
     return ColumnVerdict(columns, way, competitor, verdict, score, without)
@@ -170,7 +171,7 @@ class Importance:
 
     @property
     def sentences(self) -> list[str]:
-        """What can be said of the columns, a sentence for each way and competitor."""
+        """A sentence for each way and competitor, with the columns by their answers."""
         found = []
         for way in self.ways:
             for competitor in self.competitors:

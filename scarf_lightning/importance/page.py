@@ -83,8 +83,9 @@ def _of_way(found: Importance, way: Way) -> list[Block]:
         found.figure(way),
         narrow=found.figure(way, is_narrow=True),
         alt=f"Improvement in {found.metric.label} with a column over without it. {'; '.join(words)}.",
-        caption=f"Improvement in {found.metric.label} with a column over without it, {way}, with 95 % intervals; the "
-        "grey band holds differences without practical consequence.",
+        caption=f"Improvement in {found.metric.label} with a column over without it, {way}, with 95 % intervals. "
+        "The grey band holds differences without practical consequence. Answers hold together: of a grey line we "
+        "cannot tell, even if its own interval is free of zero.",
     )
     return [Paragraph(MEANINGS[way]), picture, _table(found, way, found.metric)]
 
