@@ -31,14 +31,12 @@ class Asked:
         names: of all columns.
         groups: columns that say nearly the same, which were also tried together.
         untried: columns that some way was not tried with, for want of time.
-        seconds: of training each competitor once.
     """
 
     importance: Importance
     names: Sequence[str]
     groups: Sequence[Sequence[str]]
     untried: Sequence[str]
-    seconds: float
 
 
 class Task(NamedTuple):
@@ -81,14 +79,16 @@ def ask(
     units = [[place] for place in range(len(names))] + [list(group) for group in groups]
     labels = [tuple(names[place] for place in unit) for unit in units]
 
-    started = time.monotonic()
+    took: list[float] = []
     intact: list[Tested] = []
     verdicts: list[ColumnVerdict] = []
     first: tuple[Tested, list[Tested]] | None = None
     for competitor in competitors:
         say(f"{competitor.name}: training, and {len(units)} columns and groups permuted in the test rows")
+        started = time.monotonic()
         # One training serves the columns as they are and all permutations.
         own, moved = competitor.as_they_are(units, repeats, seed)
+        took.append(time.monotonic() - started)
         intact.append(own)
         first = first or (own, moved)
         for label, changed in zip(labels, moved, strict=True):
@@ -97,7 +97,6 @@ def ask(
             for place, label in enumerate(labels):
                 verdicts += _beyond_the_labels(label, competitor, (own, moved[place]), (first[0], first[1][place]),
                                                margin)  # fmt: skip
-    of_one = (time.monotonic() - started) / len(competitors)
 
     # What is planned counts in the correction, whether there is time for it or not.
     planned = list(_tasks(len(units), competitors))
@@ -109,8 +108,8 @@ def ask(
         if not _is_open(so_far, labels[task.unit]):
             continue
         # A training that would end too late does not begin.
-        if time.monotonic() + of_one > ends:
-            break
+        if time.monotonic() + took[task.competitor] > ends:
+            continue
         competitor = competitors[task.competitor]
         say(f"{competitor.name}: {name_of(labels[task.unit])} {task.way}")
         changed = _changed(competitor, task.way, units[task.unit])
@@ -119,7 +118,7 @@ def ask(
     left = [task for task in planned if task not in tried and _is_open(so_far, labels[task.unit])]
     untried = list(dict.fromkeys(name_of(labels[task.unit]) for task in left))
     found = Importance(verdicts, metric, margin, n_planned - len(tried))
-    return Asked(found, names, [[names[place] for place in group] for group in groups], untried, of_one)
+    return Asked(found, names, [[names[place] for place in group] for group in groups], untried)
 
 
 def _tasks(n_units: int, competitors: Sequence[Competitor]) -> Iterator[Task]:
