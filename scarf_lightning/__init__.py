@@ -1,7 +1,8 @@
 """An ablation workbench for self-supervised pre-training on tables.
 
 `answer` finds out whether pre-training helps on a table. `run` trains a sweep, `plan` lists what is left to train,
-`report` writes a page on the results, `load` reads them as a table; `compare` judges results of any library:
+`report` writes a page on the results, `load` reads them as a table; `compare` judges results of any library, and
+`columns` finds out which columns of a table matter:
 
     >>> import scarf_lightning
     >>> trials = scarf_lightning.run(["corruption=mean,marginal", "trials=2"])
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .cli.api import answer, plan, run
+    from .cli.columns import columns
     from .cli.reporting import report
     from .errors import UnfinishedError, UsageError
     from .estimators import ScarfClassifier, ScarfRegressor, ScarfTransformer, load_model
@@ -33,6 +35,7 @@ __all__ = [
     "UnfinishedError",
     "UsageError",
     "answer",
+    "columns",
     "compare",
     "load",
     "load_model",
@@ -43,6 +46,7 @@ __all__ = [
 
 _HOMES = {
     ".cli.api": ("answer", "plan", "run"),
+    ".cli.columns": ("columns",),
     ".cli.reporting": ("report",),
     ".errors": ("UnfinishedError", "UsageError"),
     ".estimators": ("ScarfClassifier", "ScarfRegressor", "ScarfTransformer", "load_model"),

@@ -54,6 +54,9 @@ MAY_USE = {
         "sweeping",
         "estimators",
         "training",
+        "engine",
+        "importance",
+        "data.targets",
     },
     "training": GROUND
     | {"options", "data", "engine", "loggers", "methods", "metrics", "results", "screen", "sweeping"},
@@ -72,7 +75,23 @@ MAY_USE = {
     "screen": set(),
     "lightning": GROUND | {"data", "engine", "estimators.preparing", "methods", "sweeping", "training"},
     "estimators": GROUND
-    | {"data", "engine", "losses", "methods", "networks", "results", "screen", "sweeping", "training"},
+    | {
+        "data",
+        "engine",
+        "importance",
+        "intervals",
+        "losses",
+        "methods",
+        "metrics",
+        "networks",
+        "report.statistics",
+        "results",
+        "screen",
+        "sweeping",
+        "training",
+    },
+    "importance": GROUND
+    | {"corruption", "data", "engine", "intervals", "methods", "metrics", "networks", "report", "training"},
 }
 """Parts of the package by the parts that they may import, besides their own. ``options`` has a rule of its own: what a
 registry looks up by name is imported when it is asked for, so only its imports at module level count."""

@@ -112,14 +112,14 @@ def answer(
 
     require_report("The page of an answer")
     if isinstance(table, pd.DataFrame):
-        table = _kept(table, overrides)
+        table = kept_frame(table, overrides)
     asked = [*answer_of_file(None if table is None else str(table), target), *overrides]
     run(asked, verbose=verbose)
     with nullcontext() if verbose else silent():
         return with_model(report(asked))
 
 
-def _kept(frame: "pd.DataFrame", overrides: Sequence[str]) -> Path:
+def kept_frame(frame: "pd.DataFrame", overrides: Sequence[str]) -> Path:
     """A file that is named by the hash of its content, so that the same frame is the same table."""
     results = [each.partition("=")[2] for each in overrides if each.startswith("paths.results=")]
     text = frame.to_csv(index=False)

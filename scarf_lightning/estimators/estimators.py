@@ -31,6 +31,8 @@ from .preparing import table_for, table_of, target_of, weights_of, without_label
 if TYPE_CHECKING:
     from typing import Self
 
+    from ..importance.judging import Importance
+
 NO_AXES = (
     "encoder",
     "n_trials",
@@ -287,6 +289,25 @@ class ScarfPredictor(ScarfEstimator):
             verbose=bool(self.verbose),
         )
         return pd.DataFrame(rows)
+
+    def importance(self, X: Any, y: Any, **options: Any) -> "Importance":
+        """The importance of each column to the fitted model: by how much it is better than with the column permuted.
+
+        Rows X and y should be such as `fit` has not seen. The differences are those of
+        `sklearn.inspection.permutation_importance`; each has an interval and an answer, which hold together.
+
+        Args:
+            options: ``metric``, ``groups``, ``n_repeats``, ``random_state`` and ``margin``, see
+                `scarf_lightning.estimators.importance.importance`.
+
+        Returns:
+            Print it, or take its ``frame``, ``sentences`` or ``figure()``.
+        """
+        from .importance import importance
+
+        check_is_fitted(self)
+        unlabelled = getattr(self, "unlabelled", None)
+        return importance(self.model_, self._rows(X), y, unlabelled=unlabelled, **options)
 
     @property
     def _chooses(self) -> bool:

@@ -41,7 +41,11 @@ class Model(TrainedNetworks):
     def predicted(self, rows: Any) -> Floats:
         """The mean prediction of the networks: probabilities ``(n, C)`` in the order of their outputs, or numbers
         ``(n,)``."""
-        return np.asarray(self.predictions(self.values(rows)).mean(axis=0))
+        return self.of_values(self.values(rows))
+
+    def of_values(self, values: Floats) -> Floats:
+        """The predictions for values ``(n, M)``, see `Predictor.values`."""
+        return np.asarray(self.predictions(values).mean(axis=0))
 
     def transform(self, rows: Any) -> NDArray[np.float32]:
         """Embeddings of the T networks side by side, float32 ``(n, T * E)``."""

@@ -105,6 +105,10 @@ class Predictor(ABC):
         """Probabilities ``(n, C)`` in the order of the description's classes, or numbers ``(n,)``."""
 
     @abstractmethod
+    def of_values(self, values: Floats) -> Floats:
+        """The same for values ``(n, M)``, see `values`."""
+
+    @abstractmethod
     def arrays(self) -> dict[str, Arrays]:
         """Its arrays by the name of the file that keeps them."""
 
@@ -158,7 +162,7 @@ class Predictor(ABC):
         inputs = self.description.inputs
         frame = frame_of(rows)
         if frame is None:
-            return reader.values(self._of_array(rows))
+            return reader.values(self.frame_of_array(rows))
         names = set(frame.columns)
         if names.issuperset(reader.names):
             return reader.values(frame)
@@ -170,7 +174,7 @@ class Predictor(ABC):
             frame = frame.set_axis(list(inputs), axis=1)
         return reader.values(frame)
 
-    def _of_array(self, rows: Any) -> pd.DataFrame:
+    def frame_of_array(self, rows: Any) -> pd.DataFrame:
         """An array ``(n, n_columns)`` as a frame with the columns of `fit`."""
         if hasattr(rows, "toarray"):
             raise UsageError("The rows are a sparse matrix; pass rows.toarray().")

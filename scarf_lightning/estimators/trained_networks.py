@@ -231,9 +231,12 @@ class TrainedNetworks(Predictor):
         """Of parameters and inputs."""
         return DTYPES[self.description.precision]
 
-    def predictions(self, values: Floats) -> Floats:
-        """The predictions of each trial for values ``(n, M)``: probabilities ``(T, n, C)`` or numbers ``(T, n)``."""
-        outputs = self.in_chunks(self.classifier, values).double()
+    def predictions(self, values: Floats, index: NDArray[np.int64] | None = None) -> Floats:
+        """The predictions of each trial for values ``(n, M)``: probabilities ``(T, n, C)`` or numbers ``(T, n)``.
+
+        With an ``index`` ``(T, m)`` they are for these rows of each trial alone, m in place of n.
+        """
+        outputs = self.in_chunks(self.classifier, values, index).double()
         # A copy: torch warns of arrays that cannot be written to.
         fitted = torch.from_numpy(np.array(self.preprocessing.target))
         return self.target.predictions(outputs, fitted).numpy()
@@ -268,15 +271,20 @@ class TrainedNetworks(Predictor):
 
     @own_torch()
     @torch.no_grad()
-    def in_chunks(self, network: torch.nn.Module, values: Floats) -> torch.Tensor:
-        """The outputs of a network of T trials for values ``(n, M)``: ``(T, n, ...)``."""
+    def in_chunks(
+        self, network: torch.nn.Module, values: Floats, index: NDArray[np.int64] | None = None
+    ) -> torch.Tensor:
+        """The outputs of a network of T trials for values ``(n, M)``: ``(T, n, ...)``; the index is as in
+        `predictions`."""
         n_trials = len(self.description.trials)
         roster = Roster(n_trials)
         table = self.on_device(values)
-        # Every trial computes on the same rows.
-        index = torch.arange(len(values)).expand(n_trials, len(values))
+        # Every trial computes on the same rows, unless each has its own.
+        rows = torch.arange(len(values)).expand(n_trials, len(values))
+        if index is not None:
+            rows = torch.from_numpy(index)
         outputs = []
-        for chunk in torch.split(index, ROWS_AT_ONCE, dim=1):
+        for chunk in torch.split(rows, ROWS_AT_ONCE, dim=1):
             batch = table.rows(chunk, roster)
             outputs.append(network(batch))
         found = torch.cat(outputs, dim=1)

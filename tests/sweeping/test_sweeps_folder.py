@@ -10,7 +10,7 @@ from scarf_lightning.options import Config
 from scarf_lightning.options.combinations import is_cotrained, is_pretrained
 from scarf_lightning.sweeping import folders
 from scarf_lightning.sweeping.cell import Cell, distinct
-from tests.composing import ROOT, request_of
+from tests.composing import ROOT, cells_of, request_of
 
 DATASETS = 69
 PRETRAINS = {"none", "scarf", "scarf_ae", "add_noise_ae", "no_noise_ae", "scarf_disc"}
@@ -134,6 +134,7 @@ def test_every_file_is_looked_at() -> None:
         *EXPECTED,
         *ON_ONE_DATASET,
         "answer",
+        "columns",
     }
 
 
@@ -202,3 +203,11 @@ def test_a_rival_whose_package_is_not_installed_is_replaced(monkeypatch: pytest.
     }  # fmt: skip
     assert request.sweep is not None
     assert request.sweep.replaced == {"xgboost": "random_forest"}
+
+
+def test_columns_are_asked_of_the_network_with_and_without_pretraining_and_of_a_rival_for_any_target() -> None:
+    for dataset in ("wdbc", "diabetes"):
+        asked = cells_of("sweeps=columns", f"dataset={dataset}")
+        found = {(cell.config.pretrain.name, cell.config.method["name"]) for cell in asked}
+        assert found == {("none", "control"), ("scarf", "control"), ("none", "random_forest")}
+        assert {cell.config.recipe for cell in asked} == {"practical"}

@@ -1,0 +1,114 @@
+"""The page on the columns of a table."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..metrics import Metric
+from ..report.amounts import signed, unsigned
+from ..report.blocks import Block, Paragraph, Picture, Section, Table, number, table
+from ..report.making import Report, write_report
+from .asking import Asked, advice
+from .competing import Competitor
+from .judging import MOST_LINES, Importance, Way
+
+MEANINGS: dict[Way, str] = {
+    "permuted": "In the test rows of trained competitors the column is permuted, so that it tells nothing. A column "
+    "that another one can stand in for matters here if networks use it.",
+    "beyond the labels": "Permuted, too: by how much more the pre-trained network needs the column than the one that "
+    "saw the labels alone.",
+    "left out": "The column is left out of all of training. A column that another one can stand in for does not "
+    "matter here.",
+    "left out of pre-training": "The column is missing while the network is pre-trained; the second phase sees it.",
+    "left out of corruption": "The column keeps its values in the views that pre-training corrupts.",
+}
+TITLES: dict[Way, str] = {
+    "permuted": "What trained competitors use",
+    "beyond the labels": "What pre-training uses that the labels alone do not",
+    "left out": "What training needs",
+    "left out of pre-training": "What pre-training needs",
+    "left out of corruption": "What pre-training needs to corrupt",
+}
+
+
+def columns_report(asked: Asked, competitors: Sequence[Competitor]) -> Report:
+    """The page: advice, then each way with its figure and its table, and what was compared."""
+    found = asked.importance
+    metric = found.metric
+    name = competitors[0].table.name
+    first: list[Block] = [Paragraph(sentence) for sentence in advice(asked)]
+    if not first:
+        first.append(Paragraph("Of no column we can tell enough to advise anything."))
+    for competitor in found.competitors:
+        needed = found.helping("permuted", competitor)
+        listed = ", ".join(needed[:8]) if needed else "none that we can tell"
+        first.append(Paragraph(f"{competitor} uses: {listed}."))
+    first.append(Paragraph(_together(found)))
+    sections = [Section("summary", "The answer", first)]
+    for way in found.ways:
+        sections.append(Section(way.replace(" ", "-"), TITLES[way], _of_way(found, way)))
+    if asked.groups:
+        groups = "; ".join(" + ".join(group) for group in asked.groups)
+        said = f"Columns that say nearly the same, or were named together, were also tried together: {groups}."
+        sections.append(Section("groups", "Groups of columns", [Paragraph(said)]))
+    about = [
+        f"{name}: {len(asked.names)} columns, {competitors[0].table.n_labelled} rows with labels.",
+        f"{metric.label} on the test rows of {competitors[0].config.trials} trials, the same rows with every column.",
+    ]
+    return Report(f"Which columns matter on {name}?", about, sections)
+
+
+def write_columns(asked: Asked, competitors: Sequence[Competitor], folder: Path) -> Path:
+    """Write the page, its figures and its tables into a folder; see `write_report`."""
+    return write_report(columns_report(asked, competitors), folder)
+
+
+def _together(found: Importance) -> str:
+    """A sentence on what holds together, and what it is about."""
+    n = len(found.verdicts) + found.n_untried
+    return (
+        "These answers hold together: in at most 5 % of such pages is any direction false, and in at most 5 % any size "
+        f"(Holm's correction over {n} comparisons, those that were not tried among them). The claim is about "
+        f"{found.claim}: training sets drawn from its rows, tested on new rows like these. Differences up to "
+        f"{unsigned(found.margin, found.metric)} are of no practical consequence."
+    )
+
+
+def _of_way(found: Importance, way: Way) -> list[Block]:
+    """The figure and the table of a way."""
+    words = []
+    for each, answer in found.of(way)[:MOST_LINES]:
+        words.append(f"{each.name}, {each.competitor}: {signed(each.verdict.difference, found.metric)}, {answer}")
+    picture = Picture(
+        f"columns-{way.replace(' ', '-')}",
+        found.figure(way),
+        narrow=found.figure(way, is_narrow=True),
+        alt=f"Improvement in {found.metric.label} with a column over without it. {'; '.join(words)}.",
+        caption=f"Improvement in {found.metric.label} with a column over without it, {way}, with 95 % intervals. "
+        "The grey band holds differences without practical consequence. Answers hold together: of a grey line we "
+        "cannot tell, even if its own interval is free of zero.",
+    )
+    return [Paragraph(MEANINGS[way]), picture, _table(found, way, found.metric)]
+
+
+def _table(found: Importance, way: Way, metric: Metric) -> Table:
+    """Every verdict of a way."""
+    data = found.frame[found.frame["way"] == way].sort_values("difference", ascending=False)
+    data = data.rename(columns={"low": "difference_low", "high": "difference_high", "p": "p_direction"})
+    shown = data[["columns", "competitor", "answer", "difference"]].copy()
+    ends = zip(data["difference_low"], data["difference_high"], strict=True)
+    shown["95 % interval"] = [f"{signed(low, metric)} to {signed(high, metric)}" for low, high in ends]
+    shown["as it is"] = [metric.shown(value) for value in data["score"]]
+    shown["without"] = [metric.shown(value) for value in data["without"]]
+    unit = f", {metric.unit}" if metric.unit else ""
+
+    def format(value: float) -> str:
+        return number(metric.difference_scale * value, f"+{metric.difference_digits}")
+
+    return table(
+        f"{way.replace(' ', '-')}-importance",
+        f"Columns {way}, most important first",
+        shown,
+        formats={"difference": format},
+        headings={"difference": f"improvement{unit}"},
+        data=data.drop(columns="way"),
+    )
