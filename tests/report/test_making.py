@@ -150,7 +150,7 @@ def test_it_ends_with_where_it_comes_from(written: Path) -> None:
     text = " ".join(Elements((written / "index.html").read_text(encoding="utf-8")).text)
 
     assert all(fingerprint in text for fingerprint in results.cells["fingerprint"])
-    assert re.search(r"Made by SCARF-Lightning \d+\.\d+\.\d+ on \d+ \w+ \d{4}.*: python report\.py", text)
+    assert re.search(r"Made by SCARF-Lightning \d+\.\d+\.\d+\S* on \d+ \w+ \d{4}.*: python report\.py", text)
     environment = json.loads(next(written.parent.glob("results/*/stacks/*/environment.json")).read_text())
     assert environment["packages"]["torch"] in text
 
