@@ -16,7 +16,7 @@ FROM python:3.11-slim
 ARG TORCH_INDEX=""
 
 COPY . /source
-RUN pip install --no-cache-dir ${TORCH_INDEX:+--index-url "$TORCH_INDEX"} "torch>=2.6,<2.14" \
+RUN pip install --no-cache-dir ${TORCH_INDEX:+--index-url "$TORCH_INDEX"} "torch>=2.4.1,<2.16" \
     && pip install --no-cache-dir "/source[openml,wandb,report,text,xgboost,catboost,joblib]" \
     && rm -r /source
 

@@ -271,9 +271,9 @@ class StackModule(pl.LightningModule, ABC):
         self.roster.keep(staying.tolist())
 
     @property
-    def _optimizer(self) -> torch.optim.Adam:
+    def _optimizer(self) -> torch.optim.Optimizer:
         optimizer = self.optimizers(use_pl_optimizer=False)
-        assert isinstance(optimizer, torch.optim.Adam)
+        assert isinstance(optimizer, torch.optim.Optimizer)  # AdamW is an Adam from torch 2.7 on
         return optimizer
 
     def _add(self, name: str, values: Tensor, n_rows: int) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from scarf_lightning.cli import commands
 from scarf_lightning.cli.reporting import report
+from scarf_lightning.data.reading.pandas_two import EXACT_FLOATS
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators import load_model
 from scarf_lightning.results import SCIENCE_VERSION, described_cells, load, load_cell, load_predictions, load_trials
@@ -185,7 +186,7 @@ def test_a_saved_model_predicts_what_it_predicted(folder: Path) -> None:
 
     probabilities = load_model(folder / "model").predict_proba(rows)
 
-    assert np.array_equal(probabilities, pd.read_csv(folder / "probabilities.csv").to_numpy())
+    assert np.array_equal(probabilities, pd.read_csv(folder / "probabilities.csv", **EXACT_FLOATS).to_numpy())
 
 
 def test_a_model_of_another_version_names_the_version_that_loads_it(of_schema_2: Path) -> None:

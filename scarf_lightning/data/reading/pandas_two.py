@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 IS_TWO = int(pd.__version__.partition(".")[0]) < 3
-EXACT_FLOATS: dict[str, str] = {"float_precision": "round_trip"} if IS_TWO else {}
+EXACT_FLOATS: dict[str, Any] = {"float_precision": "round_trip"} if IS_TWO else {}
 """Arguments of ``pandas.read_csv`` by which a number is the float nearest to its text. In pandas 3 it always is."""
 ISO = "ISO8601"
 YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
@@ -22,8 +22,8 @@ def times_in(texts: "pd.Series[Any]", format: str, *, utc: bool) -> "pd.Series[A
     if not IS_TWO:
         return times
     times = times.astype("datetime64[us, UTC]" if utc else "datetime64[us]")
-    for place in np.flatnonzero(times.isna() & texts.notna()):
-        times.iloc[int(place)] = _time(texts.iloc[int(place)], format, utc=utc)
+    for place in np.flatnonzero(times.isna() & texts.notna()).tolist():
+        times.iloc[place] = _time(texts.iloc[place], format, utc=utc)
     return times
 
 
