@@ -107,8 +107,9 @@ def test_scores_are_those_of_the_validation_rows(wdbc: Table) -> None:
     assert [each["chosen"] for each in record.tries].index(True) == np.argmin([each["score"] for each in record.tries])
 
 
-# An estimator by its name has the options that its user gives, which nobody here knows the ranges of.
-@pytest.mark.parametrize("method", sorted({*names("method")} - {"sklearn"}))
+# An estimator by its name has the options that its user gives, which nobody here knows the ranges of. The commonest
+# answer has none.
+@pytest.mark.parametrize("method", sorted({*names("method")} - {"constant", "sklearn"}))
 def test_every_method_has_something_to_search_for_and_its_ends_are_allowed(method: str) -> None:
     few = ["regime=few"] if facts("method")[method].needs_unlabelled_rows else []
     config = config_of(f"method={method}", *few)

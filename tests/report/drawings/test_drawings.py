@@ -102,7 +102,7 @@ def test_every_kind_is_drawn(kind: str, stored: tuple[CellResults, pd.DataFrame]
 def test_the_drawings_of_every_sweep_can_be_understood(file: Path) -> None:
     report = yaml.safe_load(file.read_text(encoding="utf-8")).get("report", [])
 
-    assert report or file.stem == "answer", "every report of cells with several numbers of labels draws its curve"
+    assert report or file.stem in ("answer", "columns"), "these two have a page of their own"
     assert len(read_drawings(report, file.name)) == len(report)
 
 
