@@ -79,7 +79,7 @@ plt.show()
 # Fine-tuning starts from the pre-trained encoder, and from scratch for comparison. Co-training adds the pretext loss to
 # the supervised one.
 
-# %%
+# %% tags=["compared"]
 modules = {
     "from scratch": FinetuneModule(),
     "pre-trained": FinetuneModule(encoder=pretraining.encoder),
