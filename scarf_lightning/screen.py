@@ -29,7 +29,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 COMMANDS = {"train.py": "train", "report.py": "report", "answer": "answer", "predict": "predict"}
 """Programs of the repository and jobs that have no program, by their names as commands of the installed package."""
 ACTIVE = frozenset('"$`\\!')
-"""What a shell acts on within double quotes."""
+"""The characters that a shell acts on within double quotes."""
 
 _REPORTED: ContextVar[list[object] | None] = ContextVar("_REPORTED", default=None)
 _IS_SILENT: ContextVar[bool] = ContextVar("_IS_SILENT", default=False)

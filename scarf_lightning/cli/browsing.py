@@ -39,12 +39,12 @@ WRITERS = {
 }
 """Functions that write a frame, by the ending of the file."""
 AGES = ((60.0, "s"), (60.0, "min"), (24.0, "h"), (365.0, "days"))
-"""How many of each unit make one of the next; years come last."""
+"""The number of each unit that makes one of the next; years come last."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What a command asks for.
+    """The request of a command.
 
     Attributes:
         folder: of the results.

@@ -10,7 +10,7 @@ NOT_TEXT = ("null", "true", "false", "nan", "inf")
 SAFE = re.compile(r"[\w@%+=:,./\[\]-]*", re.ASCII)
 """An argument that shells pass on as it is."""
 ACTIVE = frozenset('"$`\\!')
-"""What a shell acts on within double quotes."""
+"""The characters that a shell acts on within double quotes."""
 
 
 def argument(option: str, value: str | Sequence[str]) -> str:

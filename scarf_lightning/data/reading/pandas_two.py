@@ -1,4 +1,4 @@
-"""What pandas 2 reads otherwise than pandas 3, read alike: floats to the last bit, and dates of all centuries."""
+"""Reading under pandas 2 as under pandas 3: floats to the last bit, and dates of all centuries."""
 
 import re
 from datetime import UTC, datetime
