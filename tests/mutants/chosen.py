@@ -184,7 +184,7 @@ EQUIVALENT = (
     # A shape without the trials, of however many.
     ("engine/stack.py", "encoder(self.trials[:1], learns", "encoder(self.trials[:2], learns"),
     # Only the type is looked at.
-    ("options/option.py", "abs(value) > LARGEST[type(value + 0)]", "abs(value) > LARGEST[type(value + 1)]"),
+    ("options/option.py", "LARGEST[type(value + 0)]", "LARGEST[type(value + 1)]"),
     # The ends of functions.
     ("networks/network.py", 'stream."""\n        return\n', 'stream."""\n        pass\n'),
     ("networks/network.py", 'does f."""\n        return\n', 'does f."""\n        pass\n'),
