@@ -12,6 +12,7 @@ is done to columns, because splits are those of the whole table.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -121,34 +122,46 @@ class Competitor:
     @property
     def is_pretrained(self) -> bool:
         """True if pre-training has a part in it."""
-        return self._training().parts.pretext is not None
+        return self._intact.parts.pretext is not None
 
     @property
     def is_corrupted(self) -> bool:
         """True if its pre-training corrupts rows."""
-        return hasattr(self._training().parts.pretext, "corruption")
+        return hasattr(self._intact.parts.pretext, "corruption")
 
     @property
     def split(self) -> Split:
         """The way in which trials draw their rows, for verdicts."""
         return Split(str(self.config.split["name"]))
 
-    def as_they_are(self, blocks: Sequence[Sequence[int]], repeats: int, seed: int) -> tuple[Tested, list[Tested]]:
+    @cached_property
+    def amounting(self) -> Config:
+        """The configuration that its cell amounts to on the table, which is part of its identity."""
+        return self._intact.config
+
+    @cached_property
+    def _intact(self) -> CellTraining:
+        """Its training on the whole table."""
+        return self._training()
+
+    def as_they_are(
+        self, blocks: Sequence[Sequence[int]], repeats: int, seed: int, trials: Sequence[int] | None = None
+    ) -> tuple[Tested, list[Tested]]:
         """The test rows of each trial, and for each block of columns those with the block permuted.
 
         Args:
             blocks: places of columns that are permuted together.
             repeats: permutations of each block; fewer where they would need too much memory.
             seed: of the permutations; each trial has its own.
+            trials: to train; None trains all.
         """
-        training = self._training()
-        table = training.table
+        training, wanted_trials = self._intact, self._chosen(trials)
         intact: Tested = {}
         changed: list[Tested] = [{} for _ in blocks]
-        for wanted, _ in training.stacks(self.trials):
+        for wanted, _ in training.stacks(wanted_trials):
             n_test = self._n_test(training)
             # Fewer permutations come first, and fewer trials at once if one permutation is too much still.
-            needed = len(blocks) * n_test * table.values.shape[1]
+            needed = len(blocks) * n_test * self.table.values.shape[1]
             repeats = max(1, min(repeats, MOST_VALUES // max(needed, 1)))
             at_once = max(1, min(len(wanted), MOST_VALUES // max(needed * repeats, 1)))
             for start in range(0, len(wanted), at_once):
@@ -156,7 +169,7 @@ class Competitor:
                 self._add_permuted(training, its, blocks, repeats, seed, intact, changed)
         return intact, changed
 
-    def without(self, places: Sequence[int]) -> Tested:
+    def without(self, places: Sequence[int], trials: Sequence[int] | None = None) -> Tested:
         """The test rows of each trial after training on a table without these columns.
 
         Raises:
@@ -170,15 +183,15 @@ class Competitor:
             columns=tuple(self.table.columns[place] for place in kept),
             values=np.ascontiguousarray(self.table.values[:, kept]),
         )
-        return self._tested(self._training(rest))
+        return self._tested(self._training(rest), trials)
 
-    def hidden_from_pretraining(self, places: Sequence[int]) -> Tested:
+    def hidden_from_pretraining(self, places: Sequence[int], trials: Sequence[int] | None = None) -> Tested:
         """The same after a pre-training that did not see these columns."""
-        return self._tested(self._training(), hidden=places)
+        return self._tested(self._intact, trials, hidden=places)
 
-    def spared_by_corruption(self, places: Sequence[int]) -> Tested:
+    def spared_by_corruption(self, places: Sequence[int], trials: Sequence[int] | None = None) -> Tested:
         """The same after a pre-training whose corruption left these columns as they are."""
-        training = self._training()
+        training = self._intact
         pretext: Any = training.parts.pretext
         kept = list(places)
         # A category has an encoded column for each of its values.
@@ -186,7 +199,7 @@ class Competitor:
             columns = Columns.of(training.parts.encoding.columns(self.table.columns))
             kept = [encoded for place in places for encoded in columns.of_feature(place)]
         spared = replace(pretext, corruption=Spared(pretext.corruption, kept))
-        return self._tested(replace(training, parts=replace(training.parts, pretext=spared)))
+        return self._tested(replace(training, parts=replace(training.parts, pretext=spared)), trials)
 
     def _training(self, table: Table | None = None) -> CellTraining:
         """The training of the cell, which keeps nothing."""
@@ -200,17 +213,23 @@ class Competitor:
     def _n_test(self, training: CellTraining) -> int:
         return int(training.stack([0]).data.test.shape[1])
 
-    def _tested(self, training: CellTraining, hidden: Sequence[int] = ()) -> Tested:
-        """Train all trials, and predict their test rows. Pre-training does not see the ``hidden`` columns."""
+    def _chosen(self, trials: Sequence[int] | None) -> Sequence[int]:
+        return self.trials if trials is None else trials
+
+    def _tested(
+        self, training: CellTraining, trials: Sequence[int] | None = None, hidden: Sequence[int] = ()
+    ) -> Tested:
+        """Train trials, and predict their test rows. Pre-training does not see the ``hidden`` columns."""
         found: Tested = {}
-        for _, company in training.stacks(self.trials):
+        wanted = self._chosen(trials)
+        for _, company in training.stacks(wanted):
             stack = training.stack(company)
             seen = blind_to(stack, hidden) if hidden else stack
             outcome = outcome_of(training, stack, seen)
             for position, trial in enumerate(company):
                 tested = stack.data.test[position]
                 rows = self._rows(outcome.predictions[position], tested)
-                if rows is not None and trial in self.trials:
+                if rows is not None and trial in wanted:
                     found[trial] = rows
         return found
 

@@ -7,7 +7,8 @@ from ..metrics import Metric
 from ..report.amounts import signed, unsigned
 from ..report.blocks import Block, Paragraph, Picture, Section, Table, number, table
 from ..report.making import Report, write_report
-from .asking import Asked, advice
+from .advising import advice
+from .asking import Asked
 from .competing import Competitor
 from .judging import MOST_LINES, Importance, Way
 

@@ -1,0 +1,89 @@
+"""Advice on the columns of a table, in sentences."""
+
+from collections.abc import Sequence
+
+from .asking import Asked
+from .judging import NO_DIFFERENCE, Importance
+
+MOST_NAMES = 8
+"""Columns that a sentence names."""
+
+
+def advice(asked: Asked) -> list[str]:
+    """Advice on the columns: which can go, which pre-training lives on, which stand in for each other."""
+    found = asked.importance
+    sentences = []
+    can_go = columns_that_can_go(asked)
+    if can_go:
+        sentences.append(
+            f"{_counted(can_go)} can go: without {_it(can_go)} no competitor is worse by more than the margin."
+        )
+    needed = found.helping("left out of pre-training")
+    if needed:
+        sentences.append(f"The gains of pre-training need {_listed(needed)}: without {_it(needed)} it is worse.")
+    corrupted = found.helping("left out of corruption")
+    if corrupted:
+        sentences.append(f"Pre-training is better if it corrupts {_listed(corrupted)}.")
+    beyond = found.helping("beyond the labels")
+    if beyond:
+        sentences.append(f"Pre-trained networks use {_listed(beyond)} more than networks that see the labels alone.")
+    for group in asked.groups:
+        if _is_redundant(found, group):
+            sentences.append(
+                f"{' and '.join(group)} say the same: together they are needed, and each one alone can go."
+            )
+    if asked.untried:
+        n_untried = len(asked.untried)
+        sentences.append(
+            f"The time was over before all trainings without {n_untried} columns or groups were done "
+            f"({_listed(asked.untried)}); the same command with a longer time_limit goes on."
+        )
+    return sentences
+
+
+def columns_that_can_go(asked: Asked) -> list[str]:
+    """Columns that every competitor does without, by more than chance.
+
+    Trained without them it is no worse by more than the margin. Or permuted they make no practical difference to any:
+    these very networks are as good without knowing them.
+    """
+    found = asked.importance
+    answers: dict[str, list[str]] = {}
+    for each, answer in found.of("left out"):
+        if len(each.columns) == 1:
+            answers.setdefault(each.name, []).append(answer)
+    can_go = []
+    for name, its in answers.items():
+        is_needless = all(answer == NO_DIFFERENCE or answer.startswith("hurts") for answer in its)
+        if is_needless and len(its) == len(found.competitors):
+            can_go.append(name)
+    return can_go + list(asked.settled)
+
+
+def _is_redundant(found: Importance, group: Sequence[str]) -> bool:
+    """True if a group helps some competitor that does without each of its columns."""
+    for competitor in found.competitors:
+        its = {each.columns: answer for each, answer in found.of("left out", competitor)}
+        together = its.get(tuple(group), "")
+        alone = [its.get((name,), "") for name in group]
+        if together.startswith("helps") and all(answer == NO_DIFFERENCE for answer in alone):
+            return True
+    return False
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names in a sentence: some of them, and how many more there are."""
+    shown = ", ".join(names[:MOST_NAMES])
+    more = len(names) - MOST_NAMES
+    return shown if more <= 0 else f"{shown} and {more} more"
+
+
+def _counted(names: Sequence[str]) -> str:
+    """Names at the beginning of a sentence, with their number."""
+    if len(names) == 1:
+        return f"The column {names[0]}"
+    return f"{len(names)} columns ({_listed(names)})"
+
+
+def _it(names: Sequence[str]) -> str:
+    return "it" if len(names) == 1 else "them"
