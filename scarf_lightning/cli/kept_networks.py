@@ -5,6 +5,7 @@ test rows of each trial, and passed through the network of that trial.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ..errors import UsageError
@@ -64,6 +65,9 @@ def _of_cell(name: str, folder: Path, metric: str, plugins: Sequence[str]) -> li
         found = importance_of_cell(folder, metric=metric, plugins=plugins)
     except UsageError as error:
         return [Paragraph(f"{name}: the columns that its networks use cannot be shown. {error}", warns=True)]
+    # On this page the cell has another name than by itself.
+    named = [replace(each, competitor=name) for each in found.verdicts]
+    found = replace(found, verdicts=named)
     needed = found.helping("permuted")
     listed = ", ".join(needed[:MOST_CELLS]) or "none that we can tell"
     return [

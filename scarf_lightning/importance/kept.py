@@ -60,7 +60,7 @@ class Kept:
         earlier = self._read(task)
         if earlier is not None:
             measured = earlier.joined(measured)
-        _write(self.path(task), measured)
+        write(self.path(task), measured)
 
     def _read(self, task: Task) -> Measurement | None:
         path = self.path(task)
@@ -68,7 +68,7 @@ class Kept:
             return None
         n_tested = 1 if task.unit is not None else 1 + len(self.question.units)
         try:
-            with np.load(path, allow_pickle=False) as arrays:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 found = _measurement(arrays)
         except DAMAGE:
             return None
@@ -76,7 +76,7 @@ class Kept:
         return found if len(found.tested) == n_tested else None
 
 
-def _write(path: Path, measured: Measurement) -> None:
+def write(path: Path, measured: Measurement) -> None:
     """Write the arrays of a measurement. Tested rows of a trial differ in their values alone."""
     intact = measured.tested[0]
     arrays: dict[str, Any] = {"trials": np.array(measured.trials), "seconds": np.array(measured.seconds)}
