@@ -56,7 +56,12 @@ def has_networks(folder: Path) -> bool:
     return any(WEIGHTS in stack["files"] for stack in read_cell(folder).stacks.values())
 
 
-def _of_cell(name: str, folder: Path, metric: str, plugins: Sequence[str]) -> list[Block]:
+def _of_cell(
+    name: str,
+    folder: Path,
+    metric: str,
+    plugins: Sequence[str],
+) -> list[Block]:
     """The blocks of one cell. Data that have changed, or a damaged network, become a warning."""
     from ..estimators.importance import importance_of_cell  # imports torch
     from ..importance.page import together, way_blocks

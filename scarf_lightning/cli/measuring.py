@@ -97,7 +97,12 @@ class Measuring:
             groups.append(Group([fresh], [self.seconds([task])]))
         return n_workers(self.cells[0].config, Plan([], groups, {}), OwnTraining())
 
-    def launch(self, tasks: Sequence[Task], ends: float, say: Say) -> None:
+    def launch(
+        self,
+        tasks: Sequence[Task],
+        ends: float,
+        say: Say,
+    ) -> None:
         """Measure the missing tasks, the first ones first, and keep them, as far as there is time.
 
         Args:

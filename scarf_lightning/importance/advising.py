@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from ..report.statistics.answers import HELPING, HURTING, Answer
 from .asking import Asked
 from .judging import NO_DIFFERENCE, Importance
 
@@ -13,11 +14,13 @@ def advice(asked: Asked) -> list[str]:
     """Advice on the columns: which can go, which pre-training lives on, which stand in for each other."""
     found = asked.importance
     sentences = []
+    # To do without a column comes first, because it saves work.
     can_go = columns_that_can_go(asked)
     if can_go:
         sentences.append(
             f"{_counted(can_go)} can go: without {_it(can_go)} no competitor is worse by more than the margin."
         )
+    # Which columns pre-training lives on, by each of its ways.
     needed = found.helping("left out of pre-training")
     if needed:
         sentences.append(f"The gains of pre-training need {_listed(needed)}: without {_it(needed)} it is worse.")
@@ -27,11 +30,13 @@ def advice(asked: Asked) -> list[str]:
     beyond = found.helping("beyond the labels")
     if beyond:
         sentences.append(f"Pre-trained networks use {_listed(beyond)} more than networks that see the labels alone.")
+    # A group of which each column alone can go is no contradiction.
     for group in asked.groups:
         if _is_redundant(found, group):
             sentences.append(
                 f"{' and '.join(group)} say the same: together they are needed, and each one alone can go."
             )
+    # What is missing comes last.
     if asked.untried:
         n_untried = len(asked.untried)
         sentences.append(
@@ -48,25 +53,30 @@ def columns_that_can_go(asked: Asked) -> list[str]:
     these very networks are as good without knowing them.
     """
     found = asked.importance
-    answers: dict[str, list[str]] = {}
+    answers: dict[str, list[Answer]] = {}
     for each, answer in found.of("left out"):
         if len(each.columns) == 1:
             answers.setdefault(each.name, []).append(answer)
     can_go = []
     for name, its in answers.items():
-        is_needless = all(answer == NO_DIFFERENCE or answer.startswith("hurts") for answer in its)
-        if is_needless and len(its) == len(found.competitors):
+        # With one competitor untried nobody can tell.
+        if len(its) == len(found.competitors) and all(map(_is_needless, its)):
             can_go.append(name)
     return can_go + list(asked.settled)
+
+
+def _is_needless(answer: Answer) -> bool:
+    return answer == NO_DIFFERENCE or answer in HURTING
 
 
 def _is_redundant(found: Importance, group: Sequence[str]) -> bool:
     """True if a group helps some competitor that does without each of its columns."""
     for competitor in found.competitors:
         its = {each.columns: answer for each, answer in found.of("left out", competitor)}
-        together = its.get(tuple(group), "")
-        alone = [its.get((name,), "") for name in group]
-        if together.startswith("helps") and all(answer == NO_DIFFERENCE for answer in alone):
+        # Untried columns have no answer.
+        is_needed = its.get(tuple(group)) in HELPING
+        alone = {its.get((name,)) for name in group}
+        if is_needed and alone == {NO_DIFFERENCE}:
             return True
     return False
 

@@ -50,18 +50,24 @@ class Measurement:
 
     def joined(self, other: "Measurement") -> "Measurement":
         """The trials of both."""
-        tested = [mine | its for mine, its in zip(self.tested, other.tested, strict=True)]
-        return Measurement(tested, sorted({*self.trials, *other.trials}), self.seconds + other.seconds)
+        tested = []
+        for mine, its in zip(self.tested, other.tested, strict=True):
+            tested.append(mine | its)
+        trials = sorted({*self.trials, *other.trials})
+        return Measurement(tested, trials, self.seconds + other.seconds)
 
     def of(self, trials: Sequence[int]) -> "Measurement":
         """These trials alone."""
         tested = []
         for each in self.tested:
             tested.append({trial: rows for trial, rows in each.items() if trial in trials})
-        return Measurement(tested, [trial for trial in self.trials if trial in trials], self.seconds)
+        both = sorted(set(self.trials) & set(trials))
+        seconds = self.seconds_a_trial * len(both)
+        return Measurement(tested, both, seconds)
 
     @property
     def seconds_a_trial(self) -> float:
+        """Seconds of one trial, as a mean."""
         return self.seconds / max(len(self.trials), 1)
 
 
@@ -97,7 +103,10 @@ class Question:
     @cached_property
     def labels(self) -> list[tuple[str, ...]]:
         """The names of the columns of each unit."""
-        return [tuple(self.names[place] for place in unit) for unit in self.units]
+        labels = []
+        for unit in self.units:
+            labels.append(tuple(self.names[place] for place in unit))
+        return labels
 
     @property
     def permuting(self) -> list[Task]:
@@ -124,15 +133,26 @@ class Question:
         started = time.monotonic()
         competitor = self.competitors[task.competitor]
         if task.unit is None:
+            # One training serves the rows as they are and all permutations.
             intact, permuted = competitor.as_they_are(self.units, self.repeats, self.seed, trials)
             tested = [intact, *permuted]
-        elif task.way == "left out":
-            tested = [competitor.without(self.units[task.unit], trials)]
-        elif task.way == "left out of pre-training":
-            tested = [competitor.hidden_from_pretraining(self.units[task.unit], trials)]
         else:
-            tested = [competitor.spared_by_corruption(self.units[task.unit], trials)]
+            tested = [self._changed(task.way, competitor, self.units[task.unit], trials)]
         return Measurement(tested, list(trials), time.monotonic() - started)
+
+    @staticmethod
+    def _changed(
+        way: Way,
+        competitor: Competitor,
+        places: Sequence[int],
+        trials: Sequence[int],
+    ) -> Tested:
+        """The test rows of a competitor that is trained with columns changed."""
+        if way == "left out":
+            return competitor.without(places, trials)
+        if way == "left out of pre-training":
+            return competitor.hidden_from_pretraining(places, trials)
+        return competitor.spared_by_corruption(places, trials)
 
     def fingerprint(self, task: Task) -> str:
         """16 digits that name all that decides the numbers of a measurement, but for its trials."""
@@ -146,7 +166,10 @@ class Question:
             "plugins": plugin_hashes(competitor.config.plugins, [competitor.metric.function]),
         }
         if task.unit is None:
-            fields |= {"units": self.units, "repeats": self.repeats, "seed": self.seed}
+            fields["units"] = self.units
+            fields["repeats"] = self.repeats
+            fields["seed"] = self.seed
         else:
-            fields |= {"unit": self.units[task.unit]}
+            # Permutations decide nothing of a training without columns.
+            fields["unit"] = self.units[task.unit]
         return fingerprint(fields)

@@ -55,6 +55,7 @@ def ask(kept: Kept, launch: Launch) -> Asked:
     wanted = open_tasks(question, so_far)
     launch(wanted)
 
+    # What was not measured stays in the correction.
     verdicts = list(so_far.verdicts)
     untried: list[str] = []
     n_tried = 0
@@ -66,10 +67,17 @@ def ask(kept: Kept, launch: Launch) -> Asked:
             verdicts.append(found)
             n_tried += 1
     importance = replace(so_far, verdicts=verdicts, n_untried=len(planned) - n_tried)
+    # Nobody uses these when they are permuted.
     open_units = {task.unit for task in wanted}
     settled = [name for unit, name in enumerate(question.names) if unit not in open_units]
     groups = [[question.names[place] for place in group] for group in question.groups]
-    return Asked(importance, question.names, groups, list(dict.fromkeys(untried)), settled)
+    return Asked(
+        importance,
+        question.names,
+        groups,
+        list(dict.fromkeys(untried)),
+        settled,
+    )
 
 
 def permuted_verdicts(kept: Kept) -> list[ColumnVerdict]:
@@ -77,19 +85,35 @@ def permuted_verdicts(kept: Kept) -> list[ColumnVerdict]:
     question = kept.question
     verdicts: list[ColumnVerdict] = []
     first: Sequence[Tested] | None = None
+    is_beside_labels = not question.competitors[0].is_pretrained
     for task, competitor in zip(question.permuting, question.competitors, strict=True):
         found = kept.read(task)
         if found is None:
             continue
         intact, *moved = found.tested
-        # The first competitor has no pre-training, so it has the labels alone.
+        # The first competitor has the labels alone, unless all are pre-trained.
         first = first or found.tested
         for place, label in enumerate(question.labels):
-            verdicts += _judged(label, "permuted", competitor, intact, moved[place], question.margin)
+            verdicts += _judged(
+                label,
+                "permuted",
+                competitor,
+                intact,
+                moved[place],
+                question.margin,
+            )
             # Parts of two errors do not add up, so metrics without a largest value are not compared.
-            if competitor.is_pretrained and not competitor.metric.is_relative:
-                gains, without = _minus(intact, first[0]), _minus(moved[place], first[1 + place])
-                verdicts += _judged(label, "beyond the labels", competitor, gains, without, question.margin)
+            if is_beside_labels and competitor.is_pretrained and not competitor.metric.is_relative:
+                gains = _minus(intact, first[0])
+                without = _minus(moved[place], first[1 + place])
+                verdicts += _judged(
+                    label,
+                    "beyond the labels",
+                    competitor,
+                    gains,
+                    without,
+                    question.margin,
+                )
     return verdicts
 
 
@@ -100,8 +124,16 @@ def changed_verdict(kept: Kept, task: Task) -> ColumnVerdict | None:
     intact = kept.read(Task("permuted", task.competitor))
     if changed is None or intact is None:
         return None
-    competitor, label = question.competitors[task.competitor], question.labels[_unit(task)]
-    verdicts = _judged(label, task.way, competitor, intact.tested[0], changed.tested[0], question.margin)
+    competitor = question.competitors[task.competitor]
+    label = question.labels[_unit(task)]
+    verdicts = _judged(
+        label,
+        task.way,
+        competitor,
+        intact.tested[0],
+        changed.tested[0],
+        question.margin,
+    )
     return verdicts[0] if verdicts else None
 
 
@@ -111,6 +143,7 @@ def open_tasks(question: Question, so_far: Importance) -> list[Task]:
     is_open: set[tuple[str, ...]] = set()
     for each, answer in so_far.answered:
         difference = float(np.nan_to_num(each.verdict.difference, nan=-np.inf))
+        # Of the competitors that one counts that misses them most.
         largest[each.columns] = max(difference, largest.get(each.columns, -np.inf))
         if answer != NO_DIFFERENCE:
             is_open.add(each.columns)
@@ -127,7 +160,12 @@ def _unit(task: Task) -> int:
 
 
 def _judged(
-    columns: tuple[str, ...], way: Way, competitor: Competitor, intact: Tested, changed: Tested, margin: float
+    columns: tuple[str, ...],
+    way: Way,
+    competitor: Competitor,
+    intact: Tested,
+    changed: Tested,
+    margin: float,
 ) -> list[ColumnVerdict]:
     """The verdict on columns; none without a common trial."""
     ones: list[RowsOfTrial] = []
@@ -138,7 +176,18 @@ def _judged(
     if not ones:
         return []
     metric, split = competitor.metric, competitor.split
-    return [judge_column(columns, way, competitor.name, ones, others, metric, split, margin=margin)]
+    return [
+        judge_column(
+            columns,
+            way,
+            competitor.name,
+            ones,
+            others,
+            metric,
+            split,
+            margin=margin,
+        )
+    ]
 
 
 def _minus(first: Tested, second: Tested) -> Tested:
@@ -146,5 +195,9 @@ def _minus(first: Tested, second: Tested) -> Tested:
     found: Tested = {}
     for trial in first.keys() & second.keys():
         one, other = first[trial], second[trial]
-        found[trial] = replace(one, values=one.values - other.values, added=np.full_like(one.added, np.nan))
+        found[trial] = replace(
+            one,
+            values=one.values - other.values,
+            added=np.full_like(one.added, np.nan),
+        )
     return found

@@ -51,7 +51,12 @@ class SplitOf(Splitting):
     def split(self, table: Table, random: np.random.Generator) -> RowSplit:
         return self._rule.split(self._table, random)
 
-    def of_trial(self, table: Table, trial: int, random: np.random.Generator) -> RowSplit:
+    def of_trial(
+        self,
+        table: Table,
+        trial: int,
+        random: np.random.Generator,
+    ) -> RowSplit:
         return self._rule.of_trial(self._table, trial, random)
 
     def check(self, table: Table, n_trials: int) -> None:
@@ -87,7 +92,13 @@ class Spared:
         """True if the corruption has values that are learned."""
         return bool(self.inner.learns_missing_values)
 
-    def __call__(self, x: Tensor, source: Any, random: StackedGenerator, selection: Selection) -> tuple[Tensor, Tensor]:
+    def __call__(
+        self,
+        x: Tensor,
+        source: Any,
+        random: StackedGenerator,
+        selection: Selection,
+    ) -> tuple[Tensor, Tensor]:
         view, mask = self.inner(x, source, random, selection)
         # A corruption may return the rows themselves, or one mask for all of them.
         view, mask = view.clone(), mask.expand(view.shape).clone()
@@ -145,7 +156,11 @@ class Competitor:
         return self._training()
 
     def as_they_are(
-        self, blocks: Sequence[Sequence[int]], repeats: int, seed: int, trials: Sequence[int] | None = None
+        self,
+        blocks: Sequence[Sequence[int]],
+        repeats: int,
+        seed: int,
+        trials: Sequence[int] | None = None,
     ) -> tuple[Tested, list[Tested]]:
         """The test rows of each trial, and for each block of columns those with the block permuted.
 
@@ -160,13 +175,22 @@ class Competitor:
         changed: list[Tested] = [{} for _ in blocks]
         for wanted, _ in training.stacks(wanted_trials):
             n_test = self._n_test(training)
+            needed = max(1, len(blocks) * n_test * self.table.values.shape[1])
             # Fewer permutations come first, and fewer trials at once if one permutation is too much still.
-            needed = len(blocks) * n_test * self.table.values.shape[1]
-            repeats = max(1, min(repeats, MOST_VALUES // max(needed, 1)))
-            at_once = max(1, min(len(wanted), MOST_VALUES // max(needed * repeats, 1)))
+            affordable = MOST_VALUES // needed
+            repeats = max(1, min(repeats, affordable))
+            at_once = max(1, min(len(wanted), affordable // repeats))
             for start in range(0, len(wanted), at_once):
                 its = wanted[start : start + at_once]
-                self._add_permuted(training, its, blocks, repeats, seed, intact, changed)
+                self._add_permuted(
+                    training,
+                    its,
+                    blocks,
+                    repeats,
+                    seed,
+                    intact,
+                    changed,
+                )
         return intact, changed
 
     def without(self, places: Sequence[int], trials: Sequence[int] | None = None) -> Tested:
@@ -175,14 +199,16 @@ class Competitor:
         Raises:
             UsageError: no column is left.
         """
-        kept = [place for place in range(len(self.table.columns)) if place not in places]
+        columns, kept = [], []
+        for place, column in enumerate(self.table.columns):
+            if place not in places:
+                columns.append(column)
+                kept.append(place)
         if not kept:
             raise UsageError("No column would be left; name fewer columns in a group.")
-        rest = replace(
-            self.table,
-            columns=tuple(self.table.columns[place] for place in kept),
-            values=np.ascontiguousarray(self.table.values[:, kept]),
-        )
+        values = np.ascontiguousarray(self.table.values[:, kept])
+        # Trials have the splits of the whole table, see `SplitOf`.
+        rest = replace(self.table, columns=tuple(columns), values=values)
         return self._tested(self._training(rest), trials)
 
     def hidden_from_pretraining(self, places: Sequence[int], trials: Sequence[int] | None = None) -> Tested:
@@ -197,9 +223,12 @@ class Competitor:
         # A category has an encoded column for each of its values.
         if pretext.corruption.space == "encoded":
             columns = Columns.of(training.parts.encoding.columns(self.table.columns))
-            kept = [encoded for place in places for encoded in columns.of_feature(place)]
+            kept = []
+            for place in places:
+                kept.extend(columns.of_feature(place))
         spared = replace(pretext, corruption=Spared(pretext.corruption, kept))
-        return self._tested(replace(training, parts=replace(training.parts, pretext=spared)), trials)
+        parts = replace(training.parts, pretext=spared)
+        return self._tested(replace(training, parts=parts), trials)
 
     def _training(self, table: Table | None = None) -> CellTraining:
         """The training of the cell, which keeps nothing."""
@@ -217,7 +246,10 @@ class Competitor:
         return self.trials if trials is None else trials
 
     def _tested(
-        self, training: CellTraining, trials: Sequence[int] | None = None, hidden: Sequence[int] = ()
+        self,
+        training: CellTraining,
+        trials: Sequence[int] | None = None,
+        hidden: Sequence[int] = (),
     ) -> Tested:
         """Train trials, and predict their test rows. Pre-training does not see the ``hidden`` columns."""
         found: Tested = {}
@@ -229,6 +261,7 @@ class Competitor:
             for position, trial in enumerate(company):
                 tested = stack.data.test[position]
                 rows = self._rows(outcome.predictions[position], tested)
+                # Company that is there for exactness alone is not kept.
                 if rows is not None and trial in wanted:
                     found[trial] = rows
         return found
@@ -251,11 +284,14 @@ class Competitor:
             n_test = len(tested)
             predictions = outcome.predictions[position]
             rows = self._rows(predictions[:n_test], tested)
+            # It diverged, and so do its permuted rows.
             if rows is None:
                 continue
             intact[trial] = rows
             labels = self.table.labels[tested]
-            of_blocks = predictions[n_test:].reshape(len(blocks), repeats, n_test, *predictions.shape[1:])
+            # Behind the rows as they are: blocks, of each its permutations, and of each of these all rows.
+            shape = (len(blocks), repeats, n_test, *predictions.shape[1:])
+            of_blocks = predictions[n_test:].reshape(shape)
             for place, its in enumerate(of_blocks):
                 moved = permuted_rows(self.metric, its, labels, tested)
                 if moved is not None:
@@ -265,6 +301,7 @@ class Competitor:
         """The test rows of a trial in their order; None if it diverged or the metric is not defined."""
         if not np.isfinite(predictions).all():
             return None
+        # Ways differ in nothing but their columns, so rows are compared in one order.
         order = np.argsort(tested)
         rows = tested[order]
         return rows_of_trial(self.metric, predictions[order], self.table.labels[rows], rows)
@@ -284,31 +321,46 @@ def blind_to(stack: Stack, places: Sequence[int]) -> Stack:
     return replace(stack, table=replace(stack.table, values=values), device_table=None)
 
 
-def with_permuted_rows(stack: Stack, blocks: Sequence[Sequence[int]], repeats: int, seed: int) -> Stack:
+def with_permuted_rows(
+    stack: Stack,
+    blocks: Sequence[Sequence[int]],
+    repeats: int,
+    seed: int,
+) -> Stack:
     """A stack that predicts its test rows, and after them those with each block of columns permuted.
 
     Permuted rows stand behind the rows of the table, so that nothing else changes.
     """
     table, data = stack.table, stack.data
-    n_rows, n_test = len(table.values), data.test.shape[1]
-    values, labels, index = [table.values], [table.labels], []
+    n_rows = len(table.values)
+    n_test = data.test.shape[1]
+    values, labels = [table.values], [table.labels]
+    # The numbers of the rows that each trial predicts.
+    index = []
     start = n_rows
     for position, trial in enumerate(data.trials):
         # In the order of the table, so that permutations do not depend on that of the split.
         tested = np.sort(data.test[position])
         orders = permutations(n_test, repeats, seed + trial)
+        of_repeats = np.tile(table.labels[tested], repeats)
         own = [tested]
         for block in blocks:
             moved = permuted(table.values[tested], block, orders)
             values.append(moved)
-            labels.append(np.tile(table.labels[tested], repeats))
+            labels.append(of_repeats)
             own.append(np.arange(start, start + len(moved)))
             start += len(moved)
         index.append(np.concatenate(own))
     weights = table.weights
     if weights is not None:
+        # They train nothing, so that their weights are of no consequence.
         weights = np.concatenate([weights, np.ones(start - n_rows)])
     longer = replace(
-        table, values=np.concatenate(values), labels=np.concatenate(labels), split_by=None, weights=weights
+        table,
+        values=np.concatenate(values),
+        labels=np.concatenate(labels),
+        split_by=None,
+        weights=weights,
     )
-    return replace(stack, table=longer, data=replace(data, predicted=np.stack(index)))
+    predicted = np.stack(index)
+    return replace(stack, table=longer, data=replace(data, predicted=predicted))

@@ -6,7 +6,7 @@ was lost or damaged is measured again.
 
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,14 +42,17 @@ class Kept:
         found = self._read(task)
         if found is None:
             return None
-        wanted = found.of(self.question.competitors[task.competitor].trials)
+        # An earlier command may have asked for more trials.
+        wanted = found.of(self._wanted(task))
         return wanted if wanted.trials else None
 
     def missing(self, task: Task) -> list[int]:
         """The trials of a task that are wanted and not kept."""
         found = self.read(task)
-        kept: Sequence[int] = [] if found is None else found.trials
-        return [trial for trial in self.question.competitors[task.competitor].trials if trial not in kept]
+        missing = set(self._wanted(task))
+        if found is not None:
+            missing -= set(found.trials)
+        return sorted(missing)
 
     def add(self, task: Task) -> None:
         """Measure the missing trials of a task, and keep them beside those that are there."""
@@ -62,11 +65,17 @@ class Kept:
             measured = earlier.joined(measured)
         write(self.path(task), measured)
 
+    def _wanted(self, task: Task) -> Sequence[int]:
+        """The trials that the question wants of a task."""
+        return self.question.competitors[task.competitor].trials
+
     def _read(self, task: Task) -> Measurement | None:
         path = self.path(task)
         if not path.exists():
             return None
-        n_tested = 1 if task.unit is not None else 1 + len(self.question.units)
+        n_tested = 1
+        if task.unit is None:
+            n_tested += len(self.question.units)
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 found = _measurement(arrays)
@@ -78,21 +87,27 @@ class Kept:
 
 def write(path: Path, measured: Measurement) -> None:
     """Write the arrays of a measurement. Tested rows of a trial differ in their values alone."""
-    intact = measured.tested[0]
-    arrays: dict[str, Any] = {"trials": np.array(measured.trials), "seconds": np.array(measured.seconds)}
-    for trial, own in intact.items():
-        n_classes = own.added.shape
-        values, added = [], []
-        for tested in measured.tested:
-            rows = tested.get(trial)
-            # Rows on which the metric is not defined have no number.
-            values.append(np.full_like(own.values, np.nan) if rows is None else rows.values)
-            added.append(np.full(n_classes, np.nan) if rows is None else rows.added)
-        arrays[f"{trial}_rows"], arrays[f"{trial}_codes"] = own.rows, own.codes
+    arrays: dict[str, Any] = {
+        "trials": np.array(measured.trials),
+        "seconds": np.array(measured.seconds),
+        "tested": np.array(len(measured.tested)),
+    }
+    # The first are the test rows as they are, or the only ones.
+    for trial, own in measured.tested[0].items():
+        # Rows on which the metric is not defined have no number.
+        undefined = replace(
+            own,
+            values=np.full_like(own.values, np.nan),
+            added=np.full_like(own.added, np.nan),
+        )
+        each = [tested.get(trial, undefined) for tested in measured.tested]
+        arrays[f"{trial}_rows"] = own.rows
+        arrays[f"{trial}_codes"] = own.codes
         arrays[f"{trial}_one_class"] = np.array(own.one_class)
-        arrays[f"{trial}_values"], arrays[f"{trial}_added"] = np.stack(values), np.stack(added)
-    arrays["tested"] = np.array(len(measured.tested))
+        arrays[f"{trial}_values"] = np.stack([rows.values for rows in each])
+        arrays[f"{trial}_added"] = np.stack([rows.added for rows in each])
     path.parent.mkdir(parents=True, exist_ok=True)
+    # A file that a stopped command leaves half written gets no name.
     with temporary(path) as unfinished:
         with unfinished.open("wb") as file:
             np.savez_compressed(file, **arrays)
@@ -104,12 +119,21 @@ def _measurement(arrays: Any) -> Measurement:
     tested: list[Tested] = [{} for _ in range(int(arrays["tested"]))]
     trials = arrays["trials"].tolist()
     for trial in trials:
+        # A trial that diverged has no rows.
         if f"{trial}_rows" not in arrays:
             continue
-        rows, codes = arrays[f"{trial}_rows"], arrays[f"{trial}_codes"]
+        rows = arrays[f"{trial}_rows"]
+        codes = arrays[f"{trial}_codes"]
         one_class = bool(arrays[f"{trial}_one_class"])
-        every_value, every_added = arrays[f"{trial}_values"], arrays[f"{trial}_added"]
+        every_value = arrays[f"{trial}_values"]
+        every_added = arrays[f"{trial}_added"]
         for its, values, added in zip(tested, every_value, every_added, strict=True):
             if np.isfinite(values).all():
-                its[trial] = RowsOfTrial(rows, values, added, codes, one_class)
+                its[trial] = RowsOfTrial(
+                    rows,
+                    values,
+                    added,
+                    codes,
+                    one_class,
+                )
     return Measurement(tested, trials, float(arrays["seconds"]))

@@ -39,6 +39,7 @@ def columns_report(asked: Asked, competitors: Sequence[Competitor]) -> Report:
     first: list[Block] = [Paragraph(sentence) for sentence in advice(asked)]
     if not first:
         first.append(Paragraph("We cannot tell enough about any column to advise anything."))
+    # What each of them uses is what most readers look for first.
     for competitor in found.competitors:
         needed = found.helping("permuted", competitor)
         listed = ", ".join(needed[:MOST_NAMES]) or "none that we can tell"
@@ -48,6 +49,7 @@ def columns_report(asked: Asked, competitors: Sequence[Competitor]) -> Report:
     for way in found.ways:
         name = way.replace(" ", "-")
         sections.append(Section(name, TITLES[way], [Paragraph(MEANINGS[way]), *way_blocks(found, way, name)]))
+    # The names of groups are long, so that their columns are listed once.
     if asked.groups:
         groups = "; ".join(" + ".join(group) for group in asked.groups)
         text = f"Columns that say nearly the same, or that the command groups, were also tried together: {groups}."
@@ -80,6 +82,7 @@ def together(found: Importance) -> str:
 
 def way_blocks(found: Importance, way: Way, name: str) -> list[Block]:
     """The figure and the table of a way; their files have this name."""
+    # The figure in words, for readers who cannot see it.
     words = []
     for each, answer in found.of(way)[:MOST_LINES]:
         words.append(f"{each.name}, {each.competitor}: {signed(each.verdict.difference, found.metric)}, {answer}")
@@ -95,11 +98,17 @@ def way_blocks(found: Importance, way: Way, name: str) -> list[Block]:
     return [picture, _table(found, way, name, found.metric)]
 
 
-def _table(found: Importance, way: Way, name: str, metric: Metric) -> Table:
+def _table(
+    found: Importance,
+    way: Way,
+    name: str,
+    metric: Metric,
+) -> Table:
     """Every verdict of a way."""
     data = found.frame[found.frame["way"] == way].sort_values("difference", ascending=False)
     data = data.rename(columns={"low": "difference_low", "high": "difference_high", "p": "p_direction"})
     shown = data[["columns", "competitor", "answer", "difference"]].copy()
+    # For reading; the data below have the numbers.
     intervals = []
     for low, high in zip(data["difference_low"], data["difference_high"], strict=True):
         intervals.append(f"{signed(low, metric)} to {signed(high, metric)}")
