@@ -237,7 +237,7 @@ def answered(asking: Asking, started: float, out: str | Path | None, *, verbose:
     Raises:
         UnfinishedError: as `columns` says.
     """
-    from ..importance.advising import advice
+    from ..importance.advising import advice, on_untried
     from ..importance.asking import ask
     from ..importance.page import write_columns
 
@@ -266,7 +266,7 @@ def answered(asking: Asking, started: float, out: str | Path | None, *, verbose:
     competitors = asking.question.competitors
     folder = Path(out) if out is not None else REPORTS / f"columns-{competitors[0].table.name}"
     index = write_columns(found, competitors, folder)
-    return FoundColumns(found.importance, advice(found), index)
+    return FoundColumns(found.importance, [*advice(found), *on_untried(found)], index)
 
 
 def of_arguments(arguments: Sequence[str]) -> FoundColumns | list[str]:

@@ -36,14 +36,17 @@ def advice(asked: Asked) -> list[str]:
             sentences.append(
                 f"{' and '.join(group)} say the same: together they are needed, and each one alone can go."
             )
-    # What is missing comes last.
-    if asked.untried:
-        n_untried = len(asked.untried)
-        sentences.append(
-            f"The time was over before all trainings without {n_untried} columns or groups were done "
-            f"({_listed(asked.untried)}); the same command with a longer time_limit goes on."
-        )
     return sentences
+
+
+def on_untried(asked: Asked) -> list[str]:
+    """A sentence on the columns that were not tried in every way; none if all were."""
+    if not asked.untried:
+        return []
+    return [
+        f"The time was over before all trainings without these columns were done: {_listed(asked.untried)}. The same "
+        "command with a longer time_limit goes on."
+    ]
 
 
 def columns_that_can_go(asked: Asked) -> list[str]:

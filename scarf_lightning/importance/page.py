@@ -7,7 +7,7 @@ from ..metrics import Metric
 from ..report.amounts import signed, unsigned
 from ..report.blocks import Block, Paragraph, Picture, Section, Table, number, table
 from ..report.making import Report, write_report
-from .advising import advice
+from .advising import advice, on_untried
 from .asking import Asked
 from .competing import Competitor
 from .judging import MOST_LINES, Importance, Way
@@ -38,12 +38,14 @@ def columns_report(asked: Asked, competitors: Sequence[Competitor]) -> Report:
     found = asked.importance
     first: list[Block] = [Paragraph(sentence) for sentence in advice(asked)]
     if not first:
-        first.append(Paragraph("We cannot tell enough about any column to advise anything."))
+        first.append(Paragraph("We cannot tell enough about any column to give advice."))
     # What each of them uses is what most readers look for first.
     for competitor in found.competitors:
         needed = found.helping("permuted", competitor)
         listed = ", ".join(needed[:MOST_NAMES]) or "none that we can tell"
         first.append(Paragraph(f"{competitor} uses: {listed}."))
+    for sentence in on_untried(asked):
+        first.append(Paragraph(sentence))
     first.append(Paragraph(together(found)))
     sections = [Section("summary", "The answer", first)]
     for way in found.ways:

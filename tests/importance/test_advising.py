@@ -1,6 +1,6 @@
 """Advice on columns: it follows from the answers, and says nothing that they do not hold."""
 
-from scarf_lightning.importance.advising import advice, columns_that_can_go
+from scarf_lightning.importance.advising import advice, columns_that_can_go, on_untried
 from scarf_lightning.importance.asking import Asked, ask
 from tests.importance.answers import Known, Losses
 
@@ -64,4 +64,6 @@ def test_time_that_was_over_is_told() -> None:
 
     found = ask(known, lambda tasks: known.launch([task for task in tasks if task.way == "permuted"]))
 
-    assert "The time was over before all trainings without 1 columns or groups were done (size)" in advice(found)[-1]
+    (sentence,) = on_untried(found)
+    assert sentence.startswith("The time was over before all trainings without these columns were done: size. The same")
+    assert on_untried(asked(used(SIZE))) == []

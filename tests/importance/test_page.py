@@ -40,7 +40,7 @@ def test_a_page_that_cannot_advise_says_so() -> None:
 
     page = columns_report(nothing, known.question.competitors)
 
-    assert page.answer[0] == "We cannot tell enough about any column to advise anything."
+    assert page.answer[0] == "We cannot tell enough about any column to give advice."
     assert "SCARF uses: none that we can tell." in page.answer
 
 
