@@ -91,7 +91,7 @@ MAY_USE = {
         "training",
     },
     "importance": GROUND
-    | {"corruption", "data", "engine", "intervals", "methods", "metrics", "networks", "report", "training"},
+    | {"corruption", "data", "engine", "intervals", "methods", "metrics", "networks", "report", "results", "training"},
 }
 """Parts of the package by the parts that they may import, besides their own. ``options`` has a rule of its own: what a
 registry looks up by name is imported when it is asked for, so only its imports at module level count."""

@@ -1,28 +1,40 @@
-"""`scarf columns FILE TARGET`, `scarf_lightning.columns`: which columns matter, and to pre-training?"""
+"""`scarf columns FILE TARGET`, `scarf_lightning.columns`: which columns matter, and to pre-training?
 
+From top to bottom: find the competitors, the cells of ``sweeps=columns``; give each of them as many trials as the time
+allows; measure (`cli.measuring`); write the page (`importance.page`).
+"""
+
+import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ..errors import UsageError
+from ..errors import UnfinishedError, UsageError, counted
+from ..importing import require_report, without_garbage_collection
+from ..intervals import FEWEST
 from ..options import label
 from ..options.settings import SECONDS, TIME
+from ..results import check_folder
 from ..screen import screen
 from ..sweeping.cell import Cell, distinct
 from ..sweeping.composer import Composer
 from ..sweeping.expand import answer_of_file, expand
 from ..sweeping.folders import SWEEPS
 from ..sweeping.hydra import hydra_started, master_of, named_plugins
+from ..sweeping.plan import MINUTE, START_UP, about
 from .api import kept_frame
+from .signals import OutOfTime, alarm, seconds_gone
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ..data.table import Table
+    from ..importance.asked import Question, Task
     from ..importance.competing import Competitor
     from ..importance.judging import Importance
+    from .measuring import Measuring
 
 SWEEP = "columns"
 TIME_LIMIT = "10min"
@@ -32,6 +44,11 @@ ALIKE = "alike"
 REPEATS = 5
 OWN = ("repeats", "time_limit", "out")
 """Options of the command that are none of its cells."""
+PLAN = "--plan"
+SECONDS_TO_REPORT, MOST_TO_REPORT = 20.0, 0.15
+"""Seconds that verdicts and the page take, and the largest share of a limit that is kept for them."""
+TO_PERMUTE = 0.4
+"""The share of a limit within which all columns are permuted. Trials that would take longer are left out."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +70,42 @@ class FoundColumns:
         return "\n".join([*self.importance.sentences, *self.advice, place])
 
 
+@dataclass(frozen=True)
+class Asking:
+    """A question, and the time that there is to answer it.
+
+    Attributes:
+        measuring: its trainings.
+        limit: seconds of the whole command.
+        time_limit: the same in words.
+        n_wanted: trials that were asked for.
+    """
+
+    measuring: "Measuring"
+    limit: float
+    time_limit: str
+    n_wanted: int
+
+    @property
+    def question(self) -> "Question":
+        return self.measuring.question
+
+    @property
+    def n_trials(self) -> int:
+        """Trials of each competitor, for which there is time."""
+        return len(self.question.competitors[0].trials)
+
+    @property
+    def on_few_trials(self) -> str:
+        """A sentence, if there are fewer trials than were asked for."""
+        if self.n_trials == self.n_wanted:
+            return ""
+        return (
+            f"{self.n_trials} of {self.n_wanted} trials are trained: more would leave no time to leave columns out. "
+            "A longer time_limit adds them."
+        )
+
+
 def columns(
     table: "str | Path | pd.DataFrame | None" = None,
     target: str | None = None,
@@ -66,8 +119,9 @@ def columns(
     """Find out which columns of a table matter, to networks with and without pre-training and to a random forest.
 
     ``columns("customers.csv", "plan")``, ``columns(frame, "plan", time_limit="5min")``. The competitors are the cells
-    of ``sweeps=columns``; overrides change them, such as ``regime=few``, ``regime.labels=100`` or ``trials=20``. They
-    are trained in this process, and their results are kept in the page alone.
+    of ``sweeps=columns``; overrides change them, such as ``regime=few``, ``regime.labels=100`` or ``trials=20``.
+    Workers train them, one a core. Each training is kept in the folder of results, so that the same call goes on where
+    it ended.
 
     Args:
         table: a file, a frame, or None for the bundled table or that of ``dataset=NAME``.
@@ -76,47 +130,152 @@ def columns(
         groups: columns that are also tried together, as lists of names; ``alike`` finds those that say nearly the same,
             None tries no groups.
         repeats: permutations of each column in each trial.
-        time_limit: after which no training begins, such as ``90s``, ``10min`` or ``2h``.
+        time_limit: of the whole, the page included, such as ``90s``, ``10min`` or ``2h``.
         out: folder of the page.
         verbose: show progress.
 
     Raises:
-        UsageError: the table cannot be read or learned, an override or a group is wrong, or cells differ in their data.
+        UsageError: the table cannot be read or learned, an override or a group is wrong, cells differ in their data, or
+            the time does not suffice to permute the columns.
+        UnfinishedError: a training failed, or the time was over before the columns were permuted.
+    """
+    started = time.monotonic() - seconds_gone()
+    asking = asked(table, target, overrides, groups=groups, repeats=repeats, time_limit=time_limit)
+    return answered(asking, started, out, verbose=verbose)
+
+
+def columns_plan(
+    table: "str | Path | pd.DataFrame | None" = None,
+    target: str | None = None,
+    *overrides: str,
+    groups: Groups = ALIKE,
+    repeats: int = REPEATS,
+    time_limit: str = TIME_LIMIT,
+) -> list[str]:
+    """The trainings that `columns` would do with these arguments, and how long they take, in sentences.
+
+    Raises:
+        UsageError: as `columns` says.
+    """
+    asking = asked(table, target, overrides, groups=groups, repeats=repeats, time_limit=time_limit)
+    question, measuring = asking.question, asking.measuring
+    n_columns, n_groups = counted(len(question.names), "column"), counted(len(question.groups), "group")
+    n_competitors = counted(len(question.competitors), "competitor")
+    first, others = measuring.missing(question.permuting), measuring.missing(question.changing)
+    sentences = [
+        f"{question.competitors[0].table.name}: {n_columns}, {n_groups} of columns that say nearly the same, "
+        f"{n_competitors}, and {counted(asking.n_trials, 'trial')} of each."
+    ]
+    if asking.on_few_trials:
+        sentences.append(asking.on_few_trials)
+    sentences.append(
+        f"Permuted: {counted(len(first), 'training')} for all columns, about {about(measuring.seconds(first))} on one "
+        "core."
+    )
+    sentences.append(
+        f"Left out of training, of pre-training and of its corruption: at most {counted(len(others), 'training')}, "
+        f"about {about(measuring.seconds(others))} on one core. Columns that make no practical difference when "
+        "permuted are not left out."
+    )
+    number = measuring.n_workers([*first, *others])
+    needed = START_UP + measuring.seconds([*first, *others]) / number
+    ending = "is enough for all of it" if needed < asking.limit else "ends it before, and the same command goes on"
+    workers = counted(number, "worker")
+    sentences.append(f"With {workers} at most about {about(needed)}; time_limit={asking.time_limit} {ending}.")
+    return sentences
+
+
+def asked(
+    table: "str | Path | pd.DataFrame | None",
+    target: str | None,
+    overrides: Sequence[str],
+    *,
+    groups: Groups,
+    repeats: int,
+    time_limit: str,
+) -> Asking:
+    """The question on a table, with as many trials as there is time to permute its columns.
+
+    Raises:
+        UsageError: as `columns` says.
     """
     import pandas as pd
 
-    from ..importance.asking import advice, ask
-    from ..importance.page import write_columns
-
-    started = time.monotonic()
-    seconds = _seconds(time_limit)
+    require_report("The page on columns")
+    limit = _seconds(time_limit)
     if isinstance(table, pd.DataFrame):
         table = kept_frame(table, overrides)
     of_file = answer_of_file(None if table is None else str(table), target)
-    asked = [f"sweeps={SWEEP}", *(each for each in of_file if not each.startswith("sweeps=")), *overrides]
-    with hydra_started(named_plugins(asked)) as hydra:
-        request = expand(asked, Composer(hydra.config_loader, master_of(hydra)), SWEEPS)
-    console = screen(stderr=True)
+    arguments = [f"sweeps={SWEEP}", *(each for each in of_file if not each.startswith("sweeps=")), *overrides]
+    with hydra_started(named_plugins(arguments)) as hydra:
+        request = expand(arguments, Composer(hydra.config_loader, master_of(hydra)), SWEEPS)
+    cells = distinct(request.cells)
+    if len({cell.source.key for cell in cells}) > 1:
+        raise UsageError("Columns are asked of one table at a time; name one dataset.")
+    if any(cell.config.tune for cell in cells):
+        raise UsageError("Columns are asked of cells without tune; leave it out.")
+    results = cells[0].results
+    check_folder(results, writable=True)
+
+    with without_garbage_collection():
+        from ..importance.asked import Question  # imports torch and Lightning
+        from ..importance.kept import Kept
+        from .measuring import Measuring
+    pairs = _competitors(cells)
+    question = Question([each for each, _ in pairs], _groups(pairs[0][0].table, groups), repeats)
+    measuring = Measuring(Kept(question, results), [cell for _, cell in pairs])
+    return affordable(Asking(measuring, limit, time_limit, cells[0].config.trials))
+
+
+def answered(asking: Asking, started: float, out: str | Path | None, *, verbose: bool = True) -> FoundColumns:
+    """Measure until the time is over, and write the page.
+
+    Args:
+        started: when the time began, by the clock of `time.monotonic`.
+        out, verbose: as in `columns`.
+
+    Raises:
+        UnfinishedError: as `columns` says.
+    """
+    from ..importance.advising import advice, on_untried
+    from ..importance.asking import ask
+    from ..importance.page import write_columns
+
+    console, measuring = screen(stderr=True), asking.measuring
+    ends = started + asking.limit - min(SECONDS_TO_REPORT, MOST_TO_REPORT * asking.limit)
 
     def say(sentence: str) -> None:
         if verbose:
             console.say(f"{time.monotonic() - started:.0f} s. {sentence}")
 
-    competitors = _competitors(distinct(request.cells))
-    places = _groups(competitors[0].table, groups)
-    found = ask(competitors, places, repeats=repeats, seconds=seconds, say=say)
+    def launch(tasks: "Sequence[Task]") -> None:
+        try:
+            with alarm(ends - time.monotonic()):
+                measuring.launch(tasks, ends, say)
+        except OutOfTime:
+            say("The time for training is over.")
+        if any(measuring.kept.missing(task) for task in asking.question.permuting):
+            raise UnfinishedError(
+                f"time_limit={asking.time_limit} was over before all columns were permuted; the same command goes on."
+            )
+
+    if asking.on_few_trials:
+        say(asking.on_few_trials)
+    found = ask(measuring.kept, launch)
+    say("Writing the page.")
+    competitors = asking.question.competitors
     folder = Path(out) if out is not None else REPORTS / f"columns-{competitors[0].table.name}"
     index = write_columns(found, competitors, folder)
-    return FoundColumns(found.importance, advice(found), index)
+    return FoundColumns(found.importance, [*advice(found), *on_untried(found)], index)
 
 
-def of_arguments(arguments: Sequence[str]) -> FoundColumns:
-    """`columns` of the arguments of a command line, ``FILE TARGET OPTION=VALUE ...``.
+def of_arguments(arguments: Sequence[str]) -> FoundColumns | list[str]:
+    """`columns`, or `columns_plan`, of the arguments of a command line, ``FILE TARGET OPTION=VALUE ...``.
 
     Raises:
         UsageError: there is one name, or more than two; or ``repeats`` is no number.
     """
-    names = [each for each in arguments if "=" not in each]
+    names = [each for each in arguments if "=" not in each and each != PLAN]
     if len(names) not in (0, 2):
         raise UsageError("Name a file and its column to predict: scarf columns FILE TARGET; or neither of them.")
     given = dict(each.split("=", 1) for each in arguments if each.partition("=")[0] in OWN)
@@ -125,14 +284,10 @@ def of_arguments(arguments: Sequence[str]) -> FoundColumns:
     if not repeats.isdecimal() or int(repeats) < 1:
         raise UsageError(f"repeats must be a whole number from 1, not {repeats}.")
     file, target = names or (None, None)
-    return columns(
-        file,
-        target,
-        *overrides,
-        repeats=int(repeats),
-        time_limit=given.get("time_limit", TIME_LIMIT),
-        out=given.get("out"),
-    )
+    how: dict[str, Any] = {"repeats": int(repeats), "time_limit": given.get("time_limit", TIME_LIMIT)}
+    if PLAN in arguments:
+        return columns_plan(file, target, *overrides, **how)
+    return columns(file, target, *overrides, **how, out=given.get("out"))
 
 
 def _seconds(time_limit: str) -> float:
@@ -142,26 +297,48 @@ def _seconds(time_limit: str) -> float:
     return float(found[1]) * SECONDS[found[2]]
 
 
-def _competitors(cells: Sequence[Cell]) -> "list[Competitor]":
+def affordable(asking: Asking) -> Asking:
+    """The same with fewer trials, if permuting would take most of the time.
+
+    Raises:
+        UsageError: there is no time for the fewest trials that have an interval.
+    """
+    from .measuring import with_trials
+
+    measuring = asking.measuring
+    tasks = asking.question.permuting
+    pace = measuring.seconds_a_trial()
+    # A competitor is trained by one worker.
+    seconds = max(sum(pace) / measuring.n_workers(tasks), *pace)
+    needed = START_UP + FEWEST * seconds
+    if needed > asking.limit:
+        raise UsageError(
+            f"Training each competitor {FEWEST} times takes about {about(needed)}, longer than "
+            f"time_limit={asking.time_limit}; time_limit={math.ceil(needed / MINUTE)}min is enough, or a file with "
+            "fewer rows."
+        )
+    n_trials = max(FEWEST, int(TO_PERMUTE * asking.limit / seconds))
+    if n_trials >= asking.n_wanted:
+        return asking
+    kept = replace(measuring.kept, question=with_trials(asking.question, n_trials))
+    return replace(asking, measuring=replace(measuring, kept=kept))
+
+
+def _competitors(cells: Sequence[Cell]) -> "list[tuple[Competitor, Cell]]":
     """The cells as competitors on one table, a network without pre-training first."""
     from ..data.targets import leading_metric
     from ..engine.hardware import choose_hardware, prepare_process
     from ..importance.competing import Competitor
     from ..metrics import metric_named
 
-    keys = {cell.source.key for cell in cells}
-    if len(keys) > 1:
-        raise UsageError("Columns are asked of one table at a time; name one dataset.")
     table = cells[0].source.read().table
     found = []
     for cell in cells:
         config = cell.config
-        if config.tune:
-            raise UsageError("Columns are asked of cells without tune; leave it out.")
         prepare_process(config.trainer.threads)
         metric = metric_named(config.metric or leading_metric([table.target]))
-        found.append(Competitor(_name(cell), config, table, metric, choose_hardware(config.trainer)))
-    return sorted(found, key=lambda each: each.is_pretrained)
+        found.append((Competitor(_name(cell), config, table, metric, choose_hardware(config.trainer)), cell))
+    return sorted(found, key=lambda pair: pair[0].is_pretrained)
 
 
 def _name(cell: Cell) -> str:

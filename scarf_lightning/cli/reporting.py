@@ -28,6 +28,7 @@ from ..sweeping.composer import Composer
 from ..sweeping.expand import expand, overrides_of
 from ..sweeping.folders import SWEEPS
 from ..sweeping.hydra import hydra_started, master_of, named_plugins
+from .kept_networks import kept_networks_section
 from .recommending import Recommendation, keep, recommend
 from .running import as_far_as_trained, goes_in_rounds
 
@@ -182,6 +183,11 @@ def write(
     with gathered(asked, results) as material:
         chosen = checked(ReportOptions, options)  # a plugin may have registered the metric
         more = [made for make in makers if (made := make(material.results, material.row_of)) is not None]
+        of_networks = kept_networks_section(
+            material.results, chosen.of(material.results).measure.name, named_plugins(asked)
+        )
+        if of_networks is not None:
+            more.insert(0, of_networks)
         in_rounds = results is None and goes_in_rounds(material.overrides)
     subject, found = material.subject, material.results
     command = command_of("report.py", asked, {"results": results, **options, "out": out, "sections": sections or None})

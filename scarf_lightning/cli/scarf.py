@@ -35,9 +35,10 @@ COLUMNS = """\
 scarf columns FILE TARGET [OPTION=VALUE ...]   which columns matter, and to pre-training?
 scarf columns                                  the same of a bundled table
 
-  time_limit=10min   after which no training begins
+  time_limit=10min   time of the whole command; the same command goes on
   repeats=5          permutations of each column in each trial
   trials=N           so many trials of each competitor, 10 if not given
+  --plan             only say what would be trained, and how long it takes
 
 Each column is permuted in the test rows of trained networks, then left out of training, of pre-training alone, and of
 its corruption alone.
@@ -160,7 +161,9 @@ def _columns(arguments: list[str]) -> int:
 def _columns_in_words(arguments: list[str]) -> None:
     from .columns import of_arguments
 
-    sys.stdout.write(f"{of_arguments(arguments)}\n")
+    found = of_arguments(arguments)
+    text = "\n".join(found) if isinstance(found, list) else str(found)
+    sys.stdout.write(f"{text}\n")
 
 
 def _report(arguments: list[str]) -> int:

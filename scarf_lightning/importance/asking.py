@@ -1,25 +1,23 @@
 """The columns of a table, asked in four ways: what do trained competitors, training and pre-training need?
 
-All columns are permuted in the test rows first, because one training of each competitor serves all of them. Then the
-others ways, each of which trains again, go on with the columns that matter most and those of which we cannot tell,
-until all are tried or the time is over.
+All columns are permuted in the test rows first, because one training of each competitor serves all of them. Then come
+the ways that train again, with the columns that matter most first. Columns that make no practical difference to any
+competitor when they are permuted are not tried again.
 """
 
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
-from ..report.statistics.answers import MARGIN
 from ..report.statistics.trials import RowsOfTrial
+from .asked import Question, Task
 from .competing import Competitor, Tested
 from .judging import NO_DIFFERENCE, ColumnVerdict, Importance, Way, judge_column, name_of
+from .kept import Kept
 
-Say = Callable[[str], None]
-REPEATS = 5
-"""Permutations of each column in each trial."""
+Launch = Callable[[Sequence[Task]], None]
+"""Measures tasks, the first ones first, and keeps them, as far as there is time."""
 
 
 @dataclass(frozen=True)
@@ -31,165 +29,165 @@ class Asked:
         names: of all columns.
         groups: columns that say nearly the same, which were also tried together.
         untried: columns that some way was not tried with, for want of time.
+        settled: columns that were not left out of anything, because permuted they make no practical difference to any
+            competitor.
     """
 
     importance: Importance
     names: Sequence[str]
     groups: Sequence[Sequence[str]]
     untried: Sequence[str]
+    settled: Sequence[str]
 
 
-class Task(NamedTuple):
-    """A training with columns changed.
-
-    Attributes:
-        unit: the place of the columns among those that are tried together.
-        way: what is done to them.
-        competitor: the place of the competitor.
-    """
-
-    unit: int
-    way: Way
-    competitor: int
-
-
-def ask(
-    competitors: Sequence[Competitor],
-    groups: Sequence[Sequence[int]] = (),
-    *,
-    repeats: int = REPEATS,
-    seed: int = 0,
-    margin: float = MARGIN,
-    seconds: float = np.inf,
-    say: Say = lambda sentence: None,
-) -> Asked:
+def ask(kept: Kept, launch: Launch) -> Asked:
     """Ask which columns matter to competitors on one table.
 
     Args:
-        competitors: those on which columns are tried; the first one has no pre-training.
-        groups: places of columns that are also tried together.
-        repeats, seed: permutations of each column in each trial, and their seed.
-        margin: a difference no larger than this is of no practical consequence.
-        seconds: after which no training begins.
-        say: shows progress.
+        kept: the question, and where its measurements are kept.
+        launch: measures tasks.
     """
-    ends = time.monotonic() + seconds
-    table, metric = competitors[0].table, competitors[0].metric
-    names = [column.name for column in table.columns]
-    units = [[place] for place in range(len(names))] + [list(group) for group in groups]
-    labels = [tuple(names[place] for place in unit) for unit in units]
+    question = kept.question
+    launch(question.permuting)
+    # All that is planned counts in the correction, whether there is time for it or not.
+    planned = question.changing
+    so_far = Importance(permuted_verdicts(kept), question.competitors[0].metric, question.margin, len(planned))
+    wanted = open_tasks(question, so_far)
+    launch(wanted)
 
-    took: list[float] = []
-    intact: list[Tested] = []
+    # What was not measured stays in the correction.
+    verdicts = list(so_far.verdicts)
+    untried: list[str] = []
+    n_tried = 0
+    for task in wanted:
+        found = changed_verdict(kept, task)
+        if found is None:
+            untried.append(name_of(question.labels[_unit(task)]))
+        else:
+            verdicts.append(found)
+            n_tried += 1
+    importance = replace(so_far, verdicts=verdicts, n_untried=len(planned) - n_tried)
+    # Nobody uses these when they are permuted.
+    open_units = {task.unit for task in wanted}
+    settled = [name for unit, name in enumerate(question.names) if unit not in open_units]
+    groups = [[question.names[place] for place in group] for group in question.groups]
+    return Asked(
+        importance,
+        question.names,
+        groups,
+        list(dict.fromkeys(untried)),
+        settled,
+    )
+
+
+def permuted_verdicts(kept: Kept) -> list[ColumnVerdict]:
+    """The verdicts on permuted columns, and on what pre-trained competitors use beyond the labels."""
+    question = kept.question
     verdicts: list[ColumnVerdict] = []
-    first: tuple[Tested, list[Tested]] | None = None
-    for competitor in competitors:
-        say(f"{competitor.name}: training, and {len(units)} columns and groups permuted in the test rows")
-        started = time.monotonic()
-        # One training serves the columns as they are and all permutations.
-        own, moved = competitor.as_they_are(units, repeats, seed)
-        took.append(time.monotonic() - started)
-        intact.append(own)
-        first = first or (own, moved)
-        for label, changed in zip(labels, moved, strict=True):
-            verdicts += _judged(label, "permuted", competitor, own, changed, margin)
-        if competitor.is_pretrained:
-            for place, label in enumerate(labels):
-                verdicts += _beyond_the_labels(label, competitor, (own, moved[place]), (first[0], first[1][place]),
-                                               margin)  # fmt: skip
-
-    # What is planned counts in the correction, whether there is time for it or not.
-    planned = list(_tasks(len(units), competitors))
-    n_planned = len(planned)
-    tried: set[Task] = set()
-    so_far = Importance(tuple(verdicts), metric, margin, n_planned)
-    order = _most_wanted(so_far, labels)
-    for task in sorted(planned, key=lambda each: order.index(each.unit)):
-        if not _is_open(so_far, labels[task.unit]):
+    first: Sequence[Tested] | None = None
+    is_beside_labels = not question.competitors[0].is_pretrained
+    for task, competitor in zip(question.permuting, question.competitors, strict=True):
+        found = kept.read(task)
+        if found is None:
             continue
-        # A training that would end too late does not begin.
-        if time.monotonic() + took[task.competitor] > ends:
-            continue
-        competitor = competitors[task.competitor]
-        say(f"{competitor.name}: {name_of(labels[task.unit])} {task.way}")
-        changed = _changed(competitor, task.way, units[task.unit])
-        verdicts += _judged(labels[task.unit], task.way, competitor, intact[task.competitor], changed, margin)
-        tried.add(task)
-    left = [task for task in planned if task not in tried and _is_open(so_far, labels[task.unit])]
-    untried = list(dict.fromkeys(name_of(labels[task.unit]) for task in left))
-    found = Importance(verdicts, metric, margin, n_planned - len(tried))
-    return Asked(found, names, [[names[place] for place in group] for group in groups], untried)
+        intact, *moved = found.tested
+        # The first competitor has the labels alone, unless all are pre-trained.
+        first = first or found.tested
+        for place, label in enumerate(question.labels):
+            verdicts += _judged(
+                label,
+                "permuted",
+                competitor,
+                intact,
+                moved[place],
+                question.margin,
+            )
+            # Parts of two errors do not add up, so metrics without a largest value are not compared.
+            if is_beside_labels and competitor.is_pretrained and not competitor.metric.is_relative:
+                gains = _minus(intact, first[0])
+                without = _minus(moved[place], first[1 + place])
+                verdicts += _judged(
+                    label,
+                    "beyond the labels",
+                    competitor,
+                    gains,
+                    without,
+                    question.margin,
+                )
+    return verdicts
 
 
-def _tasks(n_units: int, competitors: Sequence[Competitor]) -> Iterator[Task]:
-    """All trainings with columns changed."""
-    for unit in range(n_units):
-        for place, competitor in enumerate(competitors):
-            yield Task(unit, "left out", place)
-            if competitor.is_pretrained:
-                yield Task(unit, "left out of pre-training", place)
-            if competitor.is_pretrained and competitor.is_corrupted:
-                yield Task(unit, "left out of corruption", place)
+def changed_verdict(kept: Kept, task: Task) -> ColumnVerdict | None:
+    """The verdict on columns that a competitor was trained without; None if it was not, or in no trial."""
+    question = kept.question
+    changed = kept.read(task)
+    intact = kept.read(Task("permuted", task.competitor))
+    if changed is None or intact is None:
+        return None
+    competitor = question.competitors[task.competitor]
+    label = question.labels[_unit(task)]
+    verdicts = _judged(
+        label,
+        task.way,
+        competitor,
+        intact.tested[0],
+        changed.tested[0],
+        question.margin,
+    )
+    return verdicts[0] if verdicts else None
 
 
-def _changed(competitor: Competitor, way: Way, places: Sequence[int]) -> Tested:
-    """The test rows of a competitor that is trained with columns changed."""
-    if way == "left out":
-        return competitor.without(places)
-    if way == "left out of pre-training":
-        return competitor.hidden_from_pretraining(places)
-    return competitor.spared_by_corruption(places)
+def open_tasks(question: Question, so_far: Importance) -> list[Task]:
+    """The trainings without columns that make a difference when permuted, or may make one; the most important first."""
+    largest: dict[tuple[str, ...], float] = {}
+    is_open: set[tuple[str, ...]] = set()
+    for each, answer in so_far.answered:
+        difference = float(np.nan_to_num(each.verdict.difference, nan=-np.inf))
+        # Of the competitors that one counts that misses them most.
+        largest[each.columns] = max(difference, largest.get(each.columns, -np.inf))
+        if answer != NO_DIFFERENCE:
+            is_open.add(each.columns)
+    wanted = []
+    for task in question.changing:
+        if question.labels[_unit(task)] in is_open:
+            wanted.append(task)
+    return sorted(wanted, key=lambda task: -largest[question.labels[_unit(task)]])
 
 
-def _most_wanted(so_far: Importance, labels: Sequence[tuple[str, ...]]) -> list[int]:
-    """The places of the columns, those first that any competitor misses most."""
-    largest = []
-    for label in labels:
-        its = [each.verdict.difference for each in so_far.verdicts if each.columns == label]
-        largest.append(max(its, default=-np.inf))
-    return sorted(range(len(labels)), key=lambda place: -largest[place])
-
-
-def _is_open(so_far: Importance, label: tuple[str, ...]) -> bool:
-    """True if permuting the columns made a difference to any competitor, or may have made one."""
-    answers = [answer for each, answer in so_far.answered if each.columns == label]
-    return any(answer != NO_DIFFERENCE for answer in answers)
-
-
-def _common(first: Tested, second: Tested) -> list[tuple[RowsOfTrial, RowsOfTrial]]:
-    """The trials that both have."""
-    return [(first[trial], second[trial]) for trial in sorted(first.keys() & second.keys())]
+def _unit(task: Task) -> int:
+    assert task.unit is not None
+    return task.unit
 
 
 def _judged(
-    columns: tuple[str, ...], way: Way, competitor: Competitor, intact: Tested, changed: Tested, margin: float
-) -> list[ColumnVerdict]:
-    """The verdict on columns; none without a common trial."""
-    both = _common(intact, changed)
-    if not both:
-        return []
-    ones, others = map(list, zip(*both, strict=True))
-    return [
-        judge_column(columns, way, competitor.name, ones, others, competitor.metric, competitor.split, margin=margin)
-    ]
-
-
-def _beyond_the_labels(
     columns: tuple[str, ...],
+    way: Way,
     competitor: Competitor,
-    own: tuple[Tested, Tested],
-    other: tuple[Tested, Tested],
+    intact: Tested,
+    changed: Tested,
     margin: float,
 ) -> list[ColumnVerdict]:
-    """By how much more a pre-trained competitor needs columns than the first one does: the difference of differences.
-
-    Of metrics without a largest value there is none, because the parts of two values do not add up.
-    """
-    if competitor.metric.is_relative:
+    """The verdict on columns; none without a common trial."""
+    ones: list[RowsOfTrial] = []
+    others: list[RowsOfTrial] = []
+    for trial in sorted(intact.keys() & changed.keys()):
+        ones.append(intact[trial])
+        others.append(changed[trial])
+    if not ones:
         return []
-    gains = _minus(own[0], other[0])
-    without = _minus(own[1], other[1])
-    return _judged(columns, "beyond the labels", competitor, gains, without, margin)
+    metric, split = competitor.metric, competitor.split
+    return [
+        judge_column(
+            columns,
+            way,
+            competitor.name,
+            ones,
+            others,
+            metric,
+            split,
+            margin=margin,
+        )
+    ]
 
 
 def _minus(first: Tested, second: Tested) -> Tested:
@@ -197,70 +195,9 @@ def _minus(first: Tested, second: Tested) -> Tested:
     found: Tested = {}
     for trial in first.keys() & second.keys():
         one, other = first[trial], second[trial]
-        found[trial] = replace(one, values=one.values - other.values, added=np.full_like(one.added, np.nan))
+        found[trial] = replace(
+            one,
+            values=one.values - other.values,
+            added=np.full_like(one.added, np.nan),
+        )
     return found
-
-
-def advice(asked: Asked) -> list[str]:
-    """Advice on the columns, in sentences."""
-    found = asked.importance
-    sentences = []
-    can_go = _can_go(found)
-    if can_go:
-        sentences.append(
-            f"{_counted(can_go)} can go: no competitor is better with {_it(can_go)} by more than the margin."
-        )
-    used = found.helping("left out of pre-training")
-    if used:
-        sentences.append(f"The gains of pre-training need {', '.join(used)}: without {_it(used)} it is worse.")
-    corrupted = found.helping("left out of corruption")
-    if corrupted:
-        sentences.append(f"Pre-training is better if it corrupts {', '.join(corrupted)}.")
-    beyond = found.helping("beyond the labels")
-    if beyond:
-        sentences.append(f"Pre-trained networks use {', '.join(beyond)} more than networks that see the labels alone.")
-    for group in asked.groups:
-        if _is_redundant(found, group):
-            sentences.append(
-                f"{' and '.join(group)} say the same: together they are needed, and each one alone can go."
-            )
-    if asked.untried:
-        sentences.append(
-            f"The time was over before training without {len(asked.untried)} columns or groups was tried; a longer "
-            "time_limit tries them."
-        )
-    return sentences
-
-
-def _counted(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-    return f"{len(names)} columns ({shown})" if len(names) > 1 else f"The column {shown}"
-
-
-def _it(names: Sequence[str]) -> str:
-    return "it" if len(names) == 1 else "them"
-
-
-def _can_go(found: Importance) -> list[str]:
-    """Columns that every competitor does without, by more than chance: no practical difference, or worse with them."""
-    answers: dict[str, list[str]] = {}
-    for each, answer in found.of("left out"):
-        if len(each.columns) == 1:
-            answers.setdefault(each.name, []).append(answer)
-    n_competitors = len({each.competitor for each in found.verdicts})
-    can_go = []
-    for name, its in answers.items():
-        if len(its) == n_competitors and all(a == NO_DIFFERENCE or a.startswith("hurts") for a in its):
-            can_go.append(name)
-    return can_go
-
-
-def _is_redundant(found: Importance, group: Sequence[str]) -> bool:
-    """True if a group helps some competitor that does without each of its columns."""
-    for competitor in found.competitors:
-        its = {each.columns: answer for each, answer in found.of("left out", competitor)}
-        together = its.get(tuple(group), "")
-        alone = [its.get((name,), "") for name in group]
-        if together.startswith("helps") and all(answer == NO_DIFFERENCE for answer in alone):
-            return True
-    return False

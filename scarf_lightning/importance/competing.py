@@ -12,6 +12,7 @@ is done to columns, because splits are those of the whole table.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,12 @@ class SplitOf(Splitting):
     def split(self, table: Table, random: np.random.Generator) -> RowSplit:
         return self._rule.split(self._table, random)
 
-    def of_trial(self, table: Table, trial: int, random: np.random.Generator) -> RowSplit:
+    def of_trial(
+        self,
+        table: Table,
+        trial: int,
+        random: np.random.Generator,
+    ) -> RowSplit:
         return self._rule.of_trial(self._table, trial, random)
 
     def check(self, table: Table, n_trials: int) -> None:
@@ -86,7 +92,13 @@ class Spared:
         """True if the corruption has values that are learned."""
         return bool(self.inner.learns_missing_values)
 
-    def __call__(self, x: Tensor, source: Any, random: StackedGenerator, selection: Selection) -> tuple[Tensor, Tensor]:
+    def __call__(
+        self,
+        x: Tensor,
+        source: Any,
+        random: StackedGenerator,
+        selection: Selection,
+    ) -> tuple[Tensor, Tensor]:
         view, mask = self.inner(x, source, random, selection)
         # A corruption may return the rows themselves, or one mask for all of them.
         view, mask = view.clone(), mask.expand(view.shape).clone()
@@ -121,72 +133,102 @@ class Competitor:
     @property
     def is_pretrained(self) -> bool:
         """True if pre-training has a part in it."""
-        return self._training().parts.pretext is not None
+        return self._intact.parts.pretext is not None
 
     @property
     def is_corrupted(self) -> bool:
         """True if its pre-training corrupts rows."""
-        return hasattr(self._training().parts.pretext, "corruption")
+        return hasattr(self._intact.parts.pretext, "corruption")
 
     @property
     def split(self) -> Split:
         """The way in which trials draw their rows, for verdicts."""
         return Split(str(self.config.split["name"]))
 
-    def as_they_are(self, blocks: Sequence[Sequence[int]], repeats: int, seed: int) -> tuple[Tested, list[Tested]]:
+    @cached_property
+    def amounting(self) -> Config:
+        """The configuration that its cell amounts to on the table, which is part of its identity."""
+        return self._intact.config
+
+    @cached_property
+    def _intact(self) -> CellTraining:
+        """Its training on the whole table."""
+        return self._training()
+
+    def as_they_are(
+        self,
+        blocks: Sequence[Sequence[int]],
+        repeats: int,
+        seed: int,
+        trials: Sequence[int] | None = None,
+    ) -> tuple[Tested, list[Tested]]:
         """The test rows of each trial, and for each block of columns those with the block permuted.
 
         Args:
             blocks: places of columns that are permuted together.
             repeats: permutations of each block; fewer where they would need too much memory.
             seed: of the permutations; each trial has its own.
+            trials: to train; None trains all.
         """
-        training = self._training()
-        table = training.table
+        training, wanted_trials = self._intact, self._chosen(trials)
         intact: Tested = {}
         changed: list[Tested] = [{} for _ in blocks]
-        for wanted, _ in training.stacks(self.trials):
+        for wanted, _ in training.stacks(wanted_trials):
             n_test = self._n_test(training)
+            needed = max(1, len(blocks) * n_test * self.table.values.shape[1])
             # Fewer permutations come first, and fewer trials at once if one permutation is too much still.
-            needed = len(blocks) * n_test * table.values.shape[1]
-            repeats = max(1, min(repeats, MOST_VALUES // max(needed, 1)))
-            at_once = max(1, min(len(wanted), MOST_VALUES // max(needed * repeats, 1)))
+            affordable = MOST_VALUES // needed
+            repeats = max(1, min(repeats, affordable))
+            at_once = max(1, min(len(wanted), affordable // repeats))
             for start in range(0, len(wanted), at_once):
                 its = wanted[start : start + at_once]
-                self._add_permuted(training, its, blocks, repeats, seed, intact, changed)
+                self._add_permuted(
+                    training,
+                    its,
+                    blocks,
+                    repeats,
+                    seed,
+                    intact,
+                    changed,
+                )
         return intact, changed
 
-    def without(self, places: Sequence[int]) -> Tested:
+    def without(self, places: Sequence[int], trials: Sequence[int] | None = None) -> Tested:
         """The test rows of each trial after training on a table without these columns.
 
         Raises:
             UsageError: no column is left.
         """
-        kept = [place for place in range(len(self.table.columns)) if place not in places]
+        columns, kept = [], []
+        for place, column in enumerate(self.table.columns):
+            if place not in places:
+                columns.append(column)
+                kept.append(place)
         if not kept:
             raise UsageError("No column would be left; name fewer columns in a group.")
-        rest = replace(
-            self.table,
-            columns=tuple(self.table.columns[place] for place in kept),
-            values=np.ascontiguousarray(self.table.values[:, kept]),
-        )
-        return self._tested(self._training(rest))
+        values = np.ascontiguousarray(self.table.values[:, kept])
+        # Trials have the splits of the whole table, see `SplitOf`.
+        rest = replace(self.table, columns=tuple(columns), values=values)
+        return self._tested(self._training(rest), trials)
 
-    def hidden_from_pretraining(self, places: Sequence[int]) -> Tested:
+    def hidden_from_pretraining(self, places: Sequence[int], trials: Sequence[int] | None = None) -> Tested:
         """The same after a pre-training that did not see these columns."""
-        return self._tested(self._training(), hidden=places)
+        return self._tested(self._intact, trials, hidden=places)
 
-    def spared_by_corruption(self, places: Sequence[int]) -> Tested:
+    def spared_by_corruption(self, places: Sequence[int], trials: Sequence[int] | None = None) -> Tested:
         """The same after a pre-training whose corruption left these columns as they are."""
-        training = self._training()
+        training = self._intact
         pretext: Any = training.parts.pretext
         kept = list(places)
         # A category has an encoded column for each of its values.
         if pretext.corruption.space == "encoded":
             columns = Columns.of(training.parts.encoding.columns(self.table.columns))
-            kept = [encoded for place in places for encoded in columns.of_feature(place)]
+            kept = []
+            for place in places:
+                kept.extend(columns.of_feature(place))
         spared = replace(pretext, corruption=Spared(pretext.corruption, kept))
-        return self._tested(replace(training, parts=replace(training.parts, pretext=spared)))
+        parts = replace(training.parts, pretext=spared)
+        return self._tested(replace(training, parts=parts), trials)
 
     def _training(self, table: Table | None = None) -> CellTraining:
         """The training of the cell, which keeps nothing."""
@@ -200,17 +242,27 @@ class Competitor:
     def _n_test(self, training: CellTraining) -> int:
         return int(training.stack([0]).data.test.shape[1])
 
-    def _tested(self, training: CellTraining, hidden: Sequence[int] = ()) -> Tested:
-        """Train all trials, and predict their test rows. Pre-training does not see the ``hidden`` columns."""
+    def _chosen(self, trials: Sequence[int] | None) -> Sequence[int]:
+        return self.trials if trials is None else trials
+
+    def _tested(
+        self,
+        training: CellTraining,
+        trials: Sequence[int] | None = None,
+        hidden: Sequence[int] = (),
+    ) -> Tested:
+        """Train trials, and predict their test rows. Pre-training does not see the ``hidden`` columns."""
         found: Tested = {}
-        for _, company in training.stacks(self.trials):
+        wanted = self._chosen(trials)
+        for _, company in training.stacks(wanted):
             stack = training.stack(company)
             seen = blind_to(stack, hidden) if hidden else stack
             outcome = outcome_of(training, stack, seen)
             for position, trial in enumerate(company):
                 tested = stack.data.test[position]
                 rows = self._rows(outcome.predictions[position], tested)
-                if rows is not None and trial in self.trials:
+                # Company that is there for exactness alone is not kept.
+                if rows is not None and trial in wanted:
                     found[trial] = rows
         return found
 
@@ -232,11 +284,14 @@ class Competitor:
             n_test = len(tested)
             predictions = outcome.predictions[position]
             rows = self._rows(predictions[:n_test], tested)
+            # It diverged, and so do its permuted rows.
             if rows is None:
                 continue
             intact[trial] = rows
             labels = self.table.labels[tested]
-            of_blocks = predictions[n_test:].reshape(len(blocks), repeats, n_test, *predictions.shape[1:])
+            # Behind the rows as they are: blocks, of each its permutations, and of each of these all rows.
+            shape = (len(blocks), repeats, n_test, *predictions.shape[1:])
+            of_blocks = predictions[n_test:].reshape(shape)
             for place, its in enumerate(of_blocks):
                 moved = permuted_rows(self.metric, its, labels, tested)
                 if moved is not None:
@@ -246,6 +301,7 @@ class Competitor:
         """The test rows of a trial in their order; None if it diverged or the metric is not defined."""
         if not np.isfinite(predictions).all():
             return None
+        # Ways differ in nothing but their columns, so rows are compared in one order.
         order = np.argsort(tested)
         rows = tested[order]
         return rows_of_trial(self.metric, predictions[order], self.table.labels[rows], rows)
@@ -265,31 +321,46 @@ def blind_to(stack: Stack, places: Sequence[int]) -> Stack:
     return replace(stack, table=replace(stack.table, values=values), device_table=None)
 
 
-def with_permuted_rows(stack: Stack, blocks: Sequence[Sequence[int]], repeats: int, seed: int) -> Stack:
+def with_permuted_rows(
+    stack: Stack,
+    blocks: Sequence[Sequence[int]],
+    repeats: int,
+    seed: int,
+) -> Stack:
     """A stack that predicts its test rows, and after them those with each block of columns permuted.
 
     Permuted rows stand behind the rows of the table, so that nothing else changes.
     """
     table, data = stack.table, stack.data
-    n_rows, n_test = len(table.values), data.test.shape[1]
-    values, labels, index = [table.values], [table.labels], []
+    n_rows = len(table.values)
+    n_test = data.test.shape[1]
+    values, labels = [table.values], [table.labels]
+    # The numbers of the rows that each trial predicts.
+    index = []
     start = n_rows
     for position, trial in enumerate(data.trials):
         # In the order of the table, so that permutations do not depend on that of the split.
         tested = np.sort(data.test[position])
         orders = permutations(n_test, repeats, seed + trial)
+        of_repeats = np.tile(table.labels[tested], repeats)
         own = [tested]
         for block in blocks:
             moved = permuted(table.values[tested], block, orders)
             values.append(moved)
-            labels.append(np.tile(table.labels[tested], repeats))
+            labels.append(of_repeats)
             own.append(np.arange(start, start + len(moved)))
             start += len(moved)
         index.append(np.concatenate(own))
     weights = table.weights
     if weights is not None:
+        # They train nothing, so that their weights are of no consequence.
         weights = np.concatenate([weights, np.ones(start - n_rows)])
     longer = replace(
-        table, values=np.concatenate(values), labels=np.concatenate(labels), split_by=None, weights=weights
+        table,
+        values=np.concatenate(values),
+        labels=np.concatenate(labels),
+        split_by=None,
+        weights=weights,
     )
-    return replace(stack, table=longer, data=replace(data, predicted=np.stack(index)))
+    predicted = np.stack(index)
+    return replace(stack, table=longer, data=replace(data, predicted=predicted))

@@ -5,10 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..data.table import Table
+from ..errors import UsageError, did_you_mean
 from .permuting import Floats
 
 ALIKE = 0.9
 """Columns are in one group if their association is at least this."""
+FEWEST_ROWS = 3
+"""Rows that know both columns, below which their association is unknown."""
 
 
 def groups_of(table: Table, least: float = ALIKE) -> list[list[int]]:
@@ -21,33 +24,36 @@ def groups_of(table: Table, least: float = ALIKE) -> list[list[int]]:
         table: of the columns.
         least: association, 0 to 1, from which columns are in one group.
     """
-    n_columns = len(table.columns)
-    group_of = list(range(n_columns))
-    for first in range(n_columns):
+    # Each column begins in a group of its own.
+    group_of = np.arange(len(table.columns))
+    for first in range(len(table.columns)):
         for second in range(first):
-            if group_of[first] == group_of[second]:
-                continue
-            # The group of one column takes in that of the other.
-            if _association(table, first, second) >= least:
-                joined, left = group_of[second], group_of[first]
-                group_of = [joined if each == left else each for each in group_of]
-    members: dict[int, list[int]] = {}
-    for place, group in enumerate(group_of):
-        members.setdefault(group, []).append(place)
-    return [its for its in members.values() if len(its) > 1]
+            is_joined = group_of[first] == group_of[second]
+            if not is_joined and _association(table, first, second) >= least:
+                # The group of one column takes in that of the other.
+                group_of[group_of == group_of[first]] = group_of[second]
+    groups = []
+    # In the order of their first columns.
+    for group in dict.fromkeys(group_of.tolist()):
+        members = np.flatnonzero(group_of == group).tolist()
+        if len(members) > 1:
+            groups.append(members)
+    return groups
 
 
 def _association(table: Table, first: int, second: int) -> float:
     """The association of two columns of one kind, 0 to 1; 0 of a number and a category."""
-    kinds = table.is_categorical[[first, second]]
-    if kinds[0] != kinds[1]:
+    is_category, other = table.is_categorical[[first, second]]
+    if is_category != other:
         return 0.0
     both = table.values[:, [first, second]]
-    both = both[~np.isnan(both).any(axis=1)]
+    is_known = ~np.isnan(both).any(axis=1)
+    both = both[is_known]
     # Nothing varies together with a constant.
-    if len(both) < 3 or (np.ptp(both, axis=0) == 0).any():
+    is_constant = np.ptp(both, axis=0) == 0 if len(both) else True
+    if len(both) < FEWEST_ROWS or np.any(is_constant):
         return 0.0
-    if kinds[0]:
+    if is_category:
         return _cramers_v(both)
     return _rank_correlation(both)
 
@@ -61,13 +67,19 @@ def _rank_correlation(both: Floats) -> float:
 
 def _cramers_v(both: Floats) -> float:
     """The square root of chi-squared over its largest value, n (min(rows, columns) - 1)."""
+    n = len(both)
+    # Codes without gaps, so that no category is empty.
     _, first = np.unique(both[:, 0], return_inverse=True)
     _, second = np.unique(both[:, 1], return_inverse=True)
     counts = np.zeros((first.max() + 1, second.max() + 1))
     np.add.at(counts, (first, second), 1)
-    expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0, keepdims=True) / len(both)
-    chi_squared = float(((counts - expected) ** 2 / expected).sum())
-    return float(np.sqrt(chi_squared / len(both) / (min(counts.shape) - 1)))
+    # What independent columns with these shares would have.
+    of_first = counts.sum(axis=1, keepdims=True)
+    of_second = counts.sum(axis=0, keepdims=True)
+    expected = of_first * of_second / n
+    chi_squared = np.sum((counts - expected) ** 2 / expected)
+    largest = n * (min(counts.shape) - 1)
+    return float(np.sqrt(chi_squared / largest))
 
 
 def named_groups(table: Table, groups: Sequence[Sequence[str]]) -> list[list[int]]:
@@ -76,13 +88,14 @@ def named_groups(table: Table, groups: Sequence[Sequence[str]]) -> list[list[int
     Raises:
         UsageError: a group names no column.
     """
-    from ..errors import UsageError, did_you_mean
-
     names = [column.name for column in table.columns]
     found = []
     for group in groups:
+        places = []
         for name in group:
             if name not in names:
-                raise UsageError(f"groups names {name!r}, which is no column.{did_you_mean(name, names)}")
-        found.append([names.index(name) for name in group])
+                advice = did_you_mean(name, names)
+                raise UsageError(f"groups names {name!r}, which is no column.{advice}")
+            places.append(names.index(name))
+        found.append(places)
     return found

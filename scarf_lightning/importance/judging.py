@@ -18,7 +18,7 @@ from ..intervals import FEWEST
 from ..metrics import Metric
 from ..report.amounts import signed, unsigned
 from ..report.blocks import named
-from ..report.statistics.answers import HELPING, MARGIN, Answer, Levels, answer_of, corrected
+from ..report.statistics.answers import HELPING, HURTING, MARGIN, Answer, Levels, answer_of, corrected
 from ..report.statistics.trials import RowsOfTrial, Split, judge_trials
 from ..report.statistics.verdict import Verdict
 
@@ -93,8 +93,23 @@ def judge_column(
     without = float(np.mean([its.values.mean() for its in changed]))
     # A part of the value without the column, which is the reference of the verdict.
     size = (abs(without) or 1.0) if metric.is_relative else 1.0
-    verdict = judge_trials(intact, changed, metric, split, size=size, margin=margin, fewest=fewest)
-    return ColumnVerdict(columns, way, competitor, verdict, score, without)
+    verdict = judge_trials(
+        intact,
+        changed,
+        metric,
+        split,
+        size=size,
+        margin=margin,
+        fewest=fewest,
+    )
+    return ColumnVerdict(
+        columns,
+        way,
+        competitor,
+        verdict,
+        score,
+        without,
+    )
 
 
 @dataclass(frozen=True)
@@ -120,7 +135,9 @@ class Importance:
     def answers(self) -> list[Answer]:
         """The answers that may be claimed together, one for each verdict."""
         levels = [each.verdict.levels for each in self.verdicts]
-        together = corrected([*levels, *[Levels()] * self.n_untried])
+        # An untried comparison claims nothing, and counts as one.
+        untried = [Levels()] * self.n_untried
+        together = corrected([*levels, *untried])
         found = []
         for each, its in zip(self.verdicts, together, strict=False):
             found.append(answer_of(each.verdict.interval, its, self.margin))
@@ -137,7 +154,12 @@ class Importance:
         for each, answer in self.answered:
             if each.way == way and competitor in (None, each.competitor):
                 found.append((each, answer))
-        return sorted(found, key=lambda pair: -np.nan_to_num(pair[0].verdict.difference, nan=-np.inf))
+
+        # Without a number it comes last.
+        def size(pair: tuple[ColumnVerdict, Answer]) -> float:
+            return float(np.nan_to_num(pair[0].verdict.difference, nan=-np.inf))
+
+        return sorted(found, key=size, reverse=True)
 
     @property
     def ways(self) -> list[Way]:
@@ -157,17 +179,31 @@ class Importance:
         rows = []
         for each, answer in self.answered:
             verdict = each.verdict
-            row: dict[str, Any] = {"columns": each.name, "way": each.way, "competitor": each.competitor}
-            row |= {"answer": answer, "difference": verdict.difference, "low": verdict.low, "high": verdict.high}
-            row |= {"p": verdict.levels.direction, "score": each.score, "without": each.changed}
-            row |= {"trials": verdict.trials, "claim": self.claim}
+            row: dict[str, Any] = {
+                "columns": each.name,
+                "way": each.way,
+                "competitor": each.competitor,
+                "answer": answer,
+                "difference": verdict.difference,
+                "low": verdict.low,
+                "high": verdict.high,
+                "p": verdict.levels.direction,
+                "score": each.score,
+                "without": each.changed,
+                "trials": verdict.trials,
+                "claim": self.claim,
+            }
             rows.append(row)
         return pd.DataFrame(rows)
 
     def helping(self, way: Way, competitor: str | None = None) -> list[str]:
         """The columns that help, most important first."""
-        names = [each.name for each, answer in self.of(way, competitor) if answer in HELPING]
-        return list(dict.fromkeys(names))
+        names: dict[str, None] = {}
+        for each, answer in self.of(way, competitor):
+            # Of several competitors the first place counts.
+            if answer in HELPING:
+                names.setdefault(each.name)
+        return list(names)
 
     @property
     def sentences(self) -> list[str]:
@@ -180,17 +216,23 @@ class Importance:
                     found.append(self._sentence(way, competitor, pairs))
         return found
 
-    def _sentence(self, way: Way, competitor: str, pairs: Sequence[tuple[ColumnVerdict, Answer]]) -> str:
+    def _sentence(
+        self,
+        way: Way,
+        competitor: str,
+        pairs: Sequence[tuple[ColumnVerdict, Answer]],
+    ) -> str:
         """The columns of one way and competitor by their answers."""
-        by_answer: dict[str, list[str]] = {}
+        by_answer: dict[Answer, list[str]] = {}
         for each, answer in pairs:
             shown = each.name
-            if answer in HELPING or answer.startswith("hurts"):
+            # Only what is claimed has an amount.
+            if answer in HELPING or answer in HURTING:
                 shown = f"{each.name} {self._amount(each.verdict)}"
             by_answer.setdefault(answer, []).append(shown)
         parts = []
-        for said, names in by_answer.items():
-            parts.append(f"{said}: {named(names)}")
+        for answer, names in by_answer.items():
+            parts.append(f"{answer}: {named(names)}")
         return f"{competitor}, {way}: {'; '.join(parts)}."
 
     def _amount(self, verdict: Verdict) -> str:

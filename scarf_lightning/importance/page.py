@@ -1,4 +1,4 @@
-"""The page on the columns of a table."""
+"""The page on the columns of a table, and the figure and table of one way, which other pages show too."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,7 +7,8 @@ from ..metrics import Metric
 from ..report.amounts import signed, unsigned
 from ..report.blocks import Block, Paragraph, Picture, Section, Table, number, table
 from ..report.making import Report, write_report
-from .asking import Asked, advice
+from .advising import advice, on_untried
+from .asking import Asked
 from .competing import Competitor
 from .judging import MOST_LINES, Importance, Way
 
@@ -28,31 +29,38 @@ TITLES: dict[Way, str] = {
     "left out of pre-training": "What pre-training needs",
     "left out of corruption": "What pre-training needs to corrupt",
 }
+MOST_NAMES = 8
+"""Columns that a sentence of the answer names."""
 
 
 def columns_report(asked: Asked, competitors: Sequence[Competitor]) -> Report:
     """The page: advice, then each way with its figure and its table, and what was compared."""
     found = asked.importance
-    metric = found.metric
-    name = competitors[0].table.name
     first: list[Block] = [Paragraph(sentence) for sentence in advice(asked)]
     if not first:
-        first.append(Paragraph("Of no column we can tell enough to advise anything."))
+        first.append(Paragraph("We cannot tell enough about any column to give advice."))
+    # What each of them uses is what most readers look for first.
     for competitor in found.competitors:
         needed = found.helping("permuted", competitor)
-        listed = ", ".join(needed[:8]) if needed else "none that we can tell"
+        listed = ", ".join(needed[:MOST_NAMES]) or "none that we can tell"
         first.append(Paragraph(f"{competitor} uses: {listed}."))
-    first.append(Paragraph(_together(found)))
+    for sentence in on_untried(asked):
+        first.append(Paragraph(sentence))
+    first.append(Paragraph(together(found)))
     sections = [Section("summary", "The answer", first)]
     for way in found.ways:
-        sections.append(Section(way.replace(" ", "-"), TITLES[way], _of_way(found, way)))
+        name = way.replace(" ", "-")
+        sections.append(Section(name, TITLES[way], [Paragraph(MEANINGS[way]), *way_blocks(found, way, name)]))
+    # The names of groups are long, so that their columns are listed once.
     if asked.groups:
         groups = "; ".join(" + ".join(group) for group in asked.groups)
-        said = f"Columns that say nearly the same, or were named together, were also tried together: {groups}."
-        sections.append(Section("groups", "Groups of columns", [Paragraph(said)]))
+        text = f"Columns that say nearly the same, or that the command groups, were also tried together: {groups}."
+        sections.append(Section("groups", "Groups of columns", [Paragraph(text)]))
+    name = competitors[0].table.name
+    n_trials = len(competitors[0].trials)
     about = [
         f"{name}: {len(asked.names)} columns, {competitors[0].table.n_labelled} rows with labels.",
-        f"{metric.label} on the test rows of {competitors[0].config.trials} trials, the same rows with every column.",
+        f"{found.metric.label} on the test rows of {n_trials} trials, the same rows with every column.",
     ]
     return Report(f"Which columns matter on {name}?", about, sections)
 
@@ -62,24 +70,26 @@ def write_columns(asked: Asked, competitors: Sequence[Competitor], folder: Path)
     return write_report(columns_report(asked, competitors), folder)
 
 
-def _together(found: Importance) -> str:
+def together(found: Importance) -> str:
     """A sentence on what holds together, and what it is about."""
     n = len(found.verdicts) + found.n_untried
+    untried = ", those that were not tried among them" if found.n_untried else ""
     return (
         "These answers hold together: in at most 5 % of such pages is any direction false, and in at most 5 % any size "
-        f"(Holm's correction over {n} comparisons, those that were not tried among them). The claim is about "
-        f"{found.claim}: training sets drawn from its rows, tested on new rows like these. Differences up to "
+        f"(Holm's correction over {n} comparisons{untried}). The claim is about {found.claim}: training sets drawn "
+        "from its rows, tested on new rows like these. Differences up to "
         f"{unsigned(found.margin, found.metric)} are of no practical consequence."
     )
 
 
-def _of_way(found: Importance, way: Way) -> list[Block]:
-    """The figure and the table of a way."""
+def way_blocks(found: Importance, way: Way, name: str) -> list[Block]:
+    """The figure and the table of a way; their files have this name."""
+    # The figure in words, for readers who cannot see it.
     words = []
     for each, answer in found.of(way)[:MOST_LINES]:
         words.append(f"{each.name}, {each.competitor}: {signed(each.verdict.difference, found.metric)}, {answer}")
     picture = Picture(
-        f"columns-{way.replace(' ', '-')}",
+        f"columns-{name}",
         found.figure(way),
         narrow=found.figure(way, is_narrow=True),
         alt=f"Improvement in {found.metric.label} with a column over without it. {'; '.join(words)}.",
@@ -87,25 +97,33 @@ def _of_way(found: Importance, way: Way) -> list[Block]:
         "The grey band holds differences without practical consequence. Answers hold together: of a grey line we "
         "cannot tell, even if its own interval is free of zero.",
     )
-    return [Paragraph(MEANINGS[way]), picture, _table(found, way, found.metric)]
+    return [picture, _table(found, way, name, found.metric)]
 
 
-def _table(found: Importance, way: Way, metric: Metric) -> Table:
+def _table(
+    found: Importance,
+    way: Way,
+    name: str,
+    metric: Metric,
+) -> Table:
     """Every verdict of a way."""
     data = found.frame[found.frame["way"] == way].sort_values("difference", ascending=False)
     data = data.rename(columns={"low": "difference_low", "high": "difference_high", "p": "p_direction"})
     shown = data[["columns", "competitor", "answer", "difference"]].copy()
-    ends = zip(data["difference_low"], data["difference_high"], strict=True)
-    shown["95 % interval"] = [f"{signed(low, metric)} to {signed(high, metric)}" for low, high in ends]
-    shown["as it is"] = [metric.shown(value) for value in data["score"]]
-    shown["without"] = [metric.shown(value) for value in data["without"]]
+    # For reading; the data below have the numbers.
+    intervals = []
+    for low, high in zip(data["difference_low"], data["difference_high"], strict=True):
+        intervals.append(f"{signed(low, metric)} to {signed(high, metric)}")
+    shown["95 % interval"] = intervals
+    shown["as it is"] = data["score"].map(metric.shown)
+    shown["without"] = data["without"].map(metric.shown)
     unit = f", {metric.unit}" if metric.unit else ""
 
     def format(value: float) -> str:
         return number(metric.difference_scale * value, f"+{metric.difference_digits}")
 
     return table(
-        f"{way.replace(' ', '-')}-importance",
+        f"{name}-importance",
         f"Columns {way}, most important first",
         shown,
         formats={"difference": format},

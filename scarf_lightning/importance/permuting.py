@@ -31,6 +31,7 @@ def permutations(n: int, repeats: int, seed: int) -> Integers:
     random = np.random.RandomState(own_seed)
     order, so_far = np.arange(n), np.arange(n)
     found = np.empty((repeats, n), dtype=np.int64)
+    # Each shuffles what is shuffled already.
     for repeat in range(repeats):
         random.shuffle(order)
         so_far = so_far[order]
@@ -47,12 +48,18 @@ def permuted(values: Floats, places: Sequence[int], orders: Integers) -> Floats:
            [ 2., 10.]])
     """
     copies = np.tile(values, (len(orders), 1))
+    # One order for all places keeps together what is permuted together.
     for place in places:
         copies[:, place] = values[orders.ravel(), place]
     return copies
 
 
-def permuted_rows(metric: Metric, predictions: Floats, labels: Labels, rows: Integers) -> RowsOfTrial | None:
+def permuted_rows(
+    metric: Metric,
+    predictions: Floats,
+    labels: Labels,
+    rows: Integers,
+) -> RowsOfTrial | None:
     """A trial's test rows with a column permuted; values are means over K permutations.
 
     Args:
@@ -71,6 +78,7 @@ def permuted_rows(metric: Metric, predictions: Floats, labels: Labels, rows: Int
         if one is None:
             return None
         first = first or one
+        # All have the rows of the first one, and its copies.
         values.append(one.values)
     if first is None:
         return None

@@ -1,0 +1,102 @@
+"""Advice on the columns of a table, in sentences."""
+
+from collections.abc import Sequence
+
+from ..report.statistics.answers import HELPING, HURTING, Answer
+from .asking import Asked
+from .judging import NO_DIFFERENCE, Importance
+
+MOST_NAMES = 8
+"""Columns that a sentence names."""
+
+
+def advice(asked: Asked) -> list[str]:
+    """Advice on the columns: which can go, which pre-training lives on, which stand in for each other."""
+    found = asked.importance
+    sentences = []
+    # To do without a column comes first, because it saves work.
+    can_go = columns_that_can_go(asked)
+    if can_go:
+        sentences.append(
+            f"{_counted(can_go)} can go: without {_it(can_go)} no competitor is worse by more than the margin."
+        )
+    # Which columns pre-training lives on, by each of its ways.
+    needed = found.helping("left out of pre-training")
+    if needed:
+        sentences.append(f"The gains of pre-training need {_listed(needed)}: without {_it(needed)} it is worse.")
+    corrupted = found.helping("left out of corruption")
+    if corrupted:
+        sentences.append(f"Pre-training is better if it corrupts {_listed(corrupted)}.")
+    beyond = found.helping("beyond the labels")
+    if beyond:
+        sentences.append(f"Pre-trained networks use {_listed(beyond)} more than networks that see the labels alone.")
+    # A group of which each column alone can go is no contradiction.
+    for group in asked.groups:
+        if _is_redundant(found, group):
+            sentences.append(
+                f"{' and '.join(group)} say the same: together they are needed, and each one alone can go."
+            )
+    return sentences
+
+
+def on_untried(asked: Asked) -> list[str]:
+    """A sentence on the columns that were not tried in every way; none if all were."""
+    if not asked.untried:
+        return []
+    return [
+        f"The time was over before all trainings without these columns were done: {_listed(asked.untried)}. The same "
+        "command with a longer time_limit goes on."
+    ]
+
+
+def columns_that_can_go(asked: Asked) -> list[str]:
+    """Columns that every competitor does without, by more than chance.
+
+    Trained without them it is no worse by more than the margin. Or permuted they make no practical difference to any:
+    these very networks are as good without knowing them.
+    """
+    found = asked.importance
+    answers: dict[str, list[Answer]] = {}
+    for each, answer in found.of("left out"):
+        if len(each.columns) == 1:
+            answers.setdefault(each.name, []).append(answer)
+    can_go = []
+    for name, its in answers.items():
+        # With one competitor untried nobody can tell.
+        if len(its) == len(found.competitors) and all(map(_is_needless, its)):
+            can_go.append(name)
+    return can_go + list(asked.settled)
+
+
+def _is_needless(answer: Answer) -> bool:
+    return answer == NO_DIFFERENCE or answer in HURTING
+
+
+def _is_redundant(found: Importance, group: Sequence[str]) -> bool:
+    """True if a group helps some competitor that does without each of its columns."""
+    for competitor in found.competitors:
+        its = {each.columns: answer for each, answer in found.of("left out", competitor)}
+        # Untried columns have no answer.
+        is_needed = its.get(tuple(group)) in HELPING
+        alone = {its.get((name,)) for name in group}
+        if is_needed and alone == {NO_DIFFERENCE}:
+            return True
+    return False
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names in a sentence: some of them, and how many more there are."""
+    shown = ", ".join(names[:MOST_NAMES])
+    more = len(names) - MOST_NAMES
+    return shown if more <= 0 else f"{shown} and {more} more"
+
+
+def _counted(names: Sequence[str]) -> str:
+    """Names at the beginning of a sentence, with their number."""
+    if len(names) == 1:
+        return f"The column {names[0]}"
+    return f"{len(names)} columns ({_listed(names)})"
+
+
+def _it(names: Sequence[str]) -> str:
+    return "it" if len(names) == 1 else "them"

@@ -1,0 +1,71 @@
+"""The page on columns: its sections, and the sentences that say what holds together."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+
+from scarf_lightning.importance.asking import ask
+from scarf_lightning.importance.page import columns_report, together, way_blocks, write_columns
+from scarf_lightning.report.blocks import Paragraph, Picture, Table
+from tests.importance.answers import Known
+
+LOSSES = {
+    ("permuted", "no pre-training", ("size",)): 0.3,
+    ("permuted", "SCARF", ("size",)): 0.3,
+    ("left out", "SCARF", ("size",)): 0.3,
+}
+
+
+def test_a_section_for_each_way_and_the_answer_first() -> None:
+    known = Known.of(LOSSES)
+    asked = ask(known, known.launch)
+
+    page = columns_report(asked, known.question.competitors)
+
+    names = [section.name for section in page.sections]
+    ways = ["permuted", "beyond-the-labels", "left-out", "left-out-of-pre-training", "left-out-of-corruption"]
+    assert names == ["summary", *ways, "groups"]
+    assert page.title == "Which columns matter on mine?"
+    assert "SCARF uses: size." in page.answer
+    assert page.about == [
+        "mine: 3 columns, 600 rows with labels.",
+        "accuracy on the test rows of 6 trials, the same rows with every column.",
+    ]
+
+
+def test_a_page_that_cannot_advise_says_so() -> None:
+    known = Known.of({})
+    nothing = replace(ask(known, known.launch), settled=[])
+
+    page = columns_report(nothing, known.question.competitors)
+
+    assert page.answer[0] == "We cannot tell enough about any column to give advice."
+    assert "SCARF uses: none that we can tell." in page.answer
+
+
+def test_the_correction_counts_what_was_not_tried() -> None:
+    known = Known.of(LOSSES)
+    found = ask(known, known.launch).importance
+
+    # Twelve verdicts on permuted columns and groups, and four units in four ways.
+    assert "Holm's correction over 28 comparisons, those that were not tried among them" in together(found)
+    assert "among them" not in together(replace(found, n_untried=0))
+
+
+def test_the_table_of_a_way_has_every_verdict(tmp_path: Path) -> None:
+    known = Known.of(LOSSES)
+    asked = ask(known, known.launch)
+
+    picture, table = way_blocks(asked.importance, "left out", "mine")
+
+    assert isinstance(picture, Picture)
+    assert "size, SCARF: +" in picture.alt
+    assert isinstance(table, Table)
+    assert table.name == "mine-importance"
+    assert [row[0].text for row in table.rows] == ["size", "size"]
+    assert [row[2].text for row in table.rows] == ["helps", "no practical difference"]
+    index = write_columns(asked, known.question.competitors, tmp_path / "page")
+    kept = pd.read_csv(index.parent / "tables" / "left-out-importance.csv")
+    assert list(kept["competitor"]) == ["SCARF", "no pre-training"]
+    assert all(isinstance(block, Paragraph | Picture | Table) for block in (picture, table))
