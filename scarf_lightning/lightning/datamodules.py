@@ -32,8 +32,8 @@ from ..training import CellTraining
 OF_THE_TABLE = ("dataset", "split", "regime", "scaling", "encoding", "fit_on", "seed", "paths")
 """Options of a data module. All others are a module's."""
 OF_THE_LOOP = (
-    "fixed_below", "fixed_steps", "gradient_clip", "max_epochs", "max_steps", "metric", "min_steps", "monitor",
-    "patience", "restore_best", "ties", "validate_every",
+    "fixed_below", "fixed_below_numbers", "fixed_steps", "gradient_clip", "max_epochs", "max_steps", "metric",
+    "min_steps", "monitor", "patience", "restore_best", "ties", "validate_every",
 )  # fmt: skip
 """Options of a phase in the place of which Lightning's loop has the Trainer's arguments and callbacks."""
 OF_FINETUNING = ("cotrain", "finetune", "method", "network.head")
@@ -202,7 +202,8 @@ class TableDataModule(pl.LightningDataModule):
                     "scarf_lightning.run."
                 )
             _check_encoder(module, stack)
-            settings = config.finetune
+            # Of the cell as it is trained: labels that are numbers are not smoothed.
+            settings = training.config.finetune
             stack.begin_finetuning(module, settings, method.examples(stack), module.pretrained, supervision=method)
         return stack
 

@@ -254,7 +254,7 @@ def _unused_of_labels(config: Config) -> set[str]:
         unused.add("finetune.monitor")
     elif settings.metric is not None and not config.tune:
         unused.add("finetune.metric")
-    if settings.fixed_below == 0:
+    if settings.fixed_below == 0 and not settings.fixed_below_numbers:
         unused.add("finetune.fixed_steps")
     if settings.label_smoothing == 0 or method_of(config).smooths_labels:
         unused.add("finetune.label_smoothing_schedule")
@@ -383,10 +383,17 @@ def _of_part(
 
 
 def on_target(config: Config, kind: "type[Target]") -> Config:
-    """The configuration without label smoothing if a kind of target has no classes."""
-    if kind.can_smooth or config.finetune.label_smoothing == 0:
-        return config
-    return replace(config, finetune=replace(config.finetune, label_smoothing=0.0))
+    """The configuration for a kind of target: numbers have no label smoothing, and may have less ``fixed_below``."""
+    settings = config.finetune
+    of_numbers = settings.fixed_below_numbers
+    if of_numbers is not None and not kind.can_smooth:
+        settings = replace(settings, fixed_below=min(settings.fixed_below, of_numbers))
+    if of_numbers is not None:
+        # Whichever kind it is, one of both lengths is in force.
+        settings = replace(settings, fixed_below_numbers=None)
+    if settings.label_smoothing and not kind.can_smooth:
+        settings = replace(settings, label_smoothing=0.0)
+    return config if settings is config.finetune else replace(config, finetune=settings)
 
 
 def on_data(config: Config, n_columns: int, n_encoded: int) -> Config:
@@ -428,23 +435,15 @@ def on_no_effect(
 ) -> list[str]:
     """A sentence on each option of a cell that does nothing on its data.
 
-    These are the options that `on_data` or `on_target` changed: a corruption that selects nothing, and the smoothing of
-    labels that are numbers, unless the recipe asked for it.
+    These are the options that `on_data` or `on_target` changed: a corruption that selects nothing, and, unless the
+    recipe asked for it, an option for classes where labels are numbers.
 
     Args:
         config: the cell as it was asked for.
         amounting: the cell as it is trained.
         of_recipe: the options that the recipe sets.
     """
-    sentences = []
-    smoothing = config.finetune.label_smoothing
-    is_of_recipe = (of_recipe or {}).get("finetune.label_smoothing") == smoothing
-    is_changed = smoothing != amounting.finetune.label_smoothing
-    if is_changed and not is_of_recipe and "finetune" in method_of(config).uses:
-        sentences.append(
-            f"finetune.label_smoothing={smoothing:g} is for classes: on numbers the cell trains, and counts, as "
-            "finetune.label_smoothing=0."
-        )
+    sentences = _idle_on_numbers(config, amounting, of_recipe or {})
     asked = {"corruption": config.corruption, "cotrain.corruption": config.cotrain.corruption}
     trained = {"corruption": amounting.corruption, "cotrain.corruption": amounting.cotrain.corruption}
     unused = unused_options(config)
@@ -454,6 +453,28 @@ def on_no_effect(
                 f"{option}.rate={choice[SELECTIVE]:g} selects no feature of this table: the cell trains, and counts, "
                 f"as {option}=none."
             )
+    return sentences
+
+
+def _idle_on_numbers(config: Config, amounting: Config, of_recipe: Mapping[str, Any]) -> list[str]:
+    """A sentence on each option for classes that `on_target` changed, unless the recipe asked for it."""
+    if "finetune" not in method_of(config).uses:
+        return []
+    reasons = {
+        "label_smoothing": "is for classes",
+        "fixed_below": "is more than finetune.fixed_below_numbers",
+    }
+    sentences = []
+    for name, reason in reasons.items():
+        option = f"finetune.{name}"
+        value = getattr(config.finetune, name)
+        counted = getattr(amounting.finetune, name)
+        is_of_recipe = of_recipe.get(option) == value
+        if value == counted or is_of_recipe:
+            continue
+        sentences.append(
+            f"{option}={value:g} {reason}: on numbers the cell trains, and counts, as {option}={counted:g}."
+        )
     return sentences
 
 

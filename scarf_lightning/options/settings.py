@@ -118,6 +118,8 @@ class FinetuneSettings(FitSettings):
 
     With few labels a validation set is small or missing, so it chooses by chance. A fit on fewer rows than
     ``fixed_below`` has no validation and a fixed length of ``fixed_steps``, in place of patience and ``max_epochs``.
+    Numbers need validation earlier: a network that fits each noisy number predicts badly, while one that fits each
+    noisy class still gets most classes right. ``fixed_below_numbers`` bounds ``fixed_below`` for them.
     """
 
     freeze: Literal["none", "encoder"] = option("none", "encoder: train the head alone on the pre-trained encoder")
@@ -135,6 +137,9 @@ class FinetuneSettings(FitSettings):
         0, "training rows below which the fit has a fixed length and no validation", "[0, 1000000000]"
     )
     fixed_steps: int = option(300, "optimiser steps of a fit on fewer rows than fixed_below", "[1, 100000000]")
+    fixed_below_numbers: int | None = option(
+        None, "the largest fixed_below for targets that are numbers; null sets no bound", "[0, 1000000000]"
+    )
 
     def of_rows(self, n: int) -> "FinetuneSettings":
         """The settings of a fit on ``n`` rows."""

@@ -493,3 +493,28 @@ def test_numbers_are_not_smoothed_and_the_cell_counts_as_one_without_smoothing()
     assert on_no_effect(config, amounting, {"finetune.label_smoothing": 0.1}) == [], "of a recipe, which serves both"
     assert on_target(config, Classes) is config
     assert on_no_effect(config, config) == []
+
+
+def test_numbers_may_have_a_fixed_length_of_their_own() -> None:
+    config = config_of("finetune.fixed_below=500", "finetune.fixed_below_numbers=9")
+    of_all = config_of("finetune.fixed_below=500")
+    assert identity(on_target(config, Classes), "") == identity(of_all, "")
+    assert on_no_effect(config, on_target(config, Classes)) == []
+    assert on_target(of_all, Number) is of_all
+
+    amounting = on_target(config, Number)
+    assert identity(amounting, "") == identity(config_of("finetune.fixed_below=9"), "")
+    assert on_no_effect(config, amounting) == [
+        "finetune.fixed_below=500 is more than finetune.fixed_below_numbers: on numbers the cell trains, and "
+        "counts, as finetune.fixed_below=9."
+    ]
+    assert on_no_effect(config, amounting, {"finetune.fixed_below": 500}) == [], "of a recipe, which serves both"
+    shorter = config_of("finetune.fixed_below=3", "finetune.fixed_below_numbers=9")
+    assert on_target(shorter, Number).finetune.fixed_below == 3
+
+
+def test_the_practical_recipe_stops_numbers_early_with_any_number_of_labels() -> None:
+    practical = config_of("recipe=practical")
+    assert on_target(practical, Classes).finetune.fixed_below == 1000
+    settings = on_target(practical, Number).finetune
+    assert (settings.fixed_below, settings.monitor, settings.min_steps, settings.patience) == (0, "error", 300, 20)

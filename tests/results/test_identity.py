@@ -15,10 +15,11 @@ import pytest
 
 from scarf_lightning import metrics
 from scarf_lightning.corruption.strategies import Marginal
+from scarf_lightning.data.targets import Classes
 from scarf_lightning.networks.mlp import MLP
 from scarf_lightning.options import Config, Option, option, options_of, read, used_options
 from scarf_lightning.options.catalogue import _of_classes
-from scarf_lightning.options.combinations import NOT_SECTIONS, SPLIT_BY
+from scarf_lightning.options.combinations import NOT_SECTIONS, SPLIT_BY, on_target
 from scarf_lightning.options.option import _options_of
 from scarf_lightning.options.settings import (
     READING,
@@ -109,11 +110,16 @@ def another(known: Option, value: Any) -> Any:
     return "another"
 
 
+def of_classes(overrides: str) -> Config:
+    """A cell as it is trained on a table of classes."""
+    return on_target(config_of(*overrides.split()), Classes)
+
+
 def test_pinned_fingerprints_stay() -> None:
     found = {
         overrides: (name_of(config), fingerprint(pretraining_identity(config, DATA_HASH)))
         for overrides in PINNED
-        for config in [config_of(*overrides.split())]
+        for config in [of_classes(overrides)]
     }
     assert found == PINNED
 
@@ -151,7 +157,7 @@ class TestAnOptionThatIsAddedLater:
         later = make_dataclass("Later", [("later", Any, added)], namespace={"__module__": __name__})
         line = later.__dataclass_fields__["later"]  # type: ignore[attr-defined]
         extended = [each for each in (cls, *_subclasses(cls)) if "__dataclass_fields__" in vars(each)]
-        configs = {overrides: deepcopy(config_of(*overrides.split())) for overrides in PINNED}
+        configs = {overrides: deepcopy(of_classes(overrides)) for overrides in PINNED}
         for each in extended:
             monkeypatch.setitem(each.__dataclass_fields__, "later", line)
             monkeypatch.setitem(each.__annotations__, "later", Any)
@@ -288,8 +294,8 @@ def test_the_data_and_the_science_version_are_part_of_the_identity(monkeypatch: 
         ("trials=3", "trials=30 trainer.threads=4 paths.results=elsewhere keep_weights=true"),
         (
             "recipe=practical",
-            "fit_on=train encoding.gaps=true finetune.fixed_below=1000 finetune.weight_decay=0.01 "
-            "finetune.schedule=cosine finetune.label_smoothing=0.1 finetune.min_steps=300 "
+            "fit_on=train encoding.gaps=true finetune.fixed_below=1000 finetune.fixed_below_numbers=0 "
+            "finetune.weight_decay=0.01 finetune.schedule=cosine finetune.label_smoothing=0.1 finetune.min_steps=300 "
             "finetune.patience=20 finetune.ties=last split.copies=together regime.validation=inside",
         ),
     ],
