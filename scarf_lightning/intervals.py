@@ -63,7 +63,7 @@ def unseen(n_test: float, trials: int) -> float:
 
 
 def are_equal(values: Sequence[float] | NDArray[np.float64]) -> bool:
-    """Whether all values are the same but for rounding."""
+    """True if all values are the same but for rounding."""
     return bool(np.ptp(values) <= ROUNDING * np.abs(values).max())
 
 

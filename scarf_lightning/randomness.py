@@ -56,7 +56,7 @@ class Roster:
 
 
 class Purpose(StrEnum):
-    """What a random stream is for. A method or a plugin may use any other string for a stream of its own."""
+    """Purpose of a random stream. A method or a plugin may use any other string for a stream of its own."""
 
     SPLIT = "split"
     LABELLED_SUBSET = "labelled subset"

@@ -1,4 +1,4 @@
-"""Which features of a row are corrupted, and what replaces them (paper, Algorithm 1 and section 4.5).
+"""Selections of the features to corrupt, and corruptions that replace them (paper, Algorithm 1 and section 4.5).
 
 Leading axes are ``...``: rows and features are the last two axes of ``x (..., N, M)``, and a draw of ``random`` has the
 same leading axes.
@@ -56,7 +56,7 @@ class Selection(Options, ABC):
 
     @abstractmethod
     def mask(self, rate: float, n_rows: int, n_features: int, random: StackedGenerator) -> Tensor:
-        """Which features are selected in each row of a mini-batch, bool ``(..., n_rows, n_features)``."""
+        """Mask of the features selected in each row of a mini-batch, bool ``(..., n_rows, n_features)``."""
 
 
 @dataclass

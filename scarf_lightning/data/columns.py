@@ -59,7 +59,7 @@ class Column:
 
     @property
     def adds_gap_column(self) -> bool:
-        """Whether a column of 0 and 1 follows, which is 1 where the value is missing."""
+        """True if a column of 0 and 1 follows, which is 1 where the value is missing."""
         return self.tells_gaps and self.n_indicators == 0
 
     @property
@@ -73,8 +73,13 @@ class Column:
 
 @dataclass(frozen=True)
 class ColumnReading:
-    """How a column of a user's file was read: its ``kind``, such as ``dates``, the numbers of missing and of distinct
-    values, and what was ``done``, such as ``left out: one value alone``."""
+    """Record of how a column of a user's file was read.
+
+    Attributes:
+        column: its name.
+        kind: of its values, such as ``dates``.
+        missing, distinct: numbers of missing and of distinct values.
+        done: for the user, such as ``left out: one value alone``."""
 
     column: str
     kind: str
@@ -169,14 +174,14 @@ class Coded:
 
 
 def is_numeric(column: "pd.Series[Any]") -> bool:
-    """Whether the type of a column is numeric. Booleans are not."""
+    """True if the type of a column is numeric. Booleans are not."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
     return is_numeric_dtype(column) and not is_bool_dtype(column)
 
 
 def are_whole(values: "NDArray[Any]") -> bool:
-    """Whether all numbers are whole. Most columns with fractions show one in their first rows."""
+    """True if all numbers are whole. Most columns with fractions show one in their first rows."""
     return bool((np.floor(values[:1000]) == values[:1000]).all() and (np.floor(values) == values).all())
 
 

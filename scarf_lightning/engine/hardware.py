@@ -52,7 +52,11 @@ MIXED_LAYERS = [(5, 16), (16, 9), (256, 5), (256, 256)]
 
 
 class Promise(StrEnum):
-    """Whether a trial's numbers depend on the block of trials that it is trained with (`FIXED`) or not (`EXACT`)."""
+    """The dependence of a trial's numbers on the block of trials that it is trained with.
+
+    Attributes:
+        EXACT: they do not depend on it.
+        FIXED: they do, so blocks have fixed borders."""
 
     EXACT = "exact"
     FIXED = "fixed"
@@ -67,7 +71,7 @@ def promise(device: torch.device, precision: str) -> Promise:
 
 @cache
 def _products_are_exact(precision: str, threads: int) -> bool:
-    """Whether one of six trials is the same, bit for bit, in every company: 0.15 seconds in float32, 0.3 in float64.
+    """Test whether one of six trials is the same, bit for bit, in every company: 0.15 s in float32, 0.3 s in float64.
 
     The answer is kept for each number of ``threads``, and in no file: it also depends on whether torch computed a
     product before ``MKL_CBWR`` was set.
@@ -137,11 +141,11 @@ class Hardware:
 
     @property
     def promise(self) -> Promise:
-        """Whether a trial's numbers depend on the trials that are trained with it."""
+        """The dependence of a trial's numbers on the trials that are trained with it."""
         return promise(self.device, self.precision)
 
     def stack_size(self, trials_per_stack: int | str) -> int:
-        """How many trials to train at once.
+        """Number of trials to train at once.
 
         With ``auto``, an accelerator trains thirty, in little more time than one. On a CPU stacking saves overhead
         only, and a smaller stack loses less when a job is killed; inexact kernels train each trial alone.

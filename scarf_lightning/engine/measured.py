@@ -1,4 +1,4 @@
-"""What this processor is good at, timed on it. A flag of the processor does not tell: an Intel with avx512_bf16 and
+"""Abilities of this processor, timed on it. A flag of the processor does not tell: an Intel with avx512_bf16 and
 without AMX trains in bfloat16 1.5 times as long as in float32.
 
 A measurement takes a third of a second. It is kept in the user's cache folder, for a processor, a number of threads and
@@ -88,7 +88,7 @@ def _processor() -> str:
 
 
 def _read(file: Path) -> dict[str, float]:
-    """What was measured before; nothing if the file is missing or damaged."""
+    """Earlier measurements; empty if the file is missing or damaged."""
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""How much memory training needs, and how much there is.
+"""Memory that training needs, and memory that is free.
 
 The largest steps of a stack run on the device ``meta``, which computes nothing, and the bytes that are alive in them
 are counted. So a plugin's parts are counted too.
@@ -51,7 +51,7 @@ them on tables of 60 columns."""
 
 @dataclass(frozen=True)
 class Demand:
-    """What the memory of training depends on, except for the number of trials at once.
+    """Parts of a cell that determine the memory of training, except for the number of trials at once.
 
     Attributes:
         table: as it is encoded.
@@ -137,7 +137,7 @@ class Demand:
 
 
 def trials_that_fit(demand: Demand, wanted: int, free: int) -> int:
-    """How many trials of ``wanted`` can be trained at once in ``free`` bytes; 0 if not even one."""
+    """Number of trials, at most ``wanted``, that can be trained at once in ``free`` bytes; 0 if not even one."""
     if demand.at_most(wanted) <= free:
         return wanted  # counting takes a tenth of a second
     try:

@@ -314,7 +314,7 @@ class ScarfPredictor(ScarfEstimator):
         return bool(plain(self.pretrain) == AUTO)
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> "Task":
-        """What is to be trained: the cell, its table, and the model that networks start from."""
+        """Read the task of a fit: the cell, its table, and the model that networks start from."""
         config = self._config()
         given = self._given(X)
         if y is None:
@@ -362,7 +362,7 @@ class ScarfPredictor(ScarfEstimator):
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be trained.
+    """Task of a fit.
 
     Attributes:
         config: the cell.

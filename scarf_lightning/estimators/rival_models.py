@@ -35,14 +35,14 @@ FLOATS = ("coefficients", "offset", "threshold", "value")
 
 @dataclass(frozen=True, kw_only=True)
 class RivalDescription(TableDescription):
-    """What a rival is, apart from its arrays, in plain values: as it is kept in a file.
+    """Description of a rival in plain values, as a file keeps it beside the rival's arrays.
 
     Attributes:
         method: its name on the axis ``method``.
         label: what people call it.
         learner: the form of the arrays, see `RivalModel`.
-        link: what makes predictions of K scores: ``identity``; ``logistic``, the probability of the second of two
-            classes; or ``softmax``.
+        link: from K scores to predictions: ``identity``; ``logistic``, the probability of the second of two classes;
+            or ``softmax``.
         encoding: of categories: a column for each, or the number of each.
         order: of the numbers, see `scarf_lightning.data.preprocessing.Ordinal`.
     """

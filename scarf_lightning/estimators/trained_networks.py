@@ -36,7 +36,7 @@ Weights = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True, kw_only=True)
 class Description(TableDescription):
-    """What trained networks are, apart from their arrays, in plain values: as it is kept in a file.
+    """Description of trained networks in plain values, as a file keeps it beside their arrays.
 
     Attributes:
         network: the name of f.

@@ -1,4 +1,4 @@
-"""What W&B and TensorBoard show of a cell, read from the store."""
+"""View of a cell for W&B and TensorBoard, read from the store."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

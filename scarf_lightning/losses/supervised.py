@@ -43,7 +43,7 @@ def smoothed(targets: Tensor, logits: Tensor, share: float) -> Tensor:
 
 
 def are_class_numbers(targets: Tensor, logits: Tensor) -> bool:
-    """Whether targets are class numbers ``(..., N)`` rather than probabilities ``(..., N, C)``."""
+    """True if targets are class numbers ``(..., N)``, False if they are probabilities ``(..., N, C)``."""
     return targets.dim() < logits.dim()
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # these modules import Lightning
 
 @dataclass(frozen=True)
 class SupervisedPhase:
-    """What a cell gives its method: how to train, and the weights of a pre-trained f, if any."""
+    """Supervised phase of a cell, as its method gets it: settings, and the weights of a pre-trained f, if any."""
 
     settings: FinetuneSettings
     pretrained: Mapping[str, Tensor] | None = None

@@ -175,7 +175,7 @@ class DeepKNN(RaggedMethod):
 
 
 def agrees_with_neighbours(features: Floats, labels: Ints, k: int, n_classes: int) -> Bools:
-    """Whether no class is more frequent among the k nearest other points than a point's own label.
+    """True for points whose own label is at least as frequent as any class among the k nearest other points.
 
     **Shape.** ``features`` ``(n, E)`` and ``labels`` ``(n,)`` give ``(n,)``; k is cut to n - 1.
     """

@@ -35,7 +35,7 @@ MAX_FEATURES: dict[str, Any] = {"sqrt": "sqrt", "log2": "log2", "half": 0.5, "al
 
 @dataclass(frozen=True)
 class Lesson:
-    """What a model learns from in one trial, which is a stack of its own.
+    """Training rows of a model in one trial, which is a stack of its own.
 
     **Shape.** ``labels`` and ``weights`` of the labelled training rows, ``(n_labelled,)``: numbers, or classes numbered
     from 0 among those that occur; None if all rows weigh the same. The ``seed`` is below 2^31.

@@ -29,7 +29,7 @@ def rates_of(module: nn.Module, name: str) -> Rates:
 
 
 def is_weight(module: nn.Module, name: str) -> bool:
-    """Whether a module's own parameter is a weight that ``decayed=weights`` shrinks: no bias, no learned value of a
+    """True if a module's own parameter is a weight that ``decayed=weights`` shrinks: no bias, no learned value of a
     missing number, no scale of a normalisation."""
     is_normalisation = isinstance(module, (BatchNorm, nn.LayerNorm))
     return not (is_normalisation or name.endswith("bias") or name == "missing")

@@ -141,7 +141,8 @@ class MLPPLR(MLPOnEmbeddings):
 
 
 class PiecewiseLinear(nn.Module):
-    """How far a number is through each bin of its feature (section 3.2, equation 1): 0 before a bin, 1 after it.
+    """Piecewise linear encoding: each number's position in each bin of its feature, 0 before a bin and 1 after it
+    (section 3.2, equation 1).
 
     The first bin continues below 0 and the last above 1, for numbers beyond the edges. Edges are quantiles of the
     training rows without repetition (section 3.2.1); a feature with fewer bins is filled up with zeros. The bins are

@@ -65,7 +65,7 @@ class Description:
 
     @property
     def is_own(self) -> bool:
-        """Whether the part is one of this package, and not a user's."""
+        """True if the part is one of this package, and not a user's."""
         return self.module.startswith(f"{PACKAGE.name}.")
 
     def __getattr__(self, name: str) -> Any:
@@ -98,7 +98,7 @@ def description(axis: str, name: Any, *, option: str | None = None) -> Descripti
 
 
 def label(axis: str, name: str) -> str:
-    """What people call a part in tables and figures: its class's ``label``, or its name with spaces."""
+    """Label of a part in tables and figures: its class's ``label``, or its name with spaces."""
     if (axis, name) == ("pretrain", "none"):  # the one choice of an axis of parts that has no class
         return "no pre-training"
     described = descriptions(axis).get(name) if axis in BASES else None

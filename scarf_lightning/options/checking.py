@@ -94,7 +94,7 @@ def checked_options(known: Mapping[str, Option], values: Mapping[str, Any], plac
 
 
 def refused(place: str, error: ValueError) -> UsageError:
-    """What an option takes, with its place; it may end in a question already."""
+    """The error message for an invalid value, with the option's full name before it."""
     sentence = _join(place, str(error))
     return UsageError(sentence if sentence.endswith("?") else f"{sentence}.")
 

@@ -30,7 +30,7 @@ class SwitchTab(CorruptingPretext):
     switched: float = option(1.0, "weight of the rows with a switched part beside those with their own", "[0, inf)")
 
     def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
-        """What the decoder makes of the mutual and of the salient part, ``(..., N, D)`` each."""
+        """Outputs of the decoder for the mutual and for the salient part, ``(..., N, D)`` each."""
         return SideBySide(
             mutual=head_of_width(columns.n_encoded, width, layers),
             salient=head_of_width(columns.n_encoded, width, layers),

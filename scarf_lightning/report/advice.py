@@ -42,8 +42,7 @@ MOST_TABLES = 10
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """What the cells of a run compare: those that have ``tried`` a trial, their results, and all comparisons, best
-    first."""
+    """Comparisons of a run: the cells that have ``tried`` a trial, their results, and all comparisons, best first."""
 
     tried: Sequence[SurveyedCell]
     results: CellResults
@@ -75,7 +74,7 @@ def reported(cell: Cell, axes: Row, folder: Path | None, **known: Any) -> Report
 
 
 def compared(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> ComparedRun:
-    """What the cells of a run compare so far."""
+    """Compare the cells of a run so far."""
     tried = [each for each in surveyed if each.rows]
     wanted = [reported(each.cell, each.axes, each.folder, rows=each.rows, target=each.target) for each in tried]
     results = read_results(wanted, usual=dict(request.usual))
@@ -107,7 +106,7 @@ def in_one_line(sentence: str, command: str) -> str:
 
 
 class Advice(NamedTuple):
-    """What would settle a comparison.
+    """Advice on how to settle a comparison.
 
     Attributes:
         change: to what was asked, empty for none.
@@ -188,7 +187,7 @@ def _trials_may_settle(comparison: Comparison, margin: float) -> bool:
 
 
 def _advice(comparison: Comparison, known: set[str], margin: float) -> Advice:
-    """What would settle a comparison of which we cannot tell."""
+    """Advice on how to settle a comparison of which we cannot tell."""
     verdict = comparison.verdict
     if verdict.datasets > 1:
         return _advice_over_tables(comparison, known, margin)
@@ -239,8 +238,8 @@ def _rounded(number: int) -> str:
 
 
 def _cost(comparisons: Sequence[Comparison], change: str, results: CellResults) -> str:
-    """How long the command takes, if more trials, or datasets, take as long as the finished ones; empty if their times
-    are unknown."""
+    """Expected time of the command, if more trials, or datasets, take as long as the finished ones; empty if the
+    times of these are unknown."""
     cells = {cell for each in comparisons for pair in each.pairs for cell in pair}
     of_pairs = results.trials[results.trials["cell"].isin(cells)]
     seconds = of_pairs[list(SECONDS)].sum(axis=1)

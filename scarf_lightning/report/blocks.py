@@ -1,4 +1,4 @@
-"""What a page is made of: sections of paragraphs, commands, figures, and tables as CSV, Markdown and LaTeX."""
+"""Building blocks of a page: sections of paragraphs, commands, figures, and tables as CSV, Markdown and LaTeX."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -73,7 +73,7 @@ class ReportedCell:
 
 @dataclass(frozen=True)
 class CellResults:
-    """What a report is made from.
+    """Results of cells, from which a report is made.
 
     Attributes:
         cells: a row a cell, in the order of the sweep: ``dataset, dataset_id``; a column an axis and option, None if
@@ -270,7 +270,7 @@ Reading = tuple[tuple[str, str], ...]
 
 
 def _readings(cells: Sequence[Row]) -> dict[tuple[str, str], Reading]:
-    """How each table was read, by its dataset and hash.
+    """Readings of the tables, by dataset and hash.
 
     Two ways of asking for one table, such as a numeric column that is called numeric, are one: the shorter.
     """

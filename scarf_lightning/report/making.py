@@ -177,7 +177,7 @@ def _shipped(name: str) -> str:
 
 
 def completeness(results: CellResults) -> str:
-    """How much of what was asked for is there, in a sentence."""
+    """Sentence on the share of the requested trials that has finished."""
     cells, unfinished = results.cells, results.unfinished
     trials = f"{results.cells['finished'].sum()} of {counted(int(cells['wanted'].sum()), 'trial')}"
     if unfinished.empty:
@@ -191,7 +191,7 @@ def completeness(results: CellResults) -> str:
 
 
 def of_another_kind(results: CellResults, metric: Metric) -> str:
-    """Which datasets the metric does not measure, because they predict another kind of target; empty for none."""
+    """Sentence on datasets with another kind of target, which the metric does not measure; empty for none."""
     other = [label for label, target in results.targets.items() if not target.is_among(metric.targets)]
     if not other:
         return ""
@@ -220,7 +220,7 @@ def on_copies(results: CellResults) -> str:
 
 
 def provenance_section(results: CellResults, command: str) -> Section:
-    """What is missing or damaged, versions and hardware, fingerprints, and the command."""
+    """Section of missing and damaged results, versions and hardware, fingerprints, and the command."""
     blocks: list[Block] = [Paragraph(completeness(results), warns=not results.unfinished.empty)]
     columns = _columns(results)
     if not results.unfinished.empty:

@@ -20,7 +20,7 @@ TEST_NAMES: dict[str, str] = {
 
 @dataclass
 class ReportOptions(Options):
-    """What a report compares by, and how its tables and matrices test differences.
+    """Options of a report: the metric of its comparisons, and the test of differences in its tables and matrices.
 
     Raises:
         ValueError: an option has a value that it does not take.
@@ -66,7 +66,7 @@ class ReportOptions(Options):
 
     @property
     def in_words(self) -> str:
-        """How differences are tested."""
+        """Description of the test of differences."""
         corrected = " after Holm's correction over datasets" if self.adjust == "holm" else ""
         return f"{TEST_NAMES[self.test]}, p < {self.alpha:g}{corrected}"
 

@@ -131,7 +131,7 @@ def _told_again(answer: Answer) -> str:
 
 
 def next_table_in_words(comparison: Comparison, options: ReportOptions) -> list[str]:
-    """What to expect of the next table, in a sentence; none without enough tables."""
+    """Sentence on what to expect of the next table; none without enough tables."""
     expected = comparison.verdict.next_table
     if expected is None:
         return []

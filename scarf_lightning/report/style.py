@@ -1,4 +1,4 @@
-"""How all figures look: widths and letters of a paper, colours that colour-blind readers tell apart."""
+"""Style of all figures: widths and letters of a paper, colours that colour-blind readers can distinguish."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -104,5 +104,5 @@ def jitter(n: int, width: float) -> "np.ndarray[Any, np.dtype[np.float64]]":
 
 
 def spread(values: Sequence[float]) -> bool:
-    """Whether positive numbers have a range that a logarithmic axis shows better."""
+    """True if positive numbers have a range that a logarithmic axis shows better."""
     return min(values) > 0 and max(values) / min(values) > 20

@@ -100,7 +100,7 @@ def _common(results: CellResults, pair: tuple[int, int], metric: Metric) -> tupl
 
 
 def _split(results: CellResults, cell: int) -> Split:
-    """How a cell draws its rows; results of an old version do not say so."""
+    """Split of a cell's rows; results of an old version do not record it."""
     name = str(results.cells.loc[cell, "split"]) if "split" in results.cells else None
     known = float(results.trials.loc[results.trials["cell"] == cell, "n_labelled"].median())
     return Split(name, known if known >= 1 else math.inf)

@@ -133,7 +133,7 @@ def clear_dead(folder: Path) -> None:
 
 
 def is_claimed(folder: Path, now: float) -> bool:
-    """Whether a living process holds the folder; ``now`` is by the folder's clock, see `folder_time`."""
+    """True if a living process holds the folder; ``now`` is by the folder's clock, see `folder_time`."""
     return any(not _is_stale(path, now) for path in _tokens(folder))
 
 
@@ -159,7 +159,7 @@ def _create(folder: Path, token: str) -> bool:
 
 
 def _take_over(folder: Path, token: str) -> bool:
-    """Whether there was a claim that nobody renews, and this process got it."""
+    """Take over a claim that nobody renews. True if there was one, and this process got it."""
     now, paths = folder_time(folder), _tokens(folder)
     if not paths or not all(_is_stale(path, now) for path in paths):
         return False
@@ -204,7 +204,7 @@ def _token() -> str:
 
 
 def _is_dead(token: str) -> bool:
-    """Whether the holder is known to be dead, so that nobody has to wait: it ran on this machine and has ended."""
+    """True if the holder is known to be dead, so that nobody has to wait: it ran on this machine and has ended."""
     parts = _parts(token)
     if parts is None:
         return False

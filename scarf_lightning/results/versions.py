@@ -265,7 +265,7 @@ def _first(earlier: Sequence[int], number: int) -> int:
 
 
 def _question(description: Row) -> str:
-    """What is predicted of a dataset, and by which columns its rows are read and split, as text."""
+    """The question that a dataset poses, as text: its target, and the columns by which its rows are read and split."""
     config = description["config"]
     dataset = config.get("dataset")
     split = config.get("split")

@@ -146,7 +146,7 @@ class CellTraining:
 
     @property
     def _demand(self) -> Demand:
-        """What the memory of a stack depends on."""
+        """Parts of a stack that determine its memory."""
         config, parts, auxiliary = self.config, self.parts, self.parts.method.auxiliary
         pretexts = []
         if parts.pretext is not None:

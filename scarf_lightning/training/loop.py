@@ -148,7 +148,7 @@ def show_cell(cell: Cell, shown: Screen) -> None:
 
 
 def _view_of(cell: Cell) -> "CellView":
-    """What the views of a cell show, whether it is finished or has failed."""
+    """View of a cell, for one that is finished and for one that has failed."""
     from ..loggers import cell_view, unstored_view
 
     failure, store = read_failure(cell.results, cell.key), cell.store()

@@ -1,4 +1,4 @@
-"""What the networks of a stack start from: a pre-training, loaded or trained, or the encoders of another training."""
+"""Initial weights of the networks of a stack: a pre-training, loaded or trained, or encoders of another training."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -76,7 +76,7 @@ def _as_fit(kept: PretrainedTrial, steps_per_epoch: int, diverged: bool) -> Fit:
 
 @dataclass(frozen=True)
 class Start:
-    """What networks start from in place of a pre-training: trial t from encoder t modulo E.
+    """Encoders from which networks start in place of a pre-training: trial t from encoder t modulo E.
 
     ``encoders`` holds the weights of the E encoders by name, ``(E, ...)``, and ``preprocessing`` stands before them.
     """

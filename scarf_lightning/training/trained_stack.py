@@ -1,4 +1,4 @@
-"""What is measured of a trained stack, and what the store keeps of it."""
+"""Measurements of a trained stack, and the part of it that the store keeps."""
 
 import os
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ class TrainedStack:
     together: int
 
     def record(self, trials: Sequence[int]) -> StackRecord:
-        """What the store keeps of these trials."""
+        """Records of these trials for the store."""
         data, fit = self.stack.data, self.outcome.fit
         rows = {trial: self._row(position) for position, trial in enumerate(data.trials) if trial in trials}
         kept = [data.trials.index(trial) for trial in rows]

@@ -97,7 +97,7 @@ def iso_times(texts: Sequence[str], column: str) -> "pd.Series[Any]":
 
 
 def are_in_other_zones(column: "pd.Series[Any]") -> bool:
-    """Whether times have a zone other than UTC; text has the zone at its end, as in 2024-12-31 08:00+09:00."""
+    """True if times have a zone other than UTC; text has the zone at its end, as in 2024-12-31 08:00+09:00."""
     if pd.api.types.is_datetime64_any_dtype(column):
         return str(column.dt.tz or "UTC") != "UTC"
     zones = (ZONE.search(text) for text in column.dropna().unique() if isinstance(text, str))

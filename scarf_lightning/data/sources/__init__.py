@@ -87,7 +87,7 @@ def _path(given: str | None) -> Path | None:
 
 
 def _split_by(split: Mapping[str, Any], source: str, task: int | None) -> SplitBy | None:
-    """What the source must know of a split."""
+    """Fields of a split that its source must know."""
     kind = split.get("name", NEEDS_NOTHING[0])
     if kind == OF_A_TASK and task is None:
         raise UsageError("split=task takes the splits of an OpenML task; use it with dataset=openml dataset.task=N.")

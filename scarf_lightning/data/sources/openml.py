@@ -286,7 +286,7 @@ def _default_cache() -> Path:
 
 
 def _is_whole(file: Path) -> bool:
-    """Whether a cached file can be read and ends as files of its format end."""
+    """True if a cached file can be read and ends as files of its format end."""
     end = {".pq": b"PAR1", ".xml": b"</oml:data_set_description>", ".arff": b""}[file.suffix]
     try:
         with file.open("rb") as opened:

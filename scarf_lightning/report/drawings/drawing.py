@@ -1,4 +1,4 @@
-"""What all drawings share: their entries in a sweep file's ``report:``, how these are read, and panels and notes."""
+"""The interface of all drawings: entries in a sweep file's ``report:``, their reading, and panels and notes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

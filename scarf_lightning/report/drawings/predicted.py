@@ -1,4 +1,4 @@
-"""What trials predicted on their test rows: ROC curves and confusion matrices, or predicted against true values."""
+"""Predictions of trials on their test rows: ROC curves and confusion matrices, or predicted against true values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ def mean_roc(probabilities: Floats, labels: NDArray[np.int64]) -> Floats | None:
 
 @dataclass(frozen=True)
 class PredictedCell:
-    """What the trials of a cell predicted, and its name among the others."""
+    """Predictions of a cell's trials, and its name among the others."""
 
     name: str
     trials: list[Predictions]
@@ -76,7 +76,7 @@ class PredictedCell:
 
 
 def predicted_cells(results: CellResults, cells: pd.DataFrame, kind: type[Target]) -> list[PredictedCell]:
-    """What wanted trials predicted, a cell each; cells that have kept nothing are left out.
+    """Predictions of wanted trials, by cell; cells that have kept none are left out.
 
     Args:
         results: what there is; damaged predictions are noted in it.

@@ -41,7 +41,7 @@ def datasets_interval(means: Floats, *, level: float = 0.95) -> Interval:
 
 
 def outlying(means: Floats) -> NDArray[np.bool_]:
-    """Which datasets lie outside: farther than 1.5 interquartile ranges from the quartiles (Tukey 1977)."""
+    """Outlying datasets: farther than 1.5 interquartile ranges from the quartiles (Tukey 1977)."""
     if len(means) < 2 * FEWEST:
         return np.zeros(len(means), dtype=bool)
     first, third = np.quantile(means, [0.25, 0.75])

@@ -266,7 +266,7 @@ def reference_win_matrix(
 
 
 def surviving_wins(scores: pd.DataFrame, pairs: Iterable[Pair], *, alpha: float = 0.05) -> pd.DataFrame:
-    """How many wins survive a stricter test: each pair by every test, without and with Holm's correction over datasets.
+    """Wins that survive a stricter test: each pair by every test, without and with Holm's correction over datasets.
 
     Returns:
         A row a pair, test and correction, in the order of the pairs: ``competitor, reference, test, adjusted``;

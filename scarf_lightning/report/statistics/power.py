@@ -1,4 +1,4 @@
-"""What can be found on one table before training, and what would settle it afterwards.
+"""Differences that can be found on one table, planned before training, and what would settle an open one afterwards.
 
 Both follow from the two parts of the error, see `rows_and_fits.ErrorParts.expected`. A difference does not stay as it
 was measured: with more trials or rows it moves by the error that they take away. What is advised has a chance of
@@ -35,7 +35,7 @@ GROWTHS = np.geomspace(1, MOST_GROWTH, 231)
 
 
 class Settling(NamedTuple):
-    """What would settle a comparison with a chance of `POWER`.
+    """Trials or rows that would settle a comparison with a chance of `POWER`.
 
     Attributes:
         trials: of this table, in all; None if no number of them would.
@@ -79,7 +79,7 @@ def smallest_difference(
 
 
 def settling(difference: float, parts: ErrorParts, margin: float = MARGIN, needed: Needed = ALONE) -> Settling:
-    """What would settle the direction of a difference, or that it is of no practical consequence.
+    """Trials or rows that would settle the direction of a difference, or that it is of no practical consequence.
 
     Args:
         difference: as measured.

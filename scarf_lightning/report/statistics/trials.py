@@ -44,7 +44,7 @@ class RowsOfTrial:
 
 @dataclass(frozen=True)
 class Split:
-    """How trials draw their rows.
+    """Split by which trials draw their rows.
 
     Attributes:
         name: ``time`` for rows in the order of time, ``group`` for groups of rows that stay together; others are alike.
