@@ -76,5 +76,9 @@ NAMES = tuple(options_of(ReportOptions))
 
 def help_lines() -> list[str]:
     """A line per option for ``--help``."""
-    each = [(f"{one.name}={one.default}", one.meaning, one.allowed) for one in options_of(ReportOptions).values()]
-    return [f"  {name:28}  {meaning}{f' ({allowed})' if allowed else ''}" for name, meaning, allowed in each]
+    lines = []
+    for each in options_of(ReportOptions).values():
+        default = f"{each.name}={each.default}"
+        allowed = f" ({each.allowed})" if each.allowed else ""
+        lines.append(f"  {default:28}  {each.meaning}{allowed}")
+    return lines
