@@ -102,9 +102,13 @@ def wilcoxon_tests(ranking: Ranking) -> pd.DataFrame:
     rows = []
     for first, second in combinations(ranking.mean_ranks.index, 2):
         differences = (ranking.means[first] - ranking.means[second]).round(DECIMALS).to_numpy()
-        p = stats.wilcoxon(differences, zero_method="pratt").pvalue if differences.any() else 1.0
-        signs = (int((differences > 0).sum()), int((differences < 0).sum()), int((differences == 0).sum()))
-        rows.append((first, second, *signs, float(p)))
+        p = 1.0
+        # SciPy refuses a sample of nothing but zeros.
+        if differences.any():
+            p = float(stats.wilcoxon(differences, zero_method="pratt").pvalue)
+        higher = int((differences > 0).sum())
+        lower = int((differences < 0).sum())
+        rows.append((first, second, higher, lower, len(differences) - higher - lower, p))
     tests = pd.DataFrame(rows, columns=["competitor", "reference", "higher", "lower", "equal", "p"])
     return tests.assign(p_holm=holm(tests["p"]))
 
@@ -115,15 +119,21 @@ def wilcoxon_cliques(ranking: Ranking, *, alpha: float = 0.05) -> Cliques:
     Returns:
         Groups of two or more, best first; a competitor that differs from both its neighbours is in none.
     """
-    names, tests = list(ranking.mean_ranks.index), wilcoxon_tests(ranking)
+    names = list(ranking.mean_ranks.index)
+    tests = wilcoxon_tests(ranking)
     different = tests.loc[tests["p_holm"] < alpha, ["competitor", "reference"]]
     apart = set(different.itertuples(index=False, name=None))
+
+    def joins(name: str, group: list[str]) -> bool:
+        return not any((member, name) in apart for member in group)
+
     groups: Cliques = []
     reached = 0
     for start in range(len(names)):
         end = start + 1
-        while end < len(names) and not any((name, names[end]) in apart for name in names[start:end]):
+        while end < len(names) and joins(names[end], names[start:end]):
             end += 1
+        # A group that ends where an earlier one does is part of that one.
         if end > reached and end - start > 1:
             groups.append(tuple(names[start:end]))
         reached = max(reached, end)

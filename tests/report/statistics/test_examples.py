@@ -9,7 +9,7 @@ import pytest
 from scarf_lightning.report import statistics
 
 MODULES = [module.name for module in pkgutil.iter_modules(statistics.__path__)]
-WITHOUT = {"intervals", "pairs", "ranks", "scores"}
+WITHOUT = {"intervals", "ranks"}
 
 
 @pytest.mark.parametrize("name", MODULES)
