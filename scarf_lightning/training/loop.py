@@ -94,9 +94,9 @@ class CellLoop:
             missing = store.missing(range(cell.config.trials))
             with _live_view(cell, store.fingerprint, table.name) as tell:
                 training = replace(training, tell=tell)
-                for trials, company in training.stacks(missing):
+                for trials, block in training.stacks(missing):
                     with self._stack():
-                        store.add(training.train(trials, company), claim)
+                        store.add(training.train(trials, block), claim)
             if cell.config.keep_weights and self._save_model is not None:
                 self._save_model(training.config, store.folder)
         return True
