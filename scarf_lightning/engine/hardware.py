@@ -76,14 +76,16 @@ def _products_are_exact(precision: str, threads: int) -> bool:
     The answer is kept for each number of ``threads``, and in no file: it also depends on whether torch computed a
     product before ``MKL_CBWR`` was set.
     """
+    is_mixed = precision == "bf16-mixed"
     dtype = torch.float64 if precision == "64-true" else torch.float32
-    with torch.enable_grad(), torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16-mixed"):
-        return all(
-            all(map(torch.equal, _step(inputs, company)[company.index(WATCHED)], whole[WATCHED]))
-            for inputs in _inputs(dtype, MIXED_LAYERS if precision == "bf16-mixed" else LAYERS)
-            for whole in [_step(inputs, range(N_TRIALS))]
-            for company in COMPANIES
-        )
+    with torch.enable_grad(), torch.autocast("cpu", torch.bfloat16, enabled=is_mixed):
+        for inputs in _inputs(dtype, MIXED_LAYERS if is_mixed else LAYERS):
+            among_all = _step(inputs, range(N_TRIALS))[WATCHED]
+            for company in COMPANIES:
+                in_company = _step(inputs, company)[company.index(WATCHED)]
+                if not all(map(torch.equal, in_company, among_all)):
+                    return False
+    return True
 
 
 def _inputs(dtype: torch.dtype, layers: Sequence[tuple[int, int]]) -> Iterator[list[Tensor]]:
@@ -100,9 +102,13 @@ def _step(inputs: Sequence[Tensor], company: Sequence[int]) -> list[list[Tensor]
     learned = [each.requires_grad_() for each in (x, weight, bias)]
     out = torch.baddbmm(bias, x, weight)
     similarity = torch.bmm(out, out.transpose(1, 2))
-    loss = (out * probe).sum() + similarity.log_softmax(dim=-1).diagonal(dim1=1, dim2=2).sum()
+    contrast = similarity.log_softmax(dim=-1).diagonal(dim1=1, dim2=2).sum()
+    loss = (out * probe).sum() + contrast
     computed = [out, similarity, *torch.autograd.grad(loss, learned)]
-    return [[each[t] for each in computed] for t in range(len(company))]
+    by_trial = []
+    for trial in range(len(company)):
+        by_trial.append([each[trial] for each in computed])
+    return by_trial
 
 
 @dataclass(frozen=True)
@@ -120,11 +126,13 @@ class Hardware:
     @property
     def drawback(self) -> str | None:
         """A sentence if this precision is slower here instead of faster."""
-        if self.precision == "bf16-mixed" and self.device.type == "cpu" and (times := bfloat16_time()) > SLOWER:
-            return (
-                f"trainer.precision=bf16-mixed: a training step takes {times:.1f} times as long as with 32-true on "
-                "this processor, as measured here."
-            )
+        if self.precision == "bf16-mixed" and self.device.type == "cpu":
+            times = bfloat16_time()
+            if times > SLOWER:
+                return (
+                    f"trainer.precision=bf16-mixed: a training step takes {times:.1f} times as long as with 32-true on "
+                    "this processor, as measured here."
+                )
         if self.precision == TF32 and torch.cuda.get_device_capability(self.device)[0] < AMPERE:
             return "trainer.precision=tf32: this GPU is older than Ampere, and its products are those of 32-true."
         return None
@@ -164,6 +172,7 @@ class Hardware:
         size = self.stack_size(trials_per_stack)
         if self.promise is Promise.EXACT:
             return [list(trials[start : start + size]) for start in range(0, len(trials), size)]
+        # Blocks have fixed borders, so that a trial always trains beside the same ones.
         firsts = sorted({trial - trial % size for trial in trials})
         return [list(range(first, first + size)) for first in firsts]
 
