@@ -102,7 +102,7 @@ def expected_epochs_left(stopping: TrialStopping, max_epochs: int) -> float:
     validations_left = stopping.longest_wait - stopping.waited[active]
     patience = np.maximum(validations_left * stopping.validate_every, stopping.min_epochs - done)
     stopped = np.setdiff1d(np.arange(len(stopping.trials)), active)
-    typical = np.zeros_like(done)
+    typical = np.zeros(len(active))
     if len(stopped):
         typical = np.median(stopping.epochs[stopped]) - done
     left = np.minimum(np.maximum(patience, typical), max_epochs - done)

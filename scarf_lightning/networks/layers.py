@@ -56,9 +56,9 @@ class OneHot(nn.Module):
         sources: list[int] = []
         codes: list[int] = []
         for feature, (n_codes, gap) in enumerate(zip_longest(n_categories, gaps, fillvalue=False)):
-            for code in range(max(n_codes, 1) + gap):
-                sources.append(feature)
-                codes.append(code)
+            width = max(n_codes, 1) + gap
+            sources += [feature] * width
+            codes += range(width)
         source, code = torch.tensor(sources), torch.tensor(codes)
         is_categorical = torch.tensor(n_categories)[source] > 0
         self.register_buffer("source", source, persistent=False)

@@ -157,7 +157,8 @@ class Attention(nn.Module):
 
     def _in_heads(self, tokens: Tensor) -> Tensor:
         """Tokens ``(..., S, width)`` by head, ``(..., heads, S, width / heads)``."""
-        return tokens.unflatten(-1, (self.heads, -1)).transpose(-2, -3)
+        by_head: Tensor = tokens.unflatten(-1, (self.heads, -1))  # type: ignore[no-untyped-call]
+        return by_head.transpose(-2, -3)
 
 
 class TransformerBlock(nn.Module):

@@ -160,7 +160,7 @@ def read_results(
 
     cells = _frame_of_cells(wanted, rows_of_cells)
     # A report without a setting of its own for how tables are read compares with the reading by default.
-    unset = {column: NULL for column in cells if is_of_reading(column)}
+    unset = {column: NULL for column in map(str, cells) if is_of_reading(column)}
     labels: dict[str, dict[str, str]] = {}
     for cell in wanted:
         for axis, name in cell.labels.items():
