@@ -27,9 +27,9 @@ METHODS = """\
 
 <!-- `make docs` makes this page from the classes. -->
 
-Everything that can be trained, with the paper that it comes from, what it needs, and where ours differs. The name in the
-first column chooses it: `pretrain=vime`, `method=mixup`. A part of your own is [one class](plugins.md). Every option is on
-[its own page](options.md).
+Everything that can be trained, with the paper that it comes from, what it needs, and where ours differs. The name in
+the first column chooses it: `pretrain=vime`, `method=mixup`. A part of your own is [one class](plugins.md). Every
+option is on [its own page](options.md).
 """
 RIVALS = "Rivals"
 SECTIONS = (
