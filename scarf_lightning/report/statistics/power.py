@@ -135,8 +135,8 @@ def settling_tables(
     parts = ErrorParts(typical.mean, 0.0, error**2, freedom, tables, tables, 1.0, 0.0, True, uncertain_fits=error**2)
     for more in range(tables + 1, most + 1):
         # That nothing differs is claimed with an interval of the mean alone, which few tables do not have.
-        its = needed if more >= FEWEST_DATASETS else needed._replace(within=0.0)
-        if chance_of_answer(typical.mean, parts, parts.expected(more), margin, its) >= POWER:
+        claimable = needed if more >= FEWEST_DATASETS else needed._replace(within=0.0)
+        if chance_of_answer(typical.mean, parts, parts.expected(more), margin, claimable) >= POWER:
             return more
     return None
 
@@ -175,5 +175,6 @@ def _chance_between(low: float, high: float, difference: float, parts: ErrorPart
     spread = math.sqrt(max(parts.error**2 - later.error**2, 0.0))
     if not spread:
         return float(low <= difference <= high)
-    below_high, below_low = (float(stdtr(parts.freedom, (end - difference) / spread)) for end in (high, low))
+    below_high = float(stdtr(parts.freedom, (high - difference) / spread))
+    below_low = float(stdtr(parts.freedom, (low - difference) / spread))
     return below_high - below_low

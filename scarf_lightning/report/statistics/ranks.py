@@ -51,6 +51,11 @@ def rank_competitors(scores: pd.DataFrame, competitors: Sequence[str] | None = N
 
     Raises:
         UsageError: unusable scores, an unknown competitor, or no dataset on which all competitors have a score.
+
+    >>> rows = [("iris", "a", 0, 0.9), ("iris", "b", 0, 0.8), ("wine", "a", 0, 0.7), ("wine", "b", 0, 0.7)]
+    >>> ranking = rank_competitors(pd.DataFrame(rows, columns=["dataset", "competitor", "trial", "value"]))
+    >>> ranking.mean_ranks.to_dict()
+    {'a': 1.25, 'b': 1.75}
     """
     array = score_array(scores, competitors)
     means = pd.DataFrame(
@@ -58,15 +63,19 @@ def rank_competitors(scores: pd.DataFrame, competitors: Sequence[str] | None = N
         index=pd.Index(array.datasets, name="dataset", tupleize_cols=False),
         columns=pd.Index(array.competitors, name="competitor"),
     )
-    complete = means.notna().all(axis=1)
-    if not complete.any():
+    is_complete = means.notna().all(axis=1)
+    if not is_complete.any():
         raise UsageError(
             "No dataset has scores of all competitors; train the missing cells, or name fewer competitors."
         )
-    left_out = {dataset: tuple(row.index[row.isna()]) for dataset, row in means[~complete].iterrows()}
-    means = means[complete]
+    left_out = {}
+    for dataset, row in means[~is_complete].iterrows():
+        left_out[dataset] = tuple(row.index[row.isna()])
+    means = means[is_complete]
     ranks = means.rank(axis=1, ascending=False, method="average")
-    return Ranking(means, ranks, ranks.mean().sort_values(kind="stable"), left_out)
+    # A stable sort: competitors of one mean rank keep their order.
+    mean_ranks = ranks.mean().sort_values(kind="stable")
+    return Ranking(means, ranks, mean_ranks, left_out)
 
 
 def friedman_test(ranking: Ranking) -> FriedmanTest:
