@@ -223,7 +223,8 @@ class Table:
         digest.update(json.dumps(header, ensure_ascii=True).encode())
         for start in range(0, self.n_rows, ROWS_AT_A_TIME):
             values = self.values[start : start + ROWS_AT_A_TIME]
-            canonical = np.where(np.isnan(values), np.nan, values + 0.0)  # one NaN, and no negative zero
+            # One NaN, and no negative zero.
+            canonical = np.where(np.isnan(values), np.nan, values + 0.0)
             digest.update(np.ascontiguousarray(canonical, dtype="<f8").tobytes())
         digest.update(np.ascontiguousarray(self.labels, dtype=self.labels.dtype.newbyteorder("<")).tobytes())
         if self.split_by is not None:

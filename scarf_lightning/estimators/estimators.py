@@ -248,7 +248,8 @@ class ScarfPredictor(ScarfEstimator):
         Raises:
             UsageError: a ValueError: a parameter is wrong or has no effect, or the table cannot be learned.
         """
-        from .fitting import train  # imports Lightning, which takes seconds
+        # Imports Lightning, which takes seconds.
+        from .fitting import train
 
         task = self._read(X, y, sample_weight)
         for note in task.labels.notes:

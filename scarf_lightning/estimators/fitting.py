@@ -55,7 +55,8 @@ class WithoutTest(Splitting):
         rule = self._rule
         n_different = len(np.unique(table.alike[table.is_labelled]))
         if isinstance(rule, Shuffled) and n_different < len(PARTS):
-            rule = replace(rule, copies="apart")  # fewer different rows than parts cannot be kept together
+            # Fewer different rows than parts cannot be kept together.
+            rule = replace(rule, copies="apart")
         return rule.without_test(rule.split(table, random))
 
 

@@ -125,7 +125,8 @@ class TrainedNetworks(Predictor):
             self._check()
         except (UsageError, DamagedRecordError):
             raise
-        except Exception as error:  # networks refuse impossible options each in its own way
+        except Exception as error:
+            # Networks refuse impossible options each in its own way.
             raise DamagedRecordError(f"the described network cannot be built: {error}") from error
 
     def _check(self) -> None:

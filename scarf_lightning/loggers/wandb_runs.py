@@ -114,14 +114,16 @@ def live_curves(settings: LoggerSettings, results: Path, id: str, name: str, gro
     try:
         opened = open_run(settings.wandb, results, id, {"name": name, "group": group})
         curves = LiveCurves(opened.__enter__())
-    except Exception:  # `write` will meet the same problem and name it
+    except Exception:
+        # `write` will meet the same problem and name it.
         yield None
         return
     try:
         yield curves.tell
     finally:
         curves.send()
-        with suppress(Exception):  # the cell is trained; `write` names what is wrong
+        with suppress(Exception):
+            # The cell is trained; `write` names what is wrong.
             opened.__exit__(None, None, None)
 
 
@@ -209,11 +211,13 @@ def open_run(
                 disable_code=True,
                 x_disable_meta=True,
                 x_disable_stats=True,
-                x_save_requirements=False,  # the store keeps versions
+                # The store keeps versions.
+                x_save_requirements=False,
             ),
             **described,
         )
-        if run.resumed:  # the client forgets the axes that an earlier part of the run defined
+        if run.resumed:
+            # The client forgets the axes that an earlier part of the run defined.
             for key in dict(run.summary):
                 if key.endswith("/epoch"):
                     draw_over_epochs(run, key.removesuffix("/epoch"))

@@ -13,7 +13,8 @@ from ..engine.supervision import Supervision
 from ..options.option import Options
 from ..options.settings import FinetuneSettings
 
-if TYPE_CHECKING:  # these modules import Lightning
+if TYPE_CHECKING:
+    # These modules import Lightning.
     from ..data.datamodule import Examples
     from ..engine.encoder import Classifier
     from ..engine.fitting import Fit

@@ -346,7 +346,8 @@ class CatBoost(Rival):
 
         stack = lesson.stack
         train, predicted = (self._features(stack, rows) for rows in (stack.data.labelled, stack.data.predicted))
-        if (train.nunique() < 2).all():  # CatBoost refuses to learn from constants, so a mean is predicted
+        if (train.nunique() < 2).all():
+            # CatBoost refuses to learn from constants, so a mean is predicted.
             from sklearn.dummy import DummyClassifier, DummyRegressor
 
             mean = lesson.target.choose(classifier=DummyClassifier, regressor=DummyRegressor)()

@@ -74,7 +74,8 @@ class TabM(Rival):
 
     def _train(self, network: nn.Module, lesson: Lesson) -> None:
         """Train; the network ends with the weights of its first best epoch."""
-        from ..data.datamodule import batch_bounds  # imports Lightning
+        # It imports Lightning, which takes seconds.
+        from ..data.datamodule import batch_bounds
 
         data, target = lesson.stack.data, lesson.target
         x = lesson.stack.raw(data.labelled)[0]

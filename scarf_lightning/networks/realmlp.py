@@ -123,7 +123,8 @@ class NTKLinear(nn.Module):
         self.weight, self.bias = nn.Parameter(torch.randn(n_in, n_out)), nn.Parameter(torch.zeros(1, n_out))
 
     def forward(self, x: Tensor) -> Tensor:
-        if x.dim() > 2 and self.weight.dim() == 2:  # one network, with leading axes of rows
+        if x.dim() > 2 and self.weight.dim() == 2:
+            # One network, with leading axes of rows.
             return self.bias + self.factor * (x @ self.weight)
         product = torch.addmm if x.dim() == 2 else torch.baddbmm
         x, weight = without_ones(x, self.weight)

@@ -63,7 +63,8 @@ def save(figure: Figure, folder: Path, name: str) -> None:
     """Write a figure as SVG and PNG."""
     folder.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context(STYLE):
-        figure.draw_without_rendering()  # lays it out, once for both files
+        # Lays it out, once for both files.
+        figure.draw_without_rendering()
         figure.set_layout_engine("none")
         figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
         figure.savefig(folder / f"{name}.png", dpi=DPI)

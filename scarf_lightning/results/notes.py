@@ -58,7 +58,8 @@ def known_data(results: Path, source: HasStamps) -> KnownData | None:
     except FileNotFoundError:
         return None
     except DamagedRecordError as error:
-        warnings.warn(_left_out(path, error), RecordWarning, stacklevel=1)  # once for all who look
+        # Once for all who look.
+        warnings.warn(_left_out(path, error), RecordWarning, stacklevel=1)
         return None
     return _data_of(note, _plain(stamps))
 

@@ -72,7 +72,8 @@ class CellLoop:
         read = self._tables.load(cell.source)
         table = read.table
         self._report(cell.source, table)
-        console = self._screen if cell.is_alone else None  # a sweep shows its own progress
+        # A sweep shows its own progress.
+        console = self._screen if cell.is_alone else None
         training = CellTraining.prepare(cell.config, table, hardware, cell.results, console=console)
         for sentence in training.notes:
             self._say_once(sentence)
@@ -83,10 +84,12 @@ class CellLoop:
         assert store is not None
         with store.claim() as claim:
             if claim is None:
-                return False  # the sweeper waits for the other process
+                # The sweeper waits for the other process.
+                return False
             forget_failure(cell.results, cell.key)
             if training.pretrained is not None:
-                clear_dead(training.pretrained.folder)  # if all its trials are there, nobody claims it again
+                # If all its trials are there, nobody claims it again.
+                clear_dead(training.pretrained.folder)
             for sentence in store.mend():
                 self._screen.say(sentence)
             training.describe(cell.overrides)

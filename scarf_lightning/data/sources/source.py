@@ -83,7 +83,8 @@ class Source(ABC):
         """The stamps of these files as they are at this moment."""
         try:
             return stamps_of(self.files())
-        except OSError:  # a file that says which the others are cannot be read
+        except OSError:
+            # A file that says which the others are cannot be read.
             return ()
 
     @abstractmethod

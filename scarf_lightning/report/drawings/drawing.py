@@ -34,7 +34,8 @@ class Drawing(ABC):
     """
 
     name: ClassVar[str]
-    only_draws: ClassVar[bool] = True  # so a plugin of drawings is no part of a cell's identity
+    # So a plugin of drawings is no part of a cell's identity.
+    only_draws: ClassVar[bool] = True
 
     title: str
     where: dict[str, Any] = field(default_factory=dict)

@@ -210,7 +210,8 @@ def steadied(errors: Floats) -> Floats:
 
 def _scores(distances: Floats) -> Floats:
     """Signed normal scores: the quantile of half a normal distribution at the rank of the distance from zero."""
-    from scipy.stats import rankdata  # takes longer than all else that a report of one table imports
+    # Takes longer than all else that a report of one table imports.
+    from scipy.stats import rankdata
 
     ranks = rankdata(np.abs(distances))
     return np.asarray(np.sign(distances) * ndtri(0.5 + ranks / (len(distances) + 1) / 2))

@@ -408,7 +408,8 @@ def gain_table(gains: pd.DataFrame) -> pd.DataFrame:
         over ``datasets``, all those with a gain; ``missing``, datasets without one. Means over no dataset are NaN.
     """
     values = gains.assign(kept=gains["gain"].where(gains["kept"]), missing=gains["gain"].isna())
-    for side in ("row", "column"):  # in the order of the grid
+    for side in ("row", "column"):
+        # In the order of the grid.
         values[side] = pd.Categorical(values[side], categories=values[side].unique())
     return values.groupby(["row", "column"], observed=True).agg(
         kept_mean=("kept", "mean"),

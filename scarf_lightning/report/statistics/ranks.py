@@ -88,7 +88,8 @@ def friedman_test(ranking: Ranking) -> FriedmanTest:
         raise UsageError("Friedman's test needs three competitors or more; compare two by `wilcoxon_tests`.")
     if ranking.ranks.nunique(axis=1).eq(1).all():
         return FriedmanTest(0.0, 1.0)
-    from scipy import stats  # takes half a second
+    # Takes half a second.
+    from scipy import stats
 
     result = stats.friedmanchisquare(*ranking.ranks.to_numpy().T)
     return FriedmanTest(float(result.statistic), float(result.pvalue))
