@@ -1,10 +1,12 @@
-"""Writes what is made from the classes: docs/options.md, docs/methods.md and the package's catalogue of parts.
+"""Writes what is made from the classes: docs/options.md, docs/methods.md, the comments of the files of conf/, and the
+package's catalogue of parts.
 
 python docs/generate.py
 """
 
 import inspect
 import re
+import textwrap
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,17 +15,21 @@ from typing import Any
 from scarf_lightning.options.axes import AXES, parts
 from scarf_lightning.options.catalogue import write_catalogue
 from scarf_lightning.options.option import Option
-from scarf_lightning.options.reference import DESCRIBED, choices, common_options, shown
+from scarf_lightning.options.reference import DESCRIBED, ChoiceReference, choices, common_options, shown
 
 HERE = Path(__file__).parent
+CONF = HERE.parent / "conf"
+LONGEST_LINE = 120
 PROJECT = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 METHODS = """\
 # Methods
 
-`make docs` makes this page from the classes. It lists everything that can be trained, with the paper that it comes
-from, what it needs, and where ours differs. The name in the first column chooses it: `pretrain=vime`, `method=mixup`.
-A part of your own is [one class](plugins.md). Every option is on [its own page](options.md).
+<!-- `make docs` makes this page from the classes. -->
+
+Everything that can be trained, with the paper that it comes from, what it needs, and where ours differs. The name in
+the first column chooses it: `pretrain=vime`, `method=mixup`. A part of your own is [one class](plugins.md). Every
+option is on [its own page](options.md).
 """
 RIVALS = "Rivals"
 SECTIONS = (
@@ -42,9 +48,10 @@ SECTIONS = (
 OPTIONS = """\
 # Options
 
-`make docs` makes this page from the classes that hold the options; a test keeps it complete. `AXIS=NAME` chooses an
-option of an axis, `AXIS.OPTION=VALUE` sets an option of it, and commas train every combination. `python train.py --cfg
-job` prints all options of a command.
+<!-- `make docs` makes this page from the classes that hold the options; a test keeps it complete. -->
+
+`AXIS=NAME` chooses an option of an axis, `AXIS.OPTION=VALUE` sets an option of it, and commas train every combination.
+`python train.py --cfg job` prints all options of a command.
 """
 SUITE = (
     "`cc18-NAME` is one of the 69 datasets of the OpenML-CC18 suite that the paper uses; `dataset=glob(cc18-*)` is all "
@@ -146,7 +153,44 @@ def _escaped(text: str) -> str:
     return text.replace("|", "\\|").replace("``", "`")
 
 
+def conf_files() -> dict[Path, str]:
+    """The files of `conf/` that stand for one choice each, with its meaning and options as comments, by their path.
+
+    Files of datasets and recipes, and those in the folders of an axis, say by hand what they are for.
+    """
+    files = {}
+    for axis in AXES:
+        if axis.name not in DESCRIBED or axis.name == "dataset":
+            continue
+        by_name = {choice.name: choice for choice in choices(axis.name)}
+        # The options of all choices of an axis have no name.
+        common = by_name.pop("", None)
+        for path in sorted((CONF / axis.name).glob("*.yaml")):
+            described = [choice for choice in (by_name.get(path.stem), common) if choice is not None]
+            files[path] = _with_comments(path.read_text(encoding="utf-8"), described)
+    return files
+
+
+def _with_comments(text: str, described: list[ChoiceReference]) -> str:
+    """The text of a YAML file whose comments at the top are made anew. Hydra's directives stay before them."""
+    lines = text.splitlines()
+    n_comments = next((place for place, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    directives = [line for line in lines[:n_comments] if line.startswith("# @")]
+    comments = _wrapped(_escaped(described[0].meaning), "# ", "# ")
+    for choice in described:
+        for name, option in choice.options.items():
+            values = "; ".join(filter(None, (option.type_name, option.allowed)))
+            comments += _wrapped(f"{name}={shown(option.default)}: {option.meaning} ({values})", "#   ", "#     ")
+    return "\n".join([*directives, *comments, *lines[n_comments:]]) + "\n"
+
+
+def _wrapped(text: str, first: str, others: str) -> list[str]:
+    return textwrap.wrap(text, LONGEST_LINE, initial_indent=first, subsequent_indent=others, break_on_hyphens=False)
+
+
 if __name__ == "__main__":
     write_catalogue()
+    for path, text in conf_files().items():
+        path.write_text(text, encoding="utf-8")
     (HERE / "options.md").write_text(options_page(), encoding="utf-8")
     (HERE / "methods.md").write_text(methods_page(), encoding="utf-8")

@@ -67,7 +67,8 @@ os.environ.setdefault("MKL_CBWR", "AUTO")
 # Importing a package sets it as an attribute of this one, once. The package `report` is imported here and its attribute
 # removed, so that `scarf_lightning.report` is the function, whatever else of the package is imported later.
 importlib.import_module(".report", __name__)
-globals().pop("report", None)  # a reload does not set it again
+# A reload does not set it again.
+globals().pop("report", None)
 
 
 def __getattr__(name: str) -> Any:

@@ -12,14 +12,14 @@ class UsageError(ValueError):
 
 
 class NoSubjectError(UsageError):
-    """A report is asked for, and not of what."""
+    """A report was asked for without ``sweeps=`` or ``results=``."""
 
     def __init__(self) -> None:
         super().__init__("Name what the report is of: sweeps=NAME, or results=FOLDER.")
 
 
 class UnfinishedError(RuntimeError):
-    """Cells of a sweep did not finish: what each of them met, a line each. The others did, and are kept."""
+    """Some cells of a sweep failed. The message has a line for each of them; results of the others are kept."""
 
     status: ClassVar[int] = 1
 
@@ -44,7 +44,9 @@ def explained(error: BaseException) -> str | None:
         return str(error)
     if isinstance(error, OSError):
         return on_system_error(error)
-    if isinstance(error, MemoryError) or any(words in f"{type(error).__name__} {error}" for words in NO_MEMORY):
+    # Libraries have errors of their own for a lack of memory, which are no MemoryError.
+    message = f"{type(error).__name__} {error}"
+    if isinstance(error, MemoryError) or any(words in message for words in NO_MEMORY):
         return (
             "It needs more memory than there is; take smaller networks or batches, fewer trials at once "
             "(trainer.trials_per_stack), or a smaller table."
@@ -54,14 +56,22 @@ def explained(error: BaseException) -> str | None:
 
 def on_system_error(error: OSError) -> str:
     """A sentence on what the operating system refused, such as a full disk or a folder without rights."""
-    what = error.strerror or str(error) or type(error).__name__
-    where = [str(name) for name in (error.filename, error.filename2) if name is not None]
-    return f"{' and '.join(where)}: {what}." if where else f"{what}."
+    reason = error.strerror or str(error) or type(error).__name__
+    files = [str(name) for name in (error.filename, error.filename2) if name is not None]
+    if not files:
+        return f"{reason}."
+    return f"{' and '.join(files)}: {reason}."
 
 
 def counted(n: float, thing: str) -> str:
-    """``1 cell``, ``2 cells``, ``2,070 cells``."""
-    return f"1 {thing}" if n == 1 else f"{round(n, 6):,} {thing}s"
+    """A number with a noun: ``1 cell``, ``2 cells``, ``2,070 cells``.
+
+    >>> counted(1, "cell"), counted(2070, "cell")
+    ('1 cell', '2,070 cells')
+    """
+    if n == 1:
+        return f"1 {thing}"
+    return f"{round(n, 6):,} {thing}s"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -73,4 +83,5 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def meant_by(name: str, known: Iterable[str]) -> list[str]:
     """The known names that are this name, or for which other tools use it."""
-    return [each for each in known if each == name or each in SYNONYMS.get(name.lower(), ())]
+    synonyms = SYNONYMS.get(name.lower(), set())
+    return [each for each in known if each == name or each in synonyms]

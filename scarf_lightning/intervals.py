@@ -58,12 +58,17 @@ def unseen(n_test: float, trials: int) -> float:
 
     If all trials have the same value, their spread is zero and says nothing about the rows that none of them tested. An
     interval is at least this wide then. ``n_test`` are the test rows of a trial; infinite if unknown, which gives 0.
+
+    >>> round(unseen(n_test=100, trials=1), 3)
+    0.03
     """
-    return -math.expm1(math.log1p(-LEVEL) / (n_test * min(trials, TESTS_OF_A_TABLE)))
+    # More than five trials test the same rows again.
+    n_different = n_test * min(trials, TESTS_OF_A_TABLE)
+    return -math.expm1(math.log1p(-LEVEL) / n_different)
 
 
 def are_equal(values: Sequence[float] | NDArray[np.float64]) -> bool:
-    """Whether all values are the same but for rounding."""
+    """True if all values are the same but for rounding."""
     return bool(np.ptp(values) <= ROUNDING * np.abs(values).max())
 
 
@@ -92,19 +97,24 @@ def mean_intervals(
     n_test: float = math.inf,
 ) -> list[Interval]:
     """As `mean_interval`, of several metrics ``(metrics, trials)`` with the ``bounds`` of each."""
-    n = values.shape[1]
-    means: list[float] = values.mean(axis=1).tolist() if n else [math.nan] * len(values)
+    n_metrics, n = values.shape
+    means: list[float] = [math.nan] * n_metrics
+    if n:
+        means = values.mean(axis=1).tolist()
     if n < FEWEST:
         return [Interval(mean, math.nan, math.nan) for mean in means]
-    from scipy.special import stdtrit  # takes longer than all else that a finished run imports
+    # The import takes longer than all else that a finished run imports.
+    from scipy.special import stdtrit
 
-    halves = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * values.std(axis=1, ddof=1) * math.sqrt(1 / n + ratio)
-    found = []
-    for mean, half, its, (least, most) in zip(means, halves.tolist(), values, bounds, strict=True):
-        if math.isfinite(most) and are_equal(its):
+    quantile = float(stdtrit(n - 1, (1 + LEVEL) / 2))
+    # Not 1 / n alone: splits of one table overlap, so the mean of many trials still varies.
+    halves = quantile * values.std(axis=1, ddof=1) * math.sqrt(1 / n + ratio)
+    intervals = []
+    for mean, half, of_metric, (least, most) in zip(means, halves.tolist(), values, bounds, strict=True):
+        if math.isfinite(most) and are_equal(of_metric):
             half = unseen(n_test, n) * (most - least)
-        found.append(Interval(mean, max(mean - half, least), min(mean + half, most)))
-    return found
+        intervals.append(Interval(mean, max(mean - half, least), min(mean + half, most)))
+    return intervals
 
 
 def level_interval(
@@ -127,15 +137,20 @@ def level_intervals(
     """As `level_interval`, of several metrics ``(metrics, trials)`` with the ``bounds`` of each."""
     if split in FIXED_SPLITS:
         return [Interval(mean, math.nan, math.nan) for mean in values.mean(axis=1).tolist()]
-    n_test = sizes[0] if sizes[0] >= 1 else math.inf  # rows of an older version say their shares alone
+    # Rows of an older version say their shares alone, which are below 1.
+    n_test = sizes[0] if sizes[0] >= 1 else math.inf
     return mean_intervals(values, bounds, overlap_ratio(*sizes), n_test=n_test)
 
 
 def median_sizes(sizes: Mapping[str, Sequence[float | None]]) -> tuple[float, float, float | None]:
     """Test, training and labelled training rows of the median trial, as `overlap_ratio` takes them, from the columns of
     these names; those of the paper's splits if a trial lacks one."""
-    columns = [[float(size or 0) for size in sizes.get(name, ())] for name in SIZES]
-    if not all(column and all(size > 0 for size in column) for column in columns):
-        return TEST_TO_TRAIN, 1.0, None
-    n_test, n_train, n_labelled = map(median, columns)
+    medians = []
+    for name in SIZES:
+        column = [float(size or 0) for size in sizes.get(name, ())]
+        # NaN, of rows without such a column, is not above zero either.
+        if not column or not all(size > 0 for size in column):
+            return TEST_TO_TRAIN, 1.0, None
+        medians.append(median(column))
+    n_test, n_train, n_labelled = medians
     return n_test, n_train, n_labelled

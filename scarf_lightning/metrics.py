@@ -66,17 +66,22 @@ class Metric:
 
     def plain(self, value: float) -> str:
         """A value as it is: four decimals, or four digits where it has a unit: 53.95, 0.001235, 123457."""
-        return f"{value:{'.4f' if not self.has_unit else '.0f' if abs(value) >= 1000 else '#.4g'}}"
+        if not self.has_unit:
+            return f"{value:.4f}"
+        # Four digits of a large number would hide its last ones.
+        return f"{value:.0f}" if abs(value) >= 1000 else f"{value:#.4g}"
 
     @property
     def is_relative(self) -> bool:
-        """Whether differences are judged in percent of the reference's value: they are where there is no largest."""
+        """True if differences are judged in percent of the reference's value: they are where there is no largest."""
         return math.isinf(self.bounds[1])
 
     @property
     def unit(self) -> str:
         """The unit of its shown differences: points of a fraction, or percent of the reference."""
-        return "%" if self.is_relative else "points" if self.scale == 100 else ""
+        if self.is_relative:
+            return "%"
+        return "points" if self.scale == 100 else ""
 
     @property
     def difference_scale(self) -> float:
@@ -135,7 +140,9 @@ def register(new: Metric) -> Metric:
 def metrics(targets: Collection[str] | None = None) -> tuple[Metric, ...]:
     """Every metric, ours, then those of plugins; or those of some kinds of target."""
     every = tuple(_registered.values())
-    return every if targets is None else tuple(each for each in every if set(targets) & set(each.targets))
+    if targets is None:
+        return every
+    return tuple(each for each in every if set(targets) & set(each.targets))
 
 
 def metric_named(name: str, *, option: str = "metric") -> Metric:
@@ -152,15 +159,27 @@ def metric_named(name: str, *, option: str = "metric") -> Metric:
 
 @metric("accuracy")
 def accuracy(probabilities: Floats, labels: Labels) -> float:
-    """The share of the rows whose most probable class is the true one."""
+    """The share of the rows whose most probable class is the true one.
+
+    >>> accuracy(np.array([[0.9, 0.1], [0.4, 0.6], [0.8, 0.2], [0.3, 0.7]]), np.array([0, 1, 1, 1]))
+    0.75
+    """
     return float((probabilities.argmax(axis=1) == labels).mean())
 
 
 @metric("balanced accuracy")
 def balanced_accuracy(probabilities: Floats, labels: Labels) -> float:
-    """Macro recall: the mean recall over the classes present."""
+    """Macro recall: the mean recall over the classes present.
+
+    >>> probabilities = np.array([[0.9, 0.1], [0.4, 0.6], [0.8, 0.2], [0.3, 0.7]])
+    >>> round(balanced_accuracy(probabilities, np.array([0, 1, 1, 1])), 3)
+    0.833
+    """
     predicted = probabilities.argmax(axis=1)
-    return float(np.mean([float((predicted[labels == c] == c).mean()) for c in np.unique(labels)]))
+    recalls = []
+    for label in np.unique(labels):
+        recalls.append(float((predicted[labels == label] == label).mean()))
+    return float(np.mean(recalls))
 
 
 @metric("F1 (macro)")
@@ -168,6 +187,10 @@ def f1(probabilities: Floats, labels: Labels) -> float:
     """Mean over classes of F1 = 2 TP / (2 TP + FP + FN), the harmonic mean of precision and recall.
 
     As in scikit-learn, the classes are those that occur in the labels or the predictions.
+
+    >>> probabilities = np.array([[0.9, 0.1], [0.4, 0.6], [0.8, 0.2], [0.3, 0.7]])
+    >>> round(f1(probabilities, np.array([0, 1, 1, 1])), 3)
+    0.733
     """
     truth, predicted, right = _counts(probabilities, labels)
     occurs = truth + predicted > 0
@@ -179,12 +202,18 @@ def mcc(probabilities: Floats, labels: Labels) -> float:
     """Matthews' correlation of labels and predictions for any number of classes; 0 if either has one class only.
 
     Source: Gorodkin, 2004, equation 8, DOI 10.1016/j.compbiolchem.2004.09.006.
+
+    >>> probabilities = np.array([[0.9, 0.1], [0.4, 0.6], [0.8, 0.2], [0.3, 0.7]])
+    >>> round(mcc(probabilities, np.array([0, 1, 1, 1])), 3)
+    0.577
     """
     truth, predicted, right = _counts(probabilities, labels)
     n = len(labels)
     covariance = n * right.sum() - (truth * predicted).sum()
     variances = (n**2 - (truth**2).sum()) * (n**2 - (predicted**2).sum())
-    return float(covariance / math.sqrt(variances)) if variances else 0.0
+    if not variances:
+        return 0.0
+    return float(covariance / math.sqrt(variances))
 
 
 @metric("AUROC")
@@ -192,6 +221,11 @@ def auroc(probabilities: Floats, labels: Labels) -> float:
     """Mean one-vs-rest area under the ROC curve over the classes present; NaN when fewer than two occur.
 
     Areas are those of ranks, ties halved: Hanley and McNeil, 1982, DOI 10.1148/radiology.143.1.7063747.
+
+    Each row of a class is above all rows of the other one, though one of them is predicted wrong:
+
+    >>> auroc(np.array([[0.9, 0.1], [0.4, 0.6], [0.8, 0.2], [0.3, 0.7]]), np.array([0, 1, 1, 1]))
+    1.0
     """
     from scipy.stats import rankdata
 
@@ -199,8 +233,10 @@ def auroc(probabilities: Floats, labels: Labels) -> float:
     if positive.shape[1] < 2:
         return math.nan
     n_positive = positive.sum(axis=0)
+    n_negative = len(scores) - n_positive
+    # Ranks among all rows, minus ranks among the rows of the class, count the other rows below.
     above = (rankdata(scores, axis=0) * positive).sum(axis=0) - n_positive * (n_positive + 1) / 2
-    return float((above / (n_positive * (len(scores) - n_positive))).mean())
+    return float((above / (n_positive * n_negative)).mean())
 
 
 @metric("average precision")
@@ -208,6 +244,9 @@ def average_precision(probabilities: Floats, labels: Labels) -> float:
     """Mean one-vs-rest average precision over the classes present; NaN when fewer than two occur.
 
     The mean over a class's rows of the precision at their score, without interpolation.
+
+    >>> average_precision(np.array([[0.9, 0.1], [0.4, 0.6], [0.8, 0.2], [0.3, 0.7]]), np.array([0, 1, 1, 1]))
+    1.0
     """
     from scipy.stats import rankdata
 
@@ -215,6 +254,7 @@ def average_precision(probabilities: Floats, labels: Labels) -> float:
     if positive.shape[1] < 2:
         return math.nan
     not_below = rankdata(-scores, method="max", axis=0)
+    # Infinity moves the other rows behind those of the class.
     positive_not_below = rankdata(np.where(positive, -scores, np.inf), method="max", axis=0)
     precision = np.where(positive, positive_not_below / not_below, 0)
     return float((precision.sum(axis=0) / positive.sum(axis=0)).mean())
@@ -222,9 +262,15 @@ def average_precision(probabilities: Floats, labels: Labels) -> float:
 
 @metric("log-loss", higher_is_better=False, bounds=(0.0, math.inf))
 def log_loss(probabilities: Floats, labels: Labels) -> float:
-    """Mean negative logarithm of the true class's probability, in nats; a probability of zero costs 36."""
+    """Mean negative logarithm of the true class's probability, in nats; a probability of zero costs 36.
+
+    >>> probabilities = np.array([[0.9, 0.1], [0.4, 0.6], [0.8, 0.2], [0.3, 0.7]])
+    >>> round(log_loss(probabilities, np.array([0, 1, 1, 1])), 3)
+    0.646
+    """
     of_label = probabilities[np.arange(len(labels)), labels]
-    return float(-np.log(np.maximum(of_label, np.finfo(np.float64).eps)).mean())
+    least = np.finfo(np.float64).eps
+    return float(-np.log(np.maximum(of_label, least)).mean())
 
 
 @metric("Brier score", higher_is_better=False, bounds=(0.0, 2.0))
@@ -233,6 +279,10 @@ def brier_score(probabilities: Floats, labels: Labels) -> float:
 
     Source: Brier, 1950, DOI 10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2. For two classes it is twice the score of
     one of them.
+
+    >>> probabilities = np.array([[0.9, 0.1], [0.4, 0.6], [0.8, 0.2], [0.3, 0.7]])
+    >>> round(brier_score(probabilities, np.array([0, 1, 1, 1])), 3)
+    0.45
     """
     truth = np.arange(probabilities.shape[1]) == labels[:, None]
     return float(((probabilities - truth) ** 2).sum(axis=1).mean())
@@ -243,32 +293,53 @@ def calibration_error(probabilities: Floats, labels: Labels) -> float:
     """Distance of confidence from accuracy in 15 equal bins of confidence, weighted by their rows.
 
     Source: Guo, Pleiss, Sun and Weinberger, 2017, equation 3, DOI 10.48550/arXiv.1706.04599.
+
+    Four rows in four bins, three of which are right, at confidences of 0.9, 0.6 and 0.7:
+
+    >>> probabilities = np.array([[0.9, 0.1], [0.4, 0.6], [0.8, 0.2], [0.3, 0.7]])
+    >>> round(calibration_error(probabilities, np.array([0, 1, 1, 1])), 3)
+    0.4
     """
     confidence = probabilities.max(axis=1)
-    right = probabilities.argmax(axis=1) == labels
+    is_right = probabilities.argmax(axis=1) == labels
+    # Bins are closed at their upper ends, so a confidence of 1 is in the last one.
     bins = np.clip(np.ceil(confidence * CALIBRATION_BINS) - 1, 0, CALIBRATION_BINS - 1).astype(np.int64)
-    surplus = np.bincount(bins, weights=confidence - right, minlength=CALIBRATION_BINS)
+    surplus = np.bincount(bins, weights=confidence - is_right, minlength=CALIBRATION_BINS)
     return float(np.abs(surplus).sum() / len(labels))
 
 
 @metric("RMSE", higher_is_better=False, bounds=(0.0, math.inf), targets=("number",), has_unit=True)
 def rmse(predictions: Floats, labels: Labels) -> float:
-    """The root of the mean squared difference, in the unit of the target."""
+    """The root of the mean squared difference, in the unit of the target.
+
+    >>> round(rmse(np.array([1.0, 2.0, 4.0]), np.array([1.0, 3.0, 3.0])), 3)
+    0.816
+    """
     return float(np.sqrt(((predictions - labels) ** 2).mean()))
 
 
 @metric("MAE", higher_is_better=False, bounds=(0.0, math.inf), targets=("number",), has_unit=True)
 def mae(predictions: Floats, labels: Labels) -> float:
-    """The mean absolute difference, in the unit of the target."""
+    """The mean absolute difference, in the unit of the target.
+
+    >>> round(mae(np.array([1.0, 2.0, 4.0]), np.array([1.0, 3.0, 3.0])), 3)
+    0.667
+    """
     return float(np.abs(predictions - labels).mean())
 
 
 @metric("R2", bounds=(-math.inf, 1.0), targets=("number",))
 def r2(predictions: Floats, labels: Labels) -> float:
     """The share of the labels' variance that predictions explain, negative if their mean would predict better; NaN if
-    all labels are equal."""
+    all labels are equal.
+
+    >>> round(r2(np.array([1.0, 2.0, 4.0]), np.array([1.0, 3.0, 3.0])), 3)
+    0.25
+    """
     variance = ((labels - labels.mean()) ** 2).mean()
-    return float(1 - ((predictions - labels) ** 2).mean() / variance) if variance else math.nan
+    if not variance:
+        return math.nan
+    return float(1 - ((predictions - labels) ** 2).mean() / variance)
 
 
 @metric("Spearman's correlation", bounds=(-1.0, 1.0), targets=("number",))
@@ -277,20 +348,30 @@ def spearman(predictions: Floats, labels: Labels) -> float:
     labels.
 
     Source: Spearman, 1904, DOI 10.2307/1412159.
+
+    >>> round(spearman(np.array([1.0, 2.0, 4.0]), np.array([1.0, 3.0, 3.0])), 3)
+    0.866
     """
     from scipy.stats import rankdata
 
-    given, truth = (ranks - ranks.mean() for ranks in (rankdata(predictions), rankdata(labels)))
+    given = rankdata(predictions)
+    given -= given.mean()
+    truth = rankdata(labels)
+    truth -= truth.mean()
     if not truth.any():
         return math.nan
-    return float((given * truth).sum() / math.sqrt((given**2).sum() * (truth**2).sum())) if given.any() else 0.0
+    if not given.any():
+        return 0.0
+    return float((given * truth).sum() / math.sqrt((given**2).sum() * (truth**2).sum()))
 
 
 def _counts(probabilities: Floats, labels: Labels) -> Floats:
     """For each class the rows that are of it, those predicted to be, and those that are both: ``(3, C)``."""
-    n_classes, predicted = probabilities.shape[1], probabilities.argmax(axis=1)
-    each = (labels, predicted, labels[labels == predicted])
-    return np.stack([np.bincount(rows, minlength=n_classes) for rows in each]).astype(np.float64)
+    n_classes = probabilities.shape[1]
+    predicted = probabilities.argmax(axis=1)
+    right = labels[labels == predicted]
+    counts = [np.bincount(rows, minlength=n_classes) for rows in (labels, predicted, right)]
+    return np.stack(counts).astype(np.float64)
 
 
 def _one_vs_rest(probabilities: Floats, labels: Labels) -> tuple[Floats, NDArray[np.bool_]]:

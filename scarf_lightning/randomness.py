@@ -24,7 +24,8 @@ from torch import Tensor
 AHEAD = 2**21
 """Bytes of numbers that each trial draws at once on an accelerator, which takes one launch a trial."""
 SORTED = 2**62
-"""Integers below this one that are sorted for a permutation; two of them are never equal."""
+"""Range of the random keys that are sorted into a permutation: two of a million rows have the same key with a
+probability of 1e-7."""
 
 
 class Roster:
@@ -52,11 +53,14 @@ class Roster:
 
     def of(self, stacked: Tensor) -> Tensor:
         """The part of ``stacked`` ``(T, ...)`` that belongs to the trials still here, ``(A, ...)``."""
-        return stacked if len(self) == self._n_trials else stacked[self.index]
+        # An index would copy the tensor, which is not needed as long as all trials train.
+        if len(self) == self._n_trials:
+            return stacked
+        return stacked[self.index]
 
 
 class Purpose(StrEnum):
-    """What a random stream is for. A method or a plugin may use any other string for a stream of its own."""
+    """Purpose of a random stream. A method or a plugin may use any other string for a stream of its own."""
 
     SPLIT = "split"
     LABELLED_SUBSET = "labelled subset"
@@ -206,12 +210,15 @@ class StackedGenerator:
 
     def _next(self, kind: Hashable, shape: tuple[int, ...], dtype: torch.dtype, fill: Fill) -> Tensor:
         """The next of the draws of a kind and shape that each trial has drawn at once, ``(A, *shape)``."""
-        of_all = next(self._drawn.get((kind, shape), iter(())), None)
+        draws = self._drawn.get((kind, shape), iter(()))
+        of_all = next(draws, None)
         if of_all is None:
             n_draws = max(1, self._ahead // (math.prod(shape) * dtype.itemsize))
             drawn = torch.empty(len(self._all), n_draws, *shape, dtype=dtype, device=self.device)
+            # Trials that have left draw nothing more.
             for position in self._roster.positions:
                 fill(drawn[position], self._all[position])
-            self._drawn[kind, shape] = draws = iter(drawn.unbind(1))
+            draws = iter(drawn.unbind(1))
+            self._drawn[kind, shape] = draws
             of_all = next(draws)
         return self._roster.of(of_all)

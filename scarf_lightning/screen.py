@@ -1,4 +1,4 @@
-"""What is shown to people: consoles, and text that others wrote made safe for terminals and spreadsheets."""
+"""Output for people: consoles, and text that others wrote made safe for terminals and spreadsheets."""
 
 import re
 import shlex
@@ -55,14 +55,14 @@ def reported_once() -> AbstractContextManager[None]:
 
 
 def reported() -> list[object]:
-    """What has been shown already; an empty list of its own outside `reported_once`."""
+    """Reports printed so far; outside `reported_once` a list that is empty and not kept."""
     shown = _REPORTED.get()
     return [] if shown is None else shown
 
 
 def program(name: str) -> str:
-    """How a program is called: ``python train.py``; or ``scarf train`` or ``scarf-train`` where one of the installed
-    commands started this process."""
+    """The command that starts a program: ``python train.py``; or ``scarf train`` or ``scarf-train`` where one of the
+    installed commands started this process."""
     command, started_by = COMMANDS.get(name), Path(sys.argv[0]).stem
     if command is None:
         return f"python {name}"

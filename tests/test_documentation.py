@@ -187,6 +187,21 @@ def test_the_pages_of_methods_and_options_are_up_to_date() -> None:
         assert without == [], f"{axis}: a part of ours names its paper"
 
 
+def test_each_file_of_a_choice_shows_its_options_as_the_classes_have_them() -> None:
+    files = runpy.run_path(str(ROOT / "docs" / "generate.py"))["conf_files"]()
+
+    for path, text in files.items():
+        assert path.read_text(encoding="utf-8") == text, f"{path.name} is out of date; run `make docs`"
+    marginal = files[ROOT / "conf" / "corruption" / "marginal.yaml"]
+    assert "#   corruption.rate=0.6: share of the features to replace (float; (0, 1])\n" in marginal
+
+
+def test_no_file_of_conf_says_only_its_name() -> None:
+    for path in (ROOT / "conf").rglob("*.yaml"):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        assert lines != [f"name: {path.stem}"], path
+
+
 def test_the_methods_page_has_every_part_of_every_registry() -> None:
     page = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"^\| `(\w+)` \|", page, flags=re.M))

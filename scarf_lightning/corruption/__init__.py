@@ -1,4 +1,4 @@
-"""How a view is made: which features of a row are selected, and which values replace them."""
+"""Views of rows: the selection of features, and the values that replace them."""
 
 from .strategies import Corruption, Selection, SelectiveCorruption, TrainingSource
 

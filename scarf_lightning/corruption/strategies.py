@@ -1,4 +1,4 @@
-"""Which features of a row are corrupted, and what replaces them (paper, Algorithm 1 and section 4.5).
+"""Selections of the features to corrupt, and corruptions that replace them (paper, Algorithm 1 and section 4.5).
 
 Leading axes are ``...``: rows and features are the last two axes of ``x (..., N, M)``, and a draw of ``random`` has the
 same leading axes.
@@ -22,24 +22,34 @@ Space = Literal["raw", "encoded"]
 
 
 def n_selected(rate: float, n_features: int) -> int:
-    """q = floor(c * M) of Algorithm 1, line 3, exactly: 0.7 of 180 is 126, though 0.7 * 180 is 125.99... in floats."""
+    """q = floor(c * M) of Algorithm 1, line 3, exactly: 0.7 of 180 is 126, though 0.7 * 180 is 125.99... in floats.
+
+    >>> n_selected(0.7, 180), int(0.7 * 180)
+    (126, 125)
+    """
     return math.floor(Fraction(repr(rate)) * n_features)
 
 
 def largest(values: Tensor, k: int) -> Tensor:
-    """Mask of the k largest values along the last axis, bool of the same shape; ties are broken as in `torch.topk`."""
+    """Mask of the k largest values along the last axis, bool of the same shape; ties are broken as in `torch.topk`.
+
+    >>> largest(torch.tensor([0.2, 0.9, 0.5]), 2)
+    tensor([False,  True,  True])
+    """
     if values.device.type != "cpu" or k == 0:
         return _largest_by_topk(values, k)
     # NumPy finds the k-th largest value in a third to a seventh of the time of torch.topk. Only ties need torch.topk.
     place = values.shape[-1] - k
-    found = values >= torch.from_numpy(np.partition(values.numpy(), place, axis=-1)[..., place, None])
-    tied = found.sum(dim=-1) > k
-    if tied.any():
-        found[tied] = _largest_by_topk(values[tied], k)
-    return found
+    kth = np.partition(values.numpy(), place, axis=-1)[..., place, None]
+    mask = values >= torch.from_numpy(kth)
+    has_ties = mask.sum(dim=-1) > k
+    if has_ties.any():
+        mask[has_ties] = _largest_by_topk(values[has_ties], k)
+    return mask
 
 
 def _largest_by_topk(values: Tensor, k: int) -> Tensor:
+    """The mask of `largest`, on any device."""
     chosen = values.topk(k, dim=-1, sorted=False).indices
     return torch.zeros_like(values, dtype=torch.bool).scatter_(-1, chosen, True)
 
@@ -56,12 +66,17 @@ class Selection(Options, ABC):
 
     @abstractmethod
     def mask(self, rate: float, n_rows: int, n_features: int, random: StackedGenerator) -> Tensor:
-        """Which features are selected in each row of a mini-batch, bool ``(..., n_rows, n_features)``."""
+        """Mask of the features selected in each row of a mini-batch, bool ``(..., n_rows, n_features)``."""
 
 
 @dataclass
 class Exact(Selection):
-    """A uniformly random set of exactly q features for every row (Algorithm 1, line 5)."""
+    """A uniformly random set of exactly q features for every row (Algorithm 1, line 5).
+
+    >>> mask = Exact().mask(0.5, n_rows=2, n_features=5, random=StackedGenerator([0], leading=()))
+    >>> mask.sum(dim=-1)
+    tensor([2, 2])
+    """
 
     name: ClassVar[str] = "exact"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
@@ -72,7 +87,12 @@ class Exact(Selection):
 
 @dataclass
 class Bernoulli(Selection):
-    """Each feature with probability c; a row without any gets one, chosen uniformly (paper, appendix)."""
+    """Each feature with probability c; a row without any gets one, chosen uniformly (paper, appendix).
+
+    >>> mask = Bernoulli().mask(1e-9, n_rows=2, n_features=5, random=StackedGenerator([0], leading=()))
+    >>> mask.sum(dim=-1)
+    tensor([1, 1])
+    """
 
     name: ClassVar[str] = "bernoulli"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
@@ -86,7 +106,12 @@ class Bernoulli(Selection):
 
 @dataclass
 class Shared(Selection):
-    """One set of exactly q features for all rows of the mini-batch (paper, appendix)."""
+    """One set of exactly q features for all rows of the mini-batch (paper, appendix).
+
+    >>> mask = Shared().mask(0.5, n_rows=2, n_features=5, random=StackedGenerator([0], leading=()))
+    >>> mask.sum(dim=-1), bool((mask[0] == mask[1]).all())
+    (tensor([2, 2]), True)
+    """
 
     name: ClassVar[str] = "shared"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
@@ -169,7 +194,20 @@ class SelectiveCorruption(Corruption):
 
 @dataclass
 class Marginal(SelectiveCorruption):
-    """A selected feature takes the value of a training row drawn uniformly, for every row and feature (Algorithm 1)."""
+    """A selected feature takes the value of a training row drawn uniformly, for every row and feature (Algorithm 1).
+
+    Each feature is drawn from another training row, so a view mixes rows:
+
+    >>> from types import SimpleNamespace
+    >>> train = torch.tensor([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]])
+    >>> source = SimpleNamespace(n_rows=3, cells=lambda positions: train.gather(0, positions))
+    >>> random = StackedGenerator([0], leading=())
+    >>> view, mask = Marginal(rate=1.0)(torch.zeros(3, 2), source, random, Exact())
+    >>> view
+    tensor([[ 2., 20.],
+            [ 2., 10.],
+            [ 3., 30.]])
+    """
 
     name: ClassVar[str] = "marginal"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
@@ -181,7 +219,18 @@ class Marginal(SelectiveCorruption):
 
 @dataclass
 class SingleRow(SelectiveCorruption):
-    """The selected features of all rows take their values from one training row, drawn for every mini-batch."""
+    """The selected features of all rows take their values from one training row, drawn for every mini-batch.
+
+    >>> from types import SimpleNamespace
+    >>> train = torch.tensor([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]])
+    >>> source = SimpleNamespace(n_rows=3, rows=lambda positions: train[positions])
+    >>> random = StackedGenerator([0], leading=())
+    >>> view, mask = SingleRow(rate=1.0)(torch.zeros(3, 2), source, random, Exact())
+    >>> view
+    tensor([[ 2., 20.],
+            [ 2., 20.],
+            [ 2., 20.]])
+    """
 
     name: ClassVar[str] = "single_row"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
@@ -193,7 +242,16 @@ class SingleRow(SelectiveCorruption):
 
 @dataclass
 class Joint(SelectiveCorruption):
-    """The selected encoded columns of a row take their values from one training row, drawn for every row."""
+    """The selected encoded columns of a row take their values from one training row, drawn for every row.
+
+    >>> from types import SimpleNamespace
+    >>> train = torch.tensor([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]])
+    >>> source = SimpleNamespace(n_rows=3, encoded_rows=lambda positions: train[positions])
+    >>> random = StackedGenerator([0], leading=())
+    >>> view, mask = Joint(rate=1.0)(torch.zeros(3, 2), source, random, Exact())
+    >>> view[:, 1] / view[:, 0]
+    tensor([10., 10., 10.])
+    """
 
     name: ClassVar[str] = "joint"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
@@ -204,7 +262,15 @@ class Joint(SelectiveCorruption):
 
 @dataclass
 class Mean(SelectiveCorruption):
-    """A selected encoded column takes its mean over the training rows."""
+    """A selected encoded column takes its mean over the training rows.
+
+    >>> from types import SimpleNamespace
+    >>> source = SimpleNamespace(mean=lambda: torch.tensor([[2.0, 20.0]]))
+    >>> view, mask = Mean(rate=1.0)(torch.zeros(2, 2), source, StackedGenerator([0], leading=()), Exact())
+    >>> view
+    tensor([[ 2., 20.],
+            [ 2., 20.]])
+    """
 
     name: ClassVar[str] = "mean"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
@@ -215,7 +281,12 @@ class Mean(SelectiveCorruption):
 
 @dataclass
 class Zero(SelectiveCorruption):
-    """A selected encoded column becomes 0 (the paper's "feature dropout")."""
+    """A selected encoded column becomes 0 (the paper's "feature dropout").
+
+    >>> view, mask = Zero(rate=0.5)(torch.ones(2, 4), None, StackedGenerator([0], leading=()), Exact())
+    >>> view.sum(dim=-1)
+    tensor([2., 2.])
+    """
 
     name: ClassVar[str] = "zero"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
@@ -226,7 +297,14 @@ class Zero(SelectiveCorruption):
 
 @dataclass
 class Missing(SelectiveCorruption):
-    """A selected encoded column takes a value that is learned with the network, one a column, and kept with f."""
+    """A selected encoded column takes a value that is learned with the network, one a column, and kept with f.
+
+    >>> from types import SimpleNamespace
+    >>> source = SimpleNamespace(missing_values=lambda: torch.tensor([[-1.0, -2.0]]))
+    >>> view, mask = Missing(rate=1.0)(torch.zeros(1, 2), source, StackedGenerator([0], leading=()), Exact())
+    >>> view
+    tensor([[-1., -2.]])
+    """
 
     name: ClassVar[str] = "missing"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
@@ -238,7 +316,13 @@ class Missing(SelectiveCorruption):
 
 @dataclass
 class Gaussian(Corruption):
-    """Adds i.i.d. N(0, sigma^2) to every encoded column; all features count as selected."""
+    """Adds i.i.d. N(0, sigma^2) to every encoded column; all features count as selected.
+
+    >>> random = StackedGenerator([0], leading=())
+    >>> view, mask = Gaussian(sigma=0.1)(torch.zeros(10_000, 1), None, random, Exact())
+    >>> round(view.std().item(), 2), bool(mask.all())
+    (0.1, True)
+    """
 
     name: ClassVar[str] = "gaussian"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
@@ -253,7 +337,11 @@ class Gaussian(Corruption):
 
 @dataclass
 class NoCorruption(Corruption):
-    """The view is the row itself; no feature is selected."""
+    """The view is the row itself; no feature is selected.
+
+    >>> NoCorruption()(torch.ones(1, 2), None, StackedGenerator([0], leading=()), Exact())
+    (tensor([[1., 1.]]), tensor([[False, False]]))
+    """
 
     name: ClassVar[str] = "none"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"

@@ -59,7 +59,7 @@ class Column:
 
     @property
     def adds_gap_column(self) -> bool:
-        """Whether a column of 0 and 1 follows, which is 1 where the value is missing."""
+        """True if a column of 0 and 1 follows, which is 1 where the value is missing."""
         return self.tells_gaps and self.n_indicators == 0
 
     @property
@@ -73,8 +73,13 @@ class Column:
 
 @dataclass(frozen=True)
 class ColumnReading:
-    """How a column of a user's file was read: its ``kind``, such as ``dates``, the numbers of missing and of distinct
-    values, and what was ``done``, such as ``left out: one value alone``."""
+    """Record of how a column of a user's file was read.
+
+    Attributes:
+        column: its name.
+        kind: of its values, such as ``dates``.
+        missing, distinct: numbers of missing and of distinct values.
+        done: for the user, such as ``left out: one value alone``."""
 
     column: str
     kind: str
@@ -152,32 +157,41 @@ class Coded:
 
     def spread(self, values: Sequence[float] | Floats) -> Floats:
         """One number for each row, ``(n,)``, from one for each distinct value; NaN where the value is missing."""
+        # The code -1 of a missing value picks the last number.
         return np.append(values, np.nan)[self.codes]
 
     def mapped(self, values: Sequence[Any]) -> "Coded":
         """Another value for each distinct one. Equal values are merged, and None is missing."""
-        place: dict[Any, int] = {}
-        codes = [-1 if value is None else place.setdefault(value, len(place)) for value in values]
-        return Coded(np.array([*codes, -1])[self.codes], list(place))
+        position: dict[Any, int] = {}
+        codes = []
+        for value in values:
+            codes.append(-1 if value is None else position.setdefault(value, len(position)))
+        # A row without a value has the code -1, so it takes the last of these.
+        codes.append(-1)
+        return Coded(np.array(codes)[self.codes], list(position))
 
     def in_order(self) -> tuple[Floats, tuple[str, ...]]:
         """The spelled values in natural order, and before them their codes ``(n,)``, NaN where missing."""
         spelled = list(map(spell, self.distinct))
         order = in_natural_order(spelled)
-        rank = {text: float(position) for position, text in enumerate(order)}
-        return self.spread([rank[text] for text in spelled]), order
+        code_of = {text: float(code) for code, text in enumerate(order)}
+        return self.spread([code_of[text] for text in spelled]), order
 
 
 def is_numeric(column: "pd.Series[Any]") -> bool:
-    """Whether the type of a column is numeric. Booleans are not."""
+    """True if the type of a column is numeric. Booleans are not."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
     return is_numeric_dtype(column) and not is_bool_dtype(column)
 
 
 def are_whole(values: "NDArray[Any]") -> bool:
-    """Whether all numbers are whole. Most columns with fractions show one in their first rows."""
-    return bool((np.floor(values[:1000]) == values[:1000]).all() and (np.floor(values) == values).all())
+    """True if all numbers are whole."""
+    # Most columns with fractions show one in their first rows.
+    first = values[:1000]
+    if not (np.floor(first) == first).all():
+        return False
+    return bool((np.floor(values) == values).all())
 
 
 def declared_order(
@@ -188,9 +202,14 @@ def declared_order(
     categories_of_type = getattr(column.dtype, "categories", None)
     if categories_of_type is None:
         return None
-    spelled = [spell(each).strip() if is_stripped else spell(each) for each in categories_of_type]
     occurring = set(categories)
-    return tuple(text for text in dict.fromkeys(spelled) if text in occurring)
+    declared: list[str] = []
+    for category in categories_of_type:
+        text = spell(category).strip() if is_stripped else spell(category)
+        # A type may declare categories that no row has, and two that are one without their blanks.
+        if text in occurring and text not in declared:
+            declared.append(text)
+    return tuple(declared)
 
 
 def spell(value: Any) -> str:
@@ -203,12 +222,17 @@ def spell(value: Any) -> str:
 
 
 def in_natural_order(texts: Iterable[str]) -> tuple[str, ...]:
-    """The distinct texts, by size if all of them are numbers, else alphabetically."""
+    """The distinct texts, by size if all of them are numbers, else alphabetically.
+
+    >>> in_natural_order(["10", "9"]), in_natural_order(["10", "9", "many"])
+    (('9', '10'), ('10', '9', 'many'))
+    """
     distinct = set(texts)
     try:
         numbers = {text: float(text) for text in distinct}
     except ValueError:
         numbers = {}
+    # "nan" is a number to Python, and has no place among numbers.
     if not numbers or any(map(np.isnan, numbers.values())):
         return tuple(sorted(distinct))
     return tuple(sorted(distinct, key=lambda text: (numbers[text], text)))

@@ -66,7 +66,7 @@ def first_positions(keys: NDArray[np.generic]) -> Ints:
 
 
 def _are_equal(values: Floats, rows: Ints, others: Ints) -> bool:
-    """Whether the cells of rows equal those of others."""
+    """Compare the cells of rows with those of others."""
     for start in range(0, len(rows), ROWS_AT_A_TIME):
         chosen = slice(start, start + ROWS_AT_A_TIME)
         if not np.array_equal(values[rows[chosen]], values[others[chosen]], equal_nan=True):
@@ -125,12 +125,12 @@ class Copies:
 
     @property
     def n_reserved(self) -> int:
-        """How many groups of one unit fill up what larger groups leave."""
+        """Number of groups of one unit that fill up what larger groups leave."""
         return sum(int(self._fitting(room).max(initial=1)) - 1 for room in self.rooms)
 
     @property
     def is_exact(self) -> bool:
-        """Whether every order of the groups gives parts of the same sizes."""
+        """True if every order of the groups gives parts of the same sizes."""
         for_validation, for_test = self.rooms
         n_single = int((self.size == 1).sum())
         if n_single < self.n_reserved:

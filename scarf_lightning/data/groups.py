@@ -67,7 +67,7 @@ def hints(table: Table, frame: pd.DataFrame, kinds: Mapping[str, str], widths: M
 
 
 def _is_group(table: Table, codes: Ints) -> bool:
-    """Whether values repeat, and rows of one value agree in the target; codes ``(n,)`` are -1 without a value."""
+    """Test whether values repeat, and rows of one value agree in the target; codes ``(n,)`` are -1 without a value."""
     known = (codes >= 0) & table.is_labelled
     strata = table.strata[known]
     _, group, sizes = np.unique(codes[known], return_inverse=True, return_counts=True)

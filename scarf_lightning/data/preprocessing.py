@@ -435,7 +435,8 @@ def _refuse_overflow(
     )
 
 
-@np.errstate(over="ignore", invalid="ignore")  # columns that overflow are refused by name
+# Columns that overflow are refused by name.
+@np.errstate(over="ignore", invalid="ignore")
 def _fit_one(
     table: "Table",
     rows: Ints | None,

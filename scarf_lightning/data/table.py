@@ -135,7 +135,7 @@ class Table:
         return self if weights is None or (weights == weights[0]).all() else replace(self, weights=weights)
 
     def report(self, notes: Sequence[str] = ()) -> dict[str, Any]:
-        """How the table was read, for a record, with further ``notes``."""
+        """Report of the table's reading, for a record, with further ``notes``."""
         rules = {} if self.reader is None else {"rules": self.reader.plain_rules}
         return rules | {
             "n_labelled": self.n_labelled,
@@ -167,7 +167,7 @@ class Table:
 
     @cached_property
     def is_labelled(self) -> NDArray[np.bool_]:
-        """Whether each row has a label, ``(n,)``."""
+        """True for rows with a label, ``(n,)``."""
         return self.target.is_labelled(self.labels)
 
     @cached_property
@@ -211,7 +211,7 @@ class Table:
 
     @cached_property
     def is_categorical(self) -> NDArray[np.bool_]:
-        """Which columns are categorical, ``(M,)``."""
+        """True for categorical columns, ``(M,)``."""
         return np.array([column.is_categorical for column in self.columns])
 
     @cached_property
@@ -223,7 +223,8 @@ class Table:
         digest.update(json.dumps(header, ensure_ascii=True).encode())
         for start in range(0, self.n_rows, ROWS_AT_A_TIME):
             values = self.values[start : start + ROWS_AT_A_TIME]
-            canonical = np.where(np.isnan(values), np.nan, values + 0.0)  # one NaN, and no negative zero
+            # One NaN, and no negative zero.
+            canonical = np.where(np.isnan(values), np.nan, values + 0.0)
             digest.update(np.ascontiguousarray(canonical, dtype="<f8").tobytes())
         digest.update(np.ascontiguousarray(self.labels, dtype=self.labels.dtype.newbyteorder("<")).tobytes())
         if self.split_by is not None:

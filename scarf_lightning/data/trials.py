@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -178,10 +178,13 @@ class Budget:
         pool = np.concatenate([known, spare if regime.hides_labels else split.validation])
         positions, seen = regime.apply(table.labels[pool], table.target, streams, trial)
         rows = pool[positions]
-        validates, is_watched = np.zeros(len(rows), dtype=bool), watches(len(rows))
+
+        is_watched = watches(len(rows))
+        validates = np.zeros(len(rows), dtype=bool)
         if is_watched:
             random = streams.numpy(trial, Purpose.VALIDATING)
-            validates = regime.validating(table.target.strata(seen), np.isin(rows, split.validation), random)
+            is_of_split = np.isin(rows, split.validation)
+            validates = regime.validating(table.target.strata(seen), is_of_split, random)
         trains = ~validates & ~np.isin(rows, split.test)
         if not trains.any() or validates.any() != is_watched:
             raise UsageError(
@@ -202,17 +205,23 @@ def validating_share(strata: Ints, share: float, random: np.random.Generator) ->
     """The rows that validate: a random share of each stratum ``(n,)``, at least one row in all and at most all but one.
 
     The last row of a stratum validates only if there is no other, so that each class keeps a label to train with.
+
+    >>> validating_share(np.array([0, 0, 0, 0, 1, 1, 1, 1]), 0.25, np.random.default_rng(0)).reshape(2, 4).sum(axis=1)
+    array([1, 1])
     """
-    order = random.permutation(len(strata))
-    priority = np.empty(len(strata))
+    n = len(strata)
+    order = random.permutation(n)
+    priority = np.empty(n)
     for stratum in np.unique(strata):
         own = order[strata[order] == stratum]
         # Row k of n has the place (k + 1/2) / n, so that every stratum gives its share of the rows that come first.
         priority[own] = (np.arange(len(own)) + 0.5) / len(own)
         priority[own[-1]] = np.inf
-    n_validating = min(max(1, round(share * len(strata))), len(strata) - 1)
-    validates = np.zeros(len(strata), dtype=bool)
-    validates[order[np.argsort(priority[order], kind="stable")[:n_validating]]] = True
+    n_validating = min(max(1, round(share * n)), n - 1)
+    # Of equal priority are rows of several strata; their random order decides.
+    by_priority = order[np.argsort(priority[order], kind="stable")]
+    validates = np.zeros(n, dtype=bool)
+    validates[by_priority[:n_validating]] = True
     return validates
 
 
@@ -247,10 +256,13 @@ class TrialData:
 
     def of(self, position: int) -> "TrialData":
         """The data of the trial at this position alone."""
+        # A slice keeps the trial axis.
         one = slice(position, position + 1)
-        others = ("preprocessing", "n_labels_inside")
-        arrays = {field.name: getattr(self, field.name)[one] for field in fields(self) if field.name not in others}
-        return replace(self, **arrays, preprocessing=self.preprocessing.of(position))
+        parts: dict[str, Any] = {"preprocessing": self.preprocessing.of(position)}
+        for field in fields(self):
+            if field.name not in ("preprocessing", "n_labels_inside"):
+                parts[field.name] = getattr(self, field.name)[one]
+        return replace(self, **parts)
 
 
 def prepare_trials(

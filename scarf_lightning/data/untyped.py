@@ -120,7 +120,7 @@ def _described(columns: "Sequence[pd.Series[Any]]", reads: Mapping[str, Read]) -
 
 
 def _reading(column: "pd.Series[Any]", read: Read) -> ColumnReading:
-    """How a column was read, with the numbers of its missing and of its distinct values."""
+    """Record of a column's reading, with the numbers of its missing and of its distinct values."""
     if read.counts is None:
         missing, distinct = int(column.isna().sum()), n_distinct(column)
     else:
@@ -129,7 +129,7 @@ def _reading(column: "pd.Series[Any]", read: Read) -> ColumnReading:
 
 
 def _notes(column: str, read: Read) -> list[Note]:
-    """What a user should know of how a column was read."""
+    """Notes on a column's reading, for the user."""
     notes: list[Note] = [about(column, note) for note in read.notes]
     if read.done != A_VALUE_A_ROW:
         return notes

@@ -52,7 +52,11 @@ MIXED_LAYERS = [(5, 16), (16, 9), (256, 5), (256, 256)]
 
 
 class Promise(StrEnum):
-    """Whether a trial's numbers depend on the block of trials that it is trained with (`FIXED`) or not (`EXACT`)."""
+    """The dependence of a trial's numbers on the block of trials that it is trained with.
+
+    Attributes:
+        EXACT: they do not depend on it.
+        FIXED: they do, so blocks have fixed borders."""
 
     EXACT = "exact"
     FIXED = "fixed"
@@ -67,19 +71,21 @@ def promise(device: torch.device, precision: str) -> Promise:
 
 @cache
 def _products_are_exact(precision: str, threads: int) -> bool:
-    """Whether one of six trials is the same, bit for bit, in every company: 0.15 seconds in float32, 0.3 in float64.
+    """Test whether one of six trials is the same, bit for bit, in every company: 0.15 s in float32, 0.3 s in float64.
 
     The answer is kept for each number of ``threads``, and in no file: it also depends on whether torch computed a
     product before ``MKL_CBWR`` was set.
     """
+    is_mixed = precision == "bf16-mixed"
     dtype = torch.float64 if precision == "64-true" else torch.float32
-    with torch.enable_grad(), torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16-mixed"):
-        return all(
-            all(map(torch.equal, _step(inputs, company)[company.index(WATCHED)], whole[WATCHED]))
-            for inputs in _inputs(dtype, MIXED_LAYERS if precision == "bf16-mixed" else LAYERS)
-            for whole in [_step(inputs, range(N_TRIALS))]
-            for company in COMPANIES
-        )
+    with torch.enable_grad(), torch.autocast("cpu", torch.bfloat16, enabled=is_mixed):
+        for inputs in _inputs(dtype, MIXED_LAYERS if is_mixed else LAYERS):
+            among_all = _step(inputs, range(N_TRIALS))[WATCHED]
+            for company in COMPANIES:
+                in_company = _step(inputs, company)[company.index(WATCHED)]
+                if not all(map(torch.equal, in_company, among_all)):
+                    return False
+    return True
 
 
 def _inputs(dtype: torch.dtype, layers: Sequence[tuple[int, int]]) -> Iterator[list[Tensor]]:
@@ -96,9 +102,13 @@ def _step(inputs: Sequence[Tensor], company: Sequence[int]) -> list[list[Tensor]
     learned = [each.requires_grad_() for each in (x, weight, bias)]
     out = torch.baddbmm(bias, x, weight)
     similarity = torch.bmm(out, out.transpose(1, 2))
-    loss = (out * probe).sum() + similarity.log_softmax(dim=-1).diagonal(dim1=1, dim2=2).sum()
+    contrast = similarity.log_softmax(dim=-1).diagonal(dim1=1, dim2=2).sum()
+    loss = (out * probe).sum() + contrast
     computed = [out, similarity, *torch.autograd.grad(loss, learned)]
-    return [[each[t] for each in computed] for t in range(len(company))]
+    by_trial = []
+    for trial in range(len(company)):
+        by_trial.append([each[trial] for each in computed])
+    return by_trial
 
 
 @dataclass(frozen=True)
@@ -116,11 +126,13 @@ class Hardware:
     @property
     def drawback(self) -> str | None:
         """A sentence if this precision is slower here instead of faster."""
-        if self.precision == "bf16-mixed" and self.device.type == "cpu" and (times := bfloat16_time()) > SLOWER:
-            return (
-                f"trainer.precision=bf16-mixed: a training step takes {times:.1f} times as long as with 32-true on "
-                "this processor, as measured here."
-            )
+        if self.precision == "bf16-mixed" and self.device.type == "cpu":
+            times = bfloat16_time()
+            if times > SLOWER:
+                return (
+                    f"trainer.precision=bf16-mixed: a training step takes {times:.1f} times as long as with 32-true on "
+                    "this processor, as measured here."
+                )
         if self.precision == TF32 and torch.cuda.get_device_capability(self.device)[0] < AMPERE:
             return "trainer.precision=tf32: this GPU is older than Ampere, and its products are those of 32-true."
         return None
@@ -137,11 +149,11 @@ class Hardware:
 
     @property
     def promise(self) -> Promise:
-        """Whether a trial's numbers depend on the trials that are trained with it."""
+        """The dependence of a trial's numbers on the trials that are trained with it."""
         return promise(self.device, self.precision)
 
     def stack_size(self, trials_per_stack: int | str) -> int:
-        """How many trials to train at once.
+        """Number of trials to train at once.
 
         With ``auto``, an accelerator trains thirty, in little more time than one. On a CPU stacking saves overhead
         only, and a smaller stack loses less when a job is killed; inexact kernels train each trial alone.
@@ -160,6 +172,7 @@ class Hardware:
         size = self.stack_size(trials_per_stack)
         if self.promise is Promise.EXACT:
             return [list(trials[start : start + size]) for start in range(0, len(trials), size)]
+        # Blocks have fixed borders, so that a trial always trains beside the same ones.
         firsts = sorted({trial - trial % size for trial in trials})
         return [list(range(first, first + size)) for first in firsts]
 

@@ -1,4 +1,4 @@
-"""What this processor is good at, timed on it. A flag of the processor does not tell: an Intel with avx512_bf16 and
+"""Abilities of this processor, timed on it. A flag of the processor does not tell: an Intel with avx512_bf16 and
 without AMX trains in bfloat16 1.5 times as long as in float32.
 
 A measurement takes a third of a second. It is kept in the user's cache folder, for a processor, a number of threads and
@@ -32,6 +32,7 @@ def bfloat16_time() -> float:
 
 @cache
 def _kept_bfloat16_time(file: Path, threads: int) -> float:
+    """The time of `bfloat16_time` from the file, or measured and written there."""
     key = f"{_processor()}, {threads} threads, torch {torch.__version__}"
     known = _read(file)
     if key not in known:
@@ -41,13 +42,16 @@ def _kept_bfloat16_time(file: Path, threads: int) -> float:
 
 
 def _time_bfloat16() -> float:
+    """The fastest step in bfloat16 over the fastest in float32."""
     x, layers = _inputs()
     fastest = {False: float("inf"), True: float("inf")}
+    # In turn, so that a disturbance of the machine meets both.
     for _ in range(N_TIMES):
         for in_bfloat16 in fastest:
             start = time.perf_counter()
             _step(x, layers, in_bfloat16=in_bfloat16)
-            fastest[in_bfloat16] = min(fastest[in_bfloat16], time.perf_counter() - start)
+            seconds = time.perf_counter() - start
+            fastest[in_bfloat16] = min(fastest[in_bfloat16], seconds)
     return fastest[True] / fastest[False]
 
 
@@ -64,15 +68,19 @@ def _inputs() -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
 
 def _step(x: Tensor, layers: Sequence[tuple[Tensor, Tensor]], *, in_bfloat16: bool) -> None:
     """The forward and the backward pass of linear layers."""
+    learned = []
     with torch.enable_grad():
         with torch.autocast("cpu", torch.bfloat16, enabled=in_bfloat16):
             for weight, bias in layers:
                 x = torch.relu(torch.baddbmm(bias, x, weight))
-        torch.autograd.grad(x.float().sum(), [each for layer in layers for each in layer])
+                learned += [weight, bias]
+        torch.autograd.grad(x.float().sum(), learned)
 
 
 def _file() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "scarf-lightning" / "processors.json"
+    """The file of all measurements of this user."""
+    cache_folder = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+    return cache_folder / "scarf-lightning" / "processors.json"
 
 
 def _processor() -> str:
@@ -88,13 +96,14 @@ def _processor() -> str:
 
 
 def _read(file: Path) -> dict[str, float]:
-    """What was measured before; nothing if the file is missing or damaged."""
+    """Earlier measurements; empty if the file is missing or damaged."""
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    kept = content.items() if isinstance(content, dict) else ()
-    return {key: value for key, value in kept if isinstance(value, float) and value > 0}
+    if not isinstance(content, dict):
+        return {}
+    return {key: value for key, value in content.items() if isinstance(value, float) and value > 0}
 
 
 def _write(file: Path, measured: dict[str, float]) -> None:
@@ -103,4 +112,5 @@ def _write(file: Path, measured: dict[str, float]) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False, encoding="utf-8") as written:
             json.dump(measured, written, indent=1)
+        # Another process that reads meanwhile sees the earlier file or this one.
         Path(written.name).replace(file)

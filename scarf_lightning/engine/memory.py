@@ -1,4 +1,4 @@
-"""How much memory training needs, and how much there is.
+"""Memory that training needs, and memory that is free.
 
 The largest steps of a stack run on the device ``meta``, which computes nothing, and the bytes that are alive in them
 are counted. So a plugin's parts are counted too.
@@ -51,7 +51,7 @@ them on tables of 60 columns."""
 
 @dataclass(frozen=True)
 class Demand:
-    """What the memory of training depends on, except for the number of trials at once.
+    """Parts of a cell that determine the memory of training, except for the number of trials at once.
 
     Attributes:
         table: as it is encoded.
@@ -71,11 +71,16 @@ class Demand:
 
     def rows(self, n_trials: int) -> int:
         """Bytes that grow with the rows of the table."""
-        n, item = self.table.n_rows, self.dtype.itemsize
-        in_trial = OF_A_ROW + TEST_SHARE * self.table.target.n_outputs * OF_A_PREDICTION
-        other = OF_AN_ENCODED_CELL * self.table.n_encoded if self.network is None else 0
-        embedded = self._networks.width * (n_trials * item + OF_AN_EMBEDDED_NUMBER) if self.embeds else 0
-        return int(n * (len(self.table.columns) * item + n_trials * in_trial + other + embedded))
+        item = self.dtype.itemsize
+        # The table is on the device once, for all trials.
+        of_row = len(self.table.columns) * item
+        of_trial = OF_A_ROW + TEST_SHARE * self.table.target.n_outputs * OF_A_PREDICTION
+        of_row += n_trials * of_trial
+        if self.network is None:
+            of_row += OF_AN_ENCODED_CELL * self.table.n_encoded
+        if self.embeds:
+            of_row += self._networks.width * (n_trials * item + OF_AN_EMBEDDED_NUMBER)
+        return int(self.table.n_rows * of_row)
 
     @cached_property
     def _networks(self) -> Networks:
@@ -86,13 +91,18 @@ class Demand:
 
     def at_most(self, n_trials: int) -> int:
         """An upper bound for all parts of the package, without counting."""
-        rows = max([self.batch_size, *(size for _, size, _ in self.pretexts)])
+        largest_batch = max([self.batch_size, *(size for _, size, _ in self.pretexts)])
         width = self.table.n_encoded
-        return self.rows(n_trials) + MOST_BYTES + OF_A_STEP * n_trials * rows * (width + width**2 // 60)
+        # Attention compares each pair of columns, so its memory grows with their square.
+        of_step = OF_A_STEP * n_trials * largest_batch * (width + width**2 // 60)
+        return self.rows(n_trials) + MOST_BYTES + of_step
 
     def counted(self, n_trials: int) -> int:
         """The bytes that ``n_trials`` at once need."""
-        return self.rows(n_trials) + (0 if self.network is None else self._step(self.network, n_trials))
+        n_bytes = self.rows(n_trials)
+        if self.network is not None:
+            n_bytes += self._step(self.network, n_trials)
+        return n_bytes
 
     def _step(self, network: Network, n_trials: int) -> int:
         """Bytes of the largest step, with weights, gradients and moments."""
@@ -100,50 +110,62 @@ class Demand:
         columns, width = networks.columns, networks.width
         vectors = np.zeros((n_trials, len(self.table.columns)))
         scaled = Preprocessing(vectors, vectors, vectors, is_shared=True)
-        table = DeviceTable(replace(self.table, values=self.table.values[:1]), scaled, device=META, dtype=self.dtype)
+        # A row stands for all: on `meta` no number is looked at.
+        one_row = replace(self.table, values=self.table.values[:1])
+        table = DeviceTable(one_row, scaled, device=META, dtype=self.dtype)
 
         def lifted(module: nn.Module) -> nn.Module:
             together = lift([module.to(META, self.dtype)] * n_trials)
             give_streams(together, random)
             return together
 
+        def positions(size: int) -> Tensor:
+            return torch.empty(n_trials, size, dtype=torch.int64, device=META)
+
         def batch(size: int) -> Tensor:
-            return table.rows(torch.empty(n_trials, size, dtype=torch.int64, device=META), roster)
+            return table.rows(positions(size), roster)
 
         with Alive() as alive:
-            kept = 0
+            of_views = 0
             learns = any(pretext.learns_missing_values for pretext, *_ in self.pretexts)
             f = [network.build(columns, None).to(META, self.dtype)] * n_trials
             encoder = Encoder(columns, f, width, learns_missing_values=learns).to(META, self.dtype)
             give_streams(encoder, random)
             classifier = Classifier(encoder, lifted(networks.plain_head()))
             weights = sum(parameter.nbytes for parameter in classifier.parameters())
+            # A step of each pretext task, and its validation.
             for pretext, size, passes in self.pretexts:
                 g = lifted(networks.plain_pretrain_head(pretext))
                 weights += sum(parameter.nbytes for parameter in g.parameters())
-                index = torch.empty(n_trials, size, dtype=torch.int64, device=META)
-                task = PretextTask(pretext, encoder, g, CorruptionSource(encoder, table, index, roster), random)
+                source = CorruptionSource(encoder, table, positions(size), roster)
+                task = PretextTask(pretext, encoder, g, source, random)
                 torch.autograd.backward(task.losses(Batch(batch(size), None, None)).sum())
                 encoder.zero_grad()
                 with torch.no_grad():
                     views = task.validation_views(batch(size), random, passes)
                     task.validation(views, error=False)
-                    kept = max(kept, min(MOST_BYTES, views.n_bytes * self.table.n_rows // (10 * size)))
+                    # A tenth of the rows validates, and its views are kept if they are not too large.
+                    of_validation = views.n_bytes * self.table.n_rows // (10 * size)
+                    of_views = max(of_views, min(MOST_BYTES, of_validation))
                     del views
+            # A supervised step, and an evaluation.
             torch.autograd.backward(classifier(batch(self.batch_size)).square().sum())
             with torch.no_grad():
                 classifier.eval()(batch(min(EVALUATION_ROWS, self.table.n_rows)))
-        return int(alive.most) + kept + COPIES * weights + START
+        return int(alive.most) + of_views + COPIES * weights + START
 
 
 def trials_that_fit(demand: Demand, wanted: int, free: int) -> int:
-    """How many trials of ``wanted`` can be trained at once in ``free`` bytes; 0 if not even one."""
+    """Number of trials, at most ``wanted``, that can be trained at once in ``free`` bytes; 0 if not even one."""
+    # Counting takes a tenth of a second, and mostly a bound is enough.
     if demand.at_most(wanted) <= free:
-        return wanted  # counting takes a tenth of a second
+        return wanted
     try:
-        fit = demand.counted(wanted) <= free
-        return wanted if fit else bisect_right(range(1, wanted), free, key=demand.counted)
-    except (RuntimeError, TypeError):  # a part of a plugin needs numbers, which tensors on ``meta`` do not have
+        if demand.counted(wanted) <= free:
+            return wanted
+        return bisect_right(range(1, wanted), free, key=demand.counted)
+    except (RuntimeError, TypeError):
+        # A part of a plugin needs numbers, which tensors on `meta` do not have.
         return wanted
 
 
@@ -153,7 +175,11 @@ def free_memory(device: torch.device, enough: int) -> int | None:
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
     left = min(machine.free_memory(), default=None)
-    if left is None or left >= enough or (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is None:
+    if left is None or left >= enough:
+        return left
+    # Only glibc has it.
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is None:
         return left
     trim(0)
     return min(machine.free_memory())
@@ -180,15 +206,18 @@ class Alive(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **kwargs or {})
         for tensor in tree_leaves(out):
-            if isinstance(tensor, Tensor) and tensor.device == META:
-                storage = tensor.untyped_storage()
-                if storage._cdata not in self._counted:
-                    self.now += storage.nbytes()
-                    self._counted.add(storage._cdata)
-                    weakref.finalize(storage, self._let_go, storage._cdata, storage.nbytes())
+            if not isinstance(tensor, Tensor) or tensor.device != META:
+                continue
+            # Views share the storage of another tensor, which counts once.
+            storage = tensor.untyped_storage()
+            if storage._cdata not in self._counted:
+                self.now += storage.nbytes()
+                self._counted.add(storage._cdata)
+                weakref.finalize(storage, self._let_go, storage._cdata, storage.nbytes())
         self.most = max(self.most, self.now)
         return out
 
     def _let_go(self, address: int, n_bytes: int) -> None:
+        """Count a storage no more: its last tensor is gone."""
         self._counted.remove(address)
         self.now -= n_bytes

@@ -211,7 +211,8 @@ class StackModule(pl.LightningModule, ABC):
             for name, parameter in owner.named_parameters(recurse=False):
                 if not parameter.requires_grad:
                     continue
-                n_elements = parameter[0].numel()  # of one trial
+                # The elements of one trial.
+                n_elements = parameter[0].numel()
                 is_fused = n_elements % REGISTER_ELEMENTS == 0
                 rates = self._effective_rates(owner, name)
                 groups[is_fused, rates].append(parameter)
@@ -273,7 +274,8 @@ class StackModule(pl.LightningModule, ABC):
     @property
     def _optimizer(self) -> torch.optim.Optimizer:
         optimizer = self.optimizers(use_pl_optimizer=False)
-        assert isinstance(optimizer, torch.optim.Optimizer)  # AdamW is an Adam from torch 2.7 on
+        # AdamW is an Adam from torch 2.7 on.
+        assert isinstance(optimizer, torch.optim.Optimizer)
         return optimizer
 
     def _add(self, name: str, values: Tensor, n_rows: int) -> None:
@@ -302,7 +304,8 @@ def clip_each_trial(parameters: Sequence[Tensor], largest: float) -> None:
         if parameter.grad is None:
             continue
         gradients.append(parameter.grad)
-        elements = parameter.grad.flatten(1).double()  # (T, elements of one trial)
+        # A row for each trial, (T, elements).
+        elements = parameter.grad.flatten(1).double()
         squares.append(elements.square().sum(dim=1))
     norms = torch.stack(squares, dim=1).sum(dim=1).sqrt()
     # The small summand is that of clip_grad_norm_.

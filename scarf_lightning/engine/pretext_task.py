@@ -17,7 +17,8 @@ from ..pretexts import Pretext, Views
 from ..randomness import Roster, StackedGenerator
 from .encoder import Encoder
 
-if TYPE_CHECKING:  # it imports Lightning
+if TYPE_CHECKING:
+    # It imports Lightning.
     from ..data.datamodule import Batch
 
 MEAN_CHUNK = 1024

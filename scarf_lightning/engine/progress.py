@@ -23,7 +23,10 @@ class StackProgress(pl.Callback):
     line a minute."""
 
     def __init__(self, phase: str, stopping: TrialStopping, max_epochs: int, console: Console) -> None:
-        self._phase, self._stopping, self._max_epochs, self._console = phase, stopping, max_epochs, console
+        self._phase = phase
+        self._stopping = stopping
+        self._max_epochs = max_epochs
+        self._console = console
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}: {task.fields[state]}"),
@@ -51,30 +54,37 @@ class StackProgress(pl.Callback):
             self._show(float(self._stopping.epochs.max()))
 
     def on_fit_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        self._progress.live.stop()  # `Progress.stop` of rich before 14.3 prints an empty line where nothing was shown
+        # `Progress.stop` of rich before 14.3 prints an empty line where nothing was shown.
+        self._progress.live.stop()
 
     def on_exception(self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException) -> None:
         self.on_fit_end(trainer, pl_module)
 
-    def _after_step(self, n_steps: int, done: int) -> None:
-        if self._is_due(SECONDS_BETWEEN_LOOKS if self._changes else SECONDS_BETWEEN_LINES) and done < n_steps:
-            self._show(float(self._stopping.epochs.max()) + done / n_steps)
+    def _after_step(self, n_steps: int, n_done: int) -> None:
+        """Show the phase within an epoch, after ``n_done`` of its ``n_steps`` steps."""
+        seconds = SECONDS_BETWEEN_LOOKS if self._changes else SECONDS_BETWEEN_LINES
+        # The end of an epoch is shown by `on_train_epoch_end`.
+        if n_done < n_steps and self._is_due(seconds):
+            self._show(float(self._stopping.epochs.max()) + n_done / n_steps)
 
     def _is_due(self, seconds: float) -> bool:
+        """True if the phase was shown at least so many seconds ago."""
         return time.perf_counter() - self._shown >= seconds
 
     def _show(self, epoch: float) -> None:
         """Show how far the phase is; within an epoch, ``epoch`` has a fraction."""
         self._shown = time.perf_counter()
         stopping = self._stopping
-        state = f"{len(stopping.active)} of {len(stopping.trials)} trials, epoch "
-        state += f"{epoch:.0f}" if epoch.is_integer() else f"{epoch:.2f}"
+        epochs = f"{epoch:.0f}" if epoch.is_integer() else f"{epoch:.2f}"
+        state = f"{len(stopping.active)} of {len(stopping.trials)} trials, epoch {epochs}"
         best = stopping.sign * stopping.best.mean()
+        # Before the first validation nothing is best.
         if np.isfinite(best):
             state += f", best {stopping.monitor.removeprefix('validation_')} {best:.4f}"
-        remaining = expected_epochs_left(stopping, self._max_epochs) - epoch % 1
-        seconds = int(remaining * (self._shown - self._started) / epoch)
-        left = f"~{seconds // 60}:{seconds % 60:02d} left"
+        epochs_left = expected_epochs_left(stopping, self._max_epochs) - epoch % 1
+        seconds_an_epoch = (self._shown - self._started) / epoch
+        minutes, seconds = divmod(int(epochs_left * seconds_an_epoch), 60)
+        left = f"~{minutes}:{seconds:02d} left"
         self._progress.update(self._task, state=state, left=left)
         if self._line is not None:
             self._line.write(f"{self._phase}: {state}, {left}")
@@ -85,11 +95,15 @@ class StackProgress(pl.Callback):
 def expected_epochs_left(stopping: TrialStopping, max_epochs: int) -> float:
     """Epochs until the last trial stops, if none improves: as many as its patience allows, or until the median of the
     trials that have stopped, if that is later."""
-    if len(stopping.active) == 0:
+    active = stopping.active
+    if len(active) == 0:
         return 0.0
-    now = stopping.epochs[stopping.active]
-    patience = (stopping.longest_wait - stopping.waited[stopping.active]) * stopping.validate_every
-    patience = np.maximum(patience, stopping.min_epochs - now)
-    stopped = np.setdiff1d(np.arange(len(stopping.trials)), stopping.active)
-    typical = np.median(stopping.epochs[stopped]) - now if len(stopped) else np.zeros_like(now)
-    return float(np.minimum(np.maximum(patience, typical), max_epochs - now).max())
+    done = stopping.epochs[active]
+    validations_left = stopping.longest_wait - stopping.waited[active]
+    patience = np.maximum(validations_left * stopping.validate_every, stopping.min_epochs - done)
+    stopped = np.setdiff1d(np.arange(len(stopping.trials)), active)
+    typical = np.zeros(len(active))
+    if len(stopped):
+        typical = np.median(stopping.epochs[stopped]) - done
+    left = np.minimum(np.maximum(patience, typical), max_epochs - done)
+    return float(left.max())

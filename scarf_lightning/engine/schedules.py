@@ -21,8 +21,11 @@ def level(schedule: Schedule, done: float) -> float:
     if schedule == "cosine":
         return (1 + math.cos(math.pi * done)) / 2
     if schedule == "flat_cos":
-        return 1.0 if done <= 0.5 else (1 + math.cos(math.pi * (2 * done - 1))) / 2
+        if done <= 0.5:
+            return 1.0
+        return (1 + math.cos(math.pi * (2 * done - 1))) / 2
     if schedule == "coslog4":
+        # The logarithm makes each cycle twice as long as the one before it.
         cycle = math.log2(1 + (2**CYCLES - 1) * done)
         return (1 - math.cos(2 * math.pi * cycle)) / 2
     return 1.0
@@ -47,4 +50,6 @@ def warmth(step: int, warmup_steps: int) -> float:
     >>> [warmth(step, 4) for step in range(5)]
     [0.25, 0.5, 0.75, 1.0, 1.0]
     """
-    return min((step + 1) / warmup_steps, 1.0) if warmup_steps else 1.0
+    if not warmup_steps:
+        return 1.0
+    return min((step + 1) / warmup_steps, 1.0)

@@ -1,4 +1,4 @@
-"""What a method may change in a supervised fit. This module imports no Lightning, so methods can import it."""
+"""Parts of a supervised fit that a method may change. This module imports no Lightning, so methods can import it."""
 
 from typing import ClassVar
 
@@ -41,7 +41,7 @@ class Supervision:
 
     @property
     def learns_missing_values(self) -> bool:
-        """Whether f needs a learnable value for each encoded column."""
+        """True if f needs a learnable value for each encoded column."""
         return False
 
     @property

@@ -139,7 +139,8 @@ def model_of_cell(folder: Path, plugins: Collection[str], trial: int | None, pha
         model.check()
     except UsageError:
         raise
-    except (DamagedRecordError, KeyError, ValueError) as error:  # arrays that do not belong together
+    except (DamagedRecordError, KeyError, ValueError) as error:
+        # Arrays that do not belong together.
         raise UsageError(f"{folder} cannot be used: {error}.") from error
     return model
 

@@ -248,7 +248,8 @@ class ScarfPredictor(ScarfEstimator):
         Raises:
             UsageError: a ValueError: a parameter is wrong or has no effect, or the table cannot be learned.
         """
-        from .fitting import train  # imports Lightning, which takes seconds
+        # Imports Lightning, which takes seconds.
+        from .fitting import train
 
         task = self._read(X, y, sample_weight)
         for note in task.labels.notes:
@@ -314,7 +315,7 @@ class ScarfPredictor(ScarfEstimator):
         return bool(plain(self.pretrain) == AUTO)
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> "Task":
-        """What is to be trained: the cell, its table, and the model that networks start from."""
+        """Read the task of a fit: the cell, its table, and the model that networks start from."""
         config = self._config()
         given = self._given(X)
         if y is None:
@@ -362,7 +363,7 @@ class ScarfPredictor(ScarfEstimator):
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be trained.
+    """Task of a fit.
 
     Attributes:
         config: the cell.

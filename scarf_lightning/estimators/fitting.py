@@ -55,7 +55,8 @@ class WithoutTest(Splitting):
         rule = self._rule
         n_different = len(np.unique(table.alike[table.is_labelled]))
         if isinstance(rule, Shuffled) and n_different < len(PARTS):
-            rule = replace(rule, copies="apart")  # fewer different rows than parts cannot be kept together
+            # Fewer different rows than parts cannot be kept together.
+            rule = replace(rule, copies="apart")
         return rule.without_test(rule.split(table, random))
 
 
@@ -142,8 +143,8 @@ def _judged(training: CellTraining) -> Judged:
     records: list[StackRecord] = []
     losses: list[NDArray[np.float64]] = []
     target = training.table.target
-    for wanted, company in training.stacks(range(training.config.trials)):
-        trained = training.run(wanted, company, predicts_validation=True)
+    for wanted, block in training.stacks(range(training.config.trials)):
+        trained = training.run(wanted, block, predicts_validation=True)
         data = trained.stack.data
         record = trained.record(wanted)
         records.append(record)
@@ -235,7 +236,7 @@ def pretrain(config: Config, table: Table, *, verbose: bool = False) -> tuple[Mo
             assert fit is not None
             own: list[TrialRow] = []
             for position, trial in enumerate(trials):
-                # Trials that only keep others company are not kept.
+                # Trials that only fill up a block are not kept.
                 if trial in wanted:
                     diverged = "pretrain" if fit.diverged[position] else None
                     n_epochs = int(fit.epochs[position])

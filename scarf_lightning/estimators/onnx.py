@@ -41,7 +41,8 @@ OF_CATEGORIES = "ai.onnx.ml"
 
 def to_onnx(model: TrainedNetworks, file: Path) -> None:
     """See `Model.to_onnx`."""
-    for package in ("onnx", "onnxscript"):  # torch's exporter needs the latter
+    for package in ("onnx", "onnxscript"):
+        # Torch's exporter needs the latter.
         require(package, "ONNX export")
     import onnx
 
@@ -138,7 +139,8 @@ def _exported(model: TrainedNetworks) -> "ModelProto":
     example = torch.zeros(N_ROWS, len(model.description.columns), dtype=torch.float64)
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
     with warnings.catch_warnings(), torch.no_grad():
-        warnings.simplefilter("ignore")  # torch warns of its own code
+        # Torch warns of its own code.
+        warnings.simplefilter("ignore")
         program = torch.onnx.export(
             voters,
             (example,),

@@ -119,7 +119,8 @@ def _axes(given: Mapping[str, Any]) -> dict[str, str]:
 @cache
 def _composed(overrides: tuple[str, ...], plugins: tuple[str, ...]) -> DictConfig:
     try:
-        Path.cwd()  # Hydra asks for it
+        # Hydra asks for it.
+        Path.cwd()
     except FileNotFoundError as error:
         raise UsageError("The working folder is deleted; change to another one with os.chdir.") from error
     with hydra_started(plugins):

@@ -1,4 +1,5 @@
-"""What every model has: a description of the table that it was trained on, by which it reads rows and names answers."""
+"""The interface of all models, with a description of the table that they were trained on: by it they read rows and name
+answers."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -75,7 +76,7 @@ class TableDescription:
 
     @cached_property
     def predicts(self) -> Target | None:
-        """What is predicted; None for encoders alone."""
+        """The target; None for encoders alone."""
         if not self.classes and not self.target:
             return None
         return target_from_plain({"classes": self.classes, "target": self.target})
@@ -204,7 +205,7 @@ class Predictor(ABC):
 
     @property
     def target(self) -> Target:
-        """What is predicted. Encoders alone predict nothing and raise a UsageError."""
+        """The target. Encoders alone predict nothing and raise a UsageError."""
         if self.description.predicts is None:
             raise UsageError("This model has encoders alone, which predict nothing; use transform.")
         return self.description.predicts

@@ -158,7 +158,7 @@ def _split_by(frame: pd.DataFrame, config: Config) -> tuple[Weights, pd.DataFram
 
 
 def _reading_options(asked: DatasetSettings, frame: pd.DataFrame) -> ReadingOptions:
-    """What the user set of columns, which must be there."""
+    """The user's options of columns, which must be there."""
     given = {}
     for option in OF_COLUMNS:
         columns = tuple(getattr(asked, option) or ())

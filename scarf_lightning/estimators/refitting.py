@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..data.splits import Split, Splitting
 from ..data.table import Table
+from ..engine.stack import Stack
 from ..errors import UsageError
 from ..methods.rivals import Floats, Lesson, Rival
 from ..options import Config
@@ -62,9 +63,9 @@ class KeepingLesson(Lesson):
 
     def predicted_by(self, model: Any, train: Any, predicted: Any) -> Floats:
         """Fit a model, keep it, and predict the rows that it learnt from."""
-        found = super().predicted_by(model, train, train)
-        self.fitted.append((model, found))
-        return found
+        of_train = super().predicted_by(model, train, train)
+        self.fitted.append((model, of_train))
+        return of_train
 
 
 def why_not_kept(config: Config) -> str | None:
@@ -87,7 +88,8 @@ def refitted(config: Config, table: Table, expected: Mapping[str, Any], *, n_net
     Raises:
         UsageError: a model of this kind cannot be kept.
     """
-    if reason := why_not_kept(config):
+    reason = why_not_kept(config)
+    if reason is not None:
         raise UsageError(f"No model is kept: {reason}.")
     if method_of(config).name in FORMS:
         return _rival(config, table, expected)
@@ -96,21 +98,41 @@ def refitted(config: Config, table: Table, expected: Mapping[str, Any], *, n_net
 
 
 def _rival(config: Config, table: Table, expected: Mapping[str, Any]) -> RivalModel:
+    """A model of another library, fitted to every label of the table and turned into arrays."""
     with process_of(config) as hardware:
         training = CellTraining.prepare(replace(config, trials=1), table, hardware, splitting=EveryRowTrains)
         stack = training.stack([0])
     method = training.parts.method
     assert isinstance(method, Rival)
     weights = stack.row_weights(training.config.finetune.class_weight)
+    of_rows = None if weights is None else weights[0]
     seed = stack.streams.seed_of(0, method.stream) % 2**31
-    lesson = KeepingLesson(stack, stack.data.labels[0], None if weights is None else weights[0], seed)
+    lesson = KeepingLesson(stack, stack.data.labels[0], of_rows, seed)
     method.predict(lesson)
-    (fitted, expectation) = lesson.fitted[0]
+    fitted, expectation = lesson.fitted[0]
+
     learnt = FORMS[method.name](fitted)
-    target = table.target.plain()
+    description = _described(config, table, stack, method, learnt, expected)
+    # A rival's numbers are in the unit of the target, so nothing of the target is fitted.
+    preprocessing = replace(stack.data.preprocessing, target=np.empty((1, 0)))
+    model = RivalModel(description, preprocessing, learnt.arrays)
+    model.check()
+    # The arrays must say what the library says, whatever its version.
+    own = model.of_values(stack.table.values[stack.data.labelled[0]])
+    scale = max(1.0, float(np.abs(expectation).max()))
+    if not np.allclose(own, expectation, atol=CLOSE * scale):
+        raise RuntimeError(f"The arrays of {description.label} do not predict what its library predicts.")
+    return model
+
+
+def _described(
+    config: Config, table: Table, stack: Stack, method: Rival, learnt: Learnt, expected: Mapping[str, Any]
+) -> RivalDescription:
+    """The description of a rival that was fitted to a table."""
     columns = stack.table.columns
     reader = replace(table.rows_reader, columns=columns)
-    description = RivalDescription(
+    target = table.target.plain()
+    return RivalDescription(
         name=table.name,
         rules=tuple(reader.plain_rules),
         columns=columns,
@@ -126,23 +148,16 @@ def _rival(config: Config, table: Table, expected: Mapping[str, Any]) -> RivalMo
         encoding=getattr(method, "encoding", "onehot"),
         order=getattr(method, "order", "declared"),
     )
-    model = RivalModel(description, replace(stack.data.preprocessing, target=np.empty((1, 0))), learnt.arrays)
-    model.check()
-    # The arrays must say what the library says, whatever its version.
-    own = model.of_values(stack.table.values[stack.data.labelled[0]])
-    scale = max(1.0, float(np.abs(expectation).max()))
-    if not np.allclose(own, expectation, atol=CLOSE * scale):
-        raise RuntimeError(f"The arrays of {description.label} do not predict what its library predicts.")
-    return model
 
 
 def _linear(fitted: Any) -> Learnt:
     """Scikit-learn's logistic or ridge regression."""
+    # Scikit-learn has a row of coefficients for each score; here a score is a column.
     coefficients = np.atleast_2d(fitted.coef_).T
     offset = np.atleast_1d(fitted.intercept_)
-    is_classifier = hasattr(fitted, "classes_")
     link = "identity"
-    if is_classifier:
+    if hasattr(fitted, "classes_"):
+        # Of two classes it fits the score of the second one alone.
         link = "logistic" if coefficients.shape[1] == 1 else "softmax"
     arrays = {"coefficients": coefficients.astype(np.float64), "offset": offset.astype(np.float64)}
     return Learnt("linear", link, arrays)
@@ -150,19 +165,25 @@ def _linear(fitted: Any) -> Learnt:
 
 def _forest(fitted: Any) -> Learnt:
     """Scikit-learn's random forest: each tree has an equal part in the mean."""
-    trees = [each.tree_ for each in fitted.estimators_]
-    values = [tree.value[:, 0, :] for tree in trees]
-    if hasattr(fitted, "classes_"):
-        values = [value / value.sum(axis=1, keepdims=True) for value in values]
-    found = _joined(
-        left=[tree.children_left for tree in trees],
-        right=[tree.children_right for tree in trees],
-        feature=[tree.feature for tree in trees],
-        threshold=[tree.threshold for tree in trees],
-        missing_left=[tree.missing_go_to_left for tree in trees],
-        value=[value / len(trees) for value in values],
-    )
-    return Learnt("trees", "identity", found | {"offset": np.zeros(values[0].shape[1])})
+    nodes = Nodes()
+    n_trees = len(fitted.estimators_)
+    for each in fitted.estimators_:
+        tree = each.tree_
+        value = tree.value[:, 0, :]
+        if hasattr(fitted, "classes_"):
+            # Shares of the classes in a leaf, whatever its rows weigh.
+            value = value / value.sum(axis=1, keepdims=True)
+        nodes.add(
+            left=tree.children_left,
+            right=tree.children_right,
+            feature=tree.feature,
+            threshold=tree.threshold,
+            missing_left=tree.missing_go_to_left,
+            value=value / n_trees,
+        )
+    arrays = nodes.joined()
+    arrays["offset"] = np.zeros(arrays["value"].shape[1])
+    return Learnt("trees", "identity", arrays)
 
 
 def _xgboost(fitted: Any) -> Learnt:
@@ -172,48 +193,70 @@ def _xgboost(fitted: Any) -> Learnt:
     model = content["gradient_booster"]["model"]
     n_classes = len(getattr(fitted, "classes_", ()))
     n_scores = n_classes if n_classes > 2 else 1
-    trees: dict[str, list[NDArray[Any]]] = {
-        name: [] for name in ("left", "right", "feature", "threshold", "missing_left", "value")
-    }
+    nodes = Nodes()
+    # The group of a tree is the score that it adds to.
     for tree, group in zip(model["trees"], model["tree_info"], strict=True):
         conditions = np.array(tree["split_conditions"], dtype=np.float32)
         left = np.array(tree["left_children"])
+        # The condition of a leaf is its value.
         value = np.zeros((len(left), n_scores))
         value[:, group] = np.where(left == LEAF, conditions, 0)
-        trees["left"].append(left)
-        trees["right"].append(np.array(tree["right_children"]))
-        trees["feature"].append(np.array(tree["split_indices"]))
-        trees["threshold"].append(np.nextafter(conditions, np.float32(-np.inf)))
-        trees["missing_left"].append(np.array(tree["default_left"]))
-        trees["value"].append(value)
-    base = str(content["learner_model_param"]["base_score"]).strip("[]")
-    offset = np.array([float(number) for number in base.split(",")], dtype=np.float64)
+        nodes.add(
+            left=left,
+            right=np.array(tree["right_children"]),
+            feature=np.array(tree["split_indices"]),
+            threshold=np.nextafter(conditions, np.float32(-np.inf)),
+            missing_left=np.array(tree["default_left"]),
+            value=value,
+        )
+    # Some versions of XGBoost write a list, with a base score for each class.
+    base_scores = str(content["learner_model_param"]["base_score"]).strip("[]")
+    offset = np.array([float(number) for number in base_scores.split(",")], dtype=np.float64)
     link = "identity"
     if n_classes == 2:
         # The base score is a probability, and scores are its log-odds.
         link, offset = "logistic", np.log(offset / (1 - offset))
     elif n_classes:
         link = "softmax"
-    return Learnt("trees", link, _joined(**trees) | {"offset": np.broadcast_to(offset, (n_scores,)).copy()})
+    arrays = nodes.joined()
+    arrays["offset"] = np.broadcast_to(offset, (n_scores,)).copy()
+    return Learnt("trees", link, arrays)
 
 
-def _joined(**trees: list[NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """The nodes of all trees in one array each, with the number of the first node of each tree."""
-    sizes = [len(each) for each in trees["left"]]
-    roots = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    found: dict[str, NDArray[Any]] = {"roots": roots.astype(np.int64)}
-    for name in ("left", "right"):
-        moved = []
-        for children, root in zip(trees[name], roots, strict=True):
-            moved.append(np.where(children == LEAF, LEAF, children + root))
-        found[name] = np.concatenate(moved).astype(np.int64)
-    is_leaf = found["left"] == LEAF
-    # What a leaf asks for means nothing.
-    found["feature"] = np.where(is_leaf, 0, np.concatenate(trees["feature"])).astype(np.int64)
-    found["threshold"] = np.where(is_leaf, 0.0, np.concatenate(trees["threshold"])).astype(np.float64)
-    found["missing_left"] = np.concatenate(trees["missing_left"]).astype(np.uint8)
-    found["value"] = np.concatenate(trees["value"]).astype(np.float64)
-    return found
+class Nodes:
+    """The nodes of trees, in the order in which the trees are added.
+
+    Attributes:
+        trees: by name of the array, that of each tree.
+    """
+
+    def __init__(self) -> None:
+        names = ("left", "right", "feature", "threshold", "missing_left", "value")
+        self.trees: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
+
+    def add(self, **arrays: NDArray[Any]) -> None:
+        """Add a tree by the arrays of its nodes."""
+        for name, array in arrays.items():
+            self.trees[name].append(array)
+
+    def joined(self) -> dict[str, NDArray[Any]]:
+        """The nodes of all trees in one array each, with the number of the first node of each tree."""
+        sizes = [len(left) for left in self.trees["left"]]
+        roots = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        arrays: dict[str, NDArray[Any]] = {"roots": roots.astype(np.int64)}
+        for name in ("left", "right"):
+            moved = []
+            for children, root in zip(self.trees[name], roots, strict=True):
+                # Children are counted from the first node of their tree.
+                moved.append(np.where(children == LEAF, LEAF, children + root))
+            arrays[name] = np.concatenate(moved).astype(np.int64)
+        is_leaf = arrays["left"] == LEAF
+        # What a leaf asks for means nothing.
+        arrays["feature"] = np.where(is_leaf, 0, np.concatenate(self.trees["feature"])).astype(np.int64)
+        arrays["threshold"] = np.where(is_leaf, 0.0, np.concatenate(self.trees["threshold"])).astype(np.float64)
+        arrays["missing_left"] = np.concatenate(self.trees["missing_left"]).astype(np.uint8)
+        arrays["value"] = np.concatenate(self.trees["value"]).astype(np.float64)
+        return arrays
 
 
 FORMS: dict[str, Callable[[Any], Learnt]] = {

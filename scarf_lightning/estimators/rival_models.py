@@ -35,14 +35,14 @@ FLOATS = ("coefficients", "offset", "threshold", "value")
 
 @dataclass(frozen=True, kw_only=True)
 class RivalDescription(TableDescription):
-    """What a rival is, apart from its arrays, in plain values: as it is kept in a file.
+    """Description of a rival in plain values, as a file keeps it beside the rival's arrays.
 
     Attributes:
         method: its name on the axis ``method``.
         label: what people call it.
         learner: the form of the arrays, see `RivalModel`.
-        link: what makes predictions of K scores: ``identity``; ``logistic``, the probability of the second of two
-            classes; or ``softmax``.
+        link: from K scores to predictions: ``identity``; ``logistic``, the probability of the second of two classes;
+            or ``softmax``.
         encoding: of categories: a column for each, or the number of each.
         order: of the numbers, see `scarf_lightning.data.preprocessing.Ordinal`.
     """
@@ -87,15 +87,17 @@ class RivalModel(Predictor):
 
     def of_values(self, values: Floats) -> Floats:
         """The predictions for values ``(n, M)``, see `Predictor.values`."""
-        parts = []
         n_trees = len(self.learnt.get("roots", ()))
+        # The paths of all rows through all trees are in the memory at once.
         at_once = max(1, min(ROWS_AT_ONCE, PATHS_AT_ONCE // max(n_trees, 1)))
+        parts = []
         for start in range(0, len(values), at_once):
             features = self.features(values[start : start + at_once])
             parts.append(self._linked(self._scores(features)))
-        if not parts:
-            return np.empty((0, len(self.description.classes)) if self.description.classes else 0)
-        return np.concatenate(parts)
+        if parts:
+            return np.concatenate(parts)
+        n_classes = len(self.description.classes)
+        return np.empty((0, n_classes) if n_classes else 0)
 
     def features(self, values: Floats) -> Floats:
         """Values ``(n, M)`` imputed, scaled and encoded, ``(n, D)``, as the library was given them."""
@@ -138,6 +140,7 @@ class RivalModel(Predictor):
         return self._of_trees(features.astype(np.float32))
 
     def _of_trees(self, features: NDArray[np.float32]) -> Floats:
+        """The scores of trees, which all rows follow at once, a level at a time."""
         left, right = self.learnt["left"], self.learnt["right"]
         rows = np.arange(len(features))[:, None]
         # The node that each row has reached in each tree, (n, B).
@@ -147,10 +150,10 @@ class RivalModel(Predictor):
             if not is_inner.any():
                 break
             seen = features[rows, self.learnt["feature"][nodes]]
-            goes_left = np.where(
-                np.isnan(seen), self.learnt["missing_left"][nodes], seen <= self.learnt["threshold"][nodes]
-            )
+            is_below = seen <= self.learnt["threshold"][nodes]
+            goes_left = np.where(np.isnan(seen), self.learnt["missing_left"][nodes], is_below)
             children = np.where(goes_left, left[nodes], right[nodes])
+            # A row that has reached a leaf stays there until all others have reached one.
             nodes = np.where(is_inner, children, nodes)
         return np.asarray(self.learnt["value"][nodes].sum(axis=1) + self.learnt["offset"])
 
@@ -163,6 +166,7 @@ class RivalModel(Predictor):
         if self.description.link == "logistic":
             # Scores of the first class are zero.
             scores = np.concatenate([np.zeros_like(scores), scores], axis=1)
+        # Softmax does not change with a constant, and the exponential of a large score would overflow.
         raised = np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(raised / raised.sum(axis=1, keepdims=True))
 
@@ -196,11 +200,12 @@ class RivalModel(Predictor):
         self._check_preprocessing()
 
     def _check_trees(self, n_scores: int) -> None:
+        """Raise a DamagedRecordError if a row could leave the trees, or never reach a leaf."""
         left, right, roots = self.learnt["left"], self.learnt["right"], self.learnt["roots"]
         n_nodes = len(left)
+        shapes = {"value": (n_nodes, n_scores), "roots": roots.shape, "offset": (n_scores,)}
         for name in TREES:
-            shape = {"value": (n_nodes, n_scores), "roots": roots.shape, "offset": (n_scores,)}.get(name, (n_nodes,))
-            if self.learnt[name].shape != shape or roots.ndim != 1:
+            if self.learnt[name].shape != shapes.get(name, (n_nodes,)) or roots.ndim != 1:
                 raise DamagedRecordError(f"{name} is not of {n_nodes} nodes")
         if roots.size and not (roots.min() >= 0 and roots.max() < n_nodes):
             raise DamagedRecordError("roots lead out of the trees")
@@ -217,13 +222,18 @@ class RivalModel(Predictor):
             raise DamagedRecordError("a node asks for a feature that is not there")
 
     def _check_preprocessing(self) -> None:
-        shape = (1, len(self.description.columns))
+        """Raise a DamagedRecordError if the preprocessing is not of the columns that are described."""
+        n_columns = len(self.description.columns)
+        shape = (1, n_columns)
         vectors = self.preprocessing.arrays()
-        for name in (*VECTORS, *({"clip"} & set(vectors))):
+        for name in (*VECTORS, "clip"):
+            # Only some scalings clip.
+            if name == "clip" and name not in vectors:
+                continue
             if vectors[name].shape != shape:
-                raise DamagedRecordError(f"the preprocessing of {name} is not of {shape[1]} columns")
+                raise DamagedRecordError(f"the preprocessing of {name} is not of {n_columns} columns")
         if "curve" in vectors and (vectors["curve"].ndim != 4 or vectors["curve"].shape[:3] != (*shape, 2)):
-            raise DamagedRecordError(f"the preprocessing of curve is not of {shape[1]} columns")
+            raise DamagedRecordError(f"the preprocessing of curve is not of {n_columns} columns")
         for name, vector in vectors.items():
             # A number whose gaps the model sees is not imputed.
             if np.isinf(vector).any() or (name != "fill" and np.isnan(vector).any()):

@@ -117,7 +117,8 @@ def _out_of_the_way(folder: Path, ours: list[str] | None) -> Iterator[None]:
         elif old.exists():
             for name in ours:
                 (old / name).unlink(missing_ok=True)
-            for path in old.iterdir():  # a file that appeared meanwhile is somebody else's
+            for path in old.iterdir():
+                # A file that appeared meanwhile is somebody else's.
                 path.rename(folder / path.name)
             old.rmdir()
 
@@ -143,8 +144,10 @@ def check_reader(rules: list[Any], columns: tuple[Column, ...]) -> None:
             try:
                 reader.values(pd.DataFrame({name: [value] for name in reader.names}, dtype=object))
             except UsageError:
-                pass  # "1" need not be a value of the column
-            except Exception as error:  # a rule's library raises what it likes at options that are none
+                # "1" need not be a value of the column.
+                pass
+            except Exception as error:
+                # A rule's library raises what it likes at options that are none.
                 raise DamagedRecordError(f"its rules of reading do not work: {error}") from error
 
 

@@ -36,7 +36,7 @@ Weights = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True, kw_only=True)
 class Description(TableDescription):
-    """What trained networks are, apart from their arrays, in plain values: as it is kept in a file.
+    """Description of trained networks in plain values, as a file keeps it beside their arrays.
 
     Attributes:
         network: the name of f.
@@ -125,7 +125,8 @@ class TrainedNetworks(Predictor):
             self._check()
         except (UsageError, DamagedRecordError):
             raise
-        except Exception as error:  # networks refuse impossible options each in its own way
+        except Exception as error:
+            # Networks refuse impossible options each in its own way.
             raise DamagedRecordError(f"the described network cannot be built: {error}") from error
 
     def _check(self) -> None:

@@ -29,29 +29,16 @@ def write(view: CellView, results: Path, settings: LoggerSettings) -> None:
     from torch.utils.tensorboard import SummaryWriter
     from torch.utils.tensorboard.summary import hparams
 
-    sweep, name = (re.sub(r"[^\w.=+,-]+", "_", text)[:150] for text in (view.group, view.name))
-    folder = results / FOLDER / sweep / f"{name}_{view.id}"
-    for old in (results / FOLDER).glob(f"*/*_{view.id}"):
-        shutil.rmtree(old)
+    # A cell may have been in another sweep, or had another name, when it was written last.
+    for earlier in (results / FOLDER).glob(f"*/*_{view.id}"):
+        shutil.rmtree(earlier)
+    folder = results / FOLDER / _as_file_name(view.group) / f"{_as_file_name(view.name)}_{view.id}"
     with SummaryWriter(folder) as writer:
-
-        def scalar(tag: str, value: float, step: int) -> None:
+        for tag, step, value in _scalars(view, settings):
             writer.add_scalar(tag, float(value), step, new_style=True, double_precision=True)
-
-        frames = {
-            phase: curves.reset_index(names="step")
-            for phase, curves in mean_curves(view.curves, per_trial=settings.per_trial).items()
-        }
-        if len(view.trials):
-            frames["trials"] = view.trials.select_dtypes("number").rename(columns={"trial": "step"})
-        for group, frame in frames.items():
-            for curve in frame.columns.drop("step"):
-                for step, value in frame[["step", curve]].dropna().itertuples(index=False):
-                    scalar(f"{group}/{curve}", value, int(step))
-        for metric, value in view.summary.items():
-            scalar(f"summary/{metric}", value, 0)
-        results_by = dict.fromkeys((f"summary/{metric}" for metric in view.summary), 0.0)
-        for summary in hparams(dict(_flat(view.config)), results_by):  # type: ignore[no-untyped-call]
+        of_summary = dict.fromkeys((f"summary/{metric}" for metric in view.summary), 0.0)
+        options = dict(_flat(view.config))
+        for summary in hparams(options, of_summary):  # type: ignore[no-untyped-call]
             writer.file_writer.add_summary(summary)
         texts = {"config": yaml.safe_dump(view.config), "tags": " ".join(view.tags), "failure": view.failure}
         for tag, text in texts.items():
@@ -59,10 +46,32 @@ def write(view: CellView, results: Path, settings: LoggerSettings) -> None:
                 writer.add_text(tag, f"```\n{text}\n```")
 
 
+def _as_file_name(text: str) -> str:
+    """A text without the characters that file systems refuse, and short enough for them."""
+    return re.sub(r"[^\w.=+,-]+", "_", text)[:150]
+
+
+def _scalars(view: CellView, settings: LoggerSettings) -> Iterator[tuple[str, int, float]]:
+    """The tag, step and value of each point of a curve, and of the summary."""
+    frames = {}
+    for phase, curves in mean_curves(view.curves, per_trial=settings.per_trial).items():
+        frames[phase] = curves.reset_index(names="step")
+    if len(view.trials):
+        frames["trials"] = view.trials.select_dtypes("number").rename(columns={"trial": "step"})
+    for group, frame in frames.items():
+        for curve in frame.columns.drop("step"):
+            for step, value in frame[["step", curve]].dropna().itertuples(index=False):
+                yield f"{group}/{curve}", int(step), value
+    for metric, value in view.summary.items():
+        yield f"summary/{metric}", 0, value
+
+
 def _flat(config: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, bool | int | float | str]]:
     """Options by dotted names, as types that TensorBoard takes."""
     for key, value in config.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{path}{key}.")
+        elif isinstance(value, bool | int | float | str):
+            yield f"{path}{key}", value
         elif value is not None:
-            yield f"{path}{key}", value if isinstance(value, bool | int | float | str) else str(value)
+            yield f"{path}{key}", str(value)

@@ -1,4 +1,4 @@
-"""What W&B and TensorBoard show of a cell, read from the store."""
+"""View of a cell for W&B and TensorBoard, read from the store."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -64,19 +64,25 @@ def cell_view(
         UsageError: the folder has no such cell.
     """
     cell = load_cell(fingerprint, results)
-    said = cell.description
-    environments, _ = read_environments(read_cell(Path(results) / fingerprint))
+    folder = Path(results) / fingerprint
+    description = cell.description
+    overrides, options = description["overrides"], description["options"]
+    environments, _ = read_environments(read_cell(folder))
     commits = dict.fromkeys(each.get("commit") for each in environments)
     rows: list[Any] = cell.trials.to_dict("records")
-    levels = levels_of_cell(Path(results) / fingerprint, rows)
-    made = {"fingerprint": fingerprint, "trials": len(cell.trials), "commit": ", ".join(filter(None, commits))}
-    made |= {"basis": FROM_PREDICTIONS if levels else FROM_TRIALS}
+    levels = levels_of_cell(folder, rows)
+    origin = {
+        "fingerprint": fingerprint,
+        "trials": len(cell.trials),
+        "commit": ", ".join(filter(None, commits)),
+        "basis": FROM_PREDICTIONS if levels else FROM_TRIALS,
+    }
     return CellView(
         id=fingerprint,
-        name=run_name(said["dataset"], said["overrides"], said["options"], name),
+        name=run_name(description["dataset"], overrides, options, name),
         group=group,
-        tags=_tags({"dataset": said["dataset"]} | said["options"]),
-        config=cell.config | made | _command(said["overrides"]),
+        tags=_tags({"dataset": description["dataset"]} | options),
+        config=cell.config | origin | _command(overrides),
         curves=cell.curves,
         summary=_summary(cell, levels),
         trials=cell.trials,
@@ -114,54 +120,77 @@ def unstored_view(
 def run_name(dataset: str, overrides: Sequence[str], options: Collection[str], among: str | None = None) -> str:
     """The name of a run: its dataset, and the overrides that the cell uses by its ``options``, such as no corruption
     without pre-training. Of all overrides those ``among`` tell it from the cells beside it, separated by blanks."""
-    asked = told_apart([overrides])[0] if among is None else among
-    used = [each for each in asked.split() if _is_used(each.partition("=")[0], options)]
+    distinguishing = told_apart([overrides])[0] if among is None else among
+    used = []
+    for override in distinguishing.split():
+        key, _, _ = override.partition("=")
+        if _is_used(key, options):
+            used.append(override)
     return f"{dataset} {' '.join(used) or 'defaults'}"
 
 
 def _is_used(key: str, options: Collection[str]) -> bool:
-    section = key.partition(".")[0]
-    if section == "dataset":  # its name comes first anyway
+    """True if a cell with these options uses an override of this key."""
+    section, _, _ = key.partition(".")
+    # The name of the dataset comes first anyway.
+    if section == "dataset":
         return False
-    return section not in SECTIONS or any(name == key or name.startswith(f"{key}.") for name in options)
+    if section not in SECTIONS:
+        return True
+    return any(name == key or name.startswith(f"{key}.") for name in options)
 
 
 def _command(overrides: Sequence[str]) -> dict[str, str]:
+    """The command that trains a cell."""
     return {"command": command_line("train.py", overrides)}
 
 
 def _tags(options: Mapping[str, Any]) -> list[str]:
-    used = {axis.name: options[axis.column] for axis in AXES if axis.column is not None and axis.column in options}
-    return [f"{axis}={option}"[:LONGEST_TAG] for axis, option in used.items()]
+    """A tag for each axis that a cell uses."""
+    tags = []
+    for axis in AXES:
+        if axis.column is not None and axis.column in options:
+            tags.append(f"{axis.name}={options[axis.column]}"[:LONGEST_TAG])
+    return tags
 
 
 def _summary(cell: StoredCell, levels: Mapping[str, Interval]) -> dict[str, float]:
     """The numbers of a run: means over trials, and intervals by ``levels`` or else from the trials alone."""
     import pandas as pd
 
-    trials = cell.trials.assign(validation_error=validation_errors(cell)) if len(cell.trials) else cell.trials
-    columns = [*(metric.name for metric in metrics()), *MEANS]
-    values = {column: trials[column].mean() for column in columns if column in trials}
+    trials = cell.trials
+    if len(trials):
+        trials = trials.assign(validation_error=validation_errors(cell))
+    values: dict[str, Any] = {}
+    for column in (*(metric.name for metric in metrics()), *MEANS):
+        if column in trials:
+            values[column] = trials[column].mean()
     sizes = median_sizes({name: trials[name].astype("float64").tolist() for name in SIZES if name in trials})
     for metric in metrics():
         known = trials[metric.name].dropna().tolist() if metric.name in trials else []
-        if len(known) > 1:
-            ends = levels.get(metric.name)
-            if ends is None:
-                ends = level_interval(known, sizes, cell.description["options"].get("split"), metric.bounds)
-            _, values[f"{metric.name}_low"], values[f"{metric.name}_high"] = ends
-            values[f"{metric.name}_std"] = float(pd.Series(known).std())
-    values |= {column: trials[column].sum() for column in SUMS if column in trials and trials[column].notna().any()}
-    return {name: float(value) for name, value in values.items() if not pd.isna(value)} | {"trials": len(trials)}
+        # One trial shows no spread.
+        if len(known) < 2:
+            continue
+        ends = levels.get(metric.name)
+        if ends is None:
+            ends = level_interval(known, sizes, cell.description["options"].get("split"), metric.bounds)
+        _, values[f"{metric.name}_low"], values[f"{metric.name}_high"] = ends
+        values[f"{metric.name}_std"] = float(pd.Series(known).std())
+    for column in SUMS:
+        if column in trials and trials[column].notna().any():
+            values[column] = trials[column].sum()
+    summary = {name: float(value) for name, value in values.items() if not pd.isna(value)}
+    return summary | {"trials": len(trials)}
 
 
 def validation_errors(cell: StoredCell) -> list[float]:
     """The error of each trial on its validation rows in the epoch whose weights it kept; NaN without a network."""
     if "validation_error" not in cell.curves:
         return [float("nan")] * len(cell.trials)
-    finetune = cell.curves[cell.curves["phase"] == "finetune"].set_index(["trial", "epoch"])["validation_error"]
+    finetune = cell.curves[cell.curves["phase"] == "finetune"]
+    errors = finetune.set_index(["trial", "epoch"])["validation_error"]
     kept = zip(cell.trials["trial"], cell.trials["finetune_best_epoch"], strict=True)
-    return [finetune.get(key, float("nan")) for key in kept]
+    return [errors.get(trial_and_epoch, float("nan")) for trial_and_epoch in kept]
 
 
 def mean_curves(curves: "pd.DataFrame", *, per_trial: bool) -> dict[str, "pd.DataFrame"]:
@@ -184,13 +213,15 @@ def mean_curves(curves: "pd.DataFrame", *, per_trial: bool) -> dict[str, "pd.Dat
 
 
 def _of_phase(curves: "pd.DataFrame", per_trial: bool) -> "pd.DataFrame":
+    """The frame of one phase, see `mean_curves`."""
     import pandas as pd
 
     columns: dict[str, pd.Series[Any]] = {}
-    for metric in [column for column in curves.columns if column not in ("phase", "trial", "epoch")]:
+    for metric in curves.columns.drop(["phase", "trial", "epoch"], errors="ignore"):
         own = curves.set_index(["epoch", "trial"])[metric].unstack()  # noqa: PD010 - every pair occurs once
+        # A metric of the other phase has no values here.
         if own.isna().all(axis=None):
-            continue  # a metric of the other phase
+            continue
         carried = own.ffill()
         mean = carried.mean(axis=1)
         deviation = carried.std(axis=1).fillna(0.0)
@@ -198,7 +229,11 @@ def _of_phase(curves: "pd.DataFrame", per_trial: bool) -> "pd.DataFrame":
         # No error is below zero; losses may be.
         if metric.endswith("error"):
             low = low.clip(lower=0.0)
-        columns |= {f"{metric}_mean": mean, f"{metric}_low": low, f"{metric}_high": mean + deviation}
+        columns[f"{metric}_mean"] = mean
+        columns[f"{metric}_low"] = low
+        columns[f"{metric}_high"] = mean + deviation
         if per_trial:
-            columns |= {f"{metric}_trial_{trial}": own[trial] for trial in own}
-    return pd.DataFrame(columns | {"trials_training": curves.groupby("epoch")["trial"].count()})
+            for trial in own:
+                columns[f"{metric}_trial_{trial}"] = own[trial]
+    columns["trials_training"] = curves.groupby("epoch")["trial"].count()
+    return pd.DataFrame(columns)

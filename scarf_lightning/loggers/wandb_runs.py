@@ -52,16 +52,25 @@ def write(view: CellView, results: Path, settings: LoggerSettings) -> None:
     with open_run(settings.wandb, results, view.id, described, failed=view.failure is not None) as run:
         if view.failure is not None:
             run.notes = view.failure
-        shown = run.summary.get("trials") if run.resumed else None  # type: ignore[no-untyped-call]
-        curves_of = {} if shown == len(view.trials) else mean_curves(view.curves, per_trial=settings.per_trial)
-        for phase, curves in curves_of.items():
-            place = phase if shown is None else f"{phase}, {len(view.trials)} trials"
-            step = draw_over_epochs(run, place)
-            for epoch, values in curves.iterrows():
-                run.log({step: epoch} | {f"{place}/{name}": float(value) for name, value in values.dropna().items()})
-        if len(view.trials):
+        n_shown = run.summary.get("trials") if run.resumed else None  # type: ignore[no-untyped-call]
+        n_trials = len(view.trials)
+        if n_shown != n_trials:
+            for phase, curves in mean_curves(view.curves, per_trial=settings.per_trial).items():
+                place = phase if n_shown is None else f"{phase}, {n_trials} trials"
+                _write_curves(run, place, curves)
+        if n_trials:
             run.log({"trials_table": _table(view.trials)})
         run.summary.update(view.summary)
+
+
+def _write_curves(run: "wandb.Run", place: str, curves: "pd.DataFrame") -> None:
+    """Write the curves of a phase under a name, epoch by epoch."""
+    step = draw_over_epochs(run, place)
+    for epoch, values in curves.iterrows():
+        point: dict[str, Any] = {step: epoch}
+        for name, value in values.dropna().items():
+            point[f"{place}/{name}"] = float(value)
+        run.log(point)
 
 
 def write_report(
@@ -105,14 +114,16 @@ def live_curves(settings: LoggerSettings, results: Path, id: str, name: str, gro
     try:
         opened = open_run(settings.wandb, results, id, {"name": name, "group": group})
         curves = LiveCurves(opened.__enter__())
-    except Exception:  # `write` will meet the same problem and name it
+    except Exception:
+        # `write` will meet the same problem and name it.
         yield None
         return
     try:
         yield curves.tell
     finally:
         curves.send()
-        with suppress(Exception):  # the cell is trained; `write` names what is wrong
+        with suppress(Exception):
+            # The cell is trained; `write` names what is wrong.
             opened.__exit__(None, None, None)
 
 
@@ -120,14 +131,21 @@ class LiveCurves:
     """Means over trials, sent to a run every few seconds."""
 
     def __init__(self, run: "wandb.Run") -> None:
-        self._run, self._unsent, self._last = run, list[tuple[str, dict[str, float]]](), time.monotonic()
+        self._run = run
+        self._unsent: list[tuple[str, dict[str, float]]] = []
+        self._last = time.monotonic()
 
     def tell(self, phase: str, records: Sequence[dict[str, Any]]) -> None:
         """Take the records of an epoch."""
-        place, names = f"live/{phase}", [name for name in records[0] if name not in ("trial", "epoch")]
-        means = {f"{place}/{name}": sum(each[name] for each in records) / len(records) for name in names}
-        step = {f"{place}/epoch": float(records[0]["epoch"]), f"{place}/trials_training": float(len(records))}
-        self._unsent.append((place, step | means))
+        place = f"live/{phase}"
+        point = {
+            f"{place}/epoch": float(records[0]["epoch"]),
+            f"{place}/trials_training": float(len(records)),
+        }
+        for name in records[0]:
+            if name not in ("trial", "epoch"):
+                point[f"{place}/{name}"] = sum(each[name] for each in records) / len(records)
+        self._unsent.append((place, point))
         if time.monotonic() - self._last >= SECONDS_BETWEEN:
             self.send()
 
@@ -193,11 +211,13 @@ def open_run(
                 disable_code=True,
                 x_disable_meta=True,
                 x_disable_stats=True,
-                x_save_requirements=False,  # the store keeps versions
+                # The store keeps versions.
+                x_save_requirements=False,
             ),
             **described,
         )
-        if run.resumed:  # the client forgets the axes that an earlier part of the run defined
+        if run.resumed:
+            # The client forgets the axes that an earlier part of the run defined.
             for key in dict(run.summary):
                 if key.endswith("/epoch"):
                     draw_over_epochs(run, key.removesuffix("/epoch"))
@@ -218,6 +238,7 @@ def where(results: Path, settings: WandbSettings, address: str | None) -> str:
 
 
 def _log_in() -> None:
+    """Log in by the key that the user has stored, without asking for one."""
     import wandb
 
     try:
@@ -229,6 +250,7 @@ def _log_in() -> None:
 
 
 def _finish(run: "wandb.Run", exit_code: int) -> None:
+    """Wait until everything is sent, for some time."""
     try:
         run.finish(exit_code=exit_code)
     except TimeoutError as error:
@@ -259,6 +281,5 @@ def _table(frame: "pd.DataFrame") -> "wandb.Table":
     """A table of plain values, None for a missing one. W&B takes pandas' missing number for a type of its own."""
     import wandb
 
-    return wandb.Table(
-        columns=list(frame.columns), data=list(frame.astype(object).where(frame.notna(), None).to_numpy())
-    )
+    values = frame.astype(object).where(frame.notna(), None)
+    return wandb.Table(columns=list(frame.columns), data=list(values.to_numpy()))

@@ -22,11 +22,13 @@ def write_views(view: CellView, results: str | Path, settings: LoggerSettings) -
     """
     problems = []
     for name, label, write in (("wandb", "W&B", wandb_runs.write), ("tensorboard", "TensorBoard", tensorboard.write)):
-        if settings.name in (name, "both"):
-            try:
-                write(view, Path(results), settings)
-            except Exception as error:
-                problems.append(f"{view.name} ({view.id}) is not in {label}: {_reason(error)}.")
+        if settings.name not in (name, "both"):
+            continue
+        # A view shows what the store has, so that nothing is lost if it cannot be written, for whatever reason.
+        try:
+            write(view, Path(results), settings)
+        except Exception as error:
+            problems.append(f"{view.name} ({view.id}) is not in {label}: {_reason(error)}.")
     return problems
 
 
@@ -53,12 +55,16 @@ def upload_sweep(
     Returns:
         A sentence on each view that could not be written.
     """
-    results, problems = Path(results), list[str]()
+    results = Path(results)
+    problems: list[str] = []
     known = [cell for cell in cells if (results / cell / "cell.json").exists()]
-    asked = [load_cell(fingerprint, results).description["overrides"] for fingerprint in known]
-    for number, (fingerprint, called) in enumerate(zip(known, told_apart(asked) if asked else (), strict=True), 1):
+    overrides = [load_cell(fingerprint, results).description["overrides"] for fingerprint in known]
+    # What tells a cell apart can be said of several cells alone.
+    names = told_apart(overrides) if overrides else ()
+    for number, (fingerprint, called) in enumerate(zip(known, names, strict=True), start=1):
         say(f"{number} of {len(known)} cells: {called}")
-        problems += write_views(cell_view(fingerprint, results, group=name, name=called), results, settings)
+        view = cell_view(fingerprint, results, group=name, name=called)
+        problems += write_views(view, results, settings)
     if settings.name not in ("wandb", "both") or settings.wandb.mode == "disabled":
         return problems
     address = None
@@ -75,4 +81,6 @@ def upload_sweep(
 
 
 def _reason(error: Exception) -> str:
-    return " ".join(str(error).split()).removesuffix(".") or type(error).__name__
+    """The message of an error in one line, without a full stop."""
+    words = " ".join(str(error).split())
+    return words.removesuffix(".") or type(error).__name__

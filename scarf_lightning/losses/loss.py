@@ -31,6 +31,9 @@ def mean_squared_error(output: Tensor, target: Tensor) -> Tensor:
     """Mean over rows and features of the squared difference.
 
     **Shape.** ``(..., N, D)`` twice gives ``(...)``.
+
+    >>> mean_squared_error(torch.tensor([[1.0, 2.0]]), torch.tensor([[1.0, 4.0]]))
+    tensor(2.)
     """
     return (output - target).square().mean(dim=(-2, -1))
 
@@ -39,13 +42,20 @@ def squared_distance(first: Tensor, second: Tensor) -> Tensor:
     """Mean over rows of ||x - y||^2, so of the sum over features.
 
     **Shape.** ``(..., N, E)`` twice gives ``(...)``.
+
+    >>> squared_distance(torch.tensor([[1.0, 2.0]]), torch.tensor([[1.0, 4.0]]))
+    tensor(4.)
     """
     return (first - second).square().sum(dim=-1).mean(dim=-1)
 
 
 @dataclass
 class Reconstruction(Loss):
-    """Squared error between the clean encoded row and g's output on the corrupted one (paper, section 4)."""
+    """Squared error between the clean encoded row and g's output on the corrupted one (paper, section 4).
+
+    >>> Reconstruction()(torch.tensor([[1.0, 2.0]]), torch.tensor([[1.0, 4.0]]))
+    tensor(2.)
+    """
 
     name: ClassVar[str] = "reconstruction"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
@@ -60,13 +70,22 @@ class Discrimination(Loss):
     """Binary cross-entropy over 2N rows, corrupted rows being the positive class (paper, section 4).
 
     **Shape.** Logits ``(..., N, 1)`` of clean and of corrupted rows give ``(...)``.
+
+    One of four rows, a clean one, is taken for corrupted:
+
+    >>> clean, corrupted = torch.tensor([[-2.0], [1.0]]), torch.tensor([[3.0], [2.0]])
+    >>> Discrimination()(clean, corrupted)
+    tensor(0.4039)
+    >>> Discrimination().error(clean, corrupted)
+    tensor(0.2500)
     """
 
     name: ClassVar[str] = "discrimination"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
 
     def __call__(self, clean: Tensor, corrupted: Tensor) -> Tensor:
-        return -(F.logsigmoid(-clean) + F.logsigmoid(corrupted)).mean(dim=(-2, -1)) / 2
+        log_likelihoods = F.logsigmoid(-clean) + F.logsigmoid(corrupted)
+        return -log_likelihoods.mean(dim=(-2, -1)) / 2
 
     def error(self, clean: Tensor, corrupted: Tensor) -> Tensor:
         """Share of the 2N rows on the wrong side of 0, ``(...)``."""
@@ -75,11 +94,16 @@ class Discrimination(Loss):
 
 
 def cosine_similarities(first: Tensor, second: Tensor) -> Tensor:
-    """s_ij, the cosine of row i of the first and row j of the second: ``(..., N, E)`` twice gives ``(..., N, N)``."""
+    """s_ij, the cosine of row i of the first and row j of the second: ``(..., N, E)`` twice gives ``(..., N, N)``.
+
+    >>> cosine_similarities(torch.tensor([[2.0, 0.0]]), torch.tensor([[1.0, 0.0], [1.0, 1.0]]))
+    tensor([[1.0000, 0.7071]])
+    """
     return _inner_products(F.normalize(first, dim=-1), F.normalize(second, dim=-1))
 
 
 def _inner_products(first: Tensor, second: Tensor) -> Tensor:
+    """``(..., N, E)`` twice gives ``(..., N, N)``."""
     # Products over a dimension of one take another path, on which the number of trials shows in the last bit.
     if first.shape[-1] == 1:
         first, second = F.pad(first, (0, 1)), F.pad(second, (0, 1))
@@ -88,7 +112,8 @@ def _inner_products(first: Tensor, second: Tensor) -> Tensor:
 
 def _without_diagonal(x: Tensor) -> Tensor:
     """``(..., n, n)`` with -inf on its diagonal."""
-    return x.masked_fill(torch.eye(x.shape[-1], dtype=torch.bool, device=x.device), -math.inf)
+    diagonal = torch.eye(x.shape[-1], dtype=torch.bool, device=x.device)
+    return x.masked_fill(diagonal, -math.inf)
 
 
 @dataclass
@@ -106,7 +131,8 @@ class ContrastiveLoss(Loss):
         """
         similarities = cosine_similarities(first, second)
         own = similarities.diagonal(dim1=-2, dim2=-1)
-        return (similarities.amax(dim=-1) > own).float().mean(dim=-1)
+        highest = similarities.amax(dim=-1)
+        return (highest > own).float().mean(dim=-1)
 
 
 @dataclass
@@ -116,6 +142,15 @@ class InfoNCE(ContrastiveLoss):
     It is the mean over i of -log( exp(s_ii / tau) / (1/N sum_k exp(s_ik / tau)) ), the cross-entropy minus log N, where
     s is the cosine of the two views and tau the temperature. Source: Algorithm 1, lines 7 and 8: one direction, from
     clean to corrupted rows, N candidates, the 1/N inside the logarithm. One row gives 0: it is its only candidate.
+
+    Three rows that find their own views, and the same with two views exchanged:
+
+    >>> views = torch.eye(3)
+    >>> exchanged = views[[0, 2, 1]]
+    >>> InfoNCE()(views, views), InfoNCE()(views, exchanged)
+    (tensor(-0.5472), tensor(0.1195))
+    >>> InfoNCE().error(views, exchanged)
+    tensor(0.6667)
     """
 
     name: ClassVar[str] = "infonce"
@@ -128,12 +163,16 @@ class InfoNCE(ContrastiveLoss):
     def __call__(self, first: Tensor, second: Tensor) -> Tensor:
         logits = cosine_similarities(first, second) / self.temperature
         loss = _one_direction(logits)
-        return (loss + _one_direction(logits.mT)) / 2 if self.symmetric else loss
+        if not self.symmetric:
+            return loss
+        return (loss + _one_direction(logits.mT)) / 2
 
 
 def _one_direction(logits: Tensor) -> Tensor:
+    """The loss of finding column i in row i: ``(..., N, N)`` to ``(...)``."""
     positive = logits.diagonal(dim1=-2, dim2=-1)
-    return (logits.logsumexp(dim=-1) - positive).mean(dim=-1) - math.log(logits.shape[-1])
+    n_candidates = logits.shape[-1]
+    return (logits.logsumexp(dim=-1) - positive).mean(dim=-1) - math.log(n_candidates)
 
 
 def nt_xent(first: Tensor, second: Tensor, temperature: float) -> Tensor:
@@ -142,12 +181,20 @@ def nt_xent(first: Tensor, second: Tensor, temperature: float) -> Tensor:
     Source: Chen et al. 2020, https://arxiv.org/abs/2002.05709, equation 1.
 
     **Shape.** ``(..., N, E)`` twice gives ``(...)``.
+
+    Each of four embeddings has one partner at a cosine of 1 and two others at 0, so the loss is log(e + 2) - 1:
+
+    >>> nt_xent(torch.eye(2), torch.eye(2), temperature=1.0)
+    tensor(0.5514)
     """
     n = first.shape[-2]
     both = torch.cat([first, second], dim=-2)
     logits = cosine_similarities(both, both) / temperature
-    partners = [logits.diagonal(offset=offset, dim1=-2, dim2=-1) for offset in (n, -n)]
-    return (_without_diagonal(logits).logsumexp(dim=-1) - torch.cat(partners, dim=-1)).mean(dim=-1)
+    # The partner of row i is row i + N, and that of row i + N is row i.
+    of_first = logits.diagonal(offset=n, dim1=-2, dim2=-1)
+    of_second = logits.diagonal(offset=-n, dim1=-2, dim2=-1)
+    partners = torch.cat([of_first, of_second], dim=-1)
+    return (_without_diagonal(logits).logsumexp(dim=-1) - partners).mean(dim=-1)
 
 
 def barlow_twins(first: Tensor, second: Tensor, off_diagonal: float = 5e-3) -> Tensor:
@@ -157,7 +204,8 @@ def barlow_twins(first: Tensor, second: Tensor, off_diagonal: float = 5e-3) -> T
 
     **Shape.** ``(..., N, E)`` twice gives ``(...)``. One row has no variance: C is 0 and the loss E.
     """
-    correlation = _standardise(first).mT @ _standardise(second) / first.shape[-2]
+    n = first.shape[-2]
+    correlation = _standardise(first).mT @ _standardise(second) / n
     diagonal = correlation.diagonal(dim1=-2, dim2=-1)
     squared_all = correlation.square().sum(dim=(-2, -1))
     squared_diagonal = diagonal.square().sum(dim=-1)
@@ -165,8 +213,10 @@ def barlow_twins(first: Tensor, second: Tensor, off_diagonal: float = 5e-3) -> T
 
 
 def _standardise(z: Tensor) -> Tensor:
+    """Each feature with mean 0 and variance 1 over the rows, ``(..., N, E)``."""
     centred = z - z.mean(dim=-2, keepdim=True)
-    return centred * torch.rsqrt(centred.square().mean(dim=-2, keepdim=True) + VARIANCE_EPSILON)
+    variance = centred.square().mean(dim=-2, keepdim=True)
+    return centred * torch.rsqrt(variance + VARIANCE_EPSILON)
 
 
 @dataclass
@@ -174,6 +224,12 @@ class BarlowTwins(ContrastiveLoss):
     """Makes the cross-correlation of the embeddings of both views the identity; see `barlow_twins`.
 
     Differs from the paper: embeddings are scaled to unit length first, as SCARF's pre-training head does.
+
+    Two features that vary together in both views, and against each other:
+
+    >>> views = torch.eye(2)
+    >>> BarlowTwins()(views, views), BarlowTwins()(views, -views)
+    (tensor(0.0100), tensor(8.0097))
     """
 
     name: ClassVar[str] = "barlow_twins"
@@ -189,6 +245,9 @@ def uniformity(z: Tensor, t: float = 2.0) -> Tensor:
     """log of the mean over pairs i != j of exp(-t ||z_i - z_j||^2), for unit vectors ``(..., N, E)``: ``(...)``.
 
     One row has no pair and gives 0.
+
+    >>> uniformity(torch.eye(2)), uniformity(torch.ones(2, 2))
+    (tensor(-4.), tensor(0.))
     """
     n = z.shape[-2]
     if n == 1:
@@ -196,7 +255,8 @@ def uniformity(z: Tensor, t: float = 2.0) -> Tensor:
     # The squared length is 1, except for an embedding of zeros, which has no direction.
     squared = z.square().sum(dim=-1)
     squared_distances = squared.unsqueeze(-1) + squared.unsqueeze(-2) - 2 * _inner_products(z, z)
-    return _without_diagonal(-t * squared_distances).flatten(-2).logsumexp(dim=-1) - math.log(n * (n - 1))
+    pairs = _without_diagonal(-t * squared_distances).flatten(-2)
+    return pairs.logsumexp(dim=-1) - math.log(n * (n - 1))
 
 
 @dataclass
@@ -205,6 +265,12 @@ class AlignUniform(ContrastiveLoss):
     The alignment is the mean squared distance of a row's two views.
 
     The exponent alpha is 2, the authors' default.
+
+    Views that agree have no distance; opposite ones have a squared distance of 4:
+
+    >>> views = torch.eye(2)
+    >>> AlignUniform()(views, views), AlignUniform(uniform=0.0)(views, -views)
+    (tensor(-4.), tensor(4.))
     """
 
     name: ClassVar[str] = "align_uniform"
@@ -216,5 +282,6 @@ class AlignUniform(ContrastiveLoss):
 
     def __call__(self, first: Tensor, second: Tensor) -> Tensor:
         first, second = F.normalize(first, dim=-1), F.normalize(second, dim=-1)
+        alignment = squared_distance(first, second)
         spread = (uniformity(first, self.t) + uniformity(second, self.t)) / 2
-        return self.align * squared_distance(first, second) + self.uniform * spread
+        return self.align * alignment + self.uniform * spread

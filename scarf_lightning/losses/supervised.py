@@ -12,7 +12,17 @@ from torch import Tensor
 
 
 def cross_entropy(logits: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
-    """Weighted mean of the cross-entropy over rows (paper, section 3)."""
+    """Weighted mean of the cross-entropy over rows (paper, section 3).
+
+    >>> logits = torch.tensor([[2.0, 0.0], [0.0, 1.0]])
+    >>> cross_entropy(logits, torch.tensor([0, 0]))
+    tensor(0.7201)
+
+    The second row, which is wrong, weighs nothing:
+
+    >>> cross_entropy(logits, torch.tensor([0, 0]), torch.tensor([1.0, 0.0]))
+    tensor(0.1269)
+    """
     log_probabilities = F.log_softmax(logits, dim=-1)
     if are_class_numbers(targets, logits):
         rows = -log_probabilities.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
@@ -22,8 +32,13 @@ def cross_entropy(logits: Tensor, targets: Tensor, weights: Tensor | None = None
 
 
 def squared_error(outputs: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
-    """Weighted mean over rows of the squared difference: ``(..., N, 1)`` twice and ``(..., N)`` give ``(...)``."""
-    return weighted_mean((outputs - targets).square().squeeze(-1), weights)
+    """Weighted mean over rows of the squared difference: ``(..., N, 1)`` twice and ``(..., N)`` give ``(...)``.
+
+    >>> squared_error(torch.tensor([[1.0], [3.0]]), torch.tensor([[1.0], [1.0]]))
+    tensor(2.)
+    """
+    squares = (outputs - targets).square().squeeze(-1)
+    return weighted_mean(squares, weights)
 
 
 def smoothed(targets: Tensor, logits: Tensor, share: float) -> Tensor:
@@ -43,16 +58,21 @@ def smoothed(targets: Tensor, logits: Tensor, share: float) -> Tensor:
 
 
 def are_class_numbers(targets: Tensor, logits: Tensor) -> bool:
-    """Whether targets are class numbers ``(..., N)`` rather than probabilities ``(..., N, C)``."""
+    """True if targets are class numbers ``(..., N)``, False if they are probabilities ``(..., N, C)``."""
     return targets.dim() < logits.dim()
 
 
 def weighted_mean(rows: Tensor, weights: Tensor | None) -> Tensor:
-    """The mean ``(...)`` of what rows ``(..., N)`` lose, by their weights ``(..., N)`` if they have any."""
+    """The mean ``(...)`` of what rows ``(..., N)`` lose, by their weights ``(..., N)`` if they have any.
+
+    >>> weighted_mean(torch.tensor([1.0, 4.0]), torch.tensor([3.0, 1.0]))
+    tensor(1.7500)
+    """
     if weights is None:
         return rows.mean(dim=-1)
     # A batch of rows that all weigh nothing has no loss and no gradient.
-    return (weights * rows).sum(dim=-1) / weights.sum(dim=-1).clamp_min(torch.finfo(weights.dtype).tiny)
+    total = weights.sum(dim=-1).clamp_min(torch.finfo(weights.dtype).tiny)
+    return (weights * rows).sum(dim=-1) / total
 
 
 def bitempered(
@@ -69,9 +89,16 @@ def bitempered(
     p is the tempered softmax at t2. At t1 = t2 = 1 this is the cross-entropy minus the entropy of soft targets.
 
     Source: Amid et al. 2019, https://arxiv.org/abs/1906.03361.
+
+    A wrong label costs less than by the cross-entropy:
+
+    >>> logits, targets = torch.tensor([[2.0, 0.0], [0.0, 1.0]]), torch.tensor([0, 0])
+    >>> bitempered(logits, targets), bitempered(logits, targets, t1=1.0, t2=1.0)
+    (tensor(0.5450), tensor(0.7201))
     """
-    hard = are_class_numbers(targets, logits)
-    labels = F.one_hot(targets, logits.shape[-1]).to(logits.dtype) if hard else targets
+    labels = targets
+    if are_class_numbers(targets, logits):
+        labels = F.one_hot(targets, logits.shape[-1]).to(logits.dtype)
     tiny = torch.finfo(logits.dtype).tiny
     probabilities = tempered_softmax(logits, t2, iterations).clamp_min(tiny)
     safe = labels.clamp_min(tiny)
@@ -79,29 +106,48 @@ def bitempered(
     # Powers are written as exp(p log x): torch.pow rounds the elements that do not fill a vector register differently,
     # so a trial's numbers would depend on the trials beside it.
     power = 2 - t1
-    surplus = ((power * safe.log()).exp() * (labels > 0) - (power * probabilities.log()).exp()) / power
+    of_labels = (power * safe.log()).exp() * (labels > 0)
+    of_probabilities = (power * probabilities.log()).exp()
+    surplus = (of_labels - of_probabilities) / power
     return weighted_mean((divergence - surplus).sum(dim=-1), weights)
 
 
 def log_t(x: Tensor, t: float) -> Tensor:
-    """Tempered logarithm, (x^(1 - t) - 1) / (1 - t); log x at t = 1."""
+    """Tempered logarithm, (x^(1 - t) - 1) / (1 - t); log x at t = 1.
+
+    >>> log_t(torch.tensor(2.0), 0.5)
+    tensor(0.8284)
+    """
     if t == 1:
         return x.log()
     return torch.expm1((1 - t) * x.log()) / (1 - t)
 
 
 def exp_t(x: Tensor, t: float) -> Tensor:
-    """Tempered exponential, max(0, 1 + (1 - t) x)^(1 / (1 - t)); exp x at t = 1."""
+    """Tempered exponential, max(0, 1 + (1 - t) x)^(1 / (1 - t)); exp x at t = 1. It is the inverse of `log_t`.
+
+    >>> exp_t(torch.tensor(0.8284), 0.5)
+    tensor(2.0000)
+    """
     if t == 1:
         return x.exp()
-    return (torch.log1p(((1 - t) * x).clamp_min(-1)) / (1 - t)).exp()
+    # The base of the power is not negative.
+    at_least = ((1 - t) * x).clamp_min(-1)
+    return (torch.log1p(at_least) / (1 - t)).exp()
 
 
 def tempered_softmax(logits: Tensor, t: float, iterations: int = 5) -> Tensor:
-    """exp_t(a - lambda(a)) with lambda such that the classes sum to 1, for t >= 1: ``(..., C)`` to ``(..., C)``."""
+    """exp_t(a - lambda(a)) with lambda such that the classes sum to 1, for t >= 1: ``(..., C)`` to ``(..., C)``.
+
+    A higher temperature is less certain:
+
+    >>> tempered_softmax(torch.tensor([2.0, 0.0]), 1.0), tempered_softmax(torch.tensor([2.0, 0.0]), 4.0)
+    (tensor([0.8808, 0.1192]), tensor([0.5597, 0.4404]))
+    """
     if t == 1:
         return logits.softmax(dim=-1)
-    logits = logits - logits.detach().amax(dim=-1, keepdim=True)  # changes the rounding only, as softmax is invariant
+    # Softmax does not change with a constant; small numbers round less.
+    logits = logits - logits.detach().amax(dim=-1, keepdim=True)
     normalisation = _Normalisation.apply(logits, t, iterations)  # type: ignore[no-untyped-call]
     return exp_t(logits - normalisation, t)
 

@@ -125,7 +125,8 @@ class LightGBM(Rival):
             random_state=lesson.seed,
             n_jobs=1,
             deterministic=True,
-            force_col_wise=True,  # else the library times both ways, and the faster one rounds differently
+            # Else the library times both ways, and the faster one rounds differently.
+            force_col_wise=True,
             verbosity=-1,
         )
         data = lesson.stack.data

@@ -13,7 +13,8 @@ from ..engine.supervision import Supervision
 from ..options.option import Options
 from ..options.settings import FinetuneSettings
 
-if TYPE_CHECKING:  # these modules import Lightning
+if TYPE_CHECKING:
+    # These modules import Lightning.
     from ..data.datamodule import Examples
     from ..engine.encoder import Classifier
     from ..engine.fitting import Fit
@@ -22,7 +23,7 @@ if TYPE_CHECKING:  # these modules import Lightning
 
 @dataclass(frozen=True)
 class SupervisedPhase:
-    """What a cell gives its method: how to train, and the weights of a pre-trained f, if any."""
+    """Supervised phase of a cell, as its method gets it: settings, and the weights of a pre-trained f, if any."""
 
     settings: FinetuneSettings
     pretrained: Mapping[str, Tensor] | None = None
@@ -37,7 +38,9 @@ class SupervisedPhase:
         """The phase of the trial at this position alone."""
         if self.pretrained is None:
             return self
-        return replace(self, pretrained={n: weight[position : position + 1] for n, weight in self.pretrained.items()})
+        # A slice keeps the trial axis.
+        own = {name: weight[position : position + 1] for name, weight in self.pretrained.items()}
+        return replace(self, pretrained=own)
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,8 @@ class MethodResult:
         """The result of a final fit and those before it."""
         fits = np.full(len(predictions), 1 + len(earlier))
         diverged = np.logical_or.reduce([fit.diverged for fit in (final, *earlier)])
-        return cls(predictions, final, fits, final.seconds + sum(fit.seconds for fit in earlier), diverged)
+        seconds = final.seconds + sum(fit.seconds for fit in earlier)
+        return cls(predictions, final, fits, seconds, diverged)
 
     @classmethod
     def join(cls, results: Sequence["MethodResult"]) -> "MethodResult":
@@ -135,8 +139,10 @@ class RaggedMethod(Method):
     trains_each_alone: ClassVar[bool] = True
 
     def run(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
-        positions = range(len(stack.data.trials))
-        return MethodResult.join([self.run_one(stack.of(p), phase.of(p)) for p in positions])
+        results = []
+        for position in range(len(stack.data.trials)):
+            results.append(self.run_one(stack.of(position), phase.of(position)))
+        return MethodResult.join(results)
 
     @abstractmethod
     def run_one(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:

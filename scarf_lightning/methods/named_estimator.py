@@ -51,22 +51,24 @@ class NamedEstimator(Rival):
 
     def predict(self, lesson: Lesson) -> Floats:
         model = self._model(lesson)
-        rows = (lesson.stack.data.labelled, lesson.stack.data.predicted)
-        train, predicted = (self._features(lesson.stack, each) for each in rows)
         weights = {} if lesson.weights is None else {"sample_weight": lesson.weights}
         if weights and "sample_weight" not in inspect.signature(model.fit).parameters:
             raise UsageError(f"{self.estimator} knows no weights of rows; leave out weights and class_weight.")
+        train = self._features(lesson.stack, lesson.stack.data.labelled)
+        rows = self._features(lesson.stack, lesson.stack.data.predicted)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of its own library, once for each trial
+            # Its own library would warn once for each trial.
+            warnings.simplefilter("ignore")
             try:
-                found = lesson.target.predicted_by(model.fit(train, lesson.labels, **weights), predicted)
+                model = model.fit(train, lesson.labels, **weights)
+                predictions = lesson.target.predicted_by(model, rows)
             except (TypeError, ValueError) as error:
                 raise UsageError(
                     f"{self.estimator or self.name} refuses these rows, or its options: {error}"
                 ) from error
-        if len(found) != len(predicted):
-            raise UsageError(f"{self.estimator} predicts {len(found)} of {len(predicted)} rows.")
-        return np.asarray(found, dtype=np.float64)
+        if len(predictions) != len(rows):
+            raise UsageError(f"{self.estimator} predicts {len(predictions)} of {len(rows)} rows.")
+        return np.asarray(predictions, dtype=np.float64)
 
     def _model(self, lesson: Lesson) -> Any:
         """The estimator before its fit.
@@ -80,13 +82,16 @@ class NamedEstimator(Rival):
         cls: Any = lesson.target.choose(classifier=ExtraTreesClassifier, regressor=ExtraTreesRegressor)
         if self.estimator is not None:
             cls = found_class(self.estimator)
+        options = self.options or {}
         try:
-            model = cls(**(self.options or {}))
+            model = cls(**options)
         except Exception as error:
             raise UsageError(f"{self.estimator} refuses method.options: {error}") from error
-        known, given = model.get_params(), self.options or {}
-        own = {"random_state": lesson.seed, "n_jobs": 1}
-        model.set_params(**{name: value for name, value in own.items() if name in known and name not in given})
+        known = model.get_params()
+        for name, value in (("random_state", lesson.seed), ("n_jobs", 1)):
+            # What the user sets counts, and not every estimator is random.
+            if name in known and name not in options:
+                model.set_params(**{name: value})
         gives_probabilities = hasattr(model, "predict_proba")
         if lesson.target.can_balance and not gives_probabilities:
             raise UsageError(
@@ -99,18 +104,24 @@ class NamedEstimator(Rival):
 
     def _check_options(self, cls: type[Any]) -> None:
         """Refuse options that the constructor does not know, and a constructor that needs others."""
-        parameters = inspect.signature(cls).parameters.values()
-        given = self.options or {}
-        takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters)
-        known = [each.name for each in parameters if each.kind in (each.KEYWORD_ONLY, each.POSITIONAL_OR_KEYWORD)]
-        for name in given:
+        options = self.options or {}
+        takes_any = False
+        known: list[str] = []
+        missing: list[str] = []
+        for parameter in inspect.signature(cls).parameters.values():
+            takes_any |= parameter.kind is parameter.VAR_KEYWORD
+            if parameter.kind not in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+                continue
+            known.append(parameter.name)
+            if parameter.default is parameter.empty and parameter.name not in options:
+                missing.append(parameter.name)
+        for name in options:
             if name not in known and not takes_any:
                 raise UsageError(
                     f"method.options: {name} is no option of {self.estimator}, which has: {', '.join(known) or 'none'}."
                     f"{did_you_mean(str(name), known)}"
                 )
-        needed = [each.name for each in parameters if each.name in known and each.default is each.empty]
-        if missing := [name for name in needed if name not in given]:
+        if missing:
             raise UsageError(f"{self.estimator} needs {', '.join(missing)}; set method.options={{{missing[0]}:VALUE}}.")
 
     def _features(self, stack: "Stack", rows: Ints) -> Any:

@@ -38,7 +38,9 @@ class PseudoLabels:
     def start(cls, stack: "Stack") -> "PseudoLabels":
         """The labelled training rows of a stack of one."""
         data = stack.data
-        return cls(data.labelled[0], data.labels[0], np.setdiff1d(data.usable[0], data.labelled[0]))
+        labelled = data.labelled[0]
+        unlabelled = np.setdiff1d(data.usable[0], labelled)
+        return cls(labelled, data.labels[0], unlabelled)
 
     def add(self, chosen: Bools, labels: Ints) -> None:
         """Label the ``chosen`` ones of the unlabelled rows, both ``(m,)``."""
@@ -47,6 +49,7 @@ class PseudoLabels:
         self.unlabelled = self.unlabelled[~chosen]
 
     def examples(self, stack: "Stack") -> "Examples":
+        """The rows to train on, as a stack of one takes them."""
         return stack.examples(self.rows[None], self.labels[None])
 
 
@@ -81,7 +84,8 @@ class SelfTrain(PseudoLabelling):
             fit, classifier = phase.fit(stack, training.examples(stack), self, number=iteration)
             earlier.append(fit)
             probabilities = stack.predict(classifier, training.unlabelled[None])[0]
-            training.add(probabilities.max(axis=1) > self.threshold, probabilities.argmax(axis=1))
+            is_sure = probabilities.max(axis=1) > self.threshold
+            training.add(is_sure, probabilities.argmax(axis=1))
         final, classifier = phase.fit(stack, training.examples(stack), self)
         return MethodResult.of_fits(stack.predict(classifier, stack.data.predicted), final, earlier)
 
@@ -101,46 +105,63 @@ class TriTrain(PseudoLabelling):
 
     def run_one(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
         start = PseudoLabels.start(stack)
-        sets = []
-        for model in range(MODELS):
-            random = stack.streams.numpy(stack.data.trials[0], Purpose.BOOTSTRAP, model)
-            sample = random.integers(len(start.rows), size=len(start.rows))
-            sets.append(PseudoLabels(start.rows[sample], start.labels[sample], start.unlabelled))
+        sets = [self._bootstrapped(stack, start, model) for model in range(MODELS)]
         unlabelled = start.unlabelled
-        fits = []
+        earlier = []
         for iteration in range(1, self.iterations + 1):
             if not any(len(training.unlabelled) for training in sets):
                 break
             predictions = []
             for model, training in enumerate(sets):
                 fit, classifier = phase.fit(stack, training.examples(stack), self, number=MODELS * iteration + model)
-                fits.append(fit)
+                earlier.append(fit)
                 predictions.append(stack.predict(classifier, unlabelled[None])[0])
             for model, training in enumerate(sets):
+                # The other two models teach this one.
                 one, other = (predictions[m] for m in range(MODELS) if m != model)
-                left = np.isin(unlabelled, training.unlabelled)
-                agreed = agreed_labels(one[left], other[left], self.threshold)
-                training.add(agreed, one[left].argmax(axis=1))
+                is_left = np.isin(unlabelled, training.unlabelled)
+                agreed = agreed_labels(one[is_left], other[is_left], self.threshold)
+                training.add(agreed, one[is_left].argmax(axis=1))
+
+        finals = []
         votes = []
         for model, training in enumerate(sets):
             fit, classifier = phase.fit(stack, training.examples(stack), self, number=model)
-            fits.append(fit)
+            finals.append(fit)
             votes.append(stack.predict(classifier, stack.data.predicted)[0])
-        final = fits[-MODELS]  # the record has one final fit: that of the first model
-        earlier = [fit for fit in fits if fit is not final]
-        return MethodResult.of_fits(majority_vote(np.stack(votes))[None], final, earlier)
+        # A record has one final fit: that of the first model.
+        first, *others = finals
+        return MethodResult.of_fits(majority_vote(np.stack(votes))[None], first, [*earlier, *others])
+
+    def _bootstrapped(self, stack: "Stack", start: PseudoLabels, model: int) -> PseudoLabels:
+        """The first training set of a model: as many of the labelled rows as there are, drawn with replacement."""
+        random = stack.streams.numpy(stack.data.trials[0], Purpose.BOOTSTRAP, model)
+        n = len(start.rows)
+        sample = random.integers(n, size=n)
+        return PseudoLabels(start.rows[sample], start.labels[sample], start.unlabelled)
 
 
 def agreed_labels(one: Floats, other: Floats, threshold: float) -> Bools:
-    """Where two models predict the same class and both exceed the threshold: ``(m, C)`` twice gives ``(m,)``."""
-    same = one.argmax(axis=1) == other.argmax(axis=1)
-    return np.asarray(same & (one.max(axis=1) > threshold) & (other.max(axis=1) > threshold))
+    """Where two models predict the same class and both exceed the threshold: ``(m, C)`` twice gives ``(m,)``.
+
+    >>> one, other = np.array([[0.9, 0.1], [0.9, 0.1]]), np.array([[0.8, 0.2], [0.6, 0.4]])
+    >>> agreed_labels(one, other, threshold=0.75)
+    array([ True, False])
+    """
+    is_same = one.argmax(axis=1) == other.argmax(axis=1)
+    are_sure = (one.max(axis=1) > threshold) & (other.max(axis=1) > threshold)
+    return np.asarray(is_same & are_sure)
 
 
 def majority_vote(probabilities: Floats) -> Floats:
     """Probabilities whose largest is the majority's class: three models' ``(3, n, C)`` to ``(n, C)``.
 
     If all three differ, their mean decides.
+
+    Two models that are less sure than the third one win:
+
+    >>> majority_vote(np.array([[[0.4, 0.6]], [[0.4, 0.6]], [[1.0, 0.0]]])).round(2)
+    array([[0.39, 0.61]])
     """
     n_classes = probabilities.shape[2]
     votes = np.eye(n_classes)[probabilities.argmax(axis=2)].mean(axis=0)
@@ -164,18 +185,20 @@ class DeepKNN(RaggedMethod):
     def run_one(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
         rows, labels = stack.data.labelled, stack.data.labels
         first, classifier = phase.fit(stack, stack.labelled(), self, number=1)
+        # Logits that are not finite have no neighbours.
         if first.diverged.all():
             return MethodResult.of_fits(stack.predict(classifier, stack.data.predicted), first)
         logits = stack.outputs(classifier, rows)[0].cpu().numpy()
         kept = agrees_with_neighbours(logits, labels[0], self.k, stack.table.target.n_outputs)
         if kept.sum() < 2:
             kept[:] = True
-        fit, classifier = phase.fit(stack, stack.examples(rows[:, kept], labels[:, kept]), self)
+        examples = stack.examples(rows[:, kept], labels[:, kept])
+        fit, classifier = phase.fit(stack, examples, self)
         return MethodResult.of_fits(stack.predict(classifier, stack.data.predicted), fit, [first])
 
 
 def agrees_with_neighbours(features: Floats, labels: Ints, k: int, n_classes: int) -> Bools:
-    """Whether no class is more frequent among the k nearest other points than a point's own label.
+    """True for points whose own label is at least as frequent as any class among the k nearest other points.
 
     **Shape.** ``features`` ``(n, E)`` and ``labels`` ``(n,)`` give ``(n,)``; k is cut to n - 1.
     """
@@ -184,6 +207,8 @@ def agrees_with_neighbours(features: Floats, labels: Ints, k: int, n_classes: in
     k = min(k, len(labels) - 1)
     if k < 1:
         return np.ones(len(labels), dtype=bool)
-    neighbours = NearestNeighbors(n_neighbors=k).fit(features).kneighbors(return_distance=False)  # without itself
+    # Without new points to look up, a point is no neighbour of itself.
+    neighbours = NearestNeighbors(n_neighbors=k).fit(features).kneighbors(return_distance=False)
     votes = np.stack([np.bincount(labels[row], minlength=n_classes) for row in neighbours])
-    return np.asarray(votes[np.arange(len(labels)), labels] == votes.max(axis=1))
+    own = votes[np.arange(len(labels)), labels]
+    return np.asarray(own == votes.max(axis=1))

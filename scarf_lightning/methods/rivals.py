@@ -35,7 +35,7 @@ MAX_FEATURES: dict[str, Any] = {"sqrt": "sqrt", "log2": "log2", "half": 0.5, "al
 
 @dataclass(frozen=True)
 class Lesson:
-    """What a model learns from in one trial, which is a stack of its own.
+    """Training rows of a model in one trial, which is a stack of its own.
 
     **Shape.** ``labels`` and ``weights`` of the labelled training rows, ``(n_labelled,)``: numbers, or classes numbered
     from 0 among those that occur; None if all rows weigh the same. The ``seed`` is below 2^31.
@@ -48,11 +48,13 @@ class Lesson:
 
     @property
     def target(self) -> Target:
+        """The target of the table."""
         return self.stack.table.target
 
     def predicted_by(self, model: Any, train: Any, predicted: Any) -> Floats:
         """Fit a model with the interface of scikit-learn, and predict; rows are given as the model takes them."""
-        return self.target.predicted_by(model.fit(train, self.labels, sample_weight=self.weights), predicted)
+        fitted = model.fit(train, self.labels, sample_weight=self.weights)
+        return self.target.predicted_by(fitted, predicted)
 
     def on_encoded(self, model: Any) -> Floats:
         """The same on encoded rows."""
@@ -99,12 +101,20 @@ def trial_by_trial(stack: "Stack", learn: Callable[[int, Labels], Floats]) -> Me
 
     ``learn`` takes the position of a trial and its labels as `Target.taught` numbers them, and gives predictions.
     """
-    data, started, found = stack.data, [time.perf_counter()], []
+    data, target = stack.data, stack.table.target
+    n_trials, n_predicted = data.predicted.shape[:2]
+    predictions = []
+    times = [time.perf_counter()]
     for position, labels in enumerate(data.labels):
-        found.append(stack.table.target.taught(labels, data.predicted.shape[1], partial(learn, position)))
-        started.append(time.perf_counter())
-    once, never = np.ones(len(found), dtype=np.int64), np.zeros(len(found), dtype=bool)
-    return MethodResult(np.stack(found), None, once, np.diff(started), never)
+        predictions.append(target.taught(labels, n_predicted, partial(learn, position)))
+        times.append(time.perf_counter())
+    return MethodResult(
+        predictions=np.stack(predictions),
+        fit=None,
+        fits=np.ones(n_trials, dtype=np.int64),
+        seconds=np.diff(times),
+        diverged=np.zeros(n_trials, dtype=bool),
+    )
 
 
 @dataclass
@@ -128,29 +138,38 @@ class Probe(Method):
     k: int = option(5, "number of neighbours", "[1, inf)")
 
     def run(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
-        embedded = tuple(stack.embed(rows, phase.pretrained) for rows in (stack.data.labelled, stack.data.predicted))
         target, weights = stack.table.target, stack.row_weights()
         if weights is not None and self.classifier == "knn":
             raise UsageError("nearest neighbours know no weights of rows; use method.classifier=logistic.")
+        labelled = stack.embed(stack.data.labelled, phase.pretrained)
+        predicted = stack.embed(stack.data.predicted, phase.pretrained)
 
         def learn(position: int, labels: Labels) -> Floats:
-            train, predicted = (rows[position].astype(np.float64) for rows in embedded)
             model = self._model(target, len(labels))
-            own = {} if weights is None else {f"{model.steps[-1][0]}__sample_weight": weights[position]}
-            return target.predicted_by(model.fit(train, labels, **own), predicted)
+            options = {}
+            if weights is not None:
+                # Of a pipeline, the last step learns from the labels.
+                last_step, _ = model.steps[-1]
+                options[f"{last_step}__sample_weight"] = weights[position]
+            model.fit(labelled[position].astype(np.float64), labels, **options)
+            return target.predicted_by(model, predicted[position].astype(np.float64))
 
         return trial_by_trial(stack, learn)
 
     def _model(self, target: Target, n_rows: int) -> Any:
+        """The model after a standardisation, before its fit to ``n_rows`` rows."""
         from sklearn.linear_model import LogisticRegression, Ridge
         from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
 
-        linear = target.choose(classifier=LogisticRegression(C=self.C, max_iter=10_000), regressor=Ridge(1 / self.C))
-        neighbours = target.choose(classifier=KNeighborsClassifier, regressor=KNeighborsRegressor)
-        chosen = linear if self.classifier == "logistic" else neighbours(min(self.k, n_rows))
-        return make_pipeline(StandardScaler(), chosen)
+        if self.classifier == "logistic":
+            logistic, ridge = LogisticRegression(C=self.C, max_iter=10_000), Ridge(1 / self.C)
+            model = target.choose(classifier=logistic, regressor=ridge)
+        else:
+            neighbours = target.choose(classifier=KNeighborsClassifier, regressor=KNeighborsRegressor)
+            model = neighbours(min(self.k, n_rows))
+        return make_pipeline(StandardScaler(), model)
 
 
 @dataclass
@@ -229,7 +248,8 @@ class RandomForest(Rival):
 
         options = vars(self) | {"max_features": MAX_FEATURES[self.max_features]}
         forest = lesson.target.choose(classifier=RandomForestClassifier, regressor=RandomForestRegressor)
-        return lesson.on_encoded(forest(**options, n_jobs=1, random_state=lesson.seed))
+        model = forest(**options, n_jobs=1, random_state=lesson.seed)
+        return lesson.on_encoded(model)
 
 
 @dataclass
@@ -326,7 +346,8 @@ class CatBoost(Rival):
 
         stack = lesson.stack
         train, predicted = (self._features(stack, rows) for rows in (stack.data.labelled, stack.data.predicted))
-        if (train.nunique() < 2).all():  # CatBoost refuses to learn from constants, so a mean is predicted
+        if (train.nunique() < 2).all():
+            # CatBoost refuses to learn from constants, so a mean is predicted.
             from sklearn.dummy import DummyClassifier, DummyRegressor
 
             mean = lesson.target.choose(classifier=DummyClassifier, regressor=DummyRegressor)()

@@ -49,8 +49,9 @@ class TabM(Rival):
     def predict(self, lesson: Lesson) -> Floats:
         stack = lesson.stack
         device = stack.hardware.device
-        # Its layers draw from the global generator of torch.
-        with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        devices = [device] if device.type == "cuda" else []
+        # Its layers draw from the global generator of torch, which is put back afterwards.
+        with torch.random.fork_rng(devices):
             torch.manual_seed(lesson.seed)
             network = self._network(lesson)
             self._train(network, lesson)
@@ -73,48 +74,67 @@ class TabM(Rival):
 
     def _train(self, network: nn.Module, lesson: Lesson) -> None:
         """Train; the network ends with the weights of its first best epoch."""
-        from ..data.datamodule import batch_bounds  # imports Lightning
+        # It imports Lightning, which takes seconds.
+        from ..data.datamodule import batch_bounds
 
-        stack, data = lesson.stack, lesson.stack.data
-        x, device = stack.raw(data.labelled)[0], stack.hardware.device
-        encoded = torch.from_numpy(lesson.target.encode(lesson.labels[None], data.preprocessing.target)[0])
-        targets = encoded.to(device, stack.hardware.dtype if encoded.is_floating_point() else None)
-        weights = None if lesson.weights is None else torch.from_numpy(lesson.weights).to(device, stack.hardware.dtype)
-        validation, truth = stack.raw(data.validation)[0], data.validation_labels[0]
+        data, target = lesson.stack.data, lesson.target
+        x = lesson.stack.raw(data.labelled)[0]
+        targets, weights = self._targets_and_weights(lesson)
         optimizer = torch.optim.AdamW(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
-        metric = next(each for each in lesson.target.metrics() if each.name == lesson.target.usual_metric)
-        best, waited, kept = -math.inf, 0, network.state_dict()
+        best_score, n_waited, best_weights = -math.inf, 0, network.state_dict()
         for _ in range(self.max_epochs):
             network.train()
-            order = torch.randperm(len(x)).to(device)
+            order = torch.randperm(len(x)).to(x.device)
             for start, end in batch_bounds(len(x), self.batch_size):
                 rows = order[start:end]
                 # Each of the k predictions counts as a row.
                 outputs = _forward(network, lesson, x[rows]).flatten(0, 1)
+                of_outputs = targets[rows].repeat_interleave(self.k, dim=0)
                 of_rows = None if weights is None else weights[rows].repeat_interleave(self.k)
-                loss = lesson.target.loss(outputs, targets[rows].repeat_interleave(self.k, dim=0), of_rows)
+                loss = target.loss(outputs, of_outputs, of_rows)
                 optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
                 optimizer.step()
-            found = self._predictions(network, lesson, validation)
-            # Its classes are those that occur among the labels.
-            predicted = lesson.target.taught(data.labels[0], len(truth), lambda _, found=found: found)  # type: ignore[misc]
-            score = metric.sign * metric.function(predicted, truth)
-            waited += 1
-            if score > best:
-                best, waited, kept = score, 0, deepcopy(network.state_dict())
-            if waited > self.patience:
+            score = self._score(network, lesson)
+            n_waited += 1
+            if score > best_score:
+                best_score, n_waited, best_weights = score, 0, deepcopy(network.state_dict())
+            if n_waited > self.patience:
                 break
-        network.load_state_dict(kept)
+        network.load_state_dict(best_weights)
+
+    def _targets_and_weights(self, lesson: Lesson) -> tuple[Tensor, Tensor | None]:
+        """Labels as the loss takes them, and weights of the rows if they have any."""
+        hardware = lesson.stack.hardware
+        fitted = lesson.stack.data.preprocessing.target
+        encoded = torch.from_numpy(lesson.target.encode(lesson.labels[None], fitted)[0])
+        # Numbers of classes stay integers.
+        dtype = hardware.dtype if encoded.is_floating_point() else None
+        targets = encoded.to(hardware.device, dtype)
+        if lesson.weights is None:
+            return targets, None
+        return targets, torch.from_numpy(lesson.weights).to(hardware.device, hardware.dtype)
+
+    def _score(self, network: nn.Module, lesson: Lesson) -> float:
+        """The usual metric of the target on the validation rows, higher if better."""
+        data, target = lesson.stack.data, lesson.target
+        truth = data.validation_labels[0]
+        of_present = self._predictions(network, lesson, lesson.stack.raw(data.validation)[0])
+        # The network's classes are those that occur among the labels; the metric's are all of the table's.
+        predicted = target.taught(data.labels[0], len(truth), lambda _: of_present)
+        metric = next(each for each in target.metrics() if each.name == target.usual_metric)
+        return metric.sign * metric.function(predicted, truth)
 
     @torch.no_grad()
     def _predictions(self, network: nn.Module, lesson: Lesson, x: Tensor) -> Floats:
+        """Predictions for raw rows ``(N, M)``, the mean of the k ones."""
         from ..data.datamodule import EVALUATION_ROWS
 
         network.eval()
         chunks = [_forward(network, lesson, chunk) for chunk in torch.split(x, EVALUATION_ROWS)]
+        outputs = torch.cat(chunks).double()
         fitted = torch.from_numpy(lesson.stack.data.preprocessing.target).to(x.device)
-        predictions: Floats = lesson.target.predictions(torch.cat(chunks).double(), fitted).mean(dim=1).cpu().numpy()
+        predictions: Floats = lesson.target.predictions(outputs, fitted).mean(dim=1).cpu().numpy()
         return predictions
 
 
@@ -122,5 +142,6 @@ def _forward(network: nn.Module, lesson: Lesson, x: Tensor) -> Tensor:
     """Outputs ``(N, k, n_outputs)`` for raw rows ``(N, M)``; of classes those that occur among the labels."""
     is_categorical = torch.from_numpy(lesson.stack.table.is_categorical).to(x.device)
     numbers, codes = x[:, ~is_categorical], x[:, is_categorical].long()
+    # The package takes None for a kind of column that a table does not have.
     outputs: Tensor = network(numbers if numbers.shape[1] else None, codes if codes.shape[1] else None)
     return outputs

@@ -29,7 +29,7 @@ def rates_of(module: nn.Module, name: str) -> Rates:
 
 
 def is_weight(module: nn.Module, name: str) -> bool:
-    """Whether a module's own parameter is a weight that ``decayed=weights`` shrinks: no bias, no learned value of a
+    """True if a module's own parameter is a weight that ``decayed=weights`` shrinks: no bias, no learned value of a
     missing number, no scale of a normalisation."""
     is_normalisation = isinstance(module, (BatchNorm, nn.LayerNorm))
     return not (is_normalisation or name.endswith("bias") or name == "missing")
@@ -52,15 +52,20 @@ class OneHot(nn.Module):
 
     def __init__(self, n_categories: Sequence[int], gaps: Sequence[bool] = ()) -> None:
         super().__init__()
-        self._has_gaps = any(gaps)
-        widths = [max(count, 1) + gap for count, gap in zip_longest(n_categories, gaps, fillvalue=False)]
-        encoded = [(m, code) for m, width in enumerate(widths) for code in range(width)]
-        source, code = (torch.tensor(each) for each in zip(*encoded, strict=True))
+        # For each encoded column the feature that it is made of, and its code among the columns of that feature.
+        sources: list[int] = []
+        codes: list[int] = []
+        for feature, (n_codes, gap) in enumerate(zip_longest(n_categories, gaps, fillvalue=False)):
+            width = max(n_codes, 1) + gap
+            sources += [feature] * width
+            codes += range(width)
+        source, code = torch.tensor(sources), torch.tensor(codes)
         is_categorical = torch.tensor(n_categories)[source] > 0
         self.register_buffer("source", source, persistent=False)
         self.register_buffer("code", code, persistent=False)
         self.register_buffer("is_categorical", is_categorical, persistent=False)
         self.register_buffer("is_gap", ~is_categorical & (code == 1), persistent=False)
+        self._has_gaps = any(gaps)
         self._is_identity = not any(n_categories) and not self._has_gaps
 
     def forward(self, x: Tensor) -> Tensor:
@@ -166,23 +171,32 @@ class BatchNorm(nn.Module):
     def __init__(self, width: int, *, momentum: float = 0.1, epsilon: float = 1e-5) -> None:
         super().__init__()
         self.momentum, self.epsilon = momentum, epsilon
-        self.weight, self.bias = nn.Parameter(torch.ones(width)), nn.Parameter(torch.zeros(width))
+        self.weight = nn.Parameter(torch.ones(width))
+        self.bias = nn.Parameter(torch.zeros(width))
         self.register_buffer("mean", torch.zeros(width))
         self.register_buffer("variance", torch.ones(width))
 
     def forward(self, x: Tensor) -> Tensor:
-        x = x.to(self.weight.dtype)  # under autocast, sums in half precision would lose the variance
+        # Under autocast, sums in half precision would lose the variance.
+        x = x.to(self.weight.dtype)
         if not self.training:
-            return (x - self.mean) * (self.weight * torch.rsqrt(self.variance + self.epsilon)) + self.bias
+            factor = self.weight * torch.rsqrt(self.variance + self.epsilon)
+            return (x - self.mean) * factor + self.bias
         n = x.shape[-2]
         mean = x.sum(dim=-2, keepdim=True) / n
         centred = x - mean
         variance = centred.square().sum(dim=-2, keepdim=True) / n
         with torch.no_grad():
             unbiased = variance * (n / max(n - 1, 1))
-            for tracked, value in ((self.mean, mean), (self.variance, unbiased)):
-                tracked.mul_(1 - self.momentum).add_(self.momentum * value.flatten(0, -2).mean(dim=0))
-        return centred * (self.weight * torch.rsqrt(variance + self.epsilon)) + self.bias
+            self._track(self.mean, mean)
+            self._track(self.variance, unbiased)
+        factor = self.weight * torch.rsqrt(variance + self.epsilon)
+        return centred * factor + self.bias
+
+    def _track(self, tracked: Tensor, value: Tensor) -> None:
+        """Move a tracked statistic ``(width,)`` towards that of a batch, ``(..., 1, width)``."""
+        of_batch = value.flatten(0, -2).mean(dim=0)
+        tracked.mul_(1 - self.momentum).add_(self.momentum * of_batch)
 
 
 class ReLUNetwork(nn.Module):
@@ -204,7 +218,8 @@ class ReLUNetwork(nn.Module):
         for position, layer in enumerate(self.layers):
             x = layer(x)
             if position < last or self.is_encoder:
-                x = self.dropout(x.relu_())  # in place: nothing else reads the layer's output
+                # In place, because nothing else reads the layer's output.
+                x = self.dropout(x.relu_())
         return x
 
 
@@ -224,11 +239,13 @@ def initialise(module: nn.Module, scheme: str, random: torch.Generator) -> None:
     ``glorot_uniform`` comes nearest to the accuracies that the paper reports.
     """
     for layer in module.modules():
-        if isinstance(layer, nn.Linear):
-            weight, bias = _drawn(layer.in_features, layer.out_features, scheme, random)
-            layer.weight.copy_(weight.T)
-            if layer.bias is not None:
-                layer.bias.copy_(bias)
+        if not isinstance(layer, nn.Linear):
+            continue
+        weight, bias = _drawn(layer.in_features, layer.out_features, scheme, random)
+        # torch keeps weights as (n_out, n_in).
+        layer.weight.copy_(weight.T)
+        if layer.bias is not None:
+            layer.bias.copy_(bias)
 
 
 def _drawn(n_in: int, n_out: int, scheme: str, random: torch.Generator) -> tuple[Tensor, Tensor]:
@@ -236,17 +253,20 @@ def _drawn(n_in: int, n_out: int, scheme: str, random: torch.Generator) -> tuple
     kind, _, shape = scheme.partition("_")
     if shape == "normal":
         variance = {"glorot": 2 / (n_in + n_out), "he": 2 / n_in}[kind]
-        before = math.sqrt(variance) / DEVIATION_AFTER_CUT
+        before_cut = math.sqrt(variance) / DEVIATION_AFTER_CUT
         weight = torch.empty(n_in, n_out, dtype=torch.float32)
-        nn.init.trunc_normal_(weight, std=before, a=-2 * before, b=2 * before, generator=random)
+        nn.init.trunc_normal_(weight, std=before_cut, a=-2 * before_cut, b=2 * before_cut, generator=random)
         return weight, torch.zeros(n_out)
+    # A uniform distribution on ±b has the variance b^2 / 3.
     bound = {
         "glorot": math.sqrt(6 / (n_in + n_out)),
         "he": math.sqrt(6 / n_in),
         "lecun": math.sqrt(3 / n_in),
         "pytorch": 1 / math.sqrt(n_in),
     }[kind]
-    weight = (2 * torch.rand(n_in, n_out, generator=random, dtype=torch.float32) - 1) * bound
+    shares = torch.rand(n_in, n_out, generator=random, dtype=torch.float32)
+    weight = (2 * shares - 1) * bound
     if kind != "pytorch":
         return weight, torch.zeros(n_out)
-    return weight, (2 * torch.rand(n_out, generator=random, dtype=torch.float32) - 1) / math.sqrt(n_in)
+    shares = torch.rand(n_out, generator=random, dtype=torch.float32)
+    return weight, (2 * shares - 1) / math.sqrt(n_in)

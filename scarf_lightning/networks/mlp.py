@@ -30,7 +30,8 @@ class MLP(Network):
     depth: int = option(4, "number of layers", "[1, 1000]")
 
     def build(self, columns: Columns, dropout: float | None) -> nn.Module:
-        return ReLUNetwork([columns.n_encoded, *[self.width] * self.depth], is_encoder=True, dropout=dropout)
+        widths = [columns.n_encoded, *[self.width] * self.depth]
+        return ReLUNetwork(widths, is_encoder=True, dropout=dropout)
 
 
 class LinearReLUPerFeature(nn.Module):
@@ -48,7 +49,9 @@ class LinearReLUPerFeature(nn.Module):
         self.bias = nn.Parameter(torch.empty(n_features, n_out).uniform_(-bound, bound))
 
     def forward(self, x: Tensor) -> Tensor:
-        return ((x.transpose(-3, -2) @ self.weight).transpose(-3, -2) + self.bias).relu()
+        # Features come first, as each has a product of its own.
+        products = x.transpose(-3, -2) @ self.weight
+        return (products.transpose(-3, -2) + self.bias).relu()
 
 
 class WithNumericEmbeddings(nn.Module):
@@ -61,8 +64,8 @@ class WithNumericEmbeddings(nn.Module):
     def __init__(self, columns: Columns, embedding: nn.Module, network: nn.Module) -> None:
         super().__init__()
         numeric = set(columns.numeric)
-        self.numeric = SomeColumns(columns.numeric)
-        self.others = SomeColumns([column for column in range(columns.n_encoded) if column not in numeric])
+        others = [column for column in range(columns.n_encoded) if column not in numeric]
+        self.numeric, self.others = SomeColumns(columns.numeric), SomeColumns(others)
         self.embedding, self.network = embedding, network
 
     def forward(self, x: Tensor) -> Tensor:
@@ -94,8 +97,11 @@ class MLPOnEmbeddings(MLP):
         encoding, n_components = self.encoding(n_numeric)
         linear = LinearReLUPerFeature(n_numeric, n_components, self.embedding, self.embedding_rate)
         embedding = nn.Sequential(encoding, linear)
-        widths = [columns.n_encoded + n_numeric * (self.embedding - 1), *[self.width] * self.depth]
-        return WithNumericEmbeddings(columns, embedding, ReLUNetwork(widths, is_encoder=True, dropout=dropout))
+        # Each number becomes `embedding` columns in place of one.
+        n_inputs = columns.n_encoded + n_numeric * (self.embedding - 1)
+        widths = [n_inputs, *[self.width] * self.depth]
+        network = ReLUNetwork(widths, is_encoder=True, dropout=dropout)
+        return WithNumericEmbeddings(columns, embedding, network)
 
 
 class Periodic(nn.Module):
@@ -141,7 +147,8 @@ class MLPPLR(MLPOnEmbeddings):
 
 
 class PiecewiseLinear(nn.Module):
-    """How far a number is through each bin of its feature (section 3.2, equation 1): 0 before a bin, 1 after it.
+    """Piecewise linear encoding: each number's position in each bin of its feature, 0 before a bin and 1 after it
+    (section 3.2, equation 1).
 
     The first bin continues below 0 and the last above 1, for numbers beyond the edges. Edges are quantiles of the
     training rows without repetition (section 3.2.1); a feature with fewer bins is filled up with zeros. The bins are
@@ -175,17 +182,21 @@ class PiecewiseLinear(nn.Module):
         self._set([torch.unique(feature) for feature in edges.T])
 
     def _set(self, edges: Sequence[Tensor]) -> None:
+        """Set the bins of each feature between its edges, ``(bins + 1,)``."""
         self.start.zero_()
-        self.size.fill_(math.inf)  # of bins that a feature lacks: a number divided by it is 0
+        # A number divided by the infinite size of a bin that a feature lacks is 0.
+        self.size.fill_(math.inf)
         self.lowest.zero_()
         self.highest.fill_(1)
         for feature, own in enumerate(edges):
             bins = len(own) - 1
-            if bins == 0:  # a constant feature carries no information
+            # A constant feature has one edge, and carries no information.
+            if bins == 0:
                 continue
             self.start[feature, :bins] = own[:-1]
             self.size[feature, :bins] = own.diff()
-            self.lowest[feature, 0], self.highest[feature, bins - 1] = -math.inf, math.inf
+            self.lowest[feature, 0] = -math.inf
+            self.highest[feature, bins - 1] = math.inf
 
     def forward(self, x: Tensor) -> Tensor:
         progress = (x.unsqueeze(-1) - self.start) / self.size

@@ -44,9 +44,12 @@ class Columns:
     @classmethod
     def of(cls, columns: Iterable["EncodedColumn"]) -> Self:
         """The features of encoded columns."""
-        described = list(columns)
-        gaps = tuple(column.adds_gap_column for column in described)
-        return cls(tuple(column.n_indicators for column in described), gaps if any(gaps) else ())
+        n_categories: list[int] = []
+        gaps: list[bool] = []
+        for column in columns:
+            n_categories.append(column.n_indicators)
+            gaps.append(column.adds_gap_column)
+        return cls(tuple(n_categories), tuple(gaps) if any(gaps) else ())
 
     @property
     def n_features(self) -> int:
@@ -61,33 +64,37 @@ class Columns:
     @cached_property
     def numeric(self) -> list[int]:
         """The encoded columns of the numeric features."""
-        return [start for (start, _), count in zip(self._bounds, self.n_categories, strict=True) if count == 0]
+        columns = []
+        for (start, _), n_categories in zip(self._bounds, self.n_categories, strict=True):
+            if n_categories == 0:
+                columns.append(start)
+        return columns
 
     @cached_property
     def categorical(self) -> list[slice]:
         """The encoded columns of each categorical feature. The gaps of a number are a category too."""
-        found = []
-        for (start, stop), count in zip(self._bounds, self.n_categories, strict=True):
-            if count > 0:
-                found.append(slice(start, stop))
+        parts = []
+        for (start, stop), n_categories in zip(self._bounds, self.n_categories, strict=True):
+            if n_categories > 0:
+                parts.append(slice(start, stop))
             elif stop - start > 1:
-                found.append(slice(start + 1, stop))
-        return found
+                parts.append(slice(start + 1, stop))
+        return parts
 
     @cached_property
     def chosen(self) -> list[int]:
         """For each encoded column its place among those that a corruption selects by themselves: gaps share the place
-        of their number.
-
-        >>> Columns((0, 2), gaps=(True, False)).chosen
-        [0, 0, 1, 2]
-        """
-        found, place = [], -1
-        gaps = {bounds.start for bounds in self.categorical} & {start + 1 for start in self.numeric if self.gaps}
+        of their number."""
+        gaps = set[int]()
+        for bounds, n_categories in zip(self._bounds, self.n_categories, strict=True):
+            if n_categories == 0:
+                gaps.update(range(bounds[0] + 1, bounds[1]))
+        places, place = [], -1
         for column in range(self.n_encoded):
-            place += column not in gaps
-            found.append(place)
-        return found
+            if column not in gaps:
+                place += 1
+            places.append(place)
+        return places
 
     def of_feature(self, feature: int) -> range:
         """The encoded columns of one feature."""
@@ -95,10 +102,12 @@ class Columns:
 
     @cached_property
     def _bounds(self) -> list[tuple[int, int]]:
+        """First encoded column of each feature, and the one after its last."""
         bounds, start = [], 0
-        for count, gap in zip_longest(self.n_categories, self.gaps, fillvalue=False):
-            bounds.append((start, start + max(count, 1) + gap))
-            start = bounds[-1][1]
+        for n_categories, has_gap in zip_longest(self.n_categories, self.gaps, fillvalue=False):
+            stop = start + max(n_categories, 1) + has_gap
+            bounds.append((start, stop))
+            start = stop
         return bounds
 
 

@@ -123,7 +123,8 @@ class NTKLinear(nn.Module):
         self.weight, self.bias = nn.Parameter(torch.randn(n_in, n_out)), nn.Parameter(torch.zeros(1, n_out))
 
     def forward(self, x: Tensor) -> Tensor:
-        if x.dim() > 2 and self.weight.dim() == 2:  # one network, with leading axes of rows
+        if x.dim() > 2 and self.weight.dim() == 2:
+            # One network, with leading axes of rows.
             return self.bias + self.factor * (x @ self.weight)
         product = torch.addmm if x.dim() == 2 else torch.baddbmm
         x, weight = without_ones(x, self.weight)
@@ -257,18 +258,26 @@ class RealMLPInput(nn.Module):
 
     def __init__(self, columns: Columns, options: "RealMLP") -> None:
         super().__init__()
-        binary = [part for part in columns.categorical if _size(part) == 2]
-        large = [part for part in columns.categorical if _size(part) > options.largest_one_hot]
-        others = [part for part in columns.categorical if part not in binary and part not in large]
-        one_hot = [column for part in others for column in range(part.start, part.stop)]
+        binary: list[slice] = []
+        large: list[slice] = []
+        one_hot: list[int] = []
+        for part in columns.categorical:
+            if _size(part) == 2:
+                binary.append(part)
+            elif _size(part) > options.largest_one_hot:
+                large.append(part)
+            else:
+                one_hot += range(part.start, part.stop)
+        n_numeric = len(columns.numeric)
         self.numeric, self.one_hot = SomeColumns(columns.numeric), SomeColumns(one_hot)
-        self.first, self.second = (SomeColumns([part.start + code for part in binary]) for code in (0, 1))
+        self.first = SomeColumns([part.start for part in binary])
+        self.second = SomeColumns([part.start + 1 for part in binary])
         self.large = large
-        self.numbers = options.number_embedding(len(columns.numeric))
+        self.numbers = options.number_embedding(n_numeric)
         self.categories = RobustOneHot(len(one_hot) + len(binary))
         self.tables = nn.ModuleList(CategoryTable(_size(part), options.category_embedding) for part in large)
-        of_numbers = len(columns.numeric) * (options.embedding if options.embeds_numbers else 1)
-        self.width = of_numbers + len(one_hot) + len(binary) + options.category_embedding * len(large)
+        of_number = options.embedding if options.embeds_numbers else 1
+        self.width = n_numeric * of_number + len(one_hot) + len(binary) + options.category_embedding * len(large)
 
     def forward(self, x: Tensor) -> Tensor:
         parts = []
@@ -392,8 +401,12 @@ class RealMLP(Network):
         layers: list[nn.Module] = [inputs, Scale(inputs.width)]
         width = inputs.width
         for _ in range(self.depth):
-            activation = ParametricActivation(self.activation, self.width) if self.learned_strength else None
-            layers += [NTKLinear(width, self.width), activation or Activation(self.activation), Dropout(rate)]
+            layers.append(NTKLinear(width, self.width))
+            if self.learned_strength:
+                layers.append(ParametricActivation(self.activation, self.width))
+            else:
+                layers.append(Activation(self.activation))
+            layers.append(Dropout(rate))
             width = self.width
         return nn.Sequential(*layers)
 

@@ -34,7 +34,8 @@ class Residual(Network):
 
     def dropouts(self, rate: float | None) -> tuple[Dropout, Dropout]:
         """A block's layers of hidden and of residual dropout; ``rate`` is that of ``method=dropout``."""
-        return Dropout(self.hidden_dropout if rate is None else rate), Dropout(self.residual_dropout)
+        hidden = self.hidden_dropout if rate is None else rate
+        return Dropout(hidden), Dropout(self.residual_dropout)
 
 
 class ResNetBlock(nn.Module):
@@ -46,12 +47,14 @@ class ResNetBlock(nn.Module):
     def __init__(self, options: Residual, dropout: float | None) -> None:
         super().__init__()
         self.norm = BatchNorm(options.width)
-        self.widen, self.narrow = nn.Linear(options.width, options.hidden), nn.Linear(options.hidden, options.width)
+        self.widen = nn.Linear(options.width, options.hidden)
+        self.narrow = nn.Linear(options.hidden, options.width)
         self.hidden_dropout, self.residual_dropout = options.dropouts(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
-        hidden = self.hidden_dropout(self.widen(self.norm(x)).relu())
-        out: Tensor = x + self.residual_dropout(self.narrow(hidden))
+        hidden = self.widen(self.norm(x)).relu()
+        change = self.narrow(self.hidden_dropout(hidden))
+        out: Tensor = x + self.residual_dropout(change)
         return out
 
 
@@ -72,8 +75,11 @@ class ResNet(Residual):
     search_space: ClassVar[dict[str, Any]] = {"width": ("one_of", 64, 128, 192, 256, 512)}
 
     def build(self, columns: Columns, dropout: float | None) -> nn.Module:
-        blocks = [ResNetBlock(self, dropout) for _ in range(self.depth)]
-        return nn.Sequential(nn.Linear(columns.n_encoded, self.width), *blocks, BatchNorm(self.width), nn.ReLU())
+        layers: list[nn.Module] = [nn.Linear(columns.n_encoded, self.width)]
+        for _ in range(self.depth):
+            layers.append(ResNetBlock(self, dropout))
+        layers += [BatchNorm(self.width), nn.ReLU()]
+        return nn.Sequential(*layers)
 
 
 class FeatureTokenizer(nn.Module):
@@ -86,12 +92,12 @@ class FeatureTokenizer(nn.Module):
     def __init__(self, columns: Columns, width: int) -> None:
         super().__init__()
         self.numeric, self.categorical = SomeColumns(columns.numeric), columns.categorical
-        n_one_hot = columns.n_encoded - len(self.numeric)
-        bound = 1 / math.sqrt(width)
-        self.cls, self.numeric_weight, self.numeric_bias, self.category_weight, self.category_bias = (
-            nn.Parameter(torch.empty(rows, width).uniform_(-bound, bound))
-            for rows in (1, len(self.numeric), len(self.numeric), n_one_hot, len(self.categorical))
-        )
+        n_numeric = len(self.numeric)
+        self.cls = _initial_tokens(1, width)
+        self.numeric_weight = _initial_tokens(n_numeric, width)
+        self.numeric_bias = _initial_tokens(n_numeric, width)
+        self.category_weight = _initial_tokens(columns.n_encoded - n_numeric, width)
+        self.category_bias = _initial_tokens(len(self.categorical), width)
 
     def forward(self, x: Tensor) -> Tensor:
         parts = [self.cls.expand(*x.shape[:-1], 1, -1)]
@@ -99,15 +105,26 @@ class FeatureTokenizer(nn.Module):
             numbers = self.numeric(x) if self.categorical else x
             parts.append(torch.addcmul(self.numeric_bias, numbers.unsqueeze(-1), self.numeric_weight))
         if self.categorical:
-            weights = torch.split(self.category_weight, [part.stop - part.start for part in self.categorical])
-            tokens = [_times(x[..., part], weight) for part, weight in zip(self.categorical, weights, strict=True)]
+            sizes = [part.stop - part.start for part in self.categorical]
+            weights = torch.split(self.category_weight, sizes)
+            tokens = []
+            for part, weight in zip(self.categorical, weights, strict=True):
+                tokens.append(_times(x[..., part], weight))
             parts.append(torch.stack(tokens, dim=-2) + self.category_bias)
         return torch.cat(parts, dim=-2)
 
 
+def _initial_tokens(rows: int, width: int) -> nn.Parameter:
+    """Tokens or their factors, ``(rows, width)``, uniform on ±1 / sqrt(width)."""
+    bound = 1 / math.sqrt(width)
+    return nn.Parameter(torch.empty(rows, width).uniform_(-bound, bound))
+
+
 def _times(x: Tensor, weight: Tensor) -> Tensor:
     """Their product. A single column is broadcast, because the product of one column rounds on another path."""
-    return x * weight if x.shape[-1] == 1 else x @ weight
+    if x.shape[-1] == 1:
+        return x * weight
+    return x @ weight
 
 
 class Attention(nn.Module):
@@ -119,20 +136,29 @@ class Attention(nn.Module):
     def __init__(self, width: int, heads: int, dropout: float) -> None:
         super().__init__()
         self.heads = heads
-        self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
+        self.query = nn.Linear(width, width)
+        self.key = nn.Linear(width, width)
+        self.value = nn.Linear(width, width)
+        self.out = nn.Linear(width, width)
         for layer in (self.query, self.key, self.value, self.out):
             nn.init.zeros_(layer.bias)
         self.dropout = Dropout(dropout)
 
     def forward(self, queries: Tensor, keys: Tensor) -> Tensor:
-        query, key, value = (
-            layer(tokens).unflatten(-1, (self.heads, -1)).transpose(-2, -3)
-            for layer, tokens in ((self.query, queries), (self.key, keys), (self.value, keys))
-        )
-        weights = ((query / math.sqrt(query.shape[-1])) @ key.mT).softmax(dim=-1)
+        query = self._in_heads(self.query(queries))
+        key = self._in_heads(self.key(keys))
+        value = self._in_heads(self.value(keys))
+        # Scaled by the root of a head's width, or the softmax would be sharper the wider the head is.
+        scaled = query / math.sqrt(query.shape[-1])
+        weights = (scaled @ key.mT).softmax(dim=-1)
         mixed = self.dropout(weights) @ value
         out: Tensor = self.out(mixed.transpose(-2, -3).flatten(-2))
         return out
+
+    def _in_heads(self, tokens: Tensor) -> Tensor:
+        """Tokens ``(..., S, width)`` by head, ``(..., heads, S, width / heads)``."""
+        by_head: Tensor = tokens.unflatten(-1, (self.heads, -1))  # type: ignore[no-untyped-call]
+        return by_head.transpose(-2, -3)
 
 
 class TransformerBlock(nn.Module):
@@ -148,12 +174,15 @@ class TransformerBlock(nn.Module):
         self.attention_norm = nn.Identity() if first else nn.LayerNorm(width)
         self.attention = Attention(width, options.heads, options.attention_dropout)
         self.norm = nn.LayerNorm(width)
-        self.widen, self.narrow = nn.Linear(width, 2 * hidden), nn.Linear(hidden, width)
+        # Half of the wide layer is the gate of the other half (ReGLU).
+        self.widen = nn.Linear(width, 2 * hidden)
+        self.narrow = nn.Linear(hidden, width)
         self.hidden_dropout, self.residual_dropout = options.dropouts(dropout)
 
     def forward(self, x: Tensor, n_queries: int | None = None) -> Tensor:
         tokens = self.attention_norm(x)
-        x = x[..., :n_queries, :] + self.residual_dropout(self.attention(tokens[..., :n_queries, :], tokens))
+        attended = self.attention(tokens[..., :n_queries, :], tokens)
+        x = x[..., :n_queries, :] + self.residual_dropout(attended)
         linear, gate = self.widen(self.norm(x)).chunk(2, dim=-1)
         hidden = self.hidden_dropout(linear * gate.relu())
         out: Tensor = x + self.residual_dropout(self.narrow(hidden))
@@ -212,5 +241,8 @@ class FTTransformer(Residual):
             raise ValueError(f"width must be a multiple of heads={self.heads}, twice it or more, not {self.width}")
 
     def build(self, columns: Columns, dropout: float | None) -> nn.Module:
-        blocks = [TransformerBlock(self, dropout, first=position == 0) for position in range(self.depth)]
-        return FTTransformerEncoder(FeatureTokenizer(columns, self.width), blocks, self.width)
+        blocks = []
+        for position in range(self.depth):
+            blocks.append(TransformerBlock(self, dropout, first=position == 0))
+        tokenizer = FeatureTokenizer(columns, self.width)
+        return FTTransformerEncoder(tokenizer, blocks, self.width)

@@ -54,22 +54,27 @@ class Description:
     def of(cls, part: type[Any]) -> "Description":
         """The description of a class."""
         names = frozenset(field.name for field in fields(part))
+        said = {}
+        for name, value in _class_variables(part):
+            if name != "name" and name not in names:
+                said[name] = value
         return cls(
             name=part.name,
             module=part.__module__,
             summary=first_paragraph(part),
             options=options_of(part),
             fields=names,
-            said={name: value for name, value in _class_variables(part) if name not in {"name", *names}},
+            said=said,
         )
 
     @property
     def is_own(self) -> bool:
-        """Whether the part is one of this package, and not a user's."""
+        """True if the part is one of this package, and not a user's."""
         return self.module.startswith(f"{PACKAGE.name}.")
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in self.said:  # copying and pickling ask for the former
+        # Copying and pickling ask for private names before the fields are there.
+        if name.startswith("_") or name not in self.said:
             raise AttributeError(f"a description has no {name}")
         return self.said[name]
 
@@ -80,9 +85,14 @@ def descriptions(axis: str) -> Mapping[str, Description]:
     Raises:
         UsageError: two parts have one name.
     """
-    module = BASES[axis].partition(":")[0]
-    kept = None if module in sys.modules else _kept(axis)
-    return _of_classes(axis, BASES[axis], Options.n_classes) if kept is None else kept
+    base = BASES[axis]
+    module, _, _ = base.partition(":")
+    if module not in sys.modules:
+        kept = _kept(axis)
+        if kept is not None:
+            return kept
+    # The number of classes makes a new entry of the cache once a plugin has defined another part.
+    return _of_classes(axis, base, Options.n_classes)
 
 
 def description(axis: str, name: Any, *, option: str | None = None) -> Description:
@@ -98,17 +108,21 @@ def description(axis: str, name: Any, *, option: str | None = None) -> Descripti
 
 
 def label(axis: str, name: str) -> str:
-    """What people call a part in tables and figures: its class's ``label``, or its name with spaces."""
-    if (axis, name) == ("pretrain", "none"):  # the one choice of an axis of parts that has no class
+    """Label of a part in tables and figures: its class's ``label``, or its name with spaces."""
+    # The one choice of an axis of parts that has no class.
+    if (axis, name) == ("pretrain", "none"):
         return "no pre-training"
-    described = descriptions(axis).get(name) if axis in BASES else None
-    own = None if described is None else described.said.get("label")
+    own = None
+    if axis in BASES:
+        described = descriptions(axis).get(name)
+        own = None if described is None else described.said.get("label")
     return str(own or name.replace("_", " "))
 
 
 def first_paragraph(cls: type[Any]) -> str:
     """The first paragraph of a class's docstring, in one line."""
-    return " ".join((cls.__doc__ or "").split("\n\n")[0].split())
+    paragraph = (cls.__doc__ or "").split("\n\n")[0]
+    return " ".join(paragraph.split())
 
 
 def write_catalogue() -> None:
@@ -147,19 +161,25 @@ def _content() -> dict[str, Any]:
 
 def _sources(axis: str) -> dict[str, str]:
     """A hash of each module that the parts of an axis stand in, by its path below the package."""
-    _, *below = BASES[axis].partition(":")[0].split(".")
+    module, _, _ = BASES[axis].partition(":")
+    _, *below = module.split(".")
     place = PACKAGE.joinpath(*below)
     modules = sorted(place.glob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
-    return {
-        path.relative_to(PACKAGE).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in modules
-    }
+    hashes = {}
+    for path in modules:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        hashes[path.relative_to(PACKAGE).as_posix()] = digest[:16]
+    return hashes
 
 
 def _class_variables(cls: type[Any]) -> Iterator[tuple[str, Any]]:
     """The public class variables of plain values that a part has of itself and of its parents below `Options`."""
     of_options = dir(Options)
     for name in dir(cls):
-        if not name.startswith("_") and name not in of_options and isinstance(value := getattr(cls, name), PLAIN):
+        if name.startswith("_") or name in of_options:
+            continue
+        value = getattr(cls, name)
+        if isinstance(value, PLAIN):
             yield name, value
 
 
@@ -190,17 +210,23 @@ def _from_plain(plain: Mapping[str, Any]) -> Description:
 
 def _option_as_plain(option: Option) -> dict[str, Any]:
     """An option in JSON, without what most options lack."""
-    rare = {
-        "optional": option.optional,
-        "limits": option.limits and option.limits.text,
-        "choices": option.choices,
-        "others": [kind.__name__ for kind in option.others],
-        "aliases": option.aliases,
+    plain: dict[str, Any] = {
+        "name": option.name,
+        "kind": option.kind.__name__,
+        "default": option.default,
+        "meaning": option.meaning,
     }
-    usual = {
-        "name": option.name, "kind": option.kind.__name__, "default": option.default, "meaning": option.meaning
-    }  # fmt: skip
-    return usual | {name: value for name, value in rare.items() if value}
+    if option.optional:
+        plain["optional"] = True
+    if option.limits:
+        plain["limits"] = option.limits.text
+    if option.choices:
+        plain["choices"] = option.choices
+    if option.others:
+        plain["others"] = [kind.__name__ for kind in option.others]
+    if option.aliases:
+        plain["aliases"] = option.aliases
+    return plain
 
 
 def _option_from_plain(plain: Mapping[str, Any]) -> Option:
@@ -224,4 +250,6 @@ def _with_tuples(value: Any) -> Any:
     """A value of JSON with tuples in the place of lists: class variables are no lists."""
     if isinstance(value, dict):
         return {name: _with_tuples(each) for name, each in value.items()}
-    return tuple(map(_with_tuples, value)) if isinstance(value, list) else value
+    if isinstance(value, list):
+        return tuple(map(_with_tuples, value))
+    return value

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from types import NoneType
 from typing import Any, TypeVar, get_type_hints
 
@@ -41,39 +41,46 @@ def checked(schema: type[T], values: Mapping[str, Any], place: str = "") -> T:
         values = _with_options_apart(schema, schema.named_part, values, place)
     _refuse_unknown([field.name for field in fields(schema)], values, place)
     known, hints = options_of(schema), get_type_hints(schema)
-    found: dict[str, Any] = {}
+    read_values: dict[str, Any] = {}
     for field in fields(schema):
         full = _join(place, field.name)
-        if field.name not in values:
-            if default_of(field) is MISSING:
-                raise UsageError(f"{full} is missing; leave it at its default, or choose one with {full}=NAME.")
-            continue
-        value, kind = values[field.name], hints[field.name]
-        if field.name in known:
-            found[field.name] = _value(known[field.name], value, full)
-        elif field.name in BASES and kind == Choice:
-            found[field.name] = {} if value == default_of(field) == {} else _choice(field.name, value, full)
-        elif is_dataclass(kind) and isinstance(kind, type):
-            found[field.name] = checked(kind, _group(value, full, kind), full)  # type: ignore[type-var]
-        else:
-            found[field.name] = value
+        if field.name in values:
+            read_values[field.name] = _field(field, hints[field.name], known, values[field.name], full)
+        elif default_of(field) is MISSING:
+            raise UsageError(f"{full} is missing; leave it at its default, or choose one with {full}=NAME.")
+    # The class checks what no type says: ranges, and options that belong together.
     try:
-        return schema(**found)
+        return schema(**read_values)
     except UsageError:
         raise
     except ValueError as error:
         raise refused(place, error) from error
 
 
+def _field(field: Field[Any], kind: Any, known: Mapping[str, Option], value: Any, full: str) -> Any:
+    """The value of one field: an option, the choice of an axis, or a group of options."""
+    if field.name in known:
+        return _value(known[field.name], value, full)
+    if field.name in BASES and kind == Choice:
+        is_unset = value == default_of(field) == {}
+        return {} if is_unset else _choice(field.name, value, full)
+    if isinstance(kind, type) and is_dataclass(kind):
+        return checked(kind, _group(value, full, kind), full)  # type: ignore[type-var]
+    return value
+
+
 def _with_present_names(values: Mapping[str, Any]) -> dict[str, Any]:
     """A configuration that an earlier release may have stored, with the names that its options have in this one."""
-    found = dict(values)
+    present = dict(values)
     for (section, former), name in RENAMED.items():
-        options = found.get(section)
+        options = present.get(section)
         if isinstance(options, Mapping) and former in options:
-            others = {each: value for each, value in options.items() if each != former}
-            found[section] = {name: options[former]} | others
-    return found
+            renamed = dict(options)
+            value = renamed.pop(former)
+            # A configuration that has both names was written by this release.
+            renamed.setdefault(name, value)
+            present[section] = renamed
+    return present
 
 
 def checked_options(known: Mapping[str, Option], values: Mapping[str, Any], place: str) -> dict[str, Any]:
@@ -83,59 +90,81 @@ def checked_options(known: Mapping[str, Option], values: Mapping[str, Any], plac
         UsageError: as by `checked`.
     """
     _refuse_unknown(list(known), values, place)
-    found = {name: deepcopy(option.default) for name, option in known.items()}
+    # Copied, because a default may be a dictionary, which a user of the configuration may change.
+    options = {name: deepcopy(option.default) for name, option in known.items()}
     for name, value in values.items():
-        found[name] = _value(known[name], value, _join(place, name))
+        options[name] = _value(known[name], value, _join(place, name))
         try:
-            known[name].check(found[name])
+            known[name].check(options[name])
         except ValueError as error:
             raise refused(place, error) from error
-    return found
+    return options
 
 
 def refused(place: str, error: ValueError) -> UsageError:
-    """What an option takes, with its place; it may end in a question already."""
+    """The error message for an invalid value, with the option's full name before it."""
     sentence = _join(place, str(error))
+    # A hint ends in a question: did you mean ...?
     return UsageError(sentence if sentence.endswith("?") else f"{sentence}.")
 
 
 def _choice(axis: str, value: Any, place: str) -> Choice:
-    """A part's name and all of its options, from those that are given."""
-    given = dict(_group(value, place))
-    name = given.pop("name", None)
-    return {"name": name} | checked_options(description(axis, name, option=f"{place}.name").options, given, place)
+    """A part's name and all of its options, from those that are set."""
+    options = dict(_group(value, place))
+    name = options.pop("name", None)
+    known = description(axis, name, option=f"{place}.name").options
+    return {"name": name} | checked_options(known, options, place)
 
 
 def _with_options_apart(settings: type[Any], named: PartField, values: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """The values of settings that name a part, with all of the part's options in their field."""
+    """The values of settings that name a part, with all of the part's options in their field.
+
+    A user may write the part's options beside the common ones, as in ``pretrain.alpha=1``. They are moved into the
+    field, here ``pretrain.options``.
+    """
     common = [field.name for field in fields(settings) if field.name != named.options]
-    others = dict(values)
-    own = dict(_group(others.pop(named.options, None) or {}, _join(place, named.options)))
-    if named.is_beside:
-        own = {name: others.pop(name) for name in values if name in others and name not in common} | own
     name = values.get(named.name, getattr(settings, named.name))
-    is_none = (place, name) == ("pretrain", "none")  # the one choice without a class
+    # No pre-training is the one choice without a class.
+    is_none = (place, name) == ("pretrain", "none")
     known = {} if is_none else description(named.axis, name, option=f"{place}.{named.name}").options
+
+    own = dict(_group(values.get(named.options) or {}, _join(place, named.options)))
+    others: dict[str, Any] = {}
+    for option, value in values.items():
+        if option == named.options:
+            continue
+        if named.is_beside and option not in common:
+            own.setdefault(option, value)
+        else:
+            others[option] = value
     if named.is_beside:
         _refuse_unknown([*common, *known], own, place)
-    return {**others, named.name: name, named.options: checked_options(known, own, named.place_in(place))}
+    others[named.name] = name
+    others[named.options] = checked_options(known, own, named.place_in(place))
+    return others
 
 
 def _refuse_unknown(known: Sequence[str], values: Mapping[str, Any], place: str) -> None:
+    """Raise a UsageError if one of the values is of no known option."""
     for name in values:
-        if name not in known:
-            where = f"the options of {place}" if place else "the options"
-            raise UsageError(
-                f"{_join(place, str(name))} is not an option; {where} are: {', '.join(known) or 'none'}."
-                f"{did_you_mean(str(name), known)}"
-            )
+        if name in known:
+            continue
+        where = f"the options of {place}" if place else "the options"
+        raise UsageError(
+            f"{_join(place, str(name))} is not an option; {where} are: {', '.join(known) or 'none'}."
+            f"{did_you_mean(str(name), known)}"
+        )
 
 
 def _group(value: Any, full: str, kind: type[Any] | None = None) -> Mapping[str, Any]:
+    """A value that must be a group of options."""
     if isinstance(value, Mapping):
         return value
-    names = "" if kind is None else f" ({', '.join(field.name for field in fields(kind))})"
-    hint = f"; name one option, or several as in {full}={','.join(map(str, value))}" if isinstance(value, list) else ""
+    names = hint = ""
+    if kind is not None:
+        names = f" ({', '.join(field.name for field in fields(kind))})"
+    if isinstance(value, list):
+        hint = f"; name one option, or several as in {full}={','.join(map(str, value))}"
     raise UsageError(f"{full} is a group of options{names}; it cannot be {value}{hint}.")
 
 
@@ -148,34 +177,43 @@ def _value(option: Option, value: Any, full: str) -> Any:
     if option.kind is dict:
         return _dictionary(value, full)
     wanted = IN_WORDS.get(option.kind, "a value")
-    if not isinstance(value, (Mapping, list, NoneType)):
-        for kind in (option.kind, *option.others):
-            converted = _converted(kind, value)
-            if isinstance(converted, float) and not math.isfinite(converted):
-                raise UsageError(f"{full} must be a finite number, not {converted}.")  # others would train as nonsense
-            if converted is not None:
-                return converted
-        wanted = " or ".join([wanted, *map(str, option.choices if option.others else ())])
-    raise UsageError(f"{full} must be {wanted}, not {'null' if value is None else value}.")
+    if isinstance(value, (Mapping, list, NoneType)):
+        raise UsageError(f"{full} must be {wanted}, not {'null' if value is None else value}.")
+    for kind in (option.kind, *option.others):
+        converted = _converted(kind, value)
+        if converted is None:
+            continue
+        # An infinite number, or one that is none, would train to nonsense.
+        if isinstance(converted, float) and not math.isfinite(converted):
+            raise UsageError(f"{full} must be a finite number, not {converted}.")
+        return converted
+    if option.others:
+        wanted = " or ".join([wanted, *map(str, option.choices)])
+    raise UsageError(f"{full} must be {wanted}, not {value}.")
 
 
 def _converted(kind: Any, value: Any) -> Any:
     """The value as this type, or None if it is not one."""
     if kind is str:
+        # YAML reads true and false as truth values; the command line writes them in small letters.
         return str(value).lower() if isinstance(value, bool) else str(value)
     if kind is bool:
         return value if isinstance(value, bool) else None
+    # To Python True is the number 1.
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
     try:
-        if kind is int:
-            return int(value) if isinstance(value, (int, str)) or value.is_integer() else None
-        return float(value)
+        if kind is not int:
+            return float(value)
+        if isinstance(value, float) and not value.is_integer():
+            return None
+        return int(value)
     except (ValueError, OverflowError):
         return None
 
 
 def _list(value: Any, full: str) -> list[str]:
+    """A value that must be a list, whose items may be numbers."""
     if not isinstance(value, (list, tuple)):
         raise UsageError(f"{full} must be a list, as in {full}=[a,b].")
     return [str(each) for each in value]
@@ -185,10 +223,14 @@ def _dictionary(value: Any, full: str) -> dict[str, Any]:
     """Plain values by name, such as the options of another library's class."""
     if not isinstance(value, Mapping):
         raise UsageError(f"{full} must be options by name, as in {full}={{a:1,b:x}}, not {value}.")
-    return {str(name): _plain_value(each, _join(full, str(name))) for name, each in value.items()}
+    by_name = {}
+    for name, each in value.items():
+        by_name[str(name)] = _plain_value(each, _join(full, str(name)))
+    return by_name
 
 
 def _plain_value(value: Any, full: str) -> Any:
+    """A value of JSON, of finite numbers."""
     if isinstance(value, Mapping):
         return _dictionary(value, full)
     if isinstance(value, (list, tuple)):

@@ -172,9 +172,8 @@ def _merged(defaults: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str
     return merged
 
 
-SETTINGS = {
-    axis.name: _groups(Config)[axis.name] for axis in AXES if axis.name in _groups(Config) and axis.name != "pretrain"
-}
+_AXES_WITHOUT_PRETRAIN = {axis.name for axis in AXES} - {"pretrain"}
+SETTINGS = {name: group for name, group in _groups(Config).items() if name in _AXES_WITHOUT_PRETRAIN}
 """The axes whose files hold settings; those of ``pretrain`` are common to all of its choices."""
 DESCRIBED = {*BASES, *SETTINGS}
 """The axes whose options stand in classes."""

@@ -27,7 +27,7 @@ Schedule = Literal["constant", "cosine", "flat_cos", "coslog4"]
 
 @dataclass
 class FitSettings(Options):
-    """How one phase is trained: optimiser, schedules, batches, early stopping.
+    """Settings of the training of one phase: optimiser, schedules, batches, early stopping.
 
     Of a schedule, ``cosine`` falls to zero from epoch to epoch. The others change at every step: ``flat_cos`` falls to
     zero in the second half, and ``coslog4`` rises and falls four times, each time twice as long, as RealMLP's learning
@@ -108,13 +108,13 @@ class FitSettings(Options):
 
     @property
     def keeps_best(self) -> bool:
-        """Whether the weights of the best epoch are kept, and not those of the last."""
+        """True if the weights of the best epoch are kept, and not those of the last."""
         return self.restore_best and self.monitor != "none"
 
 
 @dataclass
 class FinetuneSettings(FitSettings):
-    """How the supervised phase is trained.
+    """Settings of the supervised phase.
 
     With few labels a validation set is small or missing, so it chooses by chance. A fit on fewer rows than
     ``fixed_below`` has no validation and a fixed length of ``fixed_steps``, in place of patience and ``max_epochs``.
@@ -160,7 +160,7 @@ class FinetuneSettings(FitSettings):
 
 @dataclass
 class PretrainSettings(FitSettings):
-    """How pre-training is trained, and which one: ``none``, or a pretext by its ``name`` with its own ``options``."""
+    """Settings of pre-training, and its task: ``none``, or a pretext by its ``name`` with its own ``options``."""
 
     named_part: ClassVar = PartField("name", "pretrain", "options")
     name: str = part_name("scarf")
@@ -266,7 +266,7 @@ READING = (
 
 @dataclass
 class ViewsSettings(Options):
-    """How many of the two views of a row are corrupted."""
+    """Number of the two views of a row that are corrupted."""
 
     name: Literal["one", "both"] = option("one", "one corrupted view, as in the paper, or both")
 
@@ -324,7 +324,7 @@ class CacheSettings(Options):
 
 @dataclass
 class ChunkSettings(Options):
-    """How cells are dealt out to jobs. Cells that share a pre-training stay in one job."""
+    """Distribution of cells to jobs. Cells that share a pre-training stay in one job."""
 
     minutes: float | None = option(
         None,
@@ -405,7 +405,7 @@ class Config(Options):
             raise ValueError(f"time_limit must be a time such as 90s, 10min or 2h, not {self.time_limit}")
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy has: it may be changed, so it keeps nothing that follows from the options."""
+        """State of a copy: it may be changed, so it keeps nothing that follows from the options."""
         return {name: value for name, value in vars(self).items() if name != USED}
 
     @property

@@ -1,4 +1,4 @@
-"""What is learned without labels: a pre-training task's head, views, loss and validation error."""
+"""Pre-training tasks, which learn without labels: head, views, loss and validation error of each."""
 
 from .pretext import Outputs, Pretext, Rows, Views
 

@@ -37,6 +37,16 @@ class Binning(CorruptingPretext):
     training rows. The paper numbers categories; here the place of one has no meaning. One head estimates all columns,
     and its depth is that of any head here; the authors' decoders are of one layer. Rows are corrupted by default; the
     authors try it with and without.
+
+    The place of a bin that is missed by one, and the logits of two bins, of which the first is right:
+
+    >>> from scarf_lightning.corruption.strategies import Exact, Marginal
+    >>> task = Binning(Marginal(), Exact())
+    >>> task.compute_loss((torch.tensor([[0.0, 1.0]]),), targets=(torch.tensor([[0.0, 2.0]]),))
+    tensor(0.5000)
+    >>> task = Binning(Marginal(), Exact(), n_bins=2, estimates="class")
+    >>> task.compute_loss(((torch.tensor([[2.0, 0.0]]),),), targets=(torch.tensor([[0]]),))
+    tensor(0.1269)
     """
 
     name: ClassVar[str] = "binning"
@@ -50,36 +60,41 @@ class Binning(CorruptingPretext):
         column's categories, ``(..., N, M_numeric n_bins)`` and ``(..., N, C)``."""
         if self.estimates == "place":
             return head_of_width(columns.n_encoded, width, layers)
-        sizes = [len(columns.numeric) * self.n_bins] if columns.numeric else []
-        sizes += [each.stop - each.start for each in columns.categorical]
+        sizes = [each.stop - each.start for each in columns.categorical]
+        if columns.numeric:
+            sizes.insert(0, len(columns.numeric) * self.n_bins)
         return nn.Sequential(head_of_width(sum(sizes), width, layers), Apart(sizes))
 
     def make_views(self, rows: Rows) -> Views:
         columns, bins = rows.columns, rows.bins(self.n_bins)
         view, _ = self.corrupted(rows)
         if self.estimates == "class":
-            numbers = (bins,) if columns.numeric else ()
-            codes = tuple(rows.encoded[..., each].argmax(dim=-1) for each in columns.categorical)
-            return Views((view,), (*numbers, *codes))
+            targets = [rows.encoded[..., each].argmax(dim=-1) for each in columns.categorical]
+            if columns.numeric:
+                targets.insert(0, bins)
+            return Views((view,), tuple(targets))
         # The numbers 0, ..., B - 1 have a mean of (B - 1) / 2 and a variance of (B^2 - 1) / 12.
-        places = (bins - (self.n_bins - 1) / 2) / math.sqrt((self.n_bins**2 - 1) / 12)
+        deviation = math.sqrt((self.n_bins**2 - 1) / 12)
+        places = (bins - (self.n_bins - 1) / 2) / deviation
         target = list(rows.encoded.unbind(dim=-1))
-        for place, number in zip(columns.numeric, places.to(rows.encoded.dtype).unbind(dim=-1), strict=True):
-            target[place] = number
+        for column, place in zip(columns.numeric, places.to(rows.encoded.dtype).unbind(dim=-1), strict=True):
+            target[column] = place
         return Views((view,), (torch.stack(target, dim=-1),))
 
     def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
         if self.estimates == "place":
             return mean_squared_error(outputs[0], targets[0])
         losses, n_features = [], 0
-        for logits, wanted in zip(outputs[0], targets, strict=True):
-            each, labels = logits.unsqueeze(-2), wanted.unsqueeze(-1)
-            # The bins of all numbers are ``(..., N, M_numeric)``, the codes of one column ``(..., N)``.
-            if wanted.dim() == logits.dim():
-                each, labels = logits.unflatten(-1, (-1, self.n_bins)), wanted
-            log_probabilities = each.log_softmax(dim=-1)
-            chosen = log_probabilities.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
+        for logits, codes in zip(outputs[0], targets, strict=True):
+            if codes.dim() == logits.dim():
+                # The bins of all numbers, (..., N, M_numeric).
+                logits = logits.unflatten(-1, (-1, self.n_bins))
+            else:
+                # The codes of one column, (..., N).
+                logits, codes = logits.unsqueeze(-2), codes.unsqueeze(-1)
+            log_probabilities = logits.log_softmax(dim=-1)
+            chosen = log_probabilities.gather(-1, codes.unsqueeze(-1)).squeeze(-1)
             losses.append(-chosen.mean(dim=-2).sum(dim=-1))
-            n_features += labels.shape[-1]
+            n_features += codes.shape[-1]
         # Stacked along the last axis, so that the number of trials does not decide the order of the sum.
         return torch.stack(losses, dim=-1).sum(dim=-1) / n_features

@@ -28,6 +28,14 @@ class Vime(CorruptingPretext):
     encoded columns, by linear outputs and squared error throughout; the authors scale to [0, 1] and end in a sigmoid.
     Both estimators are as deep as any head here; theirs are one layer, trained by RMSprop for ten epochs. A row has at
     least one selected feature.
+
+    A mask that is right, with a row that is right and one that is not:
+
+    >>> from scarf_lightning.corruption.strategies import Exact, Marginal
+    >>> task, row = Vime(Marginal(), Exact()), torch.tensor([[1.0, 3.0]])
+    >>> mask_logits, targets = torch.tensor([[2.0, -2.0]]), (torch.tensor([[1.0, 0.0]]), row)
+    >>> task.compute_loss(((mask_logits, row),), targets), task.compute_loss(((mask_logits, row + 1),), targets)
+    (tensor(0.1269), tensor(2.1269))
     """
 
     name: ClassVar[str] = "vime"
@@ -38,16 +46,18 @@ class Vime(CorruptingPretext):
     def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
         """Logits of the mask ``(..., N, M)`` and an estimate of the encoded row ``(..., N, D)``."""
         n_masked = columns.n_features if self.corruption.space == "raw" else columns.n_encoded
-        return SideBySide(
-            mask=head_of_width(n_masked, width, layers), features=head_of_width(columns.n_encoded, width, layers)
-        )
+        mask = head_of_width(n_masked, width, layers)
+        features = head_of_width(columns.n_encoded, width, layers)
+        return SideBySide(mask=mask, features=features)
 
     def make_views(self, rows: Rows) -> Views:
         view, mask = self.corrupted(rows)
         return Views((view,), (mask.to(view.dtype), rows.encoded))
 
     def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
-        ((mask_logits, features),), (mask, row) = outputs, targets
+        # There is one view, for which g gives both estimates.
+        mask_logits, features = outputs[0]
+        mask, row = targets
         return mask_loss(mask_logits, mask) + self.alpha * mean_squared_error(features, row)
 
     @property
@@ -57,12 +67,18 @@ class Vime(CorruptingPretext):
     def compute_error(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
         """The share of features whose entry in the mask is estimated wrongly, ``(...)``."""
         mask_logits: Tensor = outputs[0][0]
-        return ((mask_logits > 0) != (targets[0] > 0)).double().mean(dim=(-2, -1))
+        is_wrong = (mask_logits > 0) != (targets[0] > 0)
+        return is_wrong.double().mean(dim=(-2, -1))
 
 
 def mask_loss(logits: Tensor, mask: Tensor) -> Tensor:
-    """Mean binary cross-entropy over rows and features: ``(..., N, M)`` twice gives ``(...)`` (equation 5)."""
-    return -(mask * F.logsigmoid(logits) + (1 - mask) * F.logsigmoid(-logits)).mean(dim=(-2, -1))
+    """Mean binary cross-entropy over rows and features: ``(..., N, M)`` twice gives ``(...)`` (equation 5).
+
+    >>> mask_loss(torch.tensor([[2.0, -2.0]]), torch.tensor([[1.0, 0.0]]))
+    tensor(0.1269)
+    """
+    log_likelihoods = mask * F.logsigmoid(logits) + (1 - mask) * F.logsigmoid(-logits)
+    return -log_likelihoods.mean(dim=(-2, -1))
 
 
 @dataclass
@@ -76,6 +92,15 @@ class SubTab(CorruptingPretext):
     because it is fine-tuned on them, and the columns outside a subset are 0. Subsets are of features rather than of
     encoded columns, and none is left out where their number does not divide. Noise takes values from the training rows
     rather than from the mini-batch, and a row has at least one selected feature.
+
+    Two subsets with the same projection, which reconstruct the row; and a second one that does not:
+
+    >>> from scarf_lightning.corruption.strategies import Exact, Marginal
+    >>> task, row = SubTab(Marginal(), Exact(), n_subsets=2, contrast=0.0), torch.eye(2)
+    >>> task.compute_loss(((row, row), (row, row)), targets=(row,))
+    tensor(0.)
+    >>> task.compute_loss(((row, row), (row, row + 1)), targets=(row,))
+    tensor(1.)
     """
 
     name: ClassVar[str] = "subtab"
@@ -97,18 +122,22 @@ class SubTab(CorruptingPretext):
         for subset in subsets(rows.columns, self.n_subsets, self.overlap):
             view, _ = self.corrupted(rows)
             inside = torch.zeros(view.shape[-1], dtype=torch.bool, device=view.device)
-            inside[subset[0] : subset[-1] + 1] = True  # a list would be an index, and the host wait for its copy
+            # A list would be an index, and the host would wait for its copy.
+            inside[subset[0] : subset[-1] + 1] = True
             views.append(torch.where(inside, view, 0.0))
         return Views(tuple(views), (rows.encoded,))
 
     def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
         projections, reconstructions = zip(*outputs, strict=True)
         loss = _mean([squared_distance(each, targets[0]) for each in reconstructions])
-        pairs = list(combinations([F.normalize(projection, dim=-1) for projection in projections], 2))
+        units = [F.normalize(projection, dim=-1) for projection in projections]
+        pairs = list(combinations(units, 2))
+        # One subset has nothing to be contrasted with.
         if not pairs:
             return loss
         contrast = _mean([nt_xent(*pair, self.temperature) for pair in pairs])
-        return loss + self.contrast * contrast + self.distance * _mean([squared_distance(*pair) for pair in pairs])
+        distance = _mean([squared_distance(*pair) for pair in pairs])
+        return loss + self.contrast * contrast + self.distance * distance
 
 
 def subsets(columns: Columns, n_subsets: int, overlap: float) -> list[list[int]]:
@@ -116,17 +145,27 @@ def subsets(columns: Columns, n_subsets: int, overlap: float) -> list[list[int]]
 
     The features are cut into runs of equal length. Each run is extended by ``overlap`` of its length into the run
     before it, the first into the run after it. There are at most as many subsets as features.
+
+    >>> subsets(Columns((0,) * 8), n_subsets=2, overlap=0.5)
+    [[0, 1, 2, 3, 4, 5], [2, 3, 4, 5, 6, 7]]
     """
-    n = min(n_subsets, columns.n_features)
-    bounds = [round(k * columns.n_features / n) for k in range(n + 1)]
-    found = []
-    for k, (start, stop) in enumerate(pairwise(bounds)):
+    n_features = columns.n_features
+    n = min(n_subsets, n_features)
+    bounds = [round(k * n_features / n) for k in range(n + 1)]
+    of_subsets = []
+    for start, stop in pairwise(bounds):
         shared = int(overlap * (stop - start))
-        chosen = range(0, min(stop + shared, columns.n_features)) if k == 0 else range(max(start - shared, 0), stop)
-        found.append([column for feature in chosen for column in columns.of_feature(feature)])
-    return found
+        # The first run has no neighbour before it.
+        first = max(start - shared, 0)
+        last = min(stop + shared, n_features) if start == 0 else stop
+        encoded: list[int] = []
+        for feature in range(first, last):
+            encoded += columns.of_feature(feature)
+        of_subsets.append(encoded)
+    return of_subsets
 
 
 def _mean(losses: list[Tensor]) -> Tensor:
+    """The mean ``(...)`` of some losses ``(...)``."""
     # Stacked along the last axis, so that the number of trials does not decide the order of the sum.
     return torch.stack(losses, dim=-1).mean(dim=-1)

@@ -44,8 +44,11 @@ class Rows(Protocol):
 
 
 class Views(NamedTuple):
-    """What a task makes of a mini-batch: ``inputs``, encoded rows ``(..., N, D)`` that pass through f and g, and
-    ``targets`` ``(..., N, ...)`` that the loss compares their outputs with."""
+    """Inputs and targets that a task makes of a mini-batch.
+
+    Attributes:
+        inputs: encoded rows ``(..., N, D)`` that pass through f and g.
+        targets: ``(..., N, ...)``, with which the loss compares the outputs."""
 
     inputs: tuple[Tensor, ...]
     targets: tuple[Tensor, ...] = ()
@@ -108,7 +111,7 @@ class Pretext(Options, ABC):
 
     @property
     def has_error(self) -> bool:
-        """Whether ``pretrain.monitor=error`` is defined."""
+        """True if ``pretrain.monitor=error`` is defined."""
         return False
 
     def compute_error(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
@@ -117,7 +120,7 @@ class Pretext(Options, ABC):
 
     @property
     def learns_missing_values(self) -> bool:
-        """Whether f needs a learnable value for each encoded column."""
+        """True if f needs a learnable value for each encoded column."""
         corruption = getattr(self, "corruption", None)
         return corruption is not None and corruption.learns_missing_values
 

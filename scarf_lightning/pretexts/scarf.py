@@ -32,7 +32,19 @@ class OfOutputs(CorruptingPretext):
 
 @dataclass
 class Scarf(OfOutputs):
-    """A contrastive loss on the outputs of g for two views of a row, of which ``one`` or ``both`` are corrupted."""
+    """A contrastive loss on the outputs of g for two views of a row, of which ``one`` or ``both`` are corrupted.
+
+    Three rows whose views are alike, and unlike those of other rows:
+
+    >>> import torch
+    >>> from scarf_lightning.corruption.strategies import Exact, Marginal
+    >>> from scarf_lightning.losses.loss import InfoNCE
+    >>> task, views = Scarf(Marginal(), Exact(), InfoNCE()), torch.eye(3)
+    >>> task.compute_loss((views, views), targets=())
+    tensor(-0.5472)
+    >>> task.compute_error((views, views), targets=())
+    tensor(0.)
+    """
 
     name: ClassVar[str] = "scarf"
     label: ClassVar[str] = "SCARF"
@@ -47,7 +59,16 @@ class Scarf(OfOutputs):
 
 @dataclass
 class ScarfDisc(OfOutputs):
-    """Tells corrupted rows from clean ones, by one logit from a linear layer after g."""
+    """Tells corrupted rows from clean ones, by one logit from a linear layer after g.
+
+    The logit of a clean row is below 0, that of a corrupted one above:
+
+    >>> import torch
+    >>> from scarf_lightning.corruption.strategies import Exact, Marginal
+    >>> task = ScarfDisc(Marginal(), Exact(), Discrimination())
+    >>> task.compute_loss((torch.tensor([[-2.0]]), torch.tensor([[3.0]])), targets=())
+    tensor(0.0878)
+    """
 
     name: ClassVar[str] = "scarf_disc"
     label: ClassVar[str] = "discriminative SCARF"
@@ -83,7 +104,14 @@ class Autoencoder(CorruptingPretext):
 
 @dataclass
 class ScarfAE(Autoencoder):
-    """A denoising auto-encoder with SCARF's corruption, marginal sampling."""
+    """A denoising auto-encoder with SCARF's corruption, marginal sampling.
+
+    >>> import torch
+    >>> from scarf_lightning.corruption.strategies import Exact, Marginal
+    >>> task = ScarfAE(Marginal(), Exact(), Reconstruction())
+    >>> task.compute_loss((torch.tensor([[1.0, 2.0]]),), targets=(torch.tensor([[1.0, 4.0]]),))
+    tensor(2.)
+    """
 
     name: ClassVar[str] = "scarf_ae"
     label: ClassVar[str] = "SCARF AE"
@@ -92,7 +120,14 @@ class ScarfAE(Autoencoder):
 
 @dataclass
 class NoNoiseAE(Autoencoder):
-    """The classical auto-encoder, without corruption."""
+    """The classical auto-encoder, without corruption.
+
+    >>> import torch
+    >>> from scarf_lightning.corruption.strategies import Exact, NoCorruption
+    >>> task = NoNoiseAE(NoCorruption(), Exact(), Reconstruction())
+    >>> task.compute_loss((torch.tensor([[1.0, 2.0]]),), targets=(torch.tensor([[1.0, 4.0]]),))
+    tensor(2.)
+    """
 
     name: ClassVar[str] = "no_noise_ae"
     label: ClassVar[str] = "no-noise AE"
@@ -101,7 +136,14 @@ class NoNoiseAE(Autoencoder):
 
 @dataclass
 class AddNoiseAE(Autoencoder):
-    """A denoising auto-encoder with additive Gaussian noise."""
+    """A denoising auto-encoder with additive Gaussian noise.
+
+    >>> import torch
+    >>> from scarf_lightning.corruption.strategies import Exact, Gaussian
+    >>> task = AddNoiseAE(Gaussian(), Exact(), Reconstruction())
+    >>> task.compute_loss((torch.tensor([[1.0, 2.0]]),), targets=(torch.tensor([[1.0, 4.0]]),))
+    tensor(2.)
+    """
 
     name: ClassVar[str] = "add_noise_ae"
     label: ClassVar[str] = "additive-noise AE"

@@ -22,6 +22,15 @@ class SwitchTab(CorruptingPretext):
     paper's ends in a sigmoid, for columns between 0 and 1. Projections end in a ReLU, the paper's in a sigmoid. The
     paper pairs rows of two batches, and its encoder is a transformer. Its loss on labels beside the reconstruction is
     left out; salient parts are not used after pre-training. The noise takes values from all training rows.
+
+    Mutual parts that rows share can be switched; the own parts of two rows cannot:
+
+    >>> import torch
+    >>> from scarf_lightning.corruption.strategies import Exact, Marginal
+    >>> task = SwitchTab(Marginal(), Exact())
+    >>> shared, own = torch.tensor([[1.0], [1.0]]), torch.tensor([[0.0], [2.0]])
+    >>> task.compute_loss(((shared, own),), (shared + own,)), task.compute_loss(((own, shared),), (shared + own,))
+    (tensor(0.), tensor(4.))
     """
 
     name: ClassVar[str] = "switchtab"
@@ -30,7 +39,7 @@ class SwitchTab(CorruptingPretext):
     switched: float = option(1.0, "weight of the rows with a switched part beside those with their own", "[0, inf)")
 
     def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
-        """What the decoder makes of the mutual and of the salient part, ``(..., N, D)`` each."""
+        """Outputs of the decoder for the mutual and for the salient part, ``(..., N, D)`` each."""
         return SideBySide(
             mutual=head_of_width(columns.n_encoded, width, layers),
             salient=head_of_width(columns.n_encoded, width, layers),

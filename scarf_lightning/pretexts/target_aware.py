@@ -25,6 +25,12 @@ class TargetAware(CorruptingPretext):
     Differs from the paper: the authors' classifier is fine-tuned further, and they stop by the validation metric after
     fine-tuning. Categories are reconstructed as encoded columns by squared error, theirs by cross-entropy. Their
     corruption by rows of the same class, and heads that know the class, are not here.
+
+    >>> import torch
+    >>> from scarf_lightning.corruption.strategies import Exact, Marginal
+    >>> task = TargetAware(Marginal(), Exact(), weight=0.75)
+    >>> task.with_labels(torch.tensor(1.0), of_labels=torch.tensor(3.0))
+    tensor(5.)
     """
 
     name: ClassVar[str] = "target_aware"
@@ -38,12 +44,15 @@ class TargetAware(CorruptingPretext):
 
     def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
         """An estimate of the encoded row ``(..., N, D)``, or logits of the mask ``(..., N, M)``."""
-        is_masked_raw = self.pretext == "mask" and self.corruption.space == "raw"
-        return head_of_width(columns.n_features if is_masked_raw else columns.n_encoded, width, layers)
+        # A corruption of raw columns has a mask of the features, any other one of the encoded columns.
+        if self.pretext == "mask" and self.corruption.space == "raw":
+            return head_of_width(columns.n_features, width, layers)
+        return head_of_width(columns.n_encoded, width, layers)
 
     def make_views(self, rows: Rows) -> Views:
         view, mask = self.corrupted(rows)
-        return Views((view,), (mask.to(view.dtype) if self.pretext == "mask" else rows.encoded,))
+        target = mask.to(view.dtype) if self.pretext == "mask" else rows.encoded
+        return Views((view,), (target,))
 
     def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
         loss = mask_loss if self.pretext == "mask" else mean_squared_error

@@ -42,8 +42,7 @@ MOST_TABLES = 10
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """What the cells of a run compare: those that have ``tried`` a trial, their results, and all comparisons, best
-    first."""
+    """Comparisons of a run: the cells that have ``tried`` a trial, their results, and all comparisons, best first."""
 
     tried: Sequence[SurveyedCell]
     results: CellResults
@@ -52,18 +51,22 @@ class ComparedRun:
     @property
     def in_words(self) -> list[str]:
         """The answer in sentences; none if nothing is compared."""
-        options = ReportOptions().of(self.results)
-        return answer_in_words(self.comparisons, self.results, options) if self.comparisons else []
+        if not self.comparisons:
+            return []
+        return answer_in_words(self.comparisons, self.results, ReportOptions().of(self.results))
 
     @property
     def undecided(self) -> set[str]:
         """The keys of the cells of whose comparison we are not sure, and of which more trials may tell."""
         margin = ReportOptions().rope
-        found = set[str]()
+        keys = set[str]()
         for each in self.comparisons:
-            if not each.is_sure and not each.verdict.reason and _trials_may_settle(each, margin):
-                found |= {self.tried[label].cell.key for pair in each.pairs for label in pair}
-        return found
+            if each.is_sure or each.verdict.reason or not _trials_may_settle(each, margin):
+                continue
+            for cell, reference in each.pairs:
+                keys.add(self.tried[cell].cell.key)
+                keys.add(self.tried[reference].cell.key)
+        return keys
 
 
 def reported(cell: Cell, axes: Row, folder: Path | None, **known: Any) -> ReportedCell:
@@ -75,7 +78,7 @@ def reported(cell: Cell, axes: Row, folder: Path | None, **known: Any) -> Report
 
 
 def compared(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> ComparedRun:
-    """What the cells of a run compare so far."""
+    """Compare the cells of a run so far."""
     tried = [each for each in surveyed if each.rows]
     wanted = [reported(each.cell, each.axes, each.folder, rows=each.rows, target=each.target) for each in tried]
     results = read_results(wanted, usual=dict(request.usual))
@@ -97,8 +100,10 @@ def answer_of_run(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> l
     run = compared(request, surveyed)
     if not run.comparisons:
         return []
-    advice = what_would_settle(run.comparisons, by_sweep(request.arguments), run.results)
-    return [*run.in_words, *(in_one_line(*each) for each in advice)]
+    sentences = run.in_words
+    for sentence, command in what_would_settle(run.comparisons, by_sweep(request.arguments), run.results):
+        sentences.append(in_one_line(sentence, command))
+    return sentences
 
 
 def in_one_line(sentence: str, command: str) -> str:
@@ -107,7 +112,7 @@ def in_one_line(sentence: str, command: str) -> str:
 
 
 class Advice(NamedTuple):
-    """What would settle a comparison.
+    """Advice on how to settle a comparison.
 
     Attributes:
         change: to what was asked, empty for none.
@@ -134,6 +139,7 @@ def what_would_settle(
     by_trials: dict[int, list[Comparison]] = {}
     by_rows: list[tuple[Comparison, Advice]] = []
     for each in comparisons:
+        # A comparison with a reason, such as a side that has not learnt, is not settled by more of the same.
         if each.claimed != CANNOT_TELL or each.verdict.reason:
             continue
         advice = _advice(each, known, margin)
@@ -144,17 +150,19 @@ def what_would_settle(
         else:
             groups.setdefault(advice, []).append(each)
     if by_trials:
-        settled = [each for trials in sorted(by_trials) for each in by_trials[trials]]
-        groups[_by_trials(max(by_trials), settled)] = settled
-    found = []
+        fewest_first = [each for trials in sorted(by_trials) for each in by_trials[trials]]
+        groups[_by_trials(max(by_trials), fewest_first)] = fewest_first
+
+    sentences = []
     for advice, group in sorted(groups.items(), key=lambda item: -len(item[1])):
+        labels = named([each.label for each in group], 3)
         cost = _cost(group, advice.change, results)
-        sentence = f"{named([each.label for each in group], 3)}: {advice.sentence}{cost}"
-        asked = dict.fromkeys(commands(each, advice.change) for each in group) if advice.change else ()
-        found.append((sentence, " && ".join(asked)))
+        # Comparisons that differ in nothing but their reference are trained by one command.
+        lines = dict.fromkeys(commands(each, advice.change) for each in group) if advice.change else {}
+        sentences.append((f"{labels}: {advice.sentence}{cost}", " && ".join(lines)))
     if by_rows:
-        found.append((_by_rows(by_rows), ""))
-    return found
+        sentences.append((_by_rows(by_rows), ""))
+    return sentences
 
 
 def _by_trials(trials: int, comparisons: Sequence[Comparison]) -> Advice:
@@ -188,31 +196,32 @@ def _trials_may_settle(comparison: Comparison, margin: float) -> bool:
 
 
 def _advice(comparison: Comparison, known: set[str], margin: float) -> Advice:
-    """What would settle a comparison of which we cannot tell."""
+    """Advice on how to settle a comparison of which we cannot tell."""
     verdict = comparison.verdict
     if verdict.datasets > 1:
         return _advice_over_tables(comparison, known, margin)
-    parts = verdict.parts
+    enough = f"trials={FEWEST_FOR_SAME}"
     if verdict.trials < FEWEST:
-        return Advice(f"trials={FEWEST_FOR_SAME}", f"too few trials to tell; go on to {FEWEST_FOR_SAME}")
-    if parts is None:
+        return Advice(enough, f"too few trials to tell; go on to {FEWEST_FOR_SAME}")
+    if verdict.parts is None:
         if verdict.trials < FEWEST_FOR_SAME:
-            return Advice(f"trials={FEWEST_FOR_SAME}", f"few trials; go on to {FEWEST_FOR_SAME}")
+            return Advice(enough, f"few trials; go on to {FEWEST_FOR_SAME}")
         return Advice("", "without predictions it is not known what would settle it")
-    found = settling(verdict.difference, parts, margin, comparison.needed)
-    if found.trials is not None:
-        return Advice("", "", found.trials)
-    rows = f"{100 * found.of_rows:.0f} % of the error's variance comes from which rows the table has"
-    if found.rows is not None:
-        needed = _rounded(found.rows)
-        sentence = f"more trials will hardly settle it, because {rows}; about {needed} labelled rows would,{MOSTLY}"
-        return Advice("", sentence, rows=needed)
+    needed = settling(verdict.difference, verdict.parts, margin, comparison.needed)
+    if needed.trials is not None:
+        return Advice("", "", needed.trials)
+    cause = f"{100 * needed.of_rows:.0f} % of the error's variance comes from which rows the table has"
+    if needed.rows is not None:
+        rows = _rounded(needed.rows)
+        sentence = f"more trials will hardly settle it, because {cause}; about {rows} labelled rows would,{MOSTLY}"
+        return Advice("", sentence, rows=rows)
     return Advice(
-        "", f"neither trials nor labelled rows in reach will settle it, because the difference is so small; {rows}"
+        "", f"neither trials nor labelled rows in reach will settle it, because the difference is so small; {cause}"
     )
 
 
 def _advice_over_tables(comparison: Comparison, known: set[str], margin: float) -> Advice:
+    """Advice on a comparison over several datasets, which only more datasets settle."""
     verdict = comparison.verdict
     n = verdict.datasets
     if n < FEWEST_TABLES:
@@ -239,20 +248,21 @@ def _rounded(number: int) -> str:
 
 
 def _cost(comparisons: Sequence[Comparison], change: str, results: CellResults) -> str:
-    """How long the command takes, if more trials, or datasets, take as long as the finished ones; empty if their times
-    are unknown."""
+    """Expected time of the command, if more trials, or datasets, take as long as the finished ones; empty if the
+    times of these are unknown."""
     cells = {cell for each in comparisons for pair in each.pairs for cell in pair}
-    of_pairs = results.trials[results.trials["cell"].isin(cells)]
-    seconds = of_pairs[list(SECONDS)].sum(axis=1)
-    key, _, value = change.partition("=")
+    trials = results.trials[results.trials["cell"].isin(cells)]
+    seconds = trials[list(SECONDS)].sum(axis=1)
     if not change or not seconds.sum() > 0:
         return ""
+    key, _, value = change.partition("=")
     if key == "trials":
-        each = seconds.groupby(of_pairs["cell"]).agg(["mean", "count"])
-        return f" (about {about(float((each['mean'] * (int(value) - each['count']).clip(lower=0)).sum()))} on one core)"
-    n = N_PAPERS_DATASETS if change == PAPERS_DATASETS else 1 + value.count(",")
-    took = float(seconds.sum()) / len(comparisons[0].pairs)
-    return f" (about {about(n * took)} on one core, if they take as long as these)"
+        of_cells = seconds.groupby(trials["cell"]).agg(["mean", "count"])
+        n_missing = (int(value) - of_cells["count"]).clip(lower=0)
+        return f" (about {about(float((of_cells['mean'] * n_missing).sum()))} on one core)"
+    n_datasets = N_PAPERS_DATASETS if change == PAPERS_DATASETS else 1 + value.count(",")
+    seconds_of_dataset = float(seconds.sum()) / len(comparisons[0].pairs)
+    return f" (about {about(n_datasets * seconds_of_dataset)} on one core, if they take as long as these)"
 
 
 def by_sweep(overrides: Sequence[str]) -> Commands:
@@ -263,18 +273,29 @@ def by_sweep(overrides: Sequence[str]) -> Commands:
 def by_cells(results: CellResults, folder: Path) -> Commands:
     """The comparison's own cells as they were asked for; in one command if they differ in one column only."""
     overrides = results.cells["overrides"].to_dict()
+    of_folder = [] if folder == Path("results") else [f"paths.results={folder}"]
+
+    def arguments_of(cell: int, change: str) -> list[str]:
+        own = [override for override in overrides[cell] if _key(override) not in NOT_OF_A_CELL]
+        return _without(own, change)
 
     def command(comparison: Comparison, change: str) -> str:
-        ends = [change] + ([] if folder == Path("results") else [f"paths.results={folder}"])
         pair = comparison.pairs[0]
-        kept = [[each for each in overrides[cell] if _key(each) not in NOT_OF_A_CELL] for cell in pair]
-        asked = [_without(each, change) for each in kept]
-        keys = {_key(override) for override in set(asked[0]) ^ set(asked[1])}
-        if len(keys) == 1 and (key := keys.pop()) in results.axes:
-            values = ",".join(str(value) for value in results.cells.loc[list(pair), key])
-            shared = [each for each in asked[0] if _key(each) != key]
-            return command_line("train.py", [*shared, f"{key}={values}", *ends])
-        return " && ".join(dict.fromkeys(command_line("train.py", [*each, *ends]) for each in asked))
+        first, second = (arguments_of(cell, change) for cell in pair)
+        keys = {_key(override) for override in set(first) ^ set(second)}
+        if len(keys) == 1:
+            key = keys.pop()
+            # Values that were not given on the command line are in the column of the results.
+            if key in results.axes:
+                values = ",".join(map(str, results.cells.loc[list(pair), key]))
+                shared = [override for override in first if _key(override) != key]
+                return command_line("train.py", [*shared, f"{key}={values}", change, *of_folder])
+        lines = []
+        for arguments in (first, second):
+            line = command_line("train.py", [*arguments, change, *of_folder])
+            if line not in lines:
+                lines.append(line)
+        return " && ".join(lines)
 
     return command
 
@@ -285,4 +306,5 @@ def _without(overrides: Sequence[str], change: str) -> list[str]:
 
 
 def _key(override: str) -> str:
+    """The option that an override sets."""
     return override.partition("=")[0]

@@ -70,22 +70,29 @@ def metrics_table(comparisons: Sequence[Comparison], results: CellResults, optio
     leading = options.measure
     by_metric = {leading.name: {each.label: each for each in comparisons}}
     for name in beside(results, leading):
-        found = compare_all(results, replace(options, metric=name))
-        by_metric[name] = {each.label: each for each in found}
+        by_this_one = compare_all(results, replace(options, metric=name))
+        by_metric[name] = {each.label: each for each in by_this_one}
     if len(by_metric) < 2:
         return None
     rows, data = [], []
     for each in comparisons:
         row = {"competitor": each.label}
-        for name, others in by_metric.items():
-            other = others.get(each.label)
-            if other is not None:
-                metric = metric_named(name)
-                row[name] = f"{other.claimed}; {effect(other, metric)}"
-                its: dict[str, Any] = {"competitor": each.label, "metric": name, "answer": other.claimed}
-                its |= {"difference": other.verdict.difference}
-                its |= {"difference_low": other.verdict.low, "difference_high": other.verdict.high}
-                data.append(its)
+        for name, by_label in by_metric.items():
+            # A metric may be unknown for a competitor of which others are known.
+            other = by_label.get(each.label)
+            if other is None:
+                continue
+            row[name] = f"{other.claimed}; {effect(other, metric_named(name))}"
+            data.append(
+                {
+                    "competitor": each.label,
+                    "metric": name,
+                    "answer": other.claimed,
+                    "difference": other.verdict.difference,
+                    "difference_low": other.verdict.low,
+                    "difference_high": other.verdict.high,
+                }
+            )
         rows.append(row)
     frame = pd.DataFrame(rows, columns=["competitor", *by_metric]).fillna(NOTHING)
     headings = {name: metric_named(name).label for name in by_metric}
@@ -249,13 +256,20 @@ def _ranked_columns(comparisons: Sequence[Comparison], results: CellResults, met
     of_metric = partial(signed, metric=metric)
     rows, data = [], []
     for rank, each in enumerate(worst_first, start=1):
-        verdict = each.verdict
         columns = each.name.removeprefix("without ")
-        loss = {"loss": -verdict.difference, "loss_low": -verdict.high, "loss_high": -verdict.low}
-        ends = _ends(loss["loss_low"], loss["loss_high"], of_metric)
-        rows.append((rank, columns, loss["loss"], ends.text, each.claimed))
-        data.append({"rank": rank, "columns_left_out": columns, "context": each.context, **loss})
-        data[-1]["answer"] = each.claimed
+        loss, low, high = -each.verdict.difference, -each.verdict.high, -each.verdict.low
+        rows.append((rank, columns, loss, _ends(low, high, of_metric).text, each.claimed))
+        data.append(
+            {
+                "rank": rank,
+                "columns_left_out": columns,
+                "context": each.context,
+                "loss": loss,
+                "loss_low": low,
+                "loss_high": high,
+                "answer": each.claimed,
+            }
+        )
     loss_heading = f"loss without, {metric.unit}" if metric.unit else "loss without"
     shown = pd.DataFrame(rows, columns=["rank", "columns left out", loss_heading, "95 % interval", "verdict"])
     caption = (
@@ -267,48 +281,54 @@ def _ranked_columns(comparisons: Sequence[Comparison], results: CellResults, met
 
 def _ends(low: float, high: float, shown: Callable[[float], str]) -> Entry:
     """Both ends of an interval; a dash if they are unknown."""
-    return BLANK if math.isnan(low) else Entry(f"{shown(low)} to {shown(high)}", low)
+    if math.isnan(low):
+        return BLANK
+    return Entry(f"{shown(low)} to {shown(high)}", low)
 
 
 def _without_comparison(results: CellResults, options: ReportOptions) -> list[Block]:
     """The levels of cells that are compared with nothing; over numbers of labels, as a learning curve."""
+    metric = options.measure
     finished = results.cells[results.cells["finished"] > 0]
-    metric, blocks = options.measure, list[Block]()
-    if label_budgets(results) is not None and results.trials[metric.name].count():
-        blocks = [*map(Paragraph, curve_in_words(results, options)), label_curve(results, options)]
-    elif len(finished) == 1 and results.trials[metric.name].count():
-        blocks = [Paragraph(_only_cell(results, int(finished.index[0]), metric))]
+    is_measured = results.trials[metric.name].count() > 0
+    blocks: list[Block] = []
+    if is_measured and label_budgets(results) is not None:
+        blocks += map(Paragraph, curve_in_words(results, options))
+        blocks.append(label_curve(results, options))
+    elif is_measured and len(finished) == 1:
+        blocks.append(Paragraph(_only_cell(results, int(finished.index[0]), metric)))
     else:
-        blocks = [Paragraph(f"These cells have nothing to be compared with; {_what_to_train(results)}.")]
-    return [*blocks, _levels(results)]
+        blocks.append(Paragraph(f"These cells have nothing to be compared with; {_what_to_train(results)}."))
+    blocks.append(_levels(results))
+    return blocks
 
 
 def _what_to_train(results: CellResults) -> str:
     """Advice for cells that have no reference."""
-    other = "pretrain=scarf or method=logistic" if results.cells["pretrain"].eq("none").all() else "pretrain=none"
+    are_all_without = results.cells["pretrain"].eq("none").all()
+    other = "pretrain=scarf or method=logistic" if are_all_without else "pretrain=none"
     return f"train a reference on the same data, such as {other}"
 
 
 def _only_cell(results: CellResults, cell: int, metric: Metric) -> str:
     """The metric of the only cell that has a trial."""
     name = named_by(results, results.cells, ["pretrain", "method"])[cell]
-    n = results.trials[metric.name].count()
-    return (
-        f"{name} on {results.rows[cell]['dataset']}: {_level_in_words(level_of(results, cell, metric), metric)} "
-        f"in {counted(n, 'trial')}. There is nothing to compare it with; {_what_to_train(results)}."
-    )
+    dataset = results.rows[cell]["dataset"]
+    level = _level_in_words(level_of(results, cell, metric), metric)
+    trials = counted(results.trials[metric.name].count(), "trial")
+    return f"{name} on {dataset}: {level} in {trials}. There is nothing to compare it with; {_what_to_train(results)}."
 
 
 def curve_in_words(results: CellResults, options: ReportOptions) -> list[str]:
     """A sentence on each competitor with its metric at each number of labels, which claims nothing of differences."""
-    datasets = [str(name) for name in dict.fromkeys(results.cells["dataset"])]
+    datasets = list(map(str, dict.fromkeys(results.cells["dataset"])))
     where = datasets[0] if len(datasets) == 1 else f"{len(datasets)} datasets, on average"
-    metric, sentences = options.measure, []
+    sentences = []
     for name, points in curve_points(results, options).items():
-        said = []
+        levels = []
         for budget, (_, level) in points.items():
-            said.append(f"{_level_in_words(level, metric)} with {labels_in_words(budget)}")
-        sentences.append(f"{name[:1].upper()}{name[1:]} on {where}: {'; '.join(said)}.")
+            levels.append(f"{_level_in_words(level, options.measure)} with {labels_in_words(budget)}")
+        sentences.append(f"{name[:1].upper()}{name[1:]} on {where}: {'; '.join(levels)}.")
     return sentences
 
 

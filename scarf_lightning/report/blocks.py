@@ -1,4 +1,4 @@
-"""What a page is made of: sections of paragraphs, commands, figures, and tables as CSV, Markdown and LaTeX."""
+"""Building blocks of a page: sections of paragraphs, commands, figures, and tables as CSV, Markdown and LaTeX."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -89,8 +89,12 @@ class Table:
     @cached_property
     def numeric(self) -> frozenset[int]:
         """The positions of the columns that hold only numbers, and dashes for missing ones."""
-        texts = {place for row in self.rows for place, entry in enumerate(row) if isinstance(entry.sort, str)}
-        return frozenset(range(len(self.columns))) - texts
+        positions = set(range(len(self.columns)))
+        for row in self.rows:
+            for position, entry in enumerate(row):
+                if isinstance(entry.sort, str):
+                    positions.discard(position)
+        return frozenset(positions)
 
 
 Block = Paragraph | Command | Picture | Table
@@ -107,8 +111,11 @@ class Section:
 
 def named(items: list[str], longest: int = 8) -> str:
     """A list in words: the first items, and how many more there are. Semicolons separate items that hold commas."""
-    shown = ("; " if any("," in item for item in items[:longest]) else ", ").join(items[:longest])
-    return shown if len(items) <= longest else f"{shown} and {len(items) - longest} more"
+    first = items[:longest]
+    separator = "; " if any("," in item for item in first) else ", "
+    words = separator.join(first)
+    n_others = len(items) - len(first)
+    return f"{words} and {n_others} more" if n_others else words
 
 
 def table(
@@ -126,10 +133,13 @@ def table(
         headings: by column, if not the column's name with spaces for underscores.
     """
     formats, headings = formats or {}, headings or {}
-    columns = [str(column) for column in shown.columns]
-    entries = [[entry(value, formats.get(column)) for value in shown[column]] for column in columns]
-    names = tuple(headings.get(column, column.replace("_", " ")) for column in columns)
-    return Table(name, caption, names, tuple(zip(*entries, strict=True)), shown if data is None else data)
+    names = []
+    columns = []
+    for column in map(str, shown.columns):
+        names.append(headings.get(column, column.replace("_", " ")))
+        columns.append([entry(value, formats.get(column)) for value in shown[column]])
+    rows = tuple(zip(*columns, strict=True))
+    return Table(name, caption, tuple(names), rows, shown if data is None else data)
 
 
 def entry(value: Any, format: Format | None = None) -> Entry:
@@ -138,9 +148,12 @@ def entry(value: Any, format: Format | None = None) -> Entry:
         return Entry(NOTHING, None)
     if isinstance(value, bool):
         value = "yes" if value else "no"
+    sort = value if isinstance(value, str) else float(value)
+    if callable(format):
+        return Entry(format(value), sort)
     if isinstance(value, str):
-        return Entry(format(value) if callable(format) else value, value)
-    return Entry(format(value) if callable(format) else number(value, format or ""), float(value))
+        return Entry(value, sort)
+    return Entry(number(value, format or ""), sort)
 
 
 def number(value: float, format: str) -> str:
@@ -154,34 +167,54 @@ def number(value: float, format: str) -> str:
 def to_csv(table: Table) -> str:
     """The data in full; text that a spreadsheet would run stands behind an apostrophe."""
     data = table.data.rename(columns=spreadsheet)
+    # By position, because two columns may have one name.
     for position in range(data.shape[1]):
-        if not pd.api.types.is_numeric_dtype(data.iloc[:, position]):
-            data.isetitem(position, data.iloc[:, position].map(spreadsheet).to_numpy(dtype=object))
+        column = data.iloc[:, position]
+        if not pd.api.types.is_numeric_dtype(column):
+            data.isetitem(position, column.map(spreadsheet).to_numpy(dtype=object))
     return data.to_csv(index=False, lineterminator="\n")
 
 
 def to_markdown(table: Table) -> str:
     """A pipe table under its caption; the best of a row is bold."""
-    rule = ["--:" if column in table.numeric else "---" for column in range(len(table.columns))]
     heading, *rows = _texts(table, markdown, "**{}**")
-    lines = [f"| {' | '.join(line)} |" for line in (heading, rule, *rows)]
-    return "\n".join([markdown(table.caption), "", *lines]) + "\n"
+    # A colon aligns numbers at the right.
+    rule = ["--:" if column in table.numeric else "---" for column in range(len(table.columns))]
+    lines = [markdown(table.caption), ""]
+    for cells in (heading, rule, *rows):
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
 
 
 def to_latex(table: Table) -> str:
     """One ``table`` a page of rows, with the rules of booktabs, no wider than the text; the best of a row is bold."""
+    heading, *body = [f"{' & '.join(cells)} \\\\" for cells in _texts(table, latex, r"\textbf{{{}}}")]
     kinds = "".join("r" if column in table.numeric else "l" for column in range(len(table.columns)))
-    heading, *body = (f"{' & '.join(line)} \\\\" for line in _texts(table, latex, r"\textbf{{{}}}"))
-    lines = [[entry.text for entry in row] for row in table.rows] + [list(table.columns)]
-    is_wide = sum(max(map(len, column)) + 2 for column in zip(*lines, strict=True)) > LETTERS_OF_A_LINE
-    before, after = ([r"\resizebox{\textwidth}{!}{%"], ["}"]) if is_wide else ([], [])
-    parts = ["% needs \\usepackage{booktabs,graphicx}"]
+    lines = ["% needs \\usepackage{booktabs,graphicx}"]
+    # A table without rows still has one page, with its headings.
     for start in range(0, max(len(body), 1), ROWS_OF_A_PAGE):
-        caption, label = latex(table.caption) + (", continued" if start else ""), f"\\label{{tab:{table.name}}}"
-        parts += [r"\begin{table}", r"\centering", rf"\caption{{{caption}}}", *([] if start else [label]), *before]
-        parts += [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", heading, r"\midrule"]
-        parts += [*body[start : start + ROWS_OF_A_PAGE], r"\bottomrule", r"\end{tabular}", *after, r"\end{table}"]
-    return "\n".join(parts) + "\n"
+        lines += [r"\begin{table}", r"\centering"]
+        if start:
+            lines.append(rf"\caption{{{latex(table.caption)}, continued}}")
+        else:
+            # A label is defined once, on the first page.
+            lines += [rf"\caption{{{latex(table.caption)}}}", rf"\label{{tab:{table.name}}}"]
+        tabular = [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", heading, r"\midrule"]
+        tabular += [*body[start : start + ROWS_OF_A_PAGE], r"\bottomrule", r"\end{tabular}"]
+        if _is_wide(table):
+            tabular = [r"\resizebox{\textwidth}{!}{%", *tabular, "}"]
+        lines += [*tabular, r"\end{table}"]
+    return "\n".join(lines) + "\n"
+
+
+def _is_wide(table: Table) -> bool:
+    """True if a line of the table has more letters than a line of text."""
+    letters = 0
+    for column, heading in enumerate(table.columns):
+        texts = [heading, *(row[column].text for row in table.rows)]
+        # Two letters of space follow each column.
+        letters += max(map(len, texts)) + 2
+    return letters > LETTERS_OF_A_LINE
 
 
 FORMATS = {"csv": to_csv, "md": to_markdown, "tex": to_latex}
@@ -203,8 +236,12 @@ def _one_line(text: str) -> str:
 
 def _texts(table: Table, escape: Callable[[str], str], bold: str) -> list[list[str]]:
     """The headings and the rows of a table; the best of a row is ``bold``."""
-    rows = [
-        [bold.format(escape(each.text)) if each.best and each.text != NOTHING else escape(each.text) for each in row]
-        for row in table.rows
-    ]
-    return [[escape(heading) for heading in table.columns], *rows]
+    lines = [[escape(heading) for heading in table.columns]]
+    for row in table.rows:
+        texts = []
+        for each in row:
+            text = escape(each.text)
+            is_bold = each.best and each.text != NOTHING
+            texts.append(bold.format(text) if is_bold else text)
+        lines.append(texts)
+    return lines

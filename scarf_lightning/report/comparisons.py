@@ -140,7 +140,9 @@ def _compare(
             by_dataset.append(verdict_of(results, [pair], differences[[place]], sizes[[place]], options))
     told = pairs[0]
     verdict = verdict_of(results, cells, differences, sizes, options)
-    broken, broken_reference = (_not_learnt(side, results) for side in zip(*cells, strict=True))
+    broken = _not_learnt([pair.cell for pair in pairs], results)
+    broken_reference = _not_learnt([pair.reference for pair in pairs], results)
+    # A side that is worse because it has learnt nothing is an accident, and no answer about the method.
     spoilt = ""
     if broken and verdict.answer.startswith("hurts"):
         spoilt = f"it {broken}"

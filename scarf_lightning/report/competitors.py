@@ -41,11 +41,13 @@ def select(results: CellResults, where: Mapping[str, Any]) -> pd.DataFrame:
     Raises:
         UsageError: a column is unknown, or no cell is left.
     """
-    chosen = results.cells
     need(results, list(where))
-    for column, values in where.items():
-        allowed = {_plain(value) for value in (values if isinstance(values, list) else [values])}
-        chosen = chosen[[_plain(value) in allowed for value in chosen[column]]]
+    chosen = results.cells
+    for column, wanted in where.items():
+        values = wanted if isinstance(wanted, list) else [wanted]
+        allowed = set(map(_plain, values))
+        is_allowed = chosen[column].map(lambda value, allowed=allowed: _plain(value) in allowed)
+        chosen = chosen[is_allowed.astype(bool)]
     if chosen.empty:
         conditions = ", ".join(f"{column}={value}" for column, value in where.items())
         raise UsageError(f"No cell has {conditions}.")
@@ -55,9 +57,13 @@ def select(results: CellResults, where: Mapping[str, Any]) -> pd.DataFrame:
 def need(results: CellResults, columns: Sequence[str]) -> None:
     """Raise UsageError if the cells lack one of these columns."""
     for column in columns:
-        if column not in results.axes:
-            near = [known for known in results.axes if known.partition(".")[0] == column.partition(".")[0]]
-            raise UsageError(f"No cell uses {column}; the columns are: {', '.join(near or results.axes)}.")
+        if column in results.axes:
+            continue
+        # Someone who mistypes an option knows its axis, so the options of that axis are enough to choose from.
+        axis = column.partition(".")[0]
+        near = [known for known in results.axes if known.partition(".")[0] == axis]
+        choices = ", ".join(near or results.axes)
+        raise UsageError(f"No cell uses {column}; the columns are: {choices}.")
 
 
 def competing(results: CellResults, cells: pd.DataFrame, columns: Sequence[str], metric: Metric) -> Competitors:
@@ -78,16 +84,24 @@ def named_competitors(results: CellResults, names: "pd.Series[str]", metric: Met
     """
     cells = pd.DataFrame({"dataset": results.cells["dataset"], "competitor": names}).loc[names.index]
     trials = results.trials.set_index("cell")[["trial", metric.name]]
-    scores = cells.join(trials)  # a cell without trials has a row without values
+    # A left join: a cell without trials keeps a row without values, so that it is counted as missing.
+    scores = cells.join(trials)
     if scores["trial"].isna().all():
         raise UsageError("None of these cells has a finished trial.")
     if scores[metric.name].isna().all():
         raise UsageError(f"No trial of these cells has the metric {metric.name}.")
     scores["trial"] = scores["trial"].fillna(0).astype(int)
     scores["value"] = metric.sign * scores.pop(metric.name)
-    have = set(scores.loc[scores["value"].notna(), "competitor"])
-    order = list(dict.fromkeys(names))
-    return Competitors(scores, [name for name in order if name in have], [name for name in order if name not in have])
+
+    measured = set(scores.loc[scores["value"].notna(), "competitor"])
+    with_scores: list[str] = []
+    empty: list[str] = []
+    for name in dict.fromkeys(names):
+        if name in measured:
+            with_scores.append(name)
+        else:
+            empty.append(name)
+    return Competitors(scores, with_scores, empty)
 
 
 def grid_over_reference(
@@ -102,23 +116,40 @@ def grid_over_reference(
     Raises:
         UsageError: no row has the reference.
     """
-    values = [_joined(setting) for setting in cells[list(columns)].itertuples(index=False)]
-    names = [named_by(results, cells, chosen) for chosen in (rows, columns, [*rows, *columns])]
-    every = list(zip(*names, values, strict=True))
-    references = {row: name for row, _, name, value in every if value == reference}
+    settings = [_joined(setting) for setting in cells[list(columns)].itertuples(index=False)]
+    row_names = named_by(results, cells, rows)
+    column_names = named_by(results, cells, columns)
+    full_names = named_by(results, cells, [*rows, *columns])
+
+    references: dict[str, str] = {}
+    compared: list[tuple[str, str, str]] = []
+    for row, column, name, setting in zip(row_names, column_names, full_names, settings, strict=True):
+        if setting == reference:
+            references[row] = name
+        else:
+            compared.append((row, column, name))
     if not references:
-        known = ", ".join(dict.fromkeys(values))
+        known = ", ".join(dict.fromkeys(settings))
         raise UsageError(f"No cell is the reference {reference}; {' + '.join(columns)} has: {known}.")
-    compared = [(row, column, name) for row, column, name, value in every if value != reference]
-    grid = {(row, column): (name, references[row]) for row, column, name in compared if row in references}
-    return grid, [row for row in dict.fromkeys(row for row, _, _ in compared) if row not in references]
+
+    grid: dict[tuple[str, str], Pair] = {}
+    without_reference: list[str] = []
+    for row, column, name in compared:
+        if row in references:
+            grid[row, column] = (name, references[row])
+        elif row not in without_reference:
+            without_reference.append(row)
+    return grid, without_reference
 
 
 def reference_in_words(results: CellResults, columns: Sequence[str], reference: str) -> str:
     """The name of the reference in a figure: that of its cells by these columns."""
-    for row in results.rows.values():
-        if _joined(row[column] for column in columns) == reference:
-            return Namer(list(results.rows.values()), columns, results.usual, results.labels)(row)
+    rows = list(results.rows.values())
+    for row in rows:
+        setting = _joined(row[column] for column in columns)
+        if setting == reference:
+            namer = Namer(rows, columns, results.usual, results.labels)
+            return namer(row)
     return reference
 
 
@@ -129,7 +160,7 @@ def _joined(setting: Iterable[Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """True is not 1, though Python says so."""
+    """A value that is equal to no value of another type: to Python True is 1, to a reader of a sweep file it is not."""
     return str(value) if isinstance(value, bool) else value
 
 

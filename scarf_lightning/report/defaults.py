@@ -1,5 +1,6 @@
 """The drawings of results that no sweep file describes, chosen from the axes in which their cells differ."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -20,31 +21,43 @@ def default_drawings(results: CellResults) -> list[Drawing]:
     """Matrices, tables and curves that suit the cells; none while no trial is finished."""
     if not results.cells["finished"].any():
         return []
-    cells = results.cells
-    contexts = [column for column in results.different if column in (*results.contexts, *PREPROCESSING)]
-    compared = [column for column in results.different if column not in contexts] or ["pretrain", "method"]
+    # Competitors are compared within a context, such as a number of labels, and never across contexts.
+    contexts: list[str] = []
+    compared: list[str] = []
+    for column in results.different:
+        if column in results.contexts or column in PREPROCESSING:
+            contexts.append(column)
+        else:
+            compared.append(column)
+    compared = compared or ["pretrain", "method"]
+
     entries: list[dict[str, Any]] = []
     if contexts:
-        every = cells[contexts].drop_duplicates()
-        names = named_by(results, every, contexts)
-        for values, name in zip(every.itertuples(index=False), names, strict=True):
+        settings = results.cells[contexts].drop_duplicates()
+        names = named_by(results, settings, contexts)
+        for values, name in zip(settings.itertuples(index=False), names, strict=True):
             where = dict(zip(contexts, values, strict=True))
-            drawn = _of_context(results, select(results, where), compared, f", {name}")
-            entries += [entry | {"where": where} for entry in drawn]
+            for entry in _of_context(results, select(results, where), compared, f", {name}"):
+                entries.append(entry | {"where": where})
     else:
-        entries = _of_context(results, cells, compared, "")
-    return read_drawings(entries + _over_none(cells, results.different) + _of_datasets(results), "defaults")
+        entries += _of_context(results, results.cells, compared, "")
+    entries += _over_none(results.cells, results.different)
+    entries += _of_datasets(results)
+    return read_drawings(entries, "defaults")
 
 
 def _of_context(results: CellResults, cells: pd.DataFrame, compared: list[str], ending: str) -> list[dict[str, Any]]:
     """The drawings of the cells of one context, which ends their titles."""
-    competitors = named_by(results, cells, compared).nunique()
     entries: list[dict[str, Any]] = []
-    if 1 < competitors <= LARGEST_MATRIX:
+    n_competitors = named_by(results, cells, compared).nunique()
+    if 1 < n_competitors <= LARGEST_MATRIX:
         entries.append({"draw": "win_matrix", "title": f"All against each other{ending}", "compare": compared})
     entries.append({"draw": "metric_table", "title": f"Every dataset{ending}", "columns": compared})
-    if len(compared) == 1 and all(isinstance(value, int | float) for value in cells[compared[0]].dropna()):
-        entries.append({"draw": "sensitivity", "title": f"Relative to the best setting{ending}", "x": compared[0]})
+    if len(compared) == 1:
+        only = compared[0]
+        # A curve needs an axis of numbers; a cell that does not use the option has no place on it.
+        if all(isinstance(value, int | float) for value in cells[only].dropna()):
+            entries.append({"draw": "sensitivity", "title": f"Relative to the best setting{ending}", "x": only})
     return entries
 
 
@@ -53,12 +66,17 @@ def _over_none(cells: pd.DataFrame, different: list[str]) -> list[dict[str, Any]
     without = cells[cells["pretrain"] == "none"]
     if "pretrain" not in different or without.empty:
         return []
-    theirs = [column for column in different if column != "pretrain" and without[column].notna().any()]
-    grid = {
-        "rows": theirs or ["method"],
-        "columns": ["pretrain", *(column for column in different if column not in (*theirs, "pretrain"))],
-        "reference": "none",
-    }
+    # Options of a pre-training are unused by the cells without one, so they describe columns of the grid, not rows.
+    rows: list[str] = []
+    columns = ["pretrain"]
+    for column in different:
+        if column == "pretrain":
+            continue
+        if without[column].notna().any():
+            rows.append(column)
+        else:
+            columns.append(column)
+    grid = {"rows": rows or ["method"], "columns": columns, "reference": "none"}
     return [
         {"draw": "wins_over_reference", "title": "Each pre-training against none", **grid},
         {"draw": "gain_table", "title": "Average relative gain over no pre-training, percent", **grid},
@@ -72,11 +90,20 @@ def _of_datasets(results: CellResults) -> list[dict[str, Any]]:
     losses: list[dict[str, Any]] = []
     predicted: list[dict[str, Any]] = []
     for dataset in map(str, finished["dataset"].unique()[:MOST_DATASETS]):
-        where = {"where": {"dataset": dataset}}
+        where = {"dataset": dataset}
         if is_pretrained:
-            losses.append({"draw": "loss_curves", "title": f"Losses while pre-training on {dataset}"} | where)
-        cells = results.cells.index[results.cells["dataset"] == dataset]
-        if any(keeps_predictions(read_cell(results.folders[cell])) for cell in cells if cell in results.folders):
-            drawings = next(results.targets[cell].drawings for cell in cells if cell in results.targets)
-            predicted += [{"draw": name, "title": f"{what} on {dataset}"} | where for name, what in drawings.items()]
+            title = f"Losses while pre-training on {dataset}"
+            losses.append({"draw": "loss_curves", "title": title, "where": where})
+        for drawing, subject in _drawings_of_predictions(results, dataset).items():
+            predicted.append({"draw": drawing, "title": f"{subject} on {dataset}", "where": where})
     return losses + predicted
+
+
+def _drawings_of_predictions(results: CellResults, dataset: str) -> Mapping[str, str]:
+    """The target's drawings with the beginnings of their titles; none if no cell has kept its predictions."""
+    cells = results.cells.index[results.cells["dataset"] == dataset]
+    stored = [results.folders[cell] for cell in cells if cell in results.folders]
+    if not any(keeps_predictions(read_cell(folder)) for folder in stored):
+        return {}
+    # All cells of a dataset predict the same target.
+    return next(results.targets[cell].drawings for cell in cells if cell in results.targets)

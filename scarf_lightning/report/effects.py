@@ -66,12 +66,14 @@ class Effect:
 def effects_picture(comparisons: Sequence[Comparison], options: ReportOptions) -> Picture:
     """The best comparisons with their intervals, best first."""
     metric, comparisons = options.measure, comparisons[:MOST_ROWS]
-    words, lines = [], []
+    words, lines, kinds = [], [], []
     for each in comparisons:
         words.append(f"{each.label}: {effect(each, metric)}, {each.claimed}")
         tooltip = f"{each.label}: {effect_over(each, metric)}, {won(each)}; {each.claimed}"
         lines.append(Effect(each.label, each.verdict, each.claimed, tooltip))
-    kinds = [KINDS[basis] for basis in dict.fromkeys(each.verdict.basis for each in comparisons) if KINDS[basis]]
+        kind = KINDS[each.verdict.basis]
+        if kind and kind not in kinds:
+            kinds.append(kind)
     interval = f", with its 95 % interval {' or '.join(kinds)}" if kinds else ""
     size = unsigned(options.rope, metric)
     return Picture(
@@ -99,31 +101,45 @@ def effects_figure(
     scale = metric.difference_scale
     _band(axes, metric, margin)
     for y, each in enumerate(lines):
-        shade = COLOUR_OF[each.answer]
-        ends = [scale * each.verdict.low, scale * each.verdict.high]
-        (line,) = axes.plot(ends, [y, y], color=shade, lw=1.8)
+        verdict, shade = each.verdict, COLOUR_OF[each.answer]
         face = "white" if each.answer in HOLLOW else shade
-        (point,) = axes.plot([scale * each.verdict.difference], [y], "o", color=shade, ms=5, mfc=face)
-        for part in (line, point):
-            tip(part, each.words or f"{each.label}: {each.answer}")
+        (line,) = axes.plot([scale * verdict.low, scale * verdict.high], [y, y], color=shade, lw=1.8)
+        (point,) = axes.plot([scale * verdict.difference], [y], "o", color=shade, ms=5, mfc=face)
+        words = each.words or f"{each.label}: {each.answer}"
+        tip(line, words)
+        tip(point, words)
+    # The limits run downwards: the first line is the uppermost one.
     axes.set_ylim(len(lines) - 0.5, -0.7 if is_narrow else -0.5)
     axes.set_xlabel(_improvement(metric))
     if is_narrow:
-        axes.set_yticks([])
-        axes.spines["left"].set_visible(False)
-        names = shortened([each.label for each in lines], 44)
-        for y, each in enumerate(lines):
-            said = f"{names[each.label]}: {each.answer}"
-            axes.text(0, y - 0.25, said, transform=axes.get_yaxis_transform(), fontsize=7, va="bottom")
+        _name_above(axes, lines)
     else:
-        names = shortened([each.label for each in lines], 60)
-        axes.set_yticks(range(len(lines)), [names[each.label] for each in lines])
-        right = axes.twinx()
-        right.set_ylim(axes.get_ylim())
-        right.set_yticks(range(len(lines)), [each.answer for each in lines])
-        right.tick_params(axis="y", length=0)
-        right.spines[:].set_visible(False)
+        _name_beside(axes, lines)
     return figure
+
+
+def _name_above(axes: Axes, lines: Sequence[Effect]) -> None:
+    """Write each line's name and answer above it."""
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    names = shortened([each.label for each in lines], 44)
+    # Across in shares of the axes' width, upwards in lines.
+    position = axes.get_yaxis_transform()
+    for y, each in enumerate(lines):
+        words = f"{names[each.label]}: {each.answer}"
+        axes.text(0, y - 0.25, words, transform=position, fontsize=7, va="bottom")
+
+
+def _name_beside(axes: Axes, lines: Sequence[Effect]) -> None:
+    """Write names to the left of the lines, and answers to the right of them."""
+    names = shortened([each.label for each in lines], 60)
+    places = range(len(lines))
+    axes.set_yticks(places, [names[each.label] for each in lines])
+    right = axes.twinx()
+    right.set_ylim(axes.get_ylim())
+    right.set_yticks(places, [each.answer for each in lines])
+    right.tick_params(axis="y", length=0)
+    right.spines[:].set_visible(False)
 
 
 def _band(axes: Axes, metric: Metric, margin: float) -> None:
@@ -135,7 +151,9 @@ def _band(axes: Axes, metric: Metric, margin: float) -> None:
 
 
 def _improvement(metric: Metric) -> str:
-    return f"improvement in {metric.label}{f', {metric.unit}' if metric.unit else ''}"
+    """The heading of an axis of differences."""
+    unit = f", {metric.unit}" if metric.unit else ""
+    return f"improvement in {metric.label}{unit}"
 
 
 def forest_picture(comparisons: Sequence[Comparison], options: ReportOptions) -> Picture | None:
@@ -144,19 +162,19 @@ def forest_picture(comparisons: Sequence[Comparison], options: ReportOptions) ->
     if not chosen:
         return None
     metric = options.measure
-    drawn = any(not math.isnan(verdict.low) for each in chosen for verdict in each.by_dataset)
-    words = "; ".join(
-        f"{each.label} on {name} {signed(verdict.difference, metric)}"
-        for each in chosen
-        for name, verdict in zip(each.datasets, each.by_dataset, strict=True)
-    )
+    has_intervals = False
+    words = []
+    for each in chosen:
+        for name, verdict in zip(each.datasets, each.by_dataset, strict=True):
+            words.append(f"{each.label} on {name} {signed(verdict.difference, metric)}")
+            has_intervals |= not math.isnan(verdict.low)
+    intervals = ", with the 95 % interval of that dataset alone" if has_intervals else ""
     return Picture(
         "by-dataset",
         forest_figure(chosen, options),
-        alt=f"Improvement in {metric.label} on each dataset. {words}.",
-        caption=f"Improvement in {metric.label} over {references(chosen)} on each dataset"
-        + (", with the 95 % interval of that dataset alone" if drawn else "")
-        + f". The grey band holds differences up to {unsigned(options.rope, metric)}.",
+        alt=f"Improvement in {metric.label} on each dataset. {'; '.join(words)}.",
+        caption=f"Improvement in {metric.label} over {references(chosen)} on each dataset{intervals}. The grey band "
+        f"holds differences up to {unsigned(options.rope, metric)}.",
     )
 
 
@@ -164,49 +182,55 @@ def forest_picture(comparisons: Sequence[Comparison], options: ReportOptions) ->
 def forest_figure(comparisons: Sequence[Comparison], options: ReportOptions) -> Figure:
     """A panel a comparison, a line a dataset: its effect and interval; below them the mean over datasets."""
     metric, scale = options.measure, options.measure.difference_scale
-    most = max(len(each.by_dataset) for each in comparisons)
-    width = PAGE * 0.62 if len(comparisons) == 1 else PAGE * 1.2
-    figure, panels = new_figure(width, 0.75 + 0.21 * (most + 1), 1, len(comparisons), sharex=True)
+    are_several = len(comparisons) > 1
+    most_lines = 1 + max(len(each.by_dataset) for each in comparisons)
+    width = PAGE * 1.2 if are_several else PAGE * 0.62
+    figure, panels = new_figure(width, 0.75 + 0.21 * most_lines, 1, len(comparisons), sharex=True)
     titles = shortened([each.label for each in comparisons], 30)
     for axes, each in zip(panels, comparisons, strict=True):
         _band(axes, metric, options.rope)
-        names = shortened(each.datasets, 24)
         for y, (name, verdict) in enumerate(zip(each.datasets, each.by_dataset, strict=True)):
             (line,) = axes.plot([scale * verdict.low, scale * verdict.high], [y, y], color=COLOURS[0], lw=1.4)
             axes.plot([scale * verdict.difference], [y], "o", color=COLOURS[0], ms=4)
             tip(line, f"{name}: {signed(verdict.difference, metric)}")
-        mean, low, high = (scale * value for value in each.verdict.average)
         last = len(each.datasets)
-        axes.plot([low, high], [last, last], color="black", lw=1.8)
-        axes.plot([mean], [last], "D", color="black", ms=5)
+        average = each.verdict.average
+        axes.plot([scale * average.low, scale * average.high], [last, last], color="black", lw=1.8)
+        axes.plot([scale * average.mean], [last], "D", color="black", ms=5)
+        names = shortened(each.datasets, 24)
         axes.set_yticks(range(last + 1), [*(names[name] for name in each.datasets), "mean"])
         axes.set_ylim(last + 0.6, -0.6)
-        axes.set_title(titles[each.label] if len(comparisons) > 1 else "")
+        # The caption names the only comparison already.
+        axes.set_title(titles[each.label] if are_several else "")
     figure.supxlabel(_improvement(metric), fontsize=8)
     return figure
 
 
 def outlying_in_words(comparisons: Sequence[Comparison], metric: Metric) -> str:
     """The datasets on which a comparison is far from what it is on the others; empty if there are none."""
-    said = []
+    clauses = []
     for each in comparisons[:MOST_FORESTS]:
         means = np.array(each.means)
         known = np.flatnonzero(np.isfinite(means))
         outside = known[outlying(means[known])]
+        if not len(outside):
+            continue
         largest_first = outside[np.argsort(-np.abs(means[outside]), kind="stable")]
-        if len(outside):
-            shown = [f"{each.datasets[i]} {signed(means[i], metric)}" for i in largest_first]
-            said.append(f"{each.label}: {named(shown, 5)}")
-    return f"Datasets that lie outside the others (Tukey's fences). {'. '.join(said)}." if said else ""
+        datasets = [f"{each.datasets[i]} {signed(means[i], metric)}" for i in largest_first]
+        clauses.append(f"{each.label}: {named(datasets, 5)}")
+    if not clauses:
+        return ""
+    return f"Datasets that lie outside the others (Tukey's fences). {'. '.join(clauses)}."
 
 
 def label_curve(results: CellResults, options: ReportOptions, comparisons: Sequence[Comparison] = ()) -> Picture:
     """The metric over the number of labels, a line a competitor, with 95 % intervals; references come first."""
     metric = options.measure
-    lines = {name: list(points.values()) for name, points in curve_points(results, options, comparisons).items()}
+    lines: dict[str, list[Point]] = {}
     words = []
-    for name, points in lines.items():
-        levels = ", ".join(f"{metric.shown(level.mean)} with {n:g}" for n, level in points)
+    for name, by_budget in curve_points(results, options, comparisons).items():
+        lines[name] = list(by_budget.values())
+        levels = ", ".join(f"{metric.shown(level.mean)} with {n:g}" for n, level in lines[name])
         words.append(f"{name}: {levels}")
     verdicts = ""
     if comparisons:
@@ -233,18 +257,22 @@ def curve_points(
     results: CellResults, options: ReportOptions, comparisons: Sequence[Comparison] = ()
 ) -> dict[str, dict[float, Point]]:
     """For each competitor by each budget of labels, which may be infinity, its number of labels and the metric."""
+    metric = options.measure
     competing = competition(results)
     assert competing.budgets is not None
-    known = set(results.trials.dropna(subset=[options.measure.name])["cell"])
+    measured = set(results.trials.dropna(subset=[metric.name])["cell"])
+    # References come first, so that they are drawn in grey below the others.
     cells: dict[str, dict[float, list[int]]] = {each.reference: {} for each in comparisons}
     # Sorting is stable: competitors keep the order of the sweep.
     for label, budget in sorted(competing.budgets.items(), key=lambda each: each[1]):
-        if label in known:
+        if label in measured:
             cells.setdefault(competing.names[label], {}).setdefault(budget, []).append(label)
-    found: dict[str, dict[float, Point]] = {}
+    points: dict[str, dict[float, Point]] = {}
     for name, by_budget in cells.items():
-        found[name] = {budget: _point(its, results, options.measure) for budget, its in by_budget.items()}
-    return found
+        points[name] = {}
+        for budget, labels in by_budget.items():
+            points[name][budget] = _point(labels, results, metric)
+    return points
 
 
 @styled()
@@ -255,16 +283,18 @@ def label_curve_figure(
     figure, (axes,) = new_figure(COLUMN * 1.1 if is_narrow else PAGE, 3.0)
     names = shortened(lines, 44)
     for place, (name, points) in enumerate(lines.items()):
-        shade = 1.04 ** (place - len(lines) / 2)  # a little apart, so that intervals do not hide each other
-        x = np.array([n * shade for n, _ in points])
-        mean, low, high = (metric.scale * np.array([level[part] for _, level in points]) for part in range(3))
+        # Lines are set a little apart, so that intervals at one number of labels do not hide each other.
+        shift = 1.04 ** (place - len(lines) / 2)
+        x = np.array([n_labels * shift for n_labels, _ in points])
+        levels = np.array([level for _, level in points]).reshape(-1, 3)
+        mean, low, high = metric.scale * levels.T
         look: dict[str, Any] = {"color": colour(place - n_references), "marker": "o"}
         if place < n_references:
             look = {"color": GREY, "marker": marker(place)}
         axes.errorbar(x, mean, [mean - low, high - mean], **look, ms=3.5, lw=1.3, elinewidth=0.8, label=names[name])
-    ticks = sorted({n for points in lines.values() for n, _ in points})
+    ticks = sorted({n_labels for points in lines.values() for n_labels, _ in points})
     axes.set_xscale("log")
-    axes.set_xticks(ticks, [f"{n:g}" for n in ticks])
+    axes.set_xticks(ticks, [f"{n_labels:g}" for n_labels in ticks])
     axes.minorticks_off()
     axes.set_xlabel("labels in all")
     axes.set_ylabel(metric.heading)

@@ -45,11 +45,14 @@ def not_learnt(rows: Sequence[Mapping[str, Any]], target: Target | None) -> str:
     sizes = _known(rows, "n_test")
     if not balanced or not sizes or target is None or not target.can_balance:
         return ""
-    chance, n_tested = 1 / target.n_outputs, min(len(balanced), TESTS_OF_A_TABLE) * float(np.median(sizes))
+    chance = 1 / target.n_outputs
+    # Trials test the same rows of the table over and over, so many of them are worth a few.
+    n_tested = min(len(balanced), TESTS_OF_A_TABLE) * float(np.median(sizes))
     noise = math.sqrt(chance * (1 - chance) / n_tested)
-    if np.mean(balanced) > chance + GUESSES * noise:
+    mean = np.mean(balanced)
+    if mean > chance + GUESSES * noise:
         return ""
-    return f"is no better than guesses (balanced accuracy {np.mean(balanced):.3f}, guesses {chance:.3f})"
+    return f"is no better than guesses (balanced accuracy {mean:.3f}, guesses {chance:.3f})"
 
 
 def on_not_learnt(cells: Sequence[tuple[str, Sequence[Mapping[str, Any]], Target | None]]) -> list[str]:
@@ -58,15 +61,19 @@ def on_not_learnt(cells: Sequence[tuple[str, Sequence[Mapping[str, Any]], Target
     Args:
         cells: the name of each, the rows of its trials, and what they predict.
     """
-    found = [f"{name} {reason}" for name, rows, target in cells if (reason := not_learnt(rows, target))]
-    if not found:
+    clauses = []
+    for name, rows, target in cells:
+        sign = not_learnt(rows, target)
+        if sign:
+            clauses.append(f"{name} {sign}")
+    if not clauses:
         return []
-    named = "; ".join(found[:MOST_NAMED])
-    if len(found) > MOST_NAMED:
-        named += f"; and {counted(len(found) - MOST_NAMED, 'other')}"
-    those = "It has" if len(found) == 1 else f"{len(found)} of {len(cells)} cells have"
+    first = "; ".join(clauses[:MOST_NAMED])
+    if len(clauses) > MOST_NAMED:
+        first += f"; and {counted(len(clauses) - MOST_NAMED, 'other')}"
+    those = "It has" if len(clauses) == 1 else f"{len(clauses)} of {len(cells)} cells have"
     return [
-        f"{named}. {those} not learnt, which says nothing about the method: train longer, stop by another metric, or "
+        f"{first}. {those} not learnt, which says nothing about the method: train longer, stop by another metric, or "
         "show more labels."
     ]
 

@@ -54,21 +54,25 @@ def levels_of_cell(
     if stored.description is None or not predictions:
         return {}
     split = Split(stored.description["options"].get("split"), _n_labelled(rows))
-    trials = values_of(rows, "trial")
-    found = {}
+    levels = {}
     for metric in stored.target.metrics() if only is None else only:
-        measured = [
-            trial for trial, value in zip(trials, values_of(rows, metric.name), strict=True) if _is_there(value)
-        ]
         tested = []
-        for trial in measured:
-            its = predictions.get(trial)
-            if its is not None:
-                tested.append(rows_of_trial(metric, its.values, its.labels, its.rows))
-        known = [its for its in tested if its is not None]
-        if len(known) == len(measured) >= FEWEST:
-            found[metric.name] = level_of_trials(known, metric, split)
-    return found
+        n_measured = 0
+        for trial, value in zip(values_of(rows, "trial"), values_of(rows, metric.name), strict=True):
+            # A trial that diverged has no value, and is in no mean.
+            if not _is_there(value):
+                continue
+            n_measured += 1
+            kept = predictions.get(trial)
+            if kept is None:
+                continue
+            rows_of_test = rows_of_trial(metric, kept.values, kept.labels, kept.rows)
+            if rows_of_test is not None:
+                tested.append(rows_of_test)
+        # The interval must be that of the mean, so all trials of the mean take part in it.
+        if len(tested) == n_measured >= FEWEST:
+            levels[metric.name] = level_of_trials(tested, metric, split)
+    return levels
 
 
 def _is_there(value: Any) -> bool:

@@ -16,6 +16,7 @@ from ..intervals import SIZES
 from ..metrics import metrics
 from ..options.settings import SHORTHANDS
 from ..results import (
+    Stored,
     described_cells,
     measured_rows,
     newest_versions,
@@ -73,7 +74,7 @@ class ReportedCell:
 
 @dataclass(frozen=True)
 class CellResults:
-    """What a report is made from.
+    """Results of cells, from which a report is made.
 
     Attributes:
         cells: a row a cell, in the order of the sweep: ``dataset, dataset_id``; a column an axis and option, None if
@@ -146,21 +147,54 @@ def read_results(
     """The results of these cells, from the store if the cells do not bring them. Damaged records are left out and
     named, beside those that are known already; ``usual`` is as in `CellResults`."""
     damaged = dict(damaged or {})
-    found: list[Sequence[Row]] = []
+    rows_of_cells: list[Sequence[Row]] = []
     targets: dict[int, Target] = {}
     for label, cell in enumerate(wanted):
         rows, target = cell.rows, cell.target
         if not rows and cell.folder is not None:
-            stored = read_cell(cell.folder)
-            measured = measured_rows(stored)
-            rows = [measured[trial] for trial in range(cell.trials) if trial in measured]
-            target = None if stored.description is None else stored.target
-            damaged |= stored.damaged
-        found.append(rows)
-        targets |= {} if target is None else {label: target}
-    cells = [
-        cell.axes
-        | {
+            rows, target, unreadable = _read_rows(cell.folder, cell.trials)
+            damaged |= unreadable
+        rows_of_cells.append(rows)
+        if target is not None:
+            targets[label] = target
+
+    cells = _frame_of_cells(wanted, rows_of_cells)
+    # A report without a setting of its own for how tables are read compares with the reading by default.
+    unset = {column: NULL for column in map(str, cells) if is_of_reading(column)}
+    labels: dict[str, dict[str, str]] = {}
+    for cell in wanted:
+        for axis, name in cell.labels.items():
+            labels.setdefault(axis, {})[str(cell.axes.get(axis))] = name
+    folders = {label: cell.folder for label, cell in enumerate(wanted) if cell.folder is not None}
+    asked = {cell.metric for cell in wanted if cell.metric is not None}
+    metric = asked.pop() if len(asked) == 1 else leading_metric(targets.values())
+    return CellResults(
+        cells=cells,
+        trials=_frame_of_trials(rows_of_cells),
+        folders=folders,
+        damaged=damaged,
+        usual=unset | (usual or {}),
+        labels=labels,
+        targets=targets,
+        metric=metric,
+    )
+
+
+def _read_rows(folder: Path, n_trials: int) -> tuple[list[Row], Target | None, Mapping[Path, str]]:
+    """The stored rows of a cell's first trials, its target if it is known, and its damaged records."""
+    stored = read_cell(folder)
+    measured = measured_rows(stored)
+    # The store may hold more trials than are wanted, or lack some in between.
+    rows = [measured[trial] for trial in range(n_trials) if trial in measured]
+    target = None if stored.description is None else stored.target
+    return rows, target, stored.damaged
+
+
+def _frame_of_cells(wanted: Sequence[ReportedCell], rows_of_cells: Sequence[Sequence[Row]]) -> pd.DataFrame:
+    """The frame ``cells`` of `CellResults`."""
+    cells: list[Row] = []
+    for cell, rows, shared in zip(wanted, rows_of_cells, _several_at_once(wanted), strict=True):
+        row = {
             "dataset_id": cell.dataset_id,
             "fingerprint": None if cell.folder is None else cell.folder.name,
             "wanted": cell.trials,
@@ -168,48 +202,47 @@ def read_results(
             "failure": cell.failure,
             "overrides": cell.overrides,
         }
-        for cell, rows in zip(wanted, found, strict=True)
-    ]
-    for row, several in zip(cells, _several_at_once(wanted), strict=True):
-        row.update(several)
+        cells.append({**cell.axes, **row, **shared})
     cells = with_reading(cells)
-    columns = dict.fromkeys(key for cell in cells for key in cell)
-    unset = {column: NULL for column in columns if is_of_reading(column)}
-    kinds = {"wanted": "int64", "finished": "int64"}  # axes keep their own values, and None where they are not used
-    frame = {c: pd.Series([cell.get(c) for cell in cells], dtype=kinds.get(c, "object")) for c in columns}
+
+    columns: dict[str, Any] = {}
+    for column in dict.fromkeys(key for cell in cells for key in cell):
+        # Columns of axes keep their own values, and None where a cell does not use the axis.
+        kind = "int64" if column in ("wanted", "finished") else "object"
+        columns[column] = pd.Series([cell.get(column) for cell in cells], dtype=kind)
+    return pd.DataFrame(columns)
+
+
+def _frame_of_trials(rows_of_cells: Sequence[Sequence[Row]]) -> pd.DataFrame:
+    """The frame ``trials`` of `CellResults`."""
 
     def column(name: str) -> list[Any]:
-        return [value for rows in found for value in values_of(rows, name)]
+        return [value for rows in rows_of_cells for value in values_of(rows, name)]
 
+    labels = [label for label, rows in enumerate(rows_of_cells) for _ in rows]
+    has_diverged = [epoch is not None for epoch in column("diverged")]
     trials = {
-        "cell": pd.Series([label for label, rows in enumerate(found) for _ in rows], dtype="int64"),
+        "cell": pd.Series(labels, dtype="int64"),
         "trial": pd.Series(column("trial"), dtype="int64"),
-        "diverged": pd.Series([value is not None for value in column("diverged")], dtype="bool"),
+        "diverged": pd.Series(has_diverged, dtype="bool"),
     }
-    for name in (*(metric.name for metric in metrics()), "finetune_epochs", *SIZES, "n_labels", "one_class", *SECONDS):
+    names_of_metrics = [metric.name for metric in metrics()]
+    for name in (*names_of_metrics, "finetune_epochs", *SIZES, "n_labels", "one_class", *SECONDS):
         trials[name] = pd.Series(column(name), dtype="float64")
-    labels: dict[str, dict[str, str]] = {}
-    for cell in wanted:
-        for axis, name in cell.labels.items():
-            labels.setdefault(axis, {})[str(cell.axes.get(axis))] = name
-    folders = {label: cell.folder for label, cell in enumerate(wanted) if cell.folder is not None}
-    asked = {cell.metric for cell in wanted} - {None}
-    metric = str(asked.pop()) if len(asked) == 1 else leading_metric(targets.values())
-    return CellResults(
-        pd.DataFrame(frame), pd.DataFrame(trials), folders, damaged, unset | (usual or {}), labels, targets, metric
-    )
+    return pd.DataFrame(trials)
 
 
 def _several_at_once(wanted: Sequence[ReportedCell]) -> list[Row]:
     """For each cell the options in which all cells differ that set several others, such as a recipe."""
-    found: list[Row] = [{} for _ in wanted]
+    shared: list[Row] = [{} for _ in wanted]
     for name in BESIDE:
-        given = [_last_value(cell.overrides, name) for cell in wanted]
+        values = [_last_value(cell.overrides, name) for cell in wanted]
         # A cell that does not name it may have any value, for instance of a file.
-        if None not in given and len(set(given)) > 1:
-            for row, text in zip(found, given, strict=True):
-                row[name] = _number_or_text(str(text))
-    return found
+        if None in values or len(set(values)) == 1:
+            continue
+        for row, text in zip(shared, values, strict=True):
+            row[name] = _number_or_text(str(text))
+    return shared
 
 
 def _last_value(overrides: Sequence[str], name: str) -> str | None:
@@ -235,31 +268,35 @@ def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str],
     Raises:
         UsageError: no such folder, or no cells in it that can be read.
     """
-    found = list(described_cells(results))
-    damaged = {path: why for _, stored in found if stored.description is None for path, why in stored.damaged.items()}
-    cells, sentences = newest_versions([(place, stored) for place, stored in found if stored.description is not None])
+    readable: list[tuple[Path, Stored]] = []
+    damaged: dict[Path, str] = {}
+    for place, stored in described_cells(results):
+        if stored.description is None:
+            damaged |= stored.damaged
+        else:
+            readable.append((place, stored))
+    cells, sentences = newest_versions(readable)
     if not cells:
         raise no_results(results, damaged)
+
     described = [(place, stored, stored.description) for place, stored in cells if stored.description is not None]
     readings = _readings([cell for _, _, cell in described])
-    contents = {(cell["dataset"], readings[_table_of(cell)], cell["identity"]["data"]) for _, _, cell in described}
-    counts = Counter((name, reading) for name, reading, _ in contents)
+    names = _names_of_datasets([cell for _, _, cell in described], readings)
     wanted = []
     for folder, stored, cell in sorted(described, key=lambda each: _place(each[2])):
-        name, data = _table_of(cell)
-        reading = readings[name, data]
-        several = counts[name, reading] > 1
-        others = {column: value for column, value in cell["options"].items() if not is_of_reading(column)}
-        trials = max([*(trial + 1 for trial in stored.rows), _asked_for(cell["overrides"])])
+        table = _table_of(cell)
+        # Columns of reading are worded in one way for all cells of a table, see `_readings`.
+        options = {column: value for column, value in cell["options"].items() if not is_of_reading(column)}
+        n_trials = max([_asked_for(cell["overrides"]), *(trial + 1 for trial in stored.rows)])
         wanted.append(
             ReportedCell(
-                {"dataset": f"{name} ({data[:6]})" if several else name} | others | dict(reading),
-                cell["dataset_id"],
-                folder,
-                trials,
-                tuple(cell["overrides"]),
-                cell["labels"],
-                cell["config"].get("metric"),
+                axes={"dataset": names[table]} | options | dict(readings[table]),
+                dataset_id=cell["dataset_id"],
+                folder=folder,
+                trials=n_trials,
+                overrides=tuple(cell["overrides"]),
+                labels=cell["labels"],
+                metric=cell["config"].get("metric"),
             )
         )
     return wanted, damaged, sentences
@@ -269,21 +306,35 @@ Reading = tuple[tuple[str, str], ...]
 """Options of reading with their values."""
 
 
+def _names_of_datasets(cells: Sequence[Row], readings: Mapping[tuple[str, str], Reading]) -> dict[tuple[str, str], str]:
+    """The name of each table in a report, with the beginning of its hash where another table has the same name and was
+    read alike."""
+    tables = dict.fromkeys(map(_table_of, cells))
+    n_alike = Counter((name, readings[name, data]) for name, data in tables)
+    names = {}
+    for name, data in tables:
+        is_alone = n_alike[name, readings[name, data]] == 1
+        names[name, data] = name if is_alone else f"{name} ({data[:6]})"
+    return names
+
+
 def _readings(cells: Sequence[Row]) -> dict[tuple[str, str], Reading]:
-    """How each table was read, by its dataset and hash.
+    """Readings of the tables, by dataset and hash.
 
     Two ways of asking for one table, such as a numeric column that is called numeric, are one: the shorter.
     """
-    found: dict[tuple[str, str], Reading] = {}
+    readings: dict[tuple[str, str], Reading] = {}
     for cell in cells:
         # Results that do not describe their reading have it in their configuration.
         dataset = cell["config"].get("dataset")
         options = reading_columns(dataset) if isinstance(dataset, Mapping) else {}
-        options |= {column: value for column, value in cell["options"].items() if is_of_reading(column)}
+        for column, value in cell["options"].items():
+            if is_of_reading(column):
+                options[column] = value
         reading = tuple(sorted((column, str(value)) for column, value in options.items()))
         table = _table_of(cell)
-        found[table] = min(found.get(table, reading), reading, key=lambda each: (len(each), each))
-    return found
+        readings[table] = min(readings.get(table, reading), reading, key=lambda each: (len(each), each))
+    return readings
 
 
 def _table_of(cell: Row) -> tuple[str, str]:
@@ -302,6 +353,7 @@ def narrowed(
         UsageError: a condition has no ``=``, names a column that no cell uses, or leaves no cell.
     """
     known = list(dict.fromkeys(column for cell in cells for column in cell.axes))
+    chosen = list(cells)
     for condition in conditions:
         column, sign, values = condition.partition("=")
         if not sign or column not in known:
@@ -310,13 +362,15 @@ def narrowed(
                 f"{condition} is not an option of a report, nor a column of its results; --help names the "
                 f"options.{near}"
             )
-        there = [str(cell.axes.get(column, "null")) for cell in cells]
-        wanted = re.split(r",(?![^\[]*\])", values)  # a comma within [a,b] is one of the value
+        values_of_cells = [str(cell.axes.get(column, "null")) for cell in chosen]
+        # A comma within brackets, as in [a,b], is part of the value.
+        wanted = re.split(r",(?![^\[]*\])", values)
         for value in wanted:
-            if value not in there:
-                raise UsageError(f"No cell has {column}={value}; {column} has: {', '.join(dict.fromkeys(there))}.")
-        cells = [cell for cell, its in zip(cells, there, strict=True) if its in wanted]
-    return list(cells)
+            if value not in values_of_cells:
+                choices = ", ".join(dict.fromkeys(values_of_cells))
+                raise UsageError(f"No cell has {column}={value}; {column} has: {choices}.")
+        chosen = [cell for cell, value in zip(chosen, values_of_cells, strict=True) if value in wanted]
+    return chosen
 
 
 def curves_of(results: CellResults, cells: Iterable[int]) -> pd.DataFrame:
@@ -324,24 +378,29 @@ def curves_of(results: CellResults, cells: Iterable[int]) -> pd.DataFrame:
     frames = []
     for cell in cells:
         trials = results.trials.loc[results.trials["cell"] == cell, "trial"]
-        if len(trials):
-            curves, damaged = read_curves(read_cell(results.folders[cell]))
-            results.damaged.update(damaged)
-            frames.append(curves.assign(cell=cell)[curves["trial"].isin(trials)])
-    filled = [frame for frame in frames if len(frame)] or [pd.DataFrame()]
-    return pd.concat(filled).reindex(columns=list(CURVE))
+        if trials.empty:
+            continue
+        curves, damaged = read_curves(read_cell(results.folders[cell]))
+        results.damaged.update(damaged)
+        wanted = curves.assign(cell=cell)[curves["trial"].isin(trials)]
+        # An empty frame would make the types of the others those of objects.
+        if len(wanted):
+            frames.append(wanted)
+    every = pd.concat(frames) if frames else pd.DataFrame()
+    return every.reindex(columns=list(CURVE))
 
 
 def environments(results: CellResults) -> list[dict[str, str]]:
     """The versions and hardware that each of the cells' stacks was trained with."""
-    found = []
+    flat = []
     for folder in results.folders.values():
-        read, damaged = read_environments(read_cell(folder))
+        of_stacks, damaged = read_environments(read_cell(folder))
         results.damaged.update(damaged)
-        for values in read:
-            versions = values.pop("packages", {})
-            found.append({str(name): str(value) for name, value in {**values, **versions}.items()})
-    return found
+        for environment in of_stacks:
+            versions = environment.pop("packages", {})
+            together = {**environment, **versions}
+            flat.append({str(name): str(value) for name, value in together.items()})
+    return flat
 
 
 def _asked_for(overrides: Sequence[str]) -> int:
@@ -353,12 +412,14 @@ def _asked_for(overrides: Sequence[str]) -> int:
 def _place(cell: Row) -> list[tuple[bool, float, str]]:
     """A sort key: the paper's order of regimes and pre-trainings, numbers by size, else names."""
     options = cell["options"]
-    values = [options.get(name) for name in dict.fromkeys((*ORDERED, *sorted(options)))]
-    return [_sort_key(value) for value in (*values[:3], cell["dataset"], cell["identity"]["data"], *values[3:])]
+    leading = [options.get(name) for name in ORDERED]
+    others = [value for name, value in sorted(options.items()) if name not in ORDERED]
+    return [_sort_key(value) for value in (*leading, cell["dataset"], cell["identity"]["data"], *others)]
 
 
 def _sort_key(value: Any) -> tuple[bool, float, str]:
+    """A key that sorts missing values first, numbers by size, and names in the paper's order or by the alphabet."""
     if isinstance(value, int | float):
         return True, float(value), ""
-    known = PAPERS_ORDER.index(value) if value in PAPERS_ORDER else len(PAPERS_ORDER)
-    return value is not None, known, str(value)
+    rank = PAPERS_ORDER.index(value) if value in PAPERS_ORDER else len(PAPERS_ORDER)
+    return value is not None, rank, str(value)

@@ -65,8 +65,13 @@ class Report:
     @property
     def answer(self) -> list[str]:
         """The sentences of the first section."""
-        said = [block for block in self.sections[0].blocks if isinstance(block, Paragraph | Command)]
-        return [in_one_line(b.purpose, b.command) if isinstance(b, Command) else b.text for b in said]
+        sentences = []
+        for block in self.sections[0].blocks:
+            if isinstance(block, Command):
+                sentences.append(in_one_line(block.purpose, block.command))
+            elif isinstance(block, Paragraph):
+                sentences.append(block.text)
+        return sentences
 
     @property
     def warnings(self) -> list[str]:
@@ -94,28 +99,20 @@ def make_report(
         NothingFinishedError: no trial is finished.
         UsageError: no trial has the metric.
     """
-    trials, options = results.trials, options.of(results)
-    if trials.empty:
-        raise NothingFinishedError(
-            f"Nothing is finished yet: none of {len(results.cells)} cells has a trial; train them by `train.py` first."
-        )
-    n_diverged = int(trials["diverged"].sum())
-    if n_diverged == len(trials):
-        raise UsageError(
-            f"All {counted(n_diverged, 'trial')} diverged; train with other settings, such as a lower learning rate."
-        )
-    if trials[options.measure.name].isna().all():
-        raise UsageError(f"No trial has the metric {options.measure.name}; these results were made before it existed.")
-    damaged = [f"{path}: {reason}" for path, reason in results.damaged.items()]
-    about = [
-        f"The paper: {paper}" if paper else "",
-        completeness(results),
-        f"Win matrices count a difference by {options.in_words}.",
-        of_another_kind(results, options.measure),
-        on_copies(results),
-        *left_out,
-        f"{counted(len(damaged), 'damaged record')} left out: {named(damaged)}." if damaged else "",
-    ]
+    options = options.of(results)
+    _check_results(results, options.measure)
+    about = []
+    if paper:
+        about.append(f"The paper: {paper}")
+    about.append(completeness(results))
+    about.append(f"Win matrices count a difference by {options.in_words}.")
+    about.append(of_another_kind(results, options.measure))
+    about.append(on_copies(results))
+    about += left_out
+    if results.damaged:
+        damaged = [f"{path}: {reason}" for path, reason in results.damaged.items()]
+        about.append(f"{counted(len(damaged), 'damaged record')} left out: {named(damaged)}.")
+    n_diverged = int(results.trials["diverged"].sum())
     if n_diverged:
         about.append(f"{counted(n_diverged, 'trial')} diverged and {'is' if n_diverged == 1 else 'are'} in no mean.")
     made = [
@@ -125,6 +122,21 @@ def make_report(
         provenance_section(results, command),
     ]
     return Report(title, [line for line in about if line], made, results.axes)
+
+
+def _check_results(results: CellResults, metric: Metric) -> None:
+    """Raise an error if there is nothing to report by this metric."""
+    trials = results.trials
+    if trials.empty:
+        raise NothingFinishedError(
+            f"Nothing is finished yet: none of {len(results.cells)} cells has a trial; train them by `train.py` first."
+        )
+    if trials["diverged"].all():
+        raise UsageError(
+            f"All {counted(len(trials), 'trial')} diverged; train with other settings, such as a lower learning rate."
+        )
+    if trials[metric.name].isna().all():
+        raise UsageError(f"No trial has the metric {metric.name}; these results were made before it existed.")
 
 
 def write_report(report: Report, folder: Path) -> Path:
@@ -177,21 +189,22 @@ def _shipped(name: str) -> str:
 
 
 def completeness(results: CellResults) -> str:
-    """How much of what was asked for is there, in a sentence."""
+    """Sentence on the share of the requested trials that has finished."""
     cells, unfinished = results.cells, results.unfinished
-    trials = f"{results.cells['finished'].sum()} of {counted(int(cells['wanted'].sum()), 'trial')}"
+    trials = f"{cells['finished'].sum()} of {counted(int(cells['wanted'].sum()), 'trial')}"
     if unfinished.empty:
         done = f"All {len(cells)} cells are" if len(cells) > 1 else "Its cell is"
         return f"{done} finished, {trials}."
     names = named_cells(results, unfinished)
-    counts = zip(names, unfinished["finished"], unfinished["wanted"], strict=True)
-    missing = [f"{name} ({finished} of {wanted} trials)" for name, finished, wanted in counts]
-    finished = f"{len(cells) - len(unfinished)} of {counted(len(cells), 'cell')}"
-    return f"{finished} are finished, {trials}; missing: {named(missing)}."
+    missing = []
+    for name, finished, wanted in zip(names, unfinished["finished"], unfinished["wanted"], strict=True):
+        missing.append(f"{name} ({finished} of {wanted} trials)")
+    n_whole = len(cells) - len(unfinished)
+    return f"{n_whole} of {counted(len(cells), 'cell')} are finished, {trials}; missing: {named(missing)}."
 
 
 def of_another_kind(results: CellResults, metric: Metric) -> str:
-    """Which datasets the metric does not measure, because they predict another kind of target; empty for none."""
+    """Sentence on datasets with another kind of target, which the metric does not measure; empty for none."""
     other = [label for label, target in results.targets.items() if not target.is_among(metric.targets)]
     if not other:
         return ""
@@ -205,39 +218,46 @@ def of_another_kind(results: CellResults, metric: Metric) -> str:
 
 def on_copies(results: CellResults) -> str:
     """A sentence on datasets that have rows which equal an earlier row in every column; empty if none has."""
-    found = list[str]()
+    counts = list[str]()
     for label, name in results.cells["dataset"].drop_duplicates().items():
         folder = results.folders.get(int(str(label)))
-        description = (folder and read_cell(folder).description) or {}
+        if folder is None:
+            continue
+        description = read_cell(folder).description or {}
         reading = description.get("reading", {})
-        n_copies, n_rows = (reading.get(count) for count in ("n_copies", "n_labelled"))
+        n_copies, n_rows = reading.get("n_copies"), reading.get("n_labelled")
+        # Results of old versions do not count copies.
         if isinstance(n_copies, int) and isinstance(n_rows, int) and n_copies > 0:
-            found.append(f"{n_copies:,} of {n_rows:,} in {name}")
-    if not found:
+            counts.append(f"{n_copies:,} of {n_rows:,} in {name}")
+    if not counts:
         return ""
-    equal = f"Rows that equal an earlier row in every column: {named(found)}."
+    equal = f"Rows that equal an earlier row in every column: {named(counts)}."
     return f"{equal} split.copies=together keeps equal rows in one part of a random split, apart does not."
 
 
 def provenance_section(results: CellResults, command: str) -> Section:
-    """What is missing or damaged, versions and hardware, fingerprints, and the command."""
-    blocks: list[Block] = [Paragraph(completeness(results), warns=not results.unfinished.empty)]
+    """Section of missing and damaged results, versions and hardware, fingerprints, and the command."""
+    unfinished = results.unfinished
+    blocks: list[Block] = [Paragraph(completeness(results), warns=not unfinished.empty)]
     columns = _columns(results)
-    if not results.unfinished.empty:
-        failed = ["failure"] if results.unfinished["failure"].notna().any() else []
-        missing = results.unfinished[[*columns, "finished", "wanted", *failed]]
+    if not unfinished.empty:
+        shown = [*columns, "finished", "wanted"]
+        if unfinished["failure"].notna().any():
+            shown.append("failure")
         caption = "Cells that lack trials, and why they failed when last tried, where they did"
-        blocks.append(table("missing", caption, missing, formats={"failure": _first_line}))
+        blocks.append(table("missing", caption, unfinished[shown], formats={"failure": _last_or_first_line}))
     if results.damaged:
         frame = pd.DataFrame({"record": map(str, results.damaged), "why": results.damaged.values()})
         blocks.append(table("damaged", "Records that cannot be used, and are left out", frame))
     blocks += _versions(results)
+
     finished = results.cells[results.cells["finished"] > 0]
-    gone = results.trials.groupby("cell")["diverged"].sum().reindex(finished.index)
-    counts = ["finished", *(["diverged"] if gone.any() else [])]
-    listed = finished.assign(diverged=gone)[[*columns, "dataset_id", *counts, "fingerprint"]]
-    heading = {"finished": "trials", "dataset_id": "OpenML id"}
-    blocks.append(table("cells", "Cells behind this report, by fingerprint", listed, headings=heading))
+    n_diverged = results.trials.groupby("cell")["diverged"].sum().reindex(finished.index)
+    # Trials rarely diverge, so the column is there only if some did.
+    counts = ["finished", "diverged"] if n_diverged.any() else ["finished"]
+    listed = finished.assign(diverged=n_diverged)[[*columns, "dataset_id", *counts, "fingerprint"]]
+    headings = {"finished": "trials", "dataset_id": "OpenML id"}
+    blocks.append(table("cells", "Cells behind this report, by fingerprint", listed, headings=headings))
     version = importlib.metadata.version("scarf-lightning")
     commit = f", commit {source_commit()}" if source_commit() else ""
     blocks.append(Paragraph(f"Made by SCARF-Lightning {version} on {date.today():%-d %B %Y}{commit}: {command}"))
@@ -246,23 +266,27 @@ def provenance_section(results: CellResults, command: str) -> Section:
 
 def _versions(results: CellResults) -> list[Block]:
     """Versions and hardware; what differs between stacks is counted."""
-    found = environments(results)
-    if not found:
+    of_stacks = environments(results)
+    if not of_stacks:
         return []
     rows = []
-    for name in dict.fromkeys(name for environment in found for name in environment):
-        values = Counter(environment.get(name, "not said") for environment in found)
-        alone = len(values) == 1
-        rows.append((name, ", ".join(v if alone else f"{v} ({counted(n, 'stack')})" for v, n in values.items())))
-    caption = f"Versions and hardware that {counted(len(found), 'stack')} were trained with"
+    for name in dict.fromkeys(name for environment in of_stacks for name in environment):
+        counts = Counter(environment.get(name, "not said") for environment in of_stacks)
+        versions = list(counts)
+        if len(versions) > 1:
+            versions = [f"{version} ({counted(n, 'stack')})" for version, n in counts.items()]
+        rows.append((name, ", ".join(versions)))
+    caption = f"Versions and hardware that {counted(len(of_stacks), 'stack')} were trained with"
     return [table("versions", caption, pd.DataFrame(rows, columns=["what", "version"]))]
+
+
+def _last_or_first_line(text: str) -> str:
+    """The line of a failure that says why: the last one of a traceback, the first one of a sentence."""
+    lines = text.strip().splitlines()
+    is_traceback = lines[0].startswith("Traceback")
+    return lines[-1] if is_traceback else lines[0]
 
 
 def _columns(results: CellResults) -> list[str]:
     """The axes that name a cell: the usual ones, and options in which cells differ."""
     return [column for column in results.axes if column in LABELLED_BY or column in results.different]
-
-
-def _first_line(text: str) -> str:
-    lines = text.strip().splitlines()
-    return lines[-1] if lines and lines[0].startswith("Traceback") else lines[0]

@@ -72,15 +72,27 @@ class ComparedResults:
         one ``gains``, is the ``same`` or ``loses``."""
         rows = []
         for name, verdict, answer in zip(self.competitors, self.verdicts, self.answers, strict=True):
-            row: dict[str, Any] = {"competitor": name, "reference": self.reference, "answer": answer}
-            row |= {"claim": verdict.claim, "difference": verdict.difference, "low": verdict.low, "high": verdict.high}
-            row |= {"p": verdict.levels.direction, "basis": verdict.basis, "better": verdict.better}
-            row |= {"won": verdict.won, "lost": verdict.lost, "trials": verdict.trials, "datasets": verdict.datasets}
+            row: dict[str, Any] = {
+                "competitor": name,
+                "reference": self.reference,
+                "answer": answer,
+                "claim": verdict.claim,
+                "difference": verdict.difference,
+                "low": verdict.low,
+                "high": verdict.high,
+                "p": verdict.levels.direction,
+                "basis": verdict.basis,
+                "better": verdict.better,
+                "won": verdict.won,
+                "lost": verdict.lost,
+                "trials": verdict.trials,
+                "datasets": verdict.datasets,
+            }
             if verdict.datasets > 1:
-                row |= dict(zip(("mean", "mean_low", "mean_high"), verdict.average, strict=True))
-            if verdict.next_table is not None:
-                following = verdict.next_table
-                row |= {"gains": following.gains, "same": following.same, "loses": following.loses}
+                row["mean"], row["mean_low"], row["mean_high"] = verdict.average
+            expected = verdict.next_table
+            if expected is not None:
+                row |= {"gains": expected.gains, "same": expected.same, "loses": expected.loses}
             rows.append(row)
         return pd.DataFrame(rows)
 
@@ -94,9 +106,11 @@ class ComparedResults:
         return "\n".join(self.sentences)
 
     def _sentence(self, name: str, verdict: Verdict, answer: Answer) -> str:
+        """The answer on one competitor, its effect and the claim."""
         datasets = list(dict.fromkeys(self.levels["dataset"]))
         where = f"on {datasets[0]}" if len(datasets) == 1 else f"on {counted(verdict.datasets, 'table')}"
         unit = f" {self.metric.unit}" if self.metric.unit else ""
+        # "points of accuracy", but "% in RMSE".
         size = f"{self._signed(verdict.difference)}{unit} of {self.metric.label}".replace("% of", "% in")
         if not math.isnan(verdict.low):
             size += f" ({self._signed(verdict.low)} to {self._signed(verdict.high)})"
@@ -158,79 +172,95 @@ def compare(
     names = list(dict.fromkeys(name for _, name in tables))
     if reference not in names:
         raise UsageError(f"reference={reference} is no competitor of this frame; they are: {', '.join(names)}.")
-    found = {}
+    by_name = {}
     for name in names:
-        verdict = None if name == reference else _verdict(tables, name, reference, measure, margin, test_to_train)
+        if name == reference:
+            continue
+        verdict = _verdict(tables, name, reference, measure, margin, test_to_train)
         if verdict is not None:
-            found[name] = verdict
-    if not found:
+            by_name[name] = verdict
+    if not by_name:
         raise UsageError(f"No other competitor shares a table and a trial with {reference}; name another reference.")
-    ordered = sorted(found, key=lambda name: -found[name].difference)
-    verdicts = [found[name] for name in ordered]
+    best_first = sorted(by_name, key=lambda name: -by_name[name].difference)
+    verdicts = [by_name[name] for name in best_first]
     answers = answers_together(verdicts, margin)
     return ComparedResults(
-        reference, measure, margin, ordered, verdicts, answers, _levels(tables, measure, test_to_train)
+        reference, measure, margin, best_first, verdicts, answers, _levels(tables, measure, test_to_train)
     )
 
 
 def _tables(frame: pd.DataFrame, metric: Metric) -> Tables:
     """The trials of each table and competitor."""
-    if missing := [column for column in KEYS if column not in frame.columns]:
-        raise UsageError(f"The frame lacks the column {missing[0]}; it needs {', '.join(KEYS)}.")
+    for column in KEYS:
+        if column not in frame.columns:
+            raise UsageError(f"The frame lacks the column {column}; it needs {', '.join(KEYS)}.")
     if frame[list(KEYS)].isna().any(axis=None):
         raise UsageError("The frame has rows without a dataset, trial or competitor; fill or drop these rows.")
     if metric.name in frame.columns:
         return _of_metrics(frame, metric)
+
     probabilities = [str(column) for column in frame.columns if str(column).startswith(PROBABILITY)]
-    needed = [column for column in PREDICTED if column != "prediction" or not probabilities]
-    if missing := [column for column in needed if column not in frame.columns]:
-        raise UsageError(
-            f"The frame has neither the column {metric.name}, a row a trial, nor {missing[0]}; predictions need "
-            f"{', '.join(PREDICTED)}, a row a test row."
-        )
+    for column in PREDICTED:
+        # Probabilities of the classes stand in place of a prediction.
+        is_needed = column != "prediction" or not probabilities
+        if is_needed and column not in frame.columns:
+            raise UsageError(
+                f"The frame has neither the column {metric.name}, a row a trial, nor {column}; predictions need "
+                f"{', '.join(PREDICTED)}, a row a test row."
+            )
     return _of_predictions(frame, metric, probabilities)
 
 
 def _of_metrics(frame: pd.DataFrame, metric: Metric) -> Tables:
-    if frame.duplicated(list(KEYS)).any():
-        twice = frame[frame.duplicated(list(KEYS))].iloc[0]
+    """The trials of a frame with a row a trial."""
+    is_repeated = frame.duplicated(list(KEYS))
+    if is_repeated.any():
+        twice = frame[is_repeated].iloc[0]
         raise UsageError(
             f"Competitor {twice['competitor']} has two rows for trial {twice['trial']} of {twice['dataset']}; "
             "a metric has one row a trial."
         )
-    if np.isinf(frame[metric.name].to_numpy(dtype=np.float64, na_value=np.nan)).any():
+    values = frame[metric.name].to_numpy(dtype=np.float64, na_value=np.nan)
+    if np.isinf(values).any():
         raise UsageError(f"The column {metric.name} holds an infinite value; leave a trial without a value empty.")
-    found: Tables = {}
+    tables: Tables = {}
     for row in frame.dropna(subset=[metric.name]).to_dict("records"):
-        trials = found.setdefault((str(row["dataset"]), str(row["competitor"])), Trials({}, {}))
+        key = (str(row["dataset"]), str(row["competitor"]))
+        trials = tables.setdefault(key, Trials({}, {}))
         trials.values[row["trial"]] = float(row[metric.name])
-    return found
+    return tables
 
 
 def _of_predictions(frame: pd.DataFrame, metric: Metric, probabilities: list[str]) -> Tables:
+    """The trials of a frame with a row a test row of a trial."""
     columns = ["row", "label", *(probabilities or ["prediction"])]
     if frame[columns].isna().any(axis=None):
         raise UsageError(f"The frame has rows without a value of {', '.join(columns)}; fill or drop these rows.")
-    if frame.duplicated([*KEYS, "row"]).any():
-        twice = frame[frame.duplicated([*KEYS, "row"])].iloc[0]
+    is_repeated = frame.duplicated([*KEYS, "row"])
+    if is_repeated.any():
+        twice = frame[is_repeated].iloc[0]
         raise UsageError(
             f"Competitor {twice['competitor']} has two predictions for row {twice['row']} in trial {twice['trial']} of "
             f"{twice['dataset']}; keep one."
         )
-    found: Tables = {}
+    tables: Tables = {}
     for dataset, of_table in frame.groupby("dataset", sort=False):
+        # Rows may be called by any names, so their ranks within the table stand for them.
         numbers = pd.factorize(of_table["row"], sort=True)[0]
         predictions, labels = _predictions_of(of_table, metric, probabilities)
-        for key, of_trial in of_table.reset_index(drop=True).groupby(["competitor", "trial"], sort=False):
-            competitor, trial = key
-            unordered = of_trial.index.to_numpy()
-            its = unordered[np.argsort(numbers[unordered])]
-            rows = rows_of_trial(metric, predictions[its], labels[its], numbers[its])
-            if rows is not None:
-                trials = found.setdefault((str(dataset), str(competitor)), Trials({}, {}))
-                trials.values[trial] = float(rows.values.mean())
-                trials.rows[trial] = rows
-    return found
+        for (competitor, trial), of_trial in of_table.reset_index(drop=True).groupby(
+            ["competitor", "trial"], sort=False
+        ):
+            positions = of_trial.index.to_numpy()
+            positions = positions[np.argsort(numbers[positions])]
+            rows = rows_of_trial(metric, predictions[positions], labels[positions], numbers[positions])
+            # A metric may be undefined on a trial's test rows, such as the AUROC of one class.
+            if rows is None:
+                continue
+            trials = tables.setdefault((str(dataset), str(competitor)), Trials({}, {}))
+            trials.values[trial] = float(rows.values.mean())
+            trials.rows[trial] = rows
+    return tables
 
 
 def _predictions_of(frame: pd.DataFrame, metric: Metric, probabilities: list[str]) -> tuple[Floats, Labels]:
@@ -254,7 +284,7 @@ def _verdict(
     tables: Tables, name: str, reference: str, metric: Metric, margin: float, test_to_train: float
 ) -> Verdict | None:
     """The verdict on a competitor, over all tables that it shares with the reference; None if there are none."""
-    each: list[Verdict] = []
+    verdicts: list[Verdict] = []
     differences: list[Floats] = []
     for (dataset, competitor), trials in tables.items():
         others = tables.get((dataset, reference))
@@ -263,16 +293,25 @@ def _verdict(
         common = [trial for trial in trials.values if trial in others.values]
         if not common:
             continue
-        size = abs(float(np.mean([others.values[trial] for trial in common]))) if metric.is_relative else 1.0
-        its = np.array([trials.values[trial] - others.values[trial] for trial in common]) * metric.sign / (size or 1.0)
-        differences.append(its)
-        each.append(_on_one(trials, others, common, its, size or 1.0, metric, margin, test_to_train))
-    if len(each) <= 1:
-        return each[0] if each else None
-    padded = np.full((len(each), max(map(len, differences))), np.nan)
-    for row, its in zip(padded, differences, strict=True):
-        row[: len(its)] = its
-    errors = np.array([error_of(verdict) for verdict in each])
+        values = np.array([trials.values[trial] for trial in common])
+        reference_values = np.array([others.values[trial] for trial in common])
+        # A relative metric, such as the RMSE, is compared in parts of the reference's value.
+        size = 1.0
+        if metric.is_relative:
+            size = abs(float(np.mean(reference_values))) or 1.0
+        of_table = (values - reference_values) * metric.sign / size
+        differences.append(of_table)
+        verdicts.append(_on_one(trials, others, common, of_table, size, metric, margin, test_to_train))
+    if not verdicts:
+        return None
+    if len(verdicts) == 1:
+        return verdicts[0]
+
+    # Tables may have different numbers of trials; NaN fills up the shorter ones.
+    padded = np.full((len(verdicts), max(map(len, differences))), np.nan)
+    for row, of_table in zip(padded, differences, strict=True):
+        row[: len(of_table)] = of_table
+    errors = np.array([error_of(verdict) for verdict in verdicts])
     return judge_tables(padded, errors, margin=margin, width=metric.bounds[1] - metric.bounds[0])
 
 
@@ -287,13 +326,14 @@ def _on_one(
     test_to_train: float,
 ) -> Verdict:
     """The verdict on one table, from predictions if all common trials have them on the same rows."""
-    with_rows = []
+    ones: list[RowsOfTrial] = []
+    others: list[RowsOfTrial] = []
     for trial in common:
         one, other = first.rows.get(trial), second.rows.get(trial)
         if one is not None and other is not None and np.array_equal(one.rows, other.rows):
-            with_rows.append((one, other))
-    if len(with_rows) == len(common) >= FEWEST:
-        ones, others = map(list, zip(*with_rows, strict=True))
+            ones.append(one)
+            others.append(other)
+    if len(ones) == len(common) >= FEWEST:
         return judge_trials(ones, others, metric, size=size, margin=margin)
     width = metric.bounds[1] - metric.bounds[0]
     return judge(differences[None], margin=margin, test_to_train=test_to_train, width=width)

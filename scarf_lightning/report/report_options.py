@@ -20,7 +20,7 @@ TEST_NAMES: dict[str, str] = {
 
 @dataclass
 class ReportOptions(Options):
-    """What a report compares by, and how its tables and matrices test differences.
+    """Options of a report: the metric of its comparisons, and the test of differences in its tables and matrices.
 
     Raises:
         ValueError: an option has a value that it does not take.
@@ -66,7 +66,7 @@ class ReportOptions(Options):
 
     @property
     def in_words(self) -> str:
-        """How differences are tested."""
+        """Description of the test of differences."""
         corrected = " after Holm's correction over datasets" if self.adjust == "holm" else ""
         return f"{TEST_NAMES[self.test]}, p < {self.alpha:g}{corrected}"
 
@@ -76,5 +76,9 @@ NAMES = tuple(options_of(ReportOptions))
 
 def help_lines() -> list[str]:
     """A line per option for ``--help``."""
-    each = [(f"{one.name}={one.default}", one.meaning, one.allowed) for one in options_of(ReportOptions).values()]
-    return [f"  {name:28}  {meaning}{f' ({allowed})' if allowed else ''}" for name, meaning, allowed in each]
+    lines = []
+    for each in options_of(ReportOptions).values():
+        default = f"{each.name}={each.default}"
+        allowed = f" ({each.allowed})" if each.allowed else ""
+        lines.append(f"  {default:28}  {each.meaning}{allowed}")
+    return lines

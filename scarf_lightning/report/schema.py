@@ -139,7 +139,7 @@ def kind_of(table: str) -> str:
 
 
 def meaning_of(table: str, column: str, options: Iterable[str] = ()) -> str:
-    """What a column of a table holds; empty for a column that no schema has.
+    """Meaning of a column of a table; empty for a column that no schema has.
 
     Args:
         table: its name.

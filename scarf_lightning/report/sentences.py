@@ -42,28 +42,33 @@ WITHOUT_PREDICTIONS = (
 def title_of(results: CellResults, reference: str | None = None) -> str:
     """A title that names the question and the data. ``reference`` is the one that the user names."""
     cells = results.cells
-    names = list(dict.fromkeys(cells["dataset"]))
-    where = f"on {named(names)}" if len(names) <= 3 else f"on {len(names)} datasets"
+    datasets = list(dict.fromkeys(cells["dataset"]))
+    where = f"on {named(datasets)}" if len(datasets) <= 3 else f"on {len(datasets)} datasets"
     if reference is not None:
         return f"Is anything better than {reference} {where}?"
-    tried = [name for name in dict.fromkeys(cells["pretrain"]) if name != "none"]
-    if tried and len(tried) < cells["pretrain"].nunique():
-        labels = [value_in_words("pretrain", name, results.labels) for name in tried]
-        return f"Does {named(labels) if len(labels) <= 3 else 'pre-training'} help {where}?"
+    # A question about pre-training needs cells without one to compare with.
+    tasks = [name for name in dict.fromkeys(cells["pretrain"]) if name != "none"]
+    has_none = len(tasks) < cells["pretrain"].nunique()
+    if tasks and has_none:
+        labels = [value_in_words("pretrain", name, results.labels) for name in tasks]
+        subject = named(labels) if len(labels) <= 3 else "pre-training"
+        return f"Does {subject} help {where}?"
     if results.compared == [DROPPED]:
         return f"Which columns matter {where}?"
     if results.compared:
         return f"Which {columns_in_words(results.compared)} is best {where}?"
     if label_budgets(results) is not None:
         return f"How many labels are enough {where}?"
-    return f"Which {columns_in_words(results.contexts)} is best {where}?" if results.contexts else f"Results {where}"
+    if results.contexts:
+        return f"Which {columns_in_words(results.contexts)} is best {where}?"
+    return f"Results {where}"
 
 
 def answer_in_words(comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions) -> list[str]:
     """The answer in a sentence, or in one for each competitor if cells differ in the number of labels; then what the
     claim is about, and what to expect of the next table."""
-    datasets = dict.fromkeys(dataset for each in comparisons for dataset in each.datasets)
-    where = f"on {next(iter(datasets))}" if len(datasets) == 1 else f"over {len(datasets)} datasets"
+    datasets = list(dict.fromkeys(dataset for each in comparisons for dataset in each.datasets))
+    where = f"on {datasets[0]}" if len(datasets) == 1 else f"over {len(datasets)} datasets"
     if comparisons[0].labels is not None:
         sentences = _over_labels(comparisons, where, options.measure)
     elif len(comparisons) == 1:
@@ -72,10 +77,12 @@ def answer_in_words(comparisons: Sequence[Comparison], results: CellResults, opt
         sentences = [_of_all(comparisons, where, options)]
     for each in comparisons:
         sentences += next_table_in_words(each, options)
-    known = [each for each in comparisons if each.verdict.basis != "none"]
-    if any(each.verdict.basis == "resampled t-test" for each in known):
+
+    known = [each.verdict for each in comparisons if each.verdict.basis != "none"]
+    if any(verdict.basis == "resampled t-test" for verdict in known):
         sentences.append(WITHOUT_PREDICTIONS)
-    sentences += dict.fromkeys(CLAIMS[each.verdict.claim] for each in known)
+    # Most comparisons of a page make the same claim, which is worded once.
+    sentences += dict.fromkeys(CLAIMS[verdict.claim] for verdict in known)
     return sentences
 
 
@@ -87,27 +94,34 @@ def told(name: str, answer: Answer) -> str:
 
 
 def _of_one(only: Comparison, where: str, options: ReportOptions) -> str:
-    because = f" No verdict: {only.verdict.reason}." if only.verdict.reason else ""
+    """The answer on the only comparison, with its effect and the trials that were won."""
     answer = told(only.name, only.claimed)
     comma = "," if "," in only.claimed else ""
-    return f"{answer}{comma} {where}: {effect_over(only, options.measure)}, {won(only)}.{because}"
+    sentence = f"{answer}{comma} {where}: {effect_over(only, options.measure)}, {won(only)}."
+    if only.verdict.reason:
+        sentence += f" No verdict: {only.verdict.reason}."
+    return sentence
 
 
 def _of_all(comparisons: Sequence[Comparison], where: str, options: ReportOptions) -> str:
     """The number of comparisons with each answer."""
     every = f"{len(comparisons)} comparisons with {references(comparisons)} {where}"
-    unknown = [each for each in comparisons if each.claimed not in VERBS]
-    best = comparisons[0]
-    if len(unknown) == len(comparisons):
+    n_unknown = sum(each.claimed not in VERBS for each in comparisons)
+    if n_unknown == len(comparisons):
+        best = comparisons[0]
         return f"We cannot tell of any of {every}; the best so far is {best.label}, {effect(best, options.measure)}."
+
     parts = []
-    for answer, (of_one, of_several) in VERBS.items():
-        found = [each for each in comparisons if each.claimed == answer]
-        if found:
-            clearest_first = found[::-1] if answer in HURTING else found
-            examples = named([f"{each.label} {brief_effect(each, options.measure)}" for each in clearest_first], 3)
-            parts.append(f"{len(found)} {of_one if len(found) == 1 else of_several} ({examples})")
-    rest = f"; of {len(unknown)} we cannot tell" if unknown else ""
+    for answer, (singular, plural) in VERBS.items():
+        group = [each for each in comparisons if each.claimed == answer]
+        if not group:
+            continue
+        # Comparisons come best first, so of those that hurt the clearest one is the last.
+        clearest_first = group[::-1] if answer in HURTING else group
+        examples = [f"{each.label} {brief_effect(each, options.measure)}" for each in clearest_first]
+        verb = singular if len(group) == 1 else plural
+        parts.append(f"{len(group)} {verb} ({named(examples, 3)})")
+    rest = f"; of {n_unknown} we cannot tell" if n_unknown else ""
     return f"Of {every}, {'; '.join(parts)}{rest}."
 
 
@@ -116,11 +130,12 @@ def _over_labels(comparisons: Sequence[Comparison], where: str, metric: Metric) 
     sentences = [f"{where[:1].upper()}{where[1:]}, beside {_in_full(references(comparisons))}:"]
     for name, group in _by_competitor(comparisons).items():
         parts: list[str] = []
+        # Neighbouring numbers of labels with the same answer share a verb: "SCARF helps: +3 with 20, +2 with 50".
         for (answer, why), run in itertools.groupby(group, key=lambda each: (each.claimed, each.spoilt)):
             effects = [f"{effect(each, metric)} with {each.context}" for each in run]
-            answered = told(name, answer) if not parts else _told_again(answer)
+            clause = _told_again(answer) if parts else told(name, answer)
             reason = f", because {why}" if why else ""
-            parts.append(f"{answered}{reason}: {', '.join(effects)}")
+            parts.append(f"{clause}{reason}: {', '.join(effects)}")
         sentences.append(f"{'; '.join(parts)}.")
     return sentences
 
@@ -131,7 +146,7 @@ def _told_again(answer: Answer) -> str:
 
 
 def next_table_in_words(comparison: Comparison, options: ReportOptions) -> list[str]:
-    """What to expect of the next table, in a sentence; none without enough tables."""
+    """Sentence on what to expect of the next table; none without enough tables."""
     expected = comparison.verdict.next_table
     if expected is None:
         return []
@@ -151,21 +166,37 @@ def _in_full(reference: str) -> str:
 
 def _by_competitor(comparisons: Iterable[Comparison]) -> dict[str, list[Comparison]]:
     """The comparisons of each competitor by the number of labels; competitors in the order of the cells."""
-    found: dict[str, list[Comparison]] = {}
-    for each in sorted(comparisons, key=lambda each: (each.pairs[0][0], each.labels or 0)):
-        found.setdefault(each.name, []).append(each)
-    return {name: sorted(group, key=lambda each: each.labels or 0) for name, group in found.items()}
+    by_name: dict[str, list[Comparison]] = {}
+    for each in sorted(comparisons, key=_first_cell_and_labels):
+        by_name.setdefault(each.name, []).append(each)
+    for group in by_name.values():
+        group.sort(key=_n_labels)
+    return by_name
+
+
+def _first_cell_and_labels(comparison: Comparison) -> tuple[int, float]:
+    """A comparison's place in the order of the cells."""
+    first_cell, _ = comparison.pairs[0]
+    return first_cell, _n_labels(comparison)
+
+
+def _n_labels(comparison: Comparison) -> float:
+    """The number of labels; 0 if it is not known."""
+    return comparison.labels or 0
 
 
 def mean_and_typical(comparisons: Sequence[Comparison], metric: Metric) -> str:
     """Over datasets, the range of the mean gains and that of the typical gains of all comparisons."""
     by_mean = sorted(comparisons, key=lambda each: each.verdict.average.mean)
-    typical = sorted(each.verdict.difference for each in comparisons)
+    worst, best = by_mean[0], by_mean[-1]
+    lowest_mean = signed(worst.verdict.average.mean, metric)
+    highest_mean = signed(best.verdict.average.mean, metric)
+    typical = [each.verdict.difference for each in comparisons]
+    lowest, highest = signed(min(typical), metric), signed(max(typical), metric)
     points = f" {metric.unit}" if metric.unit else ""
     return (
-        f"On average over datasets the gains go from {signed(by_mean[0].verdict.average.mean, metric)} "
-        f"({by_mean[0].label}) to {signed(by_mean[-1].verdict.average.mean, metric)}{points} ({by_mean[-1].label}); on "
-        f"the typical dataset they go from {signed(typical[0], metric)} to {signed(typical[-1], metric)}{points}."
+        f"On average over datasets the gains go from {lowest_mean} ({worst.label}) to {highest_mean}{points} "
+        f"({best.label}); on the typical dataset they go from {lowest} to {highest}{points}."
     )
 
 

@@ -1,4 +1,4 @@
-"""How all figures look: widths and letters of a paper, colours that colour-blind readers tell apart."""
+"""Style of all figures: widths and letters of a paper, colours that colour-blind readers can distinguish."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -63,7 +63,8 @@ def save(figure: Figure, folder: Path, name: str) -> None:
     """Write a figure as SVG and PNG."""
     folder.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context(STYLE):
-        figure.draw_without_rendering()  # lays it out, once for both files
+        # Lays it out, once for both files.
+        figure.draw_without_rendering()
         figure.set_layout_engine("none")
         figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
         figure.savefig(folder / f"{name}.png", dpi=DPI)
@@ -104,5 +105,5 @@ def jitter(n: int, width: float) -> "np.ndarray[Any, np.dtype[np.float64]]":
 
 
 def spread(values: Sequence[float]) -> bool:
-    """Whether positive numbers have a range that a logarithmic axis shows better."""
+    """True if positive numbers have a range that a logarithmic axis shows better."""
     return min(values) > 0 and max(values) / min(values) > 20

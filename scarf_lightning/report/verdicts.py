@@ -32,39 +32,44 @@ def verdict_of(
         differences: of their trials, ``(D, T)``, divided by ``sizes``; higher is better, NaN if either has no trial.
         sizes: the numbers that the differences on each table were divided by, ``(D,)``.
     """
-    tried: list[int] = np.flatnonzero(np.isfinite(differences).any(axis=1)).tolist()
-    each = [_on_one(results, pairs[i], differences[i], float(sizes[i]), options) for i in tried]
-    if len(each) == 1:
-        return each[0]
-    if not each:
+    has_trials = np.isfinite(differences).any(axis=1)
+    tried: list[int] = np.flatnonzero(has_trials).tolist()
+    verdicts = []
+    for table in tried:
+        verdicts.append(_on_one(results, pairs[table], differences[table], float(sizes[table]), options))
+    if not verdicts:
         return no_verdict(np.empty(0))
-    errors = np.array([error_of(verdict) for verdict in each])
-    width = options.measure.bounds[1] - options.measure.bounds[0]
-    return judge_tables(differences[tried], errors, margin=options.rope, width=width)
+    if len(verdicts) == 1:
+        return verdicts[0]
+    # Over several tables each counts by its error, because a noisy table tells less.
+    errors = np.array([error_of(verdict) for verdict in verdicts])
+    return judge_tables(differences[tried], errors, margin=options.rope, width=_width(options.measure))
 
 
 def level_of(results: CellResults, cell: int, metric: Metric) -> Interval:
     """The mean of a cell's metric over trials with its interval, whose ends are NaN if the error is unknown."""
     values = results.trials.loc[results.trials["cell"] == cell, metric.name].dropna().to_numpy()
+    mean = float(values.mean())
     trials = list(rows_of_cell(results, cell, metric).values())
     if len(trials) == len(values) >= FEWEST:
-        return level_of_trials(trials, metric, _split(results, cell))._replace(mean=float(values.mean()))
+        return level_of_trials(trials, metric, _split(results, cell))._replace(mean=mean)
     if _is_fixed(results, cell):
-        return Interval(float(values.mean()), math.nan, math.nan)
+        return Interval(mean, math.nan, math.nan)
     ratio, n_test = _overlap(results, cell)
     return mean_interval(values, ratio, n_test=n_test, bounds=metric.bounds)
 
 
 def rows_of_cell(results: CellResults, cell: int, metric: Metric) -> dict[int, RowsOfTrial]:
     """The test rows of a cell's trials whose predictions were kept and whose metric is defined, by trial."""
+    # A page asks for a cell's rows many times, as a competitor and as a reference of others.
     key = (cell, metric.name)
     if key not in results.rows_of_trials:
-        found: dict[int, RowsOfTrial] = {}
-        for trial, its in _predictions(results, cell).items():
-            rows = rows_of_trial(metric, its.values, its.labels, its.rows)
+        by_trial: dict[int, RowsOfTrial] = {}
+        for trial, predictions in _predictions(results, cell).items():
+            rows = rows_of_trial(metric, predictions.values, predictions.labels, predictions.rows)
             if rows is not None:
-                found[trial] = rows
-        results.rows_of_trials[key] = found
+                by_trial[trial] = rows
+        results.rows_of_trials[key] = by_trial
     kept: dict[int, RowsOfTrial] = results.rows_of_trials[key]
     return kept
 
@@ -73,37 +78,47 @@ def _on_one(
     results: CellResults, pair: tuple[int, int], differences: Floats, size: float, options: ReportOptions
 ) -> Verdict:
     """The verdict on one table: from rows and fits, or by the resampled t-test if a prediction was not kept."""
-    metric = options.measure
-    its = differences[np.isfinite(differences)]
-    if len(its) < FEWEST:
-        return no_verdict(its)
+    metric, margin = options.measure, options.rope
+    cell = pair[0]
+    known = differences[np.isfinite(differences)]
+    if len(known) < FEWEST:
+        return no_verdict(known)
     first, second = _common(results, pair, metric)
-    if len(first) == len(its):
-        return judge_trials(first, second, metric, _split(results, pair[0]), size=size, margin=options.rope)
-    if _is_fixed(results, pair[0]):
-        return no_verdict(its, NOT_KEPT)
-    ratio, n_test = _overlap(results, pair[0])
-    width = metric.bounds[1] - metric.bounds[0]
-    return judge(differences[None], margin=options.rope, test_to_train=ratio, n_test=n_test, width=width)
+    if len(first) == len(known):
+        return judge_trials(first, second, metric, _split(results, cell), size=size, margin=margin)
+    # The resampled t-test takes the error from test sets that differ, and these do not.
+    if _is_fixed(results, cell):
+        return no_verdict(known, NOT_KEPT)
+    ratio, n_test = _overlap(results, cell)
+    return judge(differences[None], margin=margin, test_to_train=ratio, n_test=n_test, width=_width(metric))
+
+
+def _width(metric: Metric) -> float:
+    """The largest difference that a metric can have."""
+    lowest, highest = metric.bounds
+    return highest - lowest
 
 
 def _common(results: CellResults, pair: tuple[int, int], metric: Metric) -> tuple[list[RowsOfTrial], list[RowsOfTrial]]:
     """The trials in which both cells tested the same rows."""
-    of_first, of_second = (rows_of_cell(results, cell, metric) for cell in pair)
+    of_cell = rows_of_cell(results, pair[0], metric)
+    of_reference = rows_of_cell(results, pair[1], metric)
     first, second = [], []
-    for trial, its in of_first.items():
-        other = of_second.get(trial)
-        if other is not None and np.array_equal(its.rows, other.rows):
-            first.append(its)
-            second.append(other)
+    for trial, rows in of_cell.items():
+        others = of_reference.get(trial)
+        if others is not None and np.array_equal(rows.rows, others.rows):
+            first.append(rows)
+            second.append(others)
     return first, second
 
 
 def _split(results: CellResults, cell: int) -> Split:
-    """How a cell draws its rows; results of an old version do not say so."""
-    name = str(results.cells.loc[cell, "split"]) if "split" in results.cells else None
-    known = float(results.trials.loc[results.trials["cell"] == cell, "n_labelled"].median())
-    return Split(name, known if known >= 1 else math.inf)
+    """Split of a cell's rows; results of an old version do not record it."""
+    name = None
+    if "split" in results.cells:
+        name = str(results.cells.loc[cell, "split"])
+    n_labelled = _median(results, cell, "n_labelled")
+    return Split(name, n_labelled)
 
 
 def _is_fixed(results: CellResults, cell: int) -> bool:
@@ -114,10 +129,15 @@ def _is_fixed(results: CellResults, cell: int) -> bool:
 def _overlap(results: CellResults, cell: int) -> tuple[float, float]:
     """The `overlap_ratio` of a cell's trials, the paper's if unknown; and the test rows of the median trial, infinite
     for results of an old version, which do not hold them."""
-    its = results.trials.loc[results.trials["cell"] == cell, list(SIZES)]
-    known = float(its["n_test"].median())
-    sizes = median_sizes({name: its[name].tolist() for name in SIZES})
-    return overlap_ratio(*sizes), known if known >= 1 else math.inf
+    rows_of_trials = results.trials.loc[results.trials["cell"] == cell, list(SIZES)]
+    sizes = median_sizes({name: rows_of_trials[name].tolist() for name in SIZES})
+    return overlap_ratio(*sizes), _median(results, cell, "n_test")
+
+
+def _median(results: CellResults, cell: int, column: str) -> float:
+    """The median of a number of rows over a cell's trials, infinite if it is unknown."""
+    median = float(results.trials.loc[results.trials["cell"] == cell, column].median())
+    return median if median >= 1 else math.inf
 
 
 def _predictions(results: CellResults, cell: int) -> dict[int, Predictions]:

@@ -71,17 +71,21 @@ class Claim:
         self._released.set()
         if self._renewing.is_alive():
             self._renewing.join()
-        with suppress(OSError):  # another process may hold it by now
-            os.utime(self._path)  # so that nobody takes it over meanwhile
+        with suppress(OSError):
+            # Another process may hold it by now.
+            # So that nobody takes it over meanwhile.
+            os.utime(self._path)
             _remove_others(self._path)
         with suppress(OSError):
             remove(self._path)
-        with suppress(OSError):  # a claim that is held is never empty
+        with suppress(OSError):
+            # A claim that is held is never empty.
             self._place.rmdir()
 
     def _renew(self) -> None:
         while not self._released.wait(RENEW_EVERY):
-            with suppress(OSError):  # a file server that is away for a moment; `check` tells a claim that is lost
+            with suppress(OSError):
+                # A file server that is away for a moment; `check` tells a claim that is lost.
                 os.utime(self._path)
 
 
@@ -115,7 +119,8 @@ def claim_when_free(folder: Path) -> Iterator[Claim]:
 def give_back(folder: Path) -> None:
     """Remove a claim that nobody holds any more, for instance of a job that was killed."""
     if (folder / FOLDER).exists():
-        with claim(folder):  # takes it over, and releases it
+        with claim(folder):
+            # Takes it over, and releases it.
             pass
 
 
@@ -133,7 +138,7 @@ def clear_dead(folder: Path) -> None:
 
 
 def is_claimed(folder: Path, now: float) -> bool:
-    """Whether a living process holds the folder; ``now`` is by the folder's clock, see `folder_time`."""
+    """True if a living process holds the folder; ``now`` is by the folder's clock, see `folder_time`."""
     return any(not _is_stale(path, now) for path in _tokens(folder))
 
 
@@ -154,19 +159,23 @@ def _create(folder: Path, token: str) -> bool:
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
-            return False  # it may be released by now
+            # It may be released by now.
+            return False
     return True
 
 
 def _take_over(folder: Path, token: str) -> bool:
-    """Whether there was a claim that nobody renews, and this process got it."""
+    """Take over a claim that nobody renews. True if there was one, and this process got it."""
     now, paths = folder_time(folder), _tokens(folder)
     if not paths or not all(_is_stale(path, now) for path in paths):
         return False
-    try:  # all processes try the same file, so that one succeeds
-        os.utime(paths[0])  # first, so that its new name never looks old
+    try:
+        # All processes try the same file, so that one succeeds.
+        # First, so that its new name never looks old.
+        os.utime(paths[0])
         mine = paths[0].rename(paths[0].with_name(token))
-    except FileNotFoundError:  # released, or another was first
+    except FileNotFoundError:
+        # Released, or another was first.
         return False
     _remove_others(mine)
     return True
@@ -176,7 +185,8 @@ def _remove_others(mine: Path) -> None:
     """Remove all other files from a claim that this process holds: those of no process, or of an earlier holder."""
     for path in mine.parent.iterdir():
         if path != mine:
-            with suppress(OSError):  # its owner was faster
+            with suppress(OSError):
+                # Its owner was faster.
                 remove(path)
 
 
@@ -192,8 +202,10 @@ def _is_stale(path: Path, now: float) -> bool:
     try:
         stamp = path.stat().st_mtime
     except FileNotFoundError:
-        return False  # another process has it by now
-    if stamp > now + STALE_AFTER:  # from the future, unless this process slept since it read the clock
+        # Another process has it by now.
+        return False
+    if stamp > now + STALE_AFTER:
+        # From the future, unless this process slept since it read the clock.
         return stamp > folder_time(path.parent.parent) + STALE_AFTER
     return now - stamp > STALE_AFTER or _is_dead(path.name)
 
@@ -204,7 +216,7 @@ def _token() -> str:
 
 
 def _is_dead(token: str) -> bool:
-    """Whether the holder is known to be dead, so that nobody has to wait: it ran on this machine and has ended."""
+    """True if the holder is known to be dead, so that nobody has to wait: it ran on this machine and has ended."""
     parts = _parts(token)
     if parts is None:
         return False
@@ -218,7 +230,8 @@ def _is_dead(token: str) -> bool:
     except ProcessLookupError:
         return True
     except PermissionError:
-        return False  # it runs as another user
+        # It runs as another user.
+        return False
     return _started(pid) not in (started, None)
 
 

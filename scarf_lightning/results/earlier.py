@@ -42,7 +42,7 @@ GONE_SINCE_2: Mapping[str, Any] = {
 
 
 def description_of_schema_2(cell: Path, described: Row) -> Row:
-    """What a cell is, from its description of schema 2 and the configuration beside it, in the layout of this schema.
+    """Description of a cell in the layout of this schema, from that of schema 2 and the configuration beside it.
 
     Raises:
         DamagedRecordError: a value is not possible.
@@ -69,7 +69,7 @@ def options_of_schema_2(identity: Row) -> Row:
 
 
 def labels_of(options: Row) -> dict[str, str]:
-    """What people call the parts among these options, by the column of their axis."""
+    """Labels of the parts among these options, by the column of their axis."""
     chosen = {column: (part_axis(column), options[column]) for column in COLUMNS if column in options}
     return {column: label(axis, str(name)) for column, (axis, name) in chosen.items() if axis is not None}
 

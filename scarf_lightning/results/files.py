@@ -22,7 +22,8 @@ class DamagedRecordError(Exception):
     """A record cannot be used; the message says why. What it quotes of the record can be written anywhere."""
 
     def __init__(self, why: str) -> None:
-        super().__init__(why.encode("utf-8", "backslashreplace").decode("utf-8"))  # JSON may hold half a character
+        # JSON may hold half a character.
+        super().__init__(why.encode("utf-8", "backslashreplace").decode("utf-8"))
 
 
 class UnreadableRecordError(DamagedRecordError):
@@ -71,7 +72,8 @@ def read_bytes(path: Path | str, size: int) -> bytes:
         FileNotFoundError: there is no such file.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe would wait for somebody who writes into it
+        # A pipe would wait for somebody who writes into it.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         try:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):
@@ -80,7 +82,8 @@ def read_bytes(path: Path | str, size: int) -> bytes:
                 raise DamagedRecordError(f"{Path(path).name} is larger than {size:,} bytes")
             content = os.read(descriptor, found.st_size)
             while len(content) < found.st_size and (more := os.read(descriptor, found.st_size - len(content))):
-                content += more  # one call reads 2 GB at most
+                # One call reads 2 GB at most.
+                content += more
             return content
         finally:
             os.close(descriptor)
@@ -88,7 +91,8 @@ def read_bytes(path: Path | str, size: int) -> bytes:
         raise FileNotFoundError(*error.args) from error
     except OSError as error:
         raise UnreadableRecordError(f"{Path(path).name} cannot be read: {_reason(error)}") from error
-    except ValueError as error:  # a null character in the name
+    except ValueError as error:
+        # A null character in the name.
         raise DamagedRecordError(f"{Path(path).name} cannot be read: {_reason(error)}") from error
 
 
@@ -103,7 +107,8 @@ def temporary(target: Path) -> Iterator[Path]:
     try:
         yield path
     except OSError as error:
-        if error.errno is not None and error.filename is None:  # a write knows its file by number alone
+        if error.errno is not None and error.filename is None:
+            # A write knows its file by number alone.
             error.filename = str(target)
         raise
     finally:
@@ -169,7 +174,8 @@ def set_aside(results: Path, paths: Sequence[Path], reason: str) -> str:
     for path in paths:
         target = place / path.relative_to(results)
         target.parent.mkdir(parents=True, exist_ok=True)
-        with suppress(FileNotFoundError):  # another process has just set it aside
+        with suppress(FileNotFoundError):
+            # Another process has just set it aside.
             path.rename(target)
     return f"{named} is set aside in {place}: {reason}."
 
@@ -182,7 +188,8 @@ def remove_unfinished(folder: Path, now: float) -> None:
 def remove_older(folder: Path, pattern: str, than: float) -> None:
     """Remove files and folders of names like this that were last changed before ``than``, by the folder's clock."""
     for path in folder.glob(pattern):
-        with suppress(FileNotFoundError):  # finished, or removed by another process
+        with suppress(FileNotFoundError):
+            # Finished, or removed by another process.
             if path.stat().st_mtime < than:
                 remove(path)
 

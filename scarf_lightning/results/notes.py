@@ -45,7 +45,7 @@ class KnownData:
 
 
 def known_data(results: Path, source: HasStamps) -> KnownData | None:
-    """What is known of data whose files have not changed since they were read.
+    """Notes on data whose files have not changed since they were read.
 
     A damaged note counts as none, and a warning names it. So does one of an earlier version, without a warning.
     """
@@ -58,7 +58,8 @@ def known_data(results: Path, source: HasStamps) -> KnownData | None:
     except FileNotFoundError:
         return None
     except DamagedRecordError as error:
-        warnings.warn(_left_out(path, error), RecordWarning, stacklevel=1)  # once for all who look
+        # Once for all who look.
+        warnings.warn(_left_out(path, error), RecordWarning, stacklevel=1)
         return None
     return _data_of(note, _plain(stamps))
 
@@ -82,7 +83,7 @@ def note_data(results: Path, source: HasStamps, data: KnownData, stamps: "Sequen
 
 
 def _data_of(note: dict[str, Any], files: list[dict[str, Any]]) -> KnownData | None:
-    """What a note says of files with these stamps; None if it is of others, or of another layout."""
+    """Data in a note on files with these stamps; None if it is of others, or of another layout."""
     try:
         check_fields(note, {"data": dict, "files": list})
         data: KnownData = parsed(KnownData, note["data"], "data")

@@ -122,6 +122,7 @@ def science_of(description: Row) -> int:
 
 
 def _on_data(cells: Sequence[Version]) -> str:
+    """A sentence on cells of an earlier content of their dataset."""
     if not cells:
         return ""
     return (
@@ -131,6 +132,7 @@ def _on_data(cells: Sequence[Version]) -> str:
 
 
 def _on_science(cells: Sequence[Version]) -> str:
+    """A sentence on cells of an earlier science than others of their dataset."""
     if not cells:
         return ""
     by = trained_by(each.stored for each in cells)
@@ -141,6 +143,7 @@ def _on_science(cells: Sequence[Version]) -> str:
 
 
 def _on_plugins(cells: Sequence[Version]) -> str:
+    """A sentence on cells of an earlier source of a plugin."""
     if not cells:
         return ""
     plugins = set[str]()
@@ -154,6 +157,7 @@ def _on_plugins(cells: Sequence[Version]) -> str:
 
 
 def _on_earlier_science(cells: Sequence[Version]) -> str:
+    """A sentence on cells that are shown although an earlier science trained them, because nothing newer is there."""
     earlier = [each for each in cells if each.science != SCIENCE_VERSION]
     if not earlier:
         return ""
@@ -187,6 +191,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _without(cells: Sequence[Version], others: Sequence[Version]) -> list[Version]:
+    """The cells that are not among others."""
     kept = {each.place for each in others}
     return [each for each in cells if each.place not in kept]
 
@@ -235,24 +240,28 @@ def _versions(cells: Cells) -> list[Version]:
 
 
 def _datasets(cells: Cells) -> list[int]:
-    """The number of each cell's dataset: cells of one question share it if they share a source or their features."""
+    """The number of each cell's dataset: cells of one question share it if they share a source or their features.
+
+    A cell may join two datasets: of three cells, the second shares the source of the first and the features of the
+    third, so that all three are of one dataset.
+    """
     numbers: list[int] = []
     # Two datasets may turn out to be one: then the later number leads to the earlier one.
     earlier: list[int] = []
-    found: dict[Hashable, int] = {}
+    number_of: dict[Hashable, int] = {}
     for _, stored in cells:
         description = _description(stored)
         question = _question(description)
         features = tuple(column["name"] for column in description["columns"])
         clues = [(question, "source", _text(description.get("source"))), (question, "features", features)]
-        known = sorted({_first(earlier, found[clue]) for clue in clues if clue in found})
+        known = sorted({_first(earlier, number_of[clue]) for clue in clues if clue in number_of})
         if not known:
             known = [len(earlier)]
             earlier.append(len(earlier))
         for number in known:
             earlier[number] = known[0]
         for clue in clues:
-            found[clue] = known[0]
+            number_of[clue] = known[0]
         numbers.append(known[0])
     return [_first(earlier, number) for number in numbers]
 
@@ -265,7 +274,7 @@ def _first(earlier: Sequence[int], number: int) -> int:
 
 
 def _question(description: Row) -> str:
-    """What is predicted of a dataset, and by which columns its rows are read and split, as text."""
+    """The question that a dataset poses, as text: its target, and the columns by which its rows are read and split."""
     config = description["config"]
     dataset = config.get("dataset")
     split = config.get("split")
@@ -285,6 +294,7 @@ def _question(description: Row) -> str:
 
 
 def _text(value: Any) -> str:
+    """A value as a text that is equal for equal values."""
     return json.dumps(value, sort_keys=True, default=str)
 
 

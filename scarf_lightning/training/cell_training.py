@@ -4,6 +4,14 @@ For each stack of trials that the cell lacks: split the rows and apply the regim
 load the pre-training (`pretrain`), run the method (`run`), measure on the test rows and record (`train`). A cell with
 `tune` does this once for each try of each trial.
 
+A stack is the trials that are trained at once. Where a trial's numbers do not depend on the others (`Promise.EXACT`),
+it holds wanted trials alone. Where they do (`Promise.FIXED`), it is a block: as many trials as ``trials_per_stack``
+says, counted from trial 0, of which the wanted ones are kept. With blocks of five, of which 3, 4 and 7 are wanted::
+
+    trial    0  1  2  3  4 | 5  6  7  8  9
+    EXACT             3  4         7            one stack of three trials
+    FIXED    0  1  2  3  4 | 5  6  7  8  9      two stacks of five trials; 3, 4 and 7 are kept
+
 `CellTraining.pretrain` is Algorithm 1 of the paper. Its lines are
 
 - 1 to 3, the inputs, the marginals and q: `Stack.pretrain`, `CorruptionSource` and `corruption.strategies.n_selected`;
@@ -63,11 +71,11 @@ class CellTraining:
         notes: sentences on options that have no effect on these data, and on copies of rows.
         console: shows progress; None shows none.
         tell: called after each epoch, except those of tries.
-        start: what networks start from in place of a pre-training.
+        start: encoders that networks start from, in place of a pre-training.
         holds_back: validation labels train nothing, even if nothing stops or chooses in a trial: the caller judges by
             them.
-        most_at_once: how many trials fit into the memory at once; None if all that are wanted do.
-        warning: a sentence if these are fewer than planned.
+        most_at_once: the largest stack that fits into the memory; None for no limit.
+        warning: a sentence if it is smaller than planned.
     """
 
     config: Config
@@ -107,29 +115,41 @@ class CellTraining:
         """
         check_labels(config, table.n_unlabelled)
         check_target(config, type(table.target))
-        amounting = on_target(on_data(config, len(table.columns), table.n_encoded), type(table.target))
+        # Two configurations that amount to the same on these data are one cell.
+        of_columns = on_data(config, len(table.columns), table.n_encoded)
+        amounting = on_target(of_columns, type(table.target))
         parts = build_parts(amounting)
         if splitting is not None:
             parts = replace(parts, splitting=splitting(parts.splitting))
         parts.splitting.check(table, config.trials)
+
         store = pretrained = None
         if results is not None:
             store = CellStore(results, identity(amounting, table.hash))
-        if results is not None and config.cache.max_gb:
-            pretrained = PretrainingStore(results, pretraining_identity(amounting, table.hash), config.cache.max_gb)
-        notes = on_no_effect(config, amounting, recipe_options(config.recipe))
+            if config.cache.max_gb:
+                of_pretraining = pretraining_identity(amounting, table.hash)
+                pretrained = PretrainingStore(results, of_pretraining, config.cache.max_gb)
+        notes = list(on_no_effect(config, amounting, recipe_options(config.recipe)))
         first_split = Streams(config.seed, table.n_labelled).numpy(0, Purpose.SPLIT)
-        notes += filter(None, [parts.splitting.on_copies(table, first_split)])
-        return cls(amounting, parts, table, hardware, store, pretrained, notes, console)._within_memory()
+        on_copies = parts.splitting.on_copies(table, first_split)
+        if on_copies:
+            notes.append(on_copies)
+        training = cls(amounting, parts, table, hardware, store, pretrained, notes, console)
+        return training._within_memory()
 
     def _within_memory(self) -> "CellTraining":
         """The same with as many trials at once as fit into the memory, if that changes no number; else a UsageError."""
         is_exact = self.hardware.promise is Promise.EXACT
-        size = self.hardware.stack_size(self._together)
-        wanted = min(size, self.config.trials) if is_exact else size
-        demand, asked = self._demand, self.config.trainer.memory_gb
-        free = free_memory(self.hardware.device, demand.at_most(wanted)) if asked is None else int(asked * 1e9)
-        if free is None or (fitting := trials_that_fit(demand, wanted, free)) == wanted:
+        wanted = self.hardware.stack_size(self._together)
+        if is_exact:
+            # A block of a fixed size is filled up with trials that nobody asked for; an exact one is not.
+            wanted = min(wanted, self.config.trials)
+        demand, limit = self._demand, self.config.trainer.memory_gb
+        free = free_memory(self.hardware.device, demand.at_most(wanted)) if limit is None else int(limit * 1e9)
+        if free is None:
+            return self
+        fitting = trials_that_fit(demand, wanted, free)
+        if fitting == wanted:
             return self
         if is_exact and fitting:
             warning = (
@@ -137,22 +157,28 @@ class CellTraining:
                 "suffices; their numbers are the same."
             )
             return replace(self, most_at_once=fitting, warning=warning)
-        at_once = f"{wanted} trials at once need" if fitting else "one trial needs"
-        instead = f"trainer.trials_per_stack={fitting}" if fitting else "a smaller batch_size, network or table"
+        if fitting:
+            needs, needed = f"{wanted} trials at once need", demand.counted(wanted)
+            instead = f"trainer.trials_per_stack={fitting}"
+        else:
+            needs, needed = "one trial needs", demand.counted(1)
+            instead = "a smaller batch_size, network or table"
         raise UsageError(
-            f"Training {self.table.name}: {at_once} about {demand.counted(wanted if fitting else 1) / 1e9:.1f} "
-            f"GB, and {free / 1e9:.1f} GB are left; use {instead}. trainer.memory_gb=... overrules what is left."
+            f"Training {self.table.name}: {needs} about {needed / 1e9:.1f} GB, and {free / 1e9:.1f} GB are left; use "
+            f"{instead}. trainer.memory_gb=... overrules what is left."
         )
 
     @property
     def _demand(self) -> Demand:
-        """What the memory of a stack depends on."""
-        config, parts, auxiliary = self.config, self.parts, self.parts.method.auxiliary
+        """Parts of a stack that determine its memory."""
+        config, parts = self.config, self.parts
         pretexts = []
         if parts.pretext is not None:
             pretexts.append((parts.pretext, config.pretrain.batch_size, config.pretrain.validation_passes))
-        if auxiliary is not None:
-            pretexts.append((auxiliary[0], config.finetune.batch_size, 1))
+        if parts.method.auxiliary is not None:
+            # Co-training computes the pretext on the supervised batches.
+            auxiliary, _ = parts.method.auxiliary
+            pretexts.append((auxiliary, config.finetune.batch_size, 1))
         return Demand(
             table=replace(self.table, columns=parts.encoding.columns(self.table.columns)),
             network=parts.network if "network" in parts.method.uses else None,
@@ -166,6 +192,7 @@ class CellTraining:
     @property
     def _together(self) -> int | Literal["auto"]:
         """Trials to train at once if the memory allows it."""
+        # The tries of a trial have networks of their own shapes, and trials of a ragged split their own batches.
         if self.config.tune or self.parts.splitting.is_ragged(self.table):
             return 1
         return self.config.trainer.trials_per_stack
@@ -177,6 +204,7 @@ class CellTraining:
 
     @property
     def streams(self) -> Streams:
+        """The random streams of the cell's trials."""
         return Streams(self.config.seed, self.table.n_labelled)
 
     def describe(self, overrides: Sequence[str]) -> None:
@@ -199,35 +227,39 @@ class CellTraining:
 
     def stacks(self, trials: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
         """Divide trials into stacks: the trials to keep, and the trials to train at once, which contain them."""
-        for company in self.hardware.stacks(trials, self.most_at_once or self._together):
-            yield [trial for trial in company if trial in trials], company
+        for block in self.hardware.stacks(trials, self.most_at_once or self._together):
+            kept = [trial for trial in block if trial in trials]
+            yield kept, block
 
-    def train(self, trials: Sequence[int], company: Sequence[int] | None = None) -> StackRecord:
+    def train(self, trials: Sequence[int], block: Sequence[int] | None = None) -> StackRecord:
         """Train one stack and measure it on the test rows.
 
         Args:
             trials: the trials to keep.
-            company: all trials to train at once; None adds no others. A tuned trial is always trained alone.
+            block: all trials to train at once; None adds no others. A tuned trial is always trained alone.
         """
         if self.config.tune:
             return StackRecord.join([self._tune(trial) for trial in trials])
-        return self.run(trials, company).record(trials)
+        return self.run(trials, block).record(trials)
 
     def run(
-        self, trials: Sequence[int], company: Sequence[int] | None = None, *, predicts_validation: bool = False
+        self, trials: Sequence[int], block: Sequence[int] | None = None, *, predicts_validation: bool = False
     ) -> TrainedStack:
         """Pre-train if the cell does, and run the method; the trials are as in `train`. For a search the validation
         rows are predicted too, before the test rows."""
-        together = list(trials if company is None else company)
+        together = list(trials if block is None else block)
         stack = self.stack(together, predicts_validation=predicts_validation)
         pretraining = self.pretrain(stack)
+        # A method that trains each trial alone needs no block, so the trials of others are left out from here on.
         if self.parts.method.trains_each_alone and list(trials) != together:
             if pretraining is not None:
                 pretraining = pretraining.of([together.index(trial) for trial in trials])
             stack = self.stack(trials, predicts_validation=predicts_validation)
-        start = None if pretraining is None else pretraining.part("encoder")
+        start = None
         if self.start is not None:
             start = self.start.weights(stack.trials)
+        elif pretraining is not None:
+            start = pretraining.part("encoder")
         outcome = self.parts.method.run(stack, SupervisedPhase(self.config.finetune, start))
         if outcome.predictions.shape[:2] != stack.data.predicted.shape:
             name, wanted = self.parts.method.name, stack.data.predicted.shape[1]
@@ -238,7 +270,12 @@ class CellTraining:
         return TrainedStack(self.config, stack, pretraining, outcome, len(together))
 
     def stack(self, trials: Sequence[int], *, predicts_validation: bool = False) -> Stack:
+        """The rows of trials that are trained at once, preprocessed and encoded, and the networks to train."""
         encoded = self.parts.encoding.encode(self.table)
+
+        def watches(n_labels: int) -> bool:
+            return self.holds_back or n_labels >= watched_from(self.config)
+
         data = prepare_trials(
             encoded,
             trials,
@@ -247,7 +284,7 @@ class CellTraining:
             scaling=self.parts.scaling,
             fit_on=self.config.fit_on,
             splitting=self.parts.splitting,
-            watches=lambda n_labels: self.holds_back or n_labels >= watched_from(self.config),
+            watches=watches,
         )
         if self.start is not None:
             data = replace(data, preprocessing=self.start.preprocess(trials, data.preprocessing))
@@ -258,13 +295,23 @@ class CellTraining:
 
     def pretrain(self, stack: Stack) -> Fit | None:
         """Pre-train a stack; trials in the cache are loaded instead. None if the cell has no pre-training."""
-        pretext, settings, together = self.parts.pretext, self.config.pretrain, list(stack.trials)
+        pretext, settings = self.parts.pretext, self.config.pretrain
         if pretext is None:
             return None
+        together = list(stack.trials)
+        store = self.pretrained
+        if store is not None:
+            # Weights of other shapes, such as those of a plugin that has changed, count as missing.
+            store = store.expecting(partial(stack.pretrained_shapes, pretext))
+
+        def train(missing: Sequence[int]) -> Fit:
+            of_missing = stack if missing == together else self.stack(missing)
+            return of_missing.pretrain(settings, pretext)
+
         return pretrain(
             together,
-            self.pretrained and self.pretrained.expecting(partial(stack.pretrained_shapes, pretext)),
-            lambda missing: (stack if missing == together else self.stack(missing)).pretrain(settings, pretext),
+            store,
+            train,
             steps_per_epoch=stack.steps_per_epoch(settings),
             together=self.hardware.promise is Promise.FIXED,
         )
@@ -277,35 +324,48 @@ class CellTraining:
             tried = replace(self, tell=None)
             if config is not self.config:
                 tried = replace(tried, config=config, parts=build_parts(config), pretrained=None)
-            elif self.hardware.promise is not Promise.EXACT:  # a cached trial is one that was trained in its block
+            elif self.hardware.promise is not Promise.EXACT:
+                # A cached trial is one that was trained in its block.
                 tried = replace(tried, pretrained=None)
             trained = tried.run([trial], predicts_validation=True)
-            record, judged = trained.record([trial]), trained.stack.data.validation_labels[0]
+            record = trained.record([trial])
             if record.rows[0]["diverged"] is not None:
                 return record, math.nan
-            return record, metric.function(trained.outcome.predictions[0, : len(judged)], judged)
+            judged = trained.stack.data.validation_labels[0]
+            predicted = trained.outcome.predictions[0, : len(judged)]
+            return record, metric.function(predicted, judged)
 
-        tries, best = tune(self.config, metric, self.streams.seed_of(trial, Purpose.TUNING) % 2**32, train)
+        seed = self.streams.seed_of(trial, Purpose.TUNING) % 2**32
+        tries, best = tune(self.config, metric, seed, train)
         rows = [each.result.rows[0] for each in tries]
         effort = {"fits": sum(row["fits"] for row in rows)}
         for phase in ("pretrain_seconds", "finetune_seconds"):
             effort[phase] = None if rows[0][phase] is None else sum(row[phase] for row in rows)
-        history = [
-            {"trial": trial, "try": number, "chosen": number == best, "metric": metric.name, "score": each.score}
-            | {"seconds": (row["pretrain_seconds"] or 0) + row["finetune_seconds"]}
-            | dict(each.options)
-            for number, (each, row) in enumerate(zip(tries, rows, strict=True))
-        ]
+        history = []
+        for number, (each, row) in enumerate(zip(tries, rows, strict=True)):
+            history.append(
+                {
+                    "trial": trial,
+                    "try": number,
+                    "chosen": number == best,
+                    "metric": metric.name,
+                    "score": each.score,
+                    "seconds": (row["pretrain_seconds"] or 0) + row["finetune_seconds"],
+                    **each.options,
+                }
+            )
         return replace(tries[best].result, rows=[rows[best] | effort], tries=history)
 
     def _watch(self, phase: str, stopping: TrialStopping, max_epochs: int) -> list[Callback]:
         """The callbacks that show a fit."""
         callbacks: list[Callback] = []
         if self.console is not None:
-            from ..engine.progress import StackProgress  # a fit that shows nothing needs no rich
+            # A fit that shows nothing needs no rich.
+            from ..engine.progress import StackProgress
 
             callbacks.append(StackProgress(phase, stopping, max_epochs, self.console))
         if self.tell is not None:
-            tell = self.tell  # called after the early stopping, which makes the records
+            tell = self.tell
+            # It is called after the early stopping, which makes the records.
             callbacks.append(LambdaCallback(on_train_epoch_end=lambda *_: tell(phase, stopping.latest)))
         return callbacks

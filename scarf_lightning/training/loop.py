@@ -72,7 +72,8 @@ class CellLoop:
         read = self._tables.load(cell.source)
         table = read.table
         self._report(cell.source, table)
-        console = self._screen if cell.is_alone else None  # a sweep shows its own progress
+        # A sweep shows its own progress.
+        console = self._screen if cell.is_alone else None
         training = CellTraining.prepare(cell.config, table, hardware, cell.results, console=console)
         for sentence in training.notes:
             self._say_once(sentence)
@@ -83,10 +84,12 @@ class CellLoop:
         assert store is not None
         with store.claim() as claim:
             if claim is None:
-                return False  # the sweeper waits for the other process
+                # The sweeper waits for the other process.
+                return False
             forget_failure(cell.results, cell.key)
             if training.pretrained is not None:
-                clear_dead(training.pretrained.folder)  # if all its trials are there, nobody claims it again
+                # If all its trials are there, nobody claims it again.
+                clear_dead(training.pretrained.folder)
             for sentence in store.mend():
                 self._screen.say(sentence)
             training.describe(cell.overrides)
@@ -94,9 +97,9 @@ class CellLoop:
             missing = store.missing(range(cell.config.trials))
             with _live_view(cell, store.fingerprint, table.name) as tell:
                 training = replace(training, tell=tell)
-                for trials, company in training.stacks(missing):
+                for trials, block in training.stacks(missing):
                     with self._stack():
-                        store.add(training.train(trials, company), claim)
+                        store.add(training.train(trials, block), claim)
             if cell.config.keep_weights and self._save_model is not None:
                 self._save_model(training.config, store.folder)
         return True
@@ -148,7 +151,7 @@ def show_cell(cell: Cell, shown: Screen) -> None:
 
 
 def _view_of(cell: Cell) -> "CellView":
-    """What the views of a cell show, whether it is finished or has failed."""
+    """View of a cell, for one that is finished and for one that has failed."""
     from ..loggers import cell_view, unstored_view
 
     failure, store = read_failure(cell.results, cell.key), cell.store()

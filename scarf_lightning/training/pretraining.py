@@ -1,4 +1,4 @@
-"""What the networks of a stack start from: a pre-training, loaded or trained, or the encoders of another training."""
+"""Initial weights of the networks of a stack: a pre-training, loaded or trained, or encoders of another training."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,50 +35,59 @@ def pretrain(
     diverged = set[int]()
     if len(kept) < len(trials):
         with store.claim() as claim:
+            # Another process may have trained them while this one waited for the claim.
             kept = store.load(trials)
             missing = [trial for trial in trials if trial not in kept]
             if missing:
-                chosen = list(trials) if together else missing
-                fit = train(chosen)
-                trained = {each.trial: each for each in _by_trial(fit, chosen) if each.trial in missing}
-                diverged = trained.keys() & {chosen[position] for position in np.flatnonzero(fit.diverged)}
-                store.add([each for each in trained.values() if each.trial not in diverged], claim)
-                kept |= trained
+                block = list(trials) if together else missing
+                fit = train(block)
+                fits = {each.trial: each for each in _by_trial(fit, block) if each.trial in missing}
+                for trial, has_diverged in zip(block, fit.diverged, strict=True):
+                    if has_diverged and trial in fits:
+                        diverged.add(trial)
+                store.add([each for trial, each in fits.items() if trial not in diverged], claim)
+                kept |= fits
     return Fit.join([_as_fit(kept[trial], steps_per_epoch, trial in diverged) for trial in trials])
 
 
 def _by_trial(fit: Fit, trials: Sequence[int]) -> list[PretrainedTrial]:
+    """The parts of a fit that each of its trials has, as the cache keeps them."""
     weights = {name: weight.cpu().numpy() for name, weight in fit.weights.items()}
-    return [
-        PretrainedTrial(
-            trial,
-            {name: weight[position] for name, weight in weights.items()},
-            int(fit.epochs[position]),
-            int(fit.best_epochs[position]),
-            float(fit.seconds[position]),
-            [record for record in fit.curves if record["trial"] == trial],
+    each = []
+    for position, trial in enumerate(trials):
+        each.append(
+            PretrainedTrial(
+                trial=trial,
+                weights={name: weight[position] for name, weight in weights.items()},
+                epochs=int(fit.epochs[position]),
+                best_epoch=int(fit.best_epochs[position]),
+                seconds=float(fit.seconds[position]),
+                curve=[record for record in fit.curves if record["trial"] == trial],
+            )
         )
-        for position, trial in enumerate(trials)
-    ]
+    return each
 
 
 def _as_fit(kept: PretrainedTrial, steps_per_epoch: int, diverged: bool) -> Fit:
+    """A trial of the cache as a fit of one trial."""
     return Fit(
-        {name: torch.from_numpy(weight)[None] for name, weight in kept.weights.items()},
-        np.array([kept.epochs]),
-        np.array([kept.epochs * steps_per_epoch]),
-        np.array([kept.best_epoch]),
-        np.array([kept.seconds]),
-        list(kept.curve),
-        np.array([diverged]),
+        weights={name: torch.from_numpy(weight)[None] for name, weight in kept.weights.items()},
+        epochs=np.array([kept.epochs]),
+        steps=np.array([kept.epochs * steps_per_epoch]),
+        best_epochs=np.array([kept.best_epoch]),
+        seconds=np.array([kept.seconds]),
+        curves=list(kept.curve),
+        diverged=np.array([diverged]),
     )
 
 
 @dataclass(frozen=True)
 class Start:
-    """What networks start from in place of a pre-training: trial t from encoder t modulo E.
+    """Encoders from which networks start in place of a pre-training: trial t from encoder t modulo E.
 
-    ``encoders`` holds the weights of the E encoders by name, ``(E, ...)``, and ``preprocessing`` stands before them.
+    Attributes:
+        encoders: the weights of the E encoders by name, ``(E, ...)``.
+        preprocessing: of the rows before each encoder.
     """
 
     encoders: Mapping[str, NDArray[Any]]
@@ -86,12 +95,15 @@ class Start:
 
     def weights(self, trials: Sequence[int]) -> dict[str, Tensor]:
         """The weights of f for T trials by name, ``(T, ...)``."""
-        chosen = self._chosen(trials)
-        return {name: torch.from_numpy(np.array(weight[chosen])) for name, weight in self.encoders.items()}
+        positions = self._positions(trials)
+        return {name: torch.from_numpy(np.array(weight[positions])) for name, weight in self.encoders.items()}
 
     def preprocess(self, trials: Sequence[int], fitted: Preprocessing) -> Preprocessing:
         """The preprocessing of T trials, with what their target has ``fitted`` to their labels."""
-        return replace(self.preprocessing.take(self._chosen(trials)), target=fitted.target)
+        of_encoders = self.preprocessing.take(self._positions(trials))
+        return replace(of_encoders, target=fitted.target)
 
-    def _chosen(self, trials: Sequence[int]) -> NDArray[np.int64]:
-        return np.array(trials, dtype=np.int64) % len(self.preprocessing.fill)
+    def _positions(self, trials: Sequence[int]) -> NDArray[np.int64]:
+        """The position of each trial's encoder."""
+        n_encoders = len(self.preprocessing.fill)
+        return np.array(trials, dtype=np.int64) % n_encoders

@@ -1,4 +1,4 @@
-"""What is measured of a trained stack, and what the store keeps of it."""
+"""Measurements of a trained stack, and the part of it that the store keeps."""
 
 import os
 from collections.abc import Sequence
@@ -34,39 +34,49 @@ class TrainedStack:
     together: int
 
     def record(self, trials: Sequence[int]) -> StackRecord:
-        """What the store keeps of these trials."""
+        """Records of these trials for the store."""
         data, fit = self.stack.data, self.outcome.fit
-        rows = {trial: self._row(position) for position, trial in enumerate(data.trials) if trial in trials}
-        kept = [data.trials.index(trial) for trial in rows]
-        predictions, notes = self._predictions([p for p in kept if rows[data.trials[p]]["diverged"] is None])
+        positions = [position for position, trial in enumerate(data.trials) if trial in trials]
+        rows = [self._row(position) for position in positions]
+        # A diverged trial has no predictions that mean anything.
+        measured = [position for position, row in zip(positions, rows, strict=True) if row["diverged"] is None]
+        predictions, notes = self._predictions(measured)
         weights = None
         if self.config.keep_weights and fit is not None:
-            weights = {name: weight.cpu().numpy()[kept] for name, weight in fit.part("classifier").items()}
-        phases = (("pretrain", self.pretraining), ("finetune", fit))
-        curves = [{"phase": phase} | record for phase, each in phases if each is not None for record in each.curves]
+            weights = {name: weight.cpu().numpy()[positions] for name, weight in fit.part("classifier").items()}
+        curves = []
+        for phase, of_phase in (("pretrain", self.pretraining), ("finetune", fit)):
+            if of_phase is None:
+                continue
+            for record in of_phase.curves:
+                if record["trial"] in trials:
+                    curves.append({"phase": phase} | record)
         return StackRecord(
-            rows=list(rows.values()),
-            curves=[record for record in curves if record["trial"] in trials],
-            preprocessing={name: array[kept] for name, array in data.preprocessing.arrays().items()},
+            rows=rows,
+            curves=curves,
+            preprocessing={name: array[positions] for name, array in data.preprocessing.arrays().items()},
             environment=self._environment(),
             weights=weights,
             predictions=predictions,
-            notes=[*on_few_steps([list(rows.values())]), *notes],
+            notes=[*on_few_steps([rows]), *notes],
         )
 
     def _row(self, position: int) -> Row:
         """One row of results: metrics, epochs, steps and seconds of the phases, sizes of the split, hardware."""
         data, outcome, hardware = self.stack.data, self.outcome, self.stack.hardware
         test = data.test[position]
+        target = self.stack.table.target
         # Tuning asks for other rows before the test rows; these are always the last.
-        predictions, target = outcome.predictions[position, -len(test) :], self.stack.table.target
+        predictions = outcome.predictions[position, -len(test) :]
         diverged = self._diverged(position)
         measured: Row = dict.fromkeys(metric.name for metric in target.metrics())
         if diverged is None:
             measured |= target.measured(predictions, self.stack.table.labels[test])
             measured["one_class"] = target.is_one_class(predictions)
-        effort = _effort("pretrain", self.pretraining, position) | _effort("finetune", outcome.fit, position)
-        return {"trial": data.trials[position], "diverged": diverged, **measured, **effort} | {
+        row: Row = {"trial": data.trials[position], "diverged": diverged, **measured}
+        row |= _effort("pretrain", self.pretraining, position)
+        row |= _effort("finetune", outcome.fit, position)
+        row |= {
             "fits": outcome.fits[position],
             "finetune_seconds": outcome.seconds[position],
             "n_train": data.usable.shape[1],
@@ -79,12 +89,14 @@ class TrainedStack:
             "precision": hardware.precision,
             "threads": self.config.trainer.threads,
         }
+        return row
 
     def _n_labels(self) -> int:
         """The labels that the supervised phase of a trial sees in all: those that train, and those that stop or
         choose."""
         data = self.stack.data
         n_labelled: int = data.labelled.shape[1]
+        # Of fewer labels none are held back to stop a fit.
         if n_labelled + data.n_labels_inside < watched_from(self.config):
             return n_labelled
         return n_labelled + int(data.validation.shape[1])
@@ -94,21 +106,28 @@ class TrainedStack:
         if self.pretraining is not None and self.pretraining.diverged[position]:
             return "pretrain"
         is_finite = np.isfinite(self.outcome.predictions[position]).all()
-        return None if is_finite and not self.outcome.diverged[position] else "finetune"
+        if self.outcome.diverged[position] or not is_finite:
+            return "finetune"
+        return None
 
     def _predictions(self, positions: Sequence[int]) -> tuple[list[Predictions], list[str]]:
         """The predictions of the trials at these positions; or none, and a sentence on why."""
-        table, test, given = self.stack.table, self.stack.data.test, self.outcome.predictions
-        found = [
-            Predictions(self.stack.trials[p], test[p], table.labels[test[p]], given[p, -test.shape[1] :], table.target)
-            for p in positions
-        ]
+        table, data = self.stack.table, self.stack.data
+        every = []
+        for position in positions:
+            test = data.test[position]
+            predicted = self.outcome.predictions[position, -len(test) :]
+            every.append(Predictions(self.stack.trials[position], test, table.labels[test], predicted, table.target))
         most = self.config.keep_predictions_mb
-        needed = self.config.trials * max((each.size for each in found), default=0) / 1e6
+        # Whether a cell keeps its predictions must not depend on how its trials are divided into stacks.
+        largest = max((each.size for each in every), default=0)
+        needed = self.config.trials * largest / 1e6
         if needed <= most:
-            return found, []
+            return every, []
+        if not most:
+            return [], []
         note = f"Test predictions are not kept: they may take {needed:.3g} MB, more than keep_predictions_mb={most:g}."
-        return [], [note] if most else []
+        return [], [note]
 
     def _environment(self) -> dict[str, Any]:
         """Versions and hardware. The size of the stack is kept if numbers depend on it."""
@@ -128,6 +147,7 @@ class TrainedStack:
 
 
 def _effort(phase: str, fit: Fit | None, position: int) -> Row:
+    """Epochs, steps and seconds of a phase; None for one that a cell does not have."""
     if fit is None:
         return dict.fromkeys(f"{phase}_{what}" for what in ("epochs", "steps", "best_epoch", "seconds"))
     return {
@@ -141,8 +161,14 @@ def _effort(phase: str, fit: Fit | None, position: int) -> Row:
 @cache
 def _packages(estimator: str | None = None) -> dict[str, str]:
     """Versions of the packages that decide numbers, that of an ``estimator`` of another library among them."""
-    names = [*OPTIONAL_PACKAGES]
-    if estimator is not None and (its := distribution_of(estimator)) is not None:
-        names.append(its)
-    optional = {name: found.version for name in names for found in distributions(name=name)}
-    return {name: version(name) for name in PACKAGES} | optional
+    optional = [*OPTIONAL_PACKAGES]
+    if estimator is not None:
+        distribution = distribution_of(estimator)
+        if distribution is not None:
+            optional.append(distribution)
+    versions = {name: version(name) for name in PACKAGES}
+    for name in optional:
+        # There is one at most, and none if it is not installed.
+        for installed in distributions(name=name):
+            versions[name] = installed.version
+    return versions

@@ -3,7 +3,7 @@
 import logging
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -49,14 +49,14 @@ def tune(
     import optuna
     from optuna.trial import TrialState
 
-    optuna.logging.set_verbosity(logging.WARNING)  # else it prints a line for each try
+    # Otherwise it prints a line for each try.
+    optuna.logging.set_verbosity(logging.WARNING)
     # Optuna 2.10 warns of features that later versions have made stable.
     warnings.filterwarnings("ignore", module="optuna")
     warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
     space = search_space(config)
-    study = optuna.create_study(
-        direction="maximize" if metric.higher_is_better else "minimize", sampler=optuna.samplers.TPESampler(seed=seed)
-    )
+    direction = "maximize" if metric.higher_is_better else "minimize"
+    study = optuna.create_study(direction=direction, sampler=optuna.samplers.TPESampler(seed=seed))
 
     def tell(asked: "Trial", score: float) -> None:
         if math.isnan(score):
@@ -67,6 +67,7 @@ def tune(
     own = options_of(config, space)
     result, score = train(config)
     tries = [Try(own, score, result)]
+    # The study learns from the cell's own options only if it could have suggested them.
     if all(_lies_in(value, space[name]) for name, value in own.items()):
         study.enqueue_trial(own)
         first = study.ask()
@@ -79,8 +80,15 @@ def tune(
         result, score = train(with_options(config, options))
         tell(asked, score)
         tries.append(Try(options, score, result))
-    signed = [-math.inf if math.isnan(each.score) else metric.sign * each.score for each in tries]
-    return tries, signed.index(max(signed))
+    return tries, _first_best(tries, metric)
+
+
+def _first_best(tries: Sequence[Try[T]], metric: Metric) -> int:
+    """The position of the first best try; a try that diverged is worse than any other."""
+    scores = []
+    for each in tries:
+        scores.append(-math.inf if math.isnan(each.score) else metric.sign * each.score)
+    return scores.index(max(scores))
 
 
 def _suggest(trial: "Trial", name: str, of_option: Range) -> Any:
@@ -94,6 +102,7 @@ def _suggest(trial: "Trial", name: str, of_option: Range) -> Any:
 
 
 def _lies_in(value: Any, of_option: Range) -> bool:
+    """True if the search could suggest the value."""
     kind, *values = of_option
     if kind == "one_of":
         return value in values

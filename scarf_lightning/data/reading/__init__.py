@@ -1,4 +1,4 @@
-"""How the columns of a user's file are read: what each holds, and what is made of it."""
+"""Reading of the columns of a user's file: the kind of each, and the features that are made of it."""
 
 from .inference import ReadingOptions
 from .reader import Reader

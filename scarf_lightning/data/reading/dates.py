@@ -65,7 +65,8 @@ def as_dates(texts: Sequence[str]) -> "tuple[pd.Series[Any], str, list[str]] | N
     except RejectColumn:
         return None
     notes = _two_ways(column, reader.format_)
-    if "%z" in reader.format_ and not all(map(IN_UTC.search, known)):  # the moment may be on another day there
+    # A moment in another zone may be on another day there.
+    if "%z" in reader.format_ and not all(map(IN_UTC.search, known)):
         notes.append(OTHER_ZONES)
     return times_of(texts, reader.format_), reader.format_, notes
 
@@ -86,7 +87,9 @@ def iso_times(texts: Sequence[str], column: str) -> "pd.Series[Any]":
         UsageError: a text is a date in another format.
     """
     times = times_in(pd.Series(list(texts), dtype="str"), ISO, utc=True)
-    is_iso = np.array([bool(ISO_DATE.match(text)) for text in texts], dtype=bool) & times.notna().to_numpy()
+    # ISO 8601 has other forms too, such as 20241231, which is rather a number.
+    has_form = [bool(ISO_DATE.match(text)) for text in texts]
+    is_iso = np.array(has_form, dtype=bool) & times.notna().to_numpy()
     for text, is_read in zip(texts, is_iso, strict=True):
         if not is_read and not is_missing(text) and _looks_like_a_date(text):
             raise UsageError(
@@ -97,11 +100,14 @@ def iso_times(texts: Sequence[str], column: str) -> "pd.Series[Any]":
 
 
 def are_in_other_zones(column: "pd.Series[Any]") -> bool:
-    """Whether times have a zone other than UTC; text has the zone at its end, as in 2024-12-31 08:00+09:00."""
+    """True if times have a zone other than UTC; text has the zone at its end, as in 2024-12-31 08:00+09:00."""
     if pd.api.types.is_datetime64_any_dtype(column):
         return str(column.dt.tz or "UTC") != "UTC"
-    zones = (ZONE.search(text) for text in column.dropna().unique() if isinstance(text, str))
-    return any(zone is not None and not IN_UTC.search(zone[1]) for zone in zones)
+    for text in column.dropna().unique():
+        zone = ZONE.search(text) if isinstance(text, str) else None
+        if zone is not None and not IN_UTC.search(zone[1]):
+            return True
+    return False
 
 
 def date_parts(times: "pd.Series[Any]") -> dict[str, Floats]:
@@ -112,19 +118,24 @@ def date_parts(times: "pd.Series[Any]") -> dict[str, Floats]:
     """
     times = in_utc(times)
     seconds = (times - EPOCH) // SECOND
-    known = times.notna()
     parts: dict[str, Any] = {
         "days": seconds / DAY,
         "month": times.dt.month,
         "weekday": times.dt.day_of_week + 1,
         "hour": times.dt.hour + times.dt.minute / 60,
     }
-    return {name: pd.Series(part, dtype="float64").where(known).to_numpy() for name, part in parts.items()}
+    known = times.notna()
+    arrays = {}
+    for name, part in parts.items():
+        arrays[name] = pd.Series(part, dtype="float64").where(known).to_numpy()
+    return arrays
 
 
 def in_utc(times: "pd.Series[Any]") -> "pd.Series[Any]":
     """Times of any zone, or of none, as times of UTC without a zone."""
-    return times if times.dt.tz is None else times.dt.tz_convert("UTC").dt.tz_localize(None)
+    if times.dt.tz is None:
+        return times
+    return times.dt.tz_convert("UTC").dt.tz_localize(None)
 
 
 def as_hours(texts: Sequence[str]) -> list[float] | None:
@@ -136,9 +147,16 @@ def as_hours(texts: Sequence[str]) -> list[float] | None:
 
 
 def hours_of(text: str) -> float:
-    """A time of day in hours, NaN if the text is none."""
+    """A time of day in hours, NaN if the text is none.
+
+    >>> hours_of("14:30"), hours_of("14:61")
+    (14.5, nan)
+    """
     match = TIME_OF_DAY.fullmatch(text)
-    return int(match[1]) + int(match[2]) / 60 + int(match[3] or 0) / 3600 if match else np.nan
+    if not match:
+        return np.nan
+    hours, minutes, seconds = int(match[1]), int(match[2]), int(match[3] or 0)
+    return hours + minutes / 60 + seconds / 3600
 
 
 def _in_english(text: str) -> str:
@@ -155,9 +173,11 @@ def _looks_like_a_date(text: str) -> bool:
 
 def _two_ways(texts: "pd.Series[str]", format: str) -> list[str]:
     """A note on dates whose day and month could be exchanged. skrub takes the month first."""
+    # After a year everybody writes the month first.
     if "%m" not in format or "%d" not in format or format.startswith("%Y"):
         return []
     exchanged = format.replace("%m", "%_").replace("%d", "%m").replace("%_", "%d")
+    # One day after the 12th of a month settles it.
     if times_in(texts, exchanged, utc=False).isna().any():
         return []
     return [f"its dates are read as {format}, though they could be {exchanged}; write them as 2024-12-31 to be sure"]

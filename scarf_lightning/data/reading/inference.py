@@ -54,7 +54,7 @@ class ReadingOptions:
 
 @dataclass
 class Read:
-    """How one column is read.
+    """Reading of one column.
 
     Attributes:
         kind, done: see `ColumnReading`.

@@ -22,6 +22,7 @@ def times_in(texts: "pd.Series[Any]", format: str, *, utc: bool) -> "pd.Series[A
     if not IS_TWO:
         return times
     times = times.astype("datetime64[us, UTC]" if utc else "datetime64[us]")
+    # Years that pandas 2 does not know, Python knows.
     for place in np.flatnonzero(times.isna() & texts.notna()).tolist():
         times.iloc[place] = _time(texts.iloc[place], format, utc=utc)
     return times
@@ -40,17 +41,21 @@ def of_dates(column: "pd.Series[Any]") -> "pd.Series[Any]":
     """A column of dates, or of dates and times without a zone, as times."""
     if not IS_TWO:
         return pd.Series(pd.to_datetime(column), name=column.name)
-    times = [np.datetime64("NaT") if missing else value for value, missing in zip(column, column.isna(), strict=True)]
+    times = []
+    for value, is_missing in zip(column, column.isna(), strict=True):
+        times.append(np.datetime64("NaT") if is_missing else value)
     return pd.Series(np.array(times, dtype="datetime64[us]"), column.index, name=column.name)
 
 
 def _time(text: str, format: str, *, utc: bool) -> Any:
     """The time of a text, by Python; NaT if it is none."""
     try:
-        found = datetime.fromisoformat(text) if format == ISO else datetime.strptime(text, format)
+        time = datetime.fromisoformat(text) if format == ISO else datetime.strptime(text, format)
     except ValueError:
         return pd.NaT
     if not utc:
-        return np.datetime64(found, "us")
-    with_zone = found if found.tzinfo else found.replace(tzinfo=UTC)
-    return pd.Timestamp(with_zone.astimezone(UTC)).as_unit("us")
+        return np.datetime64(time, "us")
+    # A time without a zone is taken for one of UTC.
+    if time.tzinfo is None:
+        time = time.replace(tzinfo=UTC)
+    return pd.Timestamp(time.astimezone(UTC)).as_unit("us")

@@ -48,7 +48,7 @@ class Feature:
 
 @dataclass(frozen=True)
 class Rule:
-    """How a column becomes features. Values that the rule cannot read are missing in them.
+    """Rule that turns a column into features. Values that the rule cannot read are missing in them.
 
     Attributes:
         kind: one of `KINDS`.

@@ -71,7 +71,8 @@ def open_source(
             )
         named |= {option: tuple(given.get(option) or ()) for option in LISTS_OF_COLUMNS}
         named |= {option: given.get(option) for option in (*OF_A_FORMAT, "weight")}
-        target = given.get("target") or ""  # a file that is there says which columns it has
+        # A file that is there says which columns it has.
+        target = given.get("target") or ""
         return FileSource(path, target, unlabelled=_path(given.get("unlabelled")), **named)
     if (dataset_id is None) == (task is None):
         raise UsageError("dataset=openml needs the id of a dataset, or of a task: set dataset.id=N or dataset.task=N.")
@@ -87,7 +88,7 @@ def _path(given: str | None) -> Path | None:
 
 
 def _split_by(split: Mapping[str, Any], source: str, task: int | None) -> SplitBy | None:
-    """What the source must know of a split."""
+    """Fields of a split that its source must know."""
     kind = split.get("name", NEEDS_NOTHING[0])
     if kind == OF_A_TASK and task is None:
         raise UsageError("split=task takes the splits of an OpenML task; use it with dataset=openml dataset.task=N.")

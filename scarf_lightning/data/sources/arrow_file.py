@@ -94,7 +94,8 @@ def _schema(path: Path) -> pa.Schema:
 
 def _feather(path: Path, names: list[str]) -> Iterator[pa.Table]:
     table = feather.read_table(path, columns=names)
-    table.validate(full=True)  # the format has no checksums, and a false place of a text ends the process
+    # The format has no checksums, and a false place of a text ends the process.
+    table.validate(full=True)
     yield table
 
 

@@ -193,7 +193,8 @@ def _records(text: str) -> list[Any]:
         return _rows_of_objects(whole)
     if all(isinstance(column, list) for column in whole.values()):
         return _rows_of_lists(whole)
-    return [whole]  # one line of JSON lines
+    # One line of JSON lines.
+    return [whole]
 
 
 def _rows_of_objects(columns: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
@@ -267,7 +268,8 @@ def _arff_rows(lines: Iterator[str], width: int, path: Path) -> Iterator[list[st
             continue
         if row.startswith("{"):
             raise UsageError(f"{path} holds sparse rows; write it again with a value for each column, as in CSV.")
-        values = ARFF_VALUE.findall(row)[:-1]  # the last is what follows the row
+        # The last is what follows the row.
+        values = ARFF_VALUE.findall(row)[:-1]
         if len(values) != width:
             raise UsageError(
                 f"{path} has the row {row[:60]!r} with {len(values)} values for {width} columns; correct it."

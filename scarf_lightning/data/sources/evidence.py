@@ -20,7 +20,7 @@ TICK = 0.02
 
 @dataclass(frozen=True)
 class Stamp:
-    """What a file's record in the file system says of it. Numbers of 64 bits are texts, which JSON keeps exactly.
+    """A file's record in the file system. Numbers of 64 bits are texts, which JSON keeps exactly.
 
     A program may set the time of the last modification, but none can set the time at which the record itself last
     changed. The inode is another one where a file of the same size and times was moved over this one.

@@ -45,7 +45,8 @@ UNKNOWN = (111, 151)
 TASK_FILES = ("task.xml", "datasplits.arff")
 
 logger = logging.getLogger(__name__)
-_one_at_a_time = threading.Lock()  # the client's settings are global to the process
+# The client's settings are global to the process.
+_one_at_a_time = threading.Lock()
 
 
 class _UnreachableError(Exception):
@@ -89,7 +90,8 @@ class OpenMLSource(Source):
     def files(self) -> tuple[Path, ...]:
         _, folder = _locations(self.cache, "datasets", self.dataset_id)
         data = [folder / f"dataset_{self.dataset_id}.pq", folder / "dataset.arff"]
-        if os.environ.get("OPENML_SKIP_PARQUET", "false").casefold() == "true":  # the client's own switch
+        if os.environ.get("OPENML_SKIP_PARQUET", "false").casefold() == "true":
+            # The client's own switch.
             data.reverse()
         description, whole = folder / "description.xml", next(filter(_is_whole, data), None)
         return (description, whole) if whole and _is_whole(description) else ()
@@ -107,7 +109,8 @@ class OpenMLSource(Source):
 
         name, default, frame, categorical = self._read()
         target = default if self.target is None else self.target
-        if target not in frame.columns:  # ignored columns are not in it
+        if target not in frame.columns:
+            # Ignored columns are not in it.
             kind = "default " if self.target is None else ""
             problem = f"target {target!r} among the columns that count" if target else "target"
             raise UsageError(
@@ -143,7 +146,8 @@ class OpenMLSource(Source):
             import arff  # type: ignore[import-untyped]
             import openml
 
-            if cached:  # read the file that is there: the client would ask the server for Parquet before ARFF
+            if cached:
+                # Read the file that is there: the client would ask the server for Parquet before ARFF.
                 os.environ["OPENML_SKIP_PARQUET"] = str("dataset.arff" in cached).lower()
                 _check_cached(copy)
             with _described(f"OpenML dataset {self.dataset_id}"):
@@ -151,7 +155,8 @@ class OpenMLSource(Source):
                     self.dataset_id,
                     download_data=True,
                     download_qualities=False,
-                    download_features_meta_data=False,  # the data say the same, and a cache may lack it
+                    # The data say the same, and a cache may lack it.
+                    download_features_meta_data=False,
                 )
             if dataset.parquet_file is None and dataset.format.lower() == "sparse_arff":
                 raise UsageError(
@@ -234,7 +239,9 @@ class OpenMLTaskSource(Source):
         with _client("task", self.task_id, self.cache, TASK_FILES, cached):
             import arff
             from openml.tasks import OpenMLClassificationTask, OpenMLLearningCurveTask, OpenMLRegressionTask
-            from openml.tasks.functions import _get_task_description  # the public one wants the dataset too
+
+            # The public one wants the dataset too.
+            from openml.tasks.functions import _get_task_description
 
             subject = f"OpenML task {self.task_id}"
             with _described(subject):
@@ -286,7 +293,7 @@ def _default_cache() -> Path:
 
 
 def _is_whole(file: Path) -> bool:
-    """Whether a cached file can be read and ends as files of its format end."""
+    """True if a cached file can be read and ends as files of its format end."""
     end = {".pq": b"PAR1", ".xml": b"</oml:data_set_description>", ".arff": b""}[file.suffix]
     try:
         with file.open("rb") as opened:
@@ -304,7 +311,8 @@ def _check_cached(folder: Path) -> None:
     try:
         content = xmltodict.parse((folder / "description.xml").read_bytes())
         published = content["oml:data_set_description"].get("oml:md5_checksum")
-    except (ExpatError, ValueError, AttributeError) as error:  # ValueError: XML entities of its own
+    except (ExpatError, ValueError, AttributeError) as error:
+        # ValueError: XML entities of its own.
         raise _DamagedError(f"description.xml is not XML as OpenML writes it, {error}") from error
     if not published or not (folder / "dataset.arff").exists():
         return
@@ -352,7 +360,8 @@ def _client(kind: str, number: int, cache: Path | None, files: Iterable[str], ca
 def _keep(file: Path, folder: Path) -> None:
     """Put a downloaded file into a folder of the cache, whole or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
-    partial = folder / f".{file.name}.{uuid4().hex}"  # process ids repeat across nodes and containers
+    # Process ids repeat across nodes and containers.
+    partial = folder / f".{file.name}.{uuid4().hex}"
     try:
         shutil.copyfile(file, partial)
         partial.replace(folder / file.name)
@@ -402,9 +411,11 @@ def _described(subject: str) -> Iterator[None]:
             raise UsageError(f"{subject} does not exist; look its id up at https://www.openml.org.") from error
         answer = error.message.partition("\n")[0].rstrip(".!")
         raise UsageError(f"OpenML does not give {subject.removeprefix('OpenML ')}: {answer}.") from error
-    except ValueError as error:  # entities in XML, or a name that the client refuses
+    except ValueError as error:
+        # Entities in XML, or a name that the client refuses.
         raise UsageError(f"the description of {subject} cannot be used: {str(error).rstrip('.')}.") from error
-    except KeyError as error:  # a well-formed page that is not OpenML's
+    except KeyError as error:
+        # A well-formed page that is not OpenML's.
         raise UsageError(
             f"the description of {subject} has no entry {error}; a proxy or log-in page may have answered in the "
             "server's place."
@@ -429,7 +440,8 @@ def _contained(root: Path) -> Iterator[None]:
         before = dict(os.environ)
         restore.callback(os.environ.update, before)
         restore.callback(os.environ.clear)
-        os.environ["OPENML_CACHE_DIR"] = str(root)  # else importing the client makes folders in the home directory
+        # Else importing the client makes folders in the home directory.
+        os.environ["OPENML_CACHE_DIR"] = str(root)
         if not _settings().exists():
             os.environ["XDG_CONFIG_HOME"] = str(root)
 

@@ -1,4 +1,4 @@
-"""What every source of tables offers, and the bundled ones."""
+"""The interface of all sources of tables, and the bundled sources."""
 
 import importlib.util
 import re
@@ -32,7 +32,7 @@ PAUSE = 0.1
 
 @dataclass(frozen=True)
 class SplitBy:
-    """What a source must know of a split: its name, and the column or the files that it goes by."""
+    """Fields of a split that a source must know: its name, and its column or files."""
 
     kind: str
     column: str | None = None
@@ -68,7 +68,7 @@ class Source(ABC):
 
     @property
     def label(self) -> str:
-        """What to call data that have no other name."""
+        """Name of data that have no other one."""
         return self.key
 
     @abstractmethod
@@ -83,7 +83,8 @@ class Source(ABC):
         """The stamps of these files as they are at this moment."""
         try:
             return stamps_of(self.files())
-        except OSError:  # a file that says which the others are cannot be read
+        except OSError:
+            # A file that says which the others are cannot be read.
             return ()
 
     @abstractmethod

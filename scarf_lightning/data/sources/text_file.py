@@ -121,7 +121,8 @@ class TextFile(DataFile):
         if not self.text.is_plain:
             with _lines(self.path, self.text) as lines:
                 read_from = io.StringIO("".join(self.text.kept(lines)), newline="")
-            options["encoding"] = None  # it is text already
+            # It is text already.
+            options["encoding"] = None
         # pandas' usual reader of version 2 cuts a text at a NUL character, which is then refused by nobody.
         if IS_TWO and self._has_nul():
             others = {name: value for name, value in options.items() if name != "low_memory"}
@@ -227,7 +228,8 @@ def _zeros_before_digits(data: bytes) -> list[int]:
     """The places of zeros at the beginning of a number, before another digit."""
     values = np.frombuffer(data, dtype=np.uint8)
     is_digit = values - np.uint8(48) < 10
-    is_inside = is_digit[:-2] | (values[:-2] == 46)  # behind a digit or a point
+    # Behind a digit or a point.
+    is_inside = is_digit[:-2] | (values[:-2] == 46)
     is_found = (values[1:-1] == 48) & is_digit[2:] & ~is_inside
     places: list[int] = (np.flatnonzero(is_found) + 1).tolist()
     return places

@@ -187,7 +187,8 @@ def text_format(
     text = beginning.decode(codec, errors="replace")
     lines = list(io.StringIO(text, newline=""))
     if not is_whole:
-        lines.pop()  # the look may have cut it in two
+        # The look may have cut it in two.
+        lines.pop()
     start = 0
     if separator is None and lines:
         # Excel's own first line is no row.

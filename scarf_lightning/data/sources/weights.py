@@ -1,4 +1,4 @@
-"""How much each row of a user's table counts in supervised training."""
+"""Weights of the rows of a user's table in supervised training."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def read_weights(
     column: "pd.Series[Any]", is_labelled: "NDArray[np.bool_]", source: str, decimal: str | None = None
 ) -> Floats:
-    """How much each of n rows counts in supervised training, ``(n,)``. Rows without a label may lack a weight and get
+    """Weights of n rows in supervised training, ``(n,)``. Rows without a label may lack a weight and get
     the mean of the others: some methods label these rows and train on them. ``decimal`` is as of `as_numbers`.
 
     Raises:

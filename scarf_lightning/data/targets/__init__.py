@@ -1,4 +1,4 @@
-"""What is predicted of a table's rows: a kind a file.
+"""Kinds of targets, the quantities that are predicted of a table's rows: a kind a file.
 
 A kind says in its class what differs between kinds: how its labels are read, kept, split, made noisy and weighted, what
 h puts out and what its loss is, what a prediction is, and which metric leads. Everything else asks it.

@@ -39,7 +39,8 @@ def answers_of(spelled: Sequence[str], dtype: str) -> NDArray[Any]:
             places = [("false", "true").index(text) for text in spelled]
             return np.array(places, dtype=bool)
         if dtype.startswith("timedelta"):
-            import pandas as pd  # a finished run is shown without it
+            # A finished run is shown without it.
+            import pandas as pd
 
             return np.asarray(pd.to_timedelta(list(spelled)).to_numpy().astype(dtype))
         if dtype == FIXED_TEXT:

@@ -171,7 +171,7 @@ def _refuse_names(labels: "pd.Series[Any]", source: str) -> None:
 
 
 def _quantities(column: "pd.Series[Any]", text: "Coded | None", decimal: str | None) -> int | None:
-    """How many different numbers a column or its ``text`` has, if they look like a quantity; None if it has classes."""
+    """Number of different numbers in a column or its ``text``, if they look like a quantity; None if it has classes."""
     from ..reading.numbers import are_codes, as_numbers
 
     if text is None:

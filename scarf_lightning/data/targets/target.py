@@ -25,7 +25,7 @@ Predictions = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Target(ABC):
-    """What is predicted of the rows of a table. A subclass with a ``name`` is a kind of target.
+    """Quantity that is predicted of the rows of a table. A subclass with a ``name`` is a kind of target.
 
     A subclass of a kind is served by all methods and metrics that serve the kind.
 
@@ -82,7 +82,7 @@ class Target(ABC):
 
     @classmethod
     def is_among(cls, names: Sequence[str]) -> bool:
-        """Whether it is of one of these kinds or a subclass; no names stand for all kinds."""
+        """True if it is of one of these kinds or a subclass; no names mean all kinds."""
         return not names or not set(names).isdisjoint(cls.kinds())
 
     @classmethod
@@ -116,11 +116,11 @@ class Target(ABC):
     @property
     @abstractmethod
     def in_words(self) -> str:
-        """What is predicted, such as ``3 classes``."""
+        """Description of the target, such as ``3 classes``."""
 
     @abstractmethod
     def is_labelled(self, labels: Labels) -> NDArray[np.bool_]:
-        """Which rows have a label."""
+        """True for rows with a label."""
 
     @abstractmethod
     def strata(self, labels: Labels) -> Ints:
@@ -184,7 +184,7 @@ class Target(ABC):
 
     @abstractmethod
     def predicted_by(self, model: Any, rows: Any) -> Floats:
-        """What a fitted model with the interface of scikit-learn predicts."""
+        """Predictions of a fitted model with the interface of scikit-learn."""
 
     @abstractmethod
     def named(self, labels: Labels) -> "pd.Series[Any]":
@@ -195,7 +195,7 @@ class Target(ABC):
         """The one answer for each row, ``(n,)``."""
 
     def is_one_class(self, predictions: Predictions) -> bool | None:
-        """Whether all rows get the same class; None if there are no classes."""
+        """True if all rows get the same class; None if there are no classes."""
         return None
 
     @abstractmethod

@@ -1,5 +1,6 @@
 """Lines: losses while pre-training, and the metric over the values of an option."""
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,8 +71,10 @@ def loss_curves(curves: pd.DataFrame, *, phase: str = "pretrain") -> Figure:
     width = PAGE if len(panels) > 1 else COLUMN * 1.5
     figure, axes = new_figure(width, 2.1 * len(panels), len(panels), 2, sharey="row", sharex="row")
     titles = shortened(panels, 32)
-    for place, (panel, (column, title)) in zip(axes, ((p, c) for p in panels for c in PHASES), strict=True):
-        _lines(place, shown.loc[shown["panel"] == panel, ["line", "epoch", column]], column)
+    # A row of the figure is a panel's training loss beside its validation loss.
+    for place, (panel, (column, title)) in zip(axes, itertools.product(panels, PHASES), strict=True):
+        of_panel = shown.loc[shown["panel"] == panel, ["line", "epoch", column]]
+        _lines(place, of_panel, column)
         place.set_title(f"{title}, {titles[panel]}" if len(panels) > 1 else title)
         place.set_xlabel("epoch")
     for place in axes[::2]:
@@ -80,11 +83,14 @@ def loss_curves(curves: pd.DataFrame, *, phase: str = "pretrain") -> Figure:
 
 
 def _lines(axes: Axes, part: pd.DataFrame, column: str) -> None:
+    """One loss of all trials over the epochs, faint, and their mean with a band of one standard deviation."""
     lines = part.pivot_table(index="epoch", columns="line", values=column)
     axes.plot(lines.index, lines.to_numpy(), color=colour(0), lw=0.4, alpha=0.3)
-    left = lines.notna().sum(axis=1)
-    typical = lines[left >= max(1, lines.shape[1] / 2)]
-    mean, deviation = typical.mean(axis=1), typical.std(axis=1, ddof=0)
+    n_trials = lines.shape[1]
+    n_training = lines.notna().sum(axis=1)
+    typical = lines[n_training >= max(1, n_trials / 2)]
+    mean = typical.mean(axis=1)
+    deviation = typical.std(axis=1, ddof=0)
     axes.fill_between(typical.index, mean - deviation, mean + deviation, color=colour(0), alpha=0.2, lw=0)
     axes.plot(typical.index, mean, color=colour(0), lw=1.4)
 
@@ -113,13 +119,12 @@ class Sensitivity(Drawing):
             raise UsageError(f"No dataset has finished trials of every value of {self.x}, of two or more.")
         relative = relative_to_best(complete)
         label, x = options.measure.label, column_in_words(self.x)
+        words = ", ".join(f"{at:g}: {mean:.2f} %" for at, mean in relative[["x", "mean"]].itertuples(index=False))
         blocks: list[Block] = [
             Picture(
                 name,
                 sensitivity_line(relative, x_title=x, y_title=label),
-                alt=f"{label} relative to the best {x}: "
-                + ", ".join(f"{at:g}: {mean:.2f} %" for at, mean in relative[["x", "mean"]].itertuples(index=False))
-                + ".",
+                alt=f"{label} relative to the best {x}: {words}.",
                 caption=f"How near {label} comes to that of each dataset's best {x}, in percent of it: mean over "
                 f"{counted(len(complete), 'dataset')} with its 95 % interval where there are two or more.",
             )
@@ -137,16 +142,15 @@ def sensitivity_line(relative: pd.DataFrame, *, x_title: str, y_title: str) -> F
     """The mean over datasets of a metric relative to the best setting of each, with its 95 % interval if there is one:
     ``x, mean, low, high``, in percent."""
     figure, (axes,) = new_figure(COLUMN, 2.3)
-    x, mean = relative["x"].to_numpy(float), relative["mean"].to_numpy(float)
-    axes.fill_between(
-        x, relative["low"].to_numpy(float), relative["high"].to_numpy(float), color=colour(0), alpha=0.2, lw=0
-    )
+    x, mean, low, high = relative[["x", "mean", "low", "high"]].to_numpy(float).T
+    axes.fill_between(x, low, high, color=colour(0), alpha=0.2, lw=0)
     axes.plot(x, mean, color=colour(0), marker="o", ms=4)
     if spread(x.tolist()):
         axes.set_xscale("log")
     axes.set_xticks(x, [f"{value:g}" for value in x])
     axes.minorticks_off()
-    span = np.nanmax(relative[["mean", "high"]].to_numpy(float)) - np.nanmin(relative[["mean", "low"]].to_numpy(float))
+    # Values that are all equal would lie on the edge of an axis without height.
+    span = np.nanmax([mean, high]) - np.nanmin([mean, low])
     axes.margins(y=0.08 if span else 0.5)
     axes.set_xlabel(x_title)
     axes.set_ylabel(f"{y_title}, % of the best")

@@ -1,8 +1,8 @@
-"""What all drawings share: their entries in a sweep file's ``report:``, how these are read, and panels and notes."""
+"""The interface of all drawings: entries in a sweep file's ``report:``, their reading, and panels and notes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, ClassVar, get_origin, get_type_hints
 
 import pandas as pd
@@ -34,7 +34,8 @@ class Drawing(ABC):
     """
 
     name: ClassVar[str]
-    only_draws: ClassVar[bool] = True  # so a plugin of drawings is no part of a cell's identity
+    # So a plugin of drawings is no part of a cell's identity.
+    only_draws: ClassVar[bool] = True
 
     title: str
     where: dict[str, Any] = field(default_factory=dict)
@@ -96,15 +97,16 @@ def read_drawings(entries: Sequence[Any], file: str) -> list[Drawing]:
         UsageError: an unknown drawing, or a key that is missing, unknown or of the wrong type.
     """
     known = registered(BASE)
+    choices = ", ".join(sorted(known))
     drawings = []
     for number, entry in enumerate(entries, start=1):
         place = f"{file}, drawing {number} of report"
         if not isinstance(entry, dict) or "draw" not in entry:
-            raise UsageError(f"{place} must say what to draw; the drawings are: {', '.join(sorted(known))}.")
-        keys = {key: value for key, value in entry.items() if key != "draw"}
-        name = entry["draw"]
+            raise UsageError(f"{place} must say what to draw; the drawings are: {choices}.")
+        keys = dict(entry)
+        name = keys.pop("draw")
         if not isinstance(name, str) or name not in known:
-            raise UsageError(f"{place}: {name!s:.80} is not a drawing; the drawings are: {', '.join(sorted(known))}.")
+            raise UsageError(f"{place}: {name!s:.80} is not a drawing; the drawings are: {choices}.")
         try:
             drawings.append(_read(known[name], keys))
         except UsageError as error:
@@ -118,8 +120,8 @@ def draw_all(results: CellResults, drawings: Sequence[Drawing], options: ReportO
     for number, drawing in enumerate(drawings, start=1):
         name = f"{number:02d}-{drawing.name}"
         try:
-            chosen = options if drawing.metric is None else replace(options, metric=drawing.metric)
-            blocks = drawing.blocks(results, chosen, name)
+            own = options if drawing.metric is None else replace(options, metric=drawing.metric)
+            blocks = drawing.blocks(results, own, name)
         except UsageError as error:
             blocks = [Paragraph(f"Not drawn: {error}", warns=True)]
         sections.append(Section(name, drawing.title, blocks))
@@ -128,23 +130,33 @@ def draw_all(results: CellResults, drawings: Sequence[Drawing], options: ReportO
 
 def _read(kind: type[Drawing], keys: dict[str, Any]) -> Drawing:
     """A drawing from its keys."""
-    types, known = get_type_hints(kind), [each.name for each in fields(kind)]
+    known = [each.name for each in fields(kind)]
+    choices = f"its keys are: draw, {', '.join(known)}."
     for name in keys:
         if name not in known:
-            said = f"{kind.name} has no key {name}; its keys are: draw, {', '.join(known)}."
-            raise UsageError(said + did_you_mean(name, known))
-    lists = {name for name in known if get_origin(types[name]) is list}
-    given: dict[str, Any] = {
-        key: [value] if key in lists and isinstance(value, str) else value for key, value in keys.items()
-    }
+            raise UsageError(f"{kind.name} has no key {name}; {choices}{did_you_mean(name, known)}")
+    types = get_type_hints(kind)
+    values: dict[str, Any] = {}
+    for name, value in keys.items():
+        # One column may stand for a list of one.
+        is_list = get_origin(types[name]) is list
+        values[name] = [value] if is_list and isinstance(value, str) else value
     for each in fields(kind):
-        if each.default is each.default_factory and not given.get(each.name):  # both MISSING
-            raise UsageError(f"{kind.name} needs {each.name}; its keys are: draw, {', '.join(known)}.")
-    for name, value in given.items():
-        if name in lists and not (isinstance(value, list) and all(isinstance(column, str) for column in value)):
+        has_default = each.default is not MISSING or each.default_factory is not MISSING
+        if not has_default and not values.get(each.name):
+            raise UsageError(f"{kind.name} needs {each.name}; {choices}")
+    for name, value in values.items():
+        _check_value(name, value, types[name])
+    return kind(**values)
+
+
+def _check_value(name: str, value: Any, annotation: Any) -> None:
+    """Raise a UsageError if a key's value is not of the type of its field."""
+    if get_origin(annotation) is list:
+        if not isinstance(value, list) or not all(isinstance(column, str) for column in value):
             raise UsageError(f"{name} must name a column, or a list of columns, not {value}.")
-        if name == "where" and not isinstance(value, dict):
+    elif name == "where":
+        if not isinstance(value, dict):
             raise UsageError(f"where must give columns their values, as in {{regime: full}}, not {value}.")
-        if types[name] in (str, str | None) and not isinstance(value, str):
-            raise UsageError(f"{name} must be one text, not {value}.")
-    return kind(**given)
+    elif annotation in (str, str | None) and not isinstance(value, str):
+        raise UsageError(f"{name} must be one text, not {value}.")

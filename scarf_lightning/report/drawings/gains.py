@@ -1,6 +1,6 @@
 """Relative gains over a reference: box plots and average gains (the paper's section 4 and Table 1)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,13 +63,18 @@ def gain_dots(table: pd.DataFrame, *, reference: str) -> Figure:
     the paper's filter keeps and a filled one for that over all datasets."""
     rows = list(dict.fromkeys(table.index.get_level_values("row")))
     columns = list(dict.fromkeys(table.index.get_level_values("column")))
+    names = list(shortened(rows, 32).values())
+    labels = shortened(columns, 32)
+    width = PAGE if max(map(len, names)) > 18 else COLUMN * 1.3
     height = 0.75 + len(rows) * (0.075 * len(columns) + 0.1)
-    names, labels = list(shortened(rows, 32).values()), shortened(columns, 32)
-    figure, (axes,) = new_figure(PAGE if max(map(len, names)) > 18 else COLUMN * 1.3, height)
+    figure, (axes,) = new_figure(width, height)
     for i, column in enumerate(columns):
-        part = table.xs(column, level="column")
-        y = np.array([rows.index(row) for row in part.index]) + (i - (len(columns) - 1) / 2) * 0.7 / len(columns)
-        kept, every = part["kept_mean"].to_numpy(float), part["mean"].to_numpy(float)
+        of_column = table.xs(column, level="column")
+        # The marks of a row share 70 % of its height, centred on it.
+        from_centre = i - (len(columns) - 1) / 2
+        y = np.array([rows.index(row) for row in of_column.index]) + from_centre * 0.7 / len(columns)
+        kept = of_column["kept_mean"].to_numpy(float)
+        every = of_column["mean"].to_numpy(float)
         axes.hlines(y, np.fmin(kept, every), np.fmax(kept, every), color=colour(i), lw=0.7)
         axes.scatter(kept, y, s=18, facecolors="white", edgecolors=colour(i), marker=marker(i), lw=0.9, zorder=3)
         axes.scatter(every, y, s=18, color=colour(i), marker=marker(i), lw=0.9, zorder=3, label=labels[column])
@@ -93,11 +98,12 @@ def gains_over(
     found = competing(results, cells, [*rows, *columns], options.measure)
     grid, alone = grid_over_reference(results, cells, rows, columns, reference)
     gains = relative_gains(found.scores, grid, alpha=FILTER, test=options.test)
-    missing = [
-        f"{dataset} {competitor}"
-        for dataset, competitor in gains.loc[gains["gain"].isna(), ["dataset", "competitor"]].itertuples(index=False)
-        if (dataset, competitor) in found.wanted
-    ]
+    unknown = gains.loc[gains["gain"].isna(), ["dataset", "competitor"]]
+    missing = []
+    for dataset, competitor in unknown.itertuples(index=False):
+        # Not every competitor of a mixed folder meets every dataset.
+        if (dataset, competitor) in found.wanted:
+            missing.append(f"{dataset} {competitor}")
     notes = warning(f"{counted(len(missing), 'gain')} not known yet, of {len(gains)}", missing)
     return gains, notes + warning(NO_REFERENCE, alone)
 
@@ -107,28 +113,35 @@ def average_table(
 ) -> Table:
     """Average gains: a line for each row of the grid, in it for each column the filtered mean and that over all
     datasets."""
-    places: dict[Any, Any] = averages.to_dict("index")
+    cells: dict[Any, Any] = averages.to_dict("index")
     of_grid = averages.index.get_level_values("column").unique()
-    kinds = (("kept_mean", "kept_datasets", f"p < {FILTER:.2f}"), ("mean", "datasets", "all"))
-
-    def shown(row: str, column: str, mean: str, count: str) -> Entry:
-        cell = places.get((row, column))
-        if cell is None or pd.isna(cell[mean]):
-            return Entry(NOTHING, None)
-        return Entry(f"{number(cell[mean], '+.2f')} ({cell[count]})", cell[mean])
-
-    lines = [
-        (Entry(row, row), *(shown(row, column, mean, count) for column in of_grid for mean, count, _ in kinds))
-        for row in averages.index.get_level_values("row").unique()
-    ]
+    headings = [columns_in_words(rows)]
+    for column in of_grid:
+        headings += [f"{column}, p < {FILTER:.2f}", f"{column}, all"]
+    lines = []
+    for row in averages.index.get_level_values("row").unique():
+        entries = [Entry(row, row)]
+        for column in of_grid:
+            cell = cells.get((row, column), {})
+            entries.append(_average(cell, "kept_mean", "kept_datasets"))
+            entries.append(_average(cell, "mean", "datasets"))
+        lines.append(tuple(entries))
     return Table(
         name,
         f"Average relative gain in {options.measure.label}, percent, by {columns_in_words(columns)} (number of "
         f"datasets): over those on which the means differ at p < {FILTER:.2f}, and over all",
-        (columns_in_words(rows), *(f"{column}, {kind}" for column in of_grid for _, _, kind in kinds)),
+        tuple(headings),
         tuple(lines),
         averages.reset_index(),
     )
+
+
+def _average(cell: Mapping[str, Any], mean: str, count: str) -> Entry:
+    """A mean with its number of datasets; a dash if the grid has no such cell or its mean is unknown."""
+    value = cell.get(mean)
+    if value is None or pd.isna(value):
+        return Entry(NOTHING, None)
+    return Entry(f"{number(value, '+.2f')} ({cell[count]})", value)
 
 
 def averages_in_words(averages: pd.DataFrame) -> str:
@@ -186,24 +199,28 @@ def box_plots(gains: pd.DataFrame, *, reference: str, column_title: str) -> Figu
     """
     rows = list(dict.fromkeys(gains["row"]))
     columns = list(dict.fromkeys(gains["column"]))
-    width, height = (COLUMN if len(columns) <= 5 else PAGE, 2.4) if len(rows) == 1 else (PAGE, 2.2)
-    titles, y_title = list(shortened(rows, 32).values()), f"improvement over {reference}, %"
+    width, height = PAGE, 2.2
+    if len(rows) == 1:
+        width, height = (COLUMN if len(columns) <= 5 else PAGE), 2.4
+    titles = list(shortened(rows, 32).values())
+    y_title = f"improvement over {reference}, %"
     figure, places = panels(titles, width, height, column_title, y_title, sharex=True)
     for axes, row in zip(places, rows, strict=True):
         of_row = gains[(gains["row"] == row) & gains["gain"].notna()]
-        parts = [
-            (of_row.loc[(of_row["column"] == column) & keep, "gain"].to_numpy(float), i, side)
-            for i, column in enumerate(columns)
-            for side, keep in ((-1, of_row["kept"]), (1, pd.Series(True, index=of_row.index)))
-        ]
-        low, high = _limits([values for values, _, _ in parts])
-        for values, i, side in parts:
-            _box(axes, values, i + side * BESIDE, colour(i) if side < 0 else GREY, low, high)
+        kept, every = [], []
+        for column in columns:
+            of_column = of_row[of_row["column"] == column]
+            kept.append(of_column.loc[of_column["kept"], "gain"].to_numpy(float))
+            every.append(of_column["gain"].to_numpy(float))
+        # All boxes are drawn to one scale, so the limits come first.
+        low, high = _limits([*kept, *every])
+        for i in range(len(columns)):
+            _box(axes, kept[i], i - BESIDE, colour(i), low, high)
+            _box(axes, every[i], i + BESIDE, GREY, low, high)
         axes.axhline(0, color="black", lw=0.6, zorder=0)
         axes.set_ylim(low, high)
-        axes.set_xticks(
-            range(len(columns)), list(shortened(columns, 20).values()), rotation=30, ha="right", rotation_mode="anchor"
-        )
+        names = list(shortened(columns, 20).values())
+        axes.set_xticks(range(len(columns)), names, rotation=30, ha="right", rotation_mode="anchor")
     return figure
 
 
@@ -234,9 +251,13 @@ def _limits(parts: "list[np.ndarray[tuple[int], np.dtype[np.float64]]]") -> tupl
     """From the lowest to the highest whisker of all boxes, zero among them."""
     ends = [0.0]
     for values in parts:
-        if len(values):
-            first, third = np.quantile(values, [0.25, 0.75])
-            reach = 1.5 * (third - first)
-            ends += [float(values[values >= first - reach].min()), float(values[values <= third + reach].max())]
-    margin = 0.08 * (max(ends) - min(ends)) or 1.0
-    return min(ends) - margin, max(ends) + margin
+        if not len(values):
+            continue
+        first, third = np.quantile(values, [0.25, 0.75])
+        # Whiskers reach to the last value within 1.5 interquartile ranges of the box (Tukey 1977).
+        reach = 1.5 * (third - first)
+        ends.append(float(values[values >= first - reach].min()))
+        ends.append(float(values[values <= third + reach].max()))
+    low, high = min(ends), max(ends)
+    margin = 0.08 * (high - low) or 1.0
+    return low - margin, high + margin

@@ -1,5 +1,6 @@
 """Win matrices, and mean ranks beside them: wins over wins and losses, by datasets (the paper's section 4)."""
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -60,19 +61,19 @@ class WinMatrixDrawing(Drawing):
         matrix = win_matrix(found.scores, found.names, **options.how)
         title = columns_in_words(self.compare)
         blocks: list[Block] = []
-        if len(found.names) > 2:  # a matrix of two says in two cells what the table below says
-            blocks.append(
-                matrix_picture(
-                    name,
-                    heat_map(matrix, row_title=title, column_title=f"against {title}"),
-                    alt=f"Win matrix of {counted(len(found.names), 'competitor')}. {minima(matrix)}",
-                    what=f"of the row against the column in {options.measure.label}",
-                    options=options,
-                )
+        # A matrix of two says in two cells what the table below says.
+        if len(found.names) > 2:
+            picture = matrix_picture(
+                name,
+                heat_map(matrix, row_title=title, column_title=f"against {title}"),
+                alt=f"Win matrix of {counted(len(found.names), 'competitor')}. {minima(matrix)}",
+                what=f"of the row against the column in {options.measure.label}",
+                options=options,
             )
+            blocks.append(picture)
         blocks += lacking(matrix, found)
-        pairs = [(a, b) for i, a in enumerate(found.names) for b in found.names[i + 1 :]]
-        if 0 < len(pairs) <= LONGEST_PAIRS:
+        pairs = list(itertools.combinations(found.names, 2))
+        if len(pairs) <= LONGEST_PAIRS:
             blocks.append(survival_table(found.scores, pairs, options, name))
         return blocks + rank_blocks(found, options, name)
 
@@ -90,35 +91,30 @@ def heat_map(matrix: WinMatrix, *, row_title: str, column_title: str) -> Figure:
     Cells that compare nothing stay empty; one without a win or a loss says 0/0 on grey.
     """
     n_rows, n_columns = matrix.wins.shape
-    cell = 0.52 if n_columns <= 8 else 0.42
     rows = list(shortened(matrix.wins.index, 32).values())
     columns = list(shortened(matrix.wins.columns, 32).values())
-    longest, below = max(map(len, rows)), max(map(len, columns))
-    # Titles of the axes are longer than a small matrix.
-    width = max((n_columns + 1 + GAP) * cell, 0.075 * len(column_title)) + 0.062 * longest + 0.5
-    height = max(n_rows * cell, 0.075 * len(row_title)) + (0.062 * below * 0.7 if below > 6 else 0.12) + 0.5
-    figure, (axes,) = new_figure(width, height)
-    ratio, wins, decided = (frame.to_numpy() for frame in (matrix.ratio, matrix.wins, matrix.decided))
-    compared = decided + (matrix.ties + matrix.undecided).to_numpy() > 0
+    # Long names of columns do not fit side by side.
+    is_turned = max(map(len, columns)) > 6
+    figure, (axes,) = new_figure(*_size_of_heat_map(rows, columns, row_title, column_title))
+
+    ratio, wins, decided = matrix.ratio.to_numpy(), matrix.wins.to_numpy(), matrix.decided.to_numpy()
+    n_compared = (matrix.decided + matrix.ties + matrix.undecided).to_numpy()
+    for row, column in np.argwhere(n_compared > 0):
+        _cell(axes, column, row, float(ratio[row, column]), f"{wins[row, column]}/{decided[row, column]}")
     minimum: Any = matrix.minimum.to_dict("records")
-    for row in range(n_rows):
-        for column in range(n_columns):
-            if compared[row, column]:
-                fraction = f"{wins[row, column]}/{decided[row, column]}"
-                _cell(axes, column, row, float(ratio[row, column]), fraction)
-        least = minimum[row]
+    for row, least in enumerate(minimum):
         if least["column"] is not None:
-            fraction = f"{least['wins']}/{least['decided']}"
-            _cell(axes, n_columns + GAP, row, float(least["ratio"]), fraction)
+            _cell(axes, n_columns + GAP, row, float(least["ratio"]), f"{least['wins']}/{least['decided']}")
+
     axes.set_xlim(-0.5, n_columns + GAP + 0.5)
     axes.set_ylim(n_rows - 0.5, -0.5)
     axes.set_aspect("equal")
-    rotation = 35 if below > 6 else 0
-    ticks = [*range(n_columns), n_columns + GAP]
-    axes.set_xticks(ticks, [*columns, "min"], rotation=rotation, ha="right" if rotation else "center")
-    if rotation:
-        for label in axes.get_xticklabels():
-            label.set_rotation_mode("anchor")
+    places = [*range(n_columns), n_columns + GAP]
+    names = [*columns, "min"]
+    if is_turned:
+        axes.set_xticks(places, names, rotation=35, ha="right", rotation_mode="anchor")
+    else:
+        axes.set_xticks(places, names, rotation=0, ha="center")
     axes.set_yticks(range(n_rows), rows)
     axes.set_xlabel(column_title)
     axes.set_ylabel(row_title)
@@ -127,22 +123,40 @@ def heat_map(matrix: WinMatrix, *, row_title: str, column_title: str) -> Figure:
     return figure
 
 
+def _size_of_heat_map(
+    rows: Sequence[str], columns: Sequence[str], row_title: str, column_title: str
+) -> tuple[float, float]:
+    """Width and height in inches of a heat map with these names and titles."""
+    cell = 0.52 if len(columns) <= 8 else 0.42
+    # A letter of a name is 0.062 inches wide, one of a title 0.075.
+    beside = 0.062 * max(map(len, rows)) + 0.5
+    longest = max(map(len, columns))
+    # Names that are turned by 35 degrees need 0.7 of their length below the matrix.
+    below = 0.5 + (0.062 * longest * 0.7 if longest > 6 else 0.12)
+    # Titles of the axes are longer than a small matrix.
+    width = max((len(columns) + 1 + GAP) * cell, 0.075 * len(column_title))
+    height = max(len(rows) * cell, 0.075 * len(row_title))
+    return width + beside, height + below
+
+
 def _cell(axes: Axes, x: float, y: float, ratio: float, text: str) -> None:
-    face = (0.9, 0.9, 0.9, 1.0) if np.isnan(ratio) else colormaps[COLOUR_MAP](0.08 + 0.84 * ratio)
-    axes.fill(
-        [x - 0.5, x + 0.5, x + 0.5, x - 0.5], [y - 0.5, y - 0.5, y + 0.5, y + 0.5], color=face, ec="white", lw=0.8
-    )
+    """A square with a fraction, coloured by its ratio; grey if that is 0/0."""
+    face = (0.9, 0.9, 0.9, 1.0)
+    if not np.isnan(ratio):
+        # The ends of the colour map are too dark to write on.
+        face = colormaps[COLOUR_MAP](0.08 + 0.84 * ratio)
+    left, right, top, bottom = x - 0.5, x + 0.5, y - 0.5, y + 0.5
+    axes.fill([left, right, right, left], [top, top, bottom, bottom], color=face, ec="white", lw=0.8)
     luminance = float(np.dot(face[:3], (0.2126, 0.7152, 0.0722)))
     axes.text(x, y, text, ha="center", va="center", color="black" if luminance > 0.45 else "white", fontsize=6.5)
 
 
 def minima(matrix: WinMatrix) -> str:
     """The column of minima in words."""
-    words = [
-        f"{row}: {least['wins']}/{least['decided']} against {least['column']}"
-        for row, least in matrix.minimum.iterrows()
-        if least["column"] is not None
-    ]
+    words = []
+    for row, least in matrix.minimum.iterrows():
+        if least["column"] is not None:
+            words.append(f"{row}: {least['wins']}/{least['decided']} against {least['column']}")
     return f"Least ratio of each row: {named(words)}." if words else "No dataset is decided."
 
 
@@ -165,11 +179,11 @@ def survival_table(scores: pd.DataFrame, pairs: Sequence[Pair], options: ReportO
 
 def lacking(matrix: WinMatrix, found: Competitors) -> list[Block]:
     """Notes that name the cells that lack trials."""
-    cells = [
-        f"{dataset} {competitor} ({trials} of {expected} trials)"
-        for dataset, competitor, trials, expected in matrix.incomplete.itertuples(index=False)
-        if (dataset, competitor) in found.wanted
-    ]
+    cells = []
+    for dataset, competitor, trials, expected in matrix.incomplete.itertuples(index=False):
+        # Not every competitor of a mixed folder meets every dataset.
+        if (dataset, competitor) in found.wanted:
+            cells.append(f"{dataset} {competitor} ({trials} of {expected} trials)")
     fewer = f"{counted(len(cells), 'cell')} of this drawing with fewer trials than the fullest"
     return warning("Without any finished trial, and left out", found.empty) + warning(fewer, cells, 3)
 
@@ -191,8 +205,8 @@ class WinsOverReference(Drawing):
     def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
         cells = self.cells(results)
         found = competing(results, cells, [*self.rows, *self.columns], options.measure)
-        grid, alone = grid_over_reference(results, cells, self.rows, self.columns, self.reference)
-        grid = {place: pair for place, pair in grid.items() if not set(pair) & set(found.empty)}
+        every, alone = grid_over_reference(results, cells, self.rows, self.columns, self.reference)
+        grid = {place: pair for place, pair in every.items() if not set(pair) & set(found.empty)}
         reference = reference_in_words(results, self.columns, self.reference)
         if not grid:
             return [Paragraph(f"Nothing is finished that could be compared with {reference}.", warns=True)]
@@ -220,12 +234,16 @@ def rank_blocks(found: Competitors, options: ReportOptions, name: str) -> list[B
         return [Paragraph(f"Not ranked: {error}")]
     lacking = [f"{dataset} ({', '.join(names)})" for dataset, names in ranking.left_out.items()]
     blocks = warning(f"{counted(len(lacking), 'dataset')} not ranked, for want of a competitor", lacking)
-    if len(ranking.mean_ranks) < 3:
-        return [*blocks, _pairwise_table(ranking, name)] if len(ranking.ranks) > 1 else blocks
-    if len(ranking.ranks) < 2:
-        sentence = "Ranks are compared over datasets, and here all competitors meet on one alone."
-        return [*blocks, Paragraph(sentence)]
-    return [*blocks, _diagram(ranking, options, name), _rank_table(ranking, name), _pairwise_table(ranking, name)]
+    n_competitors, n_datasets = len(ranking.mean_ranks), len(ranking.ranks)
+    if n_datasets < 2:
+        # A test over datasets has nothing to test; of two competitors nobody expects ranks.
+        if n_competitors > 2:
+            blocks.append(Paragraph("Ranks are compared over datasets, and here all competitors meet on one alone."))
+        return blocks
+    if n_competitors > 2:
+        blocks += [_diagram(ranking, options, name), _rank_table(ranking, name)]
+    blocks.append(_pairwise_table(ranking, name))
+    return blocks
 
 
 def friedman_words(ranking: Ranking) -> str:
@@ -249,17 +267,20 @@ def _diagram(ranking: Ranking, options: ReportOptions, name: str) -> Picture:
 
 
 def _rank_table(ranking: Ranking, name: str) -> Block:
+    """Mean ranks, and on how many datasets each competitor is best."""
+    competitors = list(ranking.mean_ranks.index)
+    best_ranks = ranking.ranks.min(axis=1)
+    best_on = [int((ranking.ranks[competitor] == best_ranks).sum()) for competitor in competitors]
     frame = pd.DataFrame(
         {
-            "competitor": list(ranking.mean_ranks.index),
+            "competitor": competitors,
             "mean rank": ranking.mean_ranks.to_numpy(),
-            "best on": [int((ranking.ranks[c] == ranking.ranks.min(axis=1)).sum()) for c in ranking.mean_ranks.index],
-            "datasets": np.full(len(ranking.mean_ranks), len(ranking.ranks)),
+            "best on": best_on,
+            "datasets": np.full(len(competitors), len(ranking.ranks)),
         }
     )
-    return table(
-        f"{name}-ranks", f"Mean ranks, 1 is best.{friedman_words(ranking)}", frame, formats={"mean rank": ".2f"}
-    )
+    caption = f"Mean ranks, 1 is best.{friedman_words(ranking)}"
+    return table(f"{name}-ranks", caption, frame, formats={"mean rank": ".2f"})
 
 
 def _pairwise_table(ranking: Ranking, name: str) -> Block:
@@ -275,32 +296,42 @@ def _pairwise_table(ranking: Ranking, name: str) -> Block:
 
 @styled()
 def critical_difference(mean_ranks: "pd.Series[float]", cliques: Cliques) -> Figure:
-    """Competitors along an axis of mean ranks, best to the left; a bar joins those that do not differ."""
+    """Competitors along an axis of mean ranks, best to the left; a bar joins those that do not differ.
+
+    The better half has its names to the left of the axis, the other half to the right::
+
+              1    2    3    4
+              |----|----|----|
+                 =====             bars of cliques
+        A ----'  |    |  '---- D
+        B -------'    '------- C
+    """
     names, ranks = list(mean_ranks.index), mean_ranks.to_numpy(float)
-    low, high = math.floor(ranks.min()), math.ceil(ranks.max())
-    high = max(high, low + 1)
+    low = math.floor(ranks.min())
+    high = max(math.ceil(ranks.max()), low + 1)
     half = math.ceil(len(names) / 2)
     depth = 0.35 + 0.16 * len(cliques)
-    height = 0.55 + depth + LINE * half
-    figure, (axes,) = new_figure(PAGE * 0.8, height)
+    figure, (axes,) = new_figure(PAGE * 0.8, 0.55 + depth + LINE * half)
     axes.set_axis_off()
     axes.plot([low, high], [0, 0], color="black", lw=0.8)
     for tick in range(low, high + 1):
         axes.plot([tick, tick], [0, 0.08], color="black", lw=0.8)
         axes.text(tick, 0.12, str(tick), ha="center", va="bottom")
+
     margin = 0.06 * (high - low)
     texts = shortened(names, 32)
     for i, (name, rank) in enumerate(zip(names, ranks, strict=True)):
-        left = i < half
-        y = -depth - LINE * (i if left else len(names) - 1 - i)
-        end = low - margin if left else high + margin
+        # Lines must not cross: the outermost ranks of either half stand nearest to the axis.
+        if i < half:
+            y, end, gap, side = -depth - LINE * i, low - margin, -margin / 4, "right"
+        else:
+            y, end, gap, side = -depth - LINE * (len(names) - 1 - i), high + margin, margin / 4, "left"
         axes.plot([rank, rank, end], [0, y, y], color="black", lw=0.7)
-        shift = -margin / 4 if left else margin / 4
-        axes.text(end + shift, y, f"{texts[name]}  {rank:.2f}", ha="right" if left else "left", va="center")
+        axes.text(end + gap, y, f"{texts[name]}  {rank:.2f}", ha=side, va="center")
+    reach = 0.012 * (high - low)
     for level, clique in enumerate(cliques):
         ends = mean_ranks[list(clique)]
         y = -0.14 - 0.16 * level
-        reach = 0.012 * (high - low)
         axes.plot([ends.min() - reach, ends.max() + reach], [y, y], color="black", lw=3, solid_capstyle="butt")
     axes.set_ylim(-depth - LINE * (half - 1) - 0.15, 0.35)
     axes.set_xlim(low - margin, high + margin)

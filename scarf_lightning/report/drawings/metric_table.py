@@ -40,28 +40,36 @@ class MetricTable(Drawing):
         return self.table(results, options.measure, name, best=True)
 
     def table(self, results: CellResults, metric: Metric, name: str, *, best: bool) -> list[Block]:
+        """The table by a metric, and a warning of the cells that have no trial.
+
+        Args:
+            results: what there is.
+            metric: or a number that is shown like one.
+            name: of the table.
+            best: whether the best of each dataset is bold.
+        """
         found = competing(results, self.cells(results), self.columns, metric)
         means = cell_means(found.scores, "value", by=("dataset", "competitor"))
+        # Scores of losses are negative, so that higher is better; a table shows the losses themselves.
         means["mean"] *= metric.sign
         most = int(means["trials"].max())
-        places: dict[Any, dict[Any, Any]] = means.set_index(["dataset", "competitor"]).to_dict("index")
+        cells: dict[Any, dict[Any, Any]] = means.set_index(["dataset", "competitor"]).to_dict("index")
         competitors = [*found.names, *found.empty]
-        datasets = sorted(set(found.scores["dataset"]))
-        choose = max if metric.higher_is_better else min
         rows = []
-        for dataset in datasets:
-            cells = [places.get((dataset, competitor), {"trials": 0}) for competitor in competitors]
-            known = [metric.shown(cell["mean"]) for cell in cells if cell["trials"]]
-            bold = choose(known, key=float) if known and best else None
-            entries = [_entry(cell, most, metric, bold) for cell in cells]
+        for dataset in sorted(set(found.scores["dataset"])):
+            of_dataset = [cells.get((dataset, competitor), {"trials": 0}) for competitor in competitors]
+            # Means that are equal as they are shown are equally bold.
+            bold = _best_text(of_dataset, metric) if best else None
+            entries = [_entry(cell, most, metric, bold) for cell in of_dataset]
             rows.append((Entry(str(dataset), str(dataset)), *entries))
+        missing = [f"{dataset} {competitor}" for (dataset, competitor), cell in cells.items() if not cell["trials"]]
+
         caption = (
             f"Mean {metric.heading}, ± standard error, of {counted(most, 'trial')}; where there are fewer, their "
             "number in brackets"
         )
         means[["mean", "standard_error"]] *= metric.scale
         blocks: list[Block] = [Table(name, caption, ("dataset", *competitors), tuple(rows), means)]
-        missing = [f"{dataset} {competitor}" for (dataset, competitor), cell in places.items() if not cell["trials"]]
         return blocks + warning(f"{counted(len(missing), 'cell')} without a trial", missing)
 
 
@@ -75,10 +83,24 @@ class EpochsTable(MetricTable):
         return self.table(results, EPOCHS, name, best=False)
 
 
+def _best_text(cells: list[dict[str, Any]], metric: Metric) -> str | None:
+    """The best mean of a dataset as it is shown; None if no cell has a trial."""
+    means = [metric.shown(cell["mean"]) for cell in cells if cell["trials"]]
+    if not means:
+        return None
+    return max(means, key=float) if metric.higher_is_better else min(means, key=float)
+
+
 def _entry(cell: dict[str, Any], most: int, metric: Metric, bold: str | None) -> Entry:
-    if not cell["trials"]:
+    """A mean with its standard error, and the number of trials if others have more."""
+    n_trials = cell["trials"]
+    if not n_trials:
         return Entry(NOTHING, None)
     mean = metric.shown(cell["mean"])
-    error = "" if pd.isna(cell["standard_error"]) else f" ± {metric.shown(cell['standard_error'])}"
-    fewer = "" if cell["trials"] == most else f" ({cell['trials']})"
-    return Entry(f"{mean}{error}{fewer}", metric.scale * float(cell["mean"]), best=mean == bold)
+    text = mean
+    # One trial has no standard error.
+    if not pd.isna(cell["standard_error"]):
+        text += f" ± {metric.shown(cell['standard_error'])}"
+    if n_trials != most:
+        text += f" ({n_trials})"
+    return Entry(text, metric.scale * float(cell["mean"]), best=mean == bold)

@@ -1,4 +1,4 @@
-"""What trials predicted on their test rows: ROC curves and confusion matrices, or predicted against true values."""
+"""Predictions of trials on their test rows: ROC curves and confusion matrices, or predicted against true values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,14 +55,17 @@ def mean_roc(probabilities: Floats, labels: NDArray[np.int64]) -> Floats | None:
     present = np.unique(labels)
     if len(present) < 2:
         return None
-    curves = [roc_curve(probabilities[:, c], labels == c) for c in present]
-    rates: Floats = np.mean([np.interp(GRID, *curve) for curve in curves], axis=0)
+    curves = []
+    for label in present:
+        false_positive, true_positive = roc_curve(probabilities[:, label], labels == label)
+        curves.append(np.interp(GRID, false_positive, true_positive))
+    rates: Floats = np.mean(curves, axis=0)
     return rates
 
 
 @dataclass(frozen=True)
 class PredictedCell:
-    """What the trials of a cell predicted, and its name among the others."""
+    """Predictions of a cell's trials, and its name among the others."""
 
     name: str
     trials: list[Predictions]
@@ -76,7 +79,7 @@ class PredictedCell:
 
 
 def predicted_cells(results: CellResults, cells: pd.DataFrame, kind: type[Target]) -> list[PredictedCell]:
-    """What wanted trials predicted, a cell each; cells that have kept nothing are left out.
+    """Predictions of wanted trials, by cell; cells that have kept none are left out.
 
     Args:
         results: what there is; damaged predictions are noted in it.
@@ -86,17 +89,17 @@ def predicted_cells(results: CellResults, cells: pd.DataFrame, kind: type[Target
     Raises:
         UsageError: none has kept any.
     """
-    names = named_cells(results, cells)
     found = []
-    for cell, name in names.items():
+    for label, name in named_cells(results, cells).items():
+        cell = int(str(label))
         wanted = results.trials.loc[results.trials["cell"] == cell, "trial"].tolist()
-        if wanted and int(str(cell)) in results.folders:
-            stored = read_cell(results.folders[int(str(cell))])
-            predictions, damaged = read_predictions(stored)
-            results.damaged.update(damaged)
-            trials = [predictions[trial] for trial in wanted if trial in predictions]
-            if trials and isinstance(trials[0].target, kind):
-                found.append(PredictedCell(name, trials))
+        if not wanted or cell not in results.folders:
+            continue
+        predictions, damaged = read_predictions(read_cell(results.folders[cell]))
+        results.damaged.update(damaged)
+        trials = [predictions[trial] for trial in wanted if trial in predictions]
+        if trials and isinstance(trials[0].target, kind):
+            found.append(PredictedCell(name, trials))
     if not found:
         raise UsageError(
             f"These cells of {kind.noun} have kept no predictions; keep_predictions_mb=20 force=true trains them again."
@@ -115,7 +118,11 @@ class RocCurves(Drawing):
 
     def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
         found = predicted_cells(results, self.cells(results), Classes)
-        curves = [(cell, rates) for cell in found if len(rates := curves_of_trials(cell))]
+        curves = []
+        for cell in found:
+            rates = curves_of_trials(cell)
+            if len(rates):
+                curves.append((cell, rates))
         if not curves:
             raise UsageError("No trial of these cells has test rows of two classes.")
         drawn = curves[:MOST_LINES]
@@ -204,9 +211,12 @@ def mistakes(cell: PredictedCell) -> str:
     """The largest ones in a sentence."""
     shares = np.nan_to_num(confusion(cell))
     np.fill_diagonal(shares, 0)
-    largest = np.argsort(-shares, axis=None, kind="stable")[:3]
-    places = [(int(place) // len(shares), int(place) % len(shares)) for place in largest]
-    worst = [f"{shares[a, b]:.1f} % of {cell.classes[a]} for {cell.classes[b]}" for a, b in places if shares[a, b] > 0]
+    largest_first = np.argsort(-shares, axis=None, kind="stable")
+    worst = []
+    for place in largest_first[:3]:
+        label, given = np.unravel_index(place, shares.shape)
+        if shares[label, given] > 0:
+            worst.append(f"{shares[label, given]:.1f} % of {cell.classes[label]} for {cell.classes[given]}")
     return f"{cell.name} takes {named(worst)}." if worst else f"{cell.name} takes no class for another."
 
 
@@ -226,33 +236,40 @@ def _squares(
     """A panel for each cell, whose height is ``ratio`` of its width; see `panels`."""
     width = COLUMN * 1.3 if len(cells) == 1 else PAGE
     height = width / min(2, len(cells)) * ratio
-    figure, axes = panels(
-        list(shortened([cell.name for cell in cells], 40).values()), width, height, x_title, y_title, **options
-    )
+    titles = list(shortened([cell.name for cell in cells], 40).values())
+    figure, axes = panels(titles, width, height, x_title, y_title, **options)
     return figure, list(zip(axes, cells, strict=True))
 
 
 def _square(axes: Axes, shares: NDArray[np.float64], classes: Sequence[str]) -> None:
+    """A confusion matrix in percent: blue on the diagonal, red beside it."""
     n = len(classes)
-    right, wrong = colormaps["Blues"], colormaps["Reds"]
-    shown = np.nan_to_num(shares) / 100
-    faces = np.where(np.eye(n, dtype=bool)[:, :, None], right(0.75 * shown), wrong(0.75 * shown))
+    shade = 0.75 * np.nan_to_num(shares) / 100
+    is_right = np.eye(n, dtype=bool)[:, :, None]
+    faces = np.where(is_right, colormaps["Blues"](shade), colormaps["Reds"](shade))
     axes.imshow(faces, aspect="equal")
     if n <= MOST_WRITTEN:
-        for a, b in np.ndindex(n, n):
-            if not np.isnan(shares[a, b]):
-                c = "white" if shares[a, b] > 70 else "black"
-                axes.text(b, a, f"{shares[a, b]:.0f}", ha="center", va="center", color=c, fontsize=6.5 if n > 6 else 8)
+        _write_shares(axes, shares)
     every = max(1, n // 20)
-    written = classes[::every]
+    names = classes[::every]
+    places = range(0, n, every)
+    axes.set_xticks(places, names)
     # Upright where there is room: a plus sign that is turned is another sign.
-    axes.set_xticks(range(0, n, every), written)
-    if sum(map(len, written)) > MOST_UPRIGHT:
+    if sum(map(len, names)) > MOST_UPRIGHT:
         for label in axes.get_xticklabels():
             label.set(rotation=45, ha="right", rotation_mode="anchor")
-    axes.set_yticks(range(0, n, every), written)
+    axes.set_yticks(places, names)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
+
+
+def _write_shares(axes: Axes, shares: NDArray[np.float64]) -> None:
+    """Write each share into its square; a class without a test row has none."""
+    size = 6.5 if len(shares) > 6 else 8
+    for label, given in np.argwhere(~np.isnan(shares)):
+        share = shares[label, given]
+        colour = "white" if share > 70 else "black"
+        axes.text(given, label, f"{share:.0f}", ha="center", va="center", color=colour, fontsize=size)
 
 
 MOST_POINTS = 4000
@@ -298,11 +315,16 @@ def errors_in_words(cell: PredictedCell) -> str:
 def predicted_figure(cells: Sequence[PredictedCell]) -> Figure:
     """A square a cell, all of one scale."""
     figure, places = _squares(cells, 1.0, "true value", "predicted value", sharex=True, sharey=True)
-    every = np.concatenate([values for cell in cells for each in cell.trials for values in (each.values, each.labels)])
+    points = []
+    for cell in cells:
+        truth = np.concatenate([each.labels for each in cell.trials])
+        predicted = np.concatenate([each.values for each in cell.trials])
+        points.append((truth, predicted))
+    every = np.concatenate([np.concatenate(pair) for pair in points])
     ends = [float(every.min()), float(every.max())]
-    for axes, cell in places:
-        truth, given = (np.concatenate([getattr(each, name) for each in cell.trials]) for name in ("labels", "values"))
-        step = -(-len(truth) // MOST_POINTS)
+    for (axes, _), (truth, predicted) in zip(places, points, strict=True):
         axes.plot(ends, ends, color=GREY, lw=0.6, ls=":", zorder=0)
-        axes.scatter(truth[::step], given[::step], s=5, color=COLOURS[0], alpha=0.35, lw=0)
+        # Of more points than a panel can show, every so many.
+        step = -(-len(truth) // MOST_POINTS)
+        axes.scatter(truth[::step], predicted[::step], s=5, color=COLOURS[0], alpha=0.35, lw=0)
     return figure

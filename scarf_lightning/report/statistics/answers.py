@@ -74,9 +74,9 @@ def needed_together(levels: Sequence[Levels], alpha: float = 1 - LEVEL) -> Neede
     >>> needed_together([Levels(0.001), Levels(0.5), Levels(0.2), Levels(0.6)], alpha=0.06)
     Needed(direction=0.02, within=0.015)
     """
-    its = corrected(levels)
-    open_direction = sum(each.direction > alpha for each in its)
-    open_within = sum(each.within > alpha for each in its)
+    together = corrected(levels)
+    open_direction = sum(each.direction > alpha for each in together)
+    open_within = sum(each.within > alpha for each in together)
     return Needed(alpha / max(open_direction, 1), alpha / max(open_within, 1))
 
 

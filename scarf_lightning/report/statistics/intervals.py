@@ -24,6 +24,12 @@ def datasets_interval(means: Floats, *, level: float = 0.95) -> Interval:
     Args:
         means: one a dataset, ``(D,)``.
         level: coverage.
+
+    >>> datasets_interval(np.array([0.01, 0.03]))
+    Interval(mean=0.02, low=nan, high=nan)
+    >>> mean, low, high = datasets_interval(np.linspace(0.0, 0.04, 41))
+    >>> round(low, 3), round(high, 3)
+    (0.016, 0.024)
     """
     n, mean = len(means), float(means.mean())
     if n < FEWEST_DATASETS:
@@ -32,16 +38,25 @@ def datasets_interval(means: Floats, *, level: float = 0.95) -> Interval:
     if spread == 0:
         return Interval(mean, mean, mean)
     error = spread / math.sqrt(n)
-    student = float(stdtrit(n - 1, (1 + level) / 2))
+
     drawn = means[np.random.default_rng(0).integers(n, size=(DRAWS, n))]
-    errors = np.maximum(drawn.std(axis=1, ddof=1), 0.1 * spread) / math.sqrt(n)  # a draw of near-ties has no scale
-    low, high = np.quantile((drawn.mean(axis=1) - mean) / errors, [(1 - level) / 2, (1 + level) / 2])
+    # A draw of near-ties has no scale.
+    spreads = np.maximum(drawn.std(axis=1, ddof=1), 0.1 * spread)
+    statistics = (drawn.mean(axis=1) - mean) / (spreads / math.sqrt(n))
+    low, high = np.quantile(statistics, [(1 - level) / 2, (1 + level) / 2])
     # Never narrower than Student's t, which is right where gains are symmetric.
-    return Interval(mean, mean - max(float(high), student) * error, mean + max(-float(low), student) * error)
+    student = float(stdtrit(n - 1, (1 + level) / 2))
+    below, above = max(float(high), student), max(-float(low), student)
+    return Interval(mean, mean - below * error, mean + above * error)
 
 
 def outlying(means: Floats) -> NDArray[np.bool_]:
-    """Which datasets lie outside: farther than 1.5 interquartile ranges from the quartiles (Tukey 1977)."""
+    """Outlying datasets: farther than 1.5 interquartile ranges from the quartiles (Tukey 1977).
+
+    >>> outlying(np.array([0.01, 0.02, 0.02, 0.03, 0.03, 0.2]))
+    array([False, False, False, False, False,  True])
+    """
+    # Of fewer datasets the quartiles are those of one or two.
     if len(means) < 2 * FEWEST:
         return np.zeros(len(means), dtype=bool)
     first, third = np.quantile(means, [0.25, 0.75])

@@ -42,7 +42,7 @@ NORMALS = 15
 
 @dataclass(frozen=True)
 class NextTable:
-    """What the gains of some tables tell of the true gain on the next one.
+    """Estimate of the true gain on the next table, from the gains of some tables.
 
     Attributes:
         gains, same, loses: probabilities that it gains more than the margin, differs by no more, and loses more.
@@ -113,7 +113,7 @@ def one_sided_levels(gains: Floats, value: float) -> tuple[float, float]:
 
 
 def next_table(gains: Floats, errors: Floats, margin: float) -> NextTable:
-    """What to expect of the true gain on a table like these.
+    """Estimate the true gain on a table like these.
 
     The prior is flat for the centre of the true gains, half-Cauchy for their spread (Gelman 2006, DOI
     10.1214/06-BA117A) with the spread of the measured gains as its scale, and even over `TAILS`.
@@ -210,7 +210,8 @@ def steadied(errors: Floats) -> Floats:
 
 def _scores(distances: Floats) -> Floats:
     """Signed normal scores: the quantile of half a normal distribution at the rank of the distance from zero."""
-    from scipy.stats import rankdata  # takes longer than all else that a report of one table imports
+    # Takes longer than all else that a report of one table imports.
+    from scipy.stats import rankdata
 
     ranks = rankdata(np.abs(distances))
     return np.asarray(np.sign(distances) * ndtri(0.5 + ranks / (len(distances) + 1) / 2))

@@ -1,4 +1,4 @@
-"""What can be found on one table before training, and what would settle it afterwards.
+"""Differences that can be found on one table, planned before training, and what would settle an open one afterwards.
 
 Both follow from the two parts of the error, see `rows_and_fits.ErrorParts.expected`. A difference does not stay as it
 was measured: with more trials or rows it moves by the error that they take away. What is advised has a chance of
@@ -35,7 +35,7 @@ GROWTHS = np.geomspace(1, MOST_GROWTH, 231)
 
 
 class Settling(NamedTuple):
-    """What would settle a comparison with a chance of `POWER`.
+    """Trials or rows that would settle a comparison with a chance of `POWER`.
 
     Attributes:
         trials: of this table, in all; None if no number of them would.
@@ -79,7 +79,7 @@ def smallest_difference(
 
 
 def settling(difference: float, parts: ErrorParts, margin: float = MARGIN, needed: Needed = ALONE) -> Settling:
-    """What would settle the direction of a difference, or that it is of no practical consequence.
+    """Trials or rows that would settle the direction of a difference, or that it is of no practical consequence.
 
     Args:
         difference: as measured.
@@ -135,8 +135,8 @@ def settling_tables(
     parts = ErrorParts(typical.mean, 0.0, error**2, freedom, tables, tables, 1.0, 0.0, True, uncertain_fits=error**2)
     for more in range(tables + 1, most + 1):
         # That nothing differs is claimed with an interval of the mean alone, which few tables do not have.
-        its = needed if more >= FEWEST_DATASETS else needed._replace(within=0.0)
-        if chance_of_answer(typical.mean, parts, parts.expected(more), margin, its) >= POWER:
+        claimable = needed if more >= FEWEST_DATASETS else needed._replace(within=0.0)
+        if chance_of_answer(typical.mean, parts, parts.expected(more), margin, claimable) >= POWER:
             return more
     return None
 
@@ -175,5 +175,6 @@ def _chance_between(low: float, high: float, difference: float, parts: ErrorPart
     spread = math.sqrt(max(parts.error**2 - later.error**2, 0.0))
     if not spread:
         return float(low <= difference <= high)
-    below_high, below_low = (float(stdtr(parts.freedom, (end - difference) / spread)) for end in (high, low))
+    below_high = float(stdtr(parts.freedom, (high - difference) / spread))
+    below_low = float(stdtr(parts.freedom, (low - difference) / spread))
     return below_high - below_low

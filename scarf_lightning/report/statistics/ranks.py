@@ -51,6 +51,11 @@ def rank_competitors(scores: pd.DataFrame, competitors: Sequence[str] | None = N
 
     Raises:
         UsageError: unusable scores, an unknown competitor, or no dataset on which all competitors have a score.
+
+    >>> rows = [("iris", "a", 0, 0.9), ("iris", "b", 0, 0.8), ("wine", "a", 0, 0.7), ("wine", "b", 0, 0.7)]
+    >>> ranking = rank_competitors(pd.DataFrame(rows, columns=["dataset", "competitor", "trial", "value"]))
+    >>> ranking.mean_ranks.to_dict()
+    {'a': 1.25, 'b': 1.75}
     """
     array = score_array(scores, competitors)
     means = pd.DataFrame(
@@ -58,15 +63,19 @@ def rank_competitors(scores: pd.DataFrame, competitors: Sequence[str] | None = N
         index=pd.Index(array.datasets, name="dataset", tupleize_cols=False),
         columns=pd.Index(array.competitors, name="competitor"),
     )
-    complete = means.notna().all(axis=1)
-    if not complete.any():
+    is_complete = means.notna().all(axis=1)
+    if not is_complete.any():
         raise UsageError(
             "No dataset has scores of all competitors; train the missing cells, or name fewer competitors."
         )
-    left_out = {dataset: tuple(row.index[row.isna()]) for dataset, row in means[~complete].iterrows()}
-    means = means[complete]
+    left_out = {}
+    for dataset, row in means[~is_complete].iterrows():
+        left_out[dataset] = tuple(row.index[row.isna()])
+    means = means[is_complete]
     ranks = means.rank(axis=1, ascending=False, method="average")
-    return Ranking(means, ranks, ranks.mean().sort_values(kind="stable"), left_out)
+    # A stable sort: competitors of one mean rank keep their order.
+    mean_ranks = ranks.mean().sort_values(kind="stable")
+    return Ranking(means, ranks, mean_ranks, left_out)
 
 
 def friedman_test(ranking: Ranking) -> FriedmanTest:
@@ -79,7 +88,8 @@ def friedman_test(ranking: Ranking) -> FriedmanTest:
         raise UsageError("Friedman's test needs three competitors or more; compare two by `wilcoxon_tests`.")
     if ranking.ranks.nunique(axis=1).eq(1).all():
         return FriedmanTest(0.0, 1.0)
-    from scipy import stats  # takes half a second
+    # Takes half a second.
+    from scipy import stats
 
     result = stats.friedmanchisquare(*ranking.ranks.to_numpy().T)
     return FriedmanTest(float(result.statistic), float(result.pvalue))
@@ -102,9 +112,13 @@ def wilcoxon_tests(ranking: Ranking) -> pd.DataFrame:
     rows = []
     for first, second in combinations(ranking.mean_ranks.index, 2):
         differences = (ranking.means[first] - ranking.means[second]).round(DECIMALS).to_numpy()
-        p = stats.wilcoxon(differences, zero_method="pratt").pvalue if differences.any() else 1.0
-        signs = (int((differences > 0).sum()), int((differences < 0).sum()), int((differences == 0).sum()))
-        rows.append((first, second, *signs, float(p)))
+        p = 1.0
+        # SciPy refuses a sample of nothing but zeros.
+        if differences.any():
+            p = float(stats.wilcoxon(differences, zero_method="pratt").pvalue)
+        higher = int((differences > 0).sum())
+        lower = int((differences < 0).sum())
+        rows.append((first, second, higher, lower, len(differences) - higher - lower, p))
     tests = pd.DataFrame(rows, columns=["competitor", "reference", "higher", "lower", "equal", "p"])
     return tests.assign(p_holm=holm(tests["p"]))
 
@@ -115,15 +129,21 @@ def wilcoxon_cliques(ranking: Ranking, *, alpha: float = 0.05) -> Cliques:
     Returns:
         Groups of two or more, best first; a competitor that differs from both its neighbours is in none.
     """
-    names, tests = list(ranking.mean_ranks.index), wilcoxon_tests(ranking)
+    names = list(ranking.mean_ranks.index)
+    tests = wilcoxon_tests(ranking)
     different = tests.loc[tests["p_holm"] < alpha, ["competitor", "reference"]]
     apart = set(different.itertuples(index=False, name=None))
+
+    def joins(name: str, group: list[str]) -> bool:
+        return not any((member, name) in apart for member in group)
+
     groups: Cliques = []
     reached = 0
     for start in range(len(names)):
         end = start + 1
-        while end < len(names) and not any((name, names[end]) in apart for name in names[start:end]):
+        while end < len(names) and joins(names[end], names[start:end]):
             end += 1
+        # A group that ends where an earlier one does is part of that one.
         if end > reached and end - start > 1:
             groups.append(tuple(names[start:end]))
         reached = max(reached, end)

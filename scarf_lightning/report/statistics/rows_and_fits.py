@@ -76,7 +76,10 @@ class ErrorParts:
     @property
     def n_rows(self) -> float:
         """The rows, or units, that trials draw their test rows from, as far as trials show it."""
-        return self.n_test / self.common if self.common else float(self.n_tested)
+        # Splits that share no row test all rows that there are.
+        if not self.common:
+            return float(self.n_tested)
+        return self.n_test / self.common
 
     @property
     def error(self) -> float:
@@ -99,12 +102,17 @@ class ErrorParts:
         of_fits = self.of_fits * self.trials / trials
         uncertain_fits = max(self.uncertain_fits * self.trials / trials, of_fits)
         variances = [(of_rows, self.freedom_of_rows * growth), (uncertain_fits, trials - 1)]
-        freedom = _satterthwaite(of_rows + of_fits, variances)
         return replace(
-            self, of_rows=of_rows, of_fits=of_fits, freedom=freedom, trials=trials, uncertain_fits=uncertain_fits
+            self,
+            of_rows=of_rows,
+            of_fits=of_fits,
+            freedom=_satterthwaite(of_rows + of_fits, variances),
+            trials=trials,
+            uncertain_fits=uncertain_fits,
         )
 
     def _rows_factor(self, trials: int) -> float:
+        """The variance of the rows' part with this many trials, over that with one."""
         return 1 / trials + (1 - 1 / trials) * self.common
 
 
@@ -130,7 +138,7 @@ def error_parts(
     (0.5, 0.0833, 0.25)
     """
     trials = len(values)
-    means = np.array([its.mean() for its in values])
+    means = np.array([of_rows.mean() for of_rows in values])
     mean = float(means.mean())
     deviations, shares = _by_unit(values, units, means)
     n_units = shares.shape[1]
@@ -193,12 +201,13 @@ def unseen_values(first: Sequence[Floats], second: Sequence[Floats] = ()) -> Flo
     >>> unseen_values([accuracy]), unseen_values([accuracy], [accuracy])
     (array([[1., 0.]]), array([[ 1., -1.]]))
     """
-    for its in (*first, *second):
+    for added in (*first, *second):
         # A metric such as AUROC may be that of the predicted classes in one trial, by chance.
-        if not np.isfinite(its).any():
+        if not np.isfinite(added).any():
             return NOTHING
     pairs = _mean_over_trials(first)
     if len(second):
+        # A row that one gets right and the other wrong: right minus wrong, and wrong minus right.
         pairs = pairs - _mean_over_trials(second)[:, ::-1]
     known = pairs[np.isfinite(pairs).all(axis=1)]
     return np.asarray(np.unique(known.round(DIGITS), axis=0))
@@ -239,13 +248,14 @@ def copies_of_rows(rows: Sequence[Integers], codes: Sequence[Integers]) -> list[
     >>> copies_of_rows(rows, [np.array([0, 0, 1]), np.array([5, 5, 6])])
     [array([1, 1, 2]), array([1, 1, 0])]
     """
-    different = [len(np.unique(its)) / len(its) for its in codes]
-    if min(different) <= FEWEST_DIFFERENT:
+    shares = [len(np.unique(of_trial)) / len(of_trial) for of_trial in codes]
+    if min(shares) <= FEWEST_DIFFERENT:
         return list(rows)
     known = np.unique(np.concatenate(list(rows)))
+    # A column of the patterns is what all trials say of a row: -1 where a trial did not test it.
     patterns = np.full((len(rows), len(known)), -1)
-    for pattern, each, its in zip(patterns, rows, codes, strict=True):
-        pattern[np.searchsorted(known, each)] = its
+    for pattern, tested, of_trial in zip(patterns, rows, codes, strict=True):
+        pattern[np.searchsorted(known, tested)] = of_trial
     return _by_pattern(rows, patterns)
 
 
@@ -269,6 +279,7 @@ def common_share(shares: Floats) -> float:
     if trials < 2:
         return 0.0
     own = float((shares**2).sum())
+    # The square of a sum over trials holds each trial's own square, and the products of all pairs.
     crossed = float((shares.sum(axis=0) ** 2).sum()) - own
     return round(crossed / (trials - 1) / own, DIGITS)
 
@@ -280,18 +291,19 @@ def _by_unit(values: Sequence[Floats], units: Sequence[Integers], means: Floats)
     n_units = len(known)
     deviations = np.zeros((len(values), n_units))
     shares = np.zeros((len(values), n_units))
-    for trial, its in enumerate(values):
+    for trial, of_rows in enumerate(values):
+        n_rows = len(of_rows)
         places = np.searchsorted(known, units[trial])
         counts = np.bincount(places, minlength=n_units)
-        sums = np.bincount(places, its - means[trial], minlength=n_units)
-        shares[trial] = counts / len(its)
-        deviations[trial] = sums / len(its)
+        sums = np.bincount(places, of_rows - means[trial], minlength=n_units)
+        shares[trial] = counts / n_rows
+        deviations[trial] = sums / n_rows
     return deviations, shares
 
 
 def _share_in_training(common: float, n_trained: float, values: Sequence[Floats]) -> float:
     """The chance that a row of the table trains in a trial; 0 if all trials share their test rows."""
-    n_test = float(np.mean([len(its) for its in values]))
+    n_test = float(np.mean(list(map(len, values))))
     # Splits without a row in common, such as those of cross-validation, test all rows that there are.
     n_rows = n_test / common if common else n_test * len(values)
     not_tested = 1 - n_test / n_rows
@@ -333,5 +345,10 @@ def _freedom_of_units(totals: Floats) -> float:
 def _satterthwaite(total: float, variances: Sequence[tuple[float, float]]) -> float:
     """Degrees of freedom of a sum of variances with their own degrees of freedom (Satterthwaite 1946, DOI
     10.2307/3002019); at least 1, and infinite if nothing varies."""
-    spread = sum(variance**2 / freedom for variance, freedom in variances if freedom > 0)
-    return max(total**2 / spread, 1.0) if spread else math.inf
+    spread = 0.0
+    for variance, freedom in variances:
+        if freedom > 0:
+            spread += variance**2 / freedom
+    if not spread:
+        return math.inf
+    return max(total**2 / spread, 1.0)

@@ -48,10 +48,9 @@ class ScoreArray:
         """Cells with fewer trials than the fullest one: columns ``dataset, competitor, trials, expected``."""
         counts = self.counts
         expected = int(counts.max())
-        rows = [
-            (self.datasets[d], self.competitors[c], int(counts[d, c]), expected)
-            for d, c in np.argwhere(counts < expected)
-        ]
+        rows = []
+        for d, c in np.argwhere(counts < expected):
+            rows.append((self.datasets[d], self.competitors[c], int(counts[d, c]), expected))
         return pd.DataFrame(rows, columns=["dataset", "competitor", "trials", "expected"])
 
 
@@ -67,37 +66,54 @@ def score_array(scores: pd.DataFrame, competitors: Sequence[str] | None = None) 
     Raises:
         UsageError: a column is missing, no value is there, a value is infinite, a trial has two values, a label is
             null, or a competitor has no rows.
+
+    >>> rows = [("iris", "scarf", 0, 0.9), ("iris", "scarf", 1, 0.8), ("iris", "none", 1, 0.7)]
+    >>> array = score_array(pd.DataFrame(rows, columns=list(COLUMNS)))
+    >>> array.competitors
+    ('none', 'scarf')
+    >>> array.values
+    array([[[nan, 0.7],
+            [0.9, 0.8]]])
     """
-    absent = [column for column in COLUMNS if column not in scores.columns]
-    if absent:
-        raise UsageError(f"The scores lack the column {absent[0]}; give a frame with {', '.join(COLUMNS)}.")
-    if scores[["dataset", "competitor", "trial"]].isna().any(axis=None):
+    values = _checked_values(scores)
+    dataset, datasets = pd.factorize(scores["dataset"], sort=True)
+    competitor, names = pd.factorize(scores["competitor"], sort=True)
+    trial, trials = pd.factorize(scores["trial"], sort=True)
+    array = np.full((len(datasets), len(names), len(trials)), np.nan)
+    array[dataset, competitor, trial] = values
+
+    known = list(map(str, names))
+    wanted = known if competitors is None else list(dict.fromkeys(competitors))
+    if not wanted:
+        raise UsageError(f"No competitor was named; name some of: {', '.join(known)}.")
+    for name in wanted:
+        if name not in known:
+            raise UsageError(f"The scores have no competitor {name}; they have: {', '.join(known)}.")
+    positions = [known.index(name) for name in wanted]
+    return ScoreArray(array[:, positions], tuple(datasets.tolist()), tuple(wanted))
+
+
+def _checked_values(scores: pd.DataFrame) -> Floats:
+    """The values of a frame of scores; a UsageError says what makes a frame unusable."""
+    for column in COLUMNS:
+        if column not in scores.columns:
+            raise UsageError(f"The scores lack the column {column}; give a frame with {', '.join(COLUMNS)}.")
+    keys = ["dataset", "competitor", "trial"]
+    if scores[keys].isna().any(axis=None):
         raise UsageError("The scores have rows without a dataset, competitor or trial; fill or drop these rows.")
     values = scores["value"].to_numpy(dtype=np.float64, na_value=np.nan)
     if np.isinf(values).any():
         raise UsageError("The scores hold infinite values; mark a trial without a score by NaN.")
     if np.isnan(values).all():
         raise UsageError("The scores hold no values; train a cell first, or select other results.")
-    dataset, datasets = pd.factorize(scores["dataset"], sort=True)
-    competitor, names = pd.factorize(scores["competitor"], sort=True)
-    trial, trials = pd.factorize(scores["trial"], sort=True)
-    repeated = scores[scores.duplicated(["dataset", "competitor", "trial"])]
+    repeated = scores[scores.duplicated(keys)]
     if len(repeated):
         row = repeated.iloc[0]
         raise UsageError(
             f"Competitor {row['competitor']} has two values for trial {row['trial']} on dataset {row['dataset']}; "
             "select one setting of it, or name its settings differently."
         )
-
-    array = np.full((len(datasets), len(names), len(trials)), np.nan)
-    array[dataset, competitor, trial] = values
-    known = [str(name) for name in names]
-    wanted = known if competitors is None else list(dict.fromkeys(competitors))
-    if unknown := [name for name in wanted if name not in known]:
-        raise UsageError(f"The scores have no competitor {unknown[0]}; they have: {', '.join(known)}.")
-    if not wanted:
-        raise UsageError(f"No competitor was named; name some of: {', '.join(known)}.")
-    return ScoreArray(array[:, [known.index(name) for name in wanted]], tuple(datasets.tolist()), tuple(wanted))
+    return values
 
 
 def mean_of(values: Floats) -> Floats:
@@ -117,7 +133,7 @@ CELL = ("dataset_id", "regime", "pretrain", "method")
 
 
 NOT_USED = "not used"
-"""Stands in a competitor's name for a column that the cell does not use. An option may be called none."""
+"""Placeholder in a competitor's name for an unused column; not "none", which is an option's name."""
 
 
 def scores_of(
@@ -153,10 +169,10 @@ def scores_of(
 
 def pretraining_grid(methods: Iterable[str], pretrains: Iterable[str]) -> dict[tuple[str, str], Pair]:
     """In (method, pre-training), the method with it against the method without any; the names are `scores_of`'s."""
-    return {
-        (method, pretrain): (f"{pretrain}+{method}", f"none+{method}")
-        for method, pretrain in product(methods, pretrains)
-    }
+    grid = {}
+    for method, pretrain in product(methods, pretrains):
+        grid[method, pretrain] = (f"{pretrain}+{method}", f"none+{method}")
+    return grid
 
 
 def cell_means(results: pd.DataFrame, value: str = "accuracy", by: Sequence[str] = CELL) -> pd.DataFrame:
@@ -181,8 +197,9 @@ def cell_means(results: pd.DataFrame, value: str = "accuracy", by: Sequence[str]
 
 
 def _need(results: pd.DataFrame, columns: Sequence[str]) -> None:
+    """Raise UsageError if there are no results, or if they lack one of these columns."""
     if results.empty:
         raise UsageError("There are no results here; train a cell first, or select other results.")
-    absent = [column for column in columns if column not in results.columns]
-    if absent:
-        raise UsageError(f"The results lack the column {absent[0]}; give the frame that `results.load` returns.")
+    for column in columns:
+        if column not in results.columns:
+            raise UsageError(f"The results lack the column {column}; give the frame that `results.load` returns.")

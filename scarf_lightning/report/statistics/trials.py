@@ -44,7 +44,7 @@ class RowsOfTrial:
 
 @dataclass(frozen=True)
 class Split:
-    """How trials draw their rows.
+    """Split by which trials draw their rows.
 
     Attributes:
         name: ``time`` for rows in the order of time, ``group`` for groups of rows that stay together; others are alike.
@@ -93,14 +93,14 @@ def judge_trials(
     differences = []
     for one, other in zip(first, second, strict=True):
         differences.append(metric.sign * (one.values - other.values) / size)
-    measured = np.array([its.mean() for its in differences])
+    measured = np.array([of_rows.mean() for of_rows in differences])
     if metric.is_relative:
         # The reference's mean has an error, too: by the part that it is too large, the difference is too small.
         mean = float(measured.mean())
-        for its, other in zip(differences, second, strict=True):
-            its -= mean * (other.values / size - 1)
+        for of_rows, other in zip(differences, second, strict=True):
+            of_rows -= mean * (other.values / size - 1)
     added = _added(first, split), _added(second, split)
-    found = judge_rows(
+    verdict = judge_rows(
         differences,
         _units(first, split),
         n_trained=split.n_trained,
@@ -109,7 +109,8 @@ def judge_trials(
         width=metric.bounds[1] - metric.bounds[0],
         fewest=fewest,
     )
-    return replace(found, won=int((measured > 0).sum()), lost=int((measured < 0).sum()))
+    # Trials are won by what was measured, and not by what the error makes of it.
+    return replace(verdict, won=int((measured > 0).sum()), lost=int((measured < 0).sum()))
 
 
 def level_of_trials(trials: Sequence[RowsOfTrial], metric: Metric, split: Split = Split()) -> Interval:
@@ -158,7 +159,10 @@ def _blocks(rows: Sequence[Integers]) -> list[Integers]:
     """Blocks of neighbours in time. The order of time is that of the trials if all have one, and else the table's."""
     is_shared = all(np.array_equal(each, rows[0]) for each in rows)
     ordered = rows[0] if is_shared else np.sort(rows[0])
-    block_of = dict[int, int]()
+    block_of: dict[int, int] = {}
     for block, members in enumerate(np.array_split(ordered, min(BLOCKS, len(ordered)))):
         block_of |= dict.fromkeys(members.tolist(), block)
-    return [np.array([block_of[row] for row in each.tolist()]) for each in rows]
+    blocks = []
+    for of_trial in rows:
+        blocks.append(np.array([block_of[row] for row in of_trial.tolist()]))
+    return blocks

@@ -9,7 +9,6 @@ import pytest
 from scarf_lightning.report import statistics
 
 MODULES = [module.name for module in pkgutil.iter_modules(statistics.__path__)]
-WITHOUT = {"intervals", "pairs", "ranks", "scores"}
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -17,4 +16,4 @@ def test_examples_are_right(name: str) -> None:
     found = doctest.testmod(importlib.import_module(f"{statistics.__name__}.{name}"))
 
     assert found.failed == 0
-    assert found.attempted > 0 or name in WITHOUT
+    assert found.attempted > 0
