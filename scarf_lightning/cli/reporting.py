@@ -44,7 +44,7 @@ OPTIONS = ("results", "sweeps", "out", "sections", "plugins", "upload", *NAMES)
 
 @dataclass(frozen=True)
 class Subject:
-    """What a report is about: its name and title, the cells, and the drawings of a sweep file."""
+    """The subject of a report: its name and title, the cells, and the drawings of a sweep file."""
 
     name: str
     title: str
@@ -57,7 +57,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Material:
-    """What a report is made from, the ``overrides`` that ask for it, and the logger that uploads it. ``row_of`` gives
+    """The material of a report, the ``overrides`` that ask for it, and the logger that uploads it. ``row_of`` gives
     the axis columns of the cell that overrides ask for."""
 
     subject: Subject

@@ -1,4 +1,4 @@
-"""What Hydra calls: our sweeper runs all cells, in rounds until the question is answered, and a job trains some."""
+"""Runs for Hydra: our sweeper runs all cells, in rounds until the question is answered, and a job trains some."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -219,7 +219,7 @@ def expected_seconds(cells: Sequence[Cell]) -> list[tuple[Cell, float]]:
 
 
 def goes_in_rounds(arguments: Sequence[str]) -> bool:
-    """Whether a command line trains in rounds, which end with a page."""
+    """True if a command line trains in rounds, which end with a page."""
     names = [argument.partition("=")[2] for argument in arguments if argument.startswith("sweeps=")]
     return bool(names) and "plan=true" not in arguments and len(read_sweep(names[-1], SWEEPS).rounds) > 1
 
@@ -255,7 +255,7 @@ def that_fit(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
 
 
 def counts_validation(cell: Cell) -> bool:
-    """Whether the labels of a cell are those that train and those that validate, and not the former alone."""
+    """True if the labels of a cell are those that train and those that validate, and not the former alone."""
     return bool(cell.config.regime.get("validation") == "inside")
 
 
@@ -294,7 +294,7 @@ class OwnTraining:
     """Training in this process, or in its forks. Torch is imported when it is first asked."""
 
     def uses_gpu(self, accelerator: str) -> bool:
-        """Whether ``trainer.accelerator`` stands for a GPU here."""
+        """True if ``trainer.accelerator`` stands for a GPU here."""
         if accelerator != "auto":
             return accelerator == "cuda"
         import torch

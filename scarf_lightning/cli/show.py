@@ -1,4 +1,4 @@
-"""What a run shows on the terminal: its plan, its progress, and its results."""
+"""The screen of a run: its plan, its progress, and its results."""
 
 import math
 import threading
@@ -218,7 +218,7 @@ def _n_labelled(plan: Plan) -> float | None:
 
 
 def can_be_found(cells: Sequence[Cell], tables: "Mapping[str, DataTable]", trials: int) -> list[str]:
-    """What a sweep of one table that goes on for so many trials can find, in a sentence; none of numbers, or if the
+    """The differences that a sweep of one table in so many trials can find, in a sentence; none of numbers, or if the
     table is not known."""
     if len(tables) != 1 or len({cell.source.key for cell in cells}) != 1:
         return []

@@ -14,7 +14,7 @@ from ..sweeping.cell import Cell, SurveyedCell
 from ..sweeping.expand import ExpandedSweep
 from ..sweeping.plan import about
 from .blocks import named
-from .comparisons import Comparison, compare_all
+from .comparisons import Comparison, answered, compare_all
 from .loading import SECONDS, CellResults, ReportedCell, read_results
 from .pairing import pairs_of
 from .report_options import ReportOptions
@@ -80,8 +80,9 @@ def compared(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> Compar
     wanted = [reported(each.cell, each.axes, each.folder, rows=each.rows, target=each.target) for each in tried]
     results = read_results(wanted, usual=dict(request.usual))
     options = ReportOptions(reference=request.cells[0].config.reference)
-    comparisons = compare_all(results, options.of(results)) if len(tried) > 1 else []
-    return ComparedRun(tried, results, comparisons)
+    if len(tried) < 2:
+        return ComparedRun(tried, results, [])
+    return ComparedRun(tried, results, answered(compare_all(results, options.of(results))))
 
 
 def check_reference(cells: Sequence[Cell]) -> None:

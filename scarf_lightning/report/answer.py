@@ -14,7 +14,7 @@ from ..metrics import Metric, metric_named, metrics
 from .advice import Commands, what_would_settle
 from .amounts import effect, signed
 from .blocks import NOTHING, Block, Command, Entry, Paragraph, Section, Table, entry, table
-from .comparisons import Comparison, compare_all
+from .comparisons import Comparison, answered, compare_all
 from .competitors import named_by, named_cells
 from .effects import curve_points, effects_picture, forest_picture, label_curve, outlying_in_words
 from .loading import CellResults
@@ -34,7 +34,8 @@ OF_CLASSES, OF_NUMBERS = ("accuracy", "log_loss", "auroc"), ("rmse", "mae", "spe
 
 def answer_section(results: CellResults, options: ReportOptions, commands: Commands) -> Section:
     """The answer, effects with intervals best first, every competitor's metric, and what would settle the open ones."""
-    comparisons = compare_all(results, options)
+    every = compare_all(results, options)
+    comparisons = answered(every)
     if not comparisons:
         return Section("summary", "The answer", _without_comparison(results, options))
     blocks: list[Block] = [Paragraph(sentence) for sentence in answer_in_words(comparisons, results, options)]
@@ -51,7 +52,7 @@ def answer_section(results: CellResults, options: ReportOptions, commands: Comma
     if forest := forest_picture(comparisons, options):
         blocks.append(forest)
     blocks.append(effects_picture(comparisons, options))
-    blocks.append(_summary(comparisons, results, options))
+    blocks.append(_summary(every, results, options))
     if others := metrics_table(comparisons, results, options):
         blocks.append(others)
     # Only columns were left out, so the competitors are a ranking of columns.

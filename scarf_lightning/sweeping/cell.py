@@ -82,7 +82,7 @@ class Cell:
         return fingerprint(pretraining_identity(self.config, self.source.key))
 
     def data(self) -> KnownData | None:
-        """What the results folder knows of the data, which are not loaded."""
+        """The facts that the results folder knows of the data, which are not loaded."""
         return known_data(self.results, self.source)
 
     def target_kind(self) -> type[Target]:
@@ -149,7 +149,7 @@ def named(cells: Sequence[Cell]) -> list[Cell]:
 
 
 class State(StrEnum):
-    """How far a cell is. A cell that a living process trains is running, even if it failed before."""
+    """The progress of a cell. A cell that a living process trains is running, even if it failed before."""
 
     FINISHED = "finished"
     RUNNING = "running"

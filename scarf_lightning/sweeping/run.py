@@ -28,11 +28,11 @@ BASIC = "basic"
 LOOK_EVERY = 1.0
 """Seconds between looks at cells that other processes train."""
 TRIES = {State.WAITING: 3, State.FAILED: 1, State.RUNNING: 0, State.FINISHED: 0}
-"""How often a cell is launched: more than once where another process let go of it unfinished."""
+"""The times that a cell is launched: more than once where another process let go of it unfinished."""
 
 
 class Show(Protocol):
-    """What a run tells the user: `scarf_lightning.cli.show.Terminal` prints it."""
+    """The view of a run that the user has: `scarf_lightning.cli.show.Terminal` prints it."""
 
     def say(self, sentence: str) -> None: ...
     def doing(self, what: str) -> AbstractContextManager[object]: ...

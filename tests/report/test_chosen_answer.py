@@ -439,3 +439,41 @@ def test_a_folder_asks_for_the_cells_of_a_comparison() -> None:
     assert by_cells(results, Path("results"))(only, "trials=20") == (
         "python train.py seed=1 trials=20 && python train.py method=mixup pretrain=none trials=20"
     )
+
+
+def test_the_answer_that_needs_no_model_is_in_the_table_alone() -> None:
+    shared = {"dataset": "iris", "regime": "full", "pretrain": "none"}
+    cells = [
+        (shared | {"method": "control", "network": "mlp"}, SPREAD),
+        (shared | {"method": "logistic", "network": None}, OTHER),
+        (shared | {"method": "constant", "network": None}, [0.1, 0.1, 0.2, 0.1]),
+    ]
+    results = results_of(cells)
+
+    assert "constant" not in " ".join(said(results))
+    assert [row[0] for row in entries(table_of(results))] == ["the network", "logistic", "constant"]
+    pictures = [b for b in answer_section(results, ReportOptions(), by_sweep([])).blocks if isinstance(b, Picture)]
+    assert pictures
+    assert all("constant" not in picture.alt for picture in pictures)
+
+
+def test_the_answer_that_needs_no_model_is_compared_where_nothing_else_is() -> None:
+    shared = {"dataset": "iris", "regime": "full", "pretrain": "none"}
+    network = (shared | {"method": "control", "network": "mlp"}, HIGH)
+    constant = (shared | {"method": "constant", "network": None}, LOW)
+
+    assert said(results_of([network, constant]))[0].startswith("Constant hurts on iris")
+
+
+def test_the_answer_that_needs_no_model_takes_nothing_from_the_levels_of_others() -> None:
+    shared = {"dataset": "iris", "regime": "full", "pretrain": "none"}
+    cells = [
+        (shared | {"method": "control", "network": "mlp"}, SPREAD),
+        (shared | {"method": "logistic", "network": None}, OTHER),
+    ]
+    constant = (shared | {"method": "constant", "network": None}, [0.1, 0.1, 0.2, 0.1])
+
+    alone = compare_all(results_of(cells), ReportOptions())
+    beside = compare_all(results_of([*cells, constant]), ReportOptions())
+
+    assert alone[0].needed == next(each for each in beside if not each.is_baseline).needed
