@@ -15,7 +15,7 @@ from ..importing import require, require_report
 from ..options import load_plugins
 from ..options.checking import checked
 from ..options.settings import LoggerSettings
-from ..report.advice import by_cells, by_sweep, reported
+from ..report.advice import Price, by_cells, by_sweep, price_of, reported
 from ..report.blocks import Paragraph, Table
 from ..report.loading import CellResults, ReportedCell, cells_of_folder, narrowed, read_results
 from ..report.report_options import NAMES, ReportOptions
@@ -44,7 +44,8 @@ OPTIONS = ("results", "sweeps", "out", "sections", "plugins", "upload", *NAMES)
 
 @dataclass(frozen=True)
 class Subject:
-    """The subject of a report: its name and title, the cells, and the drawings of a sweep file."""
+    """The subject of a report: its name and title, the cells, the drawings of a sweep file, and
+    the processor time of its commands."""
 
     name: str
     title: str
@@ -53,6 +54,7 @@ class Subject:
     drawings: "Sequence[Drawing]" = ()
     paper: str | None = None
     left_out: Sequence[str] = ()
+    price: Price | None = None
 
 
 @dataclass(frozen=True)
@@ -190,6 +192,7 @@ def write(
         subject.drawings or default_drawings(found),
         chosen,
         title=subject.title or title_of(found, chosen.reference),
+        price=subject.price,
         paper=subject.paper,
         left_out=subject.left_out,
         command=command,
@@ -298,7 +301,7 @@ def of_sweep(overrides: Sequence[str], compose: Composer, master: DictConfig) ->
     from ..report.drawings import read_drawings
 
     drawings = read_drawings(sweep.report, f"sweeps/{sweep.name}.yaml")
-    return Subject(sweep.name, sweep.title, wanted, {}, drawings, sweep.paper, request.left_out)
+    return Subject(sweep.name, sweep.title, wanted, {}, drawings, sweep.paper, request.left_out, price_of(cells))
 
 
 def of_folder(folder: Path, overrides: Sequence[str], plugins: Sequence[str]) -> Subject:

@@ -18,10 +18,11 @@ from ..results import Rows
 from ..screen import reported, reported_once
 from ..sweeping.cell import Cell, State, SurveyedCell, distinct, named, survey
 from ..sweeping.chunks import Launch, read_chunk
+from ..sweeping.cost import labels_to_learn_from
 from ..sweeping.expand import ExpandedSweep, one_cell
 from ..sweeping.folders import SWEEPS, SweepFile, read_sweep
 from ..sweeping.hydra import check_hydra, read_config
-from ..sweeping.plan import about, labels_to_learn_from, make_plan
+from ..sweeping.plan import about, make_plan
 from ..sweeping.run import read_files, run, sizes_of
 from ..sweeping.slurm import Detached
 from ..sweeping.workers import TrainCells

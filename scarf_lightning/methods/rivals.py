@@ -99,10 +99,10 @@ def trial_by_trial(stack: "Stack", learn: Callable[[int, Labels], Floats]) -> Me
 
     ``learn`` takes the position of a trial and its labels as `Target.taught` numbers them, and gives predictions.
     """
-    data, started, found = stack.data, [time.perf_counter()], []
+    data, started, found = stack.data, [time.process_time()], []
     for position, labels in enumerate(data.labels):
         found.append(stack.table.target.taught(labels, data.predicted.shape[1], partial(learn, position)))
-        started.append(time.perf_counter())
+        started.append(time.process_time())
     once, never = np.ones(len(found), dtype=np.int64), np.zeros(len(found), dtype=bool)
     return MethodResult(np.stack(found), None, once, np.diff(started), never)
 
@@ -158,6 +158,7 @@ class Logistic(Rival):
     """Scikit-learn's multinomial LogisticRegression with an l2 penalty of strength 1 / ``C``, on encoded rows."""
 
     name: ClassVar[str] = "logistic"
+    typical_seconds: ClassVar[tuple[float, float]] = (0.03, 0.04)
     label: ClassVar[str] = "logistic regression"
     paper: ClassVar[str] = "Pedregosa et al., 2011 (scikit-learn), arXiv:1201.0490"
     targets: ClassVar[tuple[str, ...]] = ("classes",)
@@ -177,6 +178,7 @@ class Ridge(Rival):
     """Scikit-learn's Ridge: linear regression with an l2 penalty of strength ``alpha``, on encoded rows."""
 
     name: ClassVar[str] = "ridge"
+    typical_seconds: ClassVar[tuple[float, float]] = (0.01, 0.01)
     label: ClassVar[str] = "ridge regression"
     paper: ClassVar[str] = "Hoerl and Kennard, 1970 (Technometrics)"
     targets: ClassVar[tuple[str, ...]] = ("number",)
@@ -198,6 +200,7 @@ class Constant(Rival):
     """
 
     name: ClassVar[str] = "constant"
+    typical_seconds: ClassVar[tuple[float, float]] = (0.005, 0.0)
     label: ClassVar[str] = "always the commonest answer"
     paper: ClassVar[str] = "Pedregosa et al., 2011 (scikit-learn), arXiv:1201.0490"
 
@@ -212,6 +215,7 @@ class RandomForest(Rival):
     """Scikit-learn's RandomForestClassifier or RandomForestRegressor on encoded rows."""
 
     name: ClassVar[str] = "random_forest"
+    typical_seconds: ClassVar[tuple[float, float]] = (0.45, 0.3)
     label: ClassVar[str] = "random forest"
     paper: ClassVar[str] = "Breiman, 2001 (Machine Learning)"
     search_space: ClassVar[dict[str, Any]] = {
@@ -243,6 +247,7 @@ class XGBoost(Rival):
     """
 
     name: ClassVar[str] = "xgboost"
+    typical_seconds: ClassVar[tuple[float, float]] = (0.05, 0.2)
     package: ClassVar[str] = "xgboost"
     label: ClassVar[str] = "XGBoost"
     paper: ClassVar[str] = "Chen and Guestrin, 2016, arXiv:1603.02754"
@@ -305,6 +310,7 @@ class CatBoost(Rival):
     """
 
     name: ClassVar[str] = "catboost"
+    typical_seconds: ClassVar[tuple[float, float]] = (2.0, 2.0)
     package: ClassVar[str] = "catboost"
     label: ClassVar[str] = "CatBoost"
     paper: ClassVar[str] = "Prokhorenkova et al., 2018, arXiv:1706.09516"

@@ -1,18 +1,21 @@
 """The end of a run: its answer, and what would settle open comparisons, as commands with their cost."""
 
+import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import counted
 from ..intervals import FEWEST
 from ..options import labels
+from ..options.settings import DatasetSettings
 from ..results import Row
 from ..screen import command_line
-from ..sweeping.cell import Cell, SurveyedCell
+from ..sweeping.cell import Cell, SurveyedCell, survey
 from ..sweeping.expand import ExpandedSweep
-from ..sweeping.plan import about
+from ..sweeping.plan import about, make_plan
+from ..sweeping.sizes import CC18
 from .blocks import named
 from .comparisons import Comparison, answered, compare_all
 from .loading import SECONDS, CellResults, ReportedCell, read_results
@@ -26,14 +29,22 @@ from .statistics.verdict import FEWEST_FOR_SAME
 
 Commands = Callable[[Comparison, str], str]
 """The command that trains a comparison's cells with a change such as ``trials=30`` to what was asked."""
+Price = Callable[[str], float]
+"""The processor seconds that a command takes with such a change, as its plan gives them; 0 if that is unknown."""
 NOT_OF_A_CELL = ("sweeps", "reference", "plan", "force", "paths.results")
 PAPERS_DATASETS = "dataset=glob(cc18-*)"
 N_PAPERS_DATASETS = 69
-SMALL_DATASETS = (
-    "cc18-balance-scale", "cc18-credit-approval", "cc18-tic-tac-toe", "cc18-eucalyptus", "cc18-cylinder-bands",
-    "cc18-analcatdata_dmft", "cc18-pc1", "cc18-car",
-)  # fmt: skip
-"""Datasets of at most 1,728 rows, which train within minutes. Advice names them first."""
+SMALL_DATASETS = {
+    "cc18-balance-scale": 11,
+    "cc18-credit-approval": 29,
+    "cc18-tic-tac-toe": 50,
+    "cc18-eucalyptus": 188,
+    "cc18-cylinder-bands": 6332,
+    "cc18-analcatdata_dmft": 469,
+    "cc18-pc1": 1068,
+    "cc18-car": 40975,
+}
+"""Datasets of at most 1,728 rows, which train within minutes, with their numbers on OpenML. Advice names them first."""
 MOSTLY = " in four cases of five"
 """The chance that advice has, `power.POWER`, in words."""
 MOST_TABLES = 10
@@ -98,7 +109,8 @@ def answer_of_run(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> l
     run = compared(request, surveyed)
     if not run.comparisons:
         return []
-    advice = what_would_settle(run.comparisons, by_sweep(request.arguments), run.results)
+    price = price_of([each.cell for each in surveyed])
+    advice = what_would_settle(run.comparisons, by_sweep(request.arguments), run.results, price=price)
     return [*run.in_words, *(in_one_line(*each) for each in advice)]
 
 
@@ -124,11 +136,17 @@ class Advice(NamedTuple):
 
 
 def what_would_settle(
-    comparisons: Sequence[Comparison], commands: Commands, results: CellResults, margin: float = MARGIN
+    comparisons: Sequence[Comparison],
+    commands: Commands,
+    results: CellResults,
+    margin: float = MARGIN,
+    *,
+    price: Price | None = None,
 ) -> list[tuple[str, str]]:
     """Advice on comparisons of which we cannot tell: sentences, each with a command, which may be empty.
 
-    One command trains as many trials as any comparison needs that trials will settle.
+    One command trains as many trials as any comparison needs that trials will settle. Where no ``price`` is given, a
+    command costs as much as the finished trials and datasets did.
     """
     known = {str(name) for name in results.cells["dataset"]}
     groups: dict[Advice, list[Comparison]] = {}
@@ -149,7 +167,7 @@ def what_would_settle(
         groups[_by_trials(max(by_trials), settled)] = settled
     found = []
     for advice, group in sorted(groups.items(), key=lambda item: -len(item[1])):
-        cost = _cost(group, advice.change, results)
+        cost = _cost(group, advice.change, results) if price is None else _priced(advice.change, price)
         sentence = f"{named([each.label for each in group], 3)}: {advice.sentence}{cost}"
         asked = dict.fromkeys(commands(each, advice.change) for each in group) if advice.change else ()
         found.append((sentence, " && ".join(asked)))
@@ -254,6 +272,38 @@ def _cost(comparisons: Sequence[Comparison], change: str, results: CellResults) 
     n = N_PAPERS_DATASETS if change == PAPERS_DATASETS else 1 + value.count(",")
     took = float(seconds.sum()) / len(comparisons[0].pairs)
     return f" (about {about(n * took)} on one core, if they take as long as these)"
+
+
+def price_of(cells: Sequence[Cell]) -> Price:
+    """The processor seconds of a sweep's command with a change, as the plan of that command counts them."""
+    return lambda change: make_plan(survey(_changed(cells, change))).seconds_in_all
+
+
+def _changed(cells: Sequence[Cell], change: str) -> list[Cell]:
+    """The cells of a sweep with another number of trials, or on other datasets."""
+    key, _, value = change.partition("=")
+    if key == "trials":
+        return [_with(cell, trials=int(value)) for cell in cells]
+    numbers = list(CC18)
+    if change != PAPERS_DATASETS:
+        numbers = [SMALL_DATASETS[name] for name in value.split(",")]
+    first = cells[0].config.dataset
+    found = []
+    for cell, number in itertools.product(cells, numbers):
+        if cell.config.dataset == first:
+            found.append(_with(cell, dataset=DatasetSettings("openml", number)))
+    return found
+
+
+def _with(cell: Cell, **changed: Any) -> Cell:
+    """The cell with other settings."""
+    return Cell(cell.overrides, replace(cell.config, **changed))
+
+
+def _priced(change: str, price: Price) -> str:
+    """The cost of a command in words; empty if nothing is to be trained, or if it is unknown."""
+    seconds = price(change) if change else 0.0
+    return f" (about {about(seconds)} on one core)" if seconds else ""
 
 
 def by_sweep(overrides: Sequence[str]) -> Commands:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..errors import counted
 from ..metrics import Metric, metric_named, metrics
-from .advice import Commands, what_would_settle
+from .advice import Commands, Price, what_would_settle
 from .amounts import effect, signed
 from .blocks import NOTHING, Block, Command, Entry, Paragraph, Section, Table, entry, table
 from .comparisons import Comparison, answered, compare_all
@@ -32,7 +32,9 @@ OF_CLASSES, OF_NUMBERS = ("accuracy", "log_loss", "auroc"), ("rmse", "mae", "spe
 """Metrics that are answered side by side, by the kind of target. Log-loss often tells where accuracy cannot."""
 
 
-def answer_section(results: CellResults, options: ReportOptions, commands: Commands) -> Section:
+def answer_section(
+    results: CellResults, options: ReportOptions, commands: Commands, price: Price | None = None
+) -> Section:
     """The answer, effects with intervals best first, every competitor's metric, and what would settle the open ones."""
     every = compare_all(results, options)
     comparisons = answered(every)
@@ -58,7 +60,7 @@ def answer_section(results: CellResults, options: ReportOptions, commands: Comma
     # Only columns were left out, so the competitors are a ranking of columns.
     if results.compared == [DROPPED] and len(comparisons) > 1:
         blocks.append(_ranked_columns(comparisons, results, options.measure))
-    for sentence, command in what_would_settle(comparisons, commands, results, options.rope):
+    for sentence, command in what_would_settle(comparisons, commands, results, options.rope, price=price):
         if command:
             blocks.append(Command(command, sentence))
         else:

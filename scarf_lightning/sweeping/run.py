@@ -18,7 +18,8 @@ from ..results import check_folder, clear_dead, forget_failure
 from .cell import Cell, State, SurveyedCell, distinct, named, survey
 from .chunks import Launch, make_chunks
 from .expand import ExpandedSweep
-from .plan import Plan, Size, make_plan, on_other_versions
+from .plan import Plan, make_plan, on_other_versions
+from .sizes import Size
 from .workers import Training, Workers, n_workers
 
 if TYPE_CHECKING:
