@@ -87,9 +87,10 @@ def seconds_of_trial(config: Config, size: Size) -> Phases:
 def _fit(config: Config, settings: FitSettings, phase: str, n_rows: float, size: Size) -> float:
     """The seconds of one fit of the network on so many rows."""
     network = description("network", config.network.name)
+    cost: float = network.typical_cost
     steps = max(1, math.floor(n_rows / settings.batch_size))
     epochs = epochs_of(settings, phase, steps)
-    row = ROW[phase] * network.typical_cost * _width(size, by_column=network.costs_by_column)
+    row = ROW[phase] * cost * _width(size, by_column=network.costs_by_column)
     return FIT + epochs * (steps * STEP + n_rows * row)
 
 
