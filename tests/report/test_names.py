@@ -125,11 +125,10 @@ def test_names_of_many_candidates_leave_out_what_most_have_in_common() -> None:
     papers = row(pretrain="scarf", corruption__rate=0.6, **defaults)
     usual = {key.replace("__", "."): value for key, value in defaults.items()} | {"corruption.rate": 0.6}
 
-    names = names_of([*candidates, papers], usual=usual)
+    names = names_of([*candidates, papers], asked=list(usual), usual=usual)
 
-    assert names[0] == "SCARF, rate 0.1"
-    assert all(len(name) < 20 for name in names[:-1])
-    assert "fine-tuning patience 3" in names[-1]
+    assert names[0] == "rate 0.1"
+    assert names[-1] == ("fine-tuning monitor error, fine-tuning patience 3, fine-tuning min steps 0, one views")
     assert len(set(names)) == len(names)
 
 
