@@ -165,7 +165,7 @@ class Candidates:
         size = self.size(other)
         # Pandas pairs the values by trial; a trial that one of them lacks is NaN.
         gains = self.metric.sign * one.values.sub(other.values) / size
-        differences: Floats = gains.dropna().to_numpy(dtype=np.float64)
+        differences: Floats = np.asarray(gains.dropna(), dtype=np.float64)
         return verdict_of(
             self.results,
             [(one.label, other.label)],

@@ -148,7 +148,7 @@ class Namer:
     def __init__(self, rows: Sequence[Row], columns: Sequence[str], usual: Row, labels: Labels) -> None:
         self.rows = rows
         self.columns = list(columns)
-        self.usual = dict(usual) | _commonest(rows, self.columns)
+        self.usual = {**usual, **_commonest(rows, self.columns)}
         self.labels = labels
         self._pretrained = set[Any]()
         for row in rows:
