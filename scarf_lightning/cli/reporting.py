@@ -1,7 +1,7 @@
 """The report of a sweep or of a folder of results: load, make, write and upload it."""
 
 import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -44,8 +44,8 @@ OPTIONS = ("results", "sweeps", "out", "sections", "plugins", "upload", *NAMES)
 
 @dataclass(frozen=True)
 class Subject:
-    """The subject of a report: its name and title, the cells, the drawings of a sweep file, and
-    the processor time of its commands."""
+    """The subject of a report: its name and title, the cells, and of a sweep its drawings, the processor
+    time of its commands and the metric that leads in the place of the usual one."""
 
     name: str
     title: str
@@ -55,6 +55,7 @@ class Subject:
     paper: str | None = None
     left_out: Sequence[str] = ()
     price: Price | None = None
+    leading: Callable[[str], str] | None = None
 
 
 @dataclass(frozen=True)
@@ -248,6 +249,8 @@ def gathered(asked: Sequence[str], results: str | Path | None) -> Iterator[Mater
         else:
             subject = of_folder(Path(results), overrides, plugins)
         found = read_results(subject.cells, subject.damaged, row_of(()))
+        if subject.leading is not None and all(cell.metric is None for cell in subject.cells):
+            found = replace(found, metric=subject.leading(found.metric))
         yield Material(subject, found, row_of, overrides, compose(of_logger).logger)
 
 
@@ -301,7 +304,16 @@ def of_sweep(overrides: Sequence[str], compose: Composer, master: DictConfig) ->
     from ..report.drawings import read_drawings
 
     drawings = read_drawings(sweep.report, f"sweeps/{sweep.name}.yaml")
-    return Subject(sweep.name, sweep.title, wanted, {}, drawings, sweep.paper, request.left_out, price_of(cells))
+    return Subject(
+        name=sweep.name,
+        title=sweep.title,
+        cells=wanted,
+        drawings=drawings,
+        paper=sweep.paper,
+        left_out=request.left_out,
+        price=price_of(cells),
+        leading=sweep.leading,
+    )
 
 
 def of_folder(folder: Path, overrides: Sequence[str], plugins: Sequence[str]) -> Subject:

@@ -106,7 +106,7 @@ class Terminal:
         """Show the table of the cells, the conclusion in sentences, and where the results are."""
         console = screen()
         axes = [each.axes for each in surveyed]
-        metric = chosen_metric(surveyed)
+        metric = chosen_metric(surveyed, request.sweep)
         # Predictions of very many cells take long to read; their table has no interval.
         rows = [each.rows for each in surveyed] if len(surveyed) > LONGEST_TABLE else [*map(_with_levels, surveyed)]
         shown = list(zip(axes, rows, strict=True))

@@ -90,6 +90,8 @@ def compared(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> Compar
     tried = [each for each in surveyed if each.rows]
     wanted = [reported(each.cell, each.axes, each.folder, rows=each.rows, target=each.target) for each in tried]
     results = read_results(wanted, usual=dict(request.usual))
+    if request.sweep is not None and request.cells[0].config.metric is None:
+        results = replace(results, metric=request.sweep.leading(results.metric))
     options = ReportOptions(reference=request.cells[0].config.reference)
     if len(tried) < 2:
         return ComparedRun(tried, results, [])
