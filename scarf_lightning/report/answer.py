@@ -137,7 +137,35 @@ def _summary(comparisons: Sequence[Comparison], results: CellResults, options: R
     for line in lines:
         rows.append(tuple(line.entries.get(column, BLANK) for column in headings))
     data = in_order("summary", pd.DataFrame([line.data for line in lines]))
-    return Table("summary", caption, tuple(headings.values()), tuple(rows), data)
+    narrow = _for_a_column(lines, comparisons, metric)
+    return Table("summary", caption, tuple(headings.values()), tuple(rows), data, narrow)
+
+
+def _for_a_column(lines: Sequence[Line], comparisons: Sequence[Comparison], metric: Metric) -> Table:
+    """The summary for a column of a paper: each competitor's metric and difference, both with intervals, and answer.
+
+    The competitors are best first, so the first one's metric is the best.
+    """
+    unit = f", {metric.unit}" if metric.unit else ""
+    rows = []
+    for place, line in enumerate(lines):
+        level = _with_ends(line.entries["level"], line.entries["level ends"])._replace(best=place == 0)
+        effect = _with_ends(line.entries.get("effect", BLANK), line.entries.get("effect ends", BLANK))
+        rows.append((line.entries["competitor"], level, effect, line.entries["verdict"]))
+    over = references(comparisons)
+    caption = (
+        f"{metric.heading[:1].upper()}{metric.heading[1:]} and the improvement over {over}, with 95 % intervals. "
+        "Answers hold together."
+    )
+    columns = ("competitor", metric.heading, f"improvement{unit}", "answer")
+    return Table("summary", caption, columns, tuple(rows), pd.DataFrame())
+
+
+def _with_ends(value: Entry, ends: Entry) -> Entry:
+    """A value with its interval, if that is known."""
+    if ends.sort is None:
+        return value
+    return Entry(f"{value.text} ({ends.text})", value.sort)
 
 
 def _headings(metric: Metric, *, many: bool) -> dict[str, str]:

@@ -29,7 +29,7 @@ LATEX = {
     "≥": r"$\ge$",
 }
 MARKDOWN = {**{character: f"\\{character}" for character in "\\|*_`[]"}, "<": "&lt;", ">": "&gt;"}
-ROWS_OF_A_PAGE, LETTERS_OF_A_LINE = 45, 65
+ROWS_OF_A_PAGE, LETTERS_OF_A_LINE, LETTERS_OF_A_COLUMN = 45, 65, 50
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,8 @@ class Entry(NamedTuple):
 class Table:
     """A table for reading: rows of as many entries as there are ``columns``, which are headings.
 
-    ``data`` holds the numbers in full, for CSV; its layout may differ. ``name`` is that of its files.
+    ``data`` holds the numbers in full, for CSV; its layout may differ. ``name`` is that of its files. ``narrow`` is the
+    table for a column of a paper, which LaTeX gets in its place.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[Entry, ...], ...]
     data: pd.DataFrame
+    narrow: "Table | None" = None
 
     @cached_property
     def numeric(self) -> frozenset[int]:
@@ -169,12 +171,16 @@ def to_markdown(table: Table) -> str:
 
 
 def to_latex(table: Table) -> str:
-    """One ``table`` a page of rows, with the rules of booktabs, no wider than the text; the best of a row is bold."""
+    """One ``table`` a page of rows, with the rules of booktabs; the best of a row is bold. It is no wider than the text,
+    or than a column if the table has a narrow one."""
+    width, letters = r"\textwidth", LETTERS_OF_A_LINE
+    if table.narrow is not None:
+        table, width, letters = table.narrow, r"\columnwidth", LETTERS_OF_A_COLUMN
     kinds = "".join("r" if column in table.numeric else "l" for column in range(len(table.columns)))
     heading, *body = (f"{' & '.join(line)} \\\\" for line in _texts(table, latex, r"\textbf{{{}}}"))
     lines = [[entry.text for entry in row] for row in table.rows] + [list(table.columns)]
-    is_wide = sum(max(map(len, column)) + 2 for column in zip(*lines, strict=True)) > LETTERS_OF_A_LINE
-    before, after = ([r"\resizebox{\textwidth}{!}{%"], ["}"]) if is_wide else ([], [])
+    is_wide = sum(max(map(len, column)) + 2 for column in zip(*lines, strict=True)) > letters
+    before, after = ([rf"\resizebox{{{width}}}{{!}}{{%"], ["}"]) if is_wide else ([], [])
     parts = ["% needs \\usepackage{booktabs,graphicx}"]
     for start in range(0, max(len(body), 1), ROWS_OF_A_PAGE):
         caption, label = latex(table.caption) + (", continued" if start else ""), f"\\label{{tab:{table.name}}}"

@@ -20,17 +20,18 @@ from sklearn.datasets import load_digits, load_wine
 from tests.composing import ROOT
 
 DIGITS = ("dataset=digits.csv", "dataset.target=target")
+PAPER = "recipe=paper"
 WINE = ("dataset=wine.csv", "dataset.target=target")
 RUNS: dict[str, tuple[str, ...]] = {
-    "SCARF and no pre-training, digits": (*DIGITS, "pretrain=none,scarf", "trials=4"),
+    "SCARF and no pre-training, digits": (*DIGITS, PAPER, "pretrain=none,scarf", "trials=4"),
     "VIME, wdbc": ("dataset=wdbc", "pretrain=vime", "trials=20"),
     "a number, diabetes": ("dataset=diabetes", "pretrain=none,scarf", "trials=10"),
-    "ResNet, digits": (*DIGITS, "pretrain=none", "network=resnet", "trials=8"),
-    "FT-Transformer, wine": (*WINE, "pretrain=none", "network=ft_transformer", "trials=10"),
+    "ResNet, digits": (*DIGITS, PAPER, "pretrain=none", "network=resnet", "trials=8"),
+    "FT-Transformer, wine": (*WINE, PAPER, "pretrain=none", "network=ft_transformer", "trials=20"),
     "MLP-PLR, wdbc": ("dataset=wdbc", "pretrain=none", "network=mlp_plr", "trials=20"),
     "RealMLP, diabetes": ("dataset=diabetes", "recipe=realmlp_number", "pretrain=none", "trials=1"),
     "self-training, wdbc": ("dataset=wdbc", "regime=semi25", "pretrain=none", "method=self_train", "trials=8"),
-    "tri-training, wine": (*WINE, "regime=semi25", "pretrain=none", "method=tri_train", "trials=6"),
+    "tri-training, wine": (*WINE, PAPER, "regime=semi25", "pretrain=none", "method=tri_train", "trials=6"),
     "random forest, wdbc": ("dataset=wdbc", "pretrain=none", "method=random_forest", "trials=10"),
     "practical recipe with few labels, wdbc": (
         "dataset=wdbc", "recipe=practical", "regime=few", "regime.labels=20,100", "pretrain=none,scarf", "trials=5",

@@ -15,8 +15,8 @@ from tests.composing import ROOT
 
 @pytest.mark.slow
 def test_a_table_of_the_paper_beside_the_published_one_by_one_command(tmp_path: Path) -> None:
-    """The bundled table is one of the paper's, so no download is needed. The settings are the paper's, which trains some
-    seconds: cells with other ones stand beside nothing."""
+    """The bundled table is one of the paper's, so no download is needed. The epochs are the paper's too, which takes some
+    seconds: cells with other settings are beside nothing."""
     asked = ["sweeps=absolute_accuracy", "dataset=wdbc", "regime=full", "pretrain=none,scarf", "method=control"]
     ran = subprocess.run(
         [sys.executable, "-m", "paper.beside", *asked, "trials=2"],
