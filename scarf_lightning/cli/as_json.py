@@ -79,14 +79,23 @@ def of_report(written: "WrittenReport") -> dict[str, Any]:
 
 
 def of_plan(cells: "pd.DataFrame") -> dict[str, Any]:
-    """A plan, as `scarf_lightning.plan` gives it: each cell with its options, and what is left to train."""
+    """A plan, as `scarf_lightning.plan` gives it: each cell with its options, and what is left to train.
+
+    The hours of all are those of the command, its start included.
+    """
+    from ..sweeping.cost import START_UP
+    from ..sweeping.plan import HOUR
+
     found = []
     for row in rows_of(cells):
         of_cell = {name: row.pop(name) for name in OF_A_PLAN}
         options = {name: value for name, value in row.items() if plain(value) is not None}
         found.append(of_cell | {"options": options})
+    n_missing = int(cells["missing"].sum())
+    # A command that has nothing to train imports little.
+    start_up = START_UP / HOUR if n_missing else 0.0
     return {
         "cells": found,
-        "missing_trials": int(cells["missing"].sum()),
-        "core_hours": float(cells["core_hours"].sum()),
+        "missing_trials": n_missing,
+        "core_hours": float(cells["core_hours"].sum()) + start_up,
     }

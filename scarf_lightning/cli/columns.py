@@ -20,10 +20,11 @@ from ..results import check_folder
 from ..screen import screen
 from ..sweeping.cell import Cell, distinct
 from ..sweeping.composer import Composer
+from ..sweeping.cost import START_UP
 from ..sweeping.expand import answer_of_file, expand
 from ..sweeping.folders import SWEEPS
 from ..sweeping.hydra import hydra_started, master_of, named_plugins
-from ..sweeping.plan import MINUTE, START_UP, about
+from ..sweeping.plan import MINUTE, about
 from .api import kept_frame
 from .signals import OutOfTime, alarm, seconds_gone
 

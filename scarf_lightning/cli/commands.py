@@ -277,7 +277,7 @@ def answered(command: Callable[[list[str]], int | None], arguments: list[str] | 
 
 
 def _in_words(usual: Callable[..., str]) -> Callable[..., str]:
-    """What prints a warning: the sentence alone if it is about a record. It may quote a file, so it is escaped."""
+    """The printer of warnings: the sentence alone if it is about a record. It may quote a file, so it is escaped."""
 
     def format_warning(message: Warning | str, category: type[Warning], *where: object, **named: object) -> str:
         if issubclass(category, RecordWarning):
@@ -288,7 +288,7 @@ def _in_words(usual: Callable[..., str]) -> Callable[..., str]:
 
 
 def _problem(error: Exception) -> UsageError | UnfinishedError | None:
-    """What is wrong, in words for the user; None if the code is wrong."""
+    """The mistake in words for the user; None if the code is wrong."""
     from hydra.errors import HydraException
     from omegaconf.errors import OmegaConfBaseException
 

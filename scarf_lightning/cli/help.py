@@ -1,4 +1,4 @@
-"""What ``train.py --help`` and ``train.py --help AXIS`` show, made from the configuration folder."""
+"""The pages of ``train.py --help`` and ``train.py --help AXIS``, made from the configuration folder."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ from ..options.settings import PathSettings
 from ..screen import program
 
 SUITE = "cc18-"
-"""What the names of the paper's datasets start with."""
+"""The beginning of the names of the paper's datasets."""
 COMMANDS = (
     ("train.py", "SCARF on a bundled dataset"),
     ("train.py -m corruption=mean,marginal scaling=zscore,minmax", "an ablation: four cells, one table"),
@@ -76,7 +76,7 @@ def axis_page(conf: Path, axis: str) -> Group:
 
 
 def _settings(axis: str, file: Path) -> Iterator[str]:
-    """What a file sets, as the command line writes it."""
+    """The choices of a file, as the command line writes it."""
     content = yaml.safe_load(file.read_text(encoding="utf-8"))
     is_global = file.read_text(encoding="utf-8").startswith("# @package _global_")
     waiting = [("" if is_global else axis, content)]

@@ -16,7 +16,8 @@ from ..importance.kept import Kept
 from ..results import CellStore, KnownData, PretrainingStore, Rows, forget_failure, keep_failure, read_failure
 from ..sweeping.cell import Cell, State, SurveyedCell
 from ..sweeping.chunks import Chunk
-from ..sweeping.plan import Group, Plan, Size, make_plan
+from ..sweeping.plan import Group, Plan, make_plan
+from ..sweeping.sizes import Size
 from ..sweeping.workers import Workers, n_workers
 from .running import OwnTraining
 

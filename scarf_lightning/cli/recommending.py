@@ -22,23 +22,22 @@ from ..report.loading import CellResults
 from ..report.names import NO_PRETRAINING, THE_NETWORK
 from ..report.pairing import competition
 from ..report.report_options import ReportOptions
-from ..report.statistics.answers import CANNOT_TELL
+from ..report.statistics.answers import CANNOT_TELL, HELPING
 from ..report.statistics.power import settling
 from ..report.statistics.scores import Floats
+from ..report.statistics.verdict import Verdict
 from ..report.verdicts import level_of, verdict_of
 from ..results import read_cell
 from ..screen import command_line
 from .running import N_NETWORKS
 
 if TYPE_CHECKING:
+    from ..data.table import Table
     from ..options import Config
 
 BASELINE = "constant"
-"""The method that always gives one answer. It is named beside the others, and never recommended."""
+"""The method that always gives one answer. It is never recommended, unless nothing is better."""
 LINEAR = ("logistic", "ridge")
-CLOSE = 0.5
-"""A simpler model is recommended if its mean is behind the best by at most this share of the smallest difference that
-matters."""
 MODELS = "models"
 """The folder of recommended models, in that of the results."""
 NOT_IN_A_NAME = re.compile(r"[^\w.-]+")
@@ -74,20 +73,112 @@ class Candidate:
         return self.method == "control"
 
     @property
+    def is_pretrained(self) -> bool:
+        """True for the network after a pre-training."""
+        return self.is_network and self.pretrain != "none"
+
+    @property
     def complexity(self) -> int:
-        """The simpler of two models has the lower number."""
-        if not self.is_network:
-            return 0 if self.method in LINEAR else 1
-        return 2 if self.pretrain == "none" else 3
+        """The simpler and cheaper of two models has the lower number."""
+        if self.is_pretrained:
+            return 3
+        if self.is_network:
+            return 2
+        return 0 if self.method in LINEAR else 1
 
     @property
     def in_words(self) -> str:
-        """What it is, in a sentence."""
+        """The model in a sentence."""
         if not self.is_network or self.name == THE_NETWORK:
             return self.name
-        if self.pretrain == "none":
-            return f"the network with {NO_PRETRAINING}"
-        return f"the network pre-trained by {self.name}"
+        if self.is_pretrained:
+            return f"the network pre-trained by {self.name}"
+        return f"the network with {NO_PRETRAINING}"
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The models of one table that can be recommended.
+
+    Attributes:
+        models: all of them, without the baseline.
+        baseline: the method that always gives one answer, if it was trained.
+        pretrainings: comparisons of the pre-trained networks with the network without pre-training.
+        results: that they are from.
+        options: of the report, with its metric.
+    """
+
+    models: Sequence[Candidate]
+    baseline: Candidate | None
+    pretrainings: Sequence[Comparison]
+    results: CellResults
+    options: ReportOptions
+
+    @property
+    def metric(self) -> Metric:
+        """The metric by which they are compared."""
+        return self.options.measure
+
+    def value(self, candidate: Candidate) -> float:
+        """The mean of the metric, higher if better."""
+        return self.metric.sign * candidate.mean
+
+    def best(self, among: Sequence[Candidate]) -> Candidate:
+        """The one with the best mean."""
+        return max(among, key=self.value)
+
+    def eligible(self) -> list[Candidate]:
+        """The models without the pre-trained networks of which we cannot tell that pre-training helps."""
+        helping = set[int]()
+        for comparison in self.pretrainings:
+            if comparison.claimed in HELPING:
+                helping.add(comparison.pairs[0][0])
+        found = []
+        for each in self.models:
+            if not each.is_pretrained or each.label in helping:
+                found.append(each)
+        # A pre-trained network that is compared with nothing is all that there is.
+        return found or list(self.models)
+
+    def chosen(self) -> Candidate:
+        """The simplest of the models that the best one is not better than, see `is_tie`."""
+        eligible = self.eligible()
+        best = self.best(eligible)
+        tied = [best]
+        for each in eligible:
+            if each.complexity < best.complexity and self.is_tie(best, each):
+                tied.append(each)
+        return min(tied, key=lambda each: (each.complexity, -self.value(each)))
+
+    def is_tie(self, best: Candidate, other: Candidate) -> bool:
+        """True if the best model is not better than another one, as far as we can tell.
+
+        Its answer beside the other one is none of those that help, and on the trials that both have it leads by no
+        more than the smallest difference that matters. A larger lead of which we cannot tell is more likely true than
+        not, and to give it up costs 2 points of accuracy with 100 labels.
+        """
+        verdict = self.verdict(best, other)
+        return verdict.answer not in HELPING and verdict.difference <= self.options.rope
+
+    def verdict(self, one: Candidate, other: Candidate) -> Verdict:
+        """The verdict on one model beside another, on the trials that both have."""
+        size = self.size(other)
+        # Pandas pairs the values by trial; a trial that one of them lacks is NaN.
+        gains = self.metric.sign * one.values.sub(other.values) / size
+        differences: Floats = np.asarray(gains.dropna(), dtype=np.float64)
+        return verdict_of(
+            self.results,
+            [(one.label, other.label)],
+            differences[None],
+            np.array([size]),
+            self.options,
+        )
+
+    def size(self, reference: Candidate) -> float:
+        """The number that a difference from a reference is divided by: its mean, for metrics that are relative."""
+        if self.metric.is_relative and reference.mean:
+            return abs(reference.mean)
+        return 1.0
 
 
 @dataclass(frozen=True)
@@ -120,7 +211,8 @@ class KeptModel:
 def recommend(results: CellResults, options: ReportOptions) -> Recommendation | None:
     """Recommend one of the models that were trained with all labels of a table.
 
-    It is the one with the best mean over the trials that all of them have, or a simpler one that is hardly behind.
+    It is the one with the best mean, or a simpler one in a tie, see `Candidates.is_tie`. A pre-trained network is
+    recommended only if its answer beside no pre-training is one of those that help.
 
     Returns:
         None if the results are of several tables, or if no such model has a trial with the metric.
@@ -128,63 +220,110 @@ def recommend(results: CellResults, options: ReportOptions) -> Recommendation | 
     options = options.of(results)
     if len(set(results.cells["dataset"])) != 1:
         return None
-    every = _candidates(results, options.measure)
-    candidates = [each for each in every if each.method != BASELINE]
-    if not candidates:
+    candidates = _candidates(results, options)
+    if not candidates.models:
         return None
+    chosen = candidates.chosen()
     metric = options.measure
-    best = max(candidates, key=lambda each: metric.sign * each.mean)
-    margin = CLOSE * options.rope * (abs(best.mean) if metric.is_relative else 1)
-    near = [each for each in candidates if metric.sign * (best.mean - each.mean) <= margin]
-    chosen = min(near, key=lambda each: (each.complexity, -metric.sign * each.mean))
     mean, low, high = level_of(results, chosen.label, metric)
-    sentences = [_use(chosen, every, results, options), *_on_pretraining(chosen, every, results, options)]
     return Recommendation(
         name=chosen.name,
-        sentences=sentences,
+        sentences=[_use(chosen, candidates), *_on_pretraining(chosen, candidates)],
         cell=results.folders[chosen.label],
         dataset=str(results.cells.loc[chosen.label, "dataset"]),
         expected={"metric": metric.name, "value": mean, "low": low, "high": high},
     )
 
 
-def _candidates(results: CellResults, metric: Metric) -> list[Candidate]:
+def _candidates(results: CellResults, options: ReportOptions) -> Candidates:
     """The models that were trained with all labels."""
+    metric = options.measure
     names = competition(results).names
-    trials = results.trials.dropna(subset=[metric.name])
-    rows = [
-        label for label, row in results.rows.items() if row.get("regime") == "full" and label in set(trials["cell"])
-    ]
-    by_cell = {label: trials[trials["cell"] == label].set_index("trial")[metric.name] for label in rows}
-    shared: set[int] = set.intersection(*(set(values.index) for values in by_cell.values())) if by_cell else set()
-    found = []
+    by_cell = _values(results, metric)
+    trials = [set(values.index) for values in by_cell.values()]
+    shared: set[int] = set()
+    if trials:
+        shared = set.intersection(*trials)
+    models, baseline = [], None
     for label, values in by_cell.items():
+        # Without a trial that all have, each is judged by its own.
+        compared = values[sorted(shared)] if shared else values
         row = results.rows[label]
-        mean = float(values[sorted(shared)].mean()) if shared else float(values.mean())
-        found.append(Candidate(label, names[label], str(row["method"]), str(row["pretrain"]), mean, values))
+        found = Candidate(
+            label=label,
+            name=names[label],
+            method=str(row["method"]),
+            pretrain=str(row["pretrain"]),
+            mean=float(compared.mean()),
+            values=values,
+        )
+        if found.method == BASELINE:
+            baseline = found
+        else:
+            models.append(found)
+    pretrainings = _pretrainings(models, results, options)
+    return Candidates(models, baseline, pretrainings, results, options)
+
+
+def _values(results: CellResults, metric: Metric) -> dict[int, "pd.Series[float]"]:
+    """The metric by trial of each cell with all labels that has a trial."""
+    trials = results.trials.dropna(subset=[metric.name])
+    found = {}
+    for label, row in results.rows.items():
+        if row.get("regime") != "full":
+            continue
+        its = trials[trials["cell"] == label]
+        if len(its):
+            found[label] = its.set_index("trial")[metric.name]
     return found
 
 
-def _use(chosen: Candidate, every: Sequence[Candidate], results: CellResults, options: ReportOptions) -> str:
-    """The sentence that says what to use, beside the best model of the other kind and the constant answer."""
-    metric = options.measure
-    others = [each for each in every if each.is_network != chosen.is_network and each.method != BASELINE]
-    baseline = [each for each in every if each.method == BASELINE]
-    beside = []
-    if others:
-        other = max(others, key=lambda each: metric.sign * each.mean)
-        difference = _difference(chosen, other, results, options)
-        beside.append(f"{_short(other.own_mean, metric)} of {other.in_words} ({difference})")
-    for each in baseline:
-        beside.append(f"{_short(each.own_mean, metric)} of {each.name}")
-    against = f", against {' and '.join(beside)}" if beside else ""
-    mean, low, high = level_of(results, chosen.label, metric)
-    interval = "" if math.isnan(low) else f" ({_short(low, metric)} to {_short(high, metric)})"
-    sentence = f"Use {chosen.in_words}: {metric.label} {_short(mean, metric)}{interval}{against}."
-    for each in baseline:
-        if metric.sign * (chosen.mean - each.mean) <= 0:
-            return f"No model is better than {each.name}, which needs none. {sentence}"
-    return sentence
+def _pretrainings(models: Sequence[Candidate], results: CellResults, options: ReportOptions) -> list[Comparison]:
+    """The comparisons of pre-trained networks with no pre-training, all labels each."""
+    networks, pretrained = set[int](), set[int]()
+    for each in models:
+        if each.is_pretrained:
+            pretrained.add(each.label)
+        elif each.is_network:
+            networks.add(each.label)
+    found = []
+    for comparison in compare_all(results, replace(options, reference=None)):
+        cell, reference = comparison.pairs[0]
+        if cell in pretrained and reference in networks:
+            found.append(comparison)
+    return found
+
+
+def _use(chosen: Candidate, candidates: Candidates) -> str:
+    """The sentence that says what to use, beside the best other model."""
+    metric = candidates.metric
+    level = level_of(candidates.results, chosen.label, metric)
+    mean, low, high = (_short(value, metric) for value in level)
+    expected = f"{metric.label} {mean}"
+    if not math.isnan(level.low):
+        expected = f"{expected} ({low} to {high})"
+    beside = _beside(chosen, candidates)
+    sentence = f"Use {chosen.in_words}: {expected}{beside}."
+
+    baseline = candidates.baseline
+    if baseline is None or candidates.value(chosen) > candidates.value(baseline):
+        return sentence
+    constant = _short(baseline.own_mean, metric)
+    return f"No model is better than {baseline.name}, which needs none ({constant}). {sentence}"
+
+
+def _beside(chosen: Candidate, candidates: Candidates) -> str:
+    """The best model of the other kind: a network beside a model without one, and the reverse."""
+    others = []
+    for each in candidates.eligible():
+        if each.is_network != chosen.is_network:
+            others.append(each)
+    if not others:
+        return ""
+    other = candidates.best(others)
+    level = _short(other.own_mean, candidates.metric)
+    difference = _difference(chosen, other, candidates)
+    return f", against {level} of {other.in_words} ({difference})"
 
 
 def _short(value: float, metric: Metric) -> str:
@@ -192,70 +331,71 @@ def _short(value: float, metric: Metric) -> str:
     return metric.plain(value) if metric.has_unit else f"{value:.2f}"
 
 
-def _difference(chosen: Candidate, other: Candidate, results: CellResults, options: ReportOptions) -> str:
+def _difference(chosen: Candidate, other: Candidate, candidates: Candidates) -> str:
     """The difference between two candidates with its interval, and whether we can tell which is better."""
-    metric = options.measure
-    shared = sorted(set(chosen.values.index) & set(other.values.index))
-    size = abs(other.mean) if metric.is_relative and other.mean else 1.0
-    gains = metric.sign * (chosen.values[shared] - other.values[shared]) / size
-    differences: Floats = np.asarray(gains, dtype=np.float64)
-    verdict = verdict_of(results, [(chosen.label, other.label)], differences[None], np.array([size]), options)
+    metric = candidates.metric
+    verdict = candidates.verdict(chosen, other)
     if math.isnan(verdict.low):
-        return f"{signed(float(differences.mean()), metric)}, too few trials for an interval"
-    known = f"on the same splits {in_words(verdict.difference, verdict.low, verdict.high, metric)}"
-    return f"{known}; we cannot tell which is better" if verdict.answer == CANNOT_TELL else known
+        difference = signed(verdict.difference, metric)
+        return f"{difference}, too few trials for an interval"
+    difference = in_words(verdict.difference, verdict.low, verdict.high, metric)
+    known = f"on the same splits {difference}"
+    if verdict.answer != CANNOT_TELL:
+        return known
+    if chosen.complexity < other.complexity and verdict.difference <= 0:
+        return f"{known}; we cannot tell which is better, and the simpler one costs less"
+    return f"{known}; we cannot tell which is better"
 
 
-def _on_pretraining(
-    chosen: Candidate, every: Sequence[Candidate], results: CellResults, options: ReportOptions
-) -> list[str]:
-    """What the best pre-training adds to the network, whether that changes the choice, and what would tell."""
-    metric = options.measure
-    labels = {each.label: each for each in every if each.is_network}
-    found: list[Comparison] = []
-    for comparison in compare_all(results, replace(options, reference=None)):
-        ((cell, reference), *_) = comparison.pairs
-        if cell in labels and reference in labels and labels[cell].pretrain != "none":
-            found.append(comparison)
-    if not found:
+def _on_pretraining(chosen: Candidate, candidates: Candidates) -> list[str]:
+    """Sentences on what the best pre-training adds to the network, and on what would tell more."""
+    if not candidates.pretrainings:
         return []
-    best = max(found, key=lambda each: metric.sign * labels[each.pairs[0][0]].mean)
-    verdict, name = best.verdict, best.name
+    metric = candidates.metric
+    models = {each.label: each for each in candidates.models}
+    values: list[float] = []
+    for comparison in candidates.pretrainings:
+        cell, _ = comparison.pairs[0]
+        values.append(candidates.value(models[cell]))
+    best = candidates.pretrainings[int(np.argmax(values))]
+    verdict = best.verdict
     amount = in_words(verdict.difference, verdict.low, verdict.high, metric)
     if best.claimed == CANNOT_TELL:
-        sentence = f"We cannot tell whether pre-training helps the network: {name} changes it by {amount}"
+        sentence = f"We cannot tell whether pre-training helps the network: {best.name} changes it by {amount}"
     else:
-        sentence = f"Pre-training the network by {name}: {best.claimed}, {amount}"
-    without = labels[best.pairs[0][1]]
-    scratch = metric.sign * without.mean
-    size = abs(without.mean) if metric.is_relative else 1.0
-    if not chosen.is_network and scratch + size * verdict.high < metric.sign * chosen.mean:
+        sentence = f"Pre-training the network by {best.name}: {best.claimed}, {amount}"
+
+    _, reference = best.pairs[0]
+    without = models[reference]
+    most = candidates.value(without) + candidates.size(without) * verdict.high
+    if not chosen.is_network and most < candidates.value(chosen):
         sentence = f"{sentence}, and it stays behind {chosen.name} either way"
-    return [f"{sentence}.", *_what_would_tell(best, options)]
+    return [f"{sentence}.", *_what_would_tell(best, candidates.options)]
 
 
 def _what_would_tell(comparison: Comparison, options: ReportOptions) -> list[str]:
-    """How many labels or trials would tell whether a pre-training helps; none if we can tell, or if it is unknown."""
-    parts = comparison.verdict.parts
+    """The labels or trials that would tell whether a pre-training helps; none if we can tell, or if it is unknown."""
+    verdict = comparison.verdict
+    parts = verdict.parts
     if comparison.claimed != CANNOT_TELL or parts is None:
         return []
-    needed = settling(comparison.verdict.difference, parts, options.rope)
-    name = comparison.name
+    needed = settling(verdict.difference, parts, options.rope)
+    would_tell = f"would tell {comparison.name} from {NO_PRETRAINING}"
+    if_so = "if the difference stays as it is"
     if needed.trials is not None:
-        more = counted(needed.trials - comparison.verdict.trials, "more trial")
-        return [
-            f"{more} would tell {name} from {NO_PRETRAINING}, if the difference stays as it is: trials={needed.trials}."
-        ]
+        more = counted(needed.trials - verdict.trials, "more trial")
+        return [f"{more} {would_tell}, {if_so}: trials={needed.trials}."]
     if needed.rows is not None:
         more = counted(_rounded(needed.rows - parts.n_rows), "more label")
-        return [f"About {more} would tell {name} from {NO_PRETRAINING}, if the difference stays as it is."]
-    return [f"The difference is so small that no number of labels in reach would tell {name} from {NO_PRETRAINING}."]
+        return [f"About {more} {would_tell}, {if_so}."]
+    return [f"The difference is so small that no number of labels in reach {would_tell}."]
 
 
 def _rounded(number: float) -> int:
     """A number with two digits that count, at least one."""
-    digits = max(len(str(round(number))) - 2, 0)
-    return max(1, int(round(number, -digits)))
+    digits = str(round(number))
+    rounded = round(number, -max(len(digits) - 2, 0))
+    return max(1, int(rounded))
 
 
 def keep(recommendation: Recommendation) -> KeptModel:
@@ -273,19 +413,28 @@ def keep(recommendation: Recommendation) -> KeptModel:
     if reason is not None:
         return KeptModel(None, f"No model is kept, because {reason}; fit {recommendation.name} by its own library.")
     table = _table_of(config)
-    expected = {name: value for name, value in recommendation.expected.items() if value == value}
+    # The ends of an interval that is unknown are NaN.
+    expected = {}
+    for name, value in recommendation.expected.items():
+        if isinstance(value, str) or not math.isnan(value):
+            expected[name] = value
     model = refitted(config, table, expected, n_networks=N_NETWORKS)
-    folder = recommendation.cell.parent / MODELS / NOT_IN_A_NAME.sub("-", recommendation.dataset)
+    name = NOT_IN_A_NAME.sub("-", recommendation.dataset)
+    folder = recommendation.cell.parent / MODELS / name
     model.save(folder)
     command = command_line("predict", [str(folder), "NEW.csv"])
     return KeptModel(folder, f"It is trained on all {table.n_labelled:,} labels and kept; to predict a file: {command}")
 
 
-def _table_of(config: "Config") -> Any:
+def _table_of(config: "Config") -> "Table":
     """The table of a cell, read again."""
     from ..data.sources import open_source
 
-    source = open_source(**vars(config.dataset), openml_cache=config.paths.openml, split=config.split)
+    source = open_source(
+        **vars(config.dataset),
+        openml_cache=config.paths.openml,
+        split=config.split,
+    )
     try:
         return source.read().table
     except UsageError as error:

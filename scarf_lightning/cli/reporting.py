@@ -1,7 +1,7 @@
 """The report of a sweep or of a folder of results: load, make, write and upload it."""
 
 import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from ..importing import require, require_report
 from ..options import load_plugins
 from ..options.checking import checked
 from ..options.settings import LoggerSettings
-from ..report.advice import by_cells, by_sweep, reported
+from ..report.advice import Price, by_cells, by_sweep, price_of, reported
 from ..report.blocks import Paragraph, Table
 from ..report.loading import CellResults, ReportedCell, cells_of_folder, narrowed, read_results
 from ..report.report_options import NAMES, ReportOptions
@@ -45,7 +45,8 @@ OPTIONS = ("results", "sweeps", "out", "sections", "plugins", "upload", *NAMES)
 
 @dataclass(frozen=True)
 class Subject:
-    """What a report is about: its name and title, the cells, and the drawings of a sweep file."""
+    """The subject of a report: its name and title, the cells, and of a sweep its drawings, the processor
+    time of its commands and the metric that leads in the place of the usual one."""
 
     name: str
     title: str
@@ -54,11 +55,13 @@ class Subject:
     drawings: "Sequence[Drawing]" = ()
     paper: str | None = None
     left_out: Sequence[str] = ()
+    price: Price | None = None
+    leading: Callable[[str], str] | None = None
 
 
 @dataclass(frozen=True)
 class Material:
-    """What a report is made from, the ``overrides`` that ask for it, and the logger that uploads it. ``row_of`` gives
+    """The material of a report, the ``overrides`` that ask for it, and the logger that uploads it. ``row_of`` gives
     the axis columns of the cell that overrides ask for."""
 
     subject: Subject
@@ -196,6 +199,7 @@ def write(
         subject.drawings or default_drawings(found),
         chosen,
         title=subject.title or title_of(found, chosen.reference),
+        price=subject.price,
         paper=subject.paper,
         left_out=subject.left_out,
         command=command,
@@ -251,6 +255,8 @@ def gathered(asked: Sequence[str], results: str | Path | None) -> Iterator[Mater
         else:
             subject = of_folder(Path(results), overrides, plugins)
         found = read_results(subject.cells, subject.damaged, row_of(()))
+        if subject.leading is not None and all(cell.metric is None for cell in subject.cells):
+            found = replace(found, metric=subject.leading(found.metric))
         yield Material(subject, found, row_of, overrides, compose(of_logger).logger)
 
 
@@ -304,7 +310,16 @@ def of_sweep(overrides: Sequence[str], compose: Composer, master: DictConfig) ->
     from ..report.drawings import read_drawings
 
     drawings = read_drawings(sweep.report, f"sweeps/{sweep.name}.yaml")
-    return Subject(sweep.name, sweep.title, wanted, {}, drawings, sweep.paper, request.left_out)
+    return Subject(
+        name=sweep.name,
+        title=sweep.title,
+        cells=wanted,
+        drawings=drawings,
+        paper=sweep.paper,
+        left_out=request.left_out,
+        price=price_of(cells),
+        leading=sweep.leading,
+    )
 
 
 def of_folder(folder: Path, overrides: Sequence[str], plugins: Sequence[str]) -> Subject:

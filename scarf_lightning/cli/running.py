@@ -1,4 +1,4 @@
-"""What Hydra calls: our sweeper runs all cells, in rounds until the question is answered, and a job trains some."""
+"""Runs for Hydra: our sweeper runs all cells, in rounds until the question is answered, and a job trains some."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -18,23 +18,25 @@ from ..results import Rows
 from ..screen import reported, reported_once
 from ..sweeping.cell import Cell, State, SurveyedCell, distinct, named, survey
 from ..sweeping.chunks import Launch, read_chunk
+from ..sweeping.cost import labels_to_learn_from
 from ..sweeping.expand import ExpandedSweep, one_cell
 from ..sweeping.folders import SWEEPS, SweepFile, read_sweep
 from ..sweeping.hydra import check_hydra, read_config
-from ..sweeping.plan import about, labels_to_learn_from, make_plan
+from ..sweeping.plan import about, make_plan
 from ..sweeping.run import read_files, run, sizes_of
+from ..sweeping.sizes import Size
 from ..sweeping.slurm import Detached
 from ..sweeping.workers import TrainCells
 from .show import SoFar, Terminal, can_be_found
-from .signals import OutOfTime, alarm, ended_by_signals, seconds_gone
+from .signals import OutOfTime, alarm, change_alarm, ended_by_signals, seconds_gone, slowdown
 
 if TYPE_CHECKING:
     from ..data.table import Table
 
 SURELY = 0.5
 """The share of a table's labelled rows that any split gives to training."""
-SECONDS_TO_REPORT, MOST_TO_REPORT = 20.0, 0.3
-"""Seconds that a report and the recommended model take, and the largest share of a limit that is kept for them."""
+SECONDS_TO_REPORT, MOST_TO_REPORT = 8.0, 0.5
+"""Processor seconds of a report, and the largest share of a limit that is kept for it and the recommended model."""
 N_NETWORKS = 3
 """Networks of a recommended model, which vote as those of a `ScarfClassifier`."""
 SHORTEST = 0.1
@@ -99,6 +101,7 @@ def _in_rounds(
     with reported_once():
         tables = _tables_to_train(request.cells)
         terminal.tables(tables)
+        change_alarm(_seconds_to_train(request, ends_with_model=True, sizes=sizes_of(tables)))
         # The loop over cells, also that of a worker, shows what is not in this list.
         shown = {cell.source: tables[cell.source.key].hash for cell in request.cells if cell.source.key in tables}
         reported().extend(shown.items())
@@ -195,9 +198,14 @@ def _that_will_run(request: ExpandedSweep) -> ExpandedSweep:
     return replace(request, cells=fitting, left_out=(*request.left_out, reason))
 
 
-def _seconds_to_train(request: ExpandedSweep, *, ends_with_model: bool) -> float | None:
-    """Seconds until training has to end, so that the command ends with its limit: what has gone since it was started,
-    and what the report and the recommended model take, are a part of it. None without a limit."""
+def _seconds_to_train(
+    request: ExpandedSweep, *, ends_with_model: bool, sizes: Mapping[str, Size] | None = None
+) -> float | None:
+    """The seconds until training has to end, so that the command ends with its limit; None without a limit.
+
+    The limit counts what has gone since the command was started, and what the report and the recommended model take:
+    longer on a machine that is busy, as the start has shown. The ``sizes`` of tables that were read tell how long.
+    """
     limit = request.cells[0].config.seconds_limit
     if limit is None:
         return None
@@ -206,20 +214,20 @@ def _seconds_to_train(request: ExpandedSweep, *, ends_with_model: bool) -> float
         return max(left, 0.0)
     # The recommended model may be the one that takes longest to train.
     everything = [cell for cell in request.cells if cell.config.regime["name"] == "full"]
-    of_trials = [seconds / cell.config.trials for cell, seconds in expected_seconds(everything)]
-    ending = SECONDS_TO_REPORT + N_NETWORKS * max(of_trials, default=0.0)
+    of_trials = [seconds / cell.config.trials for cell, seconds in expected_seconds(everything, sizes)]
+    ending = slowdown() * (SECONDS_TO_REPORT + N_NETWORKS * max(of_trials, default=0.0))
     return max(left - min(ending, MOST_TO_REPORT * limit), SHORTEST * limit)
 
 
-def expected_seconds(cells: Sequence[Cell]) -> list[tuple[Cell, float]]:
+def expected_seconds(cells: Sequence[Cell], sizes: Mapping[str, Size] | None = None) -> list[tuple[Cell, float]]:
     """The seconds that each cell is expected to take from its beginning, without looking at any file."""
     fresh = [SurveyedCell(each.cell, State.WAITING, Rows.of([]), each.data) for each in survey(cells)]
-    seconds = make_plan(fresh).of_cells()
+    seconds = make_plan(fresh, sizes).of_cells()
     return [(each.cell, seconds[each.cell.key]) for each in fresh]
 
 
 def goes_in_rounds(arguments: Sequence[str]) -> bool:
-    """Whether a command line trains in rounds, which end with a page."""
+    """True if a command line trains in rounds, which end with a page."""
     names = [argument.partition("=")[2] for argument in arguments if argument.startswith("sweeps=")]
     return bool(names) and "plan=true" not in arguments and len(read_sweep(names[-1], SWEEPS).rounds) > 1
 
@@ -255,7 +263,7 @@ def that_fit(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
 
 
 def counts_validation(cell: Cell) -> bool:
-    """Whether the labels of a cell are those that train and those that validate, and not the former alone."""
+    """True if the labels of a cell are those that train and those that validate, and not the former alone."""
     return bool(cell.config.regime.get("validation") == "inside")
 
 
@@ -294,7 +302,7 @@ class OwnTraining:
     """Training in this process, or in its forks. Torch is imported when it is first asked."""
 
     def uses_gpu(self, accelerator: str) -> bool:
-        """Whether ``trainer.accelerator`` stands for a GPU here."""
+        """True if ``trainer.accelerator`` stands for a GPU here."""
         if accelerator != "auto":
             return accelerator == "cuda"
         import torch

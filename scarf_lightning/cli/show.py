@@ -1,4 +1,4 @@
-"""What a run shows on the terminal: its plan, its progress, and its results."""
+"""The screen of a run: its plan, its progress, and its results."""
 
 import math
 import threading
@@ -106,7 +106,7 @@ class Terminal:
         """Show the table of the cells, the conclusion in sentences, and where the results are."""
         console = screen()
         axes = [each.axes for each in surveyed]
-        metric = chosen_metric(surveyed)
+        metric = chosen_metric(surveyed, request.sweep)
         # Predictions of very many cells take long to read; their table has no interval.
         rows = [each.rows for each in surveyed] if len(surveyed) > LONGEST_TABLE else [*map(_with_levels, surveyed)]
         shown = list(zip(axes, rows, strict=True))
@@ -218,7 +218,7 @@ def _n_labelled(plan: Plan) -> float | None:
 
 
 def can_be_found(cells: Sequence[Cell], tables: "Mapping[str, DataTable]", trials: int) -> list[str]:
-    """What a sweep of one table that goes on for so many trials can find, in a sentence; none of numbers, or if the
+    """The differences that a sweep of one table in so many trials can find, in a sentence; none of numbers, or if the
     table is not known."""
     if len(tables) != 1 or len({cell.source.key for cell in cells}) != 1:
         return []

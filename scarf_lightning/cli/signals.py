@@ -40,6 +40,14 @@ def seconds_gone() -> float:
     return time.monotonic() - _started[0] if _started else 0.0
 
 
+def slowdown() -> float:
+    """The seconds that a processor second took since the command was started, at least 1: more if others compute too.
+
+    It is 1 in a process that was started for something else.
+    """
+    return max(1.0, seconds_gone() / time.process_time())
+
+
 class Terminated(SystemExit):
     """SIGTERM arrived. The exit status is what a shell reports of a process that this signal ended."""
 
@@ -138,3 +146,10 @@ def alarm(seconds: float | None) -> Iterator[None]:
             yield
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def change_alarm(seconds: float | None) -> None:
+    """Let the time of the `alarm` around the caller end in so many seconds from now, if one was set."""
+    left, _ = signal.getitimer(signal.ITIMER_REAL)
+    if seconds is not None and left and threading.current_thread() is threading.main_thread():
+        signal.setitimer(signal.ITIMER_REAL, max(seconds, SOON))

@@ -72,7 +72,7 @@ def result_in_words(axes: Row, rows: Sequence[Row], chosen: Metric = CHOSEN) -> 
 
 
 def n_diverged(rows: Sequence[Row]) -> int:
-    """How many trials diverged."""
+    """The number of trials that diverged."""
     return len(_known(rows, "diverged"))
 
 
@@ -283,7 +283,7 @@ def _outcome(axes: Row, rows: Sequence[Row], chosen: Metric) -> dict[str, str]:
 
 
 def of_one_class(rows: Sequence[Row]) -> str:
-    """How many trials predict one class for every test row, such as ``2 of 5``; empty if none does."""
+    """The trials that predict one class for every test row, such as ``2 of 5``; empty if none does."""
     found = _known(rows, "one_class")
     return f"{sum(found)} of {len(found)}" if any(found) else ""
 

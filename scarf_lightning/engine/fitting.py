@@ -88,12 +88,12 @@ class TrialStopping(pl.Callback):
         self.weights = {name: tensor.detach().clone() for name, tensor in state(pl_module).items()}
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        self._started = time.perf_counter()
+        self._started = time.process_time()
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         assert isinstance(pl_module, StackModule)
         metrics = pl_module.end_epoch()
-        elapsed = time.perf_counter() - self._started
+        elapsed = time.process_time() - self._started
         self.seconds[self.active] += elapsed / len(self.active)
         finite = _are_finite(metrics)
         self.diverged[self.active] = ~finite

@@ -73,7 +73,7 @@ class Demand:
         """Bytes that grow with the rows of the table."""
         item = self.dtype.itemsize
         # The table is on the device once, for all trials.
-        of_row = len(self.table.columns) * item
+        of_row: float = len(self.table.columns) * item
         of_trial = OF_A_ROW + TEST_SHARE * self.table.target.n_outputs * OF_A_PREDICTION
         of_row += n_trials * of_trial
         if self.network is None:

@@ -49,6 +49,7 @@ class HistGradientBoosting(Rival):
     """
 
     name: ClassVar[str] = "hist_gradient_boosting"
+    typical_seconds: ClassVar[tuple[float, float]] = (0.2, 0.3)
     label: ClassVar[str] = "HistGradientBoosting"
     paper: ClassVar[str] = "Ke et al., 2017 (NeurIPS); as in scikit-learn"
     search_space: ClassVar[dict[str, Any]] = {
@@ -94,6 +95,7 @@ class LightGBM(Rival):
     """
 
     name: ClassVar[str] = "lightgbm"
+    typical_seconds: ClassVar[tuple[float, float]] = (0.1, 0.3)
     package: ClassVar[str] = "lightgbm"
     label: ClassVar[str] = "LightGBM"
     paper: ClassVar[str] = "Ke et al., 2017 (NeurIPS)"

@@ -104,10 +104,10 @@ def trial_by_trial(stack: "Stack", learn: Callable[[int, Labels], Floats]) -> Me
     data, target = stack.data, stack.table.target
     n_trials, n_predicted = data.predicted.shape[:2]
     predictions = []
-    times = [time.perf_counter()]
+    times = [time.process_time()]
     for position, labels in enumerate(data.labels):
         predictions.append(target.taught(labels, n_predicted, partial(learn, position)))
-        times.append(time.perf_counter())
+        times.append(time.process_time())
     return MethodResult(
         predictions=np.stack(predictions),
         fit=None,
@@ -177,6 +177,7 @@ class Logistic(Rival):
     """Scikit-learn's multinomial LogisticRegression with an l2 penalty of strength 1 / ``C``, on encoded rows."""
 
     name: ClassVar[str] = "logistic"
+    typical_seconds: ClassVar[tuple[float, float]] = (0.03, 0.04)
     label: ClassVar[str] = "logistic regression"
     paper: ClassVar[str] = "Pedregosa et al., 2011 (scikit-learn), arXiv:1201.0490"
     targets: ClassVar[tuple[str, ...]] = ("classes",)
@@ -196,6 +197,7 @@ class Ridge(Rival):
     """Scikit-learn's Ridge: linear regression with an l2 penalty of strength ``alpha``, on encoded rows."""
 
     name: ClassVar[str] = "ridge"
+    typical_seconds: ClassVar[tuple[float, float]] = (0.01, 0.01)
     label: ClassVar[str] = "ridge regression"
     paper: ClassVar[str] = "Hoerl and Kennard, 1970 (Technometrics)"
     targets: ClassVar[tuple[str, ...]] = ("number",)
@@ -217,6 +219,7 @@ class Constant(Rival):
     """
 
     name: ClassVar[str] = "constant"
+    typical_seconds: ClassVar[tuple[float, float]] = (0.005, 0.0)
     label: ClassVar[str] = "always the commonest answer"
     paper: ClassVar[str] = "Pedregosa et al., 2011 (scikit-learn), arXiv:1201.0490"
 
@@ -231,6 +234,7 @@ class RandomForest(Rival):
     """Scikit-learn's RandomForestClassifier or RandomForestRegressor on encoded rows."""
 
     name: ClassVar[str] = "random_forest"
+    typical_seconds: ClassVar[tuple[float, float]] = (0.45, 0.3)
     label: ClassVar[str] = "random forest"
     paper: ClassVar[str] = "Breiman, 2001 (Machine Learning)"
     search_space: ClassVar[dict[str, Any]] = {
@@ -263,6 +267,7 @@ class XGBoost(Rival):
     """
 
     name: ClassVar[str] = "xgboost"
+    typical_seconds: ClassVar[tuple[float, float]] = (0.05, 0.2)
     package: ClassVar[str] = "xgboost"
     label: ClassVar[str] = "XGBoost"
     paper: ClassVar[str] = "Chen and Guestrin, 2016, arXiv:1603.02754"
@@ -325,6 +330,7 @@ class CatBoost(Rival):
     """
 
     name: ClassVar[str] = "catboost"
+    typical_seconds: ClassVar[tuple[float, float]] = (2.0, 2.0)
     package: ClassVar[str] = "catboost"
     label: ClassVar[str] = "CatBoost"
     paper: ClassVar[str] = "Prokhorenkova et al., 2018, arXiv:1706.09516"

@@ -26,6 +26,7 @@ class TabM(Rival):
     """
 
     name: ClassVar[str] = "tabm"
+    typical_seconds: ClassVar[tuple[float, float]] = (3.0, 10.0)
     package: ClassVar[str] = "tabm"
     label: ClassVar[str] = "plain TabM"
     validates: ClassVar[bool] = True

@@ -119,13 +119,15 @@ class Network(Options, ABC):
 
     - ``starts_as_built``: whether the module's constructor draws its initial weights, from the trial's stream. If not,
       ``network.weight_init`` initialises the linear layers.
-    - ``typical_cost``: the time of a training step relative to ``mlp``, for estimates.
+    - ``typical_cost``: the time of a training step relative to ``mlp`` on 30 columns, for estimates.
+    - ``costs_by_column``: true if that time is proportional to the number of columns.
     - ``search_space``: ranges of its options for ``tune``.
     """
 
     name: ClassVar[str]
     starts_as_built: ClassVar[bool] = True
     typical_cost: ClassVar[float] = 1.0
+    costs_by_column: ClassVar[bool] = False
     search_space: ClassVar[dict[str, Any]] = {}
 
     @abstractmethod

@@ -228,6 +228,7 @@ class FTTransformer(Residual):
     label: ClassVar[str] = "FT-Transformer"
     paper: ClassVar[str] = "Gorishniy et al., 2021, arXiv:2106.11959"
     typical_cost: ClassVar[float] = 15.0
+    costs_by_column: ClassVar[bool] = True
     search_space: ClassVar[dict[str, Any]] = {"depth": ("int", 1, 4)}
     width: int = option(64, "width of a token and of an embedding", "[2, 100000]")
     heads: int = option(8, "attention heads; they divide the width", "[1, 1000]")

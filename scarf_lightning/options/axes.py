@@ -6,9 +6,11 @@ name parts only, so it runs no code.
 
 import importlib
 import inspect
+import math
 import pkgutil
 import re
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -17,6 +19,9 @@ from typing import Any
 
 from ..errors import UsageError, did_you_mean
 from .option import Options
+
+MANY, USUALLY = 8, 0.6
+"""So many cells leave out of their names what a larger share of them has in common."""
 
 
 @dataclass(frozen=True)
@@ -154,17 +159,36 @@ def _subclasses(base: type[Any]) -> Iterator[type[Any]]:
 
 
 def told_apart(asked: Sequence[Sequence[str]]) -> list[str]:
-    """A name for each of some cells, from their overrides: those that not all cells have, or ``defaults``."""
+    """A name for each of some cells, from their overrides: those that not all cells have, or ``defaults``.
+
+    Of many cells a name leaves out what most of them have in common, and says what a cell does without.
+    """
     of_cells = []
     for overrides in asked:
         # An option such as ``trials`` makes no other cell.
         of_cells.append([each for each in overrides if re.split("[./=]", each)[0] not in OF_THE_RUN])
-    shared: set[str] = set()
-    if len(of_cells) > 1:
-        shared = set.intersection(*map(set, of_cells))
+    if len(of_cells) < 2:
+        return [" ".join(overrides) or "defaults" for overrides in of_cells]
+    counts = Counter(override for overrides in of_cells for override in dict.fromkeys(overrides))
+    least = len(of_cells)
+    if len(of_cells) >= MANY:
+        least = math.ceil(USUALLY * len(of_cells))
+    return _differing(of_cells, [override for override, n in counts.items() if n >= least])
+
+
+def _differing(of_cells: Sequence[Sequence[str]], usual: Sequence[str]) -> list[str]:
+    """The overrides of each cell that are not usual, and the options that it lacks of those that are.
+
+    Cells with different overrides have different names: an option that is in no name has its usual value.
+    """
+    common = dict.fromkeys(usual)
     names = []
     for overrides in of_cells:
-        own = [each for each in overrides if each not in shared]
+        own = [each for each in overrides if each not in common]
+        keys = {each.partition("=")[0] for each in overrides}
+        lacking = [key for key in (each.partition("=")[0] for each in common) if key not in keys]
+        if lacking:
+            own.append(f"without {', '.join(lacking)}")
         names.append(" ".join(own) or "defaults")
     return names
 

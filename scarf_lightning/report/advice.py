@@ -1,20 +1,23 @@
 """The end of a run: its answer, and what would settle open comparisons, as commands with their cost."""
 
+import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import counted
 from ..intervals import FEWEST
 from ..options import labels
+from ..options.settings import DatasetSettings
 from ..results import Row
 from ..screen import command_line
-from ..sweeping.cell import Cell, SurveyedCell
+from ..sweeping.cell import Cell, SurveyedCell, survey
 from ..sweeping.expand import ExpandedSweep
-from ..sweeping.plan import about
+from ..sweeping.plan import about, make_plan
+from ..sweeping.sizes import CC18
 from .blocks import named
-from .comparisons import Comparison, compare_all
+from .comparisons import Comparison, answered, compare_all
 from .loading import SECONDS, CellResults, ReportedCell, read_results
 from .pairing import pairs_of
 from .report_options import ReportOptions
@@ -26,14 +29,22 @@ from .statistics.verdict import FEWEST_FOR_SAME
 
 Commands = Callable[[Comparison, str], str]
 """The command that trains a comparison's cells with a change such as ``trials=30`` to what was asked."""
+Price = Callable[[str], float]
+"""The processor seconds that a command takes with such a change, as its plan gives them; 0 if that is unknown."""
 NOT_OF_A_CELL = ("sweeps", "reference", "plan", "force", "paths.results")
 PAPERS_DATASETS = "dataset=glob(cc18-*)"
 N_PAPERS_DATASETS = 69
-SMALL_DATASETS = (
-    "cc18-balance-scale", "cc18-credit-approval", "cc18-tic-tac-toe", "cc18-eucalyptus", "cc18-cylinder-bands",
-    "cc18-analcatdata_dmft", "cc18-pc1", "cc18-car",
-)  # fmt: skip
-"""Datasets of at most 1,728 rows, which train within minutes. Advice names them first."""
+SMALL_DATASETS = {
+    "cc18-balance-scale": 11,
+    "cc18-credit-approval": 29,
+    "cc18-tic-tac-toe": 50,
+    "cc18-eucalyptus": 188,
+    "cc18-cylinder-bands": 6332,
+    "cc18-analcatdata_dmft": 469,
+    "cc18-pc1": 1068,
+    "cc18-car": 40975,
+}
+"""Datasets of at most 1,728 rows, which train within minutes, with their numbers on OpenML. Advice names them first."""
 MOSTLY = " in four cases of five"
 """The chance that advice has, `power.POWER`, in words."""
 MOST_TABLES = 10
@@ -82,9 +93,12 @@ def compared(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> Compar
     tried = [each for each in surveyed if each.rows]
     wanted = [reported(each.cell, each.axes, each.folder, rows=each.rows, target=each.target) for each in tried]
     results = read_results(wanted, usual=dict(request.usual))
+    if request.sweep is not None and request.cells[0].config.metric is None:
+        results = replace(results, metric=request.sweep.leading(results.metric))
     options = ReportOptions(reference=request.cells[0].config.reference)
-    comparisons = compare_all(results, options.of(results)) if len(tried) > 1 else []
-    return ComparedRun(tried, results, comparisons)
+    if len(tried) < 2:
+        return ComparedRun(tried, results, [])
+    return ComparedRun(tried, results, answered(compare_all(results, options.of(results))))
 
 
 def check_reference(cells: Sequence[Cell]) -> None:
@@ -100,8 +114,9 @@ def answer_of_run(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> l
     run = compared(request, surveyed)
     if not run.comparisons:
         return []
+    price = price_of([each.cell for each in surveyed])
     sentences = run.in_words
-    for sentence, command in what_would_settle(run.comparisons, by_sweep(request.arguments), run.results):
+    for sentence, command in what_would_settle(run.comparisons, by_sweep(request.arguments), run.results, price=price):
         sentences.append(in_one_line(sentence, command))
     return sentences
 
@@ -128,11 +143,17 @@ class Advice(NamedTuple):
 
 
 def what_would_settle(
-    comparisons: Sequence[Comparison], commands: Commands, results: CellResults, margin: float = MARGIN
+    comparisons: Sequence[Comparison],
+    commands: Commands,
+    results: CellResults,
+    margin: float = MARGIN,
+    *,
+    price: Price | None = None,
 ) -> list[tuple[str, str]]:
     """Advice on comparisons of which we cannot tell: sentences, each with a command, which may be empty.
 
-    One command trains as many trials as any comparison needs that trials will settle.
+    One command trains as many trials as any comparison needs that trials will settle. Where no ``price`` is given, a
+    command costs as much as the finished trials and datasets did.
     """
     known = {str(name) for name in results.cells["dataset"]}
     groups: dict[Advice, list[Comparison]] = {}
@@ -156,7 +177,7 @@ def what_would_settle(
     sentences = []
     for advice, group in sorted(groups.items(), key=lambda item: -len(item[1])):
         labels = named([each.label for each in group], 3)
-        cost = _cost(group, advice.change, results)
+        cost = _cost(group, advice.change, results) if price is None else _priced(advice.change, price)
         # Comparisons that differ in nothing but their reference are trained by one command.
         lines = dict.fromkeys(commands(each, advice.change) for each in group) if advice.change else {}
         sentences.append((f"{labels}: {advice.sentence}{cost}", " && ".join(lines)))
@@ -263,6 +284,38 @@ def _cost(comparisons: Sequence[Comparison], change: str, results: CellResults) 
     n_datasets = N_PAPERS_DATASETS if change == PAPERS_DATASETS else 1 + value.count(",")
     seconds_of_dataset = float(seconds.sum()) / len(comparisons[0].pairs)
     return f" (about {about(n_datasets * seconds_of_dataset)} on one core, if they take as long as these)"
+
+
+def price_of(cells: Sequence[Cell]) -> Price:
+    """The processor seconds of a sweep's command with a change, as the plan of that command counts them."""
+    return lambda change: make_plan(survey(_changed(cells, change))).seconds_in_all
+
+
+def _changed(cells: Sequence[Cell], change: str) -> list[Cell]:
+    """The cells of a sweep with another number of trials, or on other datasets."""
+    key, _, value = change.partition("=")
+    if key == "trials":
+        return [_with(cell, trials=int(value)) for cell in cells]
+    numbers = list(CC18)
+    if change != PAPERS_DATASETS:
+        numbers = [SMALL_DATASETS[name] for name in value.split(",")]
+    first = cells[0].config.dataset
+    found = []
+    for cell, number in itertools.product(cells, numbers):
+        if cell.config.dataset == first:
+            found.append(_with(cell, dataset=DatasetSettings("openml", number)))
+    return found
+
+
+def _with(cell: Cell, **changed: Any) -> Cell:
+    """The cell with other settings."""
+    return Cell(cell.overrides, replace(cell.config, **changed))
+
+
+def _priced(change: str, price: Price) -> str:
+    """The cost of a command in words; empty if nothing is to be trained, or if it is unknown."""
+    seconds = price(change) if change else 0.0
+    return f" (about {about(seconds)} on one core)" if seconds else ""
 
 
 def by_sweep(overrides: Sequence[str]) -> Commands:

@@ -11,10 +11,10 @@ import pandas as pd
 
 from ..errors import counted
 from ..metrics import Metric, metric_named, metrics
-from .advice import Commands, what_would_settle
+from .advice import Commands, Price, what_would_settle
 from .amounts import effect, signed
 from .blocks import NOTHING, Block, Command, Entry, Paragraph, Section, Table, entry, table
-from .comparisons import Comparison, compare_all
+from .comparisons import Comparison, answered, compare_all
 from .competitors import named_by, named_cells
 from .effects import curve_points, effects_picture, forest_picture, label_curve, outlying_in_words
 from .loading import CellResults
@@ -32,9 +32,12 @@ OF_CLASSES, OF_NUMBERS = ("accuracy", "log_loss", "auroc"), ("rmse", "mae", "spe
 """Metrics that are answered side by side, by the kind of target. Log-loss often tells where accuracy cannot."""
 
 
-def answer_section(results: CellResults, options: ReportOptions, commands: Commands) -> Section:
+def answer_section(
+    results: CellResults, options: ReportOptions, commands: Commands, price: Price | None = None
+) -> Section:
     """The answer, effects with intervals best first, every competitor's metric, and what would settle the open ones."""
-    comparisons = compare_all(results, options)
+    every = compare_all(results, options)
+    comparisons = answered(every)
     if not comparisons:
         return Section("summary", "The answer", _without_comparison(results, options))
     blocks: list[Block] = [Paragraph(sentence) for sentence in answer_in_words(comparisons, results, options)]
@@ -51,13 +54,13 @@ def answer_section(results: CellResults, options: ReportOptions, commands: Comma
     if forest := forest_picture(comparisons, options):
         blocks.append(forest)
     blocks.append(effects_picture(comparisons, options))
-    blocks.append(_summary(comparisons, results, options))
+    blocks.append(_summary(every, results, options))
     if others := metrics_table(comparisons, results, options):
         blocks.append(others)
     # Only columns were left out, so the competitors are a ranking of columns.
     if results.compared == [DROPPED] and len(comparisons) > 1:
         blocks.append(_ranked_columns(comparisons, results, options.measure))
-    for sentence, command in what_would_settle(comparisons, commands, results, options.rope):
+    for sentence, command in what_would_settle(comparisons, commands, results, options.rope, price=price):
         if command:
             blocks.append(Command(command, sentence))
         else:
@@ -141,7 +144,35 @@ def _summary(comparisons: Sequence[Comparison], results: CellResults, options: R
     for line in lines:
         rows.append(tuple(line.entries.get(column, BLANK) for column in headings))
     data = in_order("summary", pd.DataFrame([line.data for line in lines]))
-    return Table("summary", caption, tuple(headings.values()), tuple(rows), data)
+    narrow = _for_a_column(lines, comparisons, metric)
+    return Table("summary", caption, tuple(headings.values()), tuple(rows), data, narrow)
+
+
+def _for_a_column(lines: Sequence[Line], comparisons: Sequence[Comparison], metric: Metric) -> Table:
+    """The summary for a column of a paper: each competitor's metric and difference, both with intervals, and answer.
+
+    The competitors are best first, so the first one's metric is the best.
+    """
+    unit = f", {metric.unit}" if metric.unit else ""
+    rows = []
+    for place, line in enumerate(lines):
+        level = _with_ends(line.entries["level"], line.entries["level ends"])._replace(best=place == 0)
+        effect = _with_ends(line.entries.get("effect", BLANK), line.entries.get("effect ends", BLANK))
+        rows.append((line.entries["competitor"], level, effect, line.entries["verdict"]))
+    over = references(comparisons)
+    caption = (
+        f"{metric.heading[:1].upper()}{metric.heading[1:]} and the improvement over {over}, with 95 % intervals. "
+        "Answers hold together."
+    )
+    columns = ("competitor", metric.heading, f"improvement{unit}", "answer")
+    return Table("summary", caption, columns, tuple(rows), pd.DataFrame())
+
+
+def _with_ends(value: Entry, ends: Entry) -> Entry:
+    """A value with its interval, if that is known."""
+    if ends.sort is None:
+        return value
+    return Entry(f"{value.text} ({ends.text})", value.sort)
 
 
 def _headings(metric: Metric, *, many: bool) -> dict[str, str]:

@@ -29,7 +29,7 @@ LATEX = {
     "≥": r"$\ge$",
 }
 MARKDOWN = {**{character: f"\\{character}" for character in "\\|*_`[]"}, "<": "&lt;", ">": "&gt;"}
-ROWS_OF_A_PAGE, LETTERS_OF_A_LINE = 45, 65
+ROWS_OF_A_PAGE, LETTERS_OF_A_LINE, LETTERS_OF_A_COLUMN = 45, 65, 50
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,8 @@ class Entry(NamedTuple):
 class Table:
     """A table for reading: rows of as many entries as there are ``columns``, which are headings.
 
-    ``data`` holds the numbers in full, for CSV; its layout may differ. ``name`` is that of its files.
+    ``data`` holds the numbers in full, for CSV; its layout may differ. ``name`` is that of its files. ``narrow`` is the
+    table for a column of a paper, which LaTeX gets in its place.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[Entry, ...], ...]
     data: pd.DataFrame
+    narrow: "Table | None" = None
 
     @cached_property
     def numeric(self) -> frozenset[int]:
@@ -187,7 +189,13 @@ def to_markdown(table: Table) -> str:
 
 
 def to_latex(table: Table) -> str:
-    """One ``table`` a page of rows, with the rules of booktabs, no wider than the text; the best of a row is bold."""
+    """One ``table`` a page of rows, with the rules of booktabs; the best of a row is bold.
+
+    It is no wider than the text, or than a column if the table has a narrow one.
+    """
+    width, letters = r"\textwidth", LETTERS_OF_A_LINE
+    if table.narrow is not None:
+        table, width, letters = table.narrow, r"\columnwidth", LETTERS_OF_A_COLUMN
     heading, *body = [f"{' & '.join(cells)} \\\\" for cells in _texts(table, latex, r"\textbf{{{}}}")]
     kinds = "".join("r" if column in table.numeric else "l" for column in range(len(table.columns)))
     lines = ["% needs \\usepackage{booktabs,graphicx}"]
@@ -201,20 +209,20 @@ def to_latex(table: Table) -> str:
             lines += [rf"\caption{{{latex(table.caption)}}}", rf"\label{{tab:{table.name}}}"]
         tabular = [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", heading, r"\midrule"]
         tabular += [*body[start : start + ROWS_OF_A_PAGE], r"\bottomrule", r"\end{tabular}"]
-        if _is_wide(table):
-            tabular = [r"\resizebox{\textwidth}{!}{%", *tabular, "}"]
+        if _width(table) > letters:
+            tabular = [rf"\resizebox{{{width}}}{{!}}{{%", *tabular, "}"]
         lines += [*tabular, r"\end{table}"]
     return "\n".join(lines) + "\n"
 
 
-def _is_wide(table: Table) -> bool:
-    """True if a line of the table has more letters than a line of text."""
+def _width(table: Table) -> int:
+    """The letters of a line of the table."""
     letters = 0
     for column, heading in enumerate(table.columns):
         texts = [heading, *(row[column].text for row in table.rows)]
         # Two letters of space follow each column.
         letters += max(map(len, texts)) + 2
-    return letters > LETTERS_OF_A_LINE
+    return letters
 
 
 FORMATS = {"csv": to_csv, "md": to_markdown, "tex": to_latex}

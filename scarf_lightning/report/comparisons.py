@@ -39,6 +39,7 @@ class Comparison:
         against: the reference in a sentence.
         not_learnt: the sign that the competitor has learnt nothing, see `learning.not_learnt`; empty if there is none.
         spoilt: why there is no answer: the side that is worse has not learnt. Empty otherwise.
+        is_baseline: true for the method that always gives one answer.
     """
 
     context: str
@@ -56,6 +57,7 @@ class Comparison:
     against: str = ""
     not_learnt: str = ""
     spoilt: str = ""
+    is_baseline: bool = False
 
     @property
     def label(self) -> str:
@@ -95,11 +97,19 @@ def compare_all(results: CellResults, options: ReportOptions) -> list[Comparison
     return sorted(claimed, key=lambda each: -np.nan_to_num(each.verdict.difference, nan=-np.inf))
 
 
+def answered(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """The comparisons that are answered. A baseline is in the table alone, unless nothing else is compared."""
+    found = [each for each in comparisons if not each.is_baseline]
+    return found or list(comparisons)
+
+
 def _claimed_together(comparisons: Sequence[Comparison], margin: float) -> list[Comparison]:
     """The comparisons with the answers that hold together: of the page, or of a competitor over numbers of labels."""
     families: dict[str, list[Comparison]] = {}
     for each in comparisons:
-        families.setdefault("" if each.labels is None else each.name, []).append(each)
+        # Nobody asks whether a baseline helps, so it takes nothing from the levels of the others.
+        is_of_page = each.labels is None and not each.is_baseline
+        families.setdefault("" if is_of_page else each.name, []).append(each)
     found = []
     for family in families.values():
         verdicts = [each.verdict for each in family]
@@ -163,6 +173,7 @@ def _compare(
         against=told.against,
         not_learnt=broken,
         spoilt=spoilt,
+        is_baseline=results.rows[told.cell]["method"] == LEARNS_NOTHING,
     )
 
 

@@ -17,7 +17,7 @@ from ..errors import UsageError, counted
 from ..metrics import Metric
 from ..results import Row, read_cell, source_commit
 from ..screen import escaped
-from .advice import Commands, in_one_line
+from .advice import Commands, Price, in_one_line
 from .answer import answer_section
 from .blocks import FORMATS, Block, Command, Paragraph, Picture, Section, Table, named, table, to_csv
 from .competitors import named_cells
@@ -88,12 +88,14 @@ def make_report(
     title: str,
     command: str,
     more_trials: Commands,
+    price: Price | None = None,
     paper: str | None = None,
     left_out: Sequence[str] = (),
     sections: Sequence[Section] = (),
 ) -> Report:
     """Draw and count everything. ``paper`` says where the paper shows the ``drawings`` of a sweep file, and
-    ``left_out`` which cells the command line left out. More ``sections`` follow the drawings.
+    ``left_out`` which cells the command line left out; ``price`` is what the commands ``more_trials`` take. More
+    ``sections`` follow the drawings.
 
     Raises:
         NothingFinishedError: no trial is finished.
@@ -116,7 +118,7 @@ def make_report(
     if n_diverged:
         about.append(f"{counted(n_diverged, 'trial')} diverged and {'is' if n_diverged == 1 else 'are'} in no mean.")
     made = [
-        answer_section(results, options, more_trials),
+        answer_section(results, options, more_trials, price),
         *draw_all(results, drawings, options),
         *sections,
         provenance_section(results, command),

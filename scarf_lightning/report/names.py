@@ -41,6 +41,8 @@ READING_IN_WORDS = {
 
 MOST_COLUMNS = 3
 """More columns than this are called "setting" in a heading, and a name leaves out their usual values."""
+MANY_SETTINGS, USUALLY = 8, 0.6
+"""The names of so many settings leave out a value that a larger share of them has in common."""
 PHASES = {"pretrain": "pre-training", "finetune": "fine-tuning"}
 """Sections whose options are named with their section: both phases have a learning rate."""
 SECTIONS = {**PHASES, "regime": "labels", "dataset": "data"}
@@ -139,14 +141,14 @@ class Namer:
     Attributes:
         rows: all cells of the report, which decide what a name must say.
         columns: the columns that a name is made of.
-        usual: values that a name of many columns leaves out.
+        usual: values that a name of many columns leaves out, unless most rows have another one.
         labels: by axis, the labels of its parts.
     """
 
     def __init__(self, rows: Sequence[Row], columns: Sequence[str], usual: Row, labels: Labels) -> None:
         self.rows = rows
         self.columns = list(columns)
-        self.usual = usual
+        self.usual = {**usual, **_commonest(rows, self.columns)}
         self.labels = labels
         self._pretrained = set[Any]()
         for row in rows:
@@ -209,6 +211,21 @@ class Namer:
         if column in ALWAYS_TOLD or len(self.columns) <= MOST_COLUMNS:
             return False
         return bool(value == self.usual.get(column))
+
+
+def _commonest(rows: Sequence[Row], columns: Sequence[str]) -> Row:
+    """The value of each column that most of many settings have in common."""
+    settings = {_setting(row, columns): row for row in rows}
+    if len(settings) < MANY_SETTINGS:
+        return {}
+    found = {}
+    for column in columns:
+        values = [row[column] for row in settings.values() if row.get(column) is not None]
+        counts = Counter(map(text_of, values))
+        for value in values:
+            if counts[text_of(value)] > USUALLY * len(settings):
+                found[column] = value
+    return found
 
 
 def _used(row: Row, columns: Sequence[str]) -> Row:

@@ -33,7 +33,7 @@ from ..results import (
     read_failure,
     read_summary,
 )
-from .folders import recipe_options
+from .folders import SweepFile, recipe_options
 
 _path = cache(Path)
 """A folder that thousands of cells share."""
@@ -82,7 +82,7 @@ class Cell:
         return fingerprint(pretraining_identity(self.config, self.source.key))
 
     def data(self) -> KnownData | None:
-        """What the results folder knows of the data, which are not loaded."""
+        """The facts that the results folder knows of the data, which are not loaded."""
         return known_data(self.results, self.source)
 
     def target_kind(self) -> type[Target]:
@@ -149,7 +149,7 @@ def named(cells: Sequence[Cell]) -> list[Cell]:
 
 
 class State(StrEnum):
-    """How far a cell is. A cell that a living process trains is running, even if it failed before."""
+    """The progress of a cell. A cell that a living process trains is running, even if it failed before."""
 
     FINISHED = "finished"
     RUNNING = "running"
@@ -188,12 +188,14 @@ class SurveyedCell:
         return self.cell.axes()
 
 
-def chosen_metric(surveyed: Sequence[SurveyedCell]) -> Metric:
-    """The metric of the tables and verdicts of a run: the one that it asks for, or else that of its targets."""
+def chosen_metric(surveyed: Sequence[SurveyedCell], sweep: SweepFile | None = None) -> Metric:
+    """The metric of the tables and verdicts of a run: the one that it asks for, or else that of its targets or of its
+    ``sweep``."""
     asked = {each.cell.config.metric for each in surveyed} - {None}
     if len(asked) == 1:
         return metric_named(str(asked.pop()))
-    return metric_named(leading_metric(each.target for each in surveyed if each.target is not None))
+    usual = leading_metric(each.target for each in surveyed if each.target is not None)
+    return metric_named(usual if sweep is None else sweep.leading(usual))
 
 
 def survey(cells: Sequence[Cell]) -> list[SurveyedCell]:

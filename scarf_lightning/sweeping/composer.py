@@ -43,7 +43,7 @@ class Sections:
 
 @dataclass(frozen=True)
 class Composed:
-    """What Hydra composes of some choices, without its own section; and the file that it took of each group."""
+    """Hydra's composition of some choices, without its own section; and the file that it took of each group."""
 
     node: DictConfig
     files: dict[str, Any]
@@ -71,7 +71,7 @@ class Composer:
         return OverridesParser.create(config_loader=self._loader).parse_overrides(list(overrides))
 
     def is_group(self, name: str) -> bool:
-        """Whether this is an axis, of which files are options."""
+        """True if this is an axis, of which files are options."""
         return bool(self._options_of(name))
 
     def __call__(self, overrides: tuple[str, ...]) -> Config:

@@ -203,7 +203,7 @@ def answer_of_file(path: str | None = None, target: str | None = None) -> list[s
 
 
 def is_plain_text(value: str) -> bool:
-    """Whether Hydra reads a value as this text also without quotes."""
+    """True if Hydra reads a value as this text also without quotes."""
     not_text = ("null", "true", "false", "nan", "inf")
     return re.fullmatch(r"[A-Za-z_./][\w./-]*", value, re.ASCII) is not None and value.lower() not in not_text
 

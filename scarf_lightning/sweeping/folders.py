@@ -76,6 +76,13 @@ class SweepFile:
     time_limit: str | None = None
     instead: dict[str, str] = field(default_factory=dict)
 
+    def leading(self, usual: str) -> str:
+        """The name of the metric that leads where no run asks for one: accuracy in the sweeps of the paper, which
+        measures by it however rare a class is."""
+        if self.paper is not None and usual == "balanced_accuracy":
+            return "accuracy"
+        return usual
+
     def blocks(self) -> list[list[str]]:
         """Each block as command-line arguments."""
         given = {"trials": self.trials, "time_limit": self.time_limit}

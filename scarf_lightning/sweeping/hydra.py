@@ -50,7 +50,7 @@ class FileConfigSource(file_config_source.FileConfigSource):
     """
 
     _read: ClassVar[dict[tuple[Path, int], tuple[ConfigResult, dict[str, Any]]]] = {}
-    """What each file holds as it was last changed. Every composition reads twenty of them again."""
+    """The content of each file as it was last changed. Every composition reads twenty of them again."""
 
     def load_config(self, config_path: str) -> ConfigResult:
         name = self._normalize_file_name(config_path)

@@ -1,7 +1,7 @@
-"""The plan of a run: what is left to train, and about how long that takes.
+"""The plan of a run: what is left to train, and how much processor time that takes.
 
-The expected seconds of a trial are rows x epochs x a constant that was measured once for each kind of fit. Where cells
-of the run are finished, the constant is corrected by the time that they took.
+The expected seconds of a trial are those of `scarf_lightning.sweeping.cost`. Where cells of the run are finished, they
+are corrected by the processor time that these took.
 """
 
 import json
@@ -9,12 +9,11 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import counted
-from ..options import COLUMNS, Config, unused_options
-from ..options.combinations import is_pretrained
-from ..options.settings import FitSettings
+from ..options import COLUMNS
+from ..options.combinations import method_of
 from ..results import (
     SCIENCE_VERSION,
     Row,
@@ -26,37 +25,16 @@ from ..results import (
     trained_by,
 )
 from .cell import Cell, State, SurveyedCell
+from .cost import START_UP, TYPICAL_SIZE, Phases, seconds_of_trial
+from .sizes import CC18, Size
 
-PRETRAIN, FINETUNE, RIVAL = 5e-5, 2e-5, 4e-5
-"""Seconds a row and an epoch on one core: of the default network on 30 columns in each phase, and of boosted trees, one
-fit of which counts as one epoch."""
-USUAL_COLUMNS, OTHER_COLUMNS = 30, 1300
-"""The columns of the measurement, and how many would cost as much as all of the network behind its first layer."""
-OVERHEAD = 0.05
-"""Seconds of a trial's phase, however small the data are."""
-START_UP = 5.0
-"""Seconds until torch and Lightning are imported."""
-EPOCHS = {"pretrain": 21.0, "finetune": 11.0}
-"""The mean number of epochs over 33 datasets with the default patience of 3. It grows in proportion to the patience."""
-TYPICAL_PATIENCE = 3
-TRAINED_SHARE, VALIDATED_SHARE = 0.7, 0.1
-"""Of the rows with a label, in random splits; the others are tested."""
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
-
-
-class Size(NamedTuple):
-    n_rows: int
-    n_columns: int
-
-
-TYPICAL_SIZE = Size(1000, 20)
-"""Assumed of data that were never loaded."""
 
 OF_A_DATASET = ("source", "id", "task", "path", "target")
 """Options that say which table a cell is of."""
 
-Phases = dict[str, float]
-"""Seconds by phase, ``pretrain`` and ``finetune``."""
+Pace = dict[tuple[str, str], float]
+"""By phase and kind of model, the processor time that trials took over the expected one."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +74,13 @@ class Plan:
 
     @property
     def seconds(self) -> float:
-        """Expected on one core, without the start of the process."""
+        """The processor seconds of training, without the start of the process."""
         return sum(group.seconds for group in self.groups)
+
+    @property
+    def seconds_in_all(self) -> float:
+        """The processor seconds of a command that trains what is left; none if nothing is."""
+        return self.seconds + START_UP if self.groups else 0.0
 
     def of_cells(self) -> dict[str, float]:
         """Expected seconds by the key of the cell. Cells that share a pre-training have equal parts of it."""
@@ -109,25 +92,44 @@ class Plan:
 
 
 def make_plan(surveyed: Sequence[SurveyedCell], sizes: Mapping[str, Size] | None = None) -> Plan:
-    """Find out what is left to train, and how long it takes. ``sizes`` has tables that are loaded, by the key of their
-    source; the store knows the sizes of those that earlier runs loaded."""
+    """Find out what is left to train, and how much processor time that takes.
+
+    Args:
+        surveyed: the cells as the store has them. It knows the sizes of tables that earlier runs loaded.
+        sizes: of tables that are loaded, by the key of their source.
+    """
     known = dict(sizes or {})
     for each in surveyed:
-        source = each.cell.source
-        if source.key not in known and each.data is not None:
-            known[source.key] = Size(each.data.n_rows, each.data.n_columns)
-        elif source.key not in known and source.known_size is not None:
-            known[source.key] = Size(*source.known_size)
-    expected = [_seconds(each.cell, known) for each in surveyed]
+        size = size_of(each)
+        if size is not None:
+            known.setdefault(each.cell.source.key, size)
+    expected = []
+    for each in surveyed:
+        size = known.get(each.cell.source.key, TYPICAL_SIZE)
+        expected.append(seconds_of_trial(each.cell.config, size))
     pace = _pace(surveyed, expected)
     sharing: dict[object, list[tuple[SurveyedCell, Phases]]] = {}
     for place, (each, phases) in enumerate(zip(surveyed, expected, strict=True)):
-        if each.state is not State.FINISHED:
-            network = each.cell.config.network.name
-            paced = {phase: seconds * pace.get((phase, network), 1.0) for phase, seconds in phases.items()}
-            is_shared = each.cell.pretraining_key is not None and each.cell.config.cache.max_gb > 0
-            sharing.setdefault(each.cell.pretraining_key if is_shared else place, []).append((each, paced))
+        if each.state is State.FINISHED:
+            continue
+        paced = {}
+        for phase, seconds in phases.items():
+            paced[phase] = seconds * pace.get((phase, _kind(each.cell)), 1.0)
+        is_shared = each.cell.pretraining_key is not None and each.cell.config.cache.max_gb > 0
+        key = each.cell.pretraining_key if is_shared else place
+        sharing.setdefault(key, []).append((each, paced))
     return Plan(surveyed, [_group(together) for together in sharing.values()], known)
+
+
+def size_of(surveyed: SurveyedCell) -> Size | None:
+    """The size of a cell's table, as far as it is known without loading it."""
+    if surveyed.data is not None:
+        return Size(surveyed.data.n_rows, surveyed.data.n_columns)
+    source = surveyed.cell.source
+    if source.known_size is not None:
+        return Size(*source.known_size)
+    dataset = surveyed.cell.config.dataset
+    return CC18.get(dataset.id) if dataset.id is not None else None
 
 
 def _group(together: Sequence[tuple[SurveyedCell, Phases]]) -> Group:
@@ -145,57 +147,33 @@ def _group(together: Sequence[tuple[SurveyedCell, Phases]]) -> Group:
     return Group(cells, supervised, seconds, len(needed) - missing, missing)
 
 
-def _seconds(cell: Cell, sizes: Mapping[str, Size]) -> Phases:
-    """Expected of one trial."""
-    config, unused = cell.config, unused_options(cell.config)
-    (n_rows, n_columns), tries = sizes.get(cell.source.key, TYPICAL_SIZE), max(1, config.tune)
-    wide = (n_columns + OTHER_COLUMNS) / (USUAL_COLUMNS + OTHER_COLUMNS)
-    found = {}
-    if is_pretrained(config):
-        epochs = _epochs(config.pretrain, "pretrain", n_rows)
-        found["pretrain"] = tries * (OVERHEAD + PRETRAIN * wide * n_rows * epochs)
-    labelled = n_rows * _labelled_share(config, n_rows)
-    if "network" in unused:
-        found["finetune"] = tries * (OVERHEAD + RIVAL * labelled)
-    else:
-        epochs = _epochs(config.finetune, "finetune", labelled)
-        found["finetune"] = tries * (OVERHEAD + FINETUNE * wide * labelled * epochs)
-    return found
+def _kind(cell: Cell) -> str:
+    """The kind of model that a cell trains: its network, or the other library's model that takes its place."""
+    config = cell.config
+    if "network" in method_of(config).uses:
+        return config.network.name
+    return str(config.method["name"])
 
 
-def _epochs(settings: FitSettings, phase: str, n_rows: float) -> float:
-    """How many epochs a phase is expected to train."""
-    epochs = float(settings.max_epochs)
-    if settings.patience is not None:
-        waits = (settings.patience + 1) / (TYPICAL_PATIENCE + 1) * settings.validate_every
-        epochs = min(epochs, EPOCHS[phase] * waits)
-    steps_an_epoch = max(1.0, TRAINED_SHARE * n_rows / settings.batch_size)
-    return max(epochs, settings.min_steps / steps_an_epoch)
-
-
-def _labelled_share(config: Config, n_rows: int) -> float:
-    """The share of the training rows that the regime leaves a label: it sets a share, or a number."""
-    asked = float(config.regime.get("labelled") or config.regime.get("labels") or 1.0)
-    return min(1.0, asked if asked <= 1 else asked / (TRAINED_SHARE * n_rows))
-
-
-def labels_to_learn_from(n_labelled: int, *, counts_validation: bool) -> int:
-    """Of the labels of a table those that a random split leaves to training, and to validation if they count."""
-    n_test = round((1 - TRAINED_SHARE - VALIDATED_SHARE) * n_labelled)
-    n_validation = 0 if counts_validation else round(VALIDATED_SHARE * n_labelled)
-    return n_labelled - n_test - n_validation
-
-
-def _pace(surveyed: Sequence[SurveyedCell], expected: Sequence[Phases]) -> dict[tuple[str, str], float]:
-    """How many times as long as expected the finished trials took, by phase and network."""
+def _pace(surveyed: Sequence[SurveyedCell], expected: Sequence[Phases]) -> Pace:
+    """The processor time that the finished trials took over the expected one."""
     recorded, ruled = defaultdict[tuple[str, str], float](float), defaultdict[tuple[str, str], float](float)
     for each, phases in zip(surveyed, expected, strict=True):
-        for phase, seconds in phases.items() if each.state is State.FINISHED else ():
-            kind = (phase, each.cell.config.network.name)
-            took = [seconds for seconds in each.rows.column(f"{phase}_seconds") if seconds is not None]
+        if each.state is not State.FINISHED:
+            continue
+        for phase, seconds in phases.items():
+            took = []
+            for spent in each.rows.column(f"{phase}_seconds"):
+                if spent is not None:
+                    took.append(spent)
+            kind = (phase, _kind(each.cell))
             recorded[kind] += sum(took)
             ruled[kind] += len(took) * seconds
-    return {kind: seconds / ruled[kind] for kind, seconds in recorded.items() if seconds and ruled[kind]}
+    pace = {}
+    for kind, seconds in recorded.items():
+        if seconds and ruled[kind]:
+            pace[kind] = seconds / ruled[kind]
+    return pace
 
 
 def sentences(plan: Plan) -> list[str]:
@@ -217,7 +195,7 @@ def sentences(plan: Plan) -> list[str]:
     if plan.groups:
         pretraining = sum(group.pretraining for group in plan.groups)
         of_it = f", {about(pretraining)} of it pre-training" if pretraining >= MINUTE else ""
-        lines.append(f"Expected: about {about(plan.seconds + START_UP)} on one core{of_it}.")
+        lines.append(f"Expected: about {about(plan.seconds_in_all)} on one core{of_it}.")
     unknown = {each.cell.source.key for each in plan.unfinished} - plan.sizes.keys()
     if unknown:
         lines.append(
@@ -277,7 +255,7 @@ def _question(dataset: Mapping[str, Any], options: Mapping[str, Any]) -> str:
 
 
 def _agree(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether options that both versions of the package have are the same."""
+    """True if options that both versions of the package have are the same."""
     return all(value == other[name] for name, value in one.items() if name in other)
 
 

@@ -18,7 +18,8 @@ from ..results import check_folder, clear_dead, forget_failure
 from .cell import Cell, State, SurveyedCell, distinct, named, survey
 from .chunks import Launch, make_chunks
 from .expand import ExpandedSweep
-from .plan import Plan, Size, make_plan, on_other_versions
+from .plan import Plan, make_plan, on_other_versions
+from .sizes import Size
 from .workers import Training, Workers, n_workers
 
 if TYPE_CHECKING:
@@ -28,11 +29,11 @@ BASIC = "basic"
 LOOK_EVERY = 1.0
 """Seconds between looks at cells that other processes train."""
 TRIES = {State.WAITING: 3, State.FAILED: 1, State.RUNNING: 0, State.FINISHED: 0}
-"""How often a cell is launched: more than once where another process let go of it unfinished."""
+"""The times that a cell is launched: more than once where another process let go of it unfinished."""
 
 
 class Show(Protocol):
-    """What a run tells the user: `scarf_lightning.cli.show.Terminal` prints it."""
+    """The view of a run that the user has: `scarf_lightning.cli.show.Terminal` prints it."""
 
     def say(self, sentence: str) -> None: ...
     def doing(self, what: str) -> AbstractContextManager[object]: ...

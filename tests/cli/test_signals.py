@@ -3,11 +3,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from scarf_lightning.cli.signals import Terminated, ended_by_signals
+from scarf_lightning.cli import signals
+from scarf_lightning.cli.signals import OutOfTime, Terminated, alarm, change_alarm, ended_by_signals
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 IN_VAIN = 10.0
@@ -118,3 +120,31 @@ def test_other_threads_which_get_no_signals_are_left_alone() -> None:
     thread.join()
 
     assert handlers == [before]
+
+
+def test_a_busy_machine_slows_a_command_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(monotonic=lambda: 112.0, process_time=lambda: 4.0)
+    monkeypatch.setattr(signals, "time", clock)
+
+    monkeypatch.setattr(signals, "_started", [100.0])
+    assert signals.slowdown() == 3.0
+    monkeypatch.setattr(signals, "_started", [110.0])
+    assert signals.slowdown() == 1.0
+    monkeypatch.setattr(signals, "_started", [])
+    assert signals.slowdown() == 1.0
+
+
+def test_an_alarm_can_be_changed_while_its_block_runs() -> None:
+    def block() -> None:
+        with alarm(1000.0):
+            change_alarm(0.05)
+            time.sleep(IN_VAIN)
+
+    with pytest.raises(OutOfTime):
+        block()
+
+
+def test_no_alarm_is_set_where_none_was() -> None:
+    change_alarm(0.05)
+
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)

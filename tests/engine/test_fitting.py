@@ -145,7 +145,7 @@ def test_an_epochs_time_is_shared_equally_among_the_trials_in_it(
     patients: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By a clock on which every epoch takes a second."""
-    clock = SimpleNamespace(perf_counter=itertools.count().__next__)
+    clock = SimpleNamespace(process_time=itertools.count().__next__)
     monkeypatch.setattr(fitting, "time", clock)
     _, stopping = run(patients, [falling(12), [0.1] * 12])
     assert stopping.seconds.tolist() == [5 / 2 + 7, 5 / 2]

@@ -4,6 +4,8 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options.axes import AXES, BASES, group_of, part, parts, told_apart
@@ -167,6 +169,30 @@ GAUSSIAN = ("dataset=iris", "corruption=gaussian", "trials=5", "logger=wandb")
 def test_cells_are_called_by_what_is_asked_of_one_and_not_of_all() -> None:
     assert told_apart([MEAN, GAUSSIAN]) == ["corruption=mean", "corruption=gaussian"]
     assert told_apart([MEAN, MEAN[:1]]) == ["corruption=mean", "defaults"]
+
+
+def test_of_many_cells_a_name_leaves_out_what_most_have_in_common() -> None:
+    base = ("dataset=iris", "finetune.monitor=loss", "finetune.min_steps=100")
+    rates = [(*base, f"corruption.rate=0.{rate}") for rate in range(1, 8)]
+    papers, other = base[:1], (*base[:2], "finetune.min_steps=300")
+
+    assert told_apart([*rates, papers, other]) == [
+        *(f"corruption.rate=0.{rate}" for rate in range(1, 8)),
+        "without finetune.monitor, finetune.min_steps",
+        "finetune.min_steps=300",
+    ]
+    # Of a few cells each is called by all that not all of them have.
+    assert told_apart([rates[0], papers])[0] == " ".join(rates[0][1:])
+
+
+@given(st.lists(st.lists(st.sampled_from(["a=1", "a=2", "b=1", "b=2", "c=1"]), unique=True), min_size=2, max_size=20))
+def test_different_cells_never_share_a_name(asked: list[list[str]]) -> None:
+    of_key = [{each.partition("=")[0]: each for each in overrides} for overrides in asked]
+    cells = [tuple(sorted(each.values())) for each in of_key]
+
+    names = told_apart(cells)
+
+    assert len(set(names)) == len(set(cells))
 
 
 def test_one_cell_is_called_by_all_that_is_asked_of_it_but_how_and_where_to_train() -> None:

@@ -10,7 +10,7 @@ import pytest
 from scarf_lightning.metrics import METRICS, Metric
 from scarf_lightning.report.advice import by_cells, by_sweep, in_one_line, what_would_settle
 from scarf_lightning.report.answer import answer_section
-from scarf_lightning.report.blocks import Command, Paragraph, Picture, Table
+from scarf_lightning.report.blocks import Command, Paragraph, Picture, Table, to_latex, to_markdown
 from scarf_lightning.report.comparisons import compare_all
 from scarf_lightning.report.effects import Effect, effects_figure, effects_picture
 from scarf_lightning.report.loading import CellResults, ReportedCell, read_results
@@ -439,3 +439,56 @@ def test_a_folder_asks_for_the_cells_of_a_comparison() -> None:
     assert by_cells(results, Path("results"))(only, "trials=20") == (
         "python train.py seed=1 trials=20 && python train.py method=mixup pretrain=none trials=20"
     )
+
+
+def test_the_answer_that_needs_no_model_is_in_the_table_alone() -> None:
+    shared = {"dataset": "iris", "regime": "full", "pretrain": "none"}
+    cells = [
+        (shared | {"method": "control", "network": "mlp"}, SPREAD),
+        (shared | {"method": "logistic", "network": None}, OTHER),
+        (shared | {"method": "constant", "network": None}, [0.1, 0.1, 0.2, 0.1]),
+    ]
+    results = results_of(cells)
+
+    assert "constant" not in " ".join(said(results))
+    assert [row[0] for row in entries(table_of(results))] == ["the network", "logistic", "constant"]
+    pictures = [b for b in answer_section(results, ReportOptions(), by_sweep([])).blocks if isinstance(b, Picture)]
+    assert pictures
+    assert all("constant" not in picture.alt for picture in pictures)
+
+
+def test_the_answer_that_needs_no_model_is_compared_where_nothing_else_is() -> None:
+    shared = {"dataset": "iris", "regime": "full", "pretrain": "none"}
+    network = (shared | {"method": "control", "network": "mlp"}, HIGH)
+    constant = (shared | {"method": "constant", "network": None}, LOW)
+
+    assert said(results_of([network, constant]))[0].startswith("Constant hurts on iris")
+
+
+def test_the_answer_that_needs_no_model_takes_nothing_from_the_levels_of_others() -> None:
+    shared = {"dataset": "iris", "regime": "full", "pretrain": "none"}
+    cells = [
+        (shared | {"method": "control", "network": "mlp"}, SPREAD),
+        (shared | {"method": "logistic", "network": None}, OTHER),
+    ]
+    constant = (shared | {"method": "constant", "network": None}, [0.1, 0.1, 0.2, 0.1])
+
+    alone = compare_all(results_of(cells), ReportOptions())
+    beside = compare_all(results_of([*cells, constant]), ReportOptions())
+
+    assert alone[0].needed == next(each for each in beside if not each.is_baseline).needed
+
+
+def test_the_latex_table_of_an_answer_fits_a_column_with_the_best_in_bold() -> None:
+    shown = table_of(compared({"iris": {"none": LOW, "scarf": HIGH}}))
+
+    text = to_latex(shown)
+
+    assert r"competitor & accuracy, \% & improvement, points & answer \\" in text
+    assert r"SCARF & \textbf{80.00 (78.10 to 81.90)} & +29.75 (+28.59 to +30.91) & helps \\" in text
+    assert r"no pre-training & 50.25 (48.02 to 52.48) & -- & reference \\" in text
+    assert r"\resizebox{\columnwidth}" in text
+    assert r"\caption{Accuracy, \% and the improvement over no pre-training, with 95 \% intervals." in text
+    # The page and the other files have all columns.
+    assert len(shown.columns) > 4
+    assert "P(better)" in to_markdown(shown)

@@ -116,6 +116,22 @@ def test_columns_that_follow_from_others_do_not_tell_cells_apart() -> None:
     assert telling(rows, columns) == ["pretrain", "loss"]
 
 
+def test_names_of_many_candidates_leave_out_what_most_have_in_common() -> None:
+    """Most candidates have options that are no defaults; those that have the defaults say so."""
+    common = {"finetune__monitor": "loss", "finetune__patience": 10, "finetune__min_steps": 100, "views": "both"}
+    rates = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
+    candidates = [row(pretrain="scarf", corruption__rate=rate, **common) for rate in rates]
+    defaults = {"finetune__monitor": "error", "finetune__patience": 3, "finetune__min_steps": 0, "views": "one"}
+    papers = row(pretrain="scarf", corruption__rate=0.6, **defaults)
+    usual = {key.replace("__", "."): value for key, value in defaults.items()} | {"corruption.rate": 0.6}
+
+    names = names_of([*candidates, papers], asked=list(usual), usual=usual)
+
+    assert names[0] == "rate 0.1"
+    assert names[-1] == ("fine-tuning monitor error, fine-tuning patience 3, fine-tuning min steps 0, one views")
+    assert len(set(names)) == len(names)
+
+
 def test_names_of_many_columns_leave_out_the_usual() -> None:
     usual = {"corruption": "marginal", "views": "one", "loss": "infonce"}
     rows = [row(pretrain="scarf", **usual | {name: "other"}) for name in usual] + [

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from scarf_lightning.data.targets import Classes
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options.settings import CacheSettings, DatasetSettings, TrainerSettings
 from scarf_lightning.results import (
@@ -16,6 +17,7 @@ from scarf_lightning.results import (
     note_data,
 )
 from scarf_lightning.sweeping.cell import Cell, State, SurveyedCell, chosen_metric, distinct, survey
+from scarf_lightning.sweeping.folders import SweepFile
 from tests.cells import DATA_HASH, WDBC, finish, results_in, some_cell
 
 
@@ -46,6 +48,18 @@ def test_the_metric_of_a_run_is_the_one_that_all_its_cells_ask_for(asked: tuple[
     )
 
     assert chosen_metric(surveyed).name == chosen
+
+
+@pytest.mark.parametrize(("paper", "leads"), [("Figure 3", "accuracy"), (None, "balanced_accuracy")])
+def test_the_papers_sweeps_are_measured_as_the_paper_measures(paper: str | None, leads: str) -> None:
+    rare = Classes(("a", "b"), 0.05)
+    (each,) = survey([some_cell(pretrain="none")])
+    surveyed = [replace(each, target=rare)]
+    sweep = SweepFile("mine", "title", [], paper=paper)
+
+    assert chosen_metric(surveyed, sweep).name == leads
+    asked = replace(each.cell, config=replace(each.cell.config, metric="auroc"))
+    assert chosen_metric([replace(each, cell=asked, target=rare)], sweep).name == "auroc"
 
 
 def test_a_pretraining_is_shared_by_methods_and_regimes_and_by_nothing_else() -> None:

@@ -135,7 +135,7 @@ def test_a_slurm_job_is_worth_its_place_in_the_queue(launcher: str, n: int) -> N
 
 def test_a_job_of_joblib_is_worth_its_start_and_each_core_has_some() -> None:
     with patch("scarf_lightning.sweeping.chunks.usable_cores", return_value=2):
-        many = make_chunks(groups([cell(11, "none", "control", n) for n in range(600)]), ChunkSettings(), "joblib")
+        many = make_chunks(groups([cell(11, "none", "control", n) for n in range(1200)]), ChunkSettings(), "joblib")
         few = make_chunks(groups([cell(11, "none", "control", n) for n in range(8)]), ChunkSettings(), "joblib")
 
     one = few[0].seconds

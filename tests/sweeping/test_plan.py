@@ -2,12 +2,11 @@
 
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.options.settings import CacheSettings, DatasetSettings, FinetuneSettings, PretrainSettings
+from scarf_lightning.options.settings import CacheSettings, DatasetSettings, FinetuneSettings
 from scarf_lightning.results import (
     SCIENCE_VERSION,
     CellStore,
@@ -18,17 +17,16 @@ from scarf_lightning.results import (
     note_data,
 )
 from scarf_lightning.sweeping.cell import Cell, survey
+from scarf_lightning.sweeping.cost import START_UP
 from scarf_lightning.sweeping.plan import (
-    FINETUNE,
-    OVERHEAD,
     Plan,
-    Size,
     about,
     largest,
     make_plan,
     on_other_versions,
     sentences,
 )
+from scarf_lightning.sweeping.sizes import Size
 from tests.cells import DATA_HASH, OF_WDBC, WDBC, finish, results_in, some_cell, some_pretrained, some_record
 
 
@@ -53,12 +51,6 @@ def cells(tmp_path: Path) -> list[Cell]:
 
 def planned(cells: list[Cell]) -> Plan:
     return make_plan(survey(cells))
-
-
-def seconds(**chosen: Any) -> float:
-    """Expected of a cell of two trials on 10,000 rows."""
-    cell = some_cell(**{"pretrain": "none", "regime": {"name": "full"}} | chosen)
-    return make_plan(survey([cell]), {cell.source.key: Size(10_000, 30)}).seconds
 
 
 def test_of_a_sweep_that_was_not_begun(cells: list[Cell]) -> None:
@@ -96,7 +88,7 @@ def test_of_one_that_is_finished(cells: list[Cell]) -> None:
 
 
 def test_of_one_cell_of_data_that_nobody_has_loaded(tmp_path: Path) -> None:
-    dataset = DatasetSettings(source="openml", id=61)
+    dataset = DatasetSettings(source="openml", id=61)  # iris is none of the paper's datasets
     cell = some_cell(pretrain="none", trials=1, paths=results_in(tmp_path), dataset=dataset)
 
     assert sentences(planned([cell])) == [
@@ -142,35 +134,6 @@ def test_without_a_cache_every_cell_trains_its_own(cells: list[Cell]) -> None:
     assert one.pretraining == pytest.approx(planned(cells).groups[-1].pretraining)
 
 
-@pytest.mark.parametrize(
-    ("chosen", "times"),
-    [
-        ({"finetune": FinetuneSettings(patience=7)}, 2),
-        ({"finetune": FinetuneSettings(validate_every=2)}, 2),
-        ({"finetune": FinetuneSettings(patience=None)}, 200 / 11),
-        ({"finetune": FinetuneSettings(max_epochs=5)}, 5 / 11),
-        ({"finetune": FinetuneSettings(min_steps=5500, batch_size=70)}, 5),
-        ({"regime": {"name": "semi25", "labelled": 0.25}}, 0.25),
-        ({"regime": {"name": "few", "labels": 700}}, 0.1),
-    ],
-)
-def test_seconds_are_rows_times_epochs_times_a_constant(chosen: dict[str, Any], times: float) -> None:
-    one_epoch = FINETUNE * 10_000
-    assert seconds() == pytest.approx(2 * (OVERHEAD + one_epoch * 11))
-
-    assert seconds(**chosen) == pytest.approx(2 * (OVERHEAD + one_epoch * 11 * times))
-
-
-@pytest.mark.parametrize(("pretrain", "phases"), [("none", 1), (PretrainSettings(name="scarf"), 2)])
-def test_columns_count_beside_the_rest_of_the_network(pretrain: Any, phases: int) -> None:
-    cell = some_cell(pretrain=pretrain, regime={"name": "full"})
-
-    usual, wide = (make_plan(survey([cell]), {cell.source.key: Size(10_000, n)}).seconds for n in (30, 30 + 1330))
-
-    overhead = 2 * phases * OVERHEAD
-    assert wide - overhead == pytest.approx(2 * (usual - overhead))
-
-
 def test_a_pretraining_that_one_cell_tunes_takes_the_time_of_its_tries(cells: list[Cell]) -> None:
     _, _, control, dropout = cells
     (usual,) = planned([control, dropout]).groups
@@ -183,16 +146,6 @@ def test_a_pretraining_that_one_cell_tunes_takes_the_time_of_its_tries(cells: li
         assert group.pretraining == pytest.approx(3 * usual.pretraining)
 
 
-@pytest.mark.parametrize(("chosen", "times"), [({"tune": 3}, 3), ({"trials": 4}, 2)])
-def test_every_fit_counts(chosen: dict[str, Any], times: float) -> None:
-    assert seconds(**chosen) == pytest.approx(times * seconds())
-
-
-def test_a_rival_and_pretraining_take_their_own_time() -> None:
-    assert 0 < seconds(method={"name": "xgboost"}) < seconds()
-    assert seconds(pretrain=PretrainSettings(name="scarf")) > 3 * seconds()
-
-
 def test_finished_cells_of_the_network_correct_what_is_expected(cells: list[Cell]) -> None:
     usual = planned(cells).of_cells()[cells[1].key]
     expected = usual / 3
@@ -202,7 +155,7 @@ def test_finished_cells_of_the_network_correct_what_is_expected(cells: list[Cell
 
 
 def test_the_datasets_that_take_longest_come_first(tmp_path: Path) -> None:
-    known = {1489: "phoneme", 1590: "adult", 11: "balance-scale"}
+    known = {1489: "phoneme", 1590: "adult", 61: "iris"}
     cells = [
         some_cell(dataset=DatasetSettings("openml", number, name), paths=results_in(tmp_path), seed=seed)
         for number, name in known.items()
@@ -213,7 +166,38 @@ def test_the_datasets_that_take_longest_come_first(tmp_path: Path) -> None:
     rows = largest(make_plan(survey(cells), sizes), 2)
 
     assert [row[:2] for row in rows] == [("adult", (48_842, 14)), ("phoneme", (5404, 5))]
-    assert largest(make_plan(survey(cells), sizes), 3)[-1][:2] == ("balance-scale", None)
+    assert largest(make_plan(survey(cells), sizes), 3)[-1][:2] == ("iris", None)
+
+
+def test_the_papers_datasets_are_planned_by_their_sizes_before_they_are_loaded(tmp_path: Path) -> None:
+    cells = []
+    for number, name in {40923: "Devnagari-Script", 11: "balance-scale"}.items():
+        dataset = DatasetSettings("openml", number, name)
+        cells.append(some_cell(dataset=dataset, paths=results_in(tmp_path)))
+    plan = planned(cells)
+
+    rows = largest(plan, 2)
+
+    assert [row[:2] for row in rows] == [("Devnagari-Script", (92_000, 1024)), ("balance-scale", (625, 4))]
+    assert rows[0][2] > 100 * rows[1][2]
+    assert not [line for line in sentences(plan) if "assumed" in line]
+
+
+def test_the_seconds_of_a_plan_are_those_of_its_command(cells: list[Cell]) -> None:
+    plan = planned(cells)
+
+    assert plan.seconds_in_all == plan.seconds + START_UP
+    for cell in cells:
+        finish(cell)
+    assert planned(cells).seconds_in_all == 0
+
+
+def test_finished_cells_of_one_model_do_not_correct_another(cells: list[Cell], tmp_path: Path) -> None:
+    rival = some_cell("xgboost", pretrain="none", method={"name": "xgboost"}, trials=3, paths=results_in(tmp_path))
+    before = planned([*cells, rival]).of_cells()[rival.key]
+    finish(cells[0], finetune_seconds=100.0)
+
+    assert planned([*cells, rival]).of_cells()[rival.key] == pytest.approx(before)
 
 
 def test_sizes_that_the_results_folder_knows_are_used(tmp_path: Path) -> None:

@@ -336,7 +336,7 @@ class TestPlan:
     ) -> None:
         phoneme, adult, unknown = (
             some_cell(f"dataset=cc18-{name}", dataset=DatasetSettings("openml", number, name), plan=True)
-            for number, name in ((1489, "phoneme"), (1590, "adult"), (11, "balance-scale"))
+            for number, name in ((1489, "phoneme"), (1590, "adult"), (61, "iris"))
         )
         monkeypatch.setattr(type(phoneme.source), "files", lambda self: (Path(__file__),))
         for cell, size in ((phoneme, (5404, 5)), (adult, (48_842, 14))):
@@ -345,7 +345,7 @@ class TestPlan:
         ran([phoneme, adult, unknown])
 
         lines = [line.split()[:3] for line in capsys.readouterr().out.splitlines()]
-        assert lines[-3:] == [["adult", "48,842", "14"], ["phoneme", "5,404", "5"], ["balance-scale", "?", "?"]]
+        assert lines[-3:] == [["adult", "48,842", "14"], ["phoneme", "5,404", "5"], ["iris", "?", "?"]]
 
 
 class TestFailures:

@@ -135,7 +135,8 @@ def in_utc(times: "pd.Series[Any]") -> "pd.Series[Any]":
     """Times of any zone, or of none, as times of UTC without a zone."""
     if times.dt.tz is None:
         return times
-    return times.dt.tz_convert("UTC").dt.tz_localize(None)
+    zoneless: pd.Series[Any] = times.dt.tz_convert("UTC").dt.tz_localize(None)
+    return zoneless
 
 
 def as_hours(texts: Sequence[str]) -> list[float] | None:

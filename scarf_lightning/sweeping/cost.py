@@ -1,0 +1,130 @@
+"""The processor time that a trial is expected to take: one estimate for plans, advice, time left, chunks and rounds.
+
+A fit of a network takes so many optimiser steps, each of which costs a little by itself and a little for each row::
+
+    fit = FIT + steps * STEP + rows * epochs * seconds of a row
+
+Methods tell how many fits they make (``typical_fits``), networks what a row costs beside the MLP (``typical_cost``),
+and models of other libraries what a fit takes (``typical_seconds``). The constants were measured on one core, see
+`tests.benchmarks.planned_time`, which compares what is planned with what is spent.
+"""
+
+import math
+from dataclasses import dataclass
+
+from ..options import Config
+from ..options.catalogue import description
+from ..options.combinations import is_pretrained, method_of
+from ..options.settings import FitSettings
+from .sizes import Size
+
+START_UP = 3.2
+"""Seconds until torch and Lightning are imported and the result is shown."""
+FIT = 0.02
+"""Seconds of a fit, however small it is."""
+STEP = 0.001
+"""Seconds of an optimiser step of one trial, however few rows it has."""
+ROW = {"pretrain": 4e-5, "finetune": 1.6e-5}
+"""Seconds of a training row and an epoch in each phase, of the default network on `USUAL_COLUMNS`."""
+USUAL_COLUMNS, OTHER_COLUMNS = 30, 1300
+"""The columns of the measurement, and how many would cost as much as all of the network behind its first layer."""
+EPOCHS = {"pretrain": 24.0, "finetune": 11.0}
+"""The mean number of epochs with the default patience of 3, of SCARF over 21 to 35 by recipe. It grows in proportion to
+the patience."""
+TYPICAL_PATIENCE = 3
+TIES = 1.5
+"""How many times as long a phase trains whose patience begins anew at an equally good epoch."""
+TRAINED_SHARE, VALIDATED_SHARE = 0.7, 0.1
+"""Of the rows with a label, in random splits; the others are tested."""
+TYPICAL_SIZE = Size(1000, 20)
+"""Assumed of data whose size nobody knows before they are loaded."""
+
+Phases = dict[str, float]
+"""Processor seconds by phase, ``pretrain`` and ``finetune``."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The training rows of a cell: all of them, and those with a label."""
+
+    all: float
+    labelled: float
+
+    @classmethod
+    def of(cls, config: Config, n_rows: int) -> "Rows":
+        """The rows of a table of so many, by the regime, which sets a share of labels or a number."""
+        trained = TRAINED_SHARE * n_rows
+        asked = float(config.regime.get("labelled") or config.regime.get("labels") or 1.0)
+        labelled = asked * trained if asked <= 1 else asked
+        return cls(trained, min(labelled, trained))
+
+
+def seconds_of_trial(config: Config, size: Size) -> Phases:
+    """The processor seconds that one trial of a cell is expected to take.
+
+    Args:
+        config: of the cell.
+        size: of its table.
+    """
+    rows = Rows.of(config, size.n_rows)
+    tries = max(1, config.tune)
+    found = {}
+    if is_pretrained(config):
+        found["pretrain"] = tries * _fit(config, config.pretrain, "pretrain", rows.all, size)
+    method = method_of(config)
+    if "finetune" not in method.uses:
+        found["finetune"] = tries * _rival(config, rows.labelled, size)
+        return found
+    learnt = rows.labelled
+    if method.needs_unlabelled_rows:
+        # Rows get labels from fit to fit, until most have one.
+        learnt = (rows.labelled + rows.all) / 2
+    fit = _fit(config, config.finetune.of_rows(round(learnt)), "finetune", learnt, size)
+    found["finetune"] = tries * method.typical_fits * fit
+    return found
+
+
+def _fit(config: Config, settings: FitSettings, phase: str, n_rows: float, size: Size) -> float:
+    """The seconds of one fit of the network on so many rows."""
+    network = description("network", config.network.name)
+    cost: float = network.typical_cost
+    steps = max(1, math.floor(n_rows / settings.batch_size))
+    epochs = epochs_of(settings, phase, steps)
+    row = ROW[phase] * cost * _width(size, by_column=network.costs_by_column)
+    return FIT + epochs * (steps * STEP + n_rows * row)
+
+
+def epochs_of(settings: FitSettings, phase: str, steps: int) -> float:
+    """The epochs that a phase is expected to train, of so many optimiser steps each.
+
+    >>> epochs_of(FitSettings(min_steps=100), "finetune", 4)
+    25.0
+    """
+    first, last = settings.epochs(steps)
+    if math.isinf(settings.stops_after):
+        return float(last)
+    waits = settings.stops_after / (TYPICAL_PATIENCE + 1) * settings.validate_every
+    if settings.ties == "last":
+        waits *= TIES
+    return max(float(first), min(EPOCHS[phase] * waits, float(last)))
+
+
+def _rival(config: Config, n_labelled: float, size: Size) -> float:
+    """The seconds of a fit of another library's model."""
+    of_fit, of_thousand_rows = method_of(config).typical_seconds
+    columns = size.n_columns / USUAL_COLUMNS
+    return float(of_fit + of_thousand_rows * columns * n_labelled / 1000)
+
+
+def _width(size: Size, *, by_column: bool) -> float:
+    """The time of a row beside that of a row with the usual columns."""
+    if by_column:
+        return size.n_columns / USUAL_COLUMNS
+    return (size.n_columns + OTHER_COLUMNS) / (USUAL_COLUMNS + OTHER_COLUMNS)
+
+
+def labels_to_learn_from(n_labelled: int, *, counts_validation: bool) -> int:
+    """Of the labels of a table those that a random split leaves to training, and to validation if they count."""
+    n_test = round((1 - TRAINED_SHARE - VALIDATED_SHARE) * n_labelled)
+    n_validation = 0 if counts_validation else round(VALIDATED_SHARE * n_labelled)
+    return n_labelled - n_test - n_validation
