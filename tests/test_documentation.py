@@ -57,7 +57,7 @@ def test_commands_ask_for_cells_that_exist(
 def test_every_block_says_its_language(page: Path) -> None:
     fences = re.findall(r"^```(\S*)", page.read_text(encoding="utf-8"), flags=re.M)
 
-    assert set(fences[::2]) <= {*LANGUAGES, "text", "{toctree}", "{eval-rst}", "{include}"}
+    assert set(fences[::2]) <= {*LANGUAGES, "text", "yaml", "{toctree}", "{eval-rst}", "{include}"}
     assert set(fences[1::2]) <= {""}
 
 
