@@ -63,9 +63,10 @@ def reported() -> list[object]:
 def program(name: str) -> str:
     """The command that starts a program: ``python train.py``; or ``scarf train`` or ``scarf-train`` where one of the
     installed commands started this process."""
-    command, started_by = COMMANDS.get(name), Path(sys.argv[0]).stem
+    command = COMMANDS.get(name)
     if command is None:
         return f"python {name}"
+    started_by = Path(sys.argv[0]).stem
     if started_by == "scarf":
         return f"scarf {command}"
     # The repository has programs for two of the jobs.
@@ -80,7 +81,11 @@ def command_line(name: str, arguments: Iterable[str]) -> str:
 
 def _quoted(argument: str) -> str:
     """An argument in the quotes that are easiest to read."""
-    return f'"{argument}"' if "'" in argument and not ACTIVE & set(argument) else shlex.quote(argument)
+    # shlex writes a quote within single quotes as '"'"'.
+    is_safe_in_double_quotes = not ACTIVE & set(argument)
+    if "'" in argument and is_safe_in_double_quotes:
+        return f'"{argument}"'
+    return shlex.quote(argument)
 
 
 def escaped(text: str, kept: str = KEPT) -> str:
@@ -97,12 +102,16 @@ def escaped(text: str, kept: str = KEPT) -> str:
 
 def spreadsheet(value: Any) -> Any:
     """A value for a CSV file. Text that a spreadsheet would take for a formula gets a leading quote."""
-    return _spreadsheet_text(value) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    return _spreadsheet_text(value)
 
 
 @lru_cache
 def _spreadsheet_text(text: str) -> str:
-    return ("'" if text.startswith(FORMULA) else "") + escaped(text)
+    """The same of a text; tables repeat few texts many times."""
+    quote = "'" if text.startswith(FORMULA) else ""
+    return quote + escaped(text)
 
 
 class Screen(Console):

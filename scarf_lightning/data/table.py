@@ -83,14 +83,16 @@ class Table:
             ValueError: the arguments' lengths differ.
             UsageError: see `of`.
         """
+        n_rows, n_features = features.shape
         n_labels = len(target.labels if isinstance(target, ReadTarget) else target)
-        if not (features.shape[0] == n_labels and features.shape[1] == len(categorical)):
+        if n_rows != n_labels or n_features != len(categorical):
             raise ValueError("features, target and categorical do not belong together: their lengths differ")
-        columns = (
-            _column(str(name), column, is_categorical=asked or not is_numeric(column))
-            for (name, column), asked in zip(features.items(), categorical, strict=True)
-            if not column.isna().all()
-        )
+        columns = []
+        for (name_of_column, column), is_asked in zip(features.items(), categorical, strict=True):
+            # A column without a value is left out (paper, section 4).
+            if not column.isna().all():
+                is_categorical = is_asked or not is_numeric(column)
+                columns.append(_column(str(name_of_column), column, is_categorical=is_categorical))
         return cls.of(columns, target, name=name, source=source, dataset_id=dataset_id, split_by=split_by)
 
     @classmethod
@@ -132,7 +134,9 @@ class Table:
 
     def weighted(self, weights: Floats | None) -> "Table":
         """The table with weights of its rows ``(n,)``; equal ones change nothing."""
-        return self if weights is None or (weights == weights[0]).all() else replace(self, weights=weights)
+        if weights is None or (weights == weights[0]).all():
+            return self
+        return replace(self, weights=weights)
 
     def report(self, notes: Sequence[str] = ()) -> dict[str, Any]:
         """Report of the table's reading, for a record, with further ``notes``."""
@@ -207,7 +211,11 @@ class Table:
     @property
     def n_encoded(self) -> int:
         """The number of columns after the encoding."""
-        return sum((column.n_indicators or 1) + column.adds_gap_column for column in self.columns)
+        n = 0
+        for column in self.columns:
+            # A number is one column, and may have one beside it that shows its gaps.
+            n += (column.n_indicators or 1) + column.adds_gap_column
+        return n
 
     @cached_property
     def is_categorical(self) -> NDArray[np.bool_]:
@@ -219,19 +227,26 @@ class Table:
         """SHA-256 of column names, values, categories, labels, class names, weights, and what a split goes by. It is
         part of the identity of every stored result."""
         digest = hashlib.sha256()
-        header = {"columns": [[c.name, c.categories] for c in self.columns]} | self.target.identity
+        columns = [[column.name, column.categories] for column in self.columns]
+        header = {"columns": columns} | self.target.identity
         digest.update(json.dumps(header, ensure_ascii=True).encode())
         for start in range(0, self.n_rows, ROWS_AT_A_TIME):
             values = self.values[start : start + ROWS_AT_A_TIME]
             # One NaN, and no negative zero.
             canonical = np.where(np.isnan(values), np.nan, values + 0.0)
-            digest.update(np.ascontiguousarray(canonical, dtype="<f8").tobytes())
-        digest.update(np.ascontiguousarray(self.labels, dtype=self.labels.dtype.newbyteorder("<")).tobytes())
+            digest.update(_little_endian(canonical, "<f8"))
+        digest.update(_little_endian(self.labels, self.labels.dtype.newbyteorder("<")))
+        # Words before arrays that most tables lack, so that one is never taken for the other.
         if self.split_by is not None:
-            digest.update(b"split" + np.ascontiguousarray(self.split_by, dtype="<f8").tobytes())
+            digest.update(b"split" + _little_endian(self.split_by, "<f8"))
         if self.weights is not None:
-            digest.update(b"weights" + np.ascontiguousarray(self.weights, dtype="<f8").tobytes())
+            digest.update(b"weights" + _little_endian(self.weights, "<f8"))
         return digest.hexdigest()
+
+
+def _little_endian(array: NDArray[Any], dtype: Any) -> bytes:
+    """The bytes of an array, the same on every machine."""
+    return np.ascontiguousarray(array, dtype=dtype).tobytes()
 
 
 def _side_by_side(columns: Sequence[Floats]) -> Floats:
@@ -244,6 +259,7 @@ def _side_by_side(columns: Sequence[Floats]) -> Floats:
 
 
 def _column(name: str, column: "pd.Series[Any]", *, is_categorical: bool) -> tuple[Column, Floats]:
+    """A column with its numbers, or with the codes of its categories, ``(n,)``."""
     if not is_categorical:
         return Column(name), column.to_numpy(dtype=np.float64, na_value=np.nan)
     codes, categories = Coded.of(column).in_order()

@@ -109,18 +109,25 @@ def labels_of_classes(y: NDArray[Any], marks: Any) -> GivenLabels:
         ValueError: the labels are numbers with fractions, in the words of scikit-learn.
     """
     is_known = _not_missing(y)
-    is_blank = np.zeros(len(y), dtype=bool)
+    n_blank = 0
+    # Only an array of objects or of text can hold blank text.
     if y.dtype.kind in "OU":
-        is_blank = is_known & np.array([isinstance(label, str) and not label.strip() for label in y], dtype=bool)
+        is_blank = is_known & np.array(list(map(_is_blank, y)), dtype=bool)
+        n_blank = int(is_blank.sum())
         is_known &= ~is_blank
     if marks is not None:
         is_known &= ~_is_marked(y, marks)
     known = _of_one_type(y[is_known])
     check_classification_targets(known)
     notes = _on_usual_marks(known, marks, len(y))
-    if n_blank := int(is_blank.sum()):
+    if n_blank:
         notes.append(f"{counted(n_blank, 'row')} of y hold blank text, and count as rows without a label.")
     return GivenLabels(known, is_known, notes)
+
+
+def _is_blank(label: Any) -> bool:
+    """True for text without a letter."""
+    return isinstance(label, str) and not label.strip()
 
 
 def labels_of_numbers(y: NDArray[Any]) -> GivenLabels:
@@ -155,8 +162,8 @@ def _not_missing(y: NDArray[Any]) -> NDArray[np.bool_]:
 
 def _is_marked(y: NDArray[Any], marks: Any) -> NDArray[np.bool_]:
     """The rows whose label is a mark; labels and marks are compared as they are spelled, without blanks around them."""
-    named = [marks] if isinstance(marks, str) or np.ndim(marks) == 0 else list(marks)
-    spelled = {spell(mark).strip() for mark in named}
+    is_one_mark = isinstance(marks, str) or np.ndim(marks) == 0
+    spelled = {spell(mark).strip() for mark in ([marks] if is_one_mark else marks)}
     return np.array([spell(label).strip() in spelled for label in y], dtype=bool)
 
 
@@ -164,13 +171,14 @@ def _of_one_type(known: NDArray[Any]) -> NDArray[Any]:
     """Labels in an array of their own type: truth values, numbers, text, times or lengths of time."""
     if known.dtype.kind in "mM":
         unit, _ = np.datetime_data(known.dtype)
-        is_usual = unit in ("s", "ms", "us", "ns")
-        return known if is_usual else known.astype(f"{known.dtype.name.partition('[')[0]}[s]")
-    if known.dtype != object:
-        if known.dtype.kind == "S":
-            raise UsageError("y holds bytes, which are no labels; decode them to text.")
-        return known
-    if len(known) == 0:
+        if unit in ("s", "ms", "us", "ns"):
+            return known
+        # pandas knows no days and hours.
+        kind, _, _ = known.dtype.name.partition("[")
+        return known.astype(f"{kind}[s]")
+    if known.dtype.kind == "S":
+        raise UsageError("y holds bytes, which are no labels; decode them to text.")
+    if known.dtype != object or len(known) == 0:
         return known
     kind = pd.api.types.infer_dtype(known, skipna=False)
     if kind not in AMONG_OBJECTS:

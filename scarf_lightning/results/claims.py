@@ -44,7 +44,8 @@ class Claim:
     """A claim that this process holds. A thread renews it."""
 
     def __init__(self, folder: Path, token: str) -> None:
-        self._place, self._path = folder / FOLDER, folder / FOLDER / token
+        self._place = folder / FOLDER
+        self._path = self._place / token
         self._released = threading.Event()
         self._renewing = threading.Thread(target=self._renew, daemon=True)
 
@@ -83,6 +84,7 @@ class Claim:
             self._place.rmdir()
 
     def _renew(self) -> None:
+        """Touch the file every so often, until the claim is released."""
         while not self._released.wait(RENEW_EVERY):
             with suppress(OSError):
                 # A file server that is away for a moment; `check` tells a claim that is lost.
@@ -133,7 +135,8 @@ def clear_dead(folder: Path) -> None:
         holders = [path.name for path in (folder / FOLDER).iterdir()]
     except FileNotFoundError:
         return
-    if (not holders or any(_is_dead(name) for name in holders)) and os.access(folder, os.W_OK):
+    is_held = bool(holders) and not any(map(_is_dead, holders))
+    if not is_held and os.access(folder, os.W_OK):
         give_back(folder)
 
 
@@ -150,10 +153,12 @@ def folder_time(folder: Path) -> float:
 
 
 def _create(folder: Path, token: str) -> bool:
+    """Make a claim. True if there was none."""
     folder.mkdir(parents=True, exist_ok=True)
     with temporary(folder / FOLDER) as prepared:
         prepared.mkdir()
         (prepared / token).touch()
+        # A folder cannot be renamed to one that holds a file, so of several processes one succeeds.
         try:
             prepared.rename(folder / FOLDER)
         except OSError as error:
@@ -192,13 +197,18 @@ def _remove_others(mine: Path) -> None:
 
 def _tokens(folder: Path) -> list[Path]:
     """The files of a claim: its holder's first, if there is one."""
+
+    def holders_first(path: Path) -> tuple[bool, str]:
+        return _parts(path.name) is None, path.name
+
     try:
-        return sorted((folder / FOLDER).iterdir(), key=lambda path: (_parts(path.name) is None, path.name))
+        return sorted((folder / FOLDER).iterdir(), key=holders_first)
     except FileNotFoundError:
         return []
 
 
 def _is_stale(path: Path, now: float) -> bool:
+    """True if a file of a claim is too old, is from the future, or is that of a dead process."""
     try:
         stamp = path.stat().st_mtime
     except FileNotFoundError:
@@ -212,7 +222,10 @@ def _is_stale(path: Path, now: float) -> bool:
 
 def _token() -> str:
     """The name of a holder: process number, start, the space that counts process numbers, and a random name."""
-    return ".".join((str(os.getpid()), _started(os.getpid()) or "unknown", _process_space(), uuid4().hex[:8]))
+    pid = os.getpid()
+    started = _started(pid) or "unknown"
+    # One process may claim a folder again, so its name and start are not enough.
+    return f"{pid}.{started}.{_process_space()}.{uuid4().hex[:8]}"
 
 
 def _is_dead(token: str) -> bool:
@@ -221,10 +234,12 @@ def _is_dead(token: str) -> bool:
     if parts is None:
         return False
     pid, started, space = parts
+    # Another machine, or a container in this one, has other process numbers.
     if space != _process_space() or space == "unknown":
         return False
     if pid == os.getpid() and started == _started(pid):
         return token not in _held
+    # Signal 0 is not sent, and tells whether there is such a process.
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -232,13 +247,16 @@ def _is_dead(token: str) -> bool:
     except PermissionError:
         # It runs as another user.
         return False
+    # The system gives numbers of ended processes to new ones.
     return _started(pid) not in (started, None)
 
 
 def _parts(token: str) -> tuple[int, str, str] | None:
     """A holder's process number, start and space; None for a name that `_token` did not make."""
-    found = TOKEN.fullmatch(token)
-    return None if found is None else (int(found["pid"]), found["started"], found["space"])
+    match = TOKEN.fullmatch(token)
+    if match is None:
+        return None
+    return int(match["pid"]), match["started"], match["space"]
 
 
 def _started(pid: int) -> str | None:
@@ -247,8 +265,10 @@ def _started(pid: int) -> str | None:
         status = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:
         return None
+    # The name of the program comes before, in brackets, and may hold blanks.
     fields = status.rpartition(")")[2].split()
-    return "ended" if fields[0] in "ZX" else fields[19]
+    state, start = fields[0], fields[19]
+    return "ended" if state in "ZX" else start
 
 
 def _process_space() -> str:

@@ -57,21 +57,32 @@ def description_of_schema_2(cell: Path, described: Row) -> Row:
 
 def options_of_schema_2(identity: Row) -> Row:
     """The options of a cell by their dotted names, as columns of results show them."""
-    given: Row = {}
+    options: Row = {}
     for group, value in identity.items():
-        if group not in NOT_OPTIONS:
-            given |= _flat(group, value)
-    options = {name: as_column(value) for name, value in given.items()}
+        if group in NOT_OPTIONS:
+            continue
+        for name, option in _flat(group, value).items():
+            options[name] = as_column(option)
     for present, others in LEFT_OUT_OF_2.items():
+        # An option that the identity has counts more than the value at which it would be left out.
         if present in options:
             options = dict(others) | options
-    return {name: value for name, value in options.items() if GONE_SINCE_2.get(name, ...) != value}
+    kept = {}
+    for name, value in options.items():
+        # An option that is gone, at its default, tells cells apart no more.
+        if GONE_SINCE_2.get(name, ...) != value:
+            kept[name] = value
+    return kept
 
 
 def labels_of(options: Row) -> dict[str, str]:
     """Labels of the parts among these options, by the column of their axis."""
-    chosen = {column: (part_axis(column), options[column]) for column in COLUMNS if column in options}
-    return {column: label(axis, str(name)) for column, (axis, name) in chosen.items() if axis is not None}
+    labels = {}
+    for column in COLUMNS:
+        axis = part_axis(column)
+        if column in options and axis is not None:
+            labels[column] = label(axis, str(options[column]))
+    return labels
 
 
 def _flat(name: str, value: Any) -> Row:
@@ -80,13 +91,15 @@ def _flat(name: str, value: Any) -> Row:
         return {}
     if not isinstance(value, dict):
         return {name: value}
-    found: Row = {}
+    options: Row = {}
     for key, inner in value.items():
-        found |= _flat(name if key == "name" else f"{name}.{key}", inner)
-    return found
+        # The name of a part is the value of its axis.
+        options |= _flat(name if key == "name" else f"{name}.{key}", inner)
+    return options
 
 
 def _yaml(content: bytes) -> Any:
+    """The content of a YAML file."""
     import yaml
 
     try:

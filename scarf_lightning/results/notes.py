@@ -34,8 +34,14 @@ class HasStamps(Protocol):
 
 @dataclass(frozen=True)
 class KnownData:
-    """Data that were loaded once: the hash of their content and their size; ``n_encoded`` columns after one-hot
-    encoding and the ``kind`` of their target, if these are known."""
+    """Data that were loaded once.
+
+    Attributes:
+        hash: of their content.
+        n_rows, n_columns: their size.
+        n_encoded: columns after one-hot encoding, if that is known.
+        kind: of their target, if that is known.
+    """
 
     hash: str
     n_rows: int
@@ -89,18 +95,23 @@ def _data_of(note: dict[str, Any], files: list[dict[str, Any]]) -> KnownData | N
         data: KnownData = parsed(KnownData, note["data"], "data")
     except DamagedRecordError:
         return None
-    return data if note["files"] == files else None
+    if note["files"] != files:
+        return None
+    return data
 
 
 def _plain(stamps: "Sequence[DataclassInstance]") -> list[dict[str, Any]]:
+    """Name, size and timestamps of the data files, as JSON keeps them."""
     return [asdict(stamp) for stamp in stamps]
 
 
 def _note_path(results: Path, key: str) -> Path:
+    """The note on the data of this key."""
     return results / "datasets" / f"{key}.json"
 
 
 def _left_out(path: Path, error: DamagedRecordError) -> str:
+    """A warning of a damaged note."""
     if isinstance(error, UnreadableRecordError):
         return f"{path} is left out: {error}; the data are loaded again for every run."
     return f"{path} is left out: {error}; it is written again when the data are loaded."
@@ -108,7 +119,13 @@ def _left_out(path: Path, error: DamagedRecordError) -> str:
 
 @dataclass(frozen=True)
 class Failure:
-    """One failed attempt. ``error`` is a sentence if the input or the machine was at fault, else a traceback."""
+    """One failed attempt.
+
+    Attributes:
+        cell: that failed, for people.
+        error: a sentence if the input or the machine was at fault, else a traceback.
+        host, time: where and when.
+    """
 
     cell: str
     error: str
@@ -144,9 +161,10 @@ def read_failure(results: Path, key: str) -> Failure | None:
 
 
 def forget_failure(results: Path, key: str) -> None:
-    """A cell runs again, or is finished."""
+    """Remove the note on a failure: the cell runs again, or is finished."""
     _failure_path(results, key).unlink(missing_ok=True)
 
 
 def _failure_path(results: Path, key: str) -> Path:
+    """The note on the failure of the cell of this key."""
     return results / "failures" / f"{key}.json"

@@ -58,9 +58,10 @@ class Number(Target):
             raise UsageError(f"{where} holds an infinite value; mark it as missing.")
         if (known == known[0]).all():
             raise UsageError(f"{where} has the one value {known[0]:g}; there is nothing to predict.")
+        # Numbers above 1e154 overflow when they are squared, and those below 1e-162 become zero.
         with np.errstate(over="ignore", invalid="ignore"):
-            fits = np.isfinite([known.std(), known.sum()]).all() and known.std() > 0
-        if not fits:
+            deviation, total = known.std(), known.sum()
+        if not np.isfinite([deviation, total]).all() or deviation == 0:
             size = np.abs(known).max()
             raise UsageError(f"{where} cannot be standardised: its numbers go up to {size:.3g} in size; rescale it.")
         return cls(str(column.name)), labels, []
@@ -91,19 +92,23 @@ class Number(Target):
 
     def strata(self, labels: Labels) -> Ints:
         known = self.is_labelled(labels)
-        n = min(STRATA, max(1, int(known.sum()) // ROWS_A_STRATUM))
-        inner = np.quantile(labels[known], np.arange(1, n) / n)
-        return np.where(known, np.searchsorted(inner, labels, side="right"), -1)
+        n_strata = min(STRATA, max(1, int(known.sum()) // ROWS_A_STRATUM))
+        inner_bounds = np.quantile(labels[known], np.arange(1, n_strata) / n_strata)
+        return np.where(known, np.searchsorted(inner_bounds, labels, side="right"), -1)
 
     def redrawn(self, labels: Labels, positions: Ints, random: np.random.Generator) -> Labels:
         """Each takes the label of another row."""
-        if len(labels) < 2:
+        n = len(labels)
+        if n < 2:
             return labels
+        # A step of 1 to n - 1 rows, round the end, leads to any row but itself.
+        steps = random.integers(1, n, size=len(positions))
         noisy = labels.copy()
-        noisy[positions] = labels[(positions + random.integers(1, len(labels), size=len(positions))) % len(labels)]
+        noisy[positions] = labels[(positions + steps) % n]
         return noisy
 
     def fit(self, labels: Labels) -> Floats:
+        # A few labels may be equal, and have no deviation to divide by.
         return np.array([labels.mean(), labels.std() or 1.0])
 
     def encode(self, labels: Labels, fitted: Floats) -> Floats:
@@ -160,10 +165,12 @@ class Number(Target):
         return pd.DataFrame({"label": labels, "0": predictions})
 
     def unpacked(self, frame: "pd.DataFrame") -> tuple[Floats, Predictions]:
-        labels, predictions = (frame[column].to_numpy(dtype=np.float64) for column in ("label", "0"))
+        labels = frame["label"].to_numpy(dtype=np.float64)
+        predictions = frame["0"].to_numpy(dtype=np.float64)
         if not np.isfinite([labels, predictions]).all():
             raise ValueError("a label or a prediction is not finite")
         return labels, predictions
 
     def packed_size(self, predictions: Predictions) -> int:
+        # Eight bytes for the label, and eight for the prediction.
         return 2 * 8 * len(predictions)
