@@ -84,7 +84,8 @@ def effects_picture(comparisons: Sequence[Comparison], options: ReportOptions) -
         caption=f"Improvement in {metric.label} over {references(comparisons)}{interval}. The grey band holds "
         f"differences without practical consequence, up to {size}. A competitor helps or hurts if its interval is free "
         "of zero, with a hollow point if its size is open because the interval reaches into the band. It makes no "
-        "practical difference if its interval lies within the band. Answers hold together; we cannot tell of the grey.",
+        "practical difference if its interval lies within the band. We cannot tell of the grey: answers are corrected "
+        "over all comparisons (Holm), so an interval that just misses zero may be grey too.",
     )
 
 
