@@ -2,8 +2,14 @@
 
 A cell uses an option if another value could change its numbers. Three rules say which those are: the fields of the
 chosen method, pre-training and co-training task name the axes that they need; an option that another option switches
-off is not used; and an option at its default is used, but is no part of the cell's identity. For instance
-``pretrain=none method=control`` uses no corruption and no loss, whatever ``corruption`` says, so that it is one cell.
+off is not used; and an option at its default is used, but is no part of the cell's identity. The default of
+``corruption.rate`` is 0.6::
+
+    pretrain=scarf corruption.rate=0.6      used       no part of the identity, since it is the default
+    pretrain=scarf corruption.rate=0.3      used       part of the identity
+    pretrain=none  corruption.rate=0.3      not used   the same cell as with any other rate
+
+So ``pretrain=none`` with five corruptions is one cell, which is trained once.
 """
 
 import math
@@ -20,7 +26,6 @@ from .catalogue import Description, description, descriptions, label
 from .option import Options, options_of
 from .settings import (
     SHORTHANDS,
-    USED,
     Choice,
     Config,
     DatasetSettings,
@@ -44,6 +49,10 @@ SCORES = ("finetune.metric",)
 """Options that rivals use only with ``tune``."""
 
 NOT_WIDENED: Choice = {"name": "onehot"}
+"""The encoding of a method without a network, which encodes categories by itself."""
+
+USED = "used options"
+"""Among what is derived from a configuration, its `used_options`."""
 
 
 def is_in(name: str, groups: Collection[str]) -> bool:
@@ -298,7 +307,7 @@ def used_options(config: Config) -> Sequence[UsedOption]:
     They are kept with the configuration, which is never changed once it is made. A copy may be changed, so it lacks
     them, except for that of `on_dataset`.
     """
-    known: list[UsedOption] | None = vars(config).get(USED)
+    known: list[UsedOption] | None = config.derived.get(USED)
     if known is not None:
         return known
     unused = unused_options(config)
@@ -307,7 +316,7 @@ def used_options(config: Config) -> Sequence[UsedOption]:
         if not is_in(name, unused):
             # Ten thousand cells share the names.
             used.append(UsedOption(sys.intern(name), value, differs))
-    vars(config)[USED] = used
+    config.derived[USED] = used
     return used
 
 
@@ -315,7 +324,7 @@ def on_dataset(config: Config, dataset: DatasetSettings) -> Config:
     """The configuration on another dataset, which uses the same options."""
     other = copy(config)
     other.dataset = dataset
-    vars(other)[USED] = used_options(config)
+    other.derived[USED] = used_options(config)
     return other
 
 

@@ -335,13 +335,14 @@ class ChunkSettings(Options):
     file: str | None = option(None, "file in which a job finds its cells; the sweeper sets it")
 
 
-USED = "_used_options"
-"""The attribute of a configuration that keeps the options that decide its numbers."""
-
-
 @dataclass(kw_only=True)
 class Config(Options):
-    """One cell, and how and where to train it."""
+    """One cell, and how and where to train it.
+
+    Attributes:
+        derived: what follows from the options and is asked for many times, by name. A copy starts without it, because
+            its options may be changed.
+    """
 
     dataset: DatasetSettings
     split: Choice = field(default_factory=lambda: {"name": "random"})
@@ -403,10 +404,12 @@ class Config(Options):
         super().__post_init__()
         if self.time_limit is not None and not TIME.fullmatch(self.time_limit):
             raise ValueError(f"time_limit must be a time such as 90s, 10min or 2h, not {self.time_limit}")
+        # No field, because it is no option.
+        self.derived: dict[str, Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """State of a copy: it may be changed, so it keeps nothing that follows from the options."""
-        return {name: value for name, value in vars(self).items() if name != USED}
+        """State of a copy, without what follows from the options."""
+        return {**vars(self), "derived": {}}
 
     @property
     def seconds_limit(self) -> float | None:
