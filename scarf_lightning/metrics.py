@@ -131,6 +131,7 @@ def register(new: Metric) -> Metric:
         UsageError: we have a metric of that name.
     """
     known = _registered.get(new.name)
+    # Ours cannot be replaced: results of one name must have one meaning.
     if known is not None and known.function.__module__ == __name__:
         raise UsageError(f"A metric {new.name} exists; give yours another name.")
     _registered[new.name] = new

@@ -118,6 +118,7 @@ class Shared(Selection):
 
     def mask(self, rate: float, n_rows: int, n_features: int, random: StackedGenerator) -> Tensor:
         mask = Exact().mask(rate, 1, n_features, random)
+        # A mask that broadcasts takes no memory, and no step writes into it.
         return mask.expand(*mask.shape[:-2], n_rows, n_features)
 
 
@@ -179,6 +180,7 @@ class SelectiveCorruption(Corruption):
         n_rows, n_features = x.shape[-2:]
         mask = selection.mask(self.rate, n_rows, n_features, random)
         values = self.replacement(x, source, random)
+        # One value for all features, or one for each; anything else belongs to the other space.
         if values.dim() and values.shape[-1] not in (1, n_features):
             raise UsageError(
                 f"corruption={self.name}: replacement gives values of {values.shape[-1]} columns, and rows have "
@@ -214,6 +216,7 @@ class Marginal(SelectiveCorruption):
     space: ClassVar[Space] = "raw"
 
     def replacement(self, x: Tensor, source: TrainingSource, random: StackedGenerator) -> Tensor:
+        # A feature may be drawn from another row than its neighbour.
         return source.cells(random.integers(source.n_rows, *x.shape[-2:]))
 
 
@@ -331,6 +334,7 @@ class Gaussian(Corruption):
     def __call__(
         self, x: Tensor, source: TrainingSource, random: StackedGenerator, selection: Selection
     ) -> tuple[Tensor, Tensor]:
+        # Draws are float32, and the rows may be of another type.
         noise = random.normal(*x.shape[-2:]).to(x.dtype)
         return x + self.sigma * noise, torch.ones_like(x, dtype=torch.bool)
 

@@ -106,6 +106,7 @@ class Few(HidingRegime):
             raise UsageError(
                 f"regime.labels={self.labels:g} is more than the {len(labels)} training rows with a label."
             )
+        # A share is rounded to the nearest number of rows.
         n_kept = round(self.labels * len(labels)) if self.labels < 1 else int(self.labels)
         return _kept(labels, n_kept, streams, trial)
 
@@ -124,6 +125,7 @@ class Semi25(HidingRegime):
 
 def _kept(labels: Labels, n: int, streams: Streams, trial: int) -> tuple[Ints, Labels]:
     """Random rows, at least one, in their order, and their labels."""
+    # Of two numbers of labels, the smaller one takes the beginning of the same order.
     permutation = streams.numpy(trial, Purpose.LABELLED_SUBSET).permutation(len(labels))
     kept = np.sort(permutation[: max(1, n)])
     return kept, labels[kept]
@@ -298,6 +300,7 @@ def prepare_trials(
             budget = Budget.inside(table, split, regime, streams, trial, watches)
         else:
             budget = Budget.outside(table, split, regime, streams, trial)
+        # Rows that all weigh nothing have no loss, so nothing would be learnt.
         if table.weights is not None and not table.weights[budget.labelled].any():
             raise UsageError(
                 f"the {len(budget.labelled)} labelled training rows of trial {trial} all have the weight 0; give more "

@@ -162,6 +162,7 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         parameters = {"trials": values["n_trials"], "seed": seed, "trainer.accelerator": values["device"]}
         for option, name in (("finetune.class_weight", "class_weight"), ("metric", "metric")):
             value = values.get(name)
+            # Weights of single classes are weights of rows, and no option of a cell.
             if value is not None and not isinstance(value, Mapping):
                 parameters[option] = value
         return config_of(axes | options, parameters, estimator=type(self).__name__, kind=self._kind)
@@ -191,6 +192,7 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             # scikit-learn has its own words for these.
             check_array(np.empty(frame.shape), ensure_min_samples=2, estimator=self)
         given = X.columns if isinstance(X, pd.DataFrame) else frame.columns
+        # scikit-learn checks the names of columns only if all of them are text.
         are_text = all(isinstance(name, str) for name in given)
         names_of_text = frame.columns.to_numpy(dtype=object) if are_text else None
         return Given(frame.reset_index(drop=True), is_named=True, names=names_of_text)
@@ -213,6 +215,7 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = given.frame.shape[1]
         if given.names is not None:
             self.feature_names_in_ = given.names
+        # A second fit may have columns without names.
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 

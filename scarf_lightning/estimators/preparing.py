@@ -39,6 +39,7 @@ def table_of(frame: pd.DataFrame, target: ReadTarget, config: Config, weights: W
     """The table that a file with these columns would be. Notes on how it was read become warnings."""
     table = read_frame(frame, target, config)
     for note in table.notes:
+        # The user of an estimator sets options by a dictionary, and not on the command line.
         sentence = note.in_python if isinstance(note, Advice) else note
         warnings.warn(sentence, UserWarning, stacklevel=4)
     return table.weighted(weights)
@@ -62,6 +63,7 @@ def table_for(encoders: Model, frame: pd.DataFrame, target: ReadTarget, config: 
     """The table of rows as the trained encoders of a model read them."""
     split_by, frame = _split_by(frame, config)
     reader = encoders.description.reader
+    # The model's reader has learnt the columns, so they are not read anew.
     columns = zip(reader.columns, encoders.values(frame).T, strict=True)
     table = Table.of(columns, target, name=SOURCE, source=SOURCE, split_by=split_by)
     return replace(table, reader=reader).weighted(weights)
@@ -84,6 +86,7 @@ def target_of(labels: GivenLabels, config: Config, kind: type[Target]) -> ReadTa
     """
     column = labels.column()
     asked = config.dataset.target_kind
+    # The kind of a regressor's target is no question, even if its numbers look like classes.
     if asked is None and not issubclass(kind, Classes):
         asked = kind.name
     if issubclass(kind, Number):
@@ -113,6 +116,7 @@ def weights_of(labels: GivenLabels, sample_weight: Any, class_weight: Mapping[An
     weights = np.ones(n)
     if sample_weight is not None:
         weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight", copy=True)
+        # One number weighs all rows alike.
         if weights.ndim == 0:
             weights = np.full(n, float(weights))
         if weights.ndim != 1:
@@ -124,6 +128,7 @@ def weights_of(labels: GivenLabels, sample_weight: Any, class_weight: Mapping[An
         if not weights.any():
             raise ValueError("Sample weights must contain at least one non-zero number.")
     if class_weight is not None:
+        # NaN is not negative, and no weight either.
         if negative := [label for label, weight in class_weight.items() if not weight >= 0]:
             raise UsageError(
                 f"class_weight gives {negative[0]!r} the weight {class_weight[negative[0]]}, not 0 or more."

@@ -124,6 +124,7 @@ def run_name(dataset: str, overrides: Sequence[str], options: Collection[str], a
     used = []
     for override in distinguishing.split():
         key, _, _ = override.partition("=")
+        # Overrides of a run without pre-training may name a corruption, which it does not use.
         if _is_used(key, options):
             used.append(override)
     return f"{dataset} {' '.join(used) or 'defaults'}"
@@ -222,6 +223,7 @@ def _of_phase(curves: "pd.DataFrame", per_trial: bool) -> "pd.DataFrame":
         # A metric of the other phase has no values here.
         if own.isna().all(axis=None):
             continue
+        # A mean over the trials that are left would jump when one stops.
         carried = own.ffill()
         mean = carried.mean(axis=1)
         deviation = carried.std(axis=1).fillna(0.0)

@@ -54,6 +54,7 @@ def write(view: CellView, results: Path, settings: LoggerSettings) -> None:
             run.notes = view.failure
         n_shown = run.summary.get("trials") if run.resumed else None  # type: ignore[no-untyped-call]
         n_trials = len(view.trials)
+        # A resumed run may show fewer trials than the cell has by now.
         if n_shown != n_trials:
             for phase, curves in mean_curves(view.curves, per_trial=settings.per_trial).items():
                 place = phase if n_shown is None else f"{phase}, {n_trials} trials"
@@ -90,6 +91,7 @@ def write_report(
             run.log({f"figures/{path.stem}": wandb.Image(str(path))})
         for path in sorted(folder.rglob("*.csv")):
             run.log({f"tables/{path.stem}": wandb.Table(dataframe=pd.read_csv(path))})
+        # Numbers in the precision of the store, not as they are shown.
         run.log({"tables/trials": _table(load(results, config["cells"]))})
         for path in sorted(folder.rglob("*.html")):
             run.log({f"pages/{path.stem}": wandb.Html(path.read_text(encoding="utf-8"), inject=False)})
@@ -190,6 +192,7 @@ def open_run(
 
         if settings.mode == "online":
             _log_in()
+        # An offline run of a cell would be sent beside its later one.
         for old in (results / FOLDER).glob(f"offline-run-*-{id}"):
             shutil.rmtree(old)
         run = wandb.init(
@@ -221,6 +224,7 @@ def open_run(
             for key in dict(run.summary):
                 if key.endswith("/epoch"):
                     draw_over_epochs(run, key.removesuffix("/epoch"))
+        # The run counts as failed unless the block ends.
         exit_code = 1
         try:
             yield run
@@ -268,6 +272,7 @@ def _own_folders(results: Path) -> Iterator[None]:
         "WANDB_CACHE_DIR": str(folder / "cache"),
         "WANDB_ERROR_REPORTING": "false",
     }
+    # What the user has set stays as it is.
     ours = {name: value for name, value in chosen.items() if name not in os.environ}
     os.environ.update(ours)
     try:

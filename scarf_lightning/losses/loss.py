@@ -206,6 +206,7 @@ def barlow_twins(first: Tensor, second: Tensor, off_diagonal: float = 5e-3) -> T
     """
     n = first.shape[-2]
     correlation = _standardise(first).mT @ _standardise(second) / n
+    # The identity has ones on its diagonal, and zeros beside it.
     diagonal = correlation.diagonal(dim1=-2, dim2=-1)
     squared_all = correlation.square().sum(dim=(-2, -1))
     squared_diagonal = diagonal.square().sum(dim=-1)

@@ -148,6 +148,7 @@ def tempered_softmax(logits: Tensor, t: float, iterations: int = 5) -> Tensor:
         return logits.softmax(dim=-1)
     # Softmax does not change with a constant; small numbers round less.
     logits = logits - logits.detach().amax(dim=-1, keepdim=True)
+    # The gradient flows through the probabilities: that of the normalisation is known in closed form.
     normalisation = _Normalisation.apply(logits, t, iterations)  # type: ignore[no-untyped-call]
     return exp_t(logits - normalisation, t)
 

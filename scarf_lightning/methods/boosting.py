@@ -72,9 +72,11 @@ class HistGradientBoosting(Rival):
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
         stops: Any = {"auto": "auto", "on": True, "off": False}[self.early_stopping]
+        # With few labels, twenty rows in a leaf would leave a tree one leaf.
         leaf = self.min_samples_leaf or smallest(USUAL_LEAF, len(lesson.labels))
         options = vars(self) | {"early_stopping": stops, "min_samples_leaf": leaf}
         n_categories = np.array(lesson.stack.table.n_categories)
+        # The library refuses a column of categories with more of them than bins.
         is_category = (n_categories > 0) & (n_categories <= self.max_bins)
         booster = lesson.target.choose(
             classifier=HistGradientBoostingClassifier, regressor=HistGradientBoostingRegressor

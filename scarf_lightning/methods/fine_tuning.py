@@ -160,7 +160,9 @@ class Distill(Method):
     typical_fits: ClassVar[int] = 2
 
     def run(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
+        # The first uses hard labels, the second has the probabilities of the first for targets.
         first, teacher = phase.fit(stack, stack.labelled(), self, number=1)
+        # The teacher labels all rows, those with a label too.
         soft = stack.predict(teacher, stack.data.usable)
         fit, classifier = phase.fit(stack, stack.examples(stack.data.usable, soft), self)
         return MethodResult.of_fits(stack.predict(classifier, stack.data.predicted), fit, [first])

@@ -62,6 +62,7 @@ class MethodResult:
     def of_fits(cls, predictions: NDArray[np.float64], final: "Fit", earlier: "Sequence[Fit]" = ()) -> "MethodResult":
         """The result of a final fit and those before it."""
         fits = np.full(len(predictions), 1 + len(earlier))
+        # A trial in which any of its fits diverged counts as diverged.
         diverged = np.logical_or.reduce([fit.diverged for fit in (final, *earlier)])
         seconds = final.seconds + sum(fit.seconds for fit in earlier)
         return cls(predictions, final, fits, seconds, diverged)

@@ -142,6 +142,7 @@ def found_class(name: str) -> type[Any]:
     """
     place, _, last = name.rpartition(".")
     package = place.partition(".")[0]
+    # A name without a package would be looked up among the modules of Python.
     if not place or not (package in sys.modules or package in packages_distributions()):
         why = f"{package} is not installed" if place else "it names no package"
         raise UsageError(

@@ -86,6 +86,7 @@ class Rival(Method):
 
         def learn(position: int, labels: Labels) -> Floats:
             of_rows = None if weights is None else weights[position]
+            # Libraries take seeds below 2^31.
             seed = stack.streams.seed_of(stack.trials[position], self.stream) % 2**31
             return self.predict(Lesson(stack.of(position), labels, of_rows, seed))
 
@@ -252,6 +253,7 @@ class RandomForest(Rival):
 
         options = vars(self) | {"max_features": MAX_FEATURES[self.max_features]}
         forest = lesson.target.choose(classifier=RandomForestClassifier, regressor=RandomForestRegressor)
+        # One thread: cells are trained side by side, a core each.
         model = forest(**options, n_jobs=1, random_state=lesson.seed)
         return lesson.on_encoded(model)
 

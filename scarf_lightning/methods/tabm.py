@@ -64,6 +64,7 @@ class TabM(Rival):
         is_categorical = lesson.stack.table.is_categorical
         network: nn.Module = tabm.TabM.make(
             n_num_features=int((~is_categorical).sum()),
+            # Numbers of categories count the columns of categories alone.
             cat_cardinalities=[n for n in lesson.stack.table.n_categories if n],
             d_out=lesson.target.choose(classifier=len(np.unique(lesson.labels)), regressor=1),
             k=self.k,
@@ -98,6 +99,7 @@ class TabM(Rival):
                 optimizer.step()
             score = self._score(network, lesson)
             n_waited += 1
+            # The first best epoch is kept, so an equal score later changes nothing.
             if score > best_score:
                 best_score, n_waited, best_weights = score, 0, deepcopy(network.state_dict())
             if n_waited > self.patience:

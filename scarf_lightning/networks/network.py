@@ -49,6 +49,7 @@ class Columns:
         for column in columns:
             n_categories.append(column.n_indicators)
             gaps.append(column.adds_gap_column)
+        # An empty tuple stands for a table whose gaps are not shown.
         return cls(tuple(n_categories), tuple(gaps) if any(gaps) else ())
 
     @property

@@ -293,6 +293,7 @@ class RealMLPInput(nn.Module):
         """The columns of binary categories, then those of the other small ones: ``(..., N, C)``."""
         parts = []
         if self.first:
+            # Binary categories are one column, so their indicators are subtracted.
             parts.append(self.first(x) - self.second(x))
         if self.one_hot:
             parts.append(self.one_hot(x))
@@ -415,10 +416,12 @@ class RealMLP(Network):
         assert isinstance(inputs, RealMLPInput)
         x = rows.to(next(module.parameters()))
         inputs.fit(x)
+        # Dropout would make the initial weights depend on its masks.
         is_training = module.training
         module.eval()
         with torch.no_grad():
             x = inputs(x)
+            # Initial weights look at the rows that a layer gets, so layer by layer.
             for layer in others:
                 if isinstance(layer, NTKLinear):
                     self._initialise(layer, x)

@@ -24,6 +24,7 @@ class Residual(Network):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        # As wide as a whole unit at least: int() would round down to none.
         if not self.width * self.hidden_factor >= 1:
             raise ValueError(f"hidden_factor must leave a hidden layer of at least one unit, not {self.hidden_factor}")
 
@@ -202,6 +203,7 @@ class FTTransformerEncoder(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         tokens = self.tokenizer(x)
+        # The last block computes what is used, and no more.
         *blocks, last = self.blocks
         for block in blocks:
             tokens = block(tokens)

@@ -44,6 +44,7 @@ class FitSettings(Options):
     raise the accuracy from 0.87 to 0.92 and halve the log-loss.
     """
 
+    # The optimiser and its batches.
     batch_size: int = option(128, "rows a step", "[2, 1000000000]", aliases=("bs",))
     optimizer: Literal["adam", "adamw"] = option(
         "adam", "adam adds the penalty of weight_decay to gradients; adamw shrinks weights by it, beside the step"
@@ -51,6 +52,7 @@ class FitSettings(Options):
     learning_rate: float = option(1e-3, "step size of Adam", "(0, 1e12]", aliases=("lr",))
     beta2: float = option(0.999, "share of the past in Adam's mean of squared gradients", "[0, 1)")
     epsilon: float = option(1e-7, "added to the denominator of Adam's step", "(0, 1e12]", aliases=("eps",))
+    # The end of training: its length, and what stops it early.
     max_epochs: int = option(200, "largest number of epochs", "[1, 1000000]", aliases=("epochs", "n_epochs"))
     patience: int | None = option(
         3, "validations without improvement that a trial may have in a row; null trains max_epochs", "[0, 1000000]"
@@ -65,11 +67,13 @@ class FitSettings(Options):
     max_steps: int | None = option(
         None, "largest number of optimiser steps, in whole epochs, in place of max_epochs", "[1, 100000000]"
     )
+    # What holds weights and gradients small.
     weight_decay: float = option(0.0, "L2 penalty: this times a weight is added to its gradient", "[0, inf)")
     decayed: Literal["all", "weights"] = option(
         "all", "parameters that weight_decay acts on; weights leaves out biases and normalisation"
     )
     gradient_clip: float | None = option(None, "largest norm of all gradients of a trial together", "(0, inf)")
+    # Numbers that change while a phase trains.
     schedule: Schedule = option("constant", "learning rate over the training; cosine falls to zero at max_epochs")
     warmup_steps: int = option(0, "first steps, in which the learning rate rises from zero", "[0, 100000000]")
     weight_decay_schedule: Schedule = option("constant", "weight decay over the training, as schedule")
@@ -103,6 +107,7 @@ class FitSettings(Options):
     @property
     def stops_after(self) -> float:
         """Validations without improvement after which a trial stops; infinite if none stops early."""
+        # Patience counts the validations that are allowed, so the next one ends the trial.
         is_patient = self.patience is None or self.monitor == "none"
         return math.inf if is_patient else self.patience + 1  # type: ignore[operator]
 
@@ -222,6 +227,7 @@ class TrainerSettings(Options):
 class DatasetSettings(Options):
     """Where a table comes from, and how it is read. Each source takes some of the options and refuses the others."""
 
+    # Where the table is.
     source: str = option("wdbc", "wdbc or diabetes (bundled), openml or csv (a file of yours)")
     id: int | None = option(None, "number of a dataset on OpenML", "[1, inf)")
     name: str | None = option(None, "what tables call the dataset")
@@ -229,11 +235,13 @@ class DatasetSettings(Options):
         None, "file of the table: .csv, .tsv, .txt, .json, .jsonl or .arff, compressed or not, .parquet or .xlsx"
     )
     target: str | None = option(None, "column to predict")
+    # What its columns hold, where the values alone do not say it.
     categorical: list[str] | None = option(None, "columns to read as categories, as in [a,b]")
     numeric: list[str] | None = option(None, "columns to read as numbers, as in [c]")
     drop: list[str] | None = option(None, "columns to leave out")
     dates: list[str] | None = option(None, "columns to read as dates or times of day")
     text: list[str] | None = option(None, "columns to read as text, whatever they hold: hashes of their letters")
+    # How a file is written.
     separator: str | None = option(None, "character between fields; null finds it")
     decimal: Literal[".", ","] | None = option(None, "decimal mark of numbers; null finds it")
     encoding: str | None = option(None, "text encoding of the file, such as utf-8 or cp1252; null finds it")

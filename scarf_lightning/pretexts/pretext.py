@@ -56,6 +56,7 @@ class Views(NamedTuple):
 
 def head_of_width(n_outputs: int, width: int, layers: LayerSettings) -> ReLUNetwork:
     """A head from embeddings ``(..., N, width)`` to ``(..., N, n_outputs)``."""
+    # The first layer takes the embedding; all but the last have the width of the settings.
     return ReLUNetwork([width, *[layers.width] * (layers.depth - 1), n_outputs])
 
 

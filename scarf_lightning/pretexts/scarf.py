@@ -77,6 +77,7 @@ class ScarfDisc(OfOutputs):
     loss: Discrimination
 
     def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
+        # One logit, of how likely the row is corrupted.
         return nn.Sequential(super().head(width, columns, layers), nn.Linear(layers.width, 1))
 
     def make_views(self, rows: Rows) -> Views:

@@ -50,6 +50,7 @@ class SwitchTab(CorruptingPretext):
 
     def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
         ((mutual, salient),), (row,) = outputs, targets
+        # Each row takes the mutual part of the row after it, the last one that of the first.
         of_next = mutual.roll(-1, dims=-2)
         recovered = mean_squared_error(mutual + salient, row)
         return recovered + self.switched * mean_squared_error(of_next + salient, row)

@@ -15,6 +15,7 @@ def effect(comparison: Comparison, metric: Metric) -> str:
     """
     verdict, average = comparison.verdict, comparison.verdict.average
     typical = _with_interval(verdict.difference, verdict.low, verdict.high, metric)
+    # A report of one dataset has no typical one.
     if verdict.datasets > 1 and not math.isnan(average.mean):
         mean = _with_interval(average.mean, average.low, average.high, metric, says_unit=True)
         return f"{mean} on average, {typical} on the typical dataset"

@@ -75,6 +75,7 @@ def metrics_table(comparisons: Sequence[Comparison], results: CellResults, optio
     for name in beside(results, leading):
         by_this_one = compare_all(results, replace(options, metric=name))
         by_metric[name] = {each.label: each for each in by_this_one}
+    # A report of one metric needs no table of metrics.
     if len(by_metric) < 2:
         return None
     rows, data = [], []
@@ -127,11 +128,13 @@ def _summary(comparisons: Sequence[Comparison], results: CellResults, options: R
     lines: list[Line] = []
     told = set()
     for each in comparisons:
+        # Competitors of one context share a reference, which has one line.
         if each.reference_label not in told:
             told.add(each.reference_label)
             cells = [reference for _, reference in each.pairs]
             lines.append(_reference_line(each, cells, results, metric, many=many))
         lines.append(_line(each, results, metric, many=many))
+    # A loss is best if it is lowest.
     lines.sort(key=lambda line: -metric.sign * line.mean)
     headings = _headings(metric, many=many)
     means = ": means over datasets" if many else ""
@@ -179,6 +182,7 @@ def _headings(metric: Metric, *, many: bool) -> dict[str, str]:
     """The headings of the summary by column, over ``many`` datasets or on one."""
     points = f", {metric.unit}" if metric.unit else ""
     first = {"competitor": "competitor", "verdict": "verdict", "level": metric.heading}
+    # Over one dataset the mean gain is the typical one, so there is one column for both.
     if many:
         middle = {
             "n": "datasets",

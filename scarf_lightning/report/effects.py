@@ -289,11 +289,13 @@ def label_curve_figure(
         x = np.array([n_labels * shift for n_labels, _ in points])
         levels = np.array([level for _, level in points]).reshape(-1, 3)
         mean, low, high = metric.scale * levels.T
+        # References come first and are grey, so the others begin with the first colour.
         look: dict[str, Any] = {"color": colour(place - n_references), "marker": "o"}
         if place < n_references:
             look = {"color": GREY, "marker": marker(place)}
         axes.errorbar(x, mean, [mean - low, high - mean], **look, ms=3.5, lw=1.3, elinewidth=0.8, label=names[name])
     ticks = sorted({n_labels for points in lines.values() for n_labels, _ in points})
+    # Budgets of labels grow by factors, as 20, 50 and 100 do.
     axes.set_xscale("log")
     axes.set_xticks(ticks, [f"{n_labels:g}" for n_labels in ticks])
     axes.minorticks_off()

@@ -149,8 +149,10 @@ def write_report(report: Report, folder: Path) -> Path:
     """
     index = folder / "index.html"
     is_report = index.exists() and GENERATOR in index.read_text(encoding="utf-8")
+    # A folder of the user's own files is left alone, whatever its name.
     if folder.exists() and any(folder.iterdir()) and not is_report:
         raise UsageError(f"{folder} holds files that are not a report; name another folder with out=FOLDER.")
+    # An earlier report may have figures and tables that this one lacks.
     for name in ("figures", "tables"):
         shutil.rmtree(folder / name, ignore_errors=True)
         (folder / name).mkdir(parents=True)

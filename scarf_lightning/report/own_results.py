@@ -183,6 +183,7 @@ def compare(
         raise UsageError(f"No other competitor shares a table and a trial with {reference}; name another reference.")
     best_first = sorted(by_name, key=lambda name: -by_name[name].difference)
     verdicts = [by_name[name] for name in best_first]
+    # The answers of all competitors are read together, so they are corrected together.
     answers = answers_together(verdicts, margin)
     return ComparedResults(
         reference, measure, margin, best_first, verdicts, answers, _levels(tables, measure, test_to_train)
@@ -273,7 +274,9 @@ def _predictions_of(frame: pd.DataFrame, metric: Metric, probabilities: list[str
         predictions = frame[probabilities].to_numpy(dtype=np.float64)
     else:
         predicted = frame["prediction"].astype(str)
+        # Classes that only predictions have count as classes too.
         classes = sorted(set(labels) | set(predicted))
+        # A predicted class is a certain one: probability 1 for it, 0 for the others.
         predictions = np.eye(len(classes))[pd.Categorical(predicted, categories=classes).codes]
     if unknown := sorted(set(labels) - set(classes)):
         raise UsageError(f"The label {unknown[0]} has no column {PROBABILITY}{unknown[0]}; add it.")

@@ -125,6 +125,7 @@ def pairs_of(results: CellResults, reference: str | None = None) -> list[Pair]:
     pairs = []
     for label in results.rows:
         there = by_place.get(places[label], [])
+        # A reference is compared with nothing.
         if label in there:
             continue
         other = _nearest(results, label, there, references.free)
@@ -196,6 +197,7 @@ def _usual_first(results: CellResults, labels: Sequence[int]) -> list[int]:
             count += row.get(column) != results.usual.get(column)
         return count
 
+    # The sort is stable: cells that are equally usual keep their order.
     return sorted(labels, key=unusual)
 
 

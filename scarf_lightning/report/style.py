@@ -65,6 +65,7 @@ def save(figure: Figure, folder: Path, name: str) -> None:
     with matplotlib.rc_context(STYLE):
         # Lays it out, once for both files.
         figure.draw_without_rendering()
+        # Laid out once, the figure has the same places in both files.
         figure.set_layout_engine("none")
         figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
         figure.savefig(folder / f"{name}.png", dpi=DPI)
@@ -88,6 +89,7 @@ def as_inline(svg: str) -> Markup:
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, count=1, flags=re.DOTALL)
     svg = re.sub(rf'<g id="{TIP}([^"]*)">', lambda found: f"<g><title>{escape(unquote(found[1]))}</title>", svg)
+    # Two figures of one page may not have parts with the same id.
     return Markup(re.sub(r'<g id="[a-z0-9_.]*_\d+">', "<g>", svg))
 
 

@@ -32,6 +32,7 @@ def verdict_of(
         differences: of their trials, ``(D, T)``, divided by ``sizes``; higher is better, NaN if either has no trial.
         sizes: the numbers that the differences on each table were divided by, ``(D,)``.
     """
+    # A pair is of two cells, of which either may lack a trial.
     has_trials = np.isfinite(differences).any(axis=1)
     tried: list[int] = np.flatnonzero(has_trials).tolist()
     verdicts = []

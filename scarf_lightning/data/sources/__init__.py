@@ -60,6 +60,7 @@ def open_source(
         raise UsageError(
             f"dataset=wdbc is OpenML dataset {WdbcSource.dataset_id}; for {dataset_id} use dataset=openml."
         )
+    # A bundled table is one table, so nothing of it can be chosen but its name.
     if source in BUNDLED:
         return BUNDLED[source](dataset_name=name)
     named: dict[str, Any] = {"dataset_name": name, "target_kind": kind, "split": split_by}

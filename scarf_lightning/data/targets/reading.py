@@ -178,11 +178,13 @@ def _quantities(column: "pd.Series[Any]", text: "Coded | None", decimal: str | N
         known = column.dropna().to_numpy(dtype=np.float64)
     else:
         numbers = as_numbers(text.distinct, decimal)
+        # Codes such as 007 are no quantities, whatever their number.
         if numbers.others or are_codes(text.distinct):
             return None
         known = text.spread([numbers.values[each] for each in text.distinct])
         known = known[~np.isnan(known)]
     n_distinct = len(np.unique(known))
+    # A number with a fraction is hardly the name of a class.
     if not np.isfinite(known).all() or (known % 1).any():
         is_quantity = n_distinct > min(MOST_FRACTIONS, len(known) / 2)
     else:

@@ -114,6 +114,7 @@ class Sensitivity(Drawing):
             raise UsageError(f"{self.x} has values that are not numbers: {named([str(v) for v in values.unique()])}.")
         scores = named_competitors(results, values.map(float).map(repr), options.measure).scores
         means = cell_means(scores.assign(x=scores["competitor"].astype(float)), "value", by=("dataset", "x"))
+        # A setting of which some datasets lack trials would be compared over other datasets.
         complete = means.pivot_table(index="dataset", columns="x", values="mean").dropna()
         if complete.empty or len(complete.columns) < 2:
             raise UsageError(f"No dataset has finished trials of every value of {self.x}, of two or more.")
@@ -170,6 +171,7 @@ def relative_to_best(means: pd.DataFrame) -> pd.DataFrame:
     best = means.max(axis=1)
     percent = 100 * (1 - means.rsub(best, axis=0).div(best.abs(), axis=0))[best != 0]
     n = len(percent)
+    # One dataset has no spread, so its interval is NaN.
     half = special.stdtrit(n - 1, 0.975) * percent.sem() if n > 1 else percent.mean() * float("nan")
     mean = percent.mean()
     return pd.DataFrame(

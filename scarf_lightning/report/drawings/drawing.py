@@ -83,6 +83,7 @@ def panels(
     figure, axes = new_figure(width, height * down, down, across, **options)
     for place, title in zip(axes, titles, strict=False):
         place.set_title(title if len(titles) > 1 else "")
+    # An odd number of panels leaves a place empty.
     for place in axes[len(titles) :]:
         place.set_visible(False)
     figure.supxlabel(x_title, fontsize=8)

@@ -68,6 +68,7 @@ def gain_dots(table: pd.DataFrame, *, reference: str) -> Figure:
     width = PAGE if max(map(len, names)) > 18 else COLUMN * 1.3
     height = 0.75 + len(rows) * (0.075 * len(columns) + 0.1)
     figure, (axes,) = new_figure(width, height)
+    # Rows share a line of the figure, columns are marks in it.
     for i, column in enumerate(columns):
         of_column = table.xs(column, level="column")
         # The marks of a row share 70 % of its height, centred on it.

@@ -39,6 +39,7 @@ def roc_curve(scores: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Floa
     Source: Fawcett, 2006, DOI 10.1016/j.patrec.2005.10.010, algorithm 1.
     """
     order = np.argsort(-scores, kind="stable")
+    # Equal scores share a threshold, so a curve has a point for the last of them only.
     last = np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)
     hits = np.cumsum(positive[order])[last]
     misses = last + 1 - hits
@@ -58,6 +59,7 @@ def mean_roc(probabilities: Floats, labels: NDArray[np.int64]) -> Floats | None:
     curves = []
     for label in present:
         false_positive, true_positive = roc_curve(probabilities[:, label], labels == label)
+        # A mean of curves needs points at the same rates.
         curves.append(np.interp(GRID, false_positive, true_positive))
     rates: Floats = np.mean(curves, axis=0)
     return rates

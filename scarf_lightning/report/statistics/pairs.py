@@ -310,6 +310,7 @@ def surviving_wins(scores: pd.DataFrame, pairs: Iterable[Pair], *, alpha: float 
     """
     pairs = list(dict.fromkeys(pairs))
     tallies = []
+    # By all tests on the same pairs, so that a win can be followed from the mildest to the strictest.
     for test in get_args(Test):
         for adjust in (False, True):
             compared = compare(scores, pairs, test=test, adjust=adjust)
@@ -388,7 +389,9 @@ def relative_gains(
         UsageError: as `compare`.
     """
     compared = compare(scores, grid.values(), test=test)
+    # A reference of zero has no percent of it.
     compared["gain"] = 100 * compared["difference"] / compared["reference_mean"].abs().replace(0, np.nan)
+    # Beside a reference of zero there may be a p-value without a gain.
     compared["kept"] = (compared["p"] < alpha) & compared["gain"].notna()
     columns = ["row", "column", "competitor", "reference", "dataset", "gain", "p", "kept"]
     return _placed(compared, grid)[columns]

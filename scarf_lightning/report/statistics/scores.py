@@ -79,6 +79,7 @@ def score_array(scores: pd.DataFrame, competitors: Sequence[str] | None = None) 
     dataset, datasets = pd.factorize(scores["dataset"], sort=True)
     competitor, names = pd.factorize(scores["competitor"], sort=True)
     trial, trials = pd.factorize(scores["trial"], sort=True)
+    # Numbers of trials differ between datasets; NaN fills up the shorter ones.
     array = np.full((len(datasets), len(names), len(trials)), np.nan)
     array[dataset, competitor, trial] = values
 
@@ -119,6 +120,7 @@ def _checked_values(scores: pd.DataFrame) -> Floats:
 def mean_of(values: Floats) -> Floats:
     """Means of the numbers along the last axis; NaN where there are none."""
     n = np.isfinite(values).sum(axis=-1)
+    # The mean of no numbers would be a warning of numpy's.
     return np.where(n > 0, np.nansum(values, axis=-1) / np.maximum(n, 1), np.nan)
 
 
@@ -162,6 +164,7 @@ def scores_of(
             "dataset": results[dataset],
             "competitor": names.iloc[:, 0].str.cat(names.iloc[:, 1:], sep="+"),
             "trial": results["trial"] if "trial" in results.columns else 0,
+            # A loss is turned round, so that higher is better for every statistic.
             "value": metric_named(value).sign * results[value],
         }
     )
