@@ -160,6 +160,7 @@ class NotebookLine:
         now = time.monotonic()
         if now - self._written < self.SECONDS_BETWEEN and not last:
             return
+        # IPython is there only where a notebook runs.
         from IPython.display import display
 
         self._written = now

@@ -128,6 +128,7 @@ class StackDataModule(pl.LightningDataModule):
     def training_examples(self) -> Iterator[Examples]:
         """The mini-batches of an epoch, in a random order of their rows."""
         permutation = self._order.permutations(len(self._train)).to(self.table.device, non_blocking=True)
+        # Each trial has a permutation of its own, the one that it would have alone.
         trial = self.roster.index.unsqueeze(1)
         for start, end in self._train_bounds:
             positions = permutation[:, start:end]
@@ -135,6 +136,7 @@ class StackDataModule(pl.LightningDataModule):
 
     def validation_examples(self) -> Iterator[Examples]:
         """The mini-batches of a validation, in the order of its rows."""
+        # Trials that have ended are not validated.
         here = self._validation.map(self.roster.of)
         for start, end in self._validation_bounds:
             yield here.map(lambda tensor, start=start, end=end: tensor[:, start:end])  # type: ignore[misc]

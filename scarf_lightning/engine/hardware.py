@@ -64,6 +64,7 @@ class Promise(StrEnum):
 
 def promise(device: torch.device, precision: str) -> Promise:
     """The promise of this device in this precision, with torch's present number of threads."""
+    # An accelerator's libraries choose kernels by the size of the batch, see above.
     if device.type != "cpu":
         return Promise.FIXED
     return Promise.EXACT if _products_are_exact(precision, torch.get_num_threads()) else Promise.FIXED
@@ -100,6 +101,7 @@ def _step(inputs: Sequence[Tensor], company: Sequence[int]) -> list[list[Tensor]
     """Outputs and gradients of a linear layer and of its rows' similarities, for each trial of the company."""
     x, weight, bias, probe = (each[list(company)] for each in inputs)
     learned = [each.requires_grad_() for each in (x, weight, bias)]
+    # The two kinds of products in a training step: of rows and weights, and of rows and rows.
     out = torch.baddbmm(bias, x, weight)
     similarity = torch.bmm(out, out.transpose(1, 2))
     contrast = similarity.log_softmax(dim=-1).diagonal(dim1=1, dim2=2).sum()
@@ -190,6 +192,7 @@ def choose_hardware(settings: TrainerSettings) -> Hardware:
             "use 32-true or bf16-mixed."
         )
     hardware = Hardware(device, settings.precision)
+    # A user may know that other networks train faster in it than the one that was measured.
     if device.type == "cpu" and hardware.drawback is not None and not settings.force_precision:
         raise UsageError(f"{hardware.drawback} Use 32-true, or add trainer.force_precision=true to train all the same.")
     return hardware

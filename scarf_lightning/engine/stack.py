@@ -128,6 +128,7 @@ class Stack:
 
     def pretrained_shapes(self, pretext: Pretext) -> dict[str, tuple[tuple[int, ...], str]]:
         """The shape and the type of each array that `pretrain` gives for one trial, by name."""
+        # Trials differ in their numbers, not in their shapes, so a network of the first trial alone is enough.
         encoder = self.networks.encoder(self.trials[:1], learns_missing_values=pretext.learns_missing_values)
         networks = {
             "encoder": encoder,
@@ -168,6 +169,7 @@ class Stack:
         """
         # Settings may depend on the number of labels that the trial has spent, those that stop it included.
         settings = settings.of_rows(len(examples) + self.data.n_labels_inside)
+        # A fit that learns a pretext task beside the labels has a second loss, and a module of its own for it.
         module = FinetuneModule() if supervision.auxiliary is None else CotrainModule()
         self.begin_finetuning(module, settings, examples, pretrained, supervision=supervision, number=number)
         return self._fit("finetune", module), module.classifier
@@ -186,6 +188,7 @@ class Stack:
         self.build_finetuning(module, settings, pretrained, supervision=supervision, number=number)
         if module.metric is not None:
             self._check_metric(module.metric)
+        # The classes are balanced on top of the table's own weights of rows.
         if settings.class_weight == "balanced":
             assert examples.targets is not None
             weights = self.table.target.balanced(self.data.labels, examples.targets)
@@ -273,6 +276,7 @@ class Stack:
             labels[trial, positions] = data.labels[trial, of_labels]
             is_labelled[trial, positions] = 1
         examples = self.examples(data.train, labels)
+        # A row without a label has the weight 0, so that its placeholder among the labels counts for nothing.
         weights = torch.from_numpy(is_labelled).to(self.hardware.device, self.hardware.dtype)
         if examples.weights is not None:
             weights = weights * examples.weights
@@ -334,6 +338,7 @@ class Stack:
 
     def _in_chunks(self, network: nn.Module, rows: NDArray[np.int64]) -> Tensor:
         """The outputs of a network for ``rows`` ``(T, n)``, computed a few rows at a time to save memory."""
+        # All rows at once may not fit into the device's memory.
         chunks = torch.split(self.on_device(rows), EVALUATION_ROWS, dim=1)
         outputs = [network(self._fetch(chunk)) for chunk in chunks]
         return torch.cat(outputs, dim=1)

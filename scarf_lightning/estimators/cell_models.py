@@ -119,6 +119,7 @@ def one_cell(folder: Path) -> Path:
 def model_of_cell(folder: Path, plugins: Collection[str], trial: int | None, phase: Phase) -> Model:
     """The model of a cell's trials, or of one of them, in a phase; the arguments are as of `load_model`."""
     cell = open_cell(folder, plugins)
+    # A trial that diverged has no weights.
     every = [each for each in load_trials(folder.name, folder.parent) if each.row.get("diverged") is None]
     kept = [each for each in every if trial in (None, each.row["trial"])]
     if not kept:
@@ -169,6 +170,7 @@ def _pretrained(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:
     if config.pretrain.name == "none":
         raise UsageError(f"Cell {name} is not pre-trained; it has phase=finetune and phase=initial alone.")
     identity = pretraining_identity(config, cell.data_hash)
+    # Nothing is added to the store here, so its limit does not matter.
     store = PretrainingStore(cell.folder.parent, identity, max_gb=1)
     cache = store.load([kept.row["trial"] for kept in trials])
     found = []
@@ -179,6 +181,7 @@ def _pretrained(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:
                 f"The pre-trained weights of trial {trial} of cell {name} are not in the cache; `{cell.again()}` "
                 "trains them again."
             )
+        # The projection head served the pretext task alone.
         encoder = {}
         for name_of_weight, weight in cache[trial].weights.items():
             if name_of_weight.startswith("encoder."):

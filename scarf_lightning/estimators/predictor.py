@@ -164,12 +164,14 @@ class Predictor(ABC):
         ``number``. Times are text."""
         predictions = self.predicted(rows)
         if isinstance(self.target, Classes):
+            # Classes of any other type are answered by their text.
             is_plain = self.classes_.dtype.kind in "biufU"
             classes = self.classes_ if is_plain else np.array(self.classes, dtype=object)
             answers: Any = classes[self.chosen(predictions)]
         else:
             answers = self.target.decided(predictions)
         frame = self.target.frame(predictions)
+        # A class may have the same name as the column of answers.
         frame.insert(0, self.target.heading, answers.tolist(), allow_duplicates=True)
         return frame
 
@@ -192,6 +194,7 @@ class Predictor(ABC):
         frame = frame_of(rows)
         if frame is None:
             return reader.values(self.frame_of_array(rows))
+        # The table that was trained on is read by its rules; one that has the features already is taken as it is.
         names = set(frame.columns)
         if names.issuperset(reader.names):
             return reader.values(frame)

@@ -117,6 +117,7 @@ class TableDataModule(pl.LightningDataModule):
         """
         hardware = self._hardware()
         stack = self._stacks.get(module)
+        # A table lies on one device in one number type; a trainer of another kind needs another stack.
         if stack is None or stack.hardware != hardware:
             weights = module.state_dict() if module.is_built else None
             stack = self._built(module, hardware)
@@ -184,6 +185,7 @@ class TableDataModule(pl.LightningDataModule):
         config = _composed([*self._options, *_of_module(module)])
         # A callback may watch the validation rows, whatever the recipe does without them.
         training = replace(CellTraining.prepare(config, self.table, hardware), holds_back=True)
+        # The tensors of a stack have one shape for all its trials.
         if len(self.trials) > 1 and training.parts.splitting.is_ragged(self.table):
             name = config.split["name"]
             raise UsageError(f"split={name} has another number of rows in each trial; use trials=1.")

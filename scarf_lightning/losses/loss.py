@@ -84,11 +84,13 @@ class Discrimination(Loss):
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
 
     def __call__(self, clean: Tensor, corrupted: Tensor) -> Tensor:
+        # The logarithm of a sigmoid that has rounded to 0 would be -inf.
         log_likelihoods = F.logsigmoid(-clean) + F.logsigmoid(corrupted)
         return -log_likelihoods.mean(dim=(-2, -1)) / 2
 
     def error(self, clean: Tensor, corrupted: Tensor) -> Tensor:
         """Share of the 2N rows on the wrong side of 0, ``(...)``."""
+        # An output of 0 is wrong for corrupted rows alone, so that a constant 0 has an error of one half.
         wrong = (clean > 0).float() + (corrupted <= 0).float()
         return wrong.mean(dim=(-2, -1)) / 2
 
@@ -172,6 +174,7 @@ def _one_direction(logits: Tensor) -> Tensor:
     """The loss of finding column i in row i: ``(..., N, N)`` to ``(...)``."""
     positive = logits.diagonal(dim1=-2, dim2=-1)
     n_candidates = logits.shape[-1]
+    # A guess among all candidates gives 0, whatever the size of the batch.
     return (logits.logsumexp(dim=-1) - positive).mean(dim=-1) - math.log(n_candidates)
 
 
@@ -252,6 +255,7 @@ def uniformity(z: Tensor, t: float = 2.0) -> Tensor:
     """
     n = z.shape[-2]
     if n == 1:
+        # Multiplied, so that the zero has a gradient like any other loss.
         return (z * 0).sum(dim=(-2, -1))
     # The squared length is 1, except for an embedding of zeros, which has no direction.
     squared = z.square().sum(dim=-1)

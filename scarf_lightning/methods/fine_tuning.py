@@ -86,6 +86,7 @@ class Mixup(SingleFitMethod):
     alpha: float = option(0.2, "parameter of the Beta distribution of the shares", "(0, inf)")
 
     def examples(self, stack: "Stack") -> "Examples":
+        # A mixture of two classes is no class, so labels are probabilities from the start.
         return stack.examples(stack.data.labelled, stack.table.target.soft(stack.data.labels))
 
     def make_batch(self, rows: Rows, targets: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:

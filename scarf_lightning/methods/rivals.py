@@ -78,6 +78,7 @@ class Rival(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        # A missing package is reported when the method is chosen, before anything has been trained.
         if self.package is not None:
             require(self.package, f"method={self.name}")
 
@@ -105,6 +106,7 @@ def trial_by_trial(stack: "Stack", learn: Callable[[int, Labels], Floats]) -> Me
     data, target = stack.data, stack.table.target
     n_trials, n_predicted = data.predicted.shape[:2]
     predictions = []
+    # Time of this process and not of the clock: other cells may share the machine.
     times = [time.process_time()]
     for position, labels in enumerate(data.labels):
         predictions.append(target.taught(labels, n_predicted, partial(learn, position)))
@@ -169,6 +171,7 @@ class Probe(Method):
             model = target.choose(classifier=logistic, regressor=ridge)
         else:
             neighbours = target.choose(classifier=KNeighborsClassifier, regressor=KNeighborsRegressor)
+            # A regime of few labels may have fewer rows than neighbours, which scikit-learn refuses.
             model = neighbours(min(self.k, n_rows))
         return make_pipeline(StandardScaler(), model)
 

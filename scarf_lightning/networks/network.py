@@ -86,6 +86,7 @@ class Columns:
     def chosen(self) -> list[int]:
         """For each encoded column its place among those that a corruption selects by themselves: gaps share the place
         of their number."""
+        # A number without its gap, or a gap without its number, would be no value of the feature.
         gaps = set[int]()
         for bounds, n_categories in zip(self._bounds, self.n_categories, strict=True):
             if n_categories == 0:

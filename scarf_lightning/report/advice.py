@@ -175,6 +175,7 @@ def what_would_settle(
         groups[_by_trials(max(by_trials), fewest_first)] = fewest_first
 
     sentences = []
+    # The advice that settles most comparisons comes first.
     for advice, group in sorted(groups.items(), key=lambda item: -len(item[1])):
         labels = named([each.label for each in group], 3)
         cost = _cost(group, advice.change, results) if price is None else _priced(advice.change, price)
@@ -299,6 +300,7 @@ def _changed(cells: Sequence[Cell], change: str) -> list[Cell]:
     numbers = list(CC18)
     if change != PAPERS_DATASETS:
         numbers = [SMALL_DATASETS[name] for name in value.split(",")]
+    # The cells of another dataset differ in that alone, and would be the same cells once more.
     first = cells[0].config.dataset
     found = []
     for cell, number in itertools.product(cells, numbers):
@@ -336,6 +338,7 @@ def by_cells(results: CellResults, folder: Path) -> Commands:
         pair = comparison.pairs[0]
         first, second = (arguments_of(cell, change) for cell in pair)
         keys = {_key(override) for override in set(first) ^ set(second)}
+        # Cells that differ in one option are one sweep over it.
         if len(keys) == 1:
             key = keys.pop()
             # Values that were not given on the command line are in the column of the results.

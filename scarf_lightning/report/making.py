@@ -277,6 +277,7 @@ def _versions(results: CellResults) -> list[Block]:
     for name in dict.fromkeys(name for environment in of_stacks for name in environment):
         counts = Counter(environment.get(name, "not said") for environment in of_stacks)
         versions = list(counts)
+        # Cells of one sweep may have been trained on several machines, and by several versions.
         if len(versions) > 1:
             versions = [f"{version} ({counted(n, 'stack')})" for version, n in counts.items()]
         rows.append((name, ", ".join(versions)))

@@ -92,6 +92,7 @@ def read_target(
             notes += [f"Target {column.name!r}: {note}." for note in on_text]
             notes += _on_marks(text, column.name)
         if not is_asked_for and not is_declared:
+            # Only a user who asks for a kind of target may have classes that look like names.
             _refuse_names(column, source)
     target, labels, on_labels = chosen.read(column, source, decimal)
     return ReadTarget(target, labels, (*notes, *on_labels))
@@ -136,6 +137,7 @@ def leading_metric(targets: Iterable[Target]) -> str:
     found = list(targets)
     if not found:
         return Classes.usual_metric
+    # Of two kinds with as many targets, the one that comes first leads.
     kind = Counter(type(each) for each in found).most_common(1)[0][0]
     named = {each.metric for each in found if type(each) is kind}
     return named.pop() if len(named) == 1 else kind.usual_metric
@@ -148,6 +150,7 @@ def target_from_plain(plain: Any) -> Target:
         ValueError: a value is not possible.
     """
     try:
+        # A record from before there were other kinds says nothing of its kind.
         said = plain.get("target") or {"kind": Classes.name}
         kind = kind_named(said["kind"])
         return kind.from_plain({**plain, **said})

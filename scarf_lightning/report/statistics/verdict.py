@@ -120,6 +120,7 @@ def judge(
     if n < FEWEST:
         return no_verdict(its)
     error = float(resampled_errors(its[None], test_to_train)[0])
+    # Trials that agree have no spread, and yet rows that none of them tested may differ.
     if are_equal(its):
         error = _error_of_unseen(unseen_share(n_test, n), n - 1, min(width, 1.0))
     half = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * error
@@ -305,8 +306,10 @@ def rows_interval(parts: ErrorParts, bounds: tuple[float, float] = UNBOUNDED) ->
     error, freedom = rows_error(parts, width)
     half = float(stdtrit(freedom, (1 + LEVEL) / 2)) * error
     share = (parts.mean - lowest) / width if math.isfinite(width) else math.nan
+    # A mean on a bound has no odds, and neither has one without bounds.
     if not 0 < share < 1:
         return Interval(parts.mean, max(parts.mean - half, lowest), min(parts.mean + half, highest))
+    # As wide at the mean as the interval on the metric's own scale: share * (1 - share) is the slope there.
     reach = half / width / (share * (1 - share))
     low, high = (lowest + width * float(expit(logit(share) + sign * reach)) for sign in (-1, 1))
     return Interval(parts.mean, low, high)
@@ -331,6 +334,7 @@ def _verdict(
     above_zero, below_zero = tails(0.0)
     above_margin, below_margin = tails(margin)
     above_loss, below_loss = tails(-margin)
+    # Either side might have been found, so a level is twice the tail.
     levels = Levels(
         direction=min(1.0, 2 * min(above_zero, below_zero)),
         beyond=min(1.0, 2 * (above_margin if interval.mean > 0 else below_loss)),
@@ -338,9 +342,9 @@ def _verdict(
     )
     if basis == "none":
         levels = Levels()
-    # The tails overlap where values can tie, so a probability is the middle of both.
-    better, helps, hurts = ((1 + b - a) / 2 for a, b in ((above_zero, below_zero), (above_margin, below_margin),
-                                                          (below_loss, above_loss)))  # fmt: skip
+    better = _chance(above_zero, below_zero)
+    helps = _chance(above_margin, below_margin)
+    hurts = _chance(below_loss, above_loss)
     return Verdict(
         answer_of(interval, levels, margin),
         *interval,
@@ -355,6 +359,12 @@ def _verdict(
         basis=basis,
         parts=parts,
     )
+
+
+def _chance(level: float, opposite: float) -> float:
+    """The chance that the difference lies on one side of a value, from the levels at which it is found on this side
+    and on the opposite one. Where values can tie they add up to more than one, so the chance is the middle of both."""
+    return (1 + opposite - level) / 2
 
 
 def _student(mean: float, error: float, freedom: float) -> Tails:
