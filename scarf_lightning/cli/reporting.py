@@ -12,6 +12,7 @@ from omegaconf import DictConfig
 
 from ..errors import NoSubjectError, UnfinishedError, UsageError
 from ..importing import require, require_report
+from ..notebook import heading, paragraph
 from ..options import load_plugins
 from ..options.checking import checked
 from ..options.settings import LoggerSettings
@@ -94,6 +95,7 @@ class WrittenReport:
     recommendation: Recommendation | None
     _material: Material = field(repr=False)
     _made_by: dict[str, Any] = field(repr=False)
+    _table: Table | None = field(default=None, repr=False)
     model: Path | None = None
 
     @property
@@ -109,6 +111,20 @@ class WrittenReport:
 
     def __str__(self) -> str:
         return "\n".join([*dict.fromkeys([*self.answer, *self.notes]), self.place])
+
+    @property
+    def table(self) -> Table | None:
+        """The table of all competitors, as the page shows it; None if nothing is compared."""
+        return self._table
+
+    def _repr_html_(self) -> str:
+        """The report in a notebook: the answer, the competitors, and where the page is."""
+        first, *others = self.answer
+        parts = [heading(first), *map(paragraph, others)]
+        if self._table is not None:
+            parts.append(self._table._repr_html_())
+        parts.append(paragraph(self.place))
+        return "".join(parts)
 
     def upload(self, to: str) -> None:
         """Upload all cells and the report to ``wandb``, ``tensorboard`` or ``both``; UnfinishedError if some fail."""
@@ -214,7 +230,18 @@ def write(
     made_by = {"command": command} | asdict(chosen)
     metric = chosen.of(found).measure.name
     notes = [*page.about, *page.warnings]
-    return WrittenReport(index, page.answer, notes, _summary(page), metric, recommendation, material, made_by)
+    table = _summary(page)
+    return WrittenReport(
+        index=index,
+        answer=page.answer,
+        notes=notes,
+        summary=pd.DataFrame() if table is None else table.data,
+        metric=metric,
+        recommendation=recommendation,
+        _material=material,
+        _made_by=made_by,
+        _table=table,
+    )
 
 
 def with_model(written: WrittenReport) -> WrittenReport:
@@ -228,12 +255,12 @@ def with_model(written: WrittenReport) -> WrittenReport:
     return replace(written, model=kept.folder)
 
 
-def _summary(page: "Report") -> pd.DataFrame:
-    """The data of the table of all competitors; empty if nothing is compared."""
+def _summary(page: "Report") -> Table | None:
+    """The table of all competitors; None if nothing is compared."""
     for block in page.sections[0].blocks:
         if isinstance(block, Table) and block.name == "summary":
-            return block.data
-    return pd.DataFrame()
+            return block
+    return None
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..data.preprocessing import Preprocessing
 from ..data.reading import Reader
 from ..data.targets import Target
-from ..errors import UsageError
+from ..errors import UsageError, counted
 from ..options import Config, part
 from ..options.combinations import method_of
 from ..results import StoredTrial
@@ -32,6 +32,11 @@ class Model(TrainedNetworks):
 
     Methods raise a UsageError for rows that `Reader` refuses, and if the model lacks what they need.
     """
+
+    @property
+    def kind(self) -> str:
+        """The networks, in words."""
+        return f"{counted(len(self.trials), 'network')} ({self.description.network})"
 
     @property
     def trials(self) -> list[int]:

@@ -17,10 +17,14 @@ from ..data.reading.frames import frame_of
 from ..data.table import Column
 from ..data.targets import Classes, Target, target_from_plain
 from ..errors import UsageError
+from ..metrics import metric_named
+from ..notebook import facts, heading
 from ..options.settings import DatasetSettings
 from .saving import place, save
 
 OF_A_FILE = ("separator", "decimal", "encoding")
+SHOWN_CLASSES = 5
+"""Classes that a notebook shows by their names."""
 Floats = NDArray[np.float64]
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -116,6 +120,30 @@ class Predictor(ABC):
     @abstractmethod
     def check(self) -> None:
         """Make sure that its arrays are those that it describes. Raises DamagedRecordError otherwise."""
+
+    def _repr_html_(self) -> str:
+        """The model in a notebook."""
+        description = self.description
+        predicts = "embeddings alone"
+        if description.classes:
+            predicts = f"one of {len(description.classes)} classes: {', '.join(description.classes[:SHOWN_CLASSES])}"
+            predicts += ", ..." if len(description.classes) > SHOWN_CLASSES else ""
+        elif description.target:
+            predicts = "a number"
+        found = {"data": description.name, "features": f"{len(description.columns):,}", "predicts": predicts}
+        expected = description.expected
+        if expected:
+            metric = metric_named(expected["metric"])
+            found["expected on new rows"] = f"{metric.label} {metric.plain(expected['value'])}"
+            if "low" in expected:
+                ends = f"{metric.plain(expected['low'])} to {metric.plain(expected['high'])}"
+                found["95 % interval"] = ends
+        return heading(self.kind) + facts(found)
+
+    @property
+    def kind(self) -> str:
+        """The sort of the model, in words."""
+        return type(self).__name__
 
     def predict(self, rows: Any) -> NDArray[Any]:
         """The most probable class of n rows in the type of its label, the first one of a tie, or their number;

@@ -81,6 +81,11 @@ class RivalModel(Predictor):
     preprocessing: Preprocessing
     learnt: Arrays
 
+    @property
+    def kind(self) -> str:
+        """The name of the model."""
+        return self.description.label
+
     def predicted(self, rows: Any) -> Floats:
         """Probabilities ``(n, C)`` in the order of the description's classes, or numbers ``(n,)``."""
         return self.of_values(self.values(rows))

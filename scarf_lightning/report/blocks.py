@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from ..notebook import grid, paragraph
 from ..screen import escaped, spreadsheet
 
 if TYPE_CHECKING:
@@ -97,6 +98,13 @@ class Table:
                 if isinstance(entry.sort, str):
                     positions.discard(position)
         return frozenset(positions)
+
+    def _repr_html_(self) -> str:
+        """The table in a notebook."""
+        rows = []
+        for row in self.rows:
+            rows.append([entry.text for entry in row])
+        return paragraph(self.caption) + grid(self.columns, rows, numeric=self.numeric)
 
 
 Block = Paragraph | Command | Picture | Table

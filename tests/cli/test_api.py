@@ -117,6 +117,11 @@ def test_the_report_is_written_and_says_what_it_says(
     assert f"python report.py results={trained[0] / 'results'} metric=auroc out=page" in html
     assert any("AUROC" in sentence for sentence in written.answer)
     assert str(written).splitlines()[-1] == f"The report is {tmp_path / 'page' / 'index.html'}"
+    shown = written._repr_html_()
+    assert shown.startswith(f"<p><strong>{written.answer[0][:20]}")
+    assert written.table is not None
+    assert written.table._repr_html_() in shown
+    assert shown.endswith(f"The report is {tmp_path / 'page' / 'index.html'}</p>")
 
 
 @pytest.mark.parametrize(

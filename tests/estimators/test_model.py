@@ -226,6 +226,7 @@ def test_a_cell_is_its_saved_model(scarf: OfACell) -> None:
         np.testing.assert_array_equal(load_model(path).predict_proba(scarf.rows), expected)
     alone = load_model(scarf.folder / "model", trial=1)
     assert alone.trials == [1]
+    assert alone._repr_html_().startswith("<p><strong>1 network (mlp)</strong></p>")
     np.testing.assert_array_equal(
         alone.predict_proba(scarf.rows), load_model(scarf.folder, trial=1).predict_proba(scarf.rows)
     )

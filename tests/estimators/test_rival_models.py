@@ -137,6 +137,15 @@ def forest(tmp_path_factory: pytest.TempPathFactory) -> RivalModel:
         return trained(folder, "random_forest", classes(3), monkeypatch, "method.n_estimators=10")[0]
 
 
+def test_a_notebook_shows_what_a_model_is_and_what_to_expect_of_it(forest: RivalModel) -> None:
+    shown = forest._repr_html_()
+
+    assert shown.startswith("<p><strong>random forest</strong></p>")
+    expected = forest.description.expected
+    for text in (forest.description.name, "one of 3 classes: ", f"accuracy {expected['value']:.4f}"):
+        assert text in shown
+
+
 def moved(array: Any, place: int, value: Any) -> Any:
     changed = array.copy()
     changed[place] = value
