@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -185,6 +186,23 @@ def test_the_pages_of_methods_and_options_are_up_to_date() -> None:
     for _, axis, _ in generate["SECTIONS"]:
         without = [name for name, cls in parts(axis).items() if cls.__module__.startswith("scarf") and not cls.paper]
         assert without == [], f"{axis}: a part of ours names its paper"
+
+
+def test_diagrams_are_those_of_the_code_and_every_text_fits_its_box() -> None:
+    code = runpy.run_path(str(ROOT / "docs" / "diagrams.py"))
+
+    for name, diagram in code["DIAGRAMS"].items():
+        text = diagram.svg()
+        assert (ROOT / "docs" / name).read_text(encoding="utf-8") == text, "run `make docs`"
+        assert ElementTree.fromstring(text).tag.endswith("svg")
+        for box in diagram.boxes.values():
+            width, height = code["BOX"]
+            assert max(map(len, box.lines)) * code["LETTER"] < width
+            assert len(box.lines) * code["LINE"] < height
+        # Two boxes never share a place, and every box is at the end of an arrow.
+        places = {(box.column, box.row) for box in diagram.boxes.values()}
+        assert len(places) == len(diagram.boxes)
+        assert {end for ends in diagram.arrows for end in ends} == set(diagram.boxes)
 
 
 def test_each_file_of_a_choice_shows_its_options_as_the_classes_have_them() -> None:
