@@ -101,7 +101,7 @@ class TriTrain(PseudoLabelling):
     paper: ClassVar[str] = "Zhou and Li, 2005 (TKDE)"
     why_not: ClassVar[str] = "its models vote for a class"
     has_encoder: ClassVar[bool] = False
-    typical_fits: ClassVar[int] = 24
+    typical_fits: ClassVar[int] = 30
 
     def run_one(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
         start = PseudoLabels.start(stack)

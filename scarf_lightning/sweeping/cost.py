@@ -20,8 +20,8 @@ from .sizes import Size
 
 START_UP = 3.2
 """Seconds until torch and Lightning are imported and the result is shown."""
-FIT = 0.02
-"""Seconds of a fit, however small it is."""
+FIT, ALONE = 0.02, 0.03
+"""Seconds of a fit, however small it is, and those more of a method that trains the trials of a stack one by one."""
 STEP = 0.001
 """Seconds of an optimiser step of one trial, however few rows it has."""
 ROW = {"pretrain": 4e-5, "finetune": 1.6e-5}
@@ -80,18 +80,28 @@ def seconds_of_trial(config: Config, size: Size) -> Phases:
         # Rows get labels from fit to fit, until most have one.
         learnt = (rows.labelled + rows.all) / 2
     fit = _fit(config, config.finetune.of_rows(round(learnt)), "finetune", learnt, size)
+    if method.trains_each_alone:
+        fit += ALONE
     found["finetune"] = tries * method.typical_fits * fit
     return found
 
 
-def _fit(config: Config, settings: FitSettings, phase: str, n_rows: float, size: Size) -> float:
+def _fit(
+    config: Config,
+    settings: FitSettings,
+    phase: str,
+    n_rows: float,
+    size: Size,
+) -> float:
     """The seconds of one fit of the network on so many rows."""
     network = description("network", config.network.name)
-    cost: float = network.typical_cost
     steps = max(1, math.floor(n_rows / settings.batch_size))
     epochs = epochs_of(settings, phase, steps)
-    row = ROW[phase] * cost * _width(size, by_column=network.costs_by_column)
-    return FIT + epochs * (steps * STEP + n_rows * row)
+    cost: float = network.typical_cost
+    width = _width(size, by_column=network.costs_by_column)
+    of_rows = n_rows * ROW[phase] * cost * width
+    of_steps = steps * STEP
+    return FIT + epochs * (of_steps + of_rows)
 
 
 def epochs_of(settings: FitSettings, phase: str, steps: int) -> float:

@@ -33,6 +33,8 @@ MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 OF_A_DATASET = ("source", "id", "task", "path", "target")
 """Options that say which table a cell is of."""
 
+Described = Mapping[str, list[tuple[Path, Row]]]
+"""Cells by their question, see `_question`: the folder and the description of each."""
 Pace = dict[tuple[str, str], float]
 """By phase and kind of model, the processor time that trials took over the expected one."""
 
@@ -84,11 +86,12 @@ class Plan:
 
     def of_cells(self) -> dict[str, float]:
         """Expected seconds by the key of the cell. Cells that share a pre-training have equal parts of it."""
-        return {
-            each.cell.key: seconds + group.pretraining / len(group.cells)
-            for group in self.groups
-            for each, seconds in zip(group.cells, group.supervised, strict=True)
-        }
+        found = {}
+        for group in self.groups:
+            share = group.pretraining / len(group.cells)
+            for each, seconds in zip(group.cells, group.supervised, strict=True):
+                found[each.cell.key] = seconds + share
+        return found
 
 
 def make_plan(surveyed: Sequence[SurveyedCell], sizes: Mapping[str, Size] | None = None) -> Plan:
@@ -107,18 +110,24 @@ def make_plan(surveyed: Sequence[SurveyedCell], sizes: Mapping[str, Size] | None
     for each in surveyed:
         size = known.get(each.cell.source.key, TYPICAL_SIZE)
         expected.append(seconds_of_trial(each.cell.config, size))
+
     pace = _pace(surveyed, expected)
     sharing: dict[object, list[tuple[SurveyedCell, Phases]]] = {}
     for place, (each, phases) in enumerate(zip(surveyed, expected, strict=True)):
         if each.state is State.FINISHED:
             continue
+        kind = _kind(each.cell)
         paced = {}
         for phase, seconds in phases.items():
-            paced[phase] = seconds * pace.get((phase, _kind(each.cell)), 1.0)
-        is_shared = each.cell.pretraining_key is not None and each.cell.config.cache.max_gb > 0
-        key = each.cell.pretraining_key if is_shared else place
+            paced[phase] = seconds * pace.get((phase, kind), 1.0)
+        # A cell that shares nothing is a group of its own.
+        key: object = place
+        pretraining = each.cell.pretraining_key
+        if pretraining is not None and each.cell.config.cache.max_gb > 0:
+            key = pretraining
         sharing.setdefault(key, []).append((each, paced))
-    return Plan(surveyed, [_group(together) for together in sharing.values()], known)
+    groups = [_group(together) for together in sharing.values()]
+    return Plan(surveyed, groups, known)
 
 
 def size_of(surveyed: SurveyedCell) -> Size | None:
@@ -133,18 +142,31 @@ def size_of(surveyed: SurveyedCell) -> Size | None:
 
 
 def _group(together: Sequence[tuple[SurveyedCell, Phases]]) -> Group:
+    """The group of cells that start from one pre-training, with the seconds of a trial of each."""
     cells = [each for each, _ in together]
     supervised = [each.n_missing * phases["finetune"] for each, phases in together]
-    first, *_ = cells
+    first = cells[0]
     if first.cell.pretraining_key is None:
         return Group(cells, supervised)
     needed = set[int]()
     for each in cells:
-        needed |= set(range(each.cell.config.trials)) - set(each.rows.column("trial"))
-    store = None if first.data is None else first.cell.pretraining(first.data)
-    missing = len(needed) if store is None else len(store.missing(sorted(needed)))
-    seconds = missing * max(phases["pretrain"] for _, phases in together)
-    return Group(cells, supervised, seconds, len(needed) - missing, missing)
+        finished = each.rows.column("trial")
+        needed |= set(range(each.cell.config.trials)) - set(finished)
+    store = None
+    if first.data is not None:
+        store = first.cell.pretraining(first.data)
+    missing = len(needed)
+    if store is not None:
+        missing = len(store.missing(sorted(needed)))
+    # Of several cells one may tune its pre-training, which takes longer.
+    longest = max(phases["pretrain"] for _, phases in together)
+    return Group(
+        cells=cells,
+        supervised=supervised,
+        pretraining=missing * longest,
+        n_kept=len(needed) - missing,
+        n_to_train=missing,
+    )
 
 
 def _kind(cell: Cell) -> str:
@@ -157,106 +179,153 @@ def _kind(cell: Cell) -> str:
 
 def _pace(surveyed: Sequence[SurveyedCell], expected: Sequence[Phases]) -> Pace:
     """The processor time that the finished trials took over the expected one."""
-    recorded, ruled = defaultdict[tuple[str, str], float](float), defaultdict[tuple[str, str], float](float)
+    recorded = defaultdict[tuple[str, str], float](float)
+    ruled = defaultdict[tuple[str, str], float](float)
     for each, phases in zip(surveyed, expected, strict=True):
         if each.state is not State.FINISHED:
             continue
+        model = _kind(each.cell)
         for phase, seconds in phases.items():
-            took = []
+            kind = (phase, model)
             for spent in each.rows.column(f"{phase}_seconds"):
                 if spent is not None:
-                    took.append(spent)
-            kind = (phase, _kind(each.cell))
-            recorded[kind] += sum(took)
-            ruled[kind] += len(took) * seconds
+                    recorded[kind] += spent
+                    ruled[kind] += seconds
     pace = {}
-    for kind, seconds in recorded.items():
-        if seconds and ruled[kind]:
-            pace[kind] = seconds / ruled[kind]
+    for kind, spent in recorded.items():
+        if spent and ruled[kind]:
+            pace[kind] = spent / ruled[kind]
     return pace
 
 
 def sentences(plan: Plan) -> list[str]:
     """The plan in words, a sentence a line."""
     states = Counter(each.state for each in plan.surveyed)
-    counts = ", ".join(f"{states[state]:,} {state}" for state in State if states[state])
+    counts = []
+    for state in State:
+        if states[state]:
+            counts.append(f"{states[state]:,} {state}")
     n_trials = sum(each.n_missing for each in plan.unfinished)
-    left = f"{counted(n_trials, 'trial')} to train" if n_trials else "nothing is left to train"
-    lines = [f"{counted(len(plan.surveyed), 'cell')}: {counts}; {left}."]
-    shared = [group for group in plan.groups if group.cells[0].cell.pretraining_key is not None]
-    if shared:
-        n_cells = sum(len(group.cells) for group in shared)
-        kept, to_train = sum(group.n_kept for group in shared), sum(group.n_to_train for group in shared)
-        serve = "serves" if len(shared) == 1 else "serve"
-        lines.append(
-            f"{counted(len(shared), 'pre-training')} {serve} {counted(n_cells, 'cell')}: {kept:,} of the trials "
-            f"are in the cache, {to_train:,} to train."
-        )
+    left = "nothing is left to train"
+    if n_trials:
+        left = f"{counted(n_trials, 'trial')} to train"
+    cells = counted(len(plan.surveyed), "cell")
+    lines = [f"{cells}: {', '.join(counts)}; {left}."]
+    lines += _on_pretrainings(plan)
     if plan.groups:
         pretraining = sum(group.pretraining for group in plan.groups)
-        of_it = f", {about(pretraining)} of it pre-training" if pretraining >= MINUTE else ""
+        of_it = ""
+        if pretraining >= MINUTE:
+            of_it = f", {about(pretraining)} of it pre-training"
         lines.append(f"Expected: about {about(plan.seconds_in_all)} on one core{of_it}.")
     unknown = {each.cell.source.key for each in plan.unfinished} - plan.sizes.keys()
     if unknown:
+        datasets = counted(len(unknown), "dataset")
         lines.append(
-            f"The size of {counted(len(unknown), 'dataset')} is not known before it is loaded; "
-            f"{TYPICAL_SIZE.n_rows:,} rows are assumed."
+            f"The size of {datasets} is not known before it is loaded; {TYPICAL_SIZE.n_rows:,} rows are assumed."
         )
     return lines
+
+
+def _on_pretrainings(plan: Plan) -> list[str]:
+    """A sentence on the pre-trainings that are left; none without one."""
+    shared = []
+    for group in plan.groups:
+        if group.cells[0].cell.pretraining_key is not None:
+            shared.append(group)
+    if not shared:
+        return []
+    n_cells = sum(len(group.cells) for group in shared)
+    kept = sum(group.n_kept for group in shared)
+    to_train = sum(group.n_to_train for group in shared)
+    serve = "serves" if len(shared) == 1 else "serve"
+    pretrainings = counted(len(shared), "pre-training")
+    return [
+        f"{pretrainings} {serve} {counted(n_cells, 'cell')}: {kept:,} of the trials are in the cache, "
+        f"{to_train:,} to train."
+    ]
 
 
 def on_other_versions(surveyed: Sequence[SurveyedCell]) -> list[str]:
     """Sentences on cells without a trial that the store has as another science version trained them, or on the data
     that their files held before."""
-    fresh = [each for each in surveyed if each.state is not State.FINISHED and not each.rows]
-    of_science, of_data = list[Stored](), list[str]()
-    for results in dict.fromkeys(each.cell.results for each in fresh):
-        kept = defaultdict[str, list[tuple[Path, Row]]](list)
-        for folder, described in descriptions(results):
-            dataset = described["config"].get("dataset")
-            if isinstance(dataset, dict):
-                kept[_question(dataset, described["options"])].append((folder, described))
-        for each in fresh:
-            if each.cell.results != results:
-                continue
-            options = columns(each.cell.config)
-            asked = kept.get(_question(asdict(each.cell.config.dataset), options), [])
-            # A cell that failed is described too, and is no other version of itself.
-            others = [pair for pair in asked if pair[0] != each.folder]
-            found = [pair for pair in others if _agree(options, pair[1]["options"])]
-            sciences = {science_of(described) for _, described in found}
-            if sciences and SCIENCE_VERSION not in sciences:
-                folder, _ = max(found, key=lambda pair: science_of(pair[1]))
-                of_science.append(read_cell(folder))
-            elif sciences and each.data is not None:  # without a look at the data nobody knows
-                of_data.append(str(each.axes["dataset"]))
+    of_science: list[Stored] = []
+    of_data: list[str] = []
+    described: dict[Path, Described] = {}
+    for each in surveyed:
+        if each.state is State.FINISHED or each.rows:
+            continue
+        results = each.cell.results
+        if results not in described:
+            described[results] = _described(results)
+        found = _others(each, described[results])
+        sciences = {science_of(description) for _, description in found}
+        if sciences and SCIENCE_VERSION not in sciences:
+            folder, _ = max(found, key=lambda pair: science_of(pair[1]))
+            of_science.append(read_cell(folder))
+        elif sciences and each.data is not None:
+            # Without a look at the data nobody knows.
+            of_data.append(str(each.axes["dataset"]))
+
     sentences = []
     if of_science:
         were, them = _pronouns(len(of_science))
+        cells = counted(len(of_science), "cell")
         sentences.append(
-            f"{counted(len(of_science), 'cell')} {were} trained by {trained_by(of_science)}; this version trains "
-            f"{them} anew; report and load still read {them}."
+            f"{cells} {were} trained by {trained_by(of_science)}; this version trains {them} anew; report and load "
+            f"still read {them}."
         )
     if of_data:
         were, _ = _pronouns(len(of_data))
+        cells = counted(len(of_data), "cell")
         names = ", ".join(dict.fromkeys(of_data))
         sentences.append(
-            f"{counted(len(of_data), 'cell')} {were} trained on an earlier version of {names} or of a plugin, and "
-            f'not on this one; load(versions="all") reads both.'
+            f"{cells} {were} trained on an earlier version of {names} or of a plugin, and not on this one; "
+            f'load(versions="all") reads both.'
         )
     return sentences
 
 
+def _described(results: Path) -> Described:
+    """The cells of a folder of results by their question."""
+    found = defaultdict[str, list[tuple[Path, Row]]](list)
+    for folder, description in descriptions(results):
+        dataset = description["config"].get("dataset")
+        if isinstance(dataset, dict):
+            question = _question(dataset, description["options"])
+            found[question].append((folder, description))
+    return found
+
+
+def _others(surveyed: SurveyedCell, described: Described) -> list[tuple[Path, Row]]:
+    """The cells of a folder that ask what a cell asks, with the same options, as other versions trained them."""
+    config = surveyed.cell.config
+    options = columns(config)
+    found = []
+    for folder, description in described.get(_question(asdict(config.dataset), options), []):
+        # A cell that failed is described too, and is no other version of itself.
+        if folder != surveyed.folder and _agree(options, description["options"]):
+            found.append((folder, description))
+    return found
+
+
 def _question(dataset: Mapping[str, Any], options: Mapping[str, Any]) -> str:
     """The dataset and the choices on the axes, which are the same for a cell in all versions of the package."""
-    of_dataset = {name: dataset.get(name) for name in OF_A_DATASET}
-    choices = {name: str(options[name]) for name in COLUMNS if name in options}
-    return json.dumps([of_dataset, choices], sort_keys=True, default=str)
+    of_dataset = {}
+    for name in OF_A_DATASET:
+        of_dataset[name] = dataset.get(name)
+    choices = {}
+    for name in COLUMNS:
+        if name in options:
+            choices[name] = str(options[name])
+    asked = [of_dataset, choices]
+    return json.dumps(asked, sort_keys=True, default=str)
 
 
 def _agree(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """True if options that both versions of the package have are the same."""
-    return all(value == other[name] for name, value in one.items() if name in other)
+    shared = one.keys() & other.keys()
+    return all(one[name] == other[name] for name in shared)
 
 
 def _pronouns(n: int) -> tuple[str, str]:
@@ -274,11 +343,16 @@ def about(seconds: float) -> str:
 
 def largest(plan: Plan, n: int) -> list[tuple[str, Size | None, float]]:
     """The datasets that take longest: name, size if it is known, and expected seconds."""
-    seconds, sizes = defaultdict[str, float](float), dict[str, Size | None]()
+    seconds = defaultdict[str, float](float)
+    sizes = dict[str, Size | None]()
     of_cells = plan.of_cells()
     for each in plan.unfinished:
-        name = str(each.cell.config.dataset.name or each.cell.source.label)
-        sizes[name] = plan.sizes.get(each.cell.source.key)
-        seconds[name] += of_cells[each.cell.key]
-    longest = sorted(seconds, key=lambda name: -seconds[name])[:n]
-    return [(name, sizes[name], seconds[name]) for name in longest]
+        cell = each.cell
+        name = str(cell.config.dataset.name or cell.source.label)
+        sizes[name] = plan.sizes.get(cell.source.key)
+        seconds[name] += of_cells[cell.key]
+    longest = sorted(seconds, key=lambda name: -seconds[name])
+    found = []
+    for name in longest[:n]:
+        found.append((name, sizes[name], seconds[name]))
+    return found

@@ -6,7 +6,7 @@ import pytest
 
 from scarf_lightning.options import descriptions
 from scarf_lightning.options.settings import FinetuneSettings, NetworkSettings, PretrainSettings
-from scarf_lightning.sweeping.cost import EPOCHS, FIT, ROW, STEP, epochs_of, seconds_of_trial
+from scarf_lightning.sweeping.cost import ALONE, EPOCHS, FIT, ROW, STEP, epochs_of, seconds_of_trial
 from scarf_lightning.sweeping.sizes import Size
 from tests.cells import some_cell
 
@@ -95,7 +95,7 @@ def test_every_fit_of_a_method_counts() -> None:
 def test_methods_that_label_rows_make_many_fits_on_ever_more_of_them() -> None:
     half = {"name": "semi25", "labelled": 0.25}
     learnt = (0.25 + 1) / 2 * TRAINED
-    fit = FIT + 11 * (34 * STEP + learnt * ROW["finetune"])
+    fit = FIT + ALONE + 11 * (34 * STEP + learnt * ROW["finetune"])
 
     for name in ("self_train", "tri_train"):
         times = descriptions("method")[name].typical_fits
