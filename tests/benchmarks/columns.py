@@ -1,7 +1,8 @@
 """How often a page on columns is false, and what it finds, on simulated tables whose truth is known.
 
     python -m tests.benchmarks.columns                      100 pages of each kind, columns permuted alone
-    python -m tests.benchmarks.columns --pages 30 --all     30 pages of each kind, columns left out, too
+    python -m tests.benchmarks.columns --left-out all       the same, and all columns left out, too
+    python -m tests.benchmarks.columns --left-out few       the same, and five columns and groups of *mixed* left out
     python -m tests.benchmarks.columns --only mixed         pages of one kind
 
 It prints the table of docs/columns.md. Networks are small and trials few, so that a page takes seconds.
@@ -33,7 +34,7 @@ from scarf_lightning.importance.asked import Question, Task
 from scarf_lightning.importance.asking import Asked, ask
 from scarf_lightning.importance.competing import Competitor
 from scarf_lightning.importance.groups import groups_of
-from scarf_lightning.importance.judging import NO_DIFFERENCE
+from scarf_lightning.importance.judging import NO_DIFFERENCE, name_of
 from scarf_lightning.importance.kept import Kept
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.options import Config
@@ -56,6 +57,8 @@ NEEDED = {"strong", "weak", "twin", "copy", "twin + copy"}
 CERTAIN = ("strong", "twin + copy")
 """Columns whose part in the label is far above the margin."""
 NOISE = {"noise 1", "noise 2"}
+FEW = {"weak", "twin", "twin + copy", "friend", "noise 1"}
+"""Columns that stand for all kinds of them, where leaving out all takes too long."""
 
 
 def simulated(kind: str, random: np.random.Generator, n: int = ROWS) -> tuple[pd.DataFrame, "pd.Series[str]"]:
@@ -101,14 +104,16 @@ def _config(*overrides: str) -> Config:
     return config_of(*overrides)
 
 
-def answered(kind: str, page: int, *, leaves_out: bool) -> Asked:
-    """The answers of one page."""
+def answered(kind: str, page: int, *, left_out: str = "none") -> Asked:
+    """The answers of one page; those on ``none``, a ``few`` or ``all`` columns left out are among them."""
     with tempfile.TemporaryDirectory() as folder, own_torch():
         kept = Kept(question(kind, page), Path(folder))
 
         def launch(tasks: Sequence[Task]) -> None:
             for task in tasks:
-                if leaves_out or task.way == "permuted":
+                columns = () if task.unit is None else kept.question.labels[task.unit]
+                is_one_of_few = left_out == "few" and name_of(columns) in FEW
+                if task.unit is None or left_out == "all" or is_one_of_few:
                     kept.add(task)
 
         return ask(kept, launch)
@@ -147,7 +152,7 @@ def found_shares(pages: Sequence[Asked]) -> pd.DataFrame:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pages", type=int, default=100)
-    parser.add_argument("--all", action="store_true", help="leave columns out, too")
+    parser.add_argument("--left-out", choices=("none", "few", "all"), default="none")
     parser.add_argument("--only", choices=KINDS)
     given = parser.parse_args()
     prepare_process(1)
@@ -155,7 +160,7 @@ def main() -> None:
         pages = []
         n_false = 0
         for page in range(given.pages):
-            asked = answered(kind, page, leaves_out=given.all)
+            asked = answered(kind, page, left_out=given.left_out)
             wrong = falsehoods(kind, asked)
             n_false += bool(wrong)
             pages.append(asked)
