@@ -4,6 +4,7 @@
     python -m tests.benchmarks.columns --left-out all       the same, and all columns left out, too
     python -m tests.benchmarks.columns --left-out few       the same, and five columns and groups of *mixed* left out
     python -m tests.benchmarks.columns --only mixed         pages of one kind
+    python -m tests.benchmarks.columns --fast ...           with a logistic regression and a small forest alone
 
 It prints the table of docs/columns.md. Networks are small and trials few, so that a page takes seconds.
 
@@ -46,12 +47,18 @@ SMALL = (
     "recipe=practical", f"trials={TRIALS}", "network.encoder.width=48", "network.encoder.depth=2",
     "network.head.width=48", "finetune.fixed_steps=80", "trainer=cpu",
 )  # fmt: skip
+OF_RIVALS = ("recipe=practical", f"trials={TRIALS}", "trainer=cpu")
 OF_SCARF = ("network.pretrain_head.width=48", "pretrain.max_epochs=10")
 CELLS = {
     "no pre-training": ("pretrain=none",),
     "SCARF": ("pretrain=scarf", *OF_SCARF),
     "random forest": ("pretrain=none", "method=random_forest", "method.n_estimators=20"),
 }
+FAST = {
+    "logistic regression": ("pretrain=none", "method=logistic"),
+    "random forest": ("pretrain=none", "method=random_forest", "method.n_estimators=10"),
+}
+"""Competitors whose trainings without columns are cheap enough for a hundred pages in minutes."""
 KINDS = ("mixed", "noise")
 NEEDED = {"strong", "weak", "twin", "copy", "twin + copy"}
 CERTAIN = ("strong", "twin + copy")
@@ -86,13 +93,13 @@ def _classes(score: np.ndarray) -> "pd.Series[str]":
     return pd.Series(np.where(score > 0, "yes", "no"))
 
 
-def question(kind: str, page: int) -> Question:
+def question(kind: str, page: int, *, is_fast: bool = False) -> Question:
     """The question of one page; each page has random numbers of its own."""
     frame, labels = simulated(kind, np.random.default_rng([KINDS.index(kind), page]))
     table = Table.from_frame(frame, labels, categorical=[False] * frame.shape[1], name=f"{kind}-{page}", source=kind)
     competitors = []
-    for name, overrides in CELLS.items():
-        config = _config(*SMALL, *overrides)
+    for name, overrides in (FAST if is_fast else CELLS).items():
+        config = _config(*(OF_RIVALS if is_fast else SMALL), *overrides)
         hardware = choose_hardware(config.trainer)
         competitors.append(Competitor(name, config, table, metric_named("accuracy"), hardware))
     competitors.sort(key=lambda each: each.is_pretrained)
@@ -104,10 +111,10 @@ def _config(*overrides: str) -> Config:
     return config_of(*overrides)
 
 
-def answered(kind: str, page: int, *, left_out: str = "none") -> Asked:
+def answered(kind: str, page: int, *, left_out: str = "none", is_fast: bool = False) -> Asked:
     """The answers of one page; those on ``none``, a ``few`` or ``all`` columns left out are among them."""
     with tempfile.TemporaryDirectory() as folder, own_torch():
-        kept = Kept(question(kind, page), Path(folder))
+        kept = Kept(question(kind, page, is_fast=is_fast), Path(folder))
 
         def launch(tasks: Sequence[Task]) -> None:
             for task in tasks:
@@ -153,6 +160,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pages", type=int, default=100)
     parser.add_argument("--left-out", choices=("none", "few", "all"), default="none")
+    parser.add_argument("--fast", action="store_true", help="without networks")
     parser.add_argument("--only", choices=KINDS)
     given = parser.parse_args()
     prepare_process(1)
@@ -160,7 +168,7 @@ def main() -> None:
         pages = []
         n_false = 0
         for page in range(given.pages):
-            asked = answered(kind, page, left_out=given.left_out)
+            asked = answered(kind, page, left_out=given.left_out, is_fast=given.fast)
             wrong = falsehoods(kind, asked)
             n_false += bool(wrong)
             pages.append(asked)
