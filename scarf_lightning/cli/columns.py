@@ -46,7 +46,7 @@ REPEATS = 5
 OWN = ("repeats", "time_limit", "out")
 """Options of the command that are none of its cells."""
 PLAN = "--plan"
-SECONDS_TO_REPORT, MOST_TO_REPORT = 20.0, 0.15
+SECONDS_TO_REPORT, MOST_TO_REPORT = 30.0, 0.15
 """Seconds that verdicts and the page take, and the largest share of a limit that is kept for them."""
 TO_PERMUTE = 0.4
 """The share of a limit within which all columns are permuted. Trials that would take longer are left out."""
@@ -169,14 +169,10 @@ def columns_plan(
     ]
     if asking.on_few_trials:
         sentences.append(asking.on_few_trials)
+    sentences.append(f"All columns permuted: {_cost(measuring, first)}.")
     sentences.append(
-        f"Permuted: {counted(len(first), 'training')} for all columns, about {about(measuring.seconds(first))} on one "
-        "core."
-    )
-    sentences.append(
-        f"Left out of training, of pre-training and of its corruption: at most {counted(len(others), 'training')}, "
-        f"about {about(measuring.seconds(others))} on one core. Columns that make no practical difference when "
-        "permuted are not left out."
+        f"Columns left out of training, of pre-training and of its corruption: at most {_cost(measuring, others)}. "
+        "Columns that make no practical difference when permuted are not left out."
     )
     number = measuring.n_workers([*first, *others])
     needed = START_UP + measuring.seconds([*first, *others]) / number
@@ -257,7 +253,8 @@ def answered(asking: Asking, started: float, out: str | Path | None, *, verbose:
             say("The time for training is over.")
         if any(measuring.kept.missing(task) for task in asking.question.permuting):
             raise UnfinishedError(
-                f"time_limit={asking.time_limit} was over before all columns were permuted; the same command goes on."
+                f"time_limit={asking.time_limit} was over before all columns were permuted; a longer one goes on where "
+                "it ended."
             )
 
     if asking.on_few_trials:
@@ -268,6 +265,13 @@ def answered(asking: Asking, started: float, out: str | Path | None, *, verbose:
     folder = Path(out) if out is not None else REPORTS / f"columns-{competitors[0].table.name}"
     index = write_columns(found, competitors, folder)
     return FoundColumns(found.importance, [*advice(found), *on_untried(found)], index)
+
+
+def _cost(measuring: "Measuring", missing: "Sequence[Task]") -> str:
+    """The number of trainings and their time."""
+    if not missing:
+        return "0 trainings, all are done"
+    return f"{counted(len(missing), 'training')}, about {about(measuring.seconds(missing))} on one core"
 
 
 def of_arguments(arguments: Sequence[str]) -> FoundColumns | list[str]:

@@ -1,8 +1,10 @@
 """How often a page on columns is false, and what it finds, on simulated tables whose truth is known.
 
     python -m tests.benchmarks.columns                      100 pages of each kind, columns permuted alone
-    python -m tests.benchmarks.columns --pages 30 --all     30 pages of each kind, columns left out, too
+    python -m tests.benchmarks.columns --left-out all       the same, and all columns left out, too
+    python -m tests.benchmarks.columns --left-out few       the same, and five columns and groups of *mixed* left out
     python -m tests.benchmarks.columns --only mixed         pages of one kind
+    python -m tests.benchmarks.columns --fast ...           with a logistic regression and a small forest alone
 
 It prints the table of docs/columns.md. Networks are small and trials few, so that a page takes seconds.
 
@@ -33,7 +35,7 @@ from scarf_lightning.importance.asked import Question, Task
 from scarf_lightning.importance.asking import Asked, ask
 from scarf_lightning.importance.competing import Competitor
 from scarf_lightning.importance.groups import groups_of
-from scarf_lightning.importance.judging import NO_DIFFERENCE
+from scarf_lightning.importance.judging import NO_DIFFERENCE, name_of
 from scarf_lightning.importance.kept import Kept
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.options import Config
@@ -45,17 +47,25 @@ SMALL = (
     "recipe=practical", f"trials={TRIALS}", "network.encoder.width=48", "network.encoder.depth=2",
     "network.head.width=48", "finetune.fixed_steps=80", "trainer=cpu",
 )  # fmt: skip
+OF_RIVALS = ("recipe=practical", f"trials={TRIALS}", "trainer=cpu")
 OF_SCARF = ("network.pretrain_head.width=48", "pretrain.max_epochs=10")
 CELLS = {
     "no pre-training": ("pretrain=none",),
     "SCARF": ("pretrain=scarf", *OF_SCARF),
     "random forest": ("pretrain=none", "method=random_forest", "method.n_estimators=20"),
 }
+FAST = {
+    "logistic regression": ("pretrain=none", "method=logistic"),
+    "random forest": ("pretrain=none", "method=random_forest", "method.n_estimators=10"),
+}
+"""Competitors whose trainings without columns are cheap enough for a hundred pages in minutes."""
 KINDS = ("mixed", "noise")
 NEEDED = {"strong", "weak", "twin", "copy", "twin + copy"}
 CERTAIN = ("strong", "twin + copy")
 """Columns whose part in the label is far above the margin."""
 NOISE = {"noise 1", "noise 2"}
+FEW = {"weak", "twin", "twin + copy", "friend", "noise 1"}
+"""Columns that stand for all kinds of them, where leaving out all takes too long."""
 
 
 def simulated(kind: str, random: np.random.Generator, n: int = ROWS) -> tuple[pd.DataFrame, "pd.Series[str]"]:
@@ -83,13 +93,13 @@ def _classes(score: np.ndarray) -> "pd.Series[str]":
     return pd.Series(np.where(score > 0, "yes", "no"))
 
 
-def question(kind: str, page: int) -> Question:
+def question(kind: str, page: int, *, is_fast: bool = False) -> Question:
     """The question of one page; each page has random numbers of its own."""
     frame, labels = simulated(kind, np.random.default_rng([KINDS.index(kind), page]))
     table = Table.from_frame(frame, labels, categorical=[False] * frame.shape[1], name=f"{kind}-{page}", source=kind)
     competitors = []
-    for name, overrides in CELLS.items():
-        config = _config(*SMALL, *overrides)
+    for name, overrides in (FAST if is_fast else CELLS).items():
+        config = _config(*(OF_RIVALS if is_fast else SMALL), *overrides)
         hardware = choose_hardware(config.trainer)
         competitors.append(Competitor(name, config, table, metric_named("accuracy"), hardware))
     competitors.sort(key=lambda each: each.is_pretrained)
@@ -101,14 +111,16 @@ def _config(*overrides: str) -> Config:
     return config_of(*overrides)
 
 
-def answered(kind: str, page: int, *, leaves_out: bool) -> Asked:
-    """The answers of one page."""
+def answered(kind: str, page: int, *, left_out: str = "none", is_fast: bool = False) -> Asked:
+    """The answers of one page; those on ``none``, a ``few`` or ``all`` columns left out are among them."""
     with tempfile.TemporaryDirectory() as folder, own_torch():
-        kept = Kept(question(kind, page), Path(folder))
+        kept = Kept(question(kind, page, is_fast=is_fast), Path(folder))
 
         def launch(tasks: Sequence[Task]) -> None:
             for task in tasks:
-                if leaves_out or task.way == "permuted":
+                columns = () if task.unit is None else kept.question.labels[task.unit]
+                is_one_of_few = left_out == "few" and name_of(columns) in FEW
+                if task.unit is None or left_out == "all" or is_one_of_few:
                     kept.add(task)
 
         return ask(kept, launch)
@@ -147,7 +159,8 @@ def found_shares(pages: Sequence[Asked]) -> pd.DataFrame:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pages", type=int, default=100)
-    parser.add_argument("--all", action="store_true", help="leave columns out, too")
+    parser.add_argument("--left-out", choices=("none", "few", "all"), default="none")
+    parser.add_argument("--fast", action="store_true", help="without networks")
     parser.add_argument("--only", choices=KINDS)
     given = parser.parse_args()
     prepare_process(1)
@@ -155,7 +168,7 @@ def main() -> None:
         pages = []
         n_false = 0
         for page in range(given.pages):
-            asked = answered(kind, page, leaves_out=given.all)
+            asked = answered(kind, page, left_out=given.left_out, is_fast=given.fast)
             wrong = falsehoods(kind, asked)
             n_false += bool(wrong)
             pages.append(asked)
