@@ -121,11 +121,7 @@ SCARF = Diagram(
         "g again": Box(("the same g",), 2, 1, "network"),
         "loss": Box(("InfoNCE loss", "a row is nearer to its copy", "than to copies of others"), 3, 0.5, "step"),
         "labelled": Box(("labelled rows",), 0, 2, "data"),
-<<<<<<< HEAD
         "start": Box(("f as pre-trained", "is trained further"), 1, 2, "network"),
-=======
-        "start": Box(("f as pre-trained", "goes on training"), 1, 2, "network"),
->>>>>>> door
         "h": Box(("classifier h",), 2, 2, "network"),
         "classes": Box(("cross-entropy",), 3, 2, "step"),
     },
