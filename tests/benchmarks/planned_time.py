@@ -36,7 +36,6 @@ RUNS: dict[str, tuple[str, ...]] = {
     "practical recipe with few labels, wdbc": (
         "dataset=wdbc", "recipe=practical", "regime=few", "regime.labels=20,100", "pretrain=none,scarf", "trials=5",
     ),
-    "logistic regression and XGBoost, digits": (*DIGITS, "pretrain=none", "method=logistic,xgboost", "trials=10"),
 }  # fmt: skip
 """Options of each run by its name."""
 GOAL = 1.5
