@@ -42,8 +42,11 @@ def free_memory() -> Iterator[int]:
         if most is None or taken is None:
             continue
         # The kernel drops unused pages of files before it refuses memory.
-        cached = [int(line.split()[1]) for line in lines(group / "memory.stat") if line.startswith("inactive_file ")]
-        yield max(0, most - taken + sum(cached))
+        cached = 0
+        for line in lines(group / "memory.stat"):
+            if line.startswith("inactive_file "):
+                cached += int(line.split()[1])
+        yield max(0, most - taken + cached)
 
 
 def control_groups(controller: str) -> Iterator[tuple[Path, bool]]:

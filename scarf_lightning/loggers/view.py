@@ -166,7 +166,11 @@ def _summary(cell: StoredCell, levels: Mapping[str, Interval]) -> dict[str, floa
     for column in (*(metric.name for metric in metrics()), *MEANS):
         if column in trials:
             values[column] = trials[column].mean()
-    sizes = median_sizes({name: trials[name].astype("float64").tolist() for name in SIZES if name in trials})
+    sizes_of_trials = {}
+    for name in SIZES:
+        if name in trials:
+            sizes_of_trials[name] = trials[name].astype("float64").tolist()
+    sizes = median_sizes(sizes_of_trials)
     for metric in metrics():
         known = trials[metric.name].dropna().tolist() if metric.name in trials else []
         # One trial shows no spread.
@@ -180,8 +184,12 @@ def _summary(cell: StoredCell, levels: Mapping[str, Interval]) -> dict[str, floa
     for column in SUMS:
         if column in trials and trials[column].notna().any():
             values[column] = trials[column].sum()
-    summary = {name: float(value) for name, value in values.items() if not pd.isna(value)}
-    return summary | {"trials": len(trials)}
+    summary: dict[str, float] = {}
+    for name, value in values.items():
+        if not pd.isna(value):
+            summary[name] = float(value)
+    summary["trials"] = len(trials)
+    return summary
 
 
 def validation_errors(cell: StoredCell) -> list[float]:

@@ -186,7 +186,11 @@ def _differing(of_cells: Sequence[Sequence[str]], usual: Sequence[str]) -> list[
     for overrides in of_cells:
         own = [each for each in overrides if each not in common]
         keys = {each.partition("=")[0] for each in overrides}
-        lacking = [key for key in (each.partition("=")[0] for each in common) if key not in keys]
+        lacking = []
+        for usual_override in common:
+            key = usual_override.partition("=")[0]
+            if key not in keys:
+                lacking.append(key)
         if lacking:
             own.append(f"without {', '.join(lacking)}")
         names.append(" ".join(own) or "defaults")

@@ -247,8 +247,12 @@ def _several_at_once(wanted: Sequence[ReportedCell]) -> list[Row]:
 
 def _last_value(overrides: Sequence[str], name: str) -> str | None:
     """The value that overrides give an option; None if they do not."""
-    values = [override.partition("=")[2] for override in overrides if override.startswith(f"{name}=")]
-    return values[-1] if values else None
+    # Of an option that is given twice the last value counts.
+    for override in reversed(overrides):
+        key, _, value = override.partition("=")
+        if key == name:
+            return value
+    return None
 
 
 def _number_or_text(text: str) -> float | str:

@@ -225,7 +225,8 @@ def _token() -> str:
     pid = os.getpid()
     started = _started(pid) or "unknown"
     # One process may claim a folder again, so its name and start are not enough.
-    return f"{pid}.{started}.{_process_space()}.{uuid4().hex[:8]}"
+    unique = uuid4().hex[:8]
+    return f"{pid}.{started}.{_process_space()}.{unique}"
 
 
 def _is_dead(token: str) -> bool:

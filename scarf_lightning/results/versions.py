@@ -254,7 +254,11 @@ def _datasets(cells: Cells) -> list[int]:
         question = _question(description)
         features = tuple(column["name"] for column in description["columns"])
         clues = [(question, "source", _text(description.get("source"))), (question, "features", features)]
-        known = sorted({_first(earlier, number_of[clue]) for clue in clues if clue in number_of})
+        known_numbers = set[int]()
+        for clue in clues:
+            if clue in number_of:
+                known_numbers.add(_first(earlier, number_of[clue]))
+        known = sorted(known_numbers)
         if not known:
             known = [len(earlier)]
             earlier.append(len(earlier))

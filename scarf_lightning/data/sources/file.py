@@ -81,8 +81,12 @@ class FileSource(Source):
 
     @property
     def key(self) -> str:
-        given = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "dataset_name"}
-        read_as = {name: _plain(value) for name, value in given.items() if value} | {"reading": READING}
+        read_as: dict[str, Any] = {"reading": READING}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            # The dataset's own name does not change how the file is read.
+            if field.name != "dataset_name" and value:
+                read_as[field.name] = _plain(value)
         digest = hashlib.sha256(json.dumps(read_as, sort_keys=True, default=str).encode()).hexdigest()[:12]
         stem = re.sub(r"[^A-Za-z0-9.-]+", "-", self.label)[:64]
         return f"csv-{stem}-{digest}"

@@ -256,7 +256,12 @@ class OpenMLTaskSource(Source):
                     repetitions = task.download_split().split
                 except (arff.ArffException, UnicodeDecodeError, ValueError) as error:
                     raise _DamagedError("its splits are no ARFF") from error
-        splits = [of_fold[0][:2] for folds in repetitions.values() for of_fold in folds.values()]
+        splits = []
+        for folds in repetitions.values():
+            for samples in folds.values():
+                # Only a learning curve has more samples of a fold than the first, which is the whole fold.
+                train, test = samples[0][:2]
+                splits.append((train, test))
         kind = "number" if isinstance(task, OpenMLRegressionTask) else "classes"
         return int(task.dataset_id), str(task.target_name), kind, splits
 

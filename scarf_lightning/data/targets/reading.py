@@ -159,7 +159,11 @@ def target_from_plain(plain: Any) -> Target:
 
 
 def _subclasses(base: type[Any]) -> list[type[Any]]:
-    return [found for each in base.__subclasses__() for found in (each, *_subclasses(each))]
+    found = []
+    for subclass in base.__subclasses__():
+        found.append(subclass)
+        found += _subclasses(subclass)
+    return found
 
 
 def _refuse_names(labels: "pd.Series[Any]", source: str) -> None:

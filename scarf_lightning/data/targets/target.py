@@ -78,7 +78,13 @@ class Target(ABC):
     @classmethod
     def kinds(cls) -> tuple[str, ...]:
         """Its name, and those of the kinds that it is a subclass of."""
-        return tuple(vars(each)["name"] for each in cls.__mro__ if "name" in vars(each))
+        names = []
+        for each in cls.__mro__:
+            # A class that only inherits a name is no kind of its own.
+            own = vars(each)
+            if "name" in own:
+                names.append(own["name"])
+        return tuple(names)
 
     @classmethod
     def is_among(cls, names: Sequence[str]) -> bool:

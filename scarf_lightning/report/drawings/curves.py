@@ -130,7 +130,10 @@ class Sensitivity(Drawing):
                 f"{counted(len(complete), 'dataset')} with its 95 % interval where there are two or more.",
             )
         ]
-        lacking = [str(dataset) for dataset in cells["dataset"].unique() if dataset not in complete.index]
+        lacking = []
+        for dataset in cells["dataset"].unique():
+            if dataset not in complete.index:
+                lacking.append(str(dataset))
         blocks += warning(f"Without trials of every {x}, and left out", lacking)
         heading = {"x": x, "mean": "mean, % of the best"}
         formats = {"x": "g", "mean": ".2f", "low": ".2f", "high": ".2f"}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -272,7 +273,8 @@ def win_matrix(
         UsageError: as `compare`.
     """
     names = score_array(scores, competitors).competitors
-    grid = {(a, b): (a, b) for a in names for b in names if a != b}
+    # The competitors are both rows and columns of the grid, so a cell has the names of its own pair.
+    grid = {pair: pair for pair in permutations(names, 2)}
     return _matrix(scores, grid, names, names, test, alpha, adjust)
 
 
