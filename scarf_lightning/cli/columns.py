@@ -248,9 +248,12 @@ def answered(asking: Asking, started: float, out: str | Path | None, *, verbose:
             console.say(f"{time.monotonic() - started:.0f} s. {sentence}")
 
     def launch(tasks: "Sequence[Task]") -> None:
+        left = ends - time.monotonic()
         try:
-            with alarm(ends - time.monotonic()):
-                measuring.launch(tasks, ends, say)
+            # An alarm that is due already could end more than the training.
+            if left > 0:
+                with alarm(left):
+                    measuring.launch(tasks, ends, say)
         except OutOfTime:
             say("The time for training is over.")
         if any(measuring.kept.missing(task) for task in asking.question.permuting):
