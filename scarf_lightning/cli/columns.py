@@ -46,8 +46,8 @@ REPEATS = 5
 OWN = ("repeats", "time_limit", "out")
 """Options of the command that are none of its cells."""
 PLAN = "--plan"
-SECONDS_TO_REPORT, MOST_TO_REPORT = 30.0, 0.15
-"""Seconds that verdicts and the page take, and the largest share of a limit that is kept for them."""
+SECONDS_TO_REPORT, MOST_TO_REPORT = 20.0, 0.2
+"""Seconds that are kept for verdicts and the page, and the largest share of a limit that is."""
 TO_PERMUTE = 0.4
 """The share of a limit within which all columns are permuted. Trials that would take longer are left out."""
 
@@ -239,16 +239,21 @@ def answered(asking: Asking, started: float, out: str | Path | None, *, verbose:
     from ..importance.page import write_columns
 
     console, measuring = screen(stderr=True), asking.measuring
-    ends = started + asking.limit - min(SECONDS_TO_REPORT, MOST_TO_REPORT * asking.limit)
+    # On a busy machine the page takes as much longer as the start did.
+    to_report = max(SECONDS_TO_REPORT, time.monotonic() - started)
+    ends = started + asking.limit - min(to_report, MOST_TO_REPORT * asking.limit)
 
     def say(sentence: str) -> None:
         if verbose:
             console.say(f"{time.monotonic() - started:.0f} s. {sentence}")
 
     def launch(tasks: "Sequence[Task]") -> None:
+        left = ends - time.monotonic()
         try:
-            with alarm(ends - time.monotonic()):
-                measuring.launch(tasks, ends, say)
+            # An alarm that is due already could end more than the training.
+            if left > 0:
+                with alarm(left):
+                    measuring.launch(tasks, ends, say)
         except OutOfTime:
             say("The time for training is over.")
         if any(measuring.kept.missing(task) for task in asking.question.permuting):
