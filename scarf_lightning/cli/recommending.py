@@ -127,25 +127,11 @@ class Candidates:
         """The one with the best mean."""
         return max(among, key=self.value)
 
-    def eligible(self) -> list[Candidate]:
-        """The models without the pre-trained networks of which we cannot tell that pre-training helps."""
-        helping = set[int]()
-        for comparison in self.pretrainings:
-            if comparison.claimed in HELPING:
-                helping.add(comparison.pairs[0][0])
-        found = []
-        for each in self.models:
-            if not each.is_pretrained or each.label in helping:
-                found.append(each)
-        # A pre-trained network that is compared with nothing is all that there is.
-        return found or list(self.models)
-
     def chosen(self) -> Candidate:
         """The simplest of the models that the best one is not better than, see `is_tie`."""
-        eligible = self.eligible()
-        best = self.best(eligible)
+        best = self.best(self.models)
         tied = [best]
-        for each in eligible:
+        for each in self.models:
             if each.complexity < best.complexity and self.is_tie(best, each):
                 tied.append(each)
         return min(tied, key=lambda each: (each.complexity, -self.value(each)))
@@ -211,8 +197,8 @@ class KeptModel:
 def recommend(results: CellResults, options: ReportOptions) -> Recommendation | None:
     """Recommend one of the models that were trained with all labels of a table.
 
-    It is the one with the best mean, or a simpler one in a tie, see `Candidates.is_tie`. A pre-trained network is
-    recommended only if its answer beside no pre-training is one of those that help.
+    It is the one with the best mean, or a simpler one in a tie, see `Candidates.is_tie`. So a pre-trained network is
+    recommended only if it is known to help, or leads the network without pre-training by more than matters.
 
     Returns:
         None if the results are of several tables, or if no such model has a trial with the metric.
@@ -315,7 +301,7 @@ def _use(chosen: Candidate, candidates: Candidates) -> str:
 def _beside(chosen: Candidate, candidates: Candidates) -> str:
     """The best model of the other kind: a network beside a model without one, and the reverse."""
     others = []
-    for each in candidates.eligible():
+    for each in candidates.models:
         if each.is_network != chosen.is_network:
             others.append(each)
     if not others:
