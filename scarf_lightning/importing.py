@@ -40,7 +40,9 @@ def require(package: str, what: str) -> None:
     extra = EXTRAS[package]
     if find_spec(package) is None:
         name = package.rpartition(".")[2]
-        raise UsageError(f"{what} needs the package {name}: pip install 'scarf-lightning[{extra}]'.")
+        raise UsageError(
+            f"{what} needs the package {name}: pip install 'scarf-lightning[{extra}]'."
+        )
 
 
 def require_report(what: str) -> None:

@@ -31,7 +31,12 @@ class Interval(NamedTuple):
     high: float
 
 
-def overlap_ratio(n_test: float, n_train: float, n_labelled: float | None = None, test_share: float = 1.0) -> float:
+def overlap_ratio(
+    n_test: float,
+    n_train: float,
+    n_labelled: float | None = None,
+    test_share: float = 1.0,
+) -> float:
     """The part of a trial's variance that more trials do not average away, over the part that they do.
 
     Trials draw their rows from one table, so they are correlated, and the variance of the mean of T trials is
@@ -86,7 +91,9 @@ def mean_interval(
         n_test: test rows of a trial, see `unseen`.
         bounds: of the metric; the interval is cut there.
     """
-    return mean_intervals(np.asarray(values, dtype=np.float64)[None], [bounds], ratio, n_test=n_test)[0]
+    return mean_intervals(
+        np.asarray(values, dtype=np.float64)[None], [bounds], ratio, n_test=n_test
+    )[0]
 
 
 def mean_intervals(
@@ -110,10 +117,14 @@ def mean_intervals(
     # Not 1 / n alone: splits of one table overlap, so the mean of many trials still varies.
     halves = quantile * values.std(axis=1, ddof=1) * math.sqrt(1 / n + ratio)
     intervals = []
-    for mean, half, of_metric, (least, most) in zip(means, halves.tolist(), values, bounds, strict=True):
+    for mean, half, of_metric, (least, most) in zip(
+        means, halves.tolist(), values, bounds, strict=True
+    ):
         if math.isfinite(most) and are_equal(of_metric):
             half = unseen(n_test, n) * (most - least)
-        intervals.append(Interval(mean, max(mean - half, least), min(mean + half, most)))
+        intervals.append(
+            Interval(mean, max(mean - half, least), min(mean + half, most))
+        )
     return intervals
 
 
@@ -125,7 +136,9 @@ def level_interval(
 ) -> Interval:
     """The mean of a cell's metric, whose trials have the `median_sizes` ``sizes``. If all trials share their test rows
     it has no interval: a report computes that one from the kept predictions."""
-    return level_intervals(np.array([values], dtype=np.float64), [bounds], sizes, split)[0]
+    return level_intervals(
+        np.array([values], dtype=np.float64), [bounds], sizes, split
+    )[0]
 
 
 def level_intervals(
@@ -136,13 +149,17 @@ def level_intervals(
 ) -> list[Interval]:
     """As `level_interval`, of several metrics ``(metrics, trials)`` with the ``bounds`` of each."""
     if split in FIXED_SPLITS:
-        return [Interval(mean, math.nan, math.nan) for mean in values.mean(axis=1).tolist()]
+        return [
+            Interval(mean, math.nan, math.nan) for mean in values.mean(axis=1).tolist()
+        ]
     # Rows of an older version say their shares alone, which are below 1.
     n_test = sizes[0] if sizes[0] >= 1 else math.inf
     return mean_intervals(values, bounds, overlap_ratio(*sizes), n_test=n_test)
 
 
-def median_sizes(sizes: Mapping[str, Sequence[float | None]]) -> tuple[float, float, float | None]:
+def median_sizes(
+    sizes: Mapping[str, Sequence[float | None]],
+) -> tuple[float, float, float | None]:
     """Test, training and labelled training rows of the median trial, as `overlap_ratio` takes them, from the columns of
     these names; those of the paper's splits if a trial lacks one."""
     medians = []

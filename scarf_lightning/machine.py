@@ -24,7 +24,9 @@ def cpu_quotas() -> Iterator[float]:
     """Processor seconds a second that each control group of this process may take, where it has a limit."""
     for group, is_first_version in control_groups("cpu"):
         if is_first_version:
-            quota, period = (number(group / f"cpu.cfs_{name}_us") for name in ("quota", "period"))
+            quota, period = (
+                number(group / f"cpu.cfs_{name}_us") for name in ("quota", "period")
+            )
         else:
             quota, period = _pair(group / "cpu.max")
         if quota is not None and period:
@@ -37,7 +39,11 @@ def free_memory() -> Iterator[int]:
         if line.startswith("MemAvailable:"):
             yield 1024 * int(line.split()[1])
     for group, is_first_version in control_groups("memory"):
-        limit, used = ("limit_in_bytes", "usage_in_bytes") if is_first_version else ("max", "current")
+        limit, used = (
+            ("limit_in_bytes", "usage_in_bytes")
+            if is_first_version
+            else ("max", "current")
+        )
         most, taken = (number(group / f"memory.{name}") for name in (limit, used))
         if most is None or taken is None:
             continue

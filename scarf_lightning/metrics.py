@@ -118,7 +118,17 @@ def metric(
     """
 
     def registered(function: Measure) -> Measure:
-        register(Metric(function.__name__, label, higher_is_better, bounds, function, targets, has_unit))
+        register(
+            Metric(
+                function.__name__,
+                label,
+                higher_is_better,
+                bounds,
+                function,
+                targets,
+                has_unit,
+            )
+        )
         return function
 
     return registered
@@ -155,7 +165,9 @@ def metric_named(name: str, *, option: str = "metric") -> Metric:
     if name in _registered:
         return _registered[name]
     hint = did_you_mean(name, _registered)
-    raise UsageError(f"{option}={name} is unknown; the metrics are: {', '.join(_registered)}.{hint}")
+    raise UsageError(
+        f"{option}={name} is unknown; the metrics are: {', '.join(_registered)}.{hint}"
+    )
 
 
 @metric("accuracy")
@@ -236,7 +248,9 @@ def auroc(probabilities: Floats, labels: Labels) -> float:
     n_positive = positive.sum(axis=0)
     n_negative = len(scores) - n_positive
     # Ranks among all rows, minus ranks among the rows of the class, count the other rows below.
-    above = (rankdata(scores, axis=0) * positive).sum(axis=0) - n_positive * (n_positive + 1) / 2
+    above = (rankdata(scores, axis=0) * positive).sum(axis=0) - n_positive * (
+        n_positive + 1
+    ) / 2
     return float((above / (n_positive * n_negative)).mean())
 
 
@@ -256,7 +270,9 @@ def average_precision(probabilities: Floats, labels: Labels) -> float:
         return math.nan
     not_below = rankdata(-scores, method="max", axis=0)
     # Infinity moves the other rows behind those of the class.
-    positive_not_below = rankdata(np.where(positive, -scores, np.inf), method="max", axis=0)
+    positive_not_below = rankdata(
+        np.where(positive, -scores, np.inf), method="max", axis=0
+    )
     precision = np.where(positive, positive_not_below / not_below, 0)
     return float((precision.sum(axis=0) / positive.sum(axis=0)).mean())
 
@@ -304,12 +320,22 @@ def calibration_error(probabilities: Floats, labels: Labels) -> float:
     confidence = probabilities.max(axis=1)
     is_right = probabilities.argmax(axis=1) == labels
     # Bins are closed at their upper ends, so a confidence of 1 is in the last one.
-    bins = np.clip(np.ceil(confidence * CALIBRATION_BINS) - 1, 0, CALIBRATION_BINS - 1).astype(np.int64)
-    surplus = np.bincount(bins, weights=confidence - is_right, minlength=CALIBRATION_BINS)
+    bins = np.clip(
+        np.ceil(confidence * CALIBRATION_BINS) - 1, 0, CALIBRATION_BINS - 1
+    ).astype(np.int64)
+    surplus = np.bincount(
+        bins, weights=confidence - is_right, minlength=CALIBRATION_BINS
+    )
     return float(np.abs(surplus).sum() / len(labels))
 
 
-@metric("RMSE", higher_is_better=False, bounds=(0.0, math.inf), targets=("number",), has_unit=True)
+@metric(
+    "RMSE",
+    higher_is_better=False,
+    bounds=(0.0, math.inf),
+    targets=("number",),
+    has_unit=True,
+)
 def rmse(predictions: Floats, labels: Labels) -> float:
     """The root of the mean squared difference, in the unit of the target.
 
@@ -319,7 +345,13 @@ def rmse(predictions: Floats, labels: Labels) -> float:
     return float(np.sqrt(((predictions - labels) ** 2).mean()))
 
 
-@metric("MAE", higher_is_better=False, bounds=(0.0, math.inf), targets=("number",), has_unit=True)
+@metric(
+    "MAE",
+    higher_is_better=False,
+    bounds=(0.0, math.inf),
+    targets=("number",),
+    has_unit=True,
+)
 def mae(predictions: Floats, labels: Labels) -> float:
     """The mean absolute difference, in the unit of the target.
 
@@ -371,11 +403,15 @@ def _counts(probabilities: Floats, labels: Labels) -> Floats:
     n_classes = probabilities.shape[1]
     predicted = probabilities.argmax(axis=1)
     right = labels[labels == predicted]
-    counts = [np.bincount(rows, minlength=n_classes) for rows in (labels, predicted, right)]
+    counts = [
+        np.bincount(rows, minlength=n_classes) for rows in (labels, predicted, right)
+    ]
     return np.stack(counts).astype(np.float64)
 
 
-def _one_vs_rest(probabilities: Floats, labels: Labels) -> tuple[Floats, NDArray[np.bool_]]:
+def _one_vs_rest(
+    probabilities: Floats, labels: Labels
+) -> tuple[Floats, NDArray[np.bool_]]:
     """Scores of the classes present, and which rows are theirs; both ``(n, classes present)``."""
     present = np.unique(labels)
     return probabilities[:, present], labels[:, None] == present

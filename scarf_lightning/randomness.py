@@ -110,7 +110,9 @@ class Streams:
         device: torch.device | str = "cpu",
         roster: Roster | None = None,
     ) -> "StackedGenerator":
-        return StackedGenerator([self.seed_of(trial, purpose, fit) for trial in trials], device, roster)
+        return StackedGenerator(
+            [self.seed_of(trial, purpose, fit) for trial in trials], device, roster
+        )
 
 
 Fill = Callable[[Tensor, torch.Generator], Tensor]
@@ -144,8 +146,14 @@ class StackedGenerator:
         ahead: int | None = None,
     ) -> None:
         self.device = torch.device(device)
-        self._seeds, self._roster, self._leading = list(seeds), roster or Roster(len(seeds)), leading
-        self._ahead = ahead if ahead is not None else 0 if self.device.type == "cpu" else AHEAD
+        self._seeds, self._roster, self._leading = (
+            list(seeds),
+            roster or Roster(len(seeds)),
+            leading,
+        )
+        self._ahead = (
+            ahead if ahead is not None else 0 if self.device.type == "cpu" else AHEAD
+        )
         self._drawn: dict[Hashable, Iterator[Tensor]] = {}
         self._all = [torch.Generator(self.device) for _ in seeds]
         self.reset()
@@ -182,24 +190,44 @@ class StackedGenerator:
 
     def uniform(self, *shape: int) -> Tensor:
         """Uniform on [0, 1), ``(..., *shape)``."""
-        return self._draw("uniform", shape, torch.float32, lambda out, generator: out.uniform_(generator=generator))
+        return self._draw(
+            "uniform",
+            shape,
+            torch.float32,
+            lambda out, generator: out.uniform_(generator=generator),
+        )
 
     def normal(self, *shape: int) -> Tensor:
         """Standard normal, ``(..., *shape)``."""
-        return self._draw("normal", shape, torch.float32, lambda out, generator: out.normal_(generator=generator))
+        return self._draw(
+            "normal",
+            shape,
+            torch.float32,
+            lambda out, generator: out.normal_(generator=generator),
+        )
 
     def integers(self, high: int, *shape: int) -> Tensor:
         """Uniform on 0, ..., high - 1; int64 ``(..., *shape)``."""
-        return self._draw(high, shape, torch.int64, lambda out, generator: out.random_(high, generator=generator))
+        return self._draw(
+            high,
+            shape,
+            torch.int64,
+            lambda out, generator: out.random_(high, generator=generator),
+        )
 
     def permutations(self, n: int) -> Tensor:
         """A permutation of 0, ..., n - 1; int64 ``(..., n)``."""
         if self._ahead:
             return self.integers(SORTED, n).argsort()
-        fill: Fill = lambda out, generator: torch.randperm(n, generator=generator, out=out)  # noqa: E731
+
+        def fill(out: Tensor, generator: torch.Generator) -> Tensor:
+            return torch.randperm(n, generator=generator, out=out)
+
         return self._draw("permutation", (n,), torch.int64, fill)
 
-    def _draw(self, kind: Hashable, shape: tuple[int, ...], dtype: torch.dtype, fill: Fill) -> Tensor:
+    def _draw(
+        self, kind: Hashable, shape: tuple[int, ...], dtype: torch.dtype, fill: Fill
+    ) -> Tensor:
         if self._ahead:
             out = self._next(kind, shape, dtype, fill)
         else:
@@ -208,13 +236,17 @@ class StackedGenerator:
                 fill(row, self._all[position])
         return out if self._leading is None else out.view(*self._leading, *shape)
 
-    def _next(self, kind: Hashable, shape: tuple[int, ...], dtype: torch.dtype, fill: Fill) -> Tensor:
+    def _next(
+        self, kind: Hashable, shape: tuple[int, ...], dtype: torch.dtype, fill: Fill
+    ) -> Tensor:
         """The next of the draws of a kind and shape that each trial has drawn at once, ``(A, *shape)``."""
         draws = self._drawn.get((kind, shape), iter(()))
         of_all = next(draws, None)
         if of_all is None:
             n_draws = max(1, self._ahead // (math.prod(shape) * dtype.itemsize))
-            drawn = torch.empty(len(self._all), n_draws, *shape, dtype=dtype, device=self.device)
+            drawn = torch.empty(
+                len(self._all), n_draws, *shape, dtype=dtype, device=self.device
+            )
             # Trials that have left draw nothing more.
             for position in self._roster.positions:
                 fill(drawn[position], self._all[position])

@@ -26,7 +26,12 @@ HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet takes an entry that begins with one of these for a formula (CWE-1236)."""
 
-COMMANDS = {"train.py": "train", "report.py": "report", "answer": "answer", "predict": "predict"}
+COMMANDS = {
+    "train.py": "train",
+    "report.py": "report",
+    "answer": "answer",
+    "predict": "predict",
+}
 """Programs of the repository and jobs that have no program, by their names as commands of the installed package."""
 ACTIVE = frozenset('"$`\\!')
 """The characters that a shell acts on within double quotes."""
@@ -95,7 +100,11 @@ def escaped(text: str, kept: str = KEPT) -> str:
     def written_out(found: re.Match[str]) -> str:
         character = found.group()
         is_hidden = unicodedata.category(character) in HIDDEN and character not in kept
-        return character.encode("unicode_escape").decode("ascii") if is_hidden else character
+        return (
+            character.encode("unicode_escape").decode("ascii")
+            if is_hidden
+            else character
+        )
 
     return NOT_PLAIN.sub(written_out, text)
 
@@ -133,7 +142,11 @@ def screen(*, stderr: bool = False) -> Screen:
     if _IS_SILENT.get():
         return Screen(quiet=True, force_terminal=False, force_jupyter=False)
     console = Screen(stderr=stderr)
-    return console if console.is_terminal else Screen(stderr=stderr, width=WIDTH_WITHOUT_TERMINAL)
+    return (
+        console
+        if console.is_terminal
+        else Screen(stderr=stderr, width=WIDTH_WITHOUT_TERMINAL)
+    )
 
 
 def doing(what: str) -> AbstractContextManager[object]:

@@ -33,7 +33,9 @@ NOT_HERE = {
 """Overrides that `run` refuses, and what to do."""
 
 
-def run(asked: str | Sequence[str] = (), *overrides: str, verbose: bool = True) -> "pd.DataFrame":
+def run(
+    asked: str | Sequence[str] = (), *overrides: str, verbose: bool = True
+) -> "pd.DataFrame":
     """Train the unfinished cells of a sweep, or of every combination of overrides, and show progress and a table.
 
     ``run("quick")``, ``run("temperature", "dataset=wdbc", "trials=10")``,
@@ -56,9 +58,16 @@ def run(asked: str | Sequence[str] = (), *overrides: str, verbose: bool = True) 
     for override in given:
         option = override.partition("=")[0]
         if option in NOT_HERE:
-            raise UsageError(f"{override} is not for scarf_lightning.run: {NOT_HERE[option]}.")
-    with hydra_started(named_plugins(given)) as hydra, nullcontext() if verbose else silent():
-        return _trials(hydra.multirun("train", task_function=train_job, overrides=deferred(given)))
+            raise UsageError(
+                f"{override} is not for scarf_lightning.run: {NOT_HERE[option]}."
+            )
+    with (
+        hydra_started(named_plugins(given)) as hydra,
+        nullcontext() if verbose else silent(),
+    ):
+        return _trials(
+            hydra.multirun("train", task_function=train_job, overrides=deferred(given))
+        )
 
 
 def plan(asked: str | Sequence[str] = (), *overrides: str) -> "pd.DataFrame":
@@ -86,7 +95,10 @@ def plan(asked: str | Sequence[str] = (), *overrides: str) -> "pd.DataFrame":
 
 
 def answer(
-    table: "str | Path | pd.DataFrame | None" = None, target: str | None = None, *overrides: str, verbose: bool = True
+    table: "str | Path | pd.DataFrame | None" = None,
+    target: str | None = None,
+    *overrides: str,
+    verbose: bool = True,
 ) -> "WrittenReport":
     """Find out whether pre-training helps on a table, and with how many labels, beside models that need no network.
 
@@ -121,10 +133,18 @@ def answer(
 
 def kept_frame(frame: "pd.DataFrame", overrides: Sequence[str]) -> Path:
     """A file that is named by the hash of its content, so that the same frame is the same table."""
-    results = [each.partition("=")[2] for each in overrides if each.startswith("paths.results=")]
+    results = [
+        each.partition("=")[2]
+        for each in overrides
+        if each.startswith("paths.results=")
+    ]
     text = frame.to_csv(index=False)
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
-    file = Path(results[-1] if results else PathSettings().results) / "frames" / f"table-{digest}.csv"
+    file = (
+        Path(results[-1] if results else PathSettings().results)
+        / "frames"
+        / f"table-{digest}.csv"
+    )
     write_whole(file, text)
     return file
 
@@ -141,5 +161,12 @@ def _trials(surveyed: Sequence[SurveyedCell]) -> "pd.DataFrame":
             asked, n = trials.setdefault(each.cell.results, {}), each.cell.config.trials
             asked[each.folder.name] = max(n, asked.get(each.folder.name, 0))
     frames = [(load(results, asked), asked) for results, asked in trials.items()]
-    wanted = [frame[frame["trial"] < frame["fingerprint"].map(asked)] for frame, asked in frames]
-    return pd.concat(wanted, ignore_index=True) if len(wanted) > 1 else wanted[0].reset_index(drop=True)
+    wanted = [
+        frame[frame["trial"] < frame["fingerprint"].map(asked)]
+        for frame, asked in frames
+    ]
+    return (
+        pd.concat(wanted, ignore_index=True)
+        if len(wanted) > 1
+        else wanted[0].reset_index(drop=True)
+    )

@@ -26,7 +26,9 @@ def to_stderr() -> Iterator[None]:
 
 def write(value: Mapping[str, Any]) -> None:
     """Print one JSON object. Numbers that are none become null."""
-    sys.stdout.write(f"{json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False)}\n")
+    sys.stdout.write(
+        f"{json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False)}\n"
+    )
 
 
 def plain(value: Any) -> Any:
@@ -89,7 +91,9 @@ def of_plan(cells: "pd.DataFrame") -> dict[str, Any]:
     found = []
     for row in rows_of(cells):
         of_cell = {name: row.pop(name) for name in OF_A_PLAN}
-        options = {name: value for name, value in row.items() if plain(value) is not None}
+        options = {
+            name: value for name, value in row.items() if plain(value) is not None
+        }
         found.append(of_cell | {"options": options})
     n_missing = int(cells["missing"].sum())
     # A command that has nothing to train imports little.

@@ -98,7 +98,9 @@ class ListedCell:
             "trials": len(self.rows),
             "metric": self.metric,
             "value": self.value,
-            "written": datetime.fromtimestamp(self.written, UTC).isoformat(timespec="seconds"),
+            "written": datetime.fromtimestamp(self.written, UTC).isoformat(
+                timespec="seconds"
+            ),
             "version": self.version,
             "options": dict(self.options),
         }
@@ -111,7 +113,9 @@ def browse(arguments: list[str]) -> None:
         return
     name, *others = arguments
     if name not in JOBS:
-        raise UsageError(f"scarf results has no command {name}; it has: {', '.join(JOBS)}.{did_you_mean(name, JOBS)}")
+        raise UsageError(
+            f"scarf results has no command {name}; it has: {', '.join(JOBS)}.{did_you_mean(name, JOBS)}"
+        )
     JOBS[name](_asked(others))
 
 
@@ -122,7 +126,9 @@ def _asked(arguments: Sequence[str]) -> Asked:
         if argument == JSON:
             continue
         if argument.startswith("-"):
-            raise UsageError(f"{argument} is not known; scarf results --help names what is.")
+            raise UsageError(
+                f"{argument} is not known; scarf results --help names what is."
+            )
         if option == "results" and sign:
             folder = value
         elif sign:
@@ -136,17 +142,26 @@ def _ls(asked: Asked) -> None:
     _refuse(asked.cells, "scarf results ls takes options such as pretrain=scarf")
     listed = sorted(_listed(asked), key=lambda each: -each.written)
     if asked.as_json:
-        write({"folder": asked.folder.absolute(), "cells": [each.plain() for each in listed]})
+        write(
+            {
+                "folder": asked.folder.absolute(),
+                "cells": [each.plain() for each in listed],
+            }
+        )
         return
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for heading in ("cell", "name", "metric", "mean", "trials", "age", "version"):
         is_text = heading in ("cell", "name", "metric", "version")
-        table.add_column(heading, justify="left" if is_text else "right", overflow="fold")
+        table.add_column(
+            heading, justify="left" if is_text else "right", overflow="fold"
+        )
     for each in listed:
         fingerprint = each.folder.name[:SHOWN_LETTERS]
         age = _age(time.time() - each.written)
         trials = str(len(each.rows))
-        table.add_row(fingerprint, each.name, each.metric, _shown(each), trials, age, each.version)
+        table.add_row(
+            fingerprint, each.name, each.metric, _shown(each), trials, age, each.version
+        )
     screen().print(table)
 
 
@@ -158,18 +173,28 @@ def _show(asked: Asked) -> None:
     (cell,) = _named(asked, 1, "show CELL")
     described = load_cell(cell.folder.name, cell.folder.parent).description
     if asked.as_json:
-        write(cell.plain() | {"trials": [dict(row) for row in cell.rows], "overrides": list(cell.overrides)})
+        write(
+            cell.plain()
+            | {
+                "trials": [dict(row) for row in cell.rows],
+                "overrides": list(cell.overrides),
+            }
+        )
         return
     console = screen()
     console.say(f"{cell.folder.name}   {cell.name}")
     console.say(f"asked for by: {' '.join(cell.overrides) or 'no override'}")
     rows = Rows.of([dict(row) for row in cell.rows])
     levels = levels_of_cell(cell.folder, rows)
-    console.print(cell_table(dict(cell.options), LevelledRows(rows, levels) if levels else rows))
+    console.print(
+        cell_table(dict(cell.options), LevelledRows(rows, levels) if levels else rows)
+    )
     for option, value in cell.options.items():
         console.say(f"{option}={value}")
     packages = [f"{name} {number}" for name, number in sorted(cell.versions.items())]
-    console.say(f"trained {_age(time.time() - cell.written)} ago, on {described['source']}")
+    console.say(
+        f"trained {_age(time.time() - cell.written)} ago, on {described['source']}"
+    )
     if packages:
         console.say(f"by {', '.join(packages)}")
 
@@ -185,22 +210,33 @@ def _diff(asked: Asked) -> None:
         write({"cells": [first.plain(), second.plain()], "options": differing})
         return
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for heading in ("option", *(each.folder.name[:SHOWN_LETTERS] for each in (first, second))):
+    for heading in (
+        "option",
+        *(each.folder.name[:SHOWN_LETTERS] for each in (first, second)),
+    ):
         table.add_column(heading, overflow="fold")
     for option, values in differing.items():
-        table.add_row(option, *("–" if value is None else str(value) for value in values))
+        table.add_row(
+            option, *("–" if value is None else str(value) for value in values)
+        )
     table.add_section()
     table.add_row("trials", str(len(first.rows)), str(len(second.rows)))
-    table.add_row("metric", *(f"{each.metric} {_shown(each)}" for each in (first, second)))
+    table.add_row(
+        "metric", *(f"{each.metric} {_shown(each)}" for each in (first, second))
+    )
     table.add_row("version", first.version, second.version)
     screen().print(table)
     if not differing:
-        screen().say("No option differs: they are of different data, plugins or versions.")
+        screen().say(
+            "No option differs: they are of different data, plugins or versions."
+        )
 
 
 def _drop(asked: Asked) -> None:
     if not asked.cells and not asked.conditions:
-        raise UsageError("Name what to drop: cells as `scarf results ls` lists them, or options such as dataset=iris.")
+        raise UsageError(
+            "Name what to drop: cells as `scarf results ls` lists them, or options such as dataset=iris."
+        )
     dropped = _chosen(_listed(asked), asked.cells) if asked.cells else _listed(asked)
     for cell in dropped:
         screen().say(_set_aside(asked.folder, cell.folder))
@@ -229,14 +265,20 @@ def _export(asked: Asked) -> None:
         raise UsageError("Name one file to write: scarf results export trials.csv.")
     file = Path(asked.cells[0]).expanduser()
     if file.suffix not in WRITERS:
-        raise UsageError(f"{file} has no known ending; the endings are: {', '.join(WRITERS)}.")
+        raise UsageError(
+            f"{file} has no known ending; the endings are: {', '.join(WRITERS)}."
+        )
     listed = _listed(asked)
     frame = load(asked.folder, [cell.folder.name for cell in listed])
     try:
         WRITERS[file.suffix](frame, file)
     except OSError as error:
-        raise UsageError(f"{file} cannot be written: {error.strerror or error}.") from error
-    screen().say(f"{counted(len(frame), 'trial')} of {counted(len(listed), 'cell')} are in {file.absolute()}")
+        raise UsageError(
+            f"{file} cannot be written: {error.strerror or error}."
+        ) from error
+    screen().say(
+        f"{counted(len(frame), 'trial')} of {counted(len(listed), 'cell')} are in {file.absolute()}"
+    )
 
 
 JOBS: dict[str, Callable[[Asked], None]] = {
@@ -272,7 +314,11 @@ def _listed(asked: Asked) -> list[ListedCell]:
         metric = stored.target.metric
         values = results.trials.loc[results.trials["cell"] == label, metric]
         rows = [row for _, row in sorted(stored.rows.items())]
-        options = {name: value for name, value in cell.axes.items() if value is not None and not pd.isna(value)}
+        options = {
+            name: value
+            for name, value in cell.axes.items()
+            if value is not None and not pd.isna(value)
+        }
         found.append(
             ListedCell(
                 folder=cell.folder,
@@ -291,9 +337,13 @@ def _listed(asked: Asked) -> list[ListedCell]:
 
 def _named(asked: Asked, number: int, usage: str) -> list[ListedCell]:
     """The cells that a command names."""
-    _refuse(asked.conditions, f"scarf results {usage} takes no options but results=FOLDER")
+    _refuse(
+        asked.conditions, f"scarf results {usage} takes no options but results=FOLDER"
+    )
     if len(asked.cells) != number:
-        raise UsageError(f"It is scarf results {usage}; scarf results ls lists the cells.")
+        raise UsageError(
+            f"It is scarf results {usage}; scarf results ls lists the cells."
+        )
     return _chosen(_listed(asked), asked.cells)
 
 
@@ -303,9 +353,13 @@ def _chosen(listed: Sequence[ListedCell], names: Sequence[str]) -> list[ListedCe
     for name in names:
         alike = [cell for cell in listed if cell.folder.name.startswith(name)]
         if len(alike) > 1:
-            raise UsageError(f"{name} begins the fingerprints of {len(alike)} cells; name more letters of one.")
+            raise UsageError(
+                f"{name} begins the fingerprints of {len(alike)} cells; name more letters of one."
+            )
         if not alike:
-            raise UsageError(f"There is no cell {name}; scarf results ls lists the cells.")
+            raise UsageError(
+                f"There is no cell {name}; scarf results ls lists the cells."
+            )
         found += alike
     return found
 
@@ -319,7 +373,9 @@ def _shown(cell: ListedCell) -> str:
     """The mean of a cell's metric; a dash if no trial has it."""
     from ..metrics import metric_named
 
-    return "–" if cell.value != cell.value else metric_named(cell.metric).plain(cell.value)
+    return (
+        "–" if cell.value != cell.value else metric_named(cell.metric).plain(cell.value)
+    )
 
 
 def _age(seconds: float) -> str:

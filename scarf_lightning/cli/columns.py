@@ -141,7 +141,9 @@ def columns(
         UnfinishedError: a training failed, or the time was over before the columns were permuted.
     """
     started = time.monotonic() - seconds_gone()
-    asking = asked(table, target, overrides, groups=groups, repeats=repeats, time_limit=time_limit)
+    asking = asked(
+        table, target, overrides, groups=groups, repeats=repeats, time_limit=time_limit
+    )
     return answered(asking, started, out, verbose=verbose)
 
 
@@ -158,11 +160,19 @@ def columns_plan(
     Raises:
         UsageError: as `columns` says.
     """
-    asking = asked(table, target, overrides, groups=groups, repeats=repeats, time_limit=time_limit)
+    asking = asked(
+        table, target, overrides, groups=groups, repeats=repeats, time_limit=time_limit
+    )
     question, measuring = asking.question, asking.measuring
-    n_columns, n_groups = counted(len(question.names), "column"), counted(len(question.groups), "group")
+    n_columns, n_groups = (
+        counted(len(question.names), "column"),
+        counted(len(question.groups), "group"),
+    )
     n_competitors = counted(len(question.competitors), "competitor")
-    first, others = measuring.missing(question.permuting), measuring.missing(question.changing)
+    first, others = (
+        measuring.missing(question.permuting),
+        measuring.missing(question.changing),
+    )
     sentences = [
         f"{question.competitors[0].table.name}: {n_columns}, {n_groups} of columns that say nearly the same, "
         f"{n_competitors}, and {counted(asking.n_trials, 'trial')} of each."
@@ -176,9 +186,15 @@ def columns_plan(
     )
     number = measuring.n_workers([*first, *others])
     needed = START_UP + measuring.seconds([*first, *others]) / number
-    ending = "is enough for all of it" if needed < asking.limit else "ends it before, and the same command goes on"
+    ending = (
+        "is enough for all of it"
+        if needed < asking.limit
+        else "ends it before, and the same command goes on"
+    )
     workers = counted(number, "worker")
-    sentences.append(f"With {workers} at most about {about(needed)}; time_limit={asking.time_limit} {ending}.")
+    sentences.append(
+        f"With {workers} at most about {about(needed)}; time_limit={asking.time_limit} {ending}."
+    )
     return sentences
 
 
@@ -203,9 +219,15 @@ def asked(
     if isinstance(table, pd.DataFrame):
         table = kept_frame(table, overrides)
     of_file = answer_of_file(None if table is None else str(table), target)
-    arguments = [f"sweeps={SWEEP}", *(each for each in of_file if not each.startswith("sweeps=")), *overrides]
+    arguments = [
+        f"sweeps={SWEEP}",
+        *(each for each in of_file if not each.startswith("sweeps=")),
+        *overrides,
+    ]
     with hydra_started(named_plugins(arguments)) as hydra:
-        request = expand(arguments, Composer(hydra.config_loader, master_of(hydra)), SWEEPS)
+        request = expand(
+            arguments, Composer(hydra.config_loader, master_of(hydra)), SWEEPS
+        )
     cells = distinct(request.cells)
     if len({cell.source.key for cell in cells}) > 1:
         raise UsageError("Columns are asked of one table at a time; name one dataset.")
@@ -219,12 +241,16 @@ def asked(
         from ..importance.kept import Kept
         from .measuring import Measuring
     pairs = _competitors(cells)
-    question = Question([each for each, _ in pairs], _groups(pairs[0][0].table, groups), repeats)
+    question = Question(
+        [each for each, _ in pairs], _groups(pairs[0][0].table, groups), repeats
+    )
     measuring = Measuring(Kept(question, results), [cell for _, cell in pairs])
     return affordable(Asking(measuring, limit, time_limit, cells[0].config.trials))
 
 
-def answered(asking: Asking, started: float, out: str | Path | None, *, verbose: bool = True) -> FoundColumns:
+def answered(
+    asking: Asking, started: float, out: str | Path | None, *, verbose: bool = True
+) -> FoundColumns:
     """Measure until the time is over, and write the page.
 
     Args:
@@ -267,7 +293,11 @@ def answered(asking: Asking, started: float, out: str | Path | None, *, verbose:
     found = ask(measuring.kept, launch)
     say("Writing the page.")
     competitors = asking.question.competitors
-    folder = Path(out) if out is not None else REPORTS / f"columns-{competitors[0].table.name}"
+    folder = (
+        Path(out)
+        if out is not None
+        else REPORTS / f"columns-{competitors[0].table.name}"
+    )
     index = write_columns(found, competitors, folder)
     return FoundColumns(found.importance, [*advice(found), *on_untried(found)], index)
 
@@ -287,14 +317,23 @@ def of_arguments(arguments: Sequence[str]) -> FoundColumns | list[str]:
     """
     names = [each for each in arguments if "=" not in each and each != PLAN]
     if len(names) not in (0, 2):
-        raise UsageError("Name a file and its column to predict: scarf columns FILE TARGET; or neither of them.")
-    given = dict(each.split("=", 1) for each in arguments if each.partition("=")[0] in OWN)
-    overrides = [each for each in arguments if "=" in each and each.partition("=")[0] not in OWN]
+        raise UsageError(
+            "Name a file and its column to predict: scarf columns FILE TARGET; or neither of them."
+        )
+    given = dict(
+        each.split("=", 1) for each in arguments if each.partition("=")[0] in OWN
+    )
+    overrides = [
+        each for each in arguments if "=" in each and each.partition("=")[0] not in OWN
+    ]
     repeats = given.get("repeats", str(REPEATS))
     if not repeats.isdecimal() or int(repeats) < 1:
         raise UsageError(f"repeats must be a whole number from 1, not {repeats}.")
     file, target = names or (None, None)
-    how: dict[str, Any] = {"repeats": int(repeats), "time_limit": given.get("time_limit", TIME_LIMIT)}
+    how: dict[str, Any] = {
+        "repeats": int(repeats),
+        "time_limit": given.get("time_limit", TIME_LIMIT),
+    }
     if PLAN in arguments:
         return columns_plan(file, target, *overrides, **how)
     return columns(file, target, *overrides, **how, out=given.get("out"))
@@ -303,7 +342,9 @@ def of_arguments(arguments: Sequence[str]) -> FoundColumns | list[str]:
 def _seconds(time_limit: str) -> float:
     found = TIME.fullmatch(time_limit)
     if found is None:
-        raise UsageError(f"time_limit must be a time such as 90s, 10min or 2h, not {time_limit}.")
+        raise UsageError(
+            f"time_limit must be a time such as 90s, 10min or 2h, not {time_limit}."
+        )
     return float(found[1]) * SECONDS[found[2]]
 
 
@@ -347,7 +388,14 @@ def _competitors(cells: Sequence[Cell]) -> "list[tuple[Competitor, Cell]]":
         config = cell.config
         prepare_process(config.trainer.threads)
         metric = metric_named(config.metric or leading_metric([table.target]))
-        found.append((Competitor(_name(cell), config, table, metric, choose_hardware(config.trainer)), cell))
+        found.append(
+            (
+                Competitor(
+                    _name(cell), config, table, metric, choose_hardware(config.trainer)
+                ),
+                cell,
+            )
+        )
     return sorted(found, key=lambda pair: pair[0].is_pretrained)
 
 
@@ -369,6 +417,8 @@ def _groups(table: "Table", groups: Groups) -> list[list[int]]:
         return []
     if isinstance(groups, str):
         if groups != ALIKE:
-            raise UsageError(f"groups must be lists of columns, {ALIKE} or None, not {groups!r}.")
+            raise UsageError(
+                f"groups must be lists of columns, {ALIKE} or None, not {groups!r}."
+            )
         return groups_of(table)
     return named_groups(table, groups)

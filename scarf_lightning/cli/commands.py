@@ -15,7 +15,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import NoSubjectError, RecordWarning, UnfinishedError, UsageError, did_you_mean, explained
+from ..errors import (
+    NoSubjectError,
+    RecordWarning,
+    UnfinishedError,
+    UsageError,
+    did_you_mean,
+    explained,
+)
 from ..importing import require_report, without_garbage_collection
 from ..sweeping.folders import CONF
 from .signals import Terminated, ended_by_signals, note_start
@@ -75,11 +82,21 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
         return None
     flags = [argument.partition("=")[0] for argument in arguments]
     if RERUN in flags:
-        raise UsageError(f"{RERUN} reads a job that Hydra pickled, and no run leaves one; repeat the command instead.")
+        raise UsageError(
+            f"{RERUN} reads a job that Hydra pickled, and no run leaves one; repeat the command instead."
+        )
     if not COMPLETING.isdisjoint(flags) and Path(sys.argv[0]).stem == "scarf":
-        raise UsageError("scarf completes its words by a script of its own: scarf completion bash, or zsh.")
-    if not COMPLETING.isdisjoint(flags) and "query" in " ".join(arguments) and "COMP_LINE" not in os.environ:
-        raise UsageError("-sc query is what the shell asks for; -sc install=bash prints what lets it ask.")
+        raise UsageError(
+            "scarf completes its words by a script of its own: scarf completion bash, or zsh."
+        )
+    if (
+        not COMPLETING.isdisjoint(flags)
+        and "query" in " ".join(arguments)
+        and "COMP_LINE" not in os.environ
+    ):
+        raise UsageError(
+            "-sc query is what the shell asks for; -sc install=bash prints what lets it ask."
+        )
     shows_one = any(flag in SHOWING for flag in flags)
     asks_help = not HELP.isdisjoint(arguments)
     if asks_help or not shows_one:
@@ -104,12 +121,21 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
     in_rounds = goes_in_rounds(asked)
     if in_rounds:
         require_report("The page at the end of this sweep")
-    record = Path("multirun.yaml").absolute()  # other sweepers than ours leave it in the working folder
+    record = Path(
+        "multirun.yaml"
+    ).absolute()  # other sweepers than ours leave it in the working folder
     was_there = record.exists()
     try:
-        if not any(argument.startswith("-") or argument == "hydra.mode=RUN" for argument in asked):
-            with hydra_started(plugins) as started:  # as `scarf_lightning.run`; Hydra's own way composes twice
-                started.multirun("train", task_function=train_job, overrides=deferred(asked))
+        if not any(
+            argument.startswith("-") or argument == "hydra.mode=RUN"
+            for argument in asked
+        ):
+            with hydra_started(
+                plugins
+            ) as started:  # as `scarf_lightning.run`; Hydra's own way composes twice
+                started.multirun(
+                    "train", task_function=train_job, overrides=deferred(asked)
+                )
             if in_rounds:
                 from .reporting import with_model, write  # imports matplotlib
 
@@ -118,15 +144,21 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
                 return with_model(written)
             return None
         if not shows_one and "hydra.mode=RUN" not in asked:
-            asked.insert(0, "--multirun")  # otherwise Hydra reports a comma as the mistake, whatever else is wrong
+            asked.insert(
+                0, "--multirun"
+            )  # otherwise Hydra reports a comma as the mistake, whatever else is wrong
         sys.argv[1:] = deferred(asked)
         offer(plugins)
         with option_files():
-            hydra.main(config_path=str(CONF), config_name="train", version_base="1.3")(train_job)()
+            hydra.main(config_path=str(CONF), config_name="train", version_base="1.3")(
+                train_job
+            )()
         return None
     except ConfigCompositionException as error:
         if shows_one and "Ambiguous value" in str(error):
-            raise UsageError("--cfg shows the configuration of one cell; give every option one value.") from error
+            raise UsageError(
+                "--cfg shows the configuration of one cell; give every option one value."
+            ) from error
         raise
     finally:
         if not was_there:
@@ -148,11 +180,17 @@ def _help(arguments: Sequence[str]) -> None:
 
     plugins = named_plugins(arguments)
     load_plugins(plugins)
-    axes = [argument for argument in arguments if not argument.startswith("-") and "=" not in argument]
+    axes = [
+        argument
+        for argument in arguments
+        if not argument.startswith("-") and "=" not in argument
+    ]
     known = [axis.name for axis in AXES]
     for axis in axes:
         if axis not in known:
-            raise UsageError(f"There is no axis {axis}; the axes are: {', '.join(known)}.{did_you_mean(axis, known)}")
+            raise UsageError(
+                f"There is no axis {axis}; the axes are: {', '.join(known)}.{did_you_mean(axis, known)}"
+            )
     screen().print(*([axis_page(CONF, axis) for axis in axes] or [help_page(CONF)]))
 
 
@@ -167,13 +205,20 @@ def _refuse_dashes(arguments: Sequence[str]) -> None:
     except ArgumentError as error:
         raise UsageError(f"{str(error).removeprefix('argument ')}.") from error
     if (known.resolve or known.package) and not known.cfg:
-        raise UsageError("--resolve and --package go with --cfg; add it, or leave them out.")
+        raise UsageError(
+            "--resolve and --package go with --cfg; add it, or leave them out."
+        )
     for flag in unknown:
         if flag.startswith("-"):
             name, _, value = flag.lstrip("-").partition("=")
             following = arguments[arguments.index(flag) + 1 :]
-            value = value or next((each for each in following[:1] if "=" not in each and each[0] != "-"), "VALUE")
-            raise UsageError(f"{flag} is not known; options have no dashes: {name}={value}.")
+            value = value or next(
+                (each for each in following[:1] if "=" not in each and each[0] != "-"),
+                "VALUE",
+            )
+            raise UsageError(
+                f"{flag} is not known; options have no dashes: {name}={value}."
+            )
 
 
 def answer() -> int:
@@ -198,11 +243,17 @@ def answer_arguments(arguments: Sequence[str]) -> list[str]:
     """
     from ..sweeping.expand import answer_of_file
 
-    named = [argument for argument in arguments if "=" not in argument and not argument.startswith("-")]
+    named = [
+        argument
+        for argument in arguments
+        if "=" not in argument and not argument.startswith("-")
+    ]
     if len(named) > 2:
         from ..screen import program
 
-        raise UsageError(f"Name one file and the column to predict: {program('answer')} customers.csv plan.")
+        raise UsageError(
+            f"Name one file and the column to predict: {program('answer')} customers.csv plan."
+        )
     others = [argument for argument in arguments if argument not in named]
     return [*answer_of_file(*named), *others]
 
@@ -222,7 +273,9 @@ def run_report(arguments: list[str]) -> "WrittenReport | None":
         from ..report.report_options import help_lines
         from ..screen import program
 
-        sys.stdout.write(USAGE.format(program=program("report.py"), options="\n".join(help_lines())))
+        sys.stdout.write(
+            USAGE.format(program=program("report.py"), options="\n".join(help_lines()))
+        )
         return None
     if not arguments:
         raise NoSubjectError  # before the imports, which take seconds
@@ -234,7 +287,9 @@ def run_report(arguments: list[str]) -> "WrittenReport | None":
     known = ("results", "out", "sections", "upload", *NAMES)
     pairs = (argument.partition("=") for argument in arguments)
     given = {key: value for key, sign, value in pairs if sign and key in known}
-    overrides = spelled_out([argument for argument in arguments if argument.partition("=")[0] not in given])
+    overrides = spelled_out(
+        [argument for argument in arguments if argument.partition("=")[0] not in given]
+    )
     upload = given.pop("upload", None)
     check_upload(upload)
     written = write(overrides, **given)
@@ -244,16 +299,24 @@ def run_report(arguments: list[str]) -> "WrittenReport | None":
     return written
 
 
-def answered(command: Callable[[list[str]], int | None], arguments: list[str] | None = None) -> int:
+def answered(
+    command: Callable[[list[str]], int | None], arguments: list[str] | None = None
+) -> int:
     """Run a command on these arguments, or on those of this process, and return its exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(line_buffering=True)  # so that a pipe shows a line when it is written
-    atexit.register(gc.freeze)  # Python would look through all modules for garbage once more
+            stream.reconfigure(
+                line_buffering=True
+            )  # so that a pipe shows a line when it is written
+    atexit.register(
+        gc.freeze
+    )  # Python would look through all modules for garbage once more
     note_start()
     wants_traceback = os.environ.get("HYDRA_FULL_ERROR") == "1"
-    os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra's own handler would swallow the exception and print its frames
+    os.environ["HYDRA_FULL_ERROR"] = (
+        "1"  # Hydra's own handler would swallow the exception and print its frames
+    )
     usual = warnings.formatwarning
     warnings.formatwarning = _in_words(usual)
     try:
@@ -279,7 +342,9 @@ def answered(command: Callable[[list[str]], int | None], arguments: list[str] | 
 def _in_words(usual: Callable[..., str]) -> Callable[..., str]:
     """The printer of warnings: the sentence alone if it is about a record. It may quote a file, so it is escaped."""
 
-    def format_warning(message: Warning | str, category: type[Warning], *where: object, **named: object) -> str:
+    def format_warning(
+        message: Warning | str, category: type[Warning], *where: object, **named: object
+    ) -> str:
         if issubclass(category, RecordWarning):
             return _escaped(f"{message}\n")
         return _escaped(usual(message, category, *where, **named))

@@ -121,7 +121,9 @@ def _is_cancelled(job: str) -> bool:
 def _queued_again(job: str, reason: str) -> int:
     """Put this task into the queue again, and wait until Slurm ends it: a task that ends by itself counts as done."""
     if _scontrol("requeue", job) is None:
-        _say(f"{reason}, and Slurm does not queue it again; run the same command again.")
+        _say(
+            f"{reason}, and Slurm does not queue it again; run the same command again."
+        )
         return 1
     _say(f"{reason}; it is in the queue again.")
     time.sleep(WAIT)
@@ -130,9 +132,18 @@ def _queued_again(job: str, reason: str) -> int:
 
 def _scontrol(*arguments: str) -> str | None:
     """The output of scontrol; None if it refuses, or is not there, as in a container."""
-    in_seconds = {**os.environ, "SLURM_TIME_FORMAT": "%s"}  # times since the epoch, whatever the zone
+    in_seconds = {
+        **os.environ,
+        "SLURM_TIME_FORMAT": "%s",
+    }  # times since the epoch, whatever the zone
     try:
-        ran = subprocess.run(["scontrol", *arguments], env=in_seconds, capture_output=True, text=True, check=False)
+        ran = subprocess.run(
+            ["scontrol", *arguments],
+            env=in_seconds,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     except FileNotFoundError:
         return None
     return ran.stdout if ran.returncode == 0 else None

@@ -20,7 +20,9 @@ MOST_CELLS = 6
 """Cells of which a report shows the columns."""
 
 
-def kept_networks_section(results: CellResults, metric: str, plugins: Sequence[str]) -> Section | None:
+def kept_networks_section(
+    results: CellResults, metric: str, plugins: Sequence[str]
+) -> Section | None:
     """The importance of columns to the networks of each finished cell that has kept them; None if none has.
 
     Args:
@@ -47,7 +49,11 @@ def kept_networks_section(results: CellResults, metric: str, plugins: Sequence[s
         blocks += _of_cell(name, folder, metric, plugins)
     if len(kept) > MOST_CELLS:
         others = ", ".join(name for name, _ in kept[MOST_CELLS:])
-        blocks.append(Paragraph(f"Not shown, to keep the page short: {others}. importance_of_cell(FOLDER) has them."))
+        blocks.append(
+            Paragraph(
+                f"Not shown, to keep the page short: {others}. importance_of_cell(FOLDER) has them."
+            )
+        )
     return Section(NAME, "Which columns kept networks use", blocks)
 
 
@@ -69,7 +75,12 @@ def _of_cell(
     try:
         found = importance_of_cell(folder, metric=metric, plugins=plugins)
     except UsageError as error:
-        return [Paragraph(f"{name}: the columns that its networks use cannot be shown. {error}", warns=True)]
+        return [
+            Paragraph(
+                f"{name}: the columns that its networks use cannot be shown. {error}",
+                warns=True,
+            )
+        ]
     # On this page the cell has another name than by itself.
     named = [replace(each, competitor=name) for each in found.verdicts]
     found = replace(found, verdicts=named)

@@ -13,7 +13,15 @@ from ..errors import UnfinishedError
 from ..importance.asked import Question, Task
 from ..importance.judging import name_of
 from ..importance.kept import Kept
-from ..results import CellStore, KnownData, PretrainingStore, Rows, forget_failure, keep_failure, read_failure
+from ..results import (
+    CellStore,
+    KnownData,
+    PretrainingStore,
+    Rows,
+    forget_failure,
+    keep_failure,
+    read_failure,
+)
 from ..sweeping.cell import Cell, State, SurveyedCell
 from ..sweeping.chunks import Chunk
 from ..sweeping.plan import Group, Plan, make_plan
@@ -78,13 +86,18 @@ class Measuring:
                 found.append(measured.seconds_a_trial)
             else:
                 fresh = SurveyedCell(cell, State.WAITING, Rows.of([]))
-                found.append(make_plan([fresh], {cell.source.key: size}).seconds / cell.config.trials)
+                found.append(
+                    make_plan([fresh], {cell.source.key: size}).seconds
+                    / cell.config.trials
+                )
         return found
 
     def seconds(self, tasks: Iterable[Task]) -> float:
         """Seconds that the missing trials of tasks are expected to take on one core."""
         pace = self.seconds_a_trial()
-        return sum(pace[task.competitor] * len(self.kept.missing(task)) for task in tasks)
+        return sum(
+            pace[task.competitor] * len(self.kept.missing(task)) for task in tasks
+        )
 
     def n_workers(self, tasks: Sequence[Task]) -> int:
         """The number of workers for tasks: one a core, as far as memory and work suffice, or `workers` if it is set.
@@ -94,7 +107,9 @@ class Measuring:
         """
         groups = []
         for task in tasks:
-            fresh = SurveyedCell(self.cells[task.competitor], State.WAITING, Rows.of([]))
+            fresh = SurveyedCell(
+                self.cells[task.competitor], State.WAITING, Rows.of([])
+            )
             groups.append(Group([fresh], [self.seconds([task])]))
         return n_workers(self.cells[0].config, Plan([], groups, {}), OwnTraining())
 
@@ -137,7 +152,12 @@ class Measuring:
     def changed(self, task: Task) -> ChangedCell:
         """The cell of a task."""
         cell = self.cells[task.competitor]
-        return ChangedCell(cell.overrides, cell.config, task=task, name_of_task=self.kept.question.fingerprint(task))
+        return ChangedCell(
+            cell.overrides,
+            cell.config,
+            task=task,
+            name_of_task=self.kept.question.fingerprint(task),
+        )
 
 
 @dataclass
@@ -165,7 +185,9 @@ class Trainer:
                 try:
                     self._measure(cell)
                 except Exception as error:
-                    keep_failure(cell.results, cell.name_of_task, self._label(cell.task), error)
+                    keep_failure(
+                        cell.results, cell.name_of_task, self._label(cell.task), error
+                    )
 
     def _is_in_time(self, task: Task) -> bool:
         """True if a training is expected to end before the time does. Nobody has measured the first ones yet."""
@@ -197,5 +219,7 @@ def with_trials(question: Question, n_trials: int) -> Question:
     """The question with fewer trials of each competitor."""
     fewer = []
     for competitor in question.competitors:
-        fewer.append(replace(competitor, config=replace(competitor.config, trials=n_trials)))
+        fewer.append(
+            replace(competitor, config=replace(competitor.config, trials=n_trials))
+        )
     return replace(question, competitors=fewer)

@@ -264,7 +264,9 @@ def _values(results: CellResults, metric: Metric) -> dict[int, "pd.Series[float]
     return found
 
 
-def _pretrainings(models: Sequence[Candidate], results: CellResults, options: ReportOptions) -> list[Comparison]:
+def _pretrainings(
+    models: Sequence[Candidate], results: CellResults, options: ReportOptions
+) -> list[Comparison]:
     """The comparisons of pre-trained networks with no pre-training, all labels each."""
     networks, pretrained = set[int](), set[int]()
     for each in models:
@@ -329,7 +331,9 @@ def _difference(chosen: Candidate, other: Candidate, candidates: Candidates) -> 
     if verdict.answer != CANNOT_TELL:
         return known
     if chosen.complexity < other.complexity and verdict.difference <= 0:
-        return f"{known}; we cannot tell which is better, and the simpler one costs less"
+        return (
+            f"{known}; we cannot tell which is better, and the simpler one costs less"
+        )
     return f"{known}; we cannot tell which is better"
 
 
@@ -374,7 +378,9 @@ def _what_would_tell(comparison: Comparison, options: ReportOptions) -> list[str
     if needed.rows is not None:
         more = counted(_rounded(needed.rows - parts.n_rows), "more label")
         return [f"About {more} {would_tell}, {if_so}."]
-    return [f"The difference is so small that no number of labels in reach {would_tell}."]
+    return [
+        f"The difference is so small that no number of labels in reach {would_tell}."
+    ]
 
 
 def _rounded(number: float) -> int:
@@ -397,7 +403,10 @@ def keep(recommendation: Recommendation) -> KeptModel:
     config = read(description["config"])
     reason = why_not_kept(config)
     if reason is not None:
-        return KeptModel(None, f"No model is kept, because {reason}; fit {recommendation.name} by its own library.")
+        return KeptModel(
+            None,
+            f"No model is kept, because {reason}; fit {recommendation.name} by its own library.",
+        )
     table = _table_of(config)
     # The ends of an interval that is unknown are NaN.
     expected = {}
@@ -409,7 +418,10 @@ def keep(recommendation: Recommendation) -> KeptModel:
     folder = recommendation.cell.parent / MODELS / name
     model.save(folder)
     command = command_line("predict", [str(folder), "NEW.csv"])
-    return KeptModel(folder, f"It is trained on all {table.n_labelled:,} labels and kept; to predict a file: {command}")
+    return KeptModel(
+        folder,
+        f"It is trained on all {table.n_labelled:,} labels and kept; to predict a file: {command}",
+    )
 
 
 def _table_of(config: "Config") -> "Table":

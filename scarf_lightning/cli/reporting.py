@@ -18,7 +18,13 @@ from ..options.checking import checked
 from ..options.settings import LoggerSettings
 from ..report.advice import Price, by_cells, by_sweep, price_of, reported
 from ..report.blocks import Paragraph, Table
-from ..report.loading import CellResults, ReportedCell, cells_of_folder, narrowed, read_results
+from ..report.loading import (
+    CellResults,
+    ReportedCell,
+    cells_of_folder,
+    narrowed,
+    read_results,
+)
 from ..report.report_options import NAMES, ReportOptions
 from ..report.sentences import title_of
 from ..report.statistics.answers import CANNOT_TELL
@@ -136,7 +142,9 @@ class WrittenReport:
         for place in dict.fromkeys(cell.parent for cell in cells):
             names = [cell.name for cell in cells if cell.parent == place]
             name = self._material.subject.name
-            problems += upload_sweep(place, names, name, self.index.parent, logger, self._made_by, say)
+            problems += upload_sweep(
+                place, names, name, self.index.parent, logger, self._made_by, say
+            )
         if problems:
             raise UnfinishedError("\n".join(problems))
 
@@ -170,7 +178,13 @@ def report(
         UnfinishedError: not everything could be uploaded.
     """
     check_upload(upload)
-    written = write(overrides_of(asked, overrides), results=results, out=out, sections=sections, **options)
+    written = write(
+        overrides_of(asked, overrides),
+        results=results,
+        out=out,
+        sections=sections,
+        **options,
+    )
     if upload is not None:
         written.upload(upload)
     return written
@@ -179,7 +193,9 @@ def report(
 def check_upload(to: str | None) -> None:
     """Refuse an unknown place to upload to, and one whose package is not installed."""
     if to not in (None, *UPLOADS):
-        raise UsageError(f"upload={to} is unknown; the options are: {', '.join(UPLOADS)}.")
+        raise UsageError(
+            f"upload={to} is unknown; the options are: {', '.join(UPLOADS)}."
+        )
     for view in ("wandb", "tensorboard"):
         if to in (view, "both"):
             require(view, f"upload={to}")
@@ -200,16 +216,28 @@ def write(
 
     makers = makers_of(sections)
     with gathered(asked, results) as material:
-        chosen = checked(ReportOptions, options)  # a plugin may have registered the metric
-        more = [made for make in makers if (made := make(material.results, material.row_of)) is not None]
+        chosen = checked(
+            ReportOptions, options
+        )  # a plugin may have registered the metric
+        more = [
+            made
+            for make in makers
+            if (made := make(material.results, material.row_of)) is not None
+        ]
         of_networks = kept_networks_section(
-            material.results, chosen.of(material.results).measure.name, named_plugins(asked)
+            material.results,
+            chosen.of(material.results).measure.name,
+            named_plugins(asked),
         )
         if of_networks is not None:
             more.insert(0, of_networks)
         in_rounds = results is None and goes_in_rounds(material.overrides)
     subject, found = material.subject, material.results
-    command = command_of("report.py", asked, {"results": results, **options, "out": out, "sections": sections or None})
+    command = command_of(
+        "report.py",
+        asked,
+        {"results": results, **options, "out": out, "sections": sections or None},
+    )
     page = make_report(
         found,
         subject.drawings or default_drawings(found),
@@ -219,7 +247,9 @@ def write(
         paper=subject.paper,
         left_out=subject.left_out,
         command=command,
-        more_trials=by_sweep(material.overrides) if results is None else by_cells(found, Path(results)),
+        more_trials=by_sweep(material.overrides)
+        if results is None
+        else by_cells(found, Path(results)),
         sections=more,
     )
     recommendation = recommend(found, chosen) if in_rounds else None
@@ -282,7 +312,9 @@ def gathered(asked: Sequence[str], results: str | Path | None) -> Iterator[Mater
         else:
             subject = of_folder(Path(results), overrides, plugins)
         found = read_results(subject.cells, subject.damaged, row_of(()))
-        if subject.leading is not None and all(cell.metric is None for cell in subject.cells):
+        if subject.leading is not None and all(
+            cell.metric is None for cell in subject.cells
+        ):
             found = replace(found, metric=subject.leading(found.metric))
         yield Material(subject, found, row_of, overrides, compose(of_logger).logger)
 
@@ -297,7 +329,9 @@ def makers_of(sections: "str | Sequence[str | MakeSection]") -> "list[MakeSectio
             load_plugins([name])
             maker = getattr(importlib.import_module(name), "report_section", None)
             if maker is None:
-                raise UsageError(f"sections={name}: the module has no function report_section.")
+                raise UsageError(
+                    f"sections={name}: the module has no function report_section."
+                )
             makers.append(maker)
         else:
             makers.append(one)
@@ -306,7 +340,11 @@ def makers_of(sections: "str | Sequence[str | MakeSection]") -> "list[MakeSectio
 
 def command_of(program: str, asked: Sequence[str], given: dict[str, Any]) -> str:
     """The command line that asks for the same."""
-    options = [f"{name}={_spelled(value)}" for name, value in given.items() if value is not None]
+    options = [
+        f"{name}={_spelled(value)}"
+        for name, value in given.items()
+        if value is not None
+    ]
     return command_line(program, [*asked, *options])
 
 
@@ -314,15 +352,27 @@ def _spelled(value: Any) -> str:
     """A value in the notation of a command line."""
     if isinstance(value, list | tuple):
         return f"[{','.join(_spelled(each) for each in value)}]"
-    return str(value).lower() if isinstance(value, bool) else getattr(value, "__qualname__", str(value))
+    return (
+        str(value).lower()
+        if isinstance(value, bool)
+        else getattr(value, "__qualname__", str(value))
+    )
 
 
-def of_sweep(overrides: Sequence[str], compose: Composer, master: DictConfig) -> Subject:
+def of_sweep(
+    overrides: Sequence[str], compose: Composer, master: DictConfig
+) -> Subject:
     """The cells of a sweep, narrowed by other overrides."""
     for override in overrides:
         key, sign, _ = override.partition("=")
-        if not sign or key.lstrip("+~").replace("/", ".").partition(".")[0].partition("@")[0] not in master:
-            raise UsageError(f"{override} is not an option; --help names those of a report, train.py --help the axes.")
+        if (
+            not sign
+            or key.lstrip("+~").replace("/", ".").partition(".")[0].partition("@")[0]
+            not in master
+        ):
+            raise UsageError(
+                f"{override} is not an option; --help names those of a report, train.py --help the axes."
+            )
     request = expand(overrides, compose, SWEEPS)
     sweep, cells = request.sweep, distinct(request.cells)
     if sweep is None:
@@ -332,7 +382,10 @@ def of_sweep(overrides: Sequence[str], compose: Composer, master: DictConfig) ->
     wanted = []
     for cell in cells:
         store, failure = cell.store(), read_failure(cell.results, cell.key)
-        folder, error = None if store is None else store.folder, None if failure is None else failure.error
+        folder, error = (
+            None if store is None else store.folder,
+            None if failure is None else failure.error,
+        )
         wanted.append(reported(cell, cell.axes(), folder, failure=error))
     from ..report.drawings import read_drawings
 
@@ -349,15 +402,21 @@ def of_sweep(overrides: Sequence[str], compose: Composer, master: DictConfig) ->
     )
 
 
-def of_folder(folder: Path, overrides: Sequence[str], plugins: Sequence[str]) -> Subject:
+def of_folder(
+    folder: Path, overrides: Sequence[str], plugins: Sequence[str]
+) -> Subject:
     """The cells of a folder that have these options.
 
     A module that only the cells name is not imported, since the folder may be a stranger's; a sentence names it.
     """
     cells, damaged, of_versions = cells_of_folder(folder)
-    conditions = [override for override in overrides if not override.startswith("plugins=")]
+    conditions = [
+        override for override in overrides if not override.startswith("plugins=")
+    ]
     found = narrowed(cells, conditions, OPTIONS)
-    of_cells = dict.fromkeys(name for cell in found for name in named_plugins(cell.overrides))
+    of_cells = dict.fromkeys(
+        name for cell in found for name in named_plugins(cell.overrides)
+    )
     others = [name for name in of_cells if name not in plugins]
     said = (
         f"The cells name {'a plugin that is' if len(others) == 1 else 'plugins that are'} not imported: "

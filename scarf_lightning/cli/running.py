@@ -28,7 +28,14 @@ from ..sweeping.sizes import Size
 from ..sweeping.slurm import Detached
 from ..sweeping.workers import TrainCells
 from .show import SoFar, Terminal, can_be_found
-from .signals import OutOfTime, alarm, change_alarm, ended_by_signals, seconds_gone, slowdown
+from .signals import (
+    OutOfTime,
+    alarm,
+    change_alarm,
+    ended_by_signals,
+    seconds_gone,
+    slowdown,
+)
 
 if TYPE_CHECKING:
     from ..data.table import Table
@@ -45,7 +52,9 @@ VALIDATION_ERROR = "validation_error"
 """The objective that uses no test row."""
 
 
-def run_all(request: ExpandedSweep, launch: Launch, terminal: Terminal, launcher: str = "basic") -> list[SurveyedCell]:
+def run_all(
+    request: ExpandedSweep, launch: Launch, terminal: Terminal, launcher: str = "basic"
+) -> list[SurveyedCell]:
     """Like `scarf_lightning.sweeping.run.run`, in rounds if the sweep file has several. When the time is over, the
     finished cells are shown.
 
@@ -60,7 +69,12 @@ def run_all(request: ExpandedSweep, launch: Launch, terminal: Terminal, launcher
 
         check_reference(request.cells)
     over = f"time_limit={options.time_limit} is over; the same command goes on."
-    in_rounds = sweep is not None and len(sweep.rounds) > 1 and not options.plan and not options.force
+    in_rounds = (
+        sweep is not None
+        and len(sweep.rounds) > 1
+        and not options.plan
+        and not options.force
+    )
     if sweep is not None and len(sweep.rounds) > 1 and options.plan:
         request = _that_will_run(request)
     is_over = False
@@ -74,11 +88,19 @@ def run_all(request: ExpandedSweep, launch: Launch, terminal: Terminal, launcher
         return survey(named(distinct(request.cells)))
     except OutOfTime:
         is_over = True
-        surveyed = survey(named(distinct(as_far_as_trained(request.cells) if in_rounds else request.cells)))
+        surveyed = survey(
+            named(
+                distinct(
+                    as_far_as_trained(request.cells) if in_rounds else request.cells
+                )
+            )
+        )
     terminal.results(surveyed, request, 0)
     if is_over and not any(len(each.rows) for each in surveyed):
         # The same command would end in the same way.
-        raise UnfinishedError(f"time_limit={options.time_limit} was over before a trial was finished; raise it.")
+        raise UnfinishedError(
+            f"time_limit={options.time_limit} was over before a trial was finished; raise it."
+        )
     if is_over and not in_rounds:
         raise UnfinishedError(over)
     if is_over:
@@ -87,28 +109,53 @@ def run_all(request: ExpandedSweep, launch: Launch, terminal: Terminal, launcher
 
 
 def _in_rounds(
-    request: ExpandedSweep, sweep: SweepFile, launch: Launch, terminal: Terminal, launcher: str
+    request: ExpandedSweep,
+    sweep: SweepFile,
+    launch: Launch,
+    terminal: Terminal,
+    launcher: str,
 ) -> list[SurveyedCell]:
     from ..report.advice import compared
 
     def train(cells: Sequence[Cell]) -> list[SurveyedCell]:
-        return run(replace(request, cells=list(cells)), launch, SoFar(), launcher, OwnTraining(), in_order=True)
+        return run(
+            replace(request, cells=list(cells)),
+            launch,
+            SoFar(),
+            launcher,
+            OwnTraining(),
+            in_order=True,
+        )
 
     for name, other in sweep.replaced.items():
-        terminal.say(f"The package {name} is not installed, so method={other} takes its place.")
+        terminal.say(
+            f"The package {name} is not installed, so method={other} takes its place."
+        )
     sets_trials = any(argument.startswith("trials=") for argument in request.arguments)
-    more_trials = [] if sets_trials else [n for n in sweep.rounds if n > request.cells[0].config.trials]
+    more_trials = (
+        []
+        if sets_trials
+        else [n for n in sweep.rounds if n > request.cells[0].config.trials]
+    )
     with reported_once():
         tables = _tables_to_train(request.cells)
         terminal.tables(tables)
-        change_alarm(_seconds_to_train(request, ends_with_model=True, sizes=sizes_of(tables)))
+        change_alarm(
+            _seconds_to_train(request, ends_with_model=True, sizes=sizes_of(tables))
+        )
         # The loop over cells, also that of a worker, shows what is not in this list.
-        shown = {cell.source: tables[cell.source.key].hash for cell in request.cells if cell.source.key in tables}
+        shown = {
+            cell.source: tables[cell.source.key].hash
+            for cell in request.cells
+            if cell.source.key in tables
+        }
         reported().extend(shown.items())
         trials = max([request.cells[0].config.trials, *more_trials])
         for sentence in can_be_found(request.cells, tables, trials):
             terminal.say(sentence)
-        first = in_order_of_worth(surely_fitting(request.cells, tables), tables, terminal)
+        first = in_order_of_worth(
+            surely_fitting(request.cells, tables), tables, terminal
+        )
         if first:
             train(first)
         # The results of cells with all labels tell exactly how many there are.
@@ -120,7 +167,10 @@ def _in_rounds(
             undecided = compared(request, surveyed).undecided
             if not undecided:
                 break
-            cells = [_with_trials(each, n) if each.key in undecided else each for each in cells]
+            cells = [
+                _with_trials(each, n) if each.key in undecided else each
+                for each in cells
+            ]
             surveyed = train(in_order_of_worth(cells, {}, terminal))
     return surveyed
 
@@ -141,8 +191,13 @@ def surely_fitting(cells: Sequence[Cell], tables: "Mapping[str, Table]") -> list
             found.append(cell)
         elif table is not None:
             # Copies in one part make parts of other sizes, and so do other rules.
-            is_exact = cell.config.split["name"] in ("random", "stratified") and not table.n_copies
-            least = expected_labels(cell, table) if is_exact else SURELY * table.n_labelled
+            is_exact = (
+                cell.config.split["name"] in ("random", "stratified")
+                and not table.n_copies
+            )
+            least = (
+                expected_labels(cell, table) if is_exact else SURELY * table.n_labelled
+            )
             if cell.config.regime["labels"] < least:
                 found.append(cell)
     return found
@@ -150,10 +205,14 @@ def surely_fitting(cells: Sequence[Cell], tables: "Mapping[str, Table]") -> list
 
 def expected_labels(cell: Cell, table: "Table") -> int:
     """Labels of a table that a cell has to learn from, test rows aside."""
-    return labels_to_learn_from(table.n_labelled, counts_validation=counts_validation(cell))
+    return labels_to_learn_from(
+        table.n_labelled, counts_validation=counts_validation(cell)
+    )
 
 
-def in_order_of_worth(cells: Sequence[Cell], tables: "Mapping[str, Table]", terminal: Terminal) -> list[Cell]:
+def in_order_of_worth(
+    cells: Sequence[Cell], tables: "Mapping[str, Table]", terminal: Terminal
+) -> list[Cell]:
     """The cells in the order in which they train: models without a network, the references, then pre-trained networks.
 
     So what is finished can be compared, whenever the time is over. If training with all labels is expected to take
@@ -175,7 +234,11 @@ def in_order_of_worth(cells: Sequence[Cell], tables: "Mapping[str, Table]", term
     def worth(cell: Cell) -> tuple[bool, bool, float]:
         is_network = "network" not in unused_options(cell.config)
         labels = float(cell.config.regime.get("labels", math.inf))
-        return is_network, cell.pretraining_key is not None, labels if is_long else -labels
+        return (
+            is_network,
+            cell.pretraining_key is not None,
+            labels if is_long else -labels,
+        )
 
     return sorted(cells, key=worth)
 
@@ -199,7 +262,10 @@ def _that_will_run(request: ExpandedSweep) -> ExpandedSweep:
 
 
 def _seconds_to_train(
-    request: ExpandedSweep, *, ends_with_model: bool, sizes: Mapping[str, Size] | None = None
+    request: ExpandedSweep,
+    *,
+    ends_with_model: bool,
+    sizes: Mapping[str, Size] | None = None,
 ) -> float | None:
     """The seconds until training has to end, so that the command ends with its limit; None without a limit.
 
@@ -213,39 +279,68 @@ def _seconds_to_train(
     if not ends_with_model:
         return max(left, 0.0)
     # The recommended model may be the one that takes longest to train.
-    everything = [cell for cell in request.cells if cell.config.regime["name"] == "full"]
-    of_trials = [seconds / cell.config.trials for cell, seconds in expected_seconds(everything, sizes)]
+    everything = [
+        cell for cell in request.cells if cell.config.regime["name"] == "full"
+    ]
+    of_trials = [
+        seconds / cell.config.trials
+        for cell, seconds in expected_seconds(everything, sizes)
+    ]
     ending = slowdown() * (SECONDS_TO_REPORT + N_NETWORKS * max(of_trials, default=0.0))
     return max(left - min(ending, MOST_TO_REPORT * limit), SHORTEST * limit)
 
 
-def expected_seconds(cells: Sequence[Cell], sizes: Mapping[str, Size] | None = None) -> list[tuple[Cell, float]]:
+def expected_seconds(
+    cells: Sequence[Cell], sizes: Mapping[str, Size] | None = None
+) -> list[tuple[Cell, float]]:
     """The seconds that each cell is expected to take from its beginning, without looking at any file."""
-    fresh = [SurveyedCell(each.cell, State.WAITING, Rows.of([]), each.data) for each in survey(cells)]
+    fresh = [
+        SurveyedCell(each.cell, State.WAITING, Rows.of([]), each.data)
+        for each in survey(cells)
+    ]
     seconds = make_plan(fresh, sizes).of_cells()
     return [(each.cell, seconds[each.cell.key]) for each in fresh]
 
 
 def goes_in_rounds(arguments: Sequence[str]) -> bool:
     """True if a command line trains in rounds, which end with a page."""
-    names = [argument.partition("=")[2] for argument in arguments if argument.startswith("sweeps=")]
-    return bool(names) and "plan=true" not in arguments and len(read_sweep(names[-1], SWEEPS).rounds) > 1
+    names = [
+        argument.partition("=")[2]
+        for argument in arguments
+        if argument.startswith("sweeps=")
+    ]
+    return (
+        bool(names)
+        and "plan=true" not in arguments
+        and len(read_sweep(names[-1], SWEEPS).rounds) > 1
+    )
 
 
 def as_far_as_trained(cells: Sequence[Cell]) -> list[Cell]:
     """The cells that fit, each with as many trials as it has, at least those that were asked for."""
     fitting = that_fit(cells)[0]
-    finished = [0 if (store := cell.store()) is None else len(store.rows()) for cell in fitting]
-    return [_with_trials(cell, max(cell.config.trials, n)) for cell, n in zip(fitting, finished, strict=True)]
+    finished = [
+        0 if (store := cell.store()) is None else len(store.rows()) for cell in fitting
+    ]
+    return [
+        _with_trials(cell, max(cell.config.trials, n))
+        for cell, n in zip(fitting, finished, strict=True)
+    ]
 
 
 def that_fit(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
     """The cells that have enough labels, as finished cells on the same data tell; and a sentence on the others."""
     known: dict[tuple[str, bool], int] = {}
-    for each in survey([cell for cell in cells if cell.config.regime["name"] == "full"]):
+    for each in survey(
+        [cell for cell in cells if cell.config.regime["name"] == "full"]
+    ):
         if each.rows:
             of_data = each.cell.source.key, counts_validation(each.cell)
-            most = min(each.rows.column("n_labels" if counts_validation(each.cell) else "n_labelled"))
+            most = min(
+                each.rows.column(
+                    "n_labels" if counts_validation(each.cell) else "n_labelled"
+                )
+            )
             known[of_data] = min(int(most), known.get(of_data, int(most)))
     fitting, too_many = [], dict[tuple[str, int], list[float]]()
     for cell in cells:
@@ -268,8 +363,16 @@ def counts_validation(cell: Cell) -> bool:
 
 
 def _with_trials(cell: Cell, trials: int) -> Cell:
-    others = (override for override in cell.overrides if override.partition("=")[0] != "trials")
-    return replace(cell, config=replace(cell.config, trials=trials), overrides=(*others, f"trials={trials}"))
+    others = (
+        override
+        for override in cell.overrides
+        if override.partition("=")[0] != "trials"
+    )
+    return replace(
+        cell,
+        config=replace(cell.config, trials=trials),
+        overrides=(*others, f"trials={trials}"),
+    )
 
 
 def train_job(job: DictConfig) -> float | None:
@@ -288,8 +391,16 @@ def train_job(job: DictConfig) -> float | None:
         (cell,) = request.cells
         names = (VALIDATION_ERROR, *(metric.name for metric in metrics()))
         if cell.config.objective not in names:
-            raise UsageError(f"objective must be one of {', '.join(names)}, not {cell.config.objective}.")
-        run(request, lambda chunks: train_cells([cell for chunk in chunks for cell in chunk.cells]), Terminal())
+            raise UsageError(
+                f"objective must be one of {', '.join(names)}, not {cell.config.objective}."
+            )
+        run(
+            request,
+            lambda chunks: train_cells(
+                [cell for chunk in chunks for cell in chunk.cells]
+            ),
+            Terminal(),
+        )
         return objective(cell)
 
 
@@ -309,7 +420,9 @@ class OwnTraining:
 
         return torch.cuda.is_available()
 
-    def imported(self, stack: Callable[[], AbstractContextManager[None]] = nullcontext) -> TrainCells:
+    def imported(
+        self, stack: Callable[[], AbstractContextManager[None]] = nullcontext
+    ) -> TrainCells:
         """The function that trains cells one after the other, each stack in a context, and keeps the last table."""
         with without_garbage_collection():
             from ..training.loop import CellLoop  # imports Lightning

@@ -80,14 +80,20 @@ class Terminal:
             for line in reading_report(table):
                 console.print(line, soft_wrap=isinstance(line, str))
 
-    def plan(self, plan: Plan, request: ExpandedSweep, tables: "Mapping[str, DataTable]") -> None:
+    def plan(
+        self, plan: Plan, request: ExpandedSweep, tables: "Mapping[str, DataTable]"
+    ) -> None:
         """Show how the user's tables are read, what is left to train, and how long that takes."""
         console = screen()
         self.tables(tables, stderr=False)
         if request.sweep is not None:
             paper = f" ({request.sweep.paper})" if request.sweep.paper else ""
             console.print(f"{request.sweep.title}{paper}")
-        for sentence in (*sentences(plan), *out_of_reach(plan), *too_small(plan, tables)):
+        for sentence in (
+            *sentences(plan),
+            *out_of_reach(plan),
+            *too_small(plan, tables),
+        ):
             console.say(sentence)
         datasets = largest(plan, n=10)
         if len(datasets) > 1:
@@ -95,27 +101,41 @@ class Terminal:
             for heading in ("rows", "columns", "about"):
                 shown.add_column(heading, justify="right")
             for name, size, seconds in datasets:
-                n_rows, n_columns = (f"{size.n_rows:,}", f"{size.n_columns:,}") if size else ("?", "?")
+                n_rows, n_columns = (
+                    (f"{size.n_rows:,}", f"{size.n_columns:,}") if size else ("?", "?")
+                )
                 shown.add_row(name, n_rows, n_columns, about(seconds))
             console.print(shown)
         for each in plan.surveyed:
             if each.failure is not None:
-                console.say(f"Failed when last tried: {str(each.failure).splitlines()[0]}")
+                console.say(
+                    f"Failed when last tried: {str(each.failure).splitlines()[0]}"
+                )
 
-    def results(self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None:
+    def results(
+        self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int
+    ) -> None:
         """Show the table of the cells, the conclusion in sentences, and where the results are."""
         console = screen()
         axes = [each.axes for each in surveyed]
         metric = chosen_metric(surveyed, request.sweep)
         # Predictions of very many cells take long to read; their table has no interval.
-        rows = [each.rows for each in surveyed] if len(surveyed) > LONGEST_TABLE else [*map(_with_levels, surveyed)]
+        rows = (
+            [each.rows for each in surveyed]
+            if len(surveyed) > LONGEST_TABLE
+            else [*map(_with_levels, surveyed)]
+        )
         shown = list(zip(axes, rows, strict=True))
         recipes = {each.cell.config.recipe for each in surveyed}
         if len(shown) > 1:
             trials = shared_trials(shown)
             each_has = "" if trials is None else f"; {counted(trials, 'trial')} each"
-            settings = dict.fromkeys(name for each in surveyed for name in each.cell.settings())
-            console.say(f"{len(shown)} cells of {describe(shared_axes(axes), settings, recipes)}{each_has}")
+            settings = dict.fromkeys(
+                name for each in surveyed for name in each.cell.settings()
+            )
+            console.say(
+                f"{len(shown)} cells of {describe(shared_axes(axes), settings, recipes)}{each_has}"
+            )
             if request.sweep is not None and request.sweep.rounds:
                 console.print(label_table(shown, metric))
             elif len(shown) > LONGEST_TABLE:
@@ -127,19 +147,33 @@ class Terminal:
             for sentence in answer_of_run(request, surveyed):
                 console.say(sentence)
             if n_skipped:
-                console.print(f"{n_skipped} of {len(shown)} cells were finished already.")
+                console.print(
+                    f"{n_skipped} of {len(shown)} cells were finished already."
+                )
             console.say(_keep_table(shown, surveyed[0].cell))
         else:
             (each,) = surveyed
             store = each.cell.store()
-            ending = " (finished already)" if n_skipped else f" ({store.fingerprint})" if store and each.rows else ""
+            ending = (
+                " (finished already)"
+                if n_skipped
+                else f" ({store.fingerprint})"
+                if store and each.rows
+                else ""
+            )
             console.say(f"{describe(each.axes, each.cell.settings(), recipes)}{ending}")
             if each.rows:
                 console.print(cell_table(each.axes, rows[0], metric))
         from ..report.learning import LEARNS_NOTHING, on_not_learnt
 
-        learning = [each for each in surveyed if each.rows and each.axes.get("method") != LEARNS_NOTHING]
-        signs = on_not_learnt([(each.cell.called, each.rows, each.target) for each in learning])
+        learning = [
+            each
+            for each in surveyed
+            if each.rows and each.axes.get("method") != LEARNS_NOTHING
+        ]
+        signs = on_not_learnt(
+            [(each.cell.called, each.rows, each.target) for each in learning]
+        )
         unread = [columns for columns, its in shown if not levels_of(its)]
         for sentence in (
             *why_no_interval(unread),
@@ -180,7 +214,9 @@ def too_small(plan: Plan, tables: "Mapping[str, DataTable] | None" = None) -> li
     """A sentence on the differences that one table of classes with these trials is too small for; none if its labels
     or its target are not known before it is loaded, or if nothing is compared."""
     first = plan.surveyed[0]
-    is_one_table = len({each.axes["dataset"] for each in plan.surveyed}) == 1 < len(plan.surveyed)
+    is_one_table = (
+        len({each.axes["dataset"] for each in plan.surveyed}) == 1 < len(plan.surveyed)
+    )
     targets = [each.target for each in plan.surveyed if each.target is not None]
     n_labelled = _n_labelled(plan)
     for key, table in (tables or {}).items():
@@ -191,7 +227,10 @@ def too_small(plan: Plan, tables: "Mapping[str, DataTable] | None" = None) -> li
         return []
     if all(metric.name != "accuracy" for metric in targets[0].metrics()):
         return []
-    from ..report.statistics.power import TEST_SHARE, smallest_difference  # imports scipy
+    from ..report.statistics.power import (
+        TEST_SHARE,
+        smallest_difference,
+    )  # imports scipy
 
     trials = first.cell.config.trials
     n_test = max(round(TEST_SHARE * n_labelled), 1)
@@ -217,7 +256,9 @@ def _n_labelled(plan: Plan) -> float | None:
     return None if size is None or source.is_found_out else float(size.n_rows)
 
 
-def can_be_found(cells: Sequence[Cell], tables: "Mapping[str, DataTable]", trials: int) -> list[str]:
+def can_be_found(
+    cells: Sequence[Cell], tables: "Mapping[str, DataTable]", trials: int
+) -> list[str]:
     """The differences that a sweep of one table in so many trials can find, in a sentence; none of numbers, or if the
     table is not known."""
     if len(tables) != 1 or len({cell.source.key for cell in cells}) != 1:
@@ -225,7 +266,10 @@ def can_be_found(cells: Sequence[Cell], tables: "Mapping[str, DataTable]", trial
     (table,) = tables.values()
     if all(metric.name != "accuracy" for metric in table.target.metrics()):
         return []
-    from ..report.statistics.power import TEST_SHARE, smallest_difference  # imports scipy
+    from ..report.statistics.power import (
+        TEST_SHARE,
+        smallest_difference,
+    )  # imports scipy
 
     n_test = max(round(TEST_SHARE * table.n_labelled), 1)
     least = smallest_difference(table.n_labelled, n_test, trials)
@@ -252,7 +296,9 @@ class SoFar(Terminal):
     def watching(self, plan: Plan) -> AbstractContextManager[None]:
         return SweepProgress(plan, screen(stderr=True)).shown()
 
-    def results(self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None:
+    def results(
+        self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int
+    ) -> None:
         from ..report.advice import compared  # imports pandas
 
         answer = compared(request, surveyed).in_words
@@ -265,13 +311,22 @@ class SweepProgress:
     line that changes on a terminal or in a notebook, or else in a line a minute."""
 
     def __init__(self, plan: Plan, console: Console) -> None:
-        self._unfinished, self._n_cells, self._console = plan.unfinished, len(plan.surveyed), console
+        self._unfinished, self._n_cells, self._console = (
+            plan.unfinished,
+            len(plan.surveyed),
+            console,
+        )
         self._cost = plan.of_cells()
         self._started = self._last_line = time.monotonic()
         self._stopped = threading.Event()
         self._counts, self._training, self._last = "", "", ""
         self._ends = math.nan
-        self._live = Live(get_renderable=self._lines, console=console, transient=True, refresh_per_second=2)
+        self._live = Live(
+            get_renderable=self._lines,
+            console=console,
+            transient=True,
+            refresh_per_second=2,
+        )
         self._line = NotebookLine() if console.is_jupyter else None
 
     @contextmanager
@@ -293,7 +348,9 @@ class SweepProgress:
         before = len(self._unfinished)
         surveyed = survey([each.cell for each in self._unfinished])
         states = Counter(each.state for each in surveyed)
-        self._unfinished = [each for each in surveyed if each.state is not State.FINISHED]
+        self._unfinished = [
+            each for each in surveyed if each.state is not State.FINISHED
+        ]
         n_done = self._n_cells - len(self._unfinished)
         if len(self._unfinished) < before:
             self._ends = self._expected_end(surveyed)
@@ -325,24 +382,38 @@ class SweepProgress:
         for heading, text in (("training", self._training), ("last", self._last)):
             if text:
                 below.add_row(Text(heading), Text(text))
-        return Group(Text(", ".join(filter(None, [self._counts, self._times()]))), below)
+        return Group(
+            Text(", ".join(filter(None, [self._counts, self._times()]))), below
+        )
 
     def _times(self) -> str:
         """The time gone and left; what is left runs down until a cell ends, and is unknown if that takes longer."""
         now = time.monotonic()
-        left = f"{timedelta(seconds=int(self._ends - now))} left" if self._ends >= now else "time left unknown"
+        left = (
+            f"{timedelta(seconds=int(self._ends - now))} left"
+            if self._ends >= now
+            else "time left unknown"
+        )
         return f"{timedelta(seconds=int(now - self._started))} gone, {left}"
 
     def _watch(self) -> None:
         while not self._stopped.is_set():
             started = time.monotonic()
-            with suppress(OSError):  # a file server that is away for a moment; what lasts stops the run, which says it
+            with suppress(
+                OSError
+            ):  # a file server that is away for a moment; what lasts stops the run, which says it
                 self.look()
             self._stopped.wait(max(1.0, (time.monotonic() - started) / BUSY_AT_MOST))
 
     def _expected_end(self, surveyed: Sequence[SurveyedCell]) -> float:
         """When the other cells are done at the pace so far, whatever the number of jobs."""
-        left = sum(self._cost[e.cell.key] for e in surveyed if e.state in (State.RUNNING, State.WAITING))
-        done = sum(self._cost.values()) - sum(self._cost[e.cell.key] for e in surveyed if e.state is not State.FINISHED)
+        left = sum(
+            self._cost[e.cell.key]
+            for e in surveyed
+            if e.state in (State.RUNNING, State.WAITING)
+        )
+        done = sum(self._cost.values()) - sum(
+            self._cost[e.cell.key] for e in surveyed if e.state is not State.FINISHED
+        )
         now = time.monotonic()
         return now + left * (now - self._started) / done if done else math.nan

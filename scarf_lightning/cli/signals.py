@@ -29,7 +29,9 @@ def note_start() -> None:
     if main not in PROGRAMS or sys.platform != "linux":
         return
     # The name of the process, in brackets, may hold blanks.
-    fields = Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    fields = (
+        Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    )
     started = float(fields[STARTED_AT]) / os.sysconf("SC_CLK_TCK")
     running = time.clock_gettime(time.CLOCK_BOOTTIME) - started
     _started[:] = [time.monotonic() - running]
@@ -101,7 +103,9 @@ def ended_by_signals() -> Iterator[None]:
         if unraisable.exc_type not in SIGNALS:
             hook(unraisable)
             return
-        timer = threading.Timer(SOON, signal.pthread_kill, (main.ident, SIGNALS[unraisable.exc_type]))
+        timer = threading.Timer(
+            SOON, signal.pthread_kill, (main.ident, SIGNALS[unraisable.exc_type])
+        )
         timer.daemon = True
         timer.start()
 
@@ -125,7 +129,9 @@ def ended_by_signals() -> Iterator[None]:
 def _ended_by(error: BaseException) -> BaseException | None:
     """The signal that an error comes from: what a library does when an exception leaves it may fail in its turn."""
     behind: BaseException | None = error
-    while behind is not None and not isinstance(behind, (Interrupted, Terminated, NearlyOutOfTime)):
+    while behind is not None and not isinstance(
+        behind, (Interrupted, Terminated, NearlyOutOfTime)
+    ):
         behind = behind.__context__
     return behind
 
@@ -151,5 +157,9 @@ def alarm(seconds: float | None) -> Iterator[None]:
 def change_alarm(seconds: float | None) -> None:
     """Let the time of the `alarm` around the caller end in so many seconds from now, if one was set."""
     left, _ = signal.getitimer(signal.ITIMER_REAL)
-    if seconds is not None and left and threading.current_thread() is threading.main_thread():
+    if (
+        seconds is not None
+        and left
+        and threading.current_thread() is threading.main_thread()
+    ):
         signal.setitimer(signal.ITIMER_REAL, max(seconds, SOON))

@@ -11,7 +11,15 @@ from rich import box
 from rich.measure import Measurement
 from rich.table import Table
 
-from ..intervals import FEWEST, FIXED_SPLITS, SIZES, Interval, level_interval, level_intervals, median_sizes
+from ..intervals import (
+    FEWEST,
+    FIXED_SPLITS,
+    SIZES,
+    Interval,
+    level_interval,
+    level_intervals,
+    median_sizes,
+)
 from ..metrics import METRICS, Metric, metrics
 from ..options.axes import COLUMNS
 from ..report.levels import levels_of
@@ -25,7 +33,13 @@ ShownCells = Sequence[tuple[Row, Sequence[Row]]]
 
 CHOSEN = METRICS[0]
 """The metric of tables with a line for each cell, if none is named."""
-LEAST_NEEDED = ("seconds", "finetune epochs", "pretrain epochs", "trials", "95 % interval")
+LEAST_NEEDED = (
+    "seconds",
+    "finetune epochs",
+    "pretrain epochs",
+    "trials",
+    "95 % interval",
+)
 """The columns that a narrow screen drops, the first one first."""
 OF_LABELS = ("regime", "regime.labels")
 """The columns that `label_table` lays out as columns of its own."""
@@ -42,7 +56,9 @@ def cell_table(axes: Row, rows: Sequence[Row], chosen: Metric = CHOSEN) -> Table
     for metric in sorted(metrics(), key=lambda metric: metric != chosen):
         values = _known(rows, metric.name)
         if values:
-            table.add_row(metric.label, *_in_words(axes, rows, metric), str(len(values)))
+            table.add_row(
+                metric.label, *_in_words(axes, rows, metric), str(len(values))
+            )
     if n_diverged(rows):
         table.add_row("diverged, without metrics", "", "", str(n_diverged(rows)))
     if constant := of_one_class(rows):
@@ -52,14 +68,32 @@ def cell_table(axes: Row, rows: Sequence[Row], chosen: Metric = CHOSEN) -> Table
         epochs = _known(rows, f"{phase}_epochs")
         if epochs:
             seconds = sum(values_of(rows, f"{phase}_seconds"))
-            table.add_row(f"{phase} epochs (median)", f"{np.median(epochs):g}", "", str(len(epochs)))
-            table.add_row(f"{phase} seconds (all trials)", f"{seconds:.1f}", "", str(len(epochs)))
+            table.add_row(
+                f"{phase} epochs (median)",
+                f"{np.median(epochs):g}",
+                "",
+                str(len(epochs)),
+            )
+            table.add_row(
+                f"{phase} seconds (all trials)", f"{seconds:.1f}", "", str(len(epochs))
+            )
     for kind in ("labelled", "unlabelled"):
         sizes = [
-            size for size, n in zip(values_of(rows, f"n_{kind}"), values_of(rows, "n_unlabelled"), strict=True) if n
+            size
+            for size, n in zip(
+                values_of(rows, f"n_{kind}"),
+                values_of(rows, "n_unlabelled"),
+                strict=True,
+            )
+            if n
         ]
         if sizes:
-            table.add_row(f"{kind} training rows (median)", f"{np.median(sizes):,g}", "", str(len(sizes)))
+            table.add_row(
+                f"{kind} training rows (median)",
+                f"{np.median(sizes):,g}",
+                "",
+                str(len(sizes)),
+            )
     return table
 
 
@@ -76,15 +110,25 @@ def n_diverged(rows: Sequence[Row]) -> int:
     return len(_known(rows, "diverged"))
 
 
-def describe(axes: Row, settings: Iterable[str] = (), recipes: Iterable[str] = ()) -> str:
+def describe(
+    axes: Row, settings: Iterable[str] = (), recipes: Iterable[str] = ()
+) -> str:
     """A cell in words: its choice on each axis that it uses, these options, and its recipe if all ``recipes`` of what
     is shown are one."""
-    named = [f"{name}={axes[name]}" for name in (*COLUMNS, *settings) if axes.get(name) is not None]
+    named = [
+        f"{name}={axes[name]}"
+        for name in (*COLUMNS, *settings)
+        if axes.get(name) is not None
+    ]
     different = set(recipes)
-    return ", ".join(named if len(different) != 1 else [*named, f"recipe={different.pop()}"])
+    return ", ".join(
+        named if len(different) != 1 else [*named, f"recipe={different.pop()}"]
+    )
 
 
-def sweep_table(cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOSEN) -> Table:
+def sweep_table(
+    cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOSEN
+) -> Table:
     """A line for each cell: the options in which the cells differ, then the results.
 
     `shared_axes` and `shared_trials` give what all cells have in common. On a screen of few characters ``width`` the
@@ -95,13 +139,25 @@ def sweep_table(cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOS
     for column in _shown([axes for axes, _ in cells]):
         varying[column] = [_choice(axes, column) for axes, _ in cells]
     outcomes = [_outcome(axes, rows, chosen) for axes, rows in cells]
-    columns = {heading: [outcome[heading] for outcome in outcomes] for heading in outcomes[0]}
-    kept = [heading for heading in columns if any(value not in ("", UNKNOWN) for value in columns[heading])]
+    columns = {
+        heading: [outcome[heading] for outcome in outcomes] for heading in outcomes[0]
+    }
+    kept = [
+        heading
+        for heading in columns
+        if any(value not in ("", UNKNOWN) for value in columns[heading])
+    ]
     if shared_trials(cells) is not None:
         kept.remove("trials")
-    table, unbounded = _laid_out(varying, {heading: columns[heading] for heading in kept}), Screen(width=UNBOUNDED)
+    table, unbounded = (
+        _laid_out(varying, {heading: columns[heading] for heading in kept}),
+        Screen(width=UNBOUNDED),
+    )
     for heading in LEAST_NEEDED:
-        if heading in kept and Measurement.get(unbounded, unbounded.options, table).maximum > width:
+        if (
+            heading in kept
+            and Measurement.get(unbounded, unbounded.options, table).maximum > width
+        ):
             kept.remove(heading)
             table = _laid_out(varying, {heading: columns[heading] for heading in kept})
     return table
@@ -110,24 +166,37 @@ def sweep_table(cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOS
 def label_table(cells: ShownCells, chosen: Metric = CHOSEN) -> Table:
     """A line for each competitor and a column for each number of labels, with the metric and its interval."""
     varying, competitors = _by_setting(cells, OF_LABELS)
-    lines = [{_n_labels(axes): _with_interval(axes, rows, chosen) for axes, rows in its} for its in competitors]
+    lines = [
+        {_n_labels(axes): _with_interval(axes, rows, chosen) for axes, rows in its}
+        for its in competitors
+    ]
     outcomes = {
-        f"{labels:g} labels" if math.isfinite(labels) else "all labels": [line.get(labels, "") for line in lines]
+        f"{labels:g} labels" if math.isfinite(labels) else "all labels": [
+            line.get(labels, "") for line in lines
+        ]
         for labels in sorted({_n_labels(axes) for axes, _ in cells})
     }
     table = _laid_out(varying, outcomes)
-    table.title, table.title_justify = f"{chosen.label} ± half of its 95 % interval", "left"
+    table.title, table.title_justify = (
+        f"{chosen.label} ± half of its 95 % interval",
+        "left",
+    )
     return table
 
 
 def summary_table(cells: ShownCells, chosen: Metric = CHOSEN) -> Table:
     """A line for each setting with the mean of the datasets' means, for sweeps of very many cells."""
     varying, settings = _by_setting(cells, ("dataset",))
-    means = [[np.mean(values) for _, rows in its if (values := _known(rows, chosen.name))] for its in settings]
+    means = [
+        [np.mean(values) for _, rows in its if (values := _known(rows, chosen.name))]
+        for its in settings
+    ]
     outcomes = {
         "datasets finished": [str(len(each)) for each in means],
         "of": [str(len(its)) for its in settings],
-        f"mean {chosen.label}": [chosen.plain(float(np.mean(each))) if each else "" for each in means],
+        f"mean {chosen.label}": [
+            chosen.plain(float(np.mean(each))) if each else "" for each in means
+        ],
     }
     return _laid_out(varying, outcomes)
 
@@ -138,15 +207,26 @@ def _with_reading(cells: ShownCells) -> ShownCells:
     return list(zip(columns, (rows for _, rows in cells), strict=True))
 
 
-def _by_setting(cells: ShownCells, left_out: Sequence[str]) -> tuple[dict[str, list[str]], list[ShownCells]]:
+def _by_setting(
+    cells: ShownCells, left_out: Sequence[str]
+) -> tuple[dict[str, list[str]], list[ShownCells]]:
     """The columns of a table with a line for each setting of the options in which cells differ, but for some options;
     and the cells of each line."""
     cells = _with_reading(cells)
-    shown = [column for column in _shown([axes for axes, _ in cells]) if column not in left_out]
+    shown = [
+        column
+        for column in _shown([axes for axes, _ in cells])
+        if column not in left_out
+    ]
     found: dict[tuple[str, ...], list[tuple[Row, Sequence[Row]]]] = {}
     for axes, rows in cells:
-        found.setdefault(tuple(_choice(axes, column) for column in shown), []).append((axes, rows))
-    return {column: [setting[place] for setting in found] for place, column in enumerate(shown)}, [*found.values()]
+        found.setdefault(tuple(_choice(axes, column) for column in shown), []).append(
+            (axes, rows)
+        )
+    return {
+        column: [setting[place] for setting in found]
+        for place, column in enumerate(shown)
+    }, [*found.values()]
 
 
 def _choice(axes: Row, column: str) -> str:
@@ -158,7 +238,9 @@ def _choice(axes: Row, column: str) -> str:
 
 
 def _n_labels(axes: Row) -> float:
-    return math.inf if axes.get("regime.labels") is None else float(axes["regime.labels"])
+    return (
+        math.inf if axes.get("regime.labels") is None else float(axes["regime.labels"])
+    )
 
 
 def _with_interval(axes: Row, rows: Sequence[Row], chosen: Metric) -> str:
@@ -168,10 +250,14 @@ def _with_interval(axes: Row, rows: Sequence[Row], chosen: Metric) -> str:
     # An interval that is cut at a bound of the metric is shorter on that side.
     half = "" if math.isnan(low) else f" ± {chosen.plain(max(high - mean, mean - low))}"
     constant = of_one_class(rows)
-    return f"{chosen.plain(mean)}{half}" + (f", {constant} one class" if constant else "")
+    return f"{chosen.plain(mean)}{half}" + (
+        f", {constant} one class" if constant else ""
+    )
 
 
-def _laid_out(varying: Mapping[str, Sequence[str]], outcomes: Mapping[str, Sequence[str]]) -> Table:
+def _laid_out(
+    varying: Mapping[str, Sequence[str]], outcomes: Mapping[str, Sequence[str]]
+) -> Table:
     """A table whose options fold if they are too wide, and whose results do not."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for heading in varying:
@@ -192,7 +278,9 @@ def shared_trials(cells: ShownCells) -> int | None:
 
 def why_no_interval(cells: Sequence[Row]) -> list[str]:
     """A sentence for each fixed split of these cells, which have no predictions that were read."""
-    fixed = sorted({str(cell["split"]) for cell in cells if cell.get("split") in FIXED_SPLITS})
+    fixed = sorted(
+        {str(cell["split"]) for cell in cells if cell.get("split") in FIXED_SPLITS}
+    )
     return [
         f"With split={split} all trials share their test rows, so their spread gives no interval; it comes from three "
         "or more trials whose predictions were kept."
@@ -203,7 +291,11 @@ def why_no_interval(cells: Sequence[Row]) -> list[str]:
 def on_wide_intervals(cells: ShownCells) -> list[str]:
     """A sentence if intervals of levels are from trials alone, because predictions are missing or were not read."""
     for axes, rows in cells:
-        if len(rows) >= FEWEST and not levels_of(rows) and axes.get("split") not in FIXED_SPLITS:
+        if (
+            len(rows) >= FEWEST
+            and not levels_of(rows)
+            and axes.get("split") not in FIXED_SPLITS
+        ):
             return [
                 "Intervals of cells without kept predictions are those of the resampled t-test, and wider than they "
                 "need be."
@@ -215,12 +307,29 @@ def full_table(cells: ShownCells) -> str:
     """All columns of the cells as CSV: options, every metric with its interval, epochs and seconds; see
     `scarf_lightning.report.schema`."""
     cells = _with_reading(cells)
-    axes = list(dict.fromkeys(column for of_cell, _ in cells for column in of_cell if column not in NOT_SHOWN))
-    measured = [name for metric in metrics() for name in (metric.name, f"{metric.name}_low", f"{metric.name}_high")]
-    of_phases = [f"{phase}_{quantity}" for phase in ("pretrain", "finetune") for quantity in ("epochs", "seconds")]
+    axes = list(
+        dict.fromkeys(
+            column
+            for of_cell, _ in cells
+            for column in of_cell
+            if column not in NOT_SHOWN
+        )
+    )
+    measured = [
+        name
+        for metric in metrics()
+        for name in (metric.name, f"{metric.name}_low", f"{metric.name}_high")
+    ]
+    of_phases = [
+        f"{phase}_{quantity}"
+        for phase in ("pretrain", "finetune")
+        for quantity in ("epochs", "seconds")
+    ]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(map(spreadsheet, (*axes, "trials", "diverged", *measured, *of_phases)))
+    writer.writerow(
+        map(spreadsheet, (*axes, "trials", "diverged", *measured, *of_phases))
+    )
     for of_cell, rows in cells:
         line = [*map(of_cell.get, axes), len(rows), n_diverged(rows)]
         line += [end for interval in _intervals(of_cell, rows) for end in interval]
@@ -241,8 +350,13 @@ def _intervals(axes: Row, rows: Sequence[Row]) -> list[Sequence[float | None]]:
         of_size.setdefault(len(known), []).append((metric, known))
     sizes = _sizes(rows)
     for size, together in of_size.items():
-        block, bounds = np.array([known for _, known in together]), [metric.bounds for metric, _ in together]
-        intervals = level_intervals(block, bounds, sizes, axes.get("split")) if size else []
+        block, bounds = (
+            np.array([known for _, known in together]),
+            [metric.bounds for metric, _ in together],
+        )
+        intervals = (
+            level_intervals(block, bounds, sizes, axes.get("split")) if size else []
+        )
         for place, (metric, _) in enumerate(together):
             found[metric.name] = intervals[place] if size else (None, None, None)
     # Those from predictions take the place of those from trials.
@@ -254,32 +368,68 @@ def shared_axes(cells: Sequence[Row]) -> Row:
     """The options that are the same in all cells that use them."""
     cells = with_reading(cells)
     shown = _shown(cells)
-    return {axis: value for cell in cells for axis, value in cell.items() if value is not None and axis not in shown}
+    return {
+        axis: value
+        for cell in cells
+        for axis, value in cell.items()
+        if value is not None and axis not in shown
+    }
 
 
 def _shown(cells: Sequence[Row]) -> list[str]:
     """The options in which cells that use them differ; axes come first."""
-    columns = [column for column in dict.fromkeys(key for cell in cells for key in cell) if column not in NOT_SHOWN]
-    ordered = [*(axis for axis in COLUMNS if axis in columns), *(column for column in columns if column not in COLUMNS)]
-    used = {column: {str(cell[column]) for cell in cells if cell.get(column) is not None} for column in ordered}
+    columns = [
+        column
+        for column in dict.fromkeys(key for cell in cells for key in cell)
+        if column not in NOT_SHOWN
+    ]
+    ordered = [
+        *(axis for axis in COLUMNS if axis in columns),
+        *(column for column in columns if column not in COLUMNS),
+    ]
+    used = {
+        column: {str(cell[column]) for cell in cells if cell.get(column) is not None}
+        for column in ordered
+    }
     return [column for column in ordered if len(used[column]) > 1]
 
 
 def _outcome(axes: Row, rows: Sequence[Row], chosen: Metric) -> dict[str, str]:
-    headings = ("trials", chosen.label, "95 % interval", "one class", "pretrain epochs", "finetune epochs", "seconds")
+    headings = (
+        "trials",
+        chosen.label,
+        "95 % interval",
+        "one class",
+        "pretrain epochs",
+        "finetune epochs",
+        "seconds",
+    )
     if not rows:
-        return dict.fromkeys(headings, "") | {"trials": "0", chosen.label: "not finished"}
+        return dict.fromkeys(headings, "") | {
+            "trials": "0",
+            chosen.label: "not finished",
+        }
     gone = n_diverged(rows)
     epochs = []
     for phase in ("pretrain", "finetune"):
         values = _known(rows, f"{phase}_epochs")
         epochs.append(f"{np.median(values):g}" if values else "")
     phases = (values_of(rows, f"{phase}_seconds") for phase in ("pretrain", "finetune"))
-    seconds = sum((pretrain or 0.0) + finetune for pretrain, finetune in zip(*phases, strict=True))
+    seconds = sum(
+        (pretrain or 0.0) + finetune for pretrain, finetune in zip(*phases, strict=True)
+    )
     trials = f"{len(rows)}, {gone} diverged" if gone else str(len(rows))
-    mean, interval = _in_words(axes, rows, chosen) if _known(rows, chosen.name) else ("", "")
+    mean, interval = (
+        _in_words(axes, rows, chosen) if _known(rows, chosen.name) else ("", "")
+    )
     constant = of_one_class(rows)
-    return dict(zip(headings, (trials, mean, interval, constant, *epochs, f"{seconds:.1f}"), strict=True))
+    return dict(
+        zip(
+            headings,
+            (trials, mean, interval, constant, *epochs, f"{seconds:.1f}"),
+            strict=True,
+        )
+    )
 
 
 def of_one_class(rows: Sequence[Row]) -> str:
@@ -303,10 +453,14 @@ def _interval(axes: Row, rows: Sequence[Row], metric: Metric) -> Interval:
     levels = levels_of(rows)
     if metric.name in levels:
         return levels[metric.name]
-    return level_interval(_known(rows, metric.name), _sizes(rows), axes.get("split"), metric.bounds)
+    return level_interval(
+        _known(rows, metric.name), _sizes(rows), axes.get("split"), metric.bounds
+    )
 
 
 def _in_words(axes: Row, rows: Sequence[Row], metric: Metric) -> tuple[str, str]:
     """The mean of a metric, and its interval."""
     mean, low, high = _interval(axes, rows, metric)
-    return metric.plain(mean), UNKNOWN if math.isnan(low) else f"{metric.plain(low)} to {metric.plain(high)}"
+    return metric.plain(mean), UNKNOWN if math.isnan(
+        low
+    ) else f"{metric.plain(low)} to {metric.plain(high)}"

@@ -65,7 +65,9 @@ class Selection(Options, ABC):
     always_selects: ClassVar[bool] = False
 
     @abstractmethod
-    def mask(self, rate: float, n_rows: int, n_features: int, random: StackedGenerator) -> Tensor:
+    def mask(
+        self, rate: float, n_rows: int, n_features: int, random: StackedGenerator
+    ) -> Tensor:
         """Mask of the features selected in each row of a mini-batch, bool ``(..., n_rows, n_features)``."""
 
 
@@ -81,7 +83,9 @@ class Exact(Selection):
     name: ClassVar[str] = "exact"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
 
-    def mask(self, rate: float, n_rows: int, n_features: int, random: StackedGenerator) -> Tensor:
+    def mask(
+        self, rate: float, n_rows: int, n_features: int, random: StackedGenerator
+    ) -> Tensor:
         return largest(random.uniform(n_rows, n_features), n_selected(rate, n_features))
 
 
@@ -98,7 +102,9 @@ class Bernoulli(Selection):
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
     always_selects: ClassVar[bool] = True
 
-    def mask(self, rate: float, n_rows: int, n_features: int, random: StackedGenerator) -> Tensor:
+    def mask(
+        self, rate: float, n_rows: int, n_features: int, random: StackedGenerator
+    ) -> Tensor:
         uniform = random.uniform(n_rows, n_features)
         # The smallest number is below the rate wherever any is, so setting its feature changes empty rows only.
         return (uniform < rate).scatter(-1, uniform.argmin(dim=-1, keepdim=True), True)
@@ -116,7 +122,9 @@ class Shared(Selection):
     name: ClassVar[str] = "shared"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
 
-    def mask(self, rate: float, n_rows: int, n_features: int, random: StackedGenerator) -> Tensor:
+    def mask(
+        self, rate: float, n_rows: int, n_features: int, random: StackedGenerator
+    ) -> Tensor:
         mask = Exact().mask(rate, 1, n_features, random)
         # A mask that broadcasts takes no memory, and no step writes into it.
         return mask.expand(*mask.shape[:-2], n_rows, n_features)
@@ -158,7 +166,11 @@ class Corruption(Options, ABC):
 
     @abstractmethod
     def __call__(
-        self, x: Tensor, source: TrainingSource, random: StackedGenerator, selection: Selection
+        self,
+        x: Tensor,
+        source: TrainingSource,
+        random: StackedGenerator,
+        selection: Selection,
     ) -> tuple[Tensor, Tensor]:
         """Corrupt the rows of a mini-batch, ``x (..., N, M)``.
 
@@ -175,7 +187,11 @@ class SelectiveCorruption(Corruption):
     rate: float = option(0.6, "share of the features to replace", "(0, 1]")
 
     def __call__(
-        self, x: Tensor, source: TrainingSource, random: StackedGenerator, selection: Selection
+        self,
+        x: Tensor,
+        source: TrainingSource,
+        random: StackedGenerator,
+        selection: Selection,
     ) -> tuple[Tensor, Tensor]:
         n_rows, n_features = x.shape[-2:]
         mask = selection.mask(self.rate, n_rows, n_features, random)
@@ -190,7 +206,9 @@ class SelectiveCorruption(Corruption):
         return torch.where(mask, values, x), mask
 
     @abstractmethod
-    def replacement(self, x: Tensor, source: TrainingSource, random: StackedGenerator) -> Tensor:
+    def replacement(
+        self, x: Tensor, source: TrainingSource, random: StackedGenerator
+    ) -> Tensor:
         """The values that replace the selected features; broadcasts to ``x`` ``(..., N, M)``."""
 
 
@@ -215,7 +233,9 @@ class Marginal(SelectiveCorruption):
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
     space: ClassVar[Space] = "raw"
 
-    def replacement(self, x: Tensor, source: TrainingSource, random: StackedGenerator) -> Tensor:
+    def replacement(
+        self, x: Tensor, source: TrainingSource, random: StackedGenerator
+    ) -> Tensor:
         # A feature may be drawn from another row than its neighbour.
         return source.cells(random.integers(source.n_rows, *x.shape[-2:]))
 
@@ -239,7 +259,9 @@ class SingleRow(SelectiveCorruption):
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
     space: ClassVar[Space] = "raw"
 
-    def replacement(self, x: Tensor, source: TrainingSource, random: StackedGenerator) -> Tensor:
+    def replacement(
+        self, x: Tensor, source: TrainingSource, random: StackedGenerator
+    ) -> Tensor:
         return source.rows(random.integers(source.n_rows, 1))
 
 
@@ -259,7 +281,9 @@ class Joint(SelectiveCorruption):
     name: ClassVar[str] = "joint"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
 
-    def replacement(self, x: Tensor, source: TrainingSource, random: StackedGenerator) -> Tensor:
+    def replacement(
+        self, x: Tensor, source: TrainingSource, random: StackedGenerator
+    ) -> Tensor:
         return source.encoded_rows(random.integers(source.n_rows, x.shape[-2]))
 
 
@@ -278,7 +302,9 @@ class Mean(SelectiveCorruption):
     name: ClassVar[str] = "mean"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
 
-    def replacement(self, x: Tensor, source: TrainingSource, random: StackedGenerator) -> Tensor:
+    def replacement(
+        self, x: Tensor, source: TrainingSource, random: StackedGenerator
+    ) -> Tensor:
         return source.mean()
 
 
@@ -294,7 +320,9 @@ class Zero(SelectiveCorruption):
     name: ClassVar[str] = "zero"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
 
-    def replacement(self, x: Tensor, source: TrainingSource, random: StackedGenerator) -> Tensor:
+    def replacement(
+        self, x: Tensor, source: TrainingSource, random: StackedGenerator
+    ) -> Tensor:
         return x.new_zeros(())
 
 
@@ -313,7 +341,9 @@ class Missing(SelectiveCorruption):
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
     learns_missing_values: ClassVar[bool] = True
 
-    def replacement(self, x: Tensor, source: TrainingSource, random: StackedGenerator) -> Tensor:
+    def replacement(
+        self, x: Tensor, source: TrainingSource, random: StackedGenerator
+    ) -> Tensor:
         return source.missing_values()
 
 
@@ -332,7 +362,11 @@ class Gaussian(Corruption):
     sigma: float = option(0.5, "standard deviation of the noise", "(0, inf)")
 
     def __call__(
-        self, x: Tensor, source: TrainingSource, random: StackedGenerator, selection: Selection
+        self,
+        x: Tensor,
+        source: TrainingSource,
+        random: StackedGenerator,
+        selection: Selection,
     ) -> tuple[Tensor, Tensor]:
         # Draws are float32, and the rows may be of another type.
         noise = random.normal(*x.shape[-2:]).to(x.dtype)
@@ -351,6 +385,10 @@ class NoCorruption(Corruption):
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
 
     def __call__(
-        self, x: Tensor, source: TrainingSource, random: StackedGenerator, selection: Selection
+        self,
+        x: Tensor,
+        source: TrainingSource,
+        random: StackedGenerator,
+        selection: Selection,
     ) -> tuple[Tensor, Tensor]:
         return x, torch.zeros_like(x, dtype=torch.bool)

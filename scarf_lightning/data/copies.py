@@ -69,7 +69,9 @@ def _are_equal(values: Floats, rows: Ints, others: Ints) -> bool:
     """Compare the cells of rows with those of others."""
     for start in range(0, len(rows), ROWS_AT_A_TIME):
         chosen = slice(start, start + ROWS_AT_A_TIME)
-        if not np.array_equal(values[rows[chosen]], values[others[chosen]], equal_nan=True):
+        if not np.array_equal(
+            values[rows[chosen]], values[others[chosen]], equal_nan=True
+        ):
             return False
     return True
 
@@ -161,7 +163,10 @@ class Copies:
         part = np.full(len(self.size), TRAIN)
         for_validation, for_test = self.rooms
         # Of three large groups, two must be left for the other parts.
-        for number, room, n_left in ((TEST, for_test, 2), (VALIDATION, for_validation, 1)):
+        for number, room, n_left in (
+            (TEST, for_test, 2),
+            (VALIDATION, for_validation, 1),
+        ):
             taken = self._taken(groups, room, n_left)
             part[groups[taken]] = number
             groups = np.delete(groups, taken)

@@ -40,6 +40,14 @@ class Examples:
         weights = None if self.weights is None else function(self.weights)
         return Examples(function(self.rows), targets, weights)
 
+    def between(self, start: int, end: int) -> "Examples":
+        """The examples of each trial from position ``start`` up to ``end``."""
+        return self.map(lambda tensor: tensor[:, start:end])
+
+    def at(self, trial: Tensor, positions: Tensor) -> "Examples":
+        """The examples at positions ``(T, n)`` of each trial, whose numbers are ``(T, 1)``."""
+        return self.map(lambda tensor: tensor[trial, positions])
+
 
 @dataclass
 class Batch:
@@ -91,7 +99,12 @@ class StackDataModule(pl.LightningDataModule):
             order: one random stream a trial, from which the permutations of its rows are drawn.
             roster: of the trials still here.
         """
-        self._train, self._validation, self._order, self.roster = train, validation, order, roster
+        self._train, self._validation, self._order, self.roster = (
+            train,
+            validation,
+            order,
+            roster,
+        )
         self._train_bounds = batch_bounds(len(train), batch_size)
         self._validation_bounds = batch_bounds(len(validation), validation_batch_size)
 
@@ -114,32 +127,41 @@ class StackDataModule(pl.LightningDataModule):
     def val_dataloader(self) -> "_Loader":
         return _Loader(self.validation_examples)
 
-    def transfer_batch_to_device(self, batch: Any, device: torch.device, dataloader_idx: int) -> Any:
+    def transfer_batch_to_device(
+        self, batch: Any, device: torch.device, dataloader_idx: int
+    ) -> Any:
         """The index is on the device already."""
         return batch
 
-    def on_after_batch_transfer(self, batch: Iterator[Examples], dataloader_idx: int) -> Iterator[Batch]:
+    def on_after_batch_transfer(
+        self, batch: Iterator[Examples], dataloader_idx: int
+    ) -> Iterator[Batch]:
         """The mini-batches of a pass, each fetched when it is asked for."""
         return map(self.fetch, batch)
 
     def fetch(self, examples: Examples) -> Batch:
-        return Batch(self.table.rows(examples.rows, self.roster), examples.targets, examples.weights)
+        return Batch(
+            self.table.rows(examples.rows, self.roster),
+            examples.targets,
+            examples.weights,
+        )
 
     def training_examples(self) -> Iterator[Examples]:
         """The mini-batches of an epoch, in a random order of their rows."""
-        permutation = self._order.permutations(len(self._train)).to(self.table.device, non_blocking=True)
+        permutation = self._order.permutations(len(self._train)).to(
+            self.table.device, non_blocking=True
+        )
         # Each trial has a permutation of its own, the one that it would have alone.
         trial = self.roster.index.unsqueeze(1)
         for start, end in self._train_bounds:
-            positions = permutation[:, start:end]
-            yield self._train.map(lambda tensor, positions=positions: tensor[trial, positions])  # type: ignore[misc]
+            yield self._train.at(trial, permutation[:, start:end])
 
     def validation_examples(self) -> Iterator[Examples]:
         """The mini-batches of a validation, in the order of its rows."""
         # Trials that have ended are not validated.
         here = self._validation.map(self.roster.of)
         for start, end in self._validation_bounds:
-            yield here.map(lambda tensor, start=start, end=end: tensor[:, start:end])  # type: ignore[misc]
+            yield here.between(start, end)
 
 
 class _Loader:

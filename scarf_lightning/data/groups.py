@@ -42,7 +42,12 @@ COMBINATIONS = 100
 """So many times more combinations of values than rows there must be: of fewer, rows repeat some by chance."""
 
 
-def hints(table: Table, frame: pd.DataFrame, kinds: Mapping[str, str], widths: Mapping[str, int]) -> list[Note]:
+def hints(
+    table: Table,
+    frame: pd.DataFrame,
+    kinds: Mapping[str, str],
+    widths: Mapping[str, int],
+) -> list[Note]:
     """Notes on columns of a file that are likely groups, on the one column that hides copies, and on near copies.
 
     Args:

@@ -104,7 +104,9 @@ class Robust(Scaling):
     """
 
     name: ClassVar[str] = "robust"
-    largest: float = option(3.0, "size that scaled numbers approach and do not exceed", "(0, 1000000]")
+    largest: float = option(
+        3.0, "size that scaled numbers approach and do not exceed", "(0, 1000000]"
+    )
 
     @property
     def bound(self) -> float:
@@ -127,7 +129,9 @@ class Quantile(Scaling):
     """
 
     name: ClassVar[str] = "quantile"
-    knots: int = option(100, "numbers of a column that have their exact quantile", "[2, 10000]")
+    knots: int = option(
+        100, "numbers of a column that have their exact quantile", "[2, 10000]"
+    )
 
     def statistics(self, values: Floats) -> tuple[Floats, Floats]:
         # The curve does the work. A constant has none, and becomes zero.
@@ -166,7 +170,10 @@ class Encoding(Options, ABC):
 
     name: ClassVar[str]
     widens: ClassVar[bool] = True
-    gaps: bool = option(False, "show networks which values are missing, by a category or by a column beside a number")
+    gaps: bool = option(
+        False,
+        "show networks which values are missing, by a category or by a column beside a number",
+    )
 
     @abstractmethod
     def column(self, column: Column) -> Column:
@@ -242,7 +249,9 @@ class Ordinal(Encoding):
 
     name: ClassVar[str] = "ordinal"
     widens: ClassVar[bool] = False
-    order: Literal["declared", "sorted"] = option("declared", "order of the categories: as in the source, or sorted")
+    order: Literal["declared", "sorted"] = option(
+        "declared", "order of the categories: as in the source, or sorted"
+    )
 
     def column(self, column: Column) -> Column:
         categories = column.categories
@@ -329,7 +338,9 @@ class Preprocessing:
         needed = arrays.keys() - {"target", *CURVES}
         types = {array.dtype for array in arrays.values()}
         if needed != set(VECTORS) or types != {FLOAT}:
-            raise ValueError(f"the preprocessing must hold {', '.join(VECTORS)} as {FLOAT}")
+            raise ValueError(
+                f"the preprocessing must hold {', '.join(VECTORS)} as {FLOAT}"
+            )
         return cls(**arrays, is_shared=is_shared)
 
     def of(self, trial: int) -> "Preprocessing":

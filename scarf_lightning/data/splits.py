@@ -19,7 +19,15 @@ from ..errors import UsageError, counted
 from ..options.option import Options, option
 from .columns import Coded, Floats, Ints, is_numeric
 from .copies import Copies, first_positions
-from .parts import PARTS, TEST, TEST_SHARE, TRAIN, VALIDATION, VALIDATION_SHARE, part_sizes
+from .parts import (
+    PARTS,
+    TEST,
+    TEST_SHARE,
+    TRAIN,
+    VALIDATION,
+    VALIDATION_SHARE,
+    part_sizes,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,7 +112,8 @@ class Shuffled(Splitting):
     """
 
     copies: Literal["together", "apart"] = option(
-        "together", "rows that are equal in every column: together in one part, or apart (the paper)"
+        "together",
+        "rows that are equal in every column: together in one part, or apart (the paper)",
     )
 
     @abstractmethod
@@ -115,7 +124,9 @@ class Shuffled(Splitting):
         if self.copies == "apart" or not table.n_copies:
             return False
         # Copies may be so many that no choice of them fills a part exactly.
-        return any(not Copies.of(table.alike[rows]).is_exact for rows in self._strata(table))
+        return any(
+            not Copies.of(table.alike[rows]).is_exact for rows in self._strata(table)
+        )
 
     def on_copies(
         self,
@@ -159,7 +170,9 @@ class Shuffled(Splitting):
             # Copies of several strata belong to that of the first of them.
             first = labelled[first_positions(table.alike[labelled])]
             stratum[labelled] = stratum[first]
-        return [np.flatnonzero(stratum == number) for number in range(stratum.max() + 1)]
+        return [
+            np.flatnonzero(stratum == number) for number in range(stratum.max() + 1)
+        ]
 
 
 @dataclass
@@ -224,7 +237,9 @@ class Group(Splitting):
         n_labelled = np.bincount(place[group[table.is_labelled]], minlength=n_groups)
         so_far = np.cumsum(n_labelled)
         n_rows = so_far[-1]
-        last_of_training = _closest(so_far, (1 - VALIDATION_SHARE - TEST_SHARE) * n_rows)
+        last_of_training = _closest(
+            so_far, (1 - VALIDATION_SHARE - TEST_SHARE) * n_rows
+        )
         last_of_validation = _closest(so_far, (1 - TEST_SHARE) * n_rows)
         # A large group may be the closest to both; validation gets one all the same.
         last_of_validation = max(last_of_training + 1, last_of_validation)
@@ -250,7 +265,9 @@ class Time(Splitting):
     not used; those without a time are."""
 
     name: ClassVar[str] = "time"
-    column: str | None = option(None, "dates or numbers: the last rows by it are for validation and testing")
+    column: str | None = option(
+        None, "dates or numbers: the last rows by it are for validation and testing"
+    )
 
     def split(self, table: "Table", random: np.random.Generator) -> Split:
         times = _split_by(table)
@@ -324,7 +341,9 @@ class Files(Given):
     validation rows, a tenth of the labelled rows of ``dataset.path`` validates, another tenth in every trial."""
 
     name: ClassVar[str] = "files"
-    validation: str | None = option(None, "file of the validation rows; null: a tenth of the training rows")
+    validation: str | None = option(
+        None, "file of the validation rows; null: a tenth of the training rows"
+    )
     test: str | None = option(None, "file of the test rows")
 
     def split(self, table: "Table", random: np.random.Generator) -> Split:
@@ -442,7 +461,9 @@ def _check_parts(split: Split, table: "Table", needed: str) -> None:
     """Refuse a split of which a part has no label; ``needed`` says what would help."""
     for part in PARTS:
         if not table.is_labelled[getattr(split, part)].any():
-            raise UsageError(f"{table.source} leaves no row with a label for {part}; {needed}.")
+            raise UsageError(
+                f"{table.source} leaves no row with a label for {part}; {needed}."
+            )
 
 
 def split_values(

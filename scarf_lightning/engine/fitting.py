@@ -54,7 +54,12 @@ class TrialStopping(pl.Callback):
     """
 
     def __init__(
-        self, trials: Sequence[int], settings: FitSettings, *, metric: Metric | None = None, min_epochs: int = 1
+        self,
+        trials: Sequence[int],
+        settings: FitSettings,
+        *,
+        metric: Metric | None = None,
+        min_epochs: int = 1,
     ) -> None:
         n_trials = len(trials)
         self.trials = np.array(trials)
@@ -84,13 +89,21 @@ class TrialStopping(pl.Callback):
         self.weights: dict[str, Tensor] = {}
         self._started = 0.0
 
-    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        self.weights = {name: tensor.detach().clone() for name, tensor in state(pl_module).items()}
+    def on_train_start(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule
+    ) -> None:
+        self.weights = {
+            name: tensor.detach().clone() for name, tensor in state(pl_module).items()
+        }
 
-    def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+    def on_train_epoch_start(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule
+    ) -> None:
         self._started = time.process_time()
 
-    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+    def on_train_epoch_end(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule
+    ) -> None:
         assert isinstance(pl_module, StackModule)
         metrics = pl_module.end_epoch()
         elapsed = time.process_time() - self._started
@@ -170,7 +183,9 @@ class TrialStopping(pl.Callback):
 def _are_finite(metrics: Mapping[str, NDArray[np.float64]]) -> NDArray[np.bool_]:
     """The mask ``(A,)`` of the trials whose losses are all finite."""
     names = MUST_BE_FINITE & metrics.keys()
-    finite: NDArray[np.bool_] = np.logical_and.reduce([np.isfinite(metrics[name]) for name in names])
+    finite: NDArray[np.bool_] = np.logical_and.reduce(
+        [np.isfinite(metrics[name]) for name in names]
+    )
     return finite
 
 

@@ -52,7 +52,11 @@ def acts_on_last_axis(network: nn.Module) -> bool:
     kind = type(network)
     is_container = kind in (nn.Sequential, nn.ModuleList)
     # Exact types, because a subclass may do anything.
-    if not (kind in ON_LAST_AXIS or is_container or getattr(kind, "acts_on_last_axis", False)):
+    if not (
+        kind in ON_LAST_AXIS
+        or is_container
+        or getattr(kind, "acts_on_last_axis", False)
+    ):
         return False
     return all(acts_on_last_axis(child) for child in network.children())
 
@@ -74,7 +78,9 @@ def _stack_tensors(stacked: nn.Module, modules: Sequence[nn.Module]) -> None:
     """Give a module the stacked parameters and buffers of ``modules``; those of their layers are left alone."""
     for name, parameter in list(stacked.named_parameters(recurse=False)):
         values = torch.stack([getattr(module, name).detach() for module in modules])
-        setattr(stacked, name, nn.Parameter(values, requires_grad=parameter.requires_grad))
+        setattr(
+            stacked, name, nn.Parameter(values, requires_grad=parameter.requires_grad)
+        )
     for name, _ in list(stacked.named_buffers(recurse=False)):
         values = torch.stack([getattr(module, name) for module in modules])
         setattr(stacked, name, values)
@@ -100,7 +106,9 @@ class StackedLinear(nn.Module):
         # A layer without a bias adds zeros that are never trained: `baddbmm` needs a summand.
         has_bias = layers[0].bias is not None
         self.weight = nn.Parameter(torch.stack(weights))
-        self.bias = nn.Parameter(torch.stack(biases).unsqueeze(1), requires_grad=has_bias)
+        self.bias = nn.Parameter(
+            torch.stack(biases).unsqueeze(1), requires_grad=has_bias
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         bias: Tensor = self.bias
@@ -154,7 +162,12 @@ class VmappedLinear(nn.Linear):
 
     def __init__(self, layer: nn.Linear) -> None:
         # On `meta` nothing is allocated for weights that are replaced at once.
-        super().__init__(layer.in_features, layer.out_features, bias=layer.bias is not None, device="meta")
+        super().__init__(
+            layer.in_features,
+            layer.out_features,
+            bias=layer.bias is not None,
+            device="meta",
+        )
         self.weight = layer.weight
         self.bias = layer.bias
 
@@ -180,7 +193,9 @@ class VmappedLayerNorm(nn.LayerNorm):
         self.bias = layer.bias
 
     def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = _LayerNorm.apply(x, self.weight, self.bias, self.normalized_shape, self.eps)  # type: ignore[no-untyped-call]
+        out: Tensor = _LayerNorm.apply(
+            x, self.weight, self.bias, self.normalized_shape, self.eps
+        )  # type: ignore[no-untyped-call]
         return out
 
 
@@ -191,7 +206,13 @@ class _LayerNorm(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(x: Tensor, weight: Tensor | None, bias: Tensor | None, shape: tuple[int, ...], eps: float) -> Tensor:
+    def forward(
+        x: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        shape: tuple[int, ...],
+        eps: float,
+    ) -> Tensor:
         return F.layer_norm(x, shape, weight, bias, eps)
 
     @staticmethod
@@ -208,7 +229,9 @@ class _LayerNorm(torch.autograd.Function):
         shape: tuple[int, ...],
         eps: float,
     ) -> tuple[Tensor, int]:
-        def by_trial(tensor: Tensor | None, dim: int | None) -> tuple[Tensor | None, ...]:
+        def by_trial(
+            tensor: Tensor | None, dim: int | None
+        ) -> tuple[Tensor | None, ...]:
             """The tensor of each trial; one without a trial axis is shared by all of them."""
             if tensor is None or dim is None:
                 shared: tuple[Tensor | None, ...] = (tensor,) * info.batch_size
@@ -220,9 +243,13 @@ class _LayerNorm(torch.autograd.Function):
         weights = by_trial(weight, in_dims[1])
         biases = by_trial(bias, in_dims[2])
         normalised = []
-        for trial_rows, trial_weight, trial_bias in zip(rows, weights, biases, strict=True):
+        for trial_rows, trial_weight, trial_bias in zip(
+            rows, weights, biases, strict=True
+        ):
             assert trial_rows is not None
-            normalised.append(F.layer_norm(trial_rows, shape, trial_weight, trial_bias, eps))
+            normalised.append(
+                F.layer_norm(trial_rows, shape, trial_weight, trial_bias, eps)
+            )
         return torch.stack(normalised), 0
 
 
@@ -232,7 +259,9 @@ def unlift(lifted: nn.Module, networks: Sequence[nn.Module]) -> list[nn.Module]:
     for trial, network in enumerate(networks):
         if isinstance(lifted, Vmapped):
             stacked_weights = lifted.network.state_dict()
-            network.load_state_dict({name: weight[trial] for name, weight in stacked_weights.items()})
+            network.load_state_dict(
+                {name: weight[trial] for name, weight in stacked_weights.items()}
+            )
         else:
             for name, stacked in lifted.named_modules():
                 _unstack_tensors(stacked, network.get_submodule(name), trial)
@@ -284,7 +313,9 @@ def part_of(weights: Mapping[str, Weight], prefix: str) -> dict[str, Weight]:
 
 
 @torch.no_grad()
-def let_leave(module: nn.Module, optimizer: torch.optim.Optimizer, staying: Tensor) -> None:
+def let_leave(
+    module: nn.Module, optimizer: torch.optim.Optimizer, staying: Tensor
+) -> None:
     """Shrink parameters, buffers and moments ``(A, ...)`` to the trials at ``staying``, int64 positions in them."""
     for tensor in state(module).values():
         moments = optimizer.state.get(tensor, {})

@@ -36,7 +36,9 @@ class CorruptionSource(TrainingRows):
     The input layer of ``encoder``, f, encodes them, and a view may take its missing values.
     """
 
-    def __init__(self, encoder: Encoder, table: DeviceTable, rows: Tensor, roster: Roster) -> None:
+    def __init__(
+        self, encoder: Encoder, table: DeviceTable, rows: Tensor, roster: Roster
+    ) -> None:
         super().__init__(table, rows, roster)
         self.n_rows = len(self)
         self._encoder = encoder
@@ -120,7 +122,9 @@ class WithGaps(Selection):
     selection: Selection
     chosen: list[int]
 
-    def mask(self, rate: float, n_rows: int, n_features: int, random: StackedGenerator) -> Tensor:
+    def mask(
+        self, rate: float, n_rows: int, n_features: int, random: StackedGenerator
+    ) -> Tensor:
         n_without_gaps = self.chosen[-1] + 1
         alone = self.selection.mask(rate, n_rows, n_without_gaps, random)
         return alone[..., torch.tensor(self.chosen, device=alone.device)]
@@ -129,14 +133,18 @@ class WithGaps(Selection):
 class BatchRows:
     """A mini-batch of each trial, from raw rows ``(T, N, M)``: the `Rows` that pretexts and methods see."""
 
-    def __init__(self, raw: Tensor, source: CorruptionSource, random: StackedGenerator) -> None:
+    def __init__(
+        self, raw: Tensor, source: CorruptionSource, random: StackedGenerator
+    ) -> None:
         self.encoded = source.encode(raw)
         self.columns = source.columns
         self.random = random
         self._raw = raw
         self._source = source
 
-    def corrupted(self, corruption: Corruption, selection: Selection) -> tuple[Tensor, Tensor]:
+    def corrupted(
+        self, corruption: Corruption, selection: Selection
+    ) -> tuple[Tensor, Tensor]:
         """A view of the rows, encoded, ``(T, N, D)``, and the mask of the features whose value changed."""
         if corruption.space == "raw":
             view, _ = corruption(self._raw, self._source, self.random, selection)
@@ -193,19 +201,27 @@ class PretextTask:
         n_inputs = len(views.inputs)
         if self.classifier is None:
             outputs = self._embed(inputs, n_inputs)
-            return _in_groups_of_trials(self.pretext.compute_loss, outputs, views.targets)
+            return _in_groups_of_trials(
+                self.pretext.compute_loss, outputs, views.targets
+            )
         # The classifier takes the embeddings, so f runs once for both losses.
         embedded = self.encoder.body(inputs)
         outputs = self._outputs(embedded, n_inputs)
         losses = _in_groups_of_trials(self.pretext.compute_loss, outputs, views.targets)
         n_rows = batch.x.shape[1]
         first_input = embedded[:, :n_rows]
-        return self.pretext.with_labels(losses, self.classifier.losses(first_input, batch))
+        return self.pretext.with_labels(
+            losses, self.classifier.losses(first_input, batch)
+        )
 
-    def validation_views(self, raw: Tensor, random: StackedGenerator, n_passes: int) -> "StaticViews":
+    def validation_views(
+        self, raw: Tensor, random: StackedGenerator, n_passes: int
+    ) -> "StaticViews":
         """``n_passes`` mini-batches made of the same raw rows ``(T, N, M)``."""
         rows = BatchRows(raw, self._source, random)
-        return StaticViews.of_passes([self.pretext.make_views(rows) for _ in range(n_passes)])
+        return StaticViews.of_passes(
+            [self.pretext.make_views(rows) for _ in range(n_passes)]
+        )
 
     def validation(self, views: "StaticViews", *, error: bool) -> dict[str, Tensor]:
         """Mean loss, and ``error`` if asked for, over mini-batches that are evaluated one by one, ``(T,)`` each."""
@@ -256,7 +272,9 @@ class LabelHead(nn.Module):
         return self._target.loss(self.head(embedded), batch.targets, batch.weights)
 
 
-def _in_groups_of_trials(measure: Callable[..., Tensor], *arguments: tuple[Any, ...]) -> Tensor:
+def _in_groups_of_trials(
+    measure: Callable[..., Tensor], *arguments: tuple[Any, ...]
+) -> Tensor:
     """A loss ``(T,)`` of tuples of tensors ``(T, N, ...)``, so many trials at once that their pairs of rows fit."""
     n_trials, n_rows = _tensors(arguments)[0].shape[:2]
     size = max(1, SIMILARITIES // n_rows**2)
@@ -315,7 +333,9 @@ class StaticViews:
             else:
                 inputs.append(torch.cat(of_passes, dim=1))
                 parts.append(len(of_passes))
-        return cls(tuple(inputs), tuple(parts), tuple(views.targets for views in passes))
+        return cls(
+            tuple(inputs), tuple(parts), tuple(views.targets for views in passes)
+        )
 
     @property
     def n_bytes(self) -> int:
@@ -324,7 +344,9 @@ class StaticViews:
     def of(self, staying: Tensor) -> "StaticViews":
         """The views of the trials at these positions. A tensor that occurs several times stays shared."""
         kept = {key: tensor[staying] for key, tensor in self._distinct().items()}
-        return StaticViews(_replaced(self.inputs, kept), self.parts, _replaced(self.targets, kept))
+        return StaticViews(
+            _replaced(self.inputs, kept), self.parts, _replaced(self.targets, kept)
+        )
 
     def _distinct(self) -> dict[int, Tensor]:
         """The tensors by their ``id``: clean rows are an input and a target of an auto-encoder."""
@@ -338,7 +360,9 @@ class ValidationSet:
     they are made for each validation, from the beginning of the same streams.
     """
 
-    def __init__(self, task: PretextTask, random: StackedGenerator, n_passes: int) -> None:
+    def __init__(
+        self, task: PretextTask, random: StackedGenerator, n_passes: int
+    ) -> None:
         self._task = task
         self._random = random
         self._n_passes = n_passes

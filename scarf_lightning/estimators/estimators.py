@@ -13,9 +13,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    RegressorMixin,
+    TransformerMixin,
+)
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
 
 from ..data.reading.frames import frame_of
 from ..data.table import Table
@@ -151,7 +160,9 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 axes[parameter.name] = value
         given = values["options"] or {}
         if not isinstance(given, Mapping):
-            raise UsageError(f"options must be a dictionary such as {{'corruption.rate': 0.3}}, not {given!r}.")
+            raise UsageError(
+                f"options must be a dictionary such as {{'corruption.rate': 0.3}}, not {given!r}."
+            )
         options = dict(given)
         if values.get("encoder") is not None:
             self._check_beside_encoder(values, options)
@@ -159,35 +170,58 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         seed = values["random_state"]
         if not isinstance(seed, int):
             seed = check_random_state(seed).randint(2**31)
-        parameters = {"trials": values["n_trials"], "seed": seed, "trainer.accelerator": values["device"]}
-        for option, name in (("finetune.class_weight", "class_weight"), ("metric", "metric")):
+        parameters = {
+            "trials": values["n_trials"],
+            "seed": seed,
+            "trainer.accelerator": values["device"],
+        }
+        for option, name in (
+            ("finetune.class_weight", "class_weight"),
+            ("metric", "metric"),
+        ):
             value = values.get(name)
             # Weights of single classes are weights of rows, and no option of a cell.
             if value is not None and not isinstance(value, Mapping):
                 parameters[option] = value
-        return config_of(axes | options, parameters, estimator=type(self).__name__, kind=self._kind)
+        return config_of(
+            axes | options, parameters, estimator=type(self).__name__, kind=self._kind
+        )
 
-    def _check_beside_encoder(self, values: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    def _check_beside_encoder(
+        self, values: Mapping[str, Any], options: Mapping[str, Any]
+    ) -> None:
         """Refuse what an encoder to start from settles."""
         defaults = {parameter.name: parameter.default for parameter in fields(self)}
         settled = [name for name in OF_AN_ENCODER if values[name] != defaults[name]]
         for option in options:
-            if option == "encoding" or option.startswith(("dataset.", "network.encoder")):
+            if option == "encoding" or option.startswith(
+                ("dataset.", "network.encoder")
+            ):
                 settled.append(f"options: {option}")
         if settled:
-            raise UsageError(f"{settled[0]} is settled by the encoder to start from; leave it out.")
+            raise UsageError(
+                f"{settled[0]} is settled by the encoder to start from; leave it out."
+            )
 
     def _given(self, X: Any) -> Given:
         """X in `fit`."""
         frame = frame_of(X)
         if frame is None:
             # Columns may hold anything: a column that is left out may be infinite.
-            array = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=2, estimator=self)
+            array = check_array(
+                X,
+                dtype=None,
+                ensure_all_finite=False,
+                ensure_min_samples=2,
+                estimator=self,
+            )
             names = [f"x{position}" for position in range(array.shape[1])]
             return Given(pd.DataFrame(array, columns=names), is_named=False, names=None)
         twice = frame.columns[frame.columns.duplicated()]
         if len(twice):
-            raise UsageError(f"X has more than one column {twice[0]!r}; rename all but one.")
+            raise UsageError(
+                f"X has more than one column {twice[0]!r}; rename all but one."
+            )
         if len(frame) < 2 or not len(frame.columns):
             # scikit-learn has its own words for these.
             check_array(np.empty(frame.shape), ensure_min_samples=2, estimator=self)
@@ -201,14 +235,24 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """X in prediction, for the model. Arrays are checked against the X of `fit` as scikit-learn does."""
         frame = frame_of(X)
         if frame is None:
-            return validate_data(self, X, reset=False, dtype=None, ensure_all_finite=False)
+            return validate_data(
+                self, X, reset=False, dtype=None, ensure_all_finite=False
+            )
         if not self.model_.description.is_named:
             validate_data(self, frame, reset=False, skip_check_array=True)
         return frame
 
-    def _keep(self, model: Model, rows: Sequence[Mapping[str, object]], table: Table, given: Given) -> None:
+    def _keep(
+        self,
+        model: Model,
+        rows: Sequence[Mapping[str, object]],
+        table: Table,
+        given: Given,
+    ) -> None:
         """Set the attributes of a fitted estimator."""
-        self.model_ = model.fitted_on(list(given.frame.columns), is_named=given.is_named)
+        self.model_ = model.fitted_on(
+            list(given.frame.columns), is_named=given.is_named
+        )
         self._trials = plain([dict(row) for row in rows])
         self._reading = plain([vars(reading) for reading in table.reading])
         self._n_features_out = len(model.trials) * model.encoder.width
@@ -311,7 +355,9 @@ class ScarfPredictor(ScarfEstimator):
 
         check_is_fitted(self)
         unlabelled = getattr(self, "unlabelled", None)
-        return importance(self.model_, self._rows(X), y, unlabelled=unlabelled, **options)
+        return importance(
+            self.model_, self._rows(X), y, unlabelled=unlabelled, **options
+        )
 
     @property
     def _chooses(self) -> bool:
@@ -322,22 +368,38 @@ class ScarfPredictor(ScarfEstimator):
         config = self._config()
         given = self._given(X)
         if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
         y = one_a_row(y)
         check_consistent_length(given.frame, y)
         labels = self._labels(y)
         weights = weights_of(labels, sample_weight, self._weights_of_classes)
         target = target_of(labels, config, self._kind)
         if self.encoder is None:
-            return Task(config, table_of(given.frame, target, config, weights), labels, given)
+            return Task(
+                config, table_of(given.frame, target, config, weights), labels, given
+            )
         model = self._start()
-        network = replace(config.network, name=model.description.network, encoder=model.description.encoder)
+        network = replace(
+            config.network,
+            name=model.description.network,
+            encoder=model.description.encoder,
+        )
         # The columns of the model show the gaps that they showed when it was trained, and no others.
         config = replace(config, encoding={**config.encoding, "gaps": False})
         # A model says by fit_on whether all trials are preprocessed alike.
-        fit_on: Literal["all", "train"] = "all" if model.preprocessing.is_shared else "train"
+        fit_on: Literal["all", "train"] = (
+            "all" if model.preprocessing.is_shared else "train"
+        )
         config = replace(config, network=network, fit_on=fit_on)
-        return Task(config, table_for(model, given.frame, target, config, weights), labels, given, model)
+        return Task(
+            config,
+            table_for(model, given.frame, target, config, weights),
+            labels,
+            given,
+            model,
+        )
 
     def _start(self) -> Model:
         """The model whose encoders networks start from."""
@@ -351,7 +413,9 @@ class ScarfPredictor(ScarfEstimator):
             )
         for column in model.description.columns:
             if column.n_indicators != len(column.categories or ()):
-                raise UsageError("encoder: only encoders of encoding=onehot can be trained further.")
+                raise UsageError(
+                    "encoder: only encoders of encoding=onehot can be trained further."
+                )
         return model
 
     def _labels(self, y: NDArray[Any]) -> GivenLabels:
@@ -519,7 +583,9 @@ class ScarfTransformer(ScarfEstimator):
 
         config = self._config()
         if config.pretrain.name == "none":
-            raise UsageError("ScarfTransformer pre-trains; choose a pretrain other than none.")
+            raise UsageError(
+                "ScarfTransformer pre-trains; choose a pretrain other than none."
+            )
         given = self._given(X)
         table = without_labels(given.frame, config)
         model, rows = pretrain(config, table, verbose=bool(self.verbose))

@@ -87,7 +87,9 @@ def train(
     console = screen(stderr=True) if verbose else None
     with process_of(config) as hardware:
         splitting = None if tests else WithoutTest
-        training = CellTraining.prepare(config, table, hardware, splitting=splitting, console=console)
+        training = CellTraining.prepare(
+            config, table, hardware, splitting=splitting, console=console
+        )
         if start is not None:
             encoders = part_of(start.weights, "encoder")
             training = replace(training, start=Start(encoders, start.preprocessing))
@@ -111,7 +113,10 @@ def train(
 
 
 def _trained(training: CellTraining) -> list[StackRecord]:
-    return [training.train(*stack) for stack in training.stacks(range(training.config.trials))]
+    return [
+        training.train(*stack)
+        for stack in training.stacks(range(training.config.trials))
+    ]
 
 
 def _chosen(pretrained: CellTraining) -> tuple[CellTraining, list[StackRecord], str]:
@@ -160,14 +165,20 @@ def _judged(training: CellTraining) -> Judged:
     if isinstance(target, (Classes, Number)):
         return Judged(records, np.concatenate(losses), ROWS)
     # The epoch whose weights are kept.
-    epoch = "finetune_best_epoch" if training.config.finetune.restore_best else "finetune_epochs"
+    epoch = (
+        "finetune_best_epoch"
+        if training.config.finetune.restore_best
+        else "finetune_epochs"
+    )
     of_trials = []
     for record in records:
         of_trials += _trial_losses(record, epoch)
     return Judged(records, np.array(of_trials), "trials")
 
 
-def row_losses(target: Target, predictions: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
+def row_losses(
+    target: Target, predictions: NDArray[Any], labels: NDArray[Any]
+) -> NDArray[np.float64]:
     """The cross-entropy of classes, or the squared error of numbers, of each row ``(n,)``; a scalar for other kinds."""
     if isinstance(target, Classes):
         rows = np.arange(len(labels))
@@ -192,7 +203,9 @@ def _trial_losses(record: StackRecord, epoch: str) -> list[float]:
     return losses
 
 
-def _choice(with_it: NDArray[np.float64], without: NDArray[np.float64], of: str) -> tuple[bool, str]:
+def _choice(
+    with_it: NDArray[np.float64], without: NDArray[np.float64], of: str
+) -> tuple[bool, str]:
     """Use of pre-training by the paired losses of the same rows or trials ``(n,)``, and a sentence on it.
 
     It is used if the t-interval of the mean difference is below zero: otherwise training from scratch is cheaper.
@@ -208,7 +221,10 @@ def _choice(with_it: NDArray[np.float64], without: NDArray[np.float64], of: str)
     if np.isinf(without).any():
         return True, helps
     if of == ROWS and n < ENOUGH:
-        return False, f"{n} {what} are too few to tell ({means}): trained without pre-training, which is cheaper."
+        return (
+            False,
+            f"{n} {what} are too few to tell ({means}): trained without pre-training, which is cheaper.",
+        )
     differences = with_it - without
     # One difference has no spread.
     width = math.inf
@@ -223,13 +239,17 @@ def _choice(with_it: NDArray[np.float64], without: NDArray[np.float64], of: str)
     return False, f"{unclear}: trained without pre-training, which is cheaper."
 
 
-def pretrain(config: Config, table: Table, *, verbose: bool = False) -> tuple[Model, list[TrialRow]]:
+def pretrain(
+    config: Config, table: Table, *, verbose: bool = False
+) -> tuple[Model, list[TrialRow]]:
     """Pre-train the encoders of trials on nine tenths of the rows; no label is used."""
     console = screen(stderr=True) if verbose else None
     rows: list[TrialRow] = []
     kept: list[StoredTrial] = []
     with process_of(config) as hardware:
-        training = CellTraining.prepare(config, table, hardware, splitting=WithoutTest, console=console)
+        training = CellTraining.prepare(
+            config, table, hardware, splitting=WithoutTest, console=console
+        )
         for wanted, trials in training.stacks(range(config.trials)):
             stack = training.stack(trials)
             fit = training.pretrain(stack)
@@ -240,7 +260,13 @@ def pretrain(config: Config, table: Table, *, verbose: bool = False) -> tuple[Mo
                 if trial in wanted:
                     diverged = "pretrain" if fit.diverged[position] else None
                     n_epochs = int(fit.epochs[position])
-                    own.append({"trial": trial, "diverged": diverged, "pretrain_epochs": n_epochs})
+                    own.append(
+                        {
+                            "trial": trial,
+                            "diverged": diverged,
+                            "pretrain_epochs": n_epochs,
+                        }
+                    )
             encoder = {}
             for name, weight in fit.part("encoder").items():
                 encoder[f"encoder.{name}"] = weight.cpu().numpy()
@@ -251,7 +277,9 @@ def pretrain(config: Config, table: Table, *, verbose: bool = False) -> tuple[Mo
     return _voting(training, kept, None), rows
 
 
-def _voting(training: CellTraining, trials: list[StoredTrial], target: Target | None) -> Model:
+def _voting(
+    training: CellTraining, trials: list[StoredTrial], target: Target | None
+) -> Model:
     """The model of the trials that did not diverge."""
     config, table = training.config, training.table
     converged = [kept for kept in trials if kept.row["diverged"] is None]

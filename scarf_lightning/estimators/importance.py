@@ -75,28 +75,53 @@ def importance(
         raise UsageError(f"n_repeats must be at least 1, not {n_repeats}.")
     labels = one_a_row(y)
     is_classes = isinstance(model.target, Classes)
-    given = labels_of_classes(labels, unlabelled) if is_classes else labels_of_numbers(labels)
+    given = (
+        labels_of_classes(labels, unlabelled)
+        if is_classes
+        else labels_of_numbers(labels)
+    )
     frame = _frame(model, X)
     check_consistent_length(frame, labels)
     kept = np.flatnonzero(given.is_known)
-    known = _codes(model, given.known) if is_classes else np.asarray(given.known, dtype=np.float64)
+    known = (
+        _codes(model, given.known)
+        if is_classes
+        else np.asarray(given.known, dtype=np.float64)
+    )
     values = model.values(frame)[kept]
     blocks = _with_groups(_blocks(model, frame), groups)
     orders = permutations(len(values), n_repeats, random_state)
 
     intact = rows_of_trial(measure, _voted(model, values), known, kept)
     if intact is None:
-        raise UsageError(f"{measure.label} is not defined on these {counted(len(kept), 'row')}; pass more of them.")
+        raise UsageError(
+            f"{measure.label} is not defined on these {counted(len(kept), 'row')}; pass more of them."
+        )
     found = []
     for names, places in blocks.items():
         predictions = _voted(model, permuted(values, places, orders))
-        its = permuted_rows(measure, predictions.reshape(n_repeats, len(values), *predictions.shape[1:]), known, kept)
+        its = permuted_rows(
+            measure,
+            predictions.reshape(n_repeats, len(values), *predictions.shape[1:]),
+            known,
+            kept,
+        )
         if its is not None:
             verdict = judge_column(
-                names, "permuted", "this model", [intact], [its], measure, TRAINED_ON_ALL, margin=margin, fewest=1
+                names,
+                "permuted",
+                "this model",
+                [intact],
+                [its],
+                measure,
+                TRAINED_ON_ALL,
+                margin=margin,
+                fewest=1,
             )
             found.append(verdict)
-    return Importance(_best_first(found), measure, margin, claim="this model on new rows like these")
+    return Importance(
+        _best_first(found), measure, margin, claim="this model on new rows like these"
+    )
 
 
 def importance_of_cell(
@@ -121,11 +146,15 @@ def importance_of_cell(
     """
     model = load_model(folder, plugins=plugins)
     if not isinstance(model, Model):
-        raise UsageError(f"{folder} holds no networks; importance of its model needs rows: importance(model, X, y).")
+        raise UsageError(
+            f"{folder} holds no networks; importance of its model needs rows: importance(model, X, y)."
+        )
     measure = _metric(model, metric)
     trials = [load_rows(folder, trial, plugins) for trial in model.trials]
     columns = list(trials[0].features.columns)
-    places: dict[tuple[str, ...], list[int]] = {(name,): [place] for place, name in enumerate(columns)}
+    places: dict[tuple[str, ...], list[int]] = {
+        (name,): [place] for place, name in enumerate(columns)
+    }
     blocks = _with_groups(places, groups)
 
     # The test rows of each trial, one after the other.
@@ -136,19 +165,34 @@ def importance_of_cell(
         labels.append(_labels(model, its.target.iloc[tested]))
         rows.append(tested)
     intact: list[RowsOfTrial | None] = []
-    for predictions, known, tested in zip(_of_each(model, values), labels, rows, strict=True):
+    for predictions, known, tested in zip(
+        _of_each(model, values), labels, rows, strict=True
+    ):
         intact.append(rows_of_trial(measure, predictions, known, tested))
 
     split = Split(_split_of(model), _n_trained(trials[0].part))
-    orders = [permutations(len(tested), n_repeats, random_state + t) for t, tested in enumerate(rows)]
+    orders = [
+        permutations(len(tested), n_repeats, random_state + t)
+        for t, tested in enumerate(rows)
+    ]
     found = []
     for names, at in blocks.items():
-        moved = [permuted(its, at, order) for its, order in zip(values, orders, strict=True)]
+        moved = [
+            permuted(its, at, order) for its, order in zip(values, orders, strict=True)
+        ]
         changed: list[RowsOfTrial | None] = []
-        for predictions, known, tested in zip(_of_each(model, moved), labels, rows, strict=True):
-            by_repeat = predictions.reshape(n_repeats, len(tested), *predictions.shape[1:])
+        for predictions, known, tested in zip(
+            _of_each(model, moved), labels, rows, strict=True
+        ):
+            by_repeat = predictions.reshape(
+                n_repeats, len(tested), *predictions.shape[1:]
+            )
             changed.append(permuted_rows(measure, by_repeat, known, tested))
-        both = [(a, b) for a, b in zip(intact, changed, strict=True) if a is not None and b is not None]
+        both = [
+            (a, b)
+            for a, b in zip(intact, changed, strict=True)
+            if a is not None and b is not None
+        ]
         if both:
             ones, others = map(list, zip(*both, strict=True))
             found.append(judge_column(names, "permuted", model.description.name, ones, others, measure, split,
@@ -161,7 +205,9 @@ def _metric(model: Predictor, name: str | None) -> Metric:
     is_number = isinstance(model.target, Number)
     metric = metric_named(name or ("r2" if is_number else "accuracy"))
     if model.target.name not in metric.targets:
-        raise UsageError(f"{metric.name} measures {', '.join(metric.targets)}, and the model predicts another target.")
+        raise UsageError(
+            f"{metric.name} measures {', '.join(metric.targets)}, and the model predicts another target."
+        )
     return metric
 
 
@@ -190,7 +236,9 @@ def _blocks(model: Predictor, frame: pd.DataFrame) -> dict[tuple[str, ...], list
     return blocks
 
 
-def _with_groups(blocks: dict[tuple[str, ...], list[int]], groups: Groups | None) -> dict[tuple[str, ...], list[int]]:
+def _with_groups(
+    blocks: dict[tuple[str, ...], list[int]], groups: Groups | None
+) -> dict[tuple[str, ...], list[int]]:
     """The columns, and beside them the groups."""
     found = dict(blocks)
     lists = groups.values() if isinstance(groups, Mapping) else groups or ()
@@ -199,7 +247,9 @@ def _with_groups(blocks: dict[tuple[str, ...], list[int]], groups: Groups | None
         for name in group:
             if (name,) not in blocks:
                 known = ", ".join(each for (each,) in blocks)
-                raise UsageError(f"groups names {name!r}, which is no column of the model; they are: {known}.")
+                raise UsageError(
+                    f"groups names {name!r}, which is no column of the model; they are: {known}."
+                )
             places += blocks[name,]
         found[tuple(group)] = places
     return found
@@ -210,7 +260,9 @@ def _codes(model: Predictor, known: NDArray[Any]) -> NDArray[np.int64]:
     classes = model.classes_
     unknown = set(np.unique(known).tolist()) - set(classes.tolist())
     if unknown:
-        raise UsageError(f"y holds {sorted(unknown, key=str)[0]!r}, which is no class of the model.")
+        raise UsageError(
+            f"y holds {sorted(unknown, key=str)[0]!r}, which is no class of the model."
+        )
     return np.searchsorted(classes, known)
 
 
@@ -251,4 +303,6 @@ def _n_trained(part: "pd.Series[str]") -> float:
 
 
 def _best_first(found: list[ColumnVerdict]) -> list[ColumnVerdict]:
-    return sorted(found, key=lambda each: -np.nan_to_num(each.verdict.difference, nan=-np.inf))
+    return sorted(
+        found, key=lambda each: -np.nan_to_num(each.verdict.difference, nan=-np.inf)
+    )

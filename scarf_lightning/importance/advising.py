@@ -23,13 +23,17 @@ def advice(asked: Asked) -> list[str]:
     # Which columns pre-training lives on, by each of its ways.
     needed = found.helping("left out of pre-training")
     if needed:
-        sentences.append(f"The gains of pre-training need {_listed(needed)}: without {_it(needed)} it is worse.")
+        sentences.append(
+            f"The gains of pre-training need {_listed(needed)}: without {_it(needed)} it is worse."
+        )
     corrupted = found.helping("left out of corruption")
     if corrupted:
         sentences.append(f"Pre-training is better if it corrupts {_listed(corrupted)}.")
     beyond = found.helping("beyond the labels")
     if beyond:
-        sentences.append(f"Pre-trained networks use {_listed(beyond)} more than networks that see the labels alone.")
+        sentences.append(
+            f"Pre-trained networks use {_listed(beyond)} more than networks that see the labels alone."
+        )
     # A group of which each column alone can go is no contradiction.
     for group in asked.groups:
         if _is_redundant(found, group):
@@ -75,7 +79,9 @@ def _is_needless(answer: Answer) -> bool:
 def _is_redundant(found: Importance, group: Sequence[str]) -> bool:
     """True if a group helps some competitor that does without each of its columns."""
     for competitor in found.competitors:
-        its = {each.columns: answer for each, answer in found.of("left out", competitor)}
+        its = {
+            each.columns: answer for each, answer in found.of("left out", competitor)
+        }
         # Untried columns have no answer.
         is_needed = its.get(tuple(group)) in HELPING
         alone = {its.get((name,)) for name in group}

@@ -13,7 +13,14 @@ import numpy as np
 from ..report.statistics.trials import RowsOfTrial
 from .asked import Question, Task
 from .competing import Competitor, Tested
-from .judging import NO_DIFFERENCE, ColumnVerdict, Importance, Way, judge_column, name_of
+from .judging import (
+    NO_DIFFERENCE,
+    ColumnVerdict,
+    Importance,
+    Way,
+    judge_column,
+    name_of,
+)
 from .kept import Kept
 
 Launch = Callable[[Sequence[Task]], None]
@@ -51,7 +58,12 @@ def ask(kept: Kept, launch: Launch) -> Asked:
     launch(question.permuting)
     # All that is planned counts in the correction, whether there is time for it or not.
     planned = question.changing
-    so_far = Importance(permuted_verdicts(kept), question.competitors[0].metric, question.margin, len(planned))
+    so_far = Importance(
+        permuted_verdicts(kept),
+        question.competitors[0].metric,
+        question.margin,
+        len(planned),
+    )
     wanted = open_tasks(question, so_far)
     launch(wanted)
 
@@ -69,7 +81,9 @@ def ask(kept: Kept, launch: Launch) -> Asked:
     importance = replace(so_far, verdicts=verdicts, n_untried=len(planned) - n_tried)
     # Nobody uses these when they are permuted.
     open_units = {task.unit for task in wanted}
-    settled = [name for unit, name in enumerate(question.names) if unit not in open_units]
+    settled = [
+        name for unit, name in enumerate(question.names) if unit not in open_units
+    ]
     groups = [[question.names[place] for place in group] for group in question.groups]
     return Asked(
         importance,
@@ -103,7 +117,11 @@ def permuted_verdicts(kept: Kept) -> list[ColumnVerdict]:
                 question.margin,
             )
             # Parts of two errors do not add up, so metrics without a largest value are not compared.
-            if is_beside_labels and competitor.is_pretrained and not competitor.metric.is_relative:
+            if (
+                is_beside_labels
+                and competitor.is_pretrained
+                and not competitor.metric.is_relative
+            ):
                 gains = _minus(intact, first[0])
                 without = _minus(moved[place], first[1 + place])
                 verdicts += _judged(

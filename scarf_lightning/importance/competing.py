@@ -193,7 +193,9 @@ class Competitor:
                 )
         return intact, changed
 
-    def without(self, places: Sequence[int], trials: Sequence[int] | None = None) -> Tested:
+    def without(
+        self, places: Sequence[int], trials: Sequence[int] | None = None
+    ) -> Tested:
         """The test rows of each trial after training on a table without these columns.
 
         Raises:
@@ -211,11 +213,15 @@ class Competitor:
         rest = replace(self.table, columns=tuple(columns), values=values)
         return self._tested(self._training(rest), trials)
 
-    def hidden_from_pretraining(self, places: Sequence[int], trials: Sequence[int] | None = None) -> Tested:
+    def hidden_from_pretraining(
+        self, places: Sequence[int], trials: Sequence[int] | None = None
+    ) -> Tested:
         """The same after a pre-training that did not see these columns."""
         return self._tested(self._intact, trials, hidden=places)
 
-    def spared_by_corruption(self, places: Sequence[int], trials: Sequence[int] | None = None) -> Tested:
+    def spared_by_corruption(
+        self, places: Sequence[int], trials: Sequence[int] | None = None
+    ) -> Tested:
         """The same after a pre-training whose corruption left these columns as they are."""
         training = self._intact
         pretext: Any = training.parts.pretext
@@ -237,7 +243,9 @@ class Competitor:
             return SplitOf(rule, self.table)
 
         chosen = self.table if table is None else table
-        return CellTraining.prepare(self.config, chosen, self.hardware, splitting=of_all_columns)
+        return CellTraining.prepare(
+            self.config, chosen, self.hardware, splitting=of_all_columns
+        )
 
     def _n_test(self, training: CellTraining) -> int:
         return int(training.stack([0]).data.test.shape[1])
@@ -304,14 +312,20 @@ class Competitor:
         # Ways differ in nothing but their columns, so rows are compared in one order.
         order = np.argsort(tested)
         rows = tested[order]
-        return rows_of_trial(self.metric, predictions[order], self.table.labels[rows], rows)
+        return rows_of_trial(
+            self.metric, predictions[order], self.table.labels[rows], rows
+        )
 
 
-def outcome_of(training: CellTraining, stack: Stack, seen_by_pretraining: Stack | None = None) -> MethodResult:
+def outcome_of(
+    training: CellTraining, stack: Stack, seen_by_pretraining: Stack | None = None
+) -> MethodResult:
     """The result of a stack after its phases. Pre-training may see another stack of the same trials."""
     pretraining = training.pretrain(seen_by_pretraining or stack)
     encoders = None if pretraining is None else pretraining.part("encoder")
-    return training.parts.method.run(stack, SupervisedPhase(training.config.finetune, encoders))
+    return training.parts.method.run(
+        stack, SupervisedPhase(training.config.finetune, encoders)
+    )
 
 
 def blind_to(stack: Stack, places: Sequence[int]) -> Stack:

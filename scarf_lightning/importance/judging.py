@@ -18,14 +18,28 @@ from ..intervals import FEWEST
 from ..metrics import Metric
 from ..report.amounts import signed, unsigned
 from ..report.blocks import named
-from ..report.statistics.answers import HELPING, HURTING, MARGIN, Answer, Levels, answer_of, corrected
+from ..report.statistics.answers import (
+    HELPING,
+    HURTING,
+    MARGIN,
+    Answer,
+    Levels,
+    answer_of,
+    corrected,
+)
 from ..report.statistics.trials import RowsOfTrial, Split, judge_trials
 from ..report.statistics.verdict import Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Way = Literal["permuted", "left out", "left out of pre-training", "left out of corruption", "beyond the labels"]
+Way = Literal[
+    "permuted",
+    "left out",
+    "left out of pre-training",
+    "left out of corruption",
+    "beyond the labels",
+]
 """The change of a column: permuted in the test rows of trained competitors; left out of all of training, of
 pre-training alone, or of its corruption alone; or permuted, of which the difference to a competitor without
 pre-training is judged."""
@@ -148,7 +162,9 @@ class Importance:
         """The verdicts with their answers."""
         return list(zip(self.verdicts, self.answers, strict=True))
 
-    def of(self, way: Way, competitor: str | None = None) -> list[tuple[ColumnVerdict, Answer]]:
+    def of(
+        self, way: Way, competitor: str | None = None
+    ) -> list[tuple[ColumnVerdict, Answer]]:
         """The verdicts of one way, of one competitor if it is given, most important first."""
         found = []
         for each, answer in self.answered:

@@ -38,7 +38,9 @@ def columns_report(asked: Asked, competitors: Sequence[Competitor]) -> Report:
     found = asked.importance
     first: list[Block] = [Paragraph(sentence) for sentence in advice(asked)]
     if not first:
-        first.append(Paragraph("We cannot tell enough about any column to give advice."))
+        first.append(
+            Paragraph("We cannot tell enough about any column to give advice.")
+        )
     # What each of them uses is what most readers look for first.
     for competitor in found.competitors:
         needed = found.helping("permuted", competitor)
@@ -50,7 +52,13 @@ def columns_report(asked: Asked, competitors: Sequence[Competitor]) -> Report:
     sections = [Section("summary", "The answer", first)]
     for way in found.ways:
         name = way.replace(" ", "-")
-        sections.append(Section(name, TITLES[way], [Paragraph(MEANINGS[way]), *way_blocks(found, way, name)]))
+        sections.append(
+            Section(
+                name,
+                TITLES[way],
+                [Paragraph(MEANINGS[way]), *way_blocks(found, way, name)],
+            )
+        )
     # The names of groups are long, so that their columns are listed once.
     if asked.groups:
         groups = "; ".join(" + ".join(group) for group in asked.groups)
@@ -65,7 +73,9 @@ def columns_report(asked: Asked, competitors: Sequence[Competitor]) -> Report:
     return Report(f"Which columns matter on {name}?", about, sections)
 
 
-def write_columns(asked: Asked, competitors: Sequence[Competitor], folder: Path) -> Path:
+def write_columns(
+    asked: Asked, competitors: Sequence[Competitor], folder: Path
+) -> Path:
     """Write the page, its figures and its tables into a folder; see `write_report`."""
     return write_report(columns_report(asked, competitors), folder)
 
@@ -87,7 +97,9 @@ def way_blocks(found: Importance, way: Way, name: str) -> list[Block]:
     # The figure in words, for readers who cannot see it.
     words = []
     for each, answer in found.of(way)[:MOST_LINES]:
-        words.append(f"{each.name}, {each.competitor}: {signed(each.verdict.difference, found.metric)}, {answer}")
+        words.append(
+            f"{each.name}, {each.competitor}: {signed(each.verdict.difference, found.metric)}, {answer}"
+        )
     picture = Picture(
         f"columns-{name}",
         found.figure(way),
@@ -107,8 +119,12 @@ def _table(
     metric: Metric,
 ) -> Table:
     """Every verdict of a way."""
-    data = found.frame[found.frame["way"] == way].sort_values("difference", ascending=False)
-    data = data.rename(columns={"low": "difference_low", "high": "difference_high", "p": "p_direction"})
+    data = found.frame[found.frame["way"] == way].sort_values(
+        "difference", ascending=False
+    )
+    data = data.rename(
+        columns={"low": "difference_low", "high": "difference_high", "p": "p_direction"}
+    )
     shown = data[["columns", "competitor", "answer", "difference"]].copy()
     # For reading; the data below have the numbers.
     intervals = []

@@ -32,15 +32,28 @@ def write(view: CellView, results: Path, settings: LoggerSettings) -> None:
     # A cell may have been in another sweep, or had another name, when it was written last.
     for earlier in (results / FOLDER).glob(f"*/*_{view.id}"):
         shutil.rmtree(earlier)
-    folder = results / FOLDER / _as_file_name(view.group) / f"{_as_file_name(view.name)}_{view.id}"
+    folder = (
+        results
+        / FOLDER
+        / _as_file_name(view.group)
+        / f"{_as_file_name(view.name)}_{view.id}"
+    )
     with SummaryWriter(folder) as writer:
         for tag, step, value in _scalars(view, settings):
-            writer.add_scalar(tag, float(value), step, new_style=True, double_precision=True)
-        of_summary = dict.fromkeys((f"summary/{metric}" for metric in view.summary), 0.0)
+            writer.add_scalar(
+                tag, float(value), step, new_style=True, double_precision=True
+            )
+        of_summary = dict.fromkeys(
+            (f"summary/{metric}" for metric in view.summary), 0.0
+        )
         options = dict(_flat(view.config))
         for summary in hparams(options, of_summary):  # type: ignore[no-untyped-call]
             writer.file_writer.add_summary(summary)
-        texts = {"config": yaml.safe_dump(view.config), "tags": " ".join(view.tags), "failure": view.failure}
+        texts = {
+            "config": yaml.safe_dump(view.config),
+            "tags": " ".join(view.tags),
+            "failure": view.failure,
+        }
         for tag, text in texts.items():
             if text is not None:
                 writer.add_text(tag, f"```\n{text}\n```")
@@ -51,13 +64,17 @@ def _as_file_name(text: str) -> str:
     return re.sub(r"[^\w.=+,-]+", "_", text)[:150]
 
 
-def _scalars(view: CellView, settings: LoggerSettings) -> Iterator[tuple[str, int, float]]:
+def _scalars(
+    view: CellView, settings: LoggerSettings
+) -> Iterator[tuple[str, int, float]]:
     """The tag, step and value of each point of a curve, and of the summary."""
     frames = {}
     for phase, curves in mean_curves(view.curves, per_trial=settings.per_trial).items():
         frames[phase] = curves.reset_index(names="step")
     if len(view.trials):
-        frames["trials"] = view.trials.select_dtypes("number").rename(columns={"trial": "step"})
+        frames["trials"] = view.trials.select_dtypes("number").rename(
+            columns={"trial": "step"}
+        )
     for group, frame in frames.items():
         for curve in frame.columns.drop("step"):
             for step, value in frame[["step", curve]].dropna().itertuples(index=False):
@@ -66,7 +83,9 @@ def _scalars(view: CellView, settings: LoggerSettings) -> Iterator[tuple[str, in
         yield f"summary/{metric}", 0, value
 
 
-def _flat(config: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, bool | int | float | str]]:
+def _flat(
+    config: Mapping[str, Any], path: str = ""
+) -> Iterator[tuple[str, bool | int | float | str]]:
     """Options by dotted names, as types that TensorBoard takes."""
     for key, value in config.items():
         if isinstance(value, Mapping):

@@ -48,15 +48,24 @@ def write(view: CellView, results: Path, settings: LoggerSettings) -> None:
     if settings.wandb.mode == "disabled":
         return
 
-    described = {"name": view.name, "group": view.group, "tags": view.tags, "config": view.config}
-    with open_run(settings.wandb, results, view.id, described, failed=view.failure is not None) as run:
+    described = {
+        "name": view.name,
+        "group": view.group,
+        "tags": view.tags,
+        "config": view.config,
+    }
+    with open_run(
+        settings.wandb, results, view.id, described, failed=view.failure is not None
+    ) as run:
         if view.failure is not None:
             run.notes = view.failure
         n_shown = run.summary.get("trials") if run.resumed else None  # type: ignore[no-untyped-call]
         n_trials = len(view.trials)
         # A resumed run may show fewer trials than the cell has by now.
         if n_shown != n_trials:
-            for phase, curves in mean_curves(view.curves, per_trial=settings.per_trial).items():
+            for phase, curves in mean_curves(
+                view.curves, per_trial=settings.per_trial
+            ).items():
                 place = phase if n_shown is None else f"{phase}, {n_trials} trials"
                 _write_curves(run, place, curves)
         if n_trials:
@@ -75,7 +84,11 @@ def _write_curves(run: "wandb.Run", place: str, curves: "pd.DataFrame") -> None:
 
 
 def write_report(
-    results: Path, name: str, folder: Path, settings: WandbSettings, config: Mapping[str, Any]
+    results: Path,
+    name: str,
+    folder: Path,
+    settings: WandbSettings,
+    config: Mapping[str, Any],
 ) -> str | None:
     """Write a report as a run: pictures, tables, pages, and the trials of ``config["cells"]``.
 
@@ -86,7 +99,13 @@ def write_report(
     import wandb
 
     described = {"name": f"report of {name}", "group": name, "config": dict(config)}
-    with open_run(settings, results, re.sub(r"[^\w.-]+", "-", f"report-{name}"), described, "report") as run:
+    with open_run(
+        settings,
+        results,
+        re.sub(r"[^\w.-]+", "-", f"report-{name}"),
+        described,
+        "report",
+    ) as run:
         for path in sorted(folder.rglob("*.png")):
             run.log({f"figures/{path.stem}": wandb.Image(str(path))})
         for path in sorted(folder.rglob("*.csv")):
@@ -94,12 +113,20 @@ def write_report(
         # Numbers in the precision of the store, not as they are shown.
         run.log({"tables/trials": _table(load(results, config["cells"]))})
         for path in sorted(folder.rglob("*.html")):
-            run.log({f"pages/{path.stem}": wandb.Html(path.read_text(encoding="utf-8"), inject=False)})
+            run.log(
+                {
+                    f"pages/{path.stem}": wandb.Html(
+                        path.read_text(encoding="utf-8"), inject=False
+                    )
+                }
+            )
         return run.project_url
 
 
 @contextmanager
-def live_curves(settings: LoggerSettings, results: Path, id: str, name: str, group: str) -> Iterator[Tell | None]:
+def live_curves(
+    settings: LoggerSettings, results: Path, id: str, name: str, group: str
+) -> Iterator[Tell | None]:
     """Show the curves of a cell in W&B while it trains: for each epoch the mean over its trials, under ``live/``.
 
     Gives a function to call after each epoch; None if the runs are not online, where nobody could look. The run is the
@@ -146,7 +173,9 @@ class LiveCurves:
         }
         for name in records[0]:
             if name not in ("trial", "epoch"):
-                point[f"{place}/{name}"] = sum(each[name] for each in records) / len(records)
+                point[f"{place}/{name}"] = sum(each[name] for each in records) / len(
+                    records
+                )
         self._unsent.append((place, point))
         if time.monotonic() - self._last >= SECONDS_BETWEEN:
             self.send()
@@ -248,9 +277,13 @@ def _log_in() -> None:
     try:
         is_known = wandb.login(prompt=False)
     except wandb.errors.CommError as error:
-        raise UsageError(f"its server does not answer, or refuses the key ({error})") from error
+        raise UsageError(
+            f"its server does not answer, or refuses the key ({error})"
+        ) from error
     if not is_known:
-        raise UsageError("nobody is logged in; run `wandb login`, or use logger.wandb.mode=offline")
+        raise UsageError(
+            "nobody is logged in; run `wandb login`, or use logger.wandb.mode=offline"
+        )
 
 
 def _finish(run: "wandb.Run", exit_code: int) -> None:
@@ -259,7 +292,9 @@ def _finish(run: "wandb.Run", exit_code: int) -> None:
         run.finish(exit_code=exit_code)
     except TimeoutError as error:
         waited = run.settings.finish_timeout
-        raise TimeoutError(f"its server has not taken everything within {waited:g} seconds") from error
+        raise TimeoutError(
+            f"its server has not taken everything within {waited:g} seconds"
+        ) from error
 
 
 @contextmanager

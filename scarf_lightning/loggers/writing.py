@@ -14,21 +14,28 @@ from . import tensorboard, wandb_runs
 from .view import CellView, cell_view
 
 
-def write_views(view: CellView, results: str | Path, settings: LoggerSettings) -> list[str]:
+def write_views(
+    view: CellView, results: str | Path, settings: LoggerSettings
+) -> list[str]:
     """Write the views of a cell that the settings ask for to ``<results>/wandb`` and ``<results>/tensorboard``.
 
     Returns:
         A sentence on each view that could not be written, with the reason.
     """
     problems = []
-    for name, label, write in (("wandb", "W&B", wandb_runs.write), ("tensorboard", "TensorBoard", tensorboard.write)):
+    for name, label, write in (
+        ("wandb", "W&B", wandb_runs.write),
+        ("tensorboard", "TensorBoard", tensorboard.write),
+    ):
         if settings.name not in (name, "both"):
             continue
         # A view shows what the store has, so that nothing is lost if it cannot be written, for whatever reason.
         try:
             write(view, Path(results), settings)
         except Exception as error:
-            problems.append(f"{view.name} ({view.id}) is not in {label}: {_reason(error)}.")
+            problems.append(
+                f"{view.name} ({view.id}) is not in {label}: {_reason(error)}."
+            )
     return problems
 
 
@@ -58,10 +65,15 @@ def upload_sweep(
     results = Path(results)
     problems: list[str] = []
     known = [cell for cell in cells if (results / cell / "cell.json").exists()]
-    overrides = [load_cell(fingerprint, results).description["overrides"] for fingerprint in known]
+    overrides = [
+        load_cell(fingerprint, results).description["overrides"]
+        for fingerprint in known
+    ]
     # What tells a cell apart can be said of several cells alone.
     names = told_apart(overrides) if overrides else ()
-    for number, (fingerprint, called) in enumerate(zip(known, names, strict=True), start=1):
+    for number, (fingerprint, called) in enumerate(
+        zip(known, names, strict=True), start=1
+    ):
         say(f"{number} of {len(known)} cells: {called}")
         view = cell_view(fingerprint, results, group=name, name=called)
         problems += write_views(view, results, settings)
@@ -72,7 +84,9 @@ def upload_sweep(
         say("the report")
         described = dict(config or {}) | {"cells": known}
         try:
-            address = wandb_runs.write_report(results, name, Path(report_folder), settings.wandb, described)
+            address = wandb_runs.write_report(
+                results, name, Path(report_folder), settings.wandb, described
+            )
         except Exception as error:
             problems.append(f"The report of {name} is not in W&B: {_reason(error)}.")
     if settings.wandb.mode == "offline" or address:

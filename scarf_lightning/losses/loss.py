@@ -159,7 +159,9 @@ class InfoNCE(ContrastiveLoss):
     label: ClassVar[str] = "InfoNCE"
     paper: ClassVar[str] = "van den Oord et al., 2018, arXiv:1807.03748"
     search_space: ClassVar[dict[str, Any]] = {"temperature": ("log", 0.05, 5.0)}
-    temperature: float = option(1.0, "temperature that similarities are divided by", "(0, inf)")
+    temperature: float = option(
+        1.0, "temperature that similarities are divided by", "(0, inf)"
+    )
     symmetric: bool = option(False, "average the loss over both directions")
 
     def __call__(self, first: Tensor, second: Tensor) -> Tensor:
@@ -213,7 +215,9 @@ def barlow_twins(first: Tensor, second: Tensor, off_diagonal: float = 5e-3) -> T
     diagonal = correlation.diagonal(dim1=-2, dim2=-1)
     squared_all = correlation.square().sum(dim=(-2, -1))
     squared_diagonal = diagonal.square().sum(dim=-1)
-    return (1 - diagonal).square().sum(dim=-1) + off_diagonal * (squared_all - squared_diagonal)
+    return (1 - diagonal).square().sum(dim=-1) + off_diagonal * (
+        squared_all - squared_diagonal
+    )
 
 
 def _standardise(z: Tensor) -> Tensor:
@@ -239,10 +243,14 @@ class BarlowTwins(ContrastiveLoss):
     name: ClassVar[str] = "barlow_twins"
     label: ClassVar[str] = "Barlow Twins"
     paper: ClassVar[str] = "Zbontar et al., 2021, arXiv:2103.03230"
-    off_diagonal: float = option(5e-3, "weight of the off-diagonal correlations", "[0, inf)")
+    off_diagonal: float = option(
+        5e-3, "weight of the off-diagonal correlations", "[0, inf)"
+    )
 
     def __call__(self, first: Tensor, second: Tensor) -> Tensor:
-        return barlow_twins(F.normalize(first, dim=-1), F.normalize(second, dim=-1), self.off_diagonal)
+        return barlow_twins(
+            F.normalize(first, dim=-1), F.normalize(second, dim=-1), self.off_diagonal
+        )
 
 
 def uniformity(z: Tensor, t: float = 2.0) -> Tensor:
@@ -259,7 +267,9 @@ def uniformity(z: Tensor, t: float = 2.0) -> Tensor:
         return (z * 0).sum(dim=(-2, -1))
     # The squared length is 1, except for an embedding of zeros, which has no direction.
     squared = z.square().sum(dim=-1)
-    squared_distances = squared.unsqueeze(-1) + squared.unsqueeze(-2) - 2 * _inner_products(z, z)
+    squared_distances = (
+        squared.unsqueeze(-1) + squared.unsqueeze(-2) - 2 * _inner_products(z, z)
+    )
     pairs = _without_diagonal(-t * squared_distances).flatten(-2)
     return pairs.logsumexp(dim=-1) - math.log(n * (n - 1))
 

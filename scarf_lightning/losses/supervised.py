@@ -11,7 +11,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 
-def cross_entropy(logits: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
+def cross_entropy(
+    logits: Tensor, targets: Tensor, weights: Tensor | None = None
+) -> Tensor:
     """Weighted mean of the cross-entropy over rows (paper, section 3).
 
     >>> logits = torch.tensor([[2.0, 0.0], [0.0, 1.0]])
@@ -31,7 +33,9 @@ def cross_entropy(logits: Tensor, targets: Tensor, weights: Tensor | None = None
     return weighted_mean(rows, weights)
 
 
-def squared_error(outputs: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
+def squared_error(
+    outputs: Tensor, targets: Tensor, weights: Tensor | None = None
+) -> Tensor:
     """Weighted mean over rows of the squared difference: ``(..., N, 1)`` twice and ``(..., N)`` give ``(...)``.
 
     >>> squared_error(torch.tensor([[1.0], [3.0]]), torch.tensor([[1.0], [1.0]]))
@@ -53,7 +57,9 @@ def smoothed(targets: Tensor, logits: Tensor, share: float) -> Tensor:
     n_classes = logits.shape[-1]
     if are_class_numbers(targets, logits):
         # A half-precision number would lose digits of the share.
-        targets = F.one_hot(targets, n_classes).to(torch.promote_types(logits.dtype, torch.float32))
+        targets = F.one_hot(targets, n_classes).to(
+            torch.promote_types(logits.dtype, torch.float32)
+        )
     return (1 - share) * targets + share / n_classes
 
 

@@ -2,4 +2,10 @@
 
 from .method import Method, MethodResult, RaggedMethod, SingleFitMethod, SupervisedPhase
 
-__all__ = ["Method", "MethodResult", "RaggedMethod", "SingleFitMethod", "SupervisedPhase"]
+__all__ = [
+    "Method",
+    "MethodResult",
+    "RaggedMethod",
+    "SingleFitMethod",
+    "SupervisedPhase",
+]

@@ -59,7 +59,9 @@ class PseudoLabelling(RaggedMethod):
 
     targets: ClassVar[tuple[str, ...]] = ("classes",)
     needs_unlabelled_rows: ClassVar[bool] = True
-    threshold: float = option(0.75, "probability above which a prediction becomes a label", "(0, 1)")
+    threshold: float = option(
+        0.75, "probability above which a prediction becomes a label", "(0, 1)"
+    )
     iterations: int = option(10, "rounds of labelling and training", "[1, 10000]")
 
 
@@ -81,13 +83,17 @@ class SelfTrain(PseudoLabelling):
         for iteration in range(1, self.iterations + 1):
             if len(training.unlabelled) == 0:
                 break
-            fit, classifier = phase.fit(stack, training.examples(stack), self, number=iteration)
+            fit, classifier = phase.fit(
+                stack, training.examples(stack), self, number=iteration
+            )
             earlier.append(fit)
             probabilities = stack.predict(classifier, training.unlabelled[None])[0]
             is_sure = probabilities.max(axis=1) > self.threshold
             training.add(is_sure, probabilities.argmax(axis=1))
         final, classifier = phase.fit(stack, training.examples(stack), self)
-        return MethodResult.of_fits(stack.predict(classifier, stack.data.predicted), final, earlier)
+        return MethodResult.of_fits(
+            stack.predict(classifier, stack.data.predicted), final, earlier
+        )
 
 
 @dataclass
@@ -113,7 +119,12 @@ class TriTrain(PseudoLabelling):
                 break
             predictions = []
             for model, training in enumerate(sets):
-                fit, classifier = phase.fit(stack, training.examples(stack), self, number=MODELS * iteration + model)
+                fit, classifier = phase.fit(
+                    stack,
+                    training.examples(stack),
+                    self,
+                    number=MODELS * iteration + model,
+                )
                 earlier.append(fit)
                 predictions.append(stack.predict(classifier, unlabelled[None])[0])
             for model, training in enumerate(sets):
@@ -126,14 +137,20 @@ class TriTrain(PseudoLabelling):
         finals = []
         votes = []
         for model, training in enumerate(sets):
-            fit, classifier = phase.fit(stack, training.examples(stack), self, number=model)
+            fit, classifier = phase.fit(
+                stack, training.examples(stack), self, number=model
+            )
             finals.append(fit)
             votes.append(stack.predict(classifier, stack.data.predicted)[0])
         # A record has one final fit: that of the first model.
         first, *others = finals
-        return MethodResult.of_fits(majority_vote(np.stack(votes))[None], first, [*earlier, *others])
+        return MethodResult.of_fits(
+            majority_vote(np.stack(votes))[None], first, [*earlier, *others]
+        )
 
-    def _bootstrapped(self, stack: "Stack", start: PseudoLabels, model: int) -> PseudoLabels:
+    def _bootstrapped(
+        self, stack: "Stack", start: PseudoLabels, model: int
+    ) -> PseudoLabels:
         """The first training set of a model: as many of the labelled rows as there are, drawn with replacement."""
         random = stack.streams.numpy(stack.data.trials[0], Purpose.BOOTSTRAP, model)
         n = len(start.rows)
@@ -165,7 +182,9 @@ def majority_vote(probabilities: Floats) -> Floats:
     """
     n_classes = probabilities.shape[2]
     votes = np.eye(n_classes)[probabilities.argmax(axis=2)].mean(axis=0)
-    return np.asarray(VOTE_SHARE * votes + (1 - VOTE_SHARE) * probabilities.mean(axis=0))
+    return np.asarray(
+        VOTE_SHARE * votes + (1 - VOTE_SHARE) * probabilities.mean(axis=0)
+    )
 
 
 @dataclass
@@ -187,17 +206,25 @@ class DeepKNN(RaggedMethod):
         first, classifier = phase.fit(stack, stack.labelled(), self, number=1)
         # Logits that are not finite have no neighbours.
         if first.diverged.all():
-            return MethodResult.of_fits(stack.predict(classifier, stack.data.predicted), first)
+            return MethodResult.of_fits(
+                stack.predict(classifier, stack.data.predicted), first
+            )
         logits = stack.outputs(classifier, rows)[0].cpu().numpy()
-        kept = agrees_with_neighbours(logits, labels[0], self.k, stack.table.target.n_outputs)
+        kept = agrees_with_neighbours(
+            logits, labels[0], self.k, stack.table.target.n_outputs
+        )
         if kept.sum() < 2:
             kept[:] = True
         examples = stack.examples(rows[:, kept], labels[:, kept])
         fit, classifier = phase.fit(stack, examples, self)
-        return MethodResult.of_fits(stack.predict(classifier, stack.data.predicted), fit, [first])
+        return MethodResult.of_fits(
+            stack.predict(classifier, stack.data.predicted), fit, [first]
+        )
 
 
-def agrees_with_neighbours(features: Floats, labels: Ints, k: int, n_classes: int) -> Bools:
+def agrees_with_neighbours(
+    features: Floats, labels: Ints, k: int, n_classes: int
+) -> Bools:
     """True for points whose own label is at least as frequent as any class among the k nearest other points.
 
     **Shape.** ``features`` ``(n, E)`` and ``labels`` ``(n,)`` give ``(n,)``; k is cut to n - 1.
@@ -208,7 +235,11 @@ def agrees_with_neighbours(features: Floats, labels: Ints, k: int, n_classes: in
     if k < 1:
         return np.ones(len(labels), dtype=bool)
     # Without new points to look up, a point is no neighbour of itself.
-    neighbours = NearestNeighbors(n_neighbors=k).fit(features).kneighbors(return_distance=False)
-    votes = np.stack([np.bincount(labels[row], minlength=n_classes) for row in neighbours])
+    neighbours = (
+        NearestNeighbors(n_neighbors=k).fit(features).kneighbors(return_distance=False)
+    )
+    votes = np.stack(
+        [np.bincount(labels[row], minlength=n_classes) for row in neighbours]
+    )
     own = votes[np.arange(len(labels)), labels]
     return np.asarray(own == votes.max(axis=1))

@@ -45,7 +45,11 @@ class TabM(Rival):
     weight_decay: float = option(3e-4, "weight decay of AdamW", "[0, inf)")
     batch_size: int = option(256, "rows of a step", "[2, 1000000000]")
     max_epochs: int = option(1000, "largest number of epochs", "[1, 1000000]")
-    patience: int = option(16, "epochs without a better validation score that training may have", "[0, 1000000]")
+    patience: int = option(
+        16,
+        "epochs without a better validation score that training may have",
+        "[0, 1000000]",
+    )
 
     def predict(self, lesson: Lesson) -> Floats:
         stack = lesson.stack
@@ -66,7 +70,9 @@ class TabM(Rival):
             n_num_features=int((~is_categorical).sum()),
             # Numbers of categories count the columns of categories alone.
             cat_cardinalities=[n for n in lesson.stack.table.n_categories if n],
-            d_out=lesson.target.choose(classifier=len(np.unique(lesson.labels)), regressor=1),
+            d_out=lesson.target.choose(
+                classifier=len(np.unique(lesson.labels)), regressor=1
+            ),
             k=self.k,
             n_blocks=self.n_blocks,
             d_block=self.d_block,
@@ -82,7 +88,9 @@ class TabM(Rival):
         data, target = lesson.stack.data, lesson.target
         x = lesson.stack.raw(data.labelled)[0]
         targets, weights = self._targets_and_weights(lesson)
-        optimizer = torch.optim.AdamW(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
+        optimizer = torch.optim.AdamW(
+            network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay
+        )
         best_score, n_waited, best_weights = -math.inf, 0, network.state_dict()
         for _ in range(self.max_epochs):
             network.train()
@@ -92,7 +100,9 @@ class TabM(Rival):
                 # Each of the k predictions counts as a row.
                 outputs = _forward(network, lesson, x[rows]).flatten(0, 1)
                 of_outputs = targets[rows].repeat_interleave(self.k, dim=0)
-                of_rows = None if weights is None else weights[rows].repeat_interleave(self.k)
+                of_rows = (
+                    None if weights is None else weights[rows].repeat_interleave(self.k)
+                )
                 loss = target.loss(outputs, of_outputs, of_rows)
                 optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
@@ -101,7 +111,11 @@ class TabM(Rival):
             n_waited += 1
             # The first best epoch is kept, so an equal score later changes nothing.
             if score > best_score:
-                best_score, n_waited, best_weights = score, 0, deepcopy(network.state_dict())
+                best_score, n_waited, best_weights = (
+                    score,
+                    0,
+                    deepcopy(network.state_dict()),
+                )
             if n_waited > self.patience:
                 break
         network.load_state_dict(best_weights)
@@ -116,16 +130,22 @@ class TabM(Rival):
         targets = encoded.to(hardware.device, dtype)
         if lesson.weights is None:
             return targets, None
-        return targets, torch.from_numpy(lesson.weights).to(hardware.device, hardware.dtype)
+        return targets, torch.from_numpy(lesson.weights).to(
+            hardware.device, hardware.dtype
+        )
 
     def _score(self, network: nn.Module, lesson: Lesson) -> float:
         """The usual metric of the target on the validation rows, higher if better."""
         data, target = lesson.stack.data, lesson.target
         truth = data.validation_labels[0]
-        of_present = self._predictions(network, lesson, lesson.stack.raw(data.validation)[0])
+        of_present = self._predictions(
+            network, lesson, lesson.stack.raw(data.validation)[0]
+        )
         # The network's classes are those that occur among the labels; the metric's are all of the table's.
         predicted = target.taught(data.labels[0], len(truth), lambda _: of_present)
-        metric = next(each for each in target.metrics() if each.name == target.usual_metric)
+        metric = next(
+            each for each in target.metrics() if each.name == target.usual_metric
+        )
         return metric.sign * metric.function(predicted, truth)
 
     @torch.no_grad()
@@ -134,10 +154,15 @@ class TabM(Rival):
         from ..data.datamodule import EVALUATION_ROWS
 
         network.eval()
-        chunks = [_forward(network, lesson, chunk) for chunk in torch.split(x, EVALUATION_ROWS)]
+        chunks = [
+            _forward(network, lesson, chunk)
+            for chunk in torch.split(x, EVALUATION_ROWS)
+        ]
         outputs = torch.cat(chunks).double()
         fitted = torch.from_numpy(lesson.stack.data.preprocessing.target).to(x.device)
-        predictions: Floats = lesson.target.predictions(outputs, fitted).mean(dim=1).cpu().numpy()
+        predictions: Floats = (
+            lesson.target.predictions(outputs, fitted).mean(dim=1).cpu().numpy()
+        )
         return predictions
 
 
@@ -146,5 +171,7 @@ def _forward(network: nn.Module, lesson: Lesson, x: Tensor) -> Tensor:
     is_categorical = torch.from_numpy(lesson.stack.table.is_categorical).to(x.device)
     numbers, codes = x[:, ~is_categorical], x[:, is_categorical].long()
     # The package takes None for a kind of column that a table does not have.
-    outputs: Tensor = network(numbers if numbers.shape[1] else None, codes if codes.shape[1] else None)
+    outputs: Tensor = network(
+        numbers if numbers.shape[1] else None, codes if codes.shape[1] else None
+    )
     return outputs

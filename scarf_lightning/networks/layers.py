@@ -55,7 +55,9 @@ class OneHot(nn.Module):
         # For each encoded column the feature that it is made of, and its code among the columns of that feature.
         sources: list[int] = []
         codes: list[int] = []
-        for feature, (n_codes, gap) in enumerate(zip_longest(n_categories, gaps, fillvalue=False)):
+        for feature, (n_codes, gap) in enumerate(
+            zip_longest(n_categories, gaps, fillvalue=False)
+        ):
             width = max(n_codes, 1) + gap
             sources += [feature] * width
             codes += range(width)
@@ -72,11 +74,15 @@ class OneHot(nn.Module):
         if self._is_identity:
             return x
         spread = x.index_select(-1, self.source)
-        encoded = torch.where(self.is_categorical, (spread == self.code).to(x.dtype), spread)
+        encoded = torch.where(
+            self.is_categorical, (spread == self.code).to(x.dtype), spread
+        )
         if not self._has_gaps:
             return encoded
         is_missing = spread.isnan()
-        return torch.where(self.is_gap, is_missing.to(x.dtype), encoded.masked_fill(is_missing, 0.0))
+        return torch.where(
+            self.is_gap, is_missing.to(x.dtype), encoded.masked_fill(is_missing, 0.0)
+        )
 
 
 class SomeColumns:
@@ -151,7 +157,9 @@ class _Kept(torch.autograd.Function):
         return None, None, None
 
     @staticmethod
-    def vmap(info: Any, in_dims: Any, x: Tensor, rate: float, random: StackedGenerator) -> tuple[Tensor, int]:
+    def vmap(
+        info: Any, in_dims: Any, x: Tensor, rate: float, random: StackedGenerator
+    ) -> tuple[Tensor, int]:
         return random.uniform(*x.movedim(in_dims[0], 0).shape[1:]) >= rate, 0
 
 
@@ -168,7 +176,9 @@ class BatchNorm(nn.Module):
     mean: Tensor
     variance: Tensor
 
-    def __init__(self, width: int, *, momentum: float = 0.1, epsilon: float = 1e-5) -> None:
+    def __init__(
+        self, width: int, *, momentum: float = 0.1, epsilon: float = 1e-5
+    ) -> None:
         super().__init__()
         self.momentum, self.epsilon = momentum, epsilon
         self.weight = nn.Parameter(torch.ones(width))
@@ -207,9 +217,17 @@ class ReLUNetwork(nn.Module):
 
     acts_on_last_axis = True
 
-    def __init__(self, widths: Sequence[int], *, is_encoder: bool = False, dropout: float | None = None) -> None:
+    def __init__(
+        self,
+        widths: Sequence[int],
+        *,
+        is_encoder: bool = False,
+        dropout: float | None = None,
+    ) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(nn.Linear(n_in, n_out) for n_in, n_out in pairwise(widths))
+        self.layers = nn.ModuleList(
+            nn.Linear(n_in, n_out) for n_in, n_out in pairwise(widths)
+        )
         self.dropout = Dropout(dropout or 0.0)
         self.is_encoder = is_encoder
 
@@ -248,14 +266,22 @@ def initialise(module: nn.Module, scheme: str, random: torch.Generator) -> None:
             layer.bias.copy_(bias)
 
 
-def _drawn(n_in: int, n_out: int, scheme: str, random: torch.Generator) -> tuple[Tensor, Tensor]:
+def _drawn(
+    n_in: int, n_out: int, scheme: str, random: torch.Generator
+) -> tuple[Tensor, Tensor]:
     """Weight ``(n_in, n_out)`` and bias ``(n_out,)``, float32 whatever the default dtype is."""
     kind, _, shape = scheme.partition("_")
     if shape == "normal":
         variance = {"glorot": 2 / (n_in + n_out), "he": 2 / n_in}[kind]
         before_cut = math.sqrt(variance) / DEVIATION_AFTER_CUT
         weight = torch.empty(n_in, n_out, dtype=torch.float32)
-        nn.init.trunc_normal_(weight, std=before_cut, a=-2 * before_cut, b=2 * before_cut, generator=random)
+        nn.init.trunc_normal_(
+            weight,
+            std=before_cut,
+            a=-2 * before_cut,
+            b=2 * before_cut,
+            generator=random,
+        )
         return weight, torch.zeros(n_out)
     # A uniform distribution on ±b has the variance b^2 / 3.
     bound = {

@@ -41,11 +41,15 @@ class LinearReLUPerFeature(nn.Module):
     **Shape.** Input ``(..., N, F, n_in)``, output ``(..., N, F, n_out)``.
     """
 
-    def __init__(self, n_features: int, n_in: int, n_out: int, rate: float = 1.0) -> None:
+    def __init__(
+        self, n_features: int, n_in: int, n_out: int, rate: float = 1.0
+    ) -> None:
         super().__init__()
         self.rates = dict.fromkeys(("weight", "bias"), Rates(rate))
         bound = 1 / math.sqrt(n_in)
-        self.weight = nn.Parameter(torch.empty(n_features, n_in, n_out).uniform_(-bound, bound))
+        self.weight = nn.Parameter(
+            torch.empty(n_features, n_in, n_out).uniform_(-bound, bound)
+        )
         self.bias = nn.Parameter(torch.empty(n_features, n_out).uniform_(-bound, bound))
 
     def forward(self, x: Tensor) -> Tensor:
@@ -61,10 +65,14 @@ class WithNumericEmbeddings(nn.Module):
     output of ``network`` for ``(..., N, F * E + D - F)``.
     """
 
-    def __init__(self, columns: Columns, embedding: nn.Module, network: nn.Module) -> None:
+    def __init__(
+        self, columns: Columns, embedding: nn.Module, network: nn.Module
+    ) -> None:
         super().__init__()
         numeric = set(columns.numeric)
-        others = [column for column in range(columns.n_encoded) if column not in numeric]
+        others = [
+            column for column in range(columns.n_encoded) if column not in numeric
+        ]
         self.numeric, self.others = SomeColumns(columns.numeric), SomeColumns(others)
         self.embedding, self.network = embedding, network
 
@@ -86,7 +94,9 @@ class MLPOnEmbeddings(MLP):
     """
 
     embedding_rate: ClassVar[float] = 1.0
-    embedding: int = option(24, "width of the embedding of a numeric feature", "[2, 100000]")
+    embedding: int = option(
+        24, "width of the embedding of a numeric feature", "[2, 100000]"
+    )
 
     @abstractmethod
     def encoding(self, n_features: int) -> tuple[nn.Module, int]:
@@ -95,7 +105,9 @@ class MLPOnEmbeddings(MLP):
     def build(self, columns: Columns, dropout: float | None) -> nn.Module:
         n_numeric = len(columns.numeric)
         encoding, n_components = self.encoding(n_numeric)
-        linear = LinearReLUPerFeature(n_numeric, n_components, self.embedding, self.embedding_rate)
+        linear = LinearReLUPerFeature(
+            n_numeric, n_components, self.embedding, self.embedding_rate
+        )
         embedding = nn.Sequential(encoding, linear)
         # Each number becomes `embedding` columns in place of one.
         n_inputs = columns.n_encoded + n_numeric * (self.embedding - 1)
@@ -140,10 +152,14 @@ class MLPPLR(MLPOnEmbeddings):
     paper: ClassVar[str] = "Gorishniy et al., 2022, arXiv:2203.05556"
     typical_cost: ClassVar[float] = 3.0
     frequencies: int = option(48, "frequencies of a numeric feature", "[1, 10000]")
-    frequency_scale: float = option(0.1, "standard deviation of the initial frequencies", "(0, inf)")
+    frequency_scale: float = option(
+        0.1, "standard deviation of the initial frequencies", "(0, inf)"
+    )
 
     def encoding(self, n_features: int) -> tuple[nn.Module, int]:
-        return Periodic(n_features, self.frequencies, self.frequency_scale), 2 * self.frequencies
+        return Periodic(
+            n_features, self.frequencies, self.frequency_scale
+        ), 2 * self.frequencies
 
 
 class PiecewiseLinear(nn.Module):

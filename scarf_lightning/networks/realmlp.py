@@ -120,7 +120,10 @@ class NTKLinear(nn.Module):
     def __init__(self, n_in: int, n_out: int) -> None:
         super().__init__()
         self.factor = 1 / math.sqrt(n_in)
-        self.weight, self.bias = nn.Parameter(torch.randn(n_in, n_out)), nn.Parameter(torch.zeros(1, n_out))
+        self.weight, self.bias = (
+            nn.Parameter(torch.randn(n_in, n_out)),
+            nn.Parameter(torch.zeros(1, n_out)),
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         if x.dim() > 2 and self.weight.dim() == 2:
@@ -129,7 +132,9 @@ class NTKLinear(nn.Module):
         product = torch.addmm if x.dim() == 2 else torch.baddbmm
         x, weight = without_ones(x, self.weight)
         if self.bias.shape[-1] == 1:
-            return product(F.pad(self.bias, (0, 1)), x, weight, alpha=self.factor)[..., :1]
+            return product(F.pad(self.bias, (0, 1)), x, weight, alpha=self.factor)[
+                ..., :1
+            ]
         return product(self.bias, x, weight, alpha=self.factor)
 
     @torch.no_grad()
@@ -171,15 +176,25 @@ class PBLD(nn.Module):
     """
 
     acts_on_last_axis = True
-    rates: ClassVar[Mapping[str, Rates]] = dict.fromkeys(("frequency", "phase", "weight", "shift"), Rates(0.1, 0.1))
+    rates: ClassVar[Mapping[str, Rates]] = dict.fromkeys(
+        ("frequency", "phase", "weight", "shift"), Rates(0.1, 0.1)
+    )
 
-    def __init__(self, n_features: int, frequencies: int, width: int, scale: float) -> None:
+    def __init__(
+        self, n_features: int, frequencies: int, width: int, scale: float
+    ) -> None:
         super().__init__()
         bound = 1 / math.sqrt(frequencies)
         self.frequency = nn.Parameter(scale * torch.randn(n_features, 1, frequencies))
-        self.phase = nn.Parameter(math.pi * (2 * torch.rand(n_features, 1, frequencies) - 1))
-        self.weight = nn.Parameter(torch.empty(n_features, frequencies, width - 1).uniform_(-bound, bound))
-        self.shift = nn.Parameter(torch.empty(n_features, 1, width - 1).uniform_(-bound, bound))
+        self.phase = nn.Parameter(
+            math.pi * (2 * torch.rand(n_features, 1, frequencies) - 1)
+        )
+        self.weight = nn.Parameter(
+            torch.empty(n_features, frequencies, width - 1).uniform_(-bound, bound)
+        )
+        self.shift = nn.Parameter(
+            torch.empty(n_features, 1, width - 1).uniform_(-bound, bound)
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         of_features = x.transpose(-2, -1).unsqueeze(-1)
@@ -210,7 +225,9 @@ class RobustOneHot(nn.Module):
     @torch.no_grad()
     def fit(self, x: Tensor) -> None:
         """Look at training rows ``(n, C)``."""
-        low, median, high = torch.quantile(x.double(), torch.tensor([0.25, 0.5, 0.75], dtype=torch.float64), dim=0)
+        low, median, high = torch.quantile(
+            x.double(), torch.tensor([0.25, 0.5, 0.75], dtype=torch.float64), dim=0
+        )
         size = high - low
         # A rare category is 0 between its quantiles.
         size = torch.where(size > 0, size, (x.amax(dim=0) - x.amin(dim=0)) / 2)
@@ -275,9 +292,16 @@ class RealMLPInput(nn.Module):
         self.large = large
         self.numbers = options.number_embedding(n_numeric)
         self.categories = RobustOneHot(len(one_hot) + len(binary))
-        self.tables = nn.ModuleList(CategoryTable(_size(part), options.category_embedding) for part in large)
+        self.tables = nn.ModuleList(
+            CategoryTable(_size(part), options.category_embedding) for part in large
+        )
         of_number = options.embedding if options.embeds_numbers else 1
-        self.width = n_numeric * of_number + len(one_hot) + len(binary) + options.category_embedding * len(large)
+        self.width = (
+            n_numeric * of_number
+            + len(one_hot)
+            + len(binary)
+            + options.category_embedding * len(large)
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         parts = []
@@ -376,19 +400,35 @@ class RealMLP(Network):
     }
     width: int = option(256, "units of a layer", "[1, 100000]")
     depth: int = option(3, "number of layers", "[1, 1000]")
-    activation: Literal["selu", "mish"] = option("selu", "selu, the authors' choice for classes, or mish, for numbers")
+    activation: Literal["selu", "mish"] = option(
+        "selu", "selu, the authors' choice for classes, or mish, for numbers"
+    )
     learned_strength: bool = option(True, "learn how strong each unit's activation is")
     dropout: float = option(0.15, "dropout rate after each layer", "[0, 1)")
     embeds_numbers: bool = option(True, "give each number a PBLD embedding")
-    embedding: int = option(4, "width of the embedding of a number, the number itself included", "[2, 100000]")
-    frequencies: int = option(16, "frequencies of a number", "[1, 10000]")
-    frequency_scale: float = option(0.1, "standard deviation of the initial frequencies", "(0, inf)")
-    largest_one_hot: int = option(8, "categories of a feature above which it is embedded", "[2, 1000000000]")
-    category_embedding: int = option(8, "width of the embedding of a category", "[1, 100000]")
-    initial: Literal["rows", "normal"] = option(
-        "rows", "initial weights and biases: fitted to the training rows; or normal, and zero in the last layer of h"
+    embedding: int = option(
+        4,
+        "width of the embedding of a number, the number itself included",
+        "[2, 100000]",
     )
-    clamp: bool = option(False, "keep predicted numbers between the smallest and the largest training label")
+    frequencies: int = option(16, "frequencies of a number", "[1, 10000]")
+    frequency_scale: float = option(
+        0.1, "standard deviation of the initial frequencies", "(0, inf)"
+    )
+    largest_one_hot: int = option(
+        8, "categories of a feature above which it is embedded", "[2, 1000000000]"
+    )
+    category_embedding: int = option(
+        8, "width of the embedding of a category", "[1, 100000]"
+    )
+    initial: Literal["rows", "normal"] = option(
+        "rows",
+        "initial weights and biases: fitted to the training rows; or normal, and zero in the last layer of h",
+    )
+    clamp: bool = option(
+        False,
+        "keep predicted numbers between the smallest and the largest training label",
+    )
 
     def number_embedding(self, n_features: int) -> nn.Module:
         """The module from numbers ``(..., N, F)`` to their embeddings."""
@@ -441,9 +481,13 @@ class RealMLP(Network):
         head = in_ntk(super().head(widths, dropout))
         return nn.Sequential(head, Clamp(widths[-1])) if self.clamp else head
 
-    def prepare_head(self, head: nn.Module, embeddings: Tensor, targets: Tensor) -> None:
+    def prepare_head(
+        self, head: nn.Module, embeddings: Tensor, targets: Tensor
+    ) -> None:
         x = embeddings
-        *hidden, last = [layer for layer in head.modules() if isinstance(layer, NTKLinear)]
+        *hidden, last = [
+            layer for layer in head.modules() if isinstance(layer, NTKLinear)
+        ]
         for layer in hidden:
             self._initialise(layer, x)
             x = layer(x).relu()

@@ -18,15 +18,23 @@ class Residual(Network):
 
     width: int = option(192, "units of a layer", "[1, 100000]")
     depth: int = option(2, "number of blocks", "[1, 1000]")
-    hidden_factor: float = option(2.0, "width of a block's hidden layer, divided by width", "(0, 1000]")
-    hidden_dropout: float = option(0.15, "dropout rate after a block's first layer", "[0, 1)")
-    residual_dropout: float = option(0.0, "dropout rate before a block is added to its input", "[0, 1)")
+    hidden_factor: float = option(
+        2.0, "width of a block's hidden layer, divided by width", "(0, 1000]"
+    )
+    hidden_dropout: float = option(
+        0.15, "dropout rate after a block's first layer", "[0, 1)"
+    )
+    residual_dropout: float = option(
+        0.0, "dropout rate before a block is added to its input", "[0, 1)"
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         # As wide as a whole unit at least: int() would round down to none.
         if not self.width * self.hidden_factor >= 1:
-            raise ValueError(f"hidden_factor must leave a hidden layer of at least one unit, not {self.hidden_factor}")
+            raise ValueError(
+                f"hidden_factor must leave a hidden layer of at least one unit, not {self.hidden_factor}"
+            )
 
     @property
     def hidden(self) -> int:
@@ -73,7 +81,9 @@ class ResNet(Residual):
     label: ClassVar[str] = "ResNet"
     paper: ClassVar[str] = "Gorishniy et al., 2021, arXiv:2106.11959"
     typical_cost: ClassVar[float] = 1.5
-    search_space: ClassVar[dict[str, Any]] = {"width": ("one_of", 64, 128, 192, 256, 512)}
+    search_space: ClassVar[dict[str, Any]] = {
+        "width": ("one_of", 64, 128, 192, 256, 512)
+    }
 
     def build(self, columns: Columns, dropout: float | None) -> nn.Module:
         layers: list[nn.Module] = [nn.Linear(columns.n_encoded, self.width)]
@@ -92,7 +102,10 @@ class FeatureTokenizer(nn.Module):
 
     def __init__(self, columns: Columns, width: int) -> None:
         super().__init__()
-        self.numeric, self.categorical = SomeColumns(columns.numeric), columns.categorical
+        self.numeric, self.categorical = (
+            SomeColumns(columns.numeric),
+            columns.categorical,
+        )
         n_numeric = len(self.numeric)
         self.cls = _initial_tokens(1, width)
         self.numeric_weight = _initial_tokens(n_numeric, width)
@@ -104,7 +117,11 @@ class FeatureTokenizer(nn.Module):
         parts = [self.cls.expand(*x.shape[:-1], 1, -1)]
         if self.numeric:
             numbers = self.numeric(x) if self.categorical else x
-            parts.append(torch.addcmul(self.numeric_bias, numbers.unsqueeze(-1), self.numeric_weight))
+            parts.append(
+                torch.addcmul(
+                    self.numeric_bias, numbers.unsqueeze(-1), self.numeric_weight
+                )
+            )
         if self.categorical:
             sizes = [part.stop - part.start for part in self.categorical]
             weights = torch.split(self.category_weight, sizes)
@@ -169,7 +186,9 @@ class TransformerBlock(nn.Module):
     The first block of a network has no LayerNorm before the attention: it makes optimisation harder (section 3.3).
     """
 
-    def __init__(self, options: "FTTransformer", dropout: float | None, *, first: bool) -> None:
+    def __init__(
+        self, options: "FTTransformer", dropout: float | None, *, first: bool
+    ) -> None:
         super().__init__()
         width, hidden = options.width, options.hidden
         self.attention_norm = nn.Identity() if first else nn.LayerNorm(width)
@@ -196,7 +215,9 @@ class FTTransformerEncoder(nn.Module):
     **Shape.** Encoded rows ``(..., N, D)`` to embeddings ``(..., N, width)``.
     """
 
-    def __init__(self, tokenizer: FeatureTokenizer, blocks: list[TransformerBlock], width: int) -> None:
+    def __init__(
+        self, tokenizer: FeatureTokenizer, blocks: list[TransformerBlock], width: int
+    ) -> None:
         super().__init__()
         self.tokenizer, self.blocks = tokenizer, nn.ModuleList(blocks)
         self.norm = nn.LayerNorm(width)
@@ -235,13 +256,17 @@ class FTTransformer(Residual):
     width: int = option(64, "width of a token and of an embedding", "[2, 100000]")
     heads: int = option(8, "attention heads; they divide the width", "[1, 1000]")
     hidden_factor: float = 1.3333333333333333
-    attention_dropout: float = option(0.15, "dropout rate of attention weights", "[0, 1)")
+    attention_dropout: float = option(
+        0.15, "dropout rate of attention weights", "[0, 1)"
+    )
     hidden_dropout: float = 0.05
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.width % self.heads or self.width < 2 * self.heads:
-            raise ValueError(f"width must be a multiple of heads={self.heads}, twice it or more, not {self.width}")
+            raise ValueError(
+                f"width must be a multiple of heads={self.heads}, twice it or more, not {self.width}"
+            )
 
     def build(self, columns: Columns, dropout: float | None) -> nn.Module:
         blocks = []

@@ -18,7 +18,12 @@ T = TypeVar("T", bound=Options)
 
 RENAMED = {("trainer", "slow_bfloat16"): "force_precision"}
 """Options of earlier releases, by their section and their name there, with their name in this one."""
-IN_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+IN_WORDS = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "a text",
+}
 
 
 def read(values: Mapping[str, Any]) -> Config:
@@ -45,9 +50,13 @@ def checked(schema: type[T], values: Mapping[str, Any], place: str = "") -> T:
     for field in fields(schema):
         full = _join(place, field.name)
         if field.name in values:
-            read_values[field.name] = _field(field, hints[field.name], known, values[field.name], full)
+            read_values[field.name] = _field(
+                field, hints[field.name], known, values[field.name], full
+            )
         elif default_of(field) is MISSING:
-            raise UsageError(f"{full} is missing; leave it at its default, or choose one with {full}=NAME.")
+            raise UsageError(
+                f"{full} is missing; leave it at its default, or choose one with {full}=NAME."
+            )
     # The class checks what no type says: ranges, and options that belong together.
     try:
         return schema(**read_values)
@@ -57,7 +66,9 @@ def checked(schema: type[T], values: Mapping[str, Any], place: str = "") -> T:
         raise refused(place, error) from error
 
 
-def _field(field: Field[Any], kind: Any, known: Mapping[str, Option], value: Any, full: str) -> Any:
+def _field(
+    field: Field[Any], kind: Any, known: Mapping[str, Option], value: Any, full: str
+) -> Any:
     """The value of one field: an option, the choice of an axis, or a group of options."""
     if field.name in known:
         return _value(known[field.name], value, full)
@@ -83,7 +94,9 @@ def _with_present_names(values: Mapping[str, Any]) -> dict[str, Any]:
     return present
 
 
-def checked_options(known: Mapping[str, Option], values: Mapping[str, Any], place: str) -> dict[str, Any]:
+def checked_options(
+    known: Mapping[str, Option], values: Mapping[str, Any], place: str
+) -> dict[str, Any]:
     """The options of a part: the values, checked, and the defaults of all others. The part itself is not made.
 
     Raises:
@@ -116,7 +129,9 @@ def _choice(axis: str, value: Any, place: str) -> Choice:
     return {"name": name} | checked_options(known, options, place)
 
 
-def _with_options_apart(settings: type[Any], named: PartField, values: Mapping[str, Any], place: str) -> dict[str, Any]:
+def _with_options_apart(
+    settings: type[Any], named: PartField, values: Mapping[str, Any], place: str
+) -> dict[str, Any]:
     """The values of settings that name a part, with all of the part's options in their field.
 
     A user may write the part's options beside the common ones, as in ``pretrain.alpha=1``. They are moved into the
@@ -126,7 +141,11 @@ def _with_options_apart(settings: type[Any], named: PartField, values: Mapping[s
     name = values.get(named.name, getattr(settings, named.name))
     # No pre-training is the one choice without a class.
     is_none = (place, name) == ("pretrain", "none")
-    known = {} if is_none else description(named.axis, name, option=f"{place}.{named.name}").options
+    known = (
+        {}
+        if is_none
+        else description(named.axis, name, option=f"{place}.{named.name}").options
+    )
 
     own = dict(_group(values.get(named.options) or {}, _join(place, named.options)))
     others: dict[str, Any] = {}
@@ -144,7 +163,9 @@ def _with_options_apart(settings: type[Any], named: PartField, values: Mapping[s
     return others
 
 
-def _refuse_unknown(known: Sequence[str], values: Mapping[str, Any], place: str) -> None:
+def _refuse_unknown(
+    known: Sequence[str], values: Mapping[str, Any], place: str
+) -> None:
     """Raise a UsageError if one of the values is of no known option."""
     for name in values:
         if name in known:
@@ -165,7 +186,9 @@ def _group(value: Any, full: str, kind: type[Any] | None = None) -> Mapping[str,
         names = f" ({', '.join(field.name for field in fields(kind))})"
     if isinstance(value, list):
         hint = f"; name one option, or several as in {full}={','.join(map(str, value))}"
-    raise UsageError(f"{full} is a group of options{names}; it cannot be {value}{hint}.")
+    raise UsageError(
+        f"{full} is a group of options{names}; it cannot be {value}{hint}."
+    )
 
 
 def _value(option: Option, value: Any, full: str) -> Any:
@@ -178,7 +201,9 @@ def _value(option: Option, value: Any, full: str) -> Any:
         return _dictionary(value, full)
     wanted = IN_WORDS.get(option.kind, "a value")
     if isinstance(value, (Mapping, list, NoneType)):
-        raise UsageError(f"{full} must be {wanted}, not {'null' if value is None else value}.")
+        raise UsageError(
+            f"{full} must be {wanted}, not {'null' if value is None else value}."
+        )
     for kind in (option.kind, *option.others):
         converted = _converted(kind, value)
         if converted is None:
@@ -222,7 +247,9 @@ def _list(value: Any, full: str) -> list[str]:
 def _dictionary(value: Any, full: str) -> dict[str, Any]:
     """Plain values by name, such as the options of another library's class."""
     if not isinstance(value, Mapping):
-        raise UsageError(f"{full} must be options by name, as in {full}={{a:1,b:x}}, not {value}.")
+        raise UsageError(
+            f"{full} must be options by name, as in {full}={{a:1,b:x}}, not {value}."
+        )
     by_name = {}
     for name, each in value.items():
         by_name[str(name)] = _plain_value(each, _join(full, str(name)))

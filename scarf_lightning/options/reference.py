@@ -52,7 +52,9 @@ def choices(axis: str) -> list[ChoiceReference]:
     place = named.place_in(axis)
     for name, each in sorted(descriptions(named.axis).items()):
         if axis != "cotrain" or each.can_cotrain:
-            offered.append(ChoiceReference(name, each.summary, _at(place, each.options)))
+            offered.append(
+                ChoiceReference(name, each.summary, _at(place, each.options))
+            )
     return offered
 
 
@@ -167,13 +169,19 @@ def _merged(defaults: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str
     """The content over the defaults, group within group."""
     merged = dict(defaults)
     for name, value in content.items():
-        are_groups = isinstance(value, Mapping) and isinstance(merged.get(name), Mapping)
+        are_groups = isinstance(value, Mapping) and isinstance(
+            merged.get(name), Mapping
+        )
         merged[name] = _merged(merged[name], value) if are_groups else value
     return merged
 
 
 _AXES_WITHOUT_PRETRAIN = {axis.name for axis in AXES} - {"pretrain"}
-SETTINGS = {name: group for name, group in _groups(Config).items() if name in _AXES_WITHOUT_PRETRAIN}
+SETTINGS = {
+    name: group
+    for name, group in _groups(Config).items()
+    if name in _AXES_WITHOUT_PRETRAIN
+}
 """The axes whose files hold settings; those of ``pretrain`` are common to all of its choices."""
 DESCRIBED = {*BASES, *SETTINGS}
 """The axes whose options stand in classes."""

@@ -23,7 +23,14 @@ from .settings import Config
 
 Range = tuple[Any, ...]
 LEARNING_RATE: Range = ("log", 1e-4, 1e-2)
-SEARCHED = ("method", "network", "corruption", "loss", "cotrain.corruption", "cotrain.loss")
+SEARCHED = (
+    "method",
+    "network",
+    "corruption",
+    "loss",
+    "cotrain.corruption",
+    "cotrain.loss",
+)
 """The options that name the parts, in an order that decides which values Optuna draws."""
 
 
@@ -40,7 +47,9 @@ def search_space(config: Config) -> dict[str, Range]:
             continue
         # The options of the network's part are those of its encoder.
         place = "network.encoder" if option == "network" else option
-        ranges: Mapping[str, Range] = description(axis, values[option]).said.get("search_space", {})
+        ranges: Mapping[str, Range] = description(axis, values[option]).said.get(
+            "search_space", {}
+        )
         for name, own in ranges.items():
             space[f"{place}.{name}"] = own
     return space

@@ -47,44 +47,84 @@ class FitSettings(Options):
     # The optimiser and its batches.
     batch_size: int = option(128, "rows a step", "[2, 1000000000]", aliases=("bs",))
     optimizer: Literal["adam", "adamw"] = option(
-        "adam", "adam adds the penalty of weight_decay to gradients; adamw shrinks weights by it, beside the step"
+        "adam",
+        "adam adds the penalty of weight_decay to gradients; adamw shrinks weights by it, beside the step",
     )
-    learning_rate: float = option(1e-3, "step size of Adam", "(0, 1e12]", aliases=("lr",))
-    beta2: float = option(0.999, "share of the past in Adam's mean of squared gradients", "[0, 1)")
-    epsilon: float = option(1e-7, "added to the denominator of Adam's step", "(0, 1e12]", aliases=("eps",))
+    learning_rate: float = option(
+        1e-3, "step size of Adam", "(0, 1e12]", aliases=("lr",)
+    )
+    beta2: float = option(
+        0.999, "share of the past in Adam's mean of squared gradients", "[0, 1)"
+    )
+    epsilon: float = option(
+        1e-7, "added to the denominator of Adam's step", "(0, 1e12]", aliases=("eps",)
+    )
     # The end of training: its length, and what stops it early.
-    max_epochs: int = option(200, "largest number of epochs", "[1, 1000000]", aliases=("epochs", "n_epochs"))
+    max_epochs: int = option(
+        200, "largest number of epochs", "[1, 1000000]", aliases=("epochs", "n_epochs")
+    )
     patience: int | None = option(
-        3, "validations without improvement that a trial may have in a row; null trains max_epochs", "[0, 1000000]"
+        3,
+        "validations without improvement that a trial may have in a row; null trains max_epochs",
+        "[0, 1000000]",
     )
     monitor: Literal["loss", "error", "none"] = option(
-        "error", "validation metric that early stopping watches; none trains the full length and keeps the last weights"
+        "error",
+        "validation metric that early stopping watches; none trains the full length and keeps the last weights",
     )
-    validate_every: int = option(1, "epochs between validations; patience counts validations", "[1, 1000000]")
-    restore_best: bool = option(True, "keep the weights of the best epoch, not of the last")
-    ties: Literal["first", "last"] = option("first", "which of equally good epochs is the best one")
-    min_steps: int = option(0, "minimum number of optimiser steps before a trial may stop", "[0, 100000000]")
+    validate_every: int = option(
+        1, "epochs between validations; patience counts validations", "[1, 1000000]"
+    )
+    restore_best: bool = option(
+        True, "keep the weights of the best epoch, not of the last"
+    )
+    ties: Literal["first", "last"] = option(
+        "first", "which of equally good epochs is the best one"
+    )
+    min_steps: int = option(
+        0, "minimum number of optimiser steps before a trial may stop", "[0, 100000000]"
+    )
     max_steps: int | None = option(
-        None, "largest number of optimiser steps, in whole epochs, in place of max_epochs", "[1, 100000000]"
+        None,
+        "largest number of optimiser steps, in whole epochs, in place of max_epochs",
+        "[1, 100000000]",
     )
     # What holds weights and gradients small.
-    weight_decay: float = option(0.0, "L2 penalty: this times a weight is added to its gradient", "[0, inf)")
-    decayed: Literal["all", "weights"] = option(
-        "all", "parameters that weight_decay acts on; weights leaves out biases and normalisation"
+    weight_decay: float = option(
+        0.0, "L2 penalty: this times a weight is added to its gradient", "[0, inf)"
     )
-    gradient_clip: float | None = option(None, "largest norm of all gradients of a trial together", "(0, inf)")
+    decayed: Literal["all", "weights"] = option(
+        "all",
+        "parameters that weight_decay acts on; weights leaves out biases and normalisation",
+    )
+    gradient_clip: float | None = option(
+        None, "largest norm of all gradients of a trial together", "(0, inf)"
+    )
     # Numbers that change while a phase trains.
-    schedule: Schedule = option("constant", "learning rate over the training; cosine falls to zero at max_epochs")
-    warmup_steps: int = option(0, "first steps, in which the learning rate rises from zero", "[0, 100000000]")
-    weight_decay_schedule: Schedule = option("constant", "weight decay over the training, as schedule")
-    dropout_schedule: Schedule = option("constant", "rates of dropout over the training, as schedule")
+    schedule: Schedule = option(
+        "constant",
+        "learning rate over the training; cosine falls to zero at max_epochs",
+    )
+    warmup_steps: int = option(
+        0, "first steps, in which the learning rate rises from zero", "[0, 100000000]"
+    )
+    weight_decay_schedule: Schedule = option(
+        "constant", "weight decay over the training, as schedule"
+    )
+    dropout_schedule: Schedule = option(
+        "constant", "rates of dropout over the training, as schedule"
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.validate_every > self.max_epochs:
-            raise ValueError(f"validate_every must be at most max_epochs={self.max_epochs}, not {self.validate_every}")
+            raise ValueError(
+                f"validate_every must be at most max_epochs={self.max_epochs}, not {self.validate_every}"
+            )
         if self.max_steps is not None and self.max_steps < self.min_steps:
-            raise ValueError(f"max_steps must be at least min_steps={self.min_steps}, not {self.max_steps}")
+            raise ValueError(
+                f"max_steps must be at least min_steps={self.min_steps}, not {self.max_steps}"
+            )
 
     def epochs(self, steps_per_epoch: int) -> tuple[int, int]:
         """The first epoch after which a trial may stop, and the last one, of so many optimiser steps each.
@@ -93,12 +133,20 @@ class FitSettings(Options):
         (13, 38)
         """
         at_least = math.ceil(self.min_steps / steps_per_epoch)
-        at_most = self.max_epochs if self.max_steps is None else math.ceil(self.max_steps / steps_per_epoch)
+        at_most = (
+            self.max_epochs
+            if self.max_steps is None
+            else math.ceil(self.max_steps / steps_per_epoch)
+        )
         return at_least, max(at_least, at_most)
 
     def scheduled_epochs(self, steps_per_epoch: int) -> int:
         """The epochs over which schedules run."""
-        return self.max_epochs if self.max_steps is None else math.ceil(self.max_steps / steps_per_epoch)
+        return (
+            self.max_epochs
+            if self.max_steps is None
+            else math.ceil(self.max_steps / steps_per_epoch)
+        )
 
     def unwatched(self) -> Self:
         """The same without validation: of fixed length, with the last weights."""
@@ -127,23 +175,37 @@ class FinetuneSettings(FitSettings):
     noisy class still gets most classes right. ``fixed_below_numbers`` bounds ``fixed_below`` for them.
     """
 
-    freeze: Literal["none", "encoder"] = option("none", "encoder: train the head alone on the pre-trained encoder")
+    freeze: Literal["none", "encoder"] = option(
+        "none", "encoder: train the head alone on the pre-trained encoder"
+    )
     class_weight: Literal["none", "balanced"] = option(
-        "none", "balanced: every class has the same weight, by the labels that training sees"
+        "none",
+        "balanced: every class has the same weight, by the labels that training sees",
     )
     metric: str | None = option(
-        None, "metric of the validation rows that early stopping watches in place of monitor; null takes metric"
+        None,
+        "metric of the validation rows that early stopping watches in place of monitor; null takes metric",
     )
     label_smoothing: float = option(
-        0.0, "weight of the uniform distribution in the targets of classes; numbers have none", "[0, 1]"
+        0.0,
+        "weight of the uniform distribution in the targets of classes; numbers have none",
+        "[0, 1]",
     )
-    label_smoothing_schedule: Schedule = option("constant", "label smoothing over the training, as schedule")
+    label_smoothing_schedule: Schedule = option(
+        "constant", "label smoothing over the training, as schedule"
+    )
     fixed_below: int = option(
-        0, "training rows below which the fit has a fixed length and no validation", "[0, 1000000000]"
+        0,
+        "training rows below which the fit has a fixed length and no validation",
+        "[0, 1000000000]",
     )
-    fixed_steps: int = option(300, "optimiser steps of a fit on fewer rows than fixed_below", "[1, 100000000]")
+    fixed_steps: int = option(
+        300, "optimiser steps of a fit on fewer rows than fixed_below", "[1, 100000000]"
+    )
     fixed_below_numbers: int | None = option(
-        None, "the largest fixed_below for targets that are numbers; null sets no bound", "[0, 1000000000]"
+        None,
+        "the largest fixed_below for targets that are numbers; null sets no bound",
+        "[0, 1000000000]",
     )
 
     def of_rows(self, n: int) -> "FinetuneSettings":
@@ -159,8 +221,14 @@ class FinetuneSettings(FitSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.watched_metric is not None and self.patience is None and not self.restore_best:
-            raise ValueError("metric has nothing to choose where patience=null and restore_best=false; leave it out")
+        if (
+            self.watched_metric is not None
+            and self.patience is None
+            and not self.restore_best
+        ):
+            raise ValueError(
+                "metric has nothing to choose where patience=null and restore_best=false; leave it out"
+            )
 
 
 @dataclass
@@ -172,7 +240,9 @@ class PretrainSettings(FitSettings):
     max_epochs: int = 1000
     monitor: Literal["loss", "error", "none"] = "loss"
     validation_passes: int = option(
-        10, "corrupted views of each validation row in the static validation set", "[1, 10000]"
+        10,
+        "corrupted views of each validation row in the static validation set",
+        "[1, 10000]",
     )
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -181,7 +251,9 @@ class PretrainSettings(FitSettings):
 class LayerSettings(Options):
     """The linear layers of a head."""
 
-    width: int = option(256, "units a layer", "[1, 100000]", aliases=("hidden", "hidden_size", "units"))
+    width: int = option(
+        256, "units a layer", "[1, 100000]", aliases=("hidden", "hidden_size", "units")
+    )
     depth: int = option(2, "linear layers", "[1, 1000]", aliases=("layers", "n_layers"))
 
 
@@ -192,8 +264,16 @@ class NetworkSettings(Options):
     named_part: ClassVar = PartField("name", "network", "encoder")
     name: str = part_name("mlp")
     encoder: dict[str, Any] = field(default_factory=dict)
-    weight_init: Literal["glorot_uniform", "glorot_normal", "he_uniform", "he_normal", "lecun_uniform", "pytorch"] = (
-        option("glorot_uniform", "initial weights of linear layers; biases start at zero, with pytorch as PyTorch's do")
+    weight_init: Literal[
+        "glorot_uniform",
+        "glorot_normal",
+        "he_uniform",
+        "he_normal",
+        "lecun_uniform",
+        "pytorch",
+    ] = option(
+        "glorot_uniform",
+        "initial weights of linear layers; biases start at zero, with pytorch as PyTorch's do",
     )
     pretrain_head: LayerSettings = field(default_factory=LayerSettings)
     head: LayerSettings = field(default_factory=LayerSettings)
@@ -211,16 +291,28 @@ class TrainerSettings(Options):
     `scarf_lightning.engine.hardware`.
     """
 
-    accelerator: Literal["auto", "cpu", "cuda"] = option("auto", "device; auto takes the GPU where there is one")
-    threads: int = option(1, "threads of a process; more processes use more cores better", "[1, 4096]")
-    precision: Literal["32-true", "64-true", "bf16-mixed", "tf32"] = option(DEFAULT_PRECISION, "number format")
+    accelerator: Literal["auto", "cpu", "cuda"] = option(
+        "auto", "device; auto takes the GPU where there is one"
+    )
+    threads: int = option(
+        1, "threads of a process; more processes use more cores better", "[1, 4096]"
+    )
+    precision: Literal["32-true", "64-true", "bf16-mixed", "tf32"] = option(
+        DEFAULT_PRECISION, "number format"
+    )
     force_precision: bool = option(
-        False, "train in bf16-mixed even where it is slower than 32-true", aliases=("slow_bfloat16",)
+        False,
+        "train in bf16-mixed even where it is slower than 32-true",
+        aliases=("slow_bfloat16",),
     )
     memory_gb: float | None = option(
-        None, "gigabytes of 10^9 bytes that training may take; null is what the device has left", "(0, inf)"
+        None,
+        "gigabytes of 10^9 bytes that training may take; null is what the device has left",
+        "(0, inf)",
     )
-    trials_per_stack: int | Literal["auto"] = option("auto", "trials that train at once; auto by device", "[1, 10000]")
+    trials_per_stack: int | Literal["auto"] = option(
+        "auto", "trials that train at once; auto by device", "[1, 10000]"
+    )
 
 
 @dataclass
@@ -228,30 +320,49 @@ class DatasetSettings(Options):
     """Where a table comes from, and how it is read. Each source takes some of the options and refuses the others."""
 
     # Where the table is.
-    source: str = option("wdbc", "wdbc or diabetes (bundled), openml or csv (a file of yours)")
+    source: str = option(
+        "wdbc", "wdbc or diabetes (bundled), openml or csv (a file of yours)"
+    )
     id: int | None = option(None, "number of a dataset on OpenML", "[1, inf)")
     name: str | None = option(None, "what tables call the dataset")
     path: str | None = option(
-        None, "file of the table: .csv, .tsv, .txt, .json, .jsonl or .arff, compressed or not, .parquet or .xlsx"
+        None,
+        "file of the table: .csv, .tsv, .txt, .json, .jsonl or .arff, compressed or not, .parquet or .xlsx",
     )
     target: str | None = option(None, "column to predict")
     # What its columns hold, where the values alone do not say it.
-    categorical: list[str] | None = option(None, "columns to read as categories, as in [a,b]")
+    categorical: list[str] | None = option(
+        None, "columns to read as categories, as in [a,b]"
+    )
     numeric: list[str] | None = option(None, "columns to read as numbers, as in [c]")
     drop: list[str] | None = option(None, "columns to leave out")
     dates: list[str] | None = option(None, "columns to read as dates or times of day")
-    text: list[str] | None = option(None, "columns to read as text, whatever they hold: hashes of their letters")
+    text: list[str] | None = option(
+        None, "columns to read as text, whatever they hold: hashes of their letters"
+    )
     # How a file is written.
     separator: str | None = option(None, "character between fields; null finds it")
-    decimal: Literal[".", ","] | None = option(None, "decimal mark of numbers; null finds it")
-    encoding: str | None = option(None, "text encoding of the file, such as utf-8 or cp1252; null finds it")
+    decimal: Literal[".", ","] | None = option(
+        None, "decimal mark of numbers; null finds it"
+    )
+    encoding: str | None = option(
+        None, "text encoding of the file, such as utf-8 or cp1252; null finds it"
+    )
     sheet: str | None = option(None, "sheet of an Excel file; null takes the first")
     target_kind: str | None = option(
-        None, "classes or number; null and auto take a numeric column of many values as a number"
+        None,
+        "classes or number; null and auto take a numeric column of many values as a number",
     )
-    weight: str | None = option(None, "column that says how much each row counts in supervised training; no feature")
-    unlabelled: str | None = option(None, "file of more rows without a target, which pre-training uses")
-    task: int | None = option(None, "number of a task on OpenML, with its own splits", "[1, inf)")
+    weight: str | None = option(
+        None,
+        "column that says how much each row counts in supervised training; no feature",
+    )
+    unlabelled: str | None = option(
+        None, "file of more rows without a target, which pre-training uses"
+    )
+    task: int | None = option(
+        None, "number of a task on OpenML, with its own splits", "[1, inf)"
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -276,7 +387,9 @@ READING = (
 class ViewsSettings(Options):
     """Number of the two views of a row that are corrupted."""
 
-    name: Literal["one", "both"] = option("one", "one corrupted view, as in the paper, or both")
+    name: Literal["one", "both"] = option(
+        "one", "one corrupted view, as in the paper, or both"
+    )
 
 
 @dataclass
@@ -285,7 +398,9 @@ class CotrainSettings(Options):
 
     named_part: ClassVar = PartField("task", "pretrain", "options")
     task: str = part_name("scarf")
-    weight: float = option(1.0, "weight of the pretext loss beside the supervised one", "(0, inf)")
+    weight: float = option(
+        1.0, "weight of the pretext loss beside the supervised one", "(0, inf)"
+    )
     corruption: Choice = field(default_factory=dict)
     loss: Choice = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
@@ -295,16 +410,22 @@ class CotrainSettings(Options):
 class WandbSettings(Options):
     """Where Weights & Biases keeps the runs."""
 
-    mode: Literal["offline", "online", "disabled"] = option("offline", "offline and disabled use no network")
+    mode: Literal["offline", "online", "disabled"] = option(
+        "offline", "offline and disabled use no network"
+    )
     project: str = option("scarf-lightning", "project of the runs")
-    entity: str | None = option(None, "user or team that owns the project; null is your own")
+    entity: str | None = option(
+        None, "user or team that owns the project; null is your own"
+    )
 
 
 @dataclass
 class LoggerSettings(Options):
     """Where curves are shown, beside the store."""
 
-    name: Literal["none", "wandb", "tensorboard", "both"] = option("none", "which views are written")
+    name: Literal["none", "wandb", "tensorboard", "both"] = option(
+        "none", "which views are written"
+    )
     per_trial: bool = option(False, "show a curve a trial beside the mean over trials")
     wandb: WandbSettings = field(default_factory=WandbSettings)
 
@@ -312,22 +433,36 @@ class LoggerSettings(Options):
     def views(self) -> list[str]:
         """The views that are written, which are the names of the packages that they need."""
         is_written = {"wandb": self.wandb.mode != "disabled", "tensorboard": True}
-        return [view for view, written in is_written.items() if written and self.name in (view, "both")]
+        return [
+            view
+            for view, written in is_written.items()
+            if written and self.name in (view, "both")
+        ]
 
 
 @dataclass
 class PathSettings(Options):
     """Folders."""
 
-    results: str = option("results", "folder of the results, relative to the folder that the command runs in")
-    openml: str | None = option(None, "cache of the openml client; null is OPENML_CACHE_DIR or the client's own folder")
+    results: str = option(
+        "results",
+        "folder of the results, relative to the folder that the command runs in",
+    )
+    openml: str | None = option(
+        None,
+        "cache of the openml client; null is OPENML_CACHE_DIR or the client's own folder",
+    )
 
 
 @dataclass
 class CacheSettings(Options):
     """The cache of pre-trainings in the results folder."""
 
-    max_gb: float = option(20.0, "largest size in gigabytes of 10^9 bytes; 0 keeps and reads nothing", "[0, inf)")
+    max_gb: float = option(
+        20.0,
+        "largest size in gigabytes of 10^9 bytes; 0 keeps and reads nothing",
+        "[0, inf)",
+    )
 
 
 @dataclass
@@ -339,8 +474,12 @@ class ChunkSettings(Options):
         "expected time of a job at least; null is 20 on Slurm, up to 10 s with joblib, all cells with basic, else 0",
         "[0, inf)",
     )
-    max_jobs: int | None = option(None, "largest number of jobs; null is 1000 on Slurm, else any", "[1, inf)")
-    file: str | None = option(None, "file in which a job finds its cells; the sweeper sets it")
+    max_jobs: int | None = option(
+        None, "largest number of jobs; null is 1000 on Slurm, else any", "[1, inf)"
+    )
+    file: str | None = option(
+        None, "file in which a job finds its cells; the sweeper sets it"
+    )
 
 
 @dataclass(kw_only=True)
@@ -358,7 +497,8 @@ class Config(Options):
     scaling: Choice
     encoding: Choice = field(default_factory=lambda: {"name": "onehot"})
     fit_on: Literal["all", "train"] = option(
-        "all", "rows that imputation and scaling are fitted on: all (the paper) or train (no leak)"
+        "all",
+        "rows that imputation and scaling are fitted on: all (the paper) or train (no leak)",
     )
     pretrain: PretrainSettings
     corruption: Choice
@@ -370,16 +510,32 @@ class Config(Options):
     finetune: FinetuneSettings
     network: NetworkSettings
     recipe: str = option("paper", "named defaults: paper or practical")
-    seed: int = option(0, "seed of every random stream", "[0, inf)", aliases=("random_state",))
-    metric: str | None = option(
-        None, "metric of tables, verdicts, tuning and early stopping, such as auroc or mae; null takes the target's own"
+    seed: int = option(
+        0, "seed of every random stream", "[0, inf)", aliases=("random_state",)
     )
-    tune: int = option(0, "tries of options in every trial, compared on its validation rows", "[0, 10000]")
-    batch_size: int | None = option(None, "of both phases; null leaves each phase its own", "[2, 1000000000]")
-    learning_rate: float | None = option(None, "of both phases; null leaves each phase its own", "(0, 1e12]")
-    max_epochs: int | None = option(None, "of both phases; null leaves each phase its own", "[1, 1000000]")
+    metric: str | None = option(
+        None,
+        "metric of tables, verdicts, tuning and early stopping, such as auroc or mae; null takes the target's own",
+    )
+    tune: int = option(
+        0,
+        "tries of options in every trial, compared on its validation rows",
+        "[0, 10000]",
+    )
+    batch_size: int | None = option(
+        None, "of both phases; null leaves each phase its own", "[2, 1000000000]"
+    )
+    learning_rate: float | None = option(
+        None, "of both phases; null leaves each phase its own", "(0, 1e12]"
+    )
+    max_epochs: int | None = option(
+        None, "of both phases; null leaves each phase its own", "[1, 1000000]"
+    )
     trials: int = option(
-        5, "splits, initialisations and random streams; the paper repeats 30", "[1, 10000]", aliases=("n_trials",)
+        5,
+        "splits, initialisations and random streams; the paper repeats 30",
+        "[1, 10000]",
+        aliases=("n_trials",),
     )
     trainer: TrainerSettings
     logger: LoggerSettings
@@ -388,9 +544,12 @@ class Config(Options):
     chunk: ChunkSettings = field(default_factory=ChunkSettings)
     sweeps: str | None = option(None, "file of cells: a name in sweeps/, or a path")
     reference: str | None = option(
-        None, "competitor that the answer compares all others with, such as scarf; null takes no pre-training"
+        None,
+        "competitor that the answer compares all others with, such as scarf; null takes no pre-training",
     )
-    plan: bool = option(False, "train nothing; show what there is to do and how long it takes")
+    plan: bool = option(
+        False, "train nothing; show what there is to do and how long it takes"
+    )
     workers: int | None = option(
         None,
         "processes of this machine that train at once; null is one a core, if memory and work suffice",
@@ -398,20 +557,34 @@ class Config(Options):
         aliases=("n_jobs", "num_workers"),
     )
     time_limit: str | None = option(
-        None, "time after which training ends, such as 90s, 10min or 2h; the same command goes on"
+        None,
+        "time after which training ends, such as 90s, 10min or 2h; the same command goes on",
     )
-    force: bool = option(False, "train finished cells again and set aside what they have")
-    keep_weights: bool = option(False, "keep the fine-tuned networks beside the results")
+    force: bool = option(
+        False, "train finished cells again and set aside what they have"
+    )
+    keep_weights: bool = option(
+        False, "keep the fine-tuned networks beside the results"
+    )
     keep_predictions_mb: float = option(
-        20, "megabytes of a cell's test predictions to keep at most, for later metrics and figures", "[0, inf)"
+        20,
+        "megabytes of a cell's test predictions to keep at most, for later metrics and figures",
+        "[0, inf)",
     )
-    objective: str = option("validation_error", "what a job returns to another sweeper: the mean of it or of a metric")
-    plugins: list[str] = option([], "modules of your own parts; on the command line only")
+    objective: str = option(
+        "validation_error",
+        "what a job returns to another sweeper: the mean of it or of a metric",
+    )
+    plugins: list[str] = option(
+        [], "modules of your own parts; on the command line only"
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.time_limit is not None and not TIME.fullmatch(self.time_limit):
-            raise ValueError(f"time_limit must be a time such as 90s, 10min or 2h, not {self.time_limit}")
+            raise ValueError(
+                f"time_limit must be a time such as 90s, 10min or 2h, not {self.time_limit}"
+            )
         # No field, because it is no option.
         self.derived: dict[str, Any] = {}
 
@@ -426,7 +599,9 @@ class Config(Options):
         return float(found[1]) * SECONDS[found[2]] if found else None
 
 
-SHORTHANDS = tuple(name for name in options_of(Config) if name in options_of(FitSettings))
+SHORTHANDS = tuple(
+    name for name in options_of(Config) if name in options_of(FitSettings)
+)
 """Options that stand for ``pretrain.NAME`` and ``finetune.NAME``. A phase that sets its own value keeps it."""
 
 
@@ -447,7 +622,9 @@ def within_max_epochs(config: Config, given: Iterable[str]) -> Config:
         changes: dict[str, Any] = {}
         if is_set and f"{phase}.min_steps" not in names:
             changes["min_steps"] = min(settings.min_steps, settings.max_epochs)
-        sets_length = not names.isdisjoint({f"{phase}.fixed_below", f"{phase}.fixed_steps"})
+        sets_length = not names.isdisjoint(
+            {f"{phase}.fixed_below", f"{phase}.fixed_steps"}
+        )
         if is_set and isinstance(settings, FinetuneSettings) and not sets_length:
             changes["fixed_below"] = 0
         if changes:

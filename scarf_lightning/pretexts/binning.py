@@ -53,7 +53,9 @@ class Binning(CorruptingPretext):
     paper: ClassVar[str] = "Lee et al., 2024, arXiv:2405.07414"
     search_space: ClassVar[dict[str, Any]] = {"n_bins": ("log_int", 2, 50)}
     n_bins: int = option(10, "bins of each number", "[2, 1000]")
-    estimates: Literal["place", "class"] = option("place", "the place of a bin in their order, or which bin it is")
+    estimates: Literal["place", "class"] = option(
+        "place", "the place of a bin in their order, or which bin it is"
+    )
 
     def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
         """Places of bins and encoded categories, ``(..., N, D)``; or logits of the bins of all numbers, and of each
@@ -69,7 +71,9 @@ class Binning(CorruptingPretext):
         columns, bins = rows.columns, rows.bins(self.n_bins)
         view, _ = self.corrupted(rows)
         if self.estimates == "class":
-            targets = [rows.encoded[..., each].argmax(dim=-1) for each in columns.categorical]
+            targets = [
+                rows.encoded[..., each].argmax(dim=-1) for each in columns.categorical
+            ]
             if columns.numeric:
                 targets.insert(0, bins)
             return Views((view,), tuple(targets))
@@ -77,11 +81,15 @@ class Binning(CorruptingPretext):
         deviation = math.sqrt((self.n_bins**2 - 1) / 12)
         places = (bins - (self.n_bins - 1) / 2) / deviation
         target = list(rows.encoded.unbind(dim=-1))
-        for column, place in zip(columns.numeric, places.to(rows.encoded.dtype).unbind(dim=-1), strict=True):
+        for column, place in zip(
+            columns.numeric, places.to(rows.encoded.dtype).unbind(dim=-1), strict=True
+        ):
             target[column] = place
         return Views((view,), (torch.stack(target, dim=-1),))
 
-    def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
+    def compute_loss(
+        self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]
+    ) -> Tensor:
         if self.estimates == "place":
             return mean_squared_error(outputs[0], targets[0])
         losses, n_features = [], 0

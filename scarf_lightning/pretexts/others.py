@@ -41,11 +41,15 @@ class Vime(CorruptingPretext):
     name: ClassVar[str] = "vime"
     label: ClassVar[str] = "VIME"
     paper: ClassVar[str] = "Yoon et al., 2020 (NeurIPS)"
-    alpha: float = option(2.0, "weight of feature estimation beside mask estimation", "(0, inf)")
+    alpha: float = option(
+        2.0, "weight of feature estimation beside mask estimation", "(0, inf)"
+    )
 
     def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
         """Logits of the mask ``(..., N, M)`` and an estimate of the encoded row ``(..., N, D)``."""
-        n_masked = columns.n_features if self.corruption.space == "raw" else columns.n_encoded
+        n_masked = (
+            columns.n_features if self.corruption.space == "raw" else columns.n_encoded
+        )
         mask = head_of_width(n_masked, width, layers)
         features = head_of_width(columns.n_encoded, width, layers)
         return SideBySide(mask=mask, features=features)
@@ -54,17 +58,23 @@ class Vime(CorruptingPretext):
         view, mask = self.corrupted(rows)
         return Views((view,), (mask.to(view.dtype), rows.encoded))
 
-    def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
+    def compute_loss(
+        self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]
+    ) -> Tensor:
         # There is one view, for which g gives both estimates.
         mask_logits, features = outputs[0]
         mask, row = targets
-        return mask_loss(mask_logits, mask) + self.alpha * mean_squared_error(features, row)
+        return mask_loss(mask_logits, mask) + self.alpha * mean_squared_error(
+            features, row
+        )
 
     @property
     def has_error(self) -> bool:
         return True
 
-    def compute_error(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
+    def compute_error(
+        self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]
+    ) -> Tensor:
         """The share of features whose entry in the mask is estimated wrongly, ``(...)``."""
         mask_logits: Tensor = outputs[0][0]
         is_wrong = (mask_logits > 0) != (targets[0] > 0)
@@ -107,15 +117,26 @@ class SubTab(CorruptingPretext):
     label: ClassVar[str] = "SubTab"
     paper: ClassVar[str] = "Ucar et al., 2021, arXiv:2110.04361"
     n_subsets: int = option(4, "number of feature subsets", "[2, 1000]")
-    overlap: float = option(0.75, "share of a subset that its neighbour contains too", "[0, 1]")
-    temperature: float = option(0.1, "temperature that similarities are divided by", "(0, inf)")
-    contrast: float = option(1.0, "weight of the contrastive loss beside reconstruction", "[0, inf)")
-    distance: float = option(1.0, "weight of the distance between projections", "[0, inf)")
+    overlap: float = option(
+        0.75, "share of a subset that its neighbour contains too", "[0, 1]"
+    )
+    temperature: float = option(
+        0.1, "temperature that similarities are divided by", "(0, inf)"
+    )
+    contrast: float = option(
+        1.0, "weight of the contrastive loss beside reconstruction", "[0, inf)"
+    )
+    distance: float = option(
+        1.0, "weight of the distance between projections", "[0, inf)"
+    )
 
     def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
         """The projection ``(..., N, layers.width)`` and the reconstructed row ``(..., N, D)``."""
         projection = super().head(width, columns, layers)
-        return SideBySide(projection=projection, decoder=head_of_width(columns.n_encoded, width, layers))
+        return SideBySide(
+            projection=projection,
+            decoder=head_of_width(columns.n_encoded, width, layers),
+        )
 
     def make_views(self, rows: Rows) -> Views:
         views = []
@@ -127,7 +148,9 @@ class SubTab(CorruptingPretext):
             views.append(torch.where(inside, view, 0.0))
         return Views(tuple(views), (rows.encoded,))
 
-    def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
+    def compute_loss(
+        self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]
+    ) -> Tensor:
         projections, reconstructions = zip(*outputs, strict=True)
         loss = _mean([squared_distance(each, targets[0]) for each in reconstructions])
         units = [F.normalize(projection, dim=-1) for projection in projections]

@@ -40,7 +40,9 @@ class TargetAware(CorruptingPretext):
     uses_labels: ClassVar[bool] = True
     search_space: ClassVar[dict[str, Any]] = {"weight": ("float", 0.1, 0.9)}
     weight: float = option(0.5, "share of the labels' loss", "[0, 1]")
-    pretext: Literal["reconstruction", "mask"] = option("reconstruction", "what is learnt without labels")
+    pretext: Literal["reconstruction", "mask"] = option(
+        "reconstruction", "what is learnt without labels"
+    )
 
     def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
         """An estimate of the encoded row ``(..., N, D)``, or logits of the mask ``(..., N, M)``."""
@@ -54,7 +56,9 @@ class TargetAware(CorruptingPretext):
         target = mask.to(view.dtype) if self.pretext == "mask" else rows.encoded
         return Views((view,), (target,))
 
-    def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
+    def compute_loss(
+        self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]
+    ) -> Tensor:
         loss = mask_loss if self.pretext == "mask" else mean_squared_error
         return loss(outputs[0], targets[0])
 

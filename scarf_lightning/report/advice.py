@@ -64,7 +64,9 @@ class ComparedRun:
         """The answer in sentences; none if nothing is compared."""
         if not self.comparisons:
             return []
-        return answer_in_words(self.comparisons, self.results, ReportOptions().of(self.results))
+        return answer_in_words(
+            self.comparisons, self.results, ReportOptions().of(self.results)
+        )
 
     @property
     def undecided(self) -> set[str]:
@@ -72,7 +74,11 @@ class ComparedRun:
         margin = ReportOptions().rope
         keys = set[str]()
         for each in self.comparisons:
-            if each.is_sure or each.verdict.reason or not _trials_may_settle(each, margin):
+            if (
+                each.is_sure
+                or each.verdict.reason
+                or not _trials_may_settle(each, margin)
+            ):
                 continue
             for cell, reference in each.pairs:
                 keys.add(self.tried[cell].cell.key)
@@ -84,21 +90,33 @@ def reported(cell: Cell, axes: Row, folder: Path | None, **known: Any) -> Report
     """A cell of a sweep; ``folder`` is its place in the store, if it is known, as are more fields of `ReportedCell`."""
     config = cell.config
     return ReportedCell(
-        axes, config.dataset.id, folder, config.trials, cell.overrides, labels(config), config.metric, **known
+        axes,
+        config.dataset.id,
+        folder,
+        config.trials,
+        cell.overrides,
+        labels(config),
+        config.metric,
+        **known,
     )
 
 
 def compared(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> ComparedRun:
     """Compare the cells of a run so far."""
     tried = [each for each in surveyed if each.rows]
-    wanted = [reported(each.cell, each.axes, each.folder, rows=each.rows, target=each.target) for each in tried]
+    wanted = [
+        reported(each.cell, each.axes, each.folder, rows=each.rows, target=each.target)
+        for each in tried
+    ]
     results = read_results(wanted, usual=dict(request.usual))
     if request.sweep is not None and request.cells[0].config.metric is None:
         results = replace(results, metric=request.sweep.leading(results.metric))
     options = ReportOptions(reference=request.cells[0].config.reference)
     if len(tried) < 2:
         return ComparedRun(tried, results, [])
-    return ComparedRun(tried, results, answered(compare_all(results, options.of(results))))
+    return ComparedRun(
+        tried, results, answered(compare_all(results, options.of(results)))
+    )
 
 
 def check_reference(cells: Sequence[Cell]) -> None:
@@ -109,14 +127,18 @@ def check_reference(cells: Sequence[Cell]) -> None:
         pairs_of(read_results(wanted), reference)
 
 
-def answer_of_run(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> list[str]:
+def answer_of_run(
+    request: ExpandedSweep, surveyed: Sequence[SurveyedCell]
+) -> list[str]:
     """The answer of a run and what would settle open comparisons, in sentences; none if nothing is compared."""
     run = compared(request, surveyed)
     if not run.comparisons:
         return []
     price = price_of([each.cell for each in surveyed])
     sentences = run.in_words
-    for sentence, command in what_would_settle(run.comparisons, by_sweep(request.arguments), run.results, price=price):
+    for sentence, command in what_would_settle(
+        run.comparisons, by_sweep(request.arguments), run.results, price=price
+    ):
         sentences.append(in_one_line(sentence, command))
     return sentences
 
@@ -171,16 +193,26 @@ def what_would_settle(
         else:
             groups.setdefault(advice, []).append(each)
     if by_trials:
-        fewest_first = [each for trials in sorted(by_trials) for each in by_trials[trials]]
+        fewest_first = [
+            each for trials in sorted(by_trials) for each in by_trials[trials]
+        ]
         groups[_by_trials(max(by_trials), fewest_first)] = fewest_first
 
     sentences = []
     # The advice that settles most comparisons comes first.
     for advice, group in sorted(groups.items(), key=lambda item: -len(item[1])):
         labels = named([each.label for each in group], 3)
-        cost = _cost(group, advice.change, results) if price is None else _priced(advice.change, price)
+        cost = (
+            _cost(group, advice.change, results)
+            if price is None
+            else _priced(advice.change, price)
+        )
         # Comparisons that differ in nothing but their reference are trained by one command.
-        lines = dict.fromkeys(commands(each, advice.change) for each in group) if advice.change else {}
+        lines = (
+            dict.fromkeys(commands(each, advice.change) for each in group)
+            if advice.change
+            else {}
+        )
         sentences.append((f"{labels}: {advice.sentence}{cost}", " && ".join(lines)))
     if by_rows:
         sentences.append((_by_rows(by_rows), ""))
@@ -189,10 +221,14 @@ def what_would_settle(
 
 def _by_trials(trials: int, comparisons: Sequence[Comparison]) -> Advice:
     """The advice on all comparisons that trials will settle; ``trials`` are as many as the last of them needs."""
-    more = counted(trials - min(each.verdict.trials for each in comparisons), "more trial")
+    more = counted(
+        trials - min(each.verdict.trials for each in comparisons), "more trial"
+    )
     if len(comparisons) == 1:
         return Advice(f"trials={trials}", f"{more} will settle it{MOSTLY}", trials)
-    return Advice(f"trials={trials}", f"up to {more} will settle each of them{MOSTLY}", trials)
+    return Advice(
+        f"trials={trials}", f"up to {more} will settle each of them{MOSTLY}", trials
+    )
 
 
 def _by_rows(comparisons: Sequence[tuple[Comparison, Advice]]) -> str:
@@ -214,7 +250,10 @@ def _trials_may_settle(comparison: Comparison, margin: float) -> bool:
         return True
     if verdict.parts is None:
         return False
-    return settling(verdict.difference, verdict.parts, margin, comparison.needed).trials is not None
+    return (
+        settling(verdict.difference, verdict.parts, margin, comparison.needed).trials
+        is not None
+    )
 
 
 def _advice(comparison: Comparison, known: set[str], margin: float) -> Advice:
@@ -238,20 +277,29 @@ def _advice(comparison: Comparison, known: set[str], margin: float) -> Advice:
         sentence = f"more trials will hardly settle it, because {cause}; about {rows} labelled rows would,{MOSTLY}"
         return Advice("", sentence, rows=rows)
     return Advice(
-        "", f"neither trials nor labelled rows in reach will settle it, because the difference is so small; {cause}"
+        "",
+        f"neither trials nor labelled rows in reach will settle it, because the difference is so small; {cause}",
     )
 
 
-def _advice_over_tables(comparison: Comparison, known: set[str], margin: float) -> Advice:
+def _advice_over_tables(
+    comparison: Comparison, known: set[str], margin: float
+) -> Advice:
     """Advice on a comparison over several datasets, which only more datasets settle."""
     verdict = comparison.verdict
     n = verdict.datasets
     if n < FEWEST_TABLES:
-        return Advice(_more_tables(FEWEST_TABLES - n, known), f"an answer over datasets needs {FEWEST_TABLES} or more")
-    total = settling_tables(verdict.interval, n, MOST_TABLES * n, margin, comparison.needed)
+        return Advice(
+            _more_tables(FEWEST_TABLES - n, known),
+            f"an answer over datasets needs {FEWEST_TABLES} or more",
+        )
+    total = settling_tables(
+        verdict.interval, n, MOST_TABLES * n, margin, comparison.needed
+    )
     if total is None:
         return Advice(
-            "", f"the typical dataset differs by so little that no number of datasets in reach will tell, beyond {n}"
+            "",
+            f"the typical dataset differs by so little that no number of datasets in reach will tell, beyond {n}",
         )
     sentence = f"about {_rounded(total)} datasets would tell{MOSTLY}"
     return Advice(_more_tables(total - n, known), sentence)
@@ -259,8 +307,12 @@ def _advice_over_tables(comparison: Comparison, known: set[str], margin: float) 
 
 def _more_tables(more: int, known: set[str]) -> str:
     """The change that adds this many datasets: small ones if they are enough, else the paper's."""
-    others = [name for name in SMALL_DATASETS if name.removeprefix("cc18-") not in known]
-    return f"dataset={','.join(others[:more])}" if more <= len(others) else PAPERS_DATASETS
+    others = [
+        name for name in SMALL_DATASETS if name.removeprefix("cc18-") not in known
+    ]
+    return (
+        f"dataset={','.join(others[:more])}" if more <= len(others) else PAPERS_DATASETS
+    )
 
 
 def _rounded(number: int) -> str:
@@ -281,8 +333,12 @@ def _cost(comparisons: Sequence[Comparison], change: str, results: CellResults) 
     if key == "trials":
         of_cells = seconds.groupby(trials["cell"]).agg(["mean", "count"])
         n_missing = (int(value) - of_cells["count"]).clip(lower=0)
-        return f" (about {about(float((of_cells['mean'] * n_missing).sum()))} on one core)"
-    n_datasets = N_PAPERS_DATASETS if change == PAPERS_DATASETS else 1 + value.count(",")
+        return (
+            f" (about {about(float((of_cells['mean'] * n_missing).sum()))} on one core)"
+        )
+    n_datasets = (
+        N_PAPERS_DATASETS if change == PAPERS_DATASETS else 1 + value.count(",")
+    )
     seconds_of_dataset = float(seconds.sum()) / len(comparisons[0].pairs)
     return f" (about {about(n_datasets * seconds_of_dataset)} on one core, if they take as long as these)"
 
@@ -322,7 +378,9 @@ def _priced(change: str, price: Price) -> str:
 
 def by_sweep(overrides: Sequence[str]) -> Commands:
     """The sweep again with the change."""
-    return lambda comparison, change: command_line("train.py", [*_without(overrides, change), change])
+    return lambda comparison, change: command_line(
+        "train.py", [*_without(overrides, change), change]
+    )
 
 
 def by_cells(results: CellResults, folder: Path) -> Commands:
@@ -331,7 +389,11 @@ def by_cells(results: CellResults, folder: Path) -> Commands:
     of_folder = [] if folder == Path("results") else [f"paths.results={folder}"]
 
     def arguments_of(cell: int, change: str) -> list[str]:
-        own = [override for override in overrides[cell] if _key(override) not in NOT_OF_A_CELL]
+        own = [
+            override
+            for override in overrides[cell]
+            if _key(override) not in NOT_OF_A_CELL
+        ]
         return _without(own, change)
 
     def command(comparison: Comparison, change: str) -> str:
@@ -345,7 +407,9 @@ def by_cells(results: CellResults, folder: Path) -> Commands:
             if key in results.axes:
                 values = ",".join(map(str, results.cells.loc[list(pair), key]))
                 shared = [override for override in first if _key(override) != key]
-                return command_line("train.py", [*shared, f"{key}={values}", change, *of_folder])
+                return command_line(
+                    "train.py", [*shared, f"{key}={values}", change, *of_folder]
+                )
         lines = []
         for arguments in (first, second):
             line = command_line("train.py", [*arguments, change, *of_folder])

@@ -17,9 +17,13 @@ def effect(comparison: Comparison, metric: Metric) -> str:
     typical = _with_interval(verdict.difference, verdict.low, verdict.high, metric)
     # A report of one dataset has no typical one.
     if verdict.datasets > 1 and not math.isnan(average.mean):
-        mean = _with_interval(average.mean, average.low, average.high, metric, says_unit=True)
+        mean = _with_interval(
+            average.mean, average.low, average.high, metric, says_unit=True
+        )
         return f"{mean} on average, {typical} on the typical dataset"
-    return _with_interval(verdict.difference, verdict.low, verdict.high, metric, says_unit=True)
+    return _with_interval(
+        verdict.difference, verdict.low, verdict.high, metric, says_unit=True
+    )
 
 
 def effect_over(comparison: Comparison, metric: Metric) -> str:
@@ -32,7 +36,10 @@ def brief_effect(comparison: Comparison, metric: Metric) -> str:
     """The difference without its interval."""
     verdict = comparison.verdict
     if verdict.datasets > 1:
-        mean, typical = _change(verdict.average.mean, metric), _change(verdict.difference, metric, says_unit=False)
+        mean, typical = (
+            _change(verdict.average.mean, metric),
+            _change(verdict.difference, metric, says_unit=False),
+        )
         return f"{mean} on average, {typical} on the typical dataset"
     return _change(verdict.difference, metric)
 
@@ -42,7 +49,9 @@ def in_words(value: float, low: float, high: float, metric: Metric) -> str:
     return _with_interval(value, low, high, metric, says_unit=True)
 
 
-def _with_interval(value: float, low: float, high: float, metric: Metric, *, says_unit: bool = False) -> str:
+def _with_interval(
+    value: float, low: float, high: float, metric: Metric, *, says_unit: bool = False
+) -> str:
     """A difference, higher if better, with its interval if that is known."""
     if metric.higher_is_better:
         change = signed(value, metric)
@@ -104,7 +113,9 @@ def unsigned(value: float, metric: Metric) -> str:
     """The size of a difference in words."""
     if metric.is_relative:
         return f"{100 * value:g} % of the reference"
-    return counted(metric.scale * value, "point") if metric.scale == 100 else f"{value:g}"
+    return (
+        counted(metric.scale * value, "point") if metric.scale == 100 else f"{value:g}"
+    )
 
 
 def won(comparison: Comparison) -> str:

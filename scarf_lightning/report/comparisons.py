@@ -82,7 +82,9 @@ def compare_all(results: CellResults, options: ReportOptions) -> list[Comparison
     pairs = pairs_of(results, options.reference)
     metric = options.measure
     trials = results.trials.dropna(subset=[metric.name])
-    values = metric.sign * trials.pivot_table(index="cell", columns="trial", values=metric.name)
+    values = metric.sign * trials.pivot_table(
+        index="cell", columns="trial", values=metric.name
+    )
     groups: dict[tuple[str, str], list[Pair]] = {}
     for pair in pairs:
         if pair.cell in values.index and pair.reference in values.index:
@@ -94,7 +96,9 @@ def compare_all(results: CellResults, options: ReportOptions) -> list[Comparison
         found.append(_compare(group, values, results, options, several=several))
     claimed = _claimed_together(found, options.rope)
     # A difference that is not known comes last.
-    return sorted(claimed, key=lambda each: -np.nan_to_num(each.verdict.difference, nan=-np.inf))
+    return sorted(
+        claimed, key=lambda each: -np.nan_to_num(each.verdict.difference, nan=-np.inf)
+    )
 
 
 def answered(comparisons: Sequence[Comparison]) -> list[Comparison]:
@@ -103,7 +107,9 @@ def answered(comparisons: Sequence[Comparison]) -> list[Comparison]:
     return found or list(comparisons)
 
 
-def _claimed_together(comparisons: Sequence[Comparison], margin: float) -> list[Comparison]:
+def _claimed_together(
+    comparisons: Sequence[Comparison], margin: float
+) -> list[Comparison]:
     """The comparisons with the answers that hold together: of the page, or of a competitor over numbers of labels."""
     families: dict[str, list[Comparison]] = {}
     for each in comparisons:
@@ -116,7 +122,9 @@ def _claimed_together(comparisons: Sequence[Comparison], margin: float) -> list[
         answers = answers_together(verdicts, margin)
         strict_answers = answers_together(verdicts, margin, STOPPING)
         needed = needed_together([verdict.levels for verdict in verdicts])
-        for each, answer, strict_answer in zip(family, answers, strict_answers, strict=True):
+        for each, answer, strict_answer in zip(
+            family, answers, strict_answers, strict=True
+        ):
             claimed = CANNOT_TELL if each.spoilt else answer
             is_sure = strict_answer != CANNOT_TELL
             found.append(replace(each, claimed=claimed, is_sure=is_sure, needed=needed))
@@ -124,7 +132,12 @@ def _claimed_together(comparisons: Sequence[Comparison], margin: float) -> list[
 
 
 def _compare(
-    pairs: Sequence[Pair], values: pd.DataFrame, results: CellResults, options: ReportOptions, *, several: bool
+    pairs: Sequence[Pair],
+    values: pd.DataFrame,
+    results: CellResults,
+    options: ReportOptions,
+    *,
+    several: bool,
 ) -> Comparison:
     """One competitor beside its reference.
 
@@ -147,7 +160,11 @@ def _compare(
     by_dataset = []
     if 1 < len(pairs) <= MOST_IN_A_FOREST:
         for place, pair in enumerate(cells):
-            by_dataset.append(verdict_of(results, [pair], differences[[place]], sizes[[place]], options))
+            by_dataset.append(
+                verdict_of(
+                    results, [pair], differences[[place]], sizes[[place]], options
+                )
+            )
     told = pairs[0]
     verdict = verdict_of(results, cells, differences, sizes, options)
     broken = _not_learnt([pair.cell for pair in pairs], results)

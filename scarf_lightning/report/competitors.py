@@ -46,7 +46,9 @@ def select(results: CellResults, where: Mapping[str, Any]) -> pd.DataFrame:
     for column, wanted in where.items():
         values = wanted if isinstance(wanted, list) else [wanted]
         allowed = set(map(_plain, values))
-        is_allowed = chosen[column].map(lambda value, allowed=allowed: _plain(value) in allowed)
+        is_allowed = chosen[column].map(
+            lambda value, allowed=allowed: _plain(value) in allowed
+        )
         chosen = chosen[is_allowed.astype(bool)]
     if chosen.empty:
         conditions = ", ".join(f"{column}={value}" for column, value in where.items())
@@ -66,7 +68,9 @@ def need(results: CellResults, columns: Sequence[str]) -> None:
         raise UsageError(f"No cell uses {column}; the columns are: {choices}.")
 
 
-def competing(results: CellResults, cells: pd.DataFrame, columns: Sequence[str], metric: Metric) -> Competitors:
+def competing(
+    results: CellResults, cells: pd.DataFrame, columns: Sequence[str], metric: Metric
+) -> Competitors:
     """Cells as competitors that these columns tell apart.
 
     Raises:
@@ -76,13 +80,17 @@ def competing(results: CellResults, cells: pd.DataFrame, columns: Sequence[str],
     return named_competitors(results, named_by(results, cells, columns), metric)
 
 
-def named_competitors(results: CellResults, names: "pd.Series[str]", metric: Metric) -> Competitors:
+def named_competitors(
+    results: CellResults, names: "pd.Series[str]", metric: Metric
+) -> Competitors:
     """Cells as competitors with these names, by the cells' labels.
 
     Raises:
         UsageError: no trial has the metric.
     """
-    cells = pd.DataFrame({"dataset": results.cells["dataset"], "competitor": names}).loc[names.index]
+    cells = pd.DataFrame(
+        {"dataset": results.cells["dataset"], "competitor": names}
+    ).loc[names.index]
     trials = results.trials.set_index("cell")[["trial", metric.name]]
     # A left join: a cell without trials keeps a row without values, so that it is counted as missing.
     scores = cells.join(trials)
@@ -105,7 +113,11 @@ def named_competitors(results: CellResults, names: "pd.Series[str]", metric: Met
 
 
 def grid_over_reference(
-    results: CellResults, cells: pd.DataFrame, rows: Sequence[str], columns: Sequence[str], reference: str
+    results: CellResults,
+    cells: pd.DataFrame,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    reference: str,
 ) -> tuple[dict[tuple[str, str], Pair], list[str]]:
     """Each (row, column) of these cells against the reference column of the same row: the values of its columns, joined
     by `` + ``.
@@ -116,21 +128,27 @@ def grid_over_reference(
     Raises:
         UsageError: no row has the reference.
     """
-    settings = [_joined(setting) for setting in cells[list(columns)].itertuples(index=False)]
+    settings = [
+        _joined(setting) for setting in cells[list(columns)].itertuples(index=False)
+    ]
     row_names = named_by(results, cells, rows)
     column_names = named_by(results, cells, columns)
     full_names = named_by(results, cells, [*rows, *columns])
 
     references: dict[str, str] = {}
     compared: list[tuple[str, str, str]] = []
-    for row, column, name, setting in zip(row_names, column_names, full_names, settings, strict=True):
+    for row, column, name, setting in zip(
+        row_names, column_names, full_names, settings, strict=True
+    ):
         if setting == reference:
             references[row] = name
         else:
             compared.append((row, column, name))
     if not references:
         known = ", ".join(dict.fromkeys(settings))
-        raise UsageError(f"No cell is the reference {reference}; {' + '.join(columns)} has: {known}.")
+        raise UsageError(
+            f"No cell is the reference {reference}; {' + '.join(columns)} has: {known}."
+        )
 
     grid: dict[tuple[str, str], Pair] = {}
     without_reference: list[str] = []
@@ -142,7 +160,9 @@ def grid_over_reference(
     return grid, without_reference
 
 
-def reference_in_words(results: CellResults, columns: Sequence[str], reference: str) -> str:
+def reference_in_words(
+    results: CellResults, columns: Sequence[str], reference: str
+) -> str:
     """The name of the reference in a figure: that of its cells by these columns."""
     rows = list(results.rows.values())
     for row in rows:
@@ -164,7 +184,9 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, bool) else value
 
 
-def named_by(results: CellResults, cells: pd.DataFrame, columns: Sequence[str]) -> "pd.Series[str]":
+def named_by(
+    results: CellResults, cells: pd.DataFrame, columns: Sequence[str]
+) -> "pd.Series[str]":
     """A name for each of these cells from these columns; different settings never share a name."""
     namer = Namer(list(results.rows.values()), columns, results.usual, results.labels)
     names = [namer(row) for row in rows_of(cells)]

@@ -63,13 +63,17 @@ class Effect:
     words: str = ""
 
 
-def effects_picture(comparisons: Sequence[Comparison], options: ReportOptions) -> Picture:
+def effects_picture(
+    comparisons: Sequence[Comparison], options: ReportOptions
+) -> Picture:
     """The best comparisons with their intervals, best first."""
     metric, comparisons = options.measure, comparisons[:MOST_ROWS]
     words, lines, kinds = [], [], []
     for each in comparisons:
         words.append(f"{each.label}: {effect(each, metric)}, {each.claimed}")
-        tooltip = f"{each.label}: {effect_over(each, metric)}, {won(each)}; {each.claimed}"
+        tooltip = (
+            f"{each.label}: {effect_over(each, metric)}, {won(each)}; {each.claimed}"
+        )
         lines.append(Effect(each.label, each.verdict, each.claimed, tooltip))
         kind = KINDS[each.verdict.basis]
         if kind and kind not in kinds:
@@ -91,7 +95,11 @@ def effects_picture(comparisons: Sequence[Comparison], options: ReportOptions) -
 
 @styled()
 def effects_figure(
-    lines: Sequence[Effect], metric: Metric, margin: float = MARGIN, *, is_narrow: bool = False
+    lines: Sequence[Effect],
+    metric: Metric,
+    margin: float = MARGIN,
+    *,
+    is_narrow: bool = False,
 ) -> Figure:
     """A line a comparison: improvement and interval, coloured by the answer, over the band without consequence.
 
@@ -104,8 +112,12 @@ def effects_figure(
     for y, each in enumerate(lines):
         verdict, shade = each.verdict, COLOUR_OF[each.answer]
         face = "white" if each.answer in HOLLOW else shade
-        (line,) = axes.plot([scale * verdict.low, scale * verdict.high], [y, y], color=shade, lw=1.8)
-        (point,) = axes.plot([scale * verdict.difference], [y], "o", color=shade, ms=5, mfc=face)
+        (line,) = axes.plot(
+            [scale * verdict.low, scale * verdict.high], [y, y], color=shade, lw=1.8
+        )
+        (point,) = axes.plot(
+            [scale * verdict.difference], [y], "o", color=shade, ms=5, mfc=face
+        )
         words = each.words or f"{each.label}: {each.answer}"
         tip(line, words)
         tip(point, words)
@@ -157,7 +169,9 @@ def _improvement(metric: Metric) -> str:
     return f"improvement in {metric.label}{unit}"
 
 
-def forest_picture(comparisons: Sequence[Comparison], options: ReportOptions) -> Picture | None:
+def forest_picture(
+    comparisons: Sequence[Comparison], options: ReportOptions
+) -> Picture | None:
     """The effect on each dataset with its interval; None for one dataset or for many."""
     chosen = [each for each in comparisons if each.by_dataset][:MOST_FORESTS]
     if not chosen:
@@ -169,7 +183,9 @@ def forest_picture(comparisons: Sequence[Comparison], options: ReportOptions) ->
         for name, verdict in zip(each.datasets, each.by_dataset, strict=True):
             words.append(f"{each.label} on {name} {signed(verdict.difference, metric)}")
             has_intervals |= not math.isnan(verdict.low)
-    intervals = ", with the 95 % interval of that dataset alone" if has_intervals else ""
+    intervals = (
+        ", with the 95 % interval of that dataset alone" if has_intervals else ""
+    )
     return Picture(
         "by-dataset",
         forest_figure(chosen, options),
@@ -186,20 +202,36 @@ def forest_figure(comparisons: Sequence[Comparison], options: ReportOptions) -> 
     are_several = len(comparisons) > 1
     most_lines = 1 + max(len(each.by_dataset) for each in comparisons)
     width = PAGE * 1.2 if are_several else PAGE * 0.62
-    figure, panels = new_figure(width, 0.75 + 0.21 * most_lines, 1, len(comparisons), sharex=True)
+    figure, panels = new_figure(
+        width, 0.75 + 0.21 * most_lines, 1, len(comparisons), sharex=True
+    )
     titles = shortened([each.label for each in comparisons], 30)
     for axes, each in zip(panels, comparisons, strict=True):
         _band(axes, metric, options.rope)
-        for y, (name, verdict) in enumerate(zip(each.datasets, each.by_dataset, strict=True)):
-            (line,) = axes.plot([scale * verdict.low, scale * verdict.high], [y, y], color=COLOURS[0], lw=1.4)
+        for y, (name, verdict) in enumerate(
+            zip(each.datasets, each.by_dataset, strict=True)
+        ):
+            (line,) = axes.plot(
+                [scale * verdict.low, scale * verdict.high],
+                [y, y],
+                color=COLOURS[0],
+                lw=1.4,
+            )
             axes.plot([scale * verdict.difference], [y], "o", color=COLOURS[0], ms=4)
             tip(line, f"{name}: {signed(verdict.difference, metric)}")
         last = len(each.datasets)
         average = each.verdict.average
-        axes.plot([scale * average.low, scale * average.high], [last, last], color="black", lw=1.8)
+        axes.plot(
+            [scale * average.low, scale * average.high],
+            [last, last],
+            color="black",
+            lw=1.8,
+        )
         axes.plot([scale * average.mean], [last], "D", color="black", ms=5)
         names = shortened(each.datasets, 24)
-        axes.set_yticks(range(last + 1), [*(names[name] for name in each.datasets), "mean"])
+        axes.set_yticks(
+            range(last + 1), [*(names[name] for name in each.datasets), "mean"]
+        )
         axes.set_ylim(last + 0.6, -0.6)
         # The caption names the only comparison already.
         axes.set_title(titles[each.label] if are_several else "")
@@ -217,21 +249,29 @@ def outlying_in_words(comparisons: Sequence[Comparison], metric: Metric) -> str:
         if not len(outside):
             continue
         largest_first = outside[np.argsort(-np.abs(means[outside]), kind="stable")]
-        datasets = [f"{each.datasets[i]} {signed(means[i], metric)}" for i in largest_first]
+        datasets = [
+            f"{each.datasets[i]} {signed(means[i], metric)}" for i in largest_first
+        ]
         clauses.append(f"{each.label}: {named(datasets, 5)}")
     if not clauses:
         return ""
-    return f"Datasets that lie outside the others (Tukey's fences). {'. '.join(clauses)}."
+    return (
+        f"Datasets that lie outside the others (Tukey's fences). {'. '.join(clauses)}."
+    )
 
 
-def label_curve(results: CellResults, options: ReportOptions, comparisons: Sequence[Comparison] = ()) -> Picture:
+def label_curve(
+    results: CellResults, options: ReportOptions, comparisons: Sequence[Comparison] = ()
+) -> Picture:
     """The metric over the number of labels, a line a competitor, with 95 % intervals; references come first."""
     metric = options.measure
     lines: dict[str, list[Point]] = {}
     words = []
     for name, by_budget in curve_points(results, options, comparisons).items():
         lines[name] = list(by_budget.values())
-        levels = ", ".join(f"{metric.shown(level.mean)} with {n:g}" for n, level in lines[name])
+        levels = ", ".join(
+            f"{metric.shown(level.mean)} with {n:g}" for n, level in lines[name]
+        )
         words.append(f"{name}: {levels}")
     verdicts = ""
     if comparisons:
@@ -263,11 +303,15 @@ def curve_points(
     assert competing.budgets is not None
     measured = set(results.trials.dropna(subset=[metric.name])["cell"])
     # References come first, so that they are drawn in grey below the others.
-    cells: dict[str, dict[float, list[int]]] = {each.reference: {} for each in comparisons}
+    cells: dict[str, dict[float, list[int]]] = {
+        each.reference: {} for each in comparisons
+    }
     # Sorting is stable: competitors keep the order of the sweep.
     for label, budget in sorted(competing.budgets.items(), key=lambda each: each[1]):
         if label in measured:
-            cells.setdefault(competing.names[label], {}).setdefault(budget, []).append(label)
+            cells.setdefault(competing.names[label], {}).setdefault(budget, []).append(
+                label
+            )
     points: dict[str, dict[float, Point]] = {}
     for name, by_budget in cells.items():
         points[name] = {}
@@ -278,7 +322,11 @@ def curve_points(
 
 @styled()
 def label_curve_figure(
-    lines: dict[str, list[Point]], metric: Metric, n_references: int = 1, *, is_narrow: bool = False
+    lines: dict[str, list[Point]],
+    metric: Metric,
+    n_references: int = 1,
+    *,
+    is_narrow: bool = False,
 ) -> Figure:
     """A line a competitor: the metric by its number of labels. The references, which come first, are grey."""
     figure, (axes,) = new_figure(COLUMN * 1.1 if is_narrow else PAGE, 3.0)
@@ -293,7 +341,16 @@ def label_curve_figure(
         look: dict[str, Any] = {"color": colour(place - n_references), "marker": "o"}
         if place < n_references:
             look = {"color": GREY, "marker": marker(place)}
-        axes.errorbar(x, mean, [mean - low, high - mean], **look, ms=3.5, lw=1.3, elinewidth=0.8, label=names[name])
+        axes.errorbar(
+            x,
+            mean,
+            [mean - low, high - mean],
+            **look,
+            ms=3.5,
+            lw=1.3,
+            elinewidth=0.8,
+            label=names[name],
+        )
     ticks = sorted({n_labels for points in lines.values() for n_labels, _ in points})
     # Budgets of labels grow by factors, as 20, 50 and 100 do.
     axes.set_xscale("log")
@@ -301,15 +358,24 @@ def label_curve_figure(
     axes.minorticks_off()
     axes.set_xlabel("labels in all")
     axes.set_ylabel(metric.heading)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=1 if is_narrow else 3, frameon=False)
+    axes.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.2),
+        ncols=1 if is_narrow else 3,
+        frameon=False,
+    )
     return figure
 
 
 def _point(cells: Sequence[int], results: CellResults, metric: Metric) -> Point:
     """The number of labels, and the metric of one cell, or of several as their mean over datasets."""
-    trials = results.trials[results.trials["cell"].isin(cells)].dropna(subset=[metric.name])
+    trials = results.trials[results.trials["cell"].isin(cells)].dropna(
+        subset=[metric.name]
+    )
     # Rows of older versions lack the labels in all.
     n_labels = float(trials["n_labels"].fillna(trials["n_labelled"]).median())
     if len(cells) == 1:
         return n_labels, level_of(results, int(cells[0]), metric)
-    return n_labels, datasets_interval(trials.groupby("cell")[metric.name].mean().to_numpy())
+    return n_labels, datasets_interval(
+        trials.groupby("cell")[metric.name].mean().to_numpy()
+    )

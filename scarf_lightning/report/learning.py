@@ -55,7 +55,9 @@ def not_learnt(rows: Sequence[Mapping[str, Any]], target: Target | None) -> str:
     return f"is no better than guesses (balanced accuracy {mean:.3f}, guesses {chance:.3f})"
 
 
-def on_not_learnt(cells: Sequence[tuple[str, Sequence[Mapping[str, Any]], Target | None]]) -> list[str]:
+def on_not_learnt(
+    cells: Sequence[tuple[str, Sequence[Mapping[str, Any]], Target | None]],
+) -> list[str]:
     """A sentence on the cells of a run that have learnt nothing, if there are any.
 
     Args:
@@ -71,7 +73,9 @@ def on_not_learnt(cells: Sequence[tuple[str, Sequence[Mapping[str, Any]], Target
     first = "; ".join(clauses[:MOST_NAMED])
     if len(clauses) > MOST_NAMED:
         first += f"; and {counted(len(clauses) - MOST_NAMED, 'other')}"
-    those = "It has" if len(clauses) == 1 else f"{len(clauses)} of {len(cells)} cells have"
+    those = (
+        "It has" if len(clauses) == 1 else f"{len(clauses)} of {len(cells)} cells have"
+    )
     return [
         f"{first}. {those} not learnt, which says nothing about the method: train longer, stop by another metric, or "
         "show more labels."
@@ -80,4 +84,6 @@ def on_not_learnt(cells: Sequence[tuple[str, Sequence[Mapping[str, Any]], Target
 
 def _known(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
     """The values of a column that are there."""
-    return [value for value in values_of(rows, name) if value is not None and value == value]
+    return [
+        value for value in values_of(rows, name) if value is not None and value == value
+    ]

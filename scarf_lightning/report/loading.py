@@ -31,7 +31,16 @@ from ..results.identity import NULL, is_of_reading, with_reading
 from ..results.records import Row
 from .names import Labels, asked_for, is_context, telling
 
-NOT_AXES = ("dataset_id", "fingerprint", "wanted", "finished", "failure", "overrides", "data", "science")
+NOT_AXES = (
+    "dataset_id",
+    "fingerprint",
+    "wanted",
+    "finished",
+    "failure",
+    "overrides",
+    "data",
+    "science",
+)
 ORDERED = ("regime", "pretrain", "method")
 PAPERS_ORDER = (
     "full", "noise30", "semi25",
@@ -101,7 +110,9 @@ class CellResults:
     labels: Labels = field(default_factory=dict)
     targets: dict[int, Target] = field(default_factory=dict)
     metric: str = Classes.usual_metric
-    rows_of_trials: dict[tuple[int, str], Any] = field(default_factory=dict, compare=False, repr=False)
+    rows_of_trials: dict[tuple[int, str], Any] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     @property
     def axes(self) -> list[str]:
@@ -116,7 +127,11 @@ class CellResults:
     @cached_property
     def different(self) -> list[str]:
         """The columns in which cells of one dataset differ, as `telling` finds them."""
-        asked = {column for overrides in self.cells["overrides"] for column in asked_for(overrides)}
+        asked = {
+            column
+            for overrides in self.cells["overrides"]
+            for column in asked_for(overrides)
+        }
         return telling(list(self.rows.values()), self.axes, list(asked))
 
     @property
@@ -138,11 +153,16 @@ class CellResults:
 def rows_of(frame: pd.DataFrame) -> list[Row]:
     """The rows of a frame, whose columns keep their values as they are."""
     columns = list(map(str, frame.columns))
-    return [dict(zip(columns, values, strict=True)) for values in frame.itertuples(index=False, name=None)]
+    return [
+        dict(zip(columns, values, strict=True))
+        for values in frame.itertuples(index=False, name=None)
+    ]
 
 
 def read_results(
-    wanted: Sequence[ReportedCell], damaged: Mapping[Path, str] | None = None, usual: Row | None = None
+    wanted: Sequence[ReportedCell],
+    damaged: Mapping[Path, str] | None = None,
+    usual: Row | None = None,
 ) -> CellResults:
     """The results of these cells, from the store if the cells do not bring them. Damaged records are left out and
     named, beside those that are known already; ``usual`` is as in `CellResults`."""
@@ -165,7 +185,11 @@ def read_results(
     for cell in wanted:
         for axis, name in cell.labels.items():
             labels.setdefault(axis, {})[str(cell.axes.get(axis))] = name
-    folders = {label: cell.folder for label, cell in enumerate(wanted) if cell.folder is not None}
+    folders = {
+        label: cell.folder
+        for label, cell in enumerate(wanted)
+        if cell.folder is not None
+    }
     asked = {cell.metric for cell in wanted if cell.metric is not None}
     metric = asked.pop() if len(asked) == 1 else leading_metric(targets.values())
     return CellResults(
@@ -180,7 +204,9 @@ def read_results(
     )
 
 
-def _read_rows(folder: Path, n_trials: int) -> tuple[list[Row], Target | None, Mapping[Path, str]]:
+def _read_rows(
+    folder: Path, n_trials: int
+) -> tuple[list[Row], Target | None, Mapping[Path, str]]:
     """The stored rows of a cell's first trials, its target if it is known, and its damaged records."""
     stored = read_cell(folder)
     measured = measured_rows(stored)
@@ -190,10 +216,14 @@ def _read_rows(folder: Path, n_trials: int) -> tuple[list[Row], Target | None, M
     return rows, target, stored.damaged
 
 
-def _frame_of_cells(wanted: Sequence[ReportedCell], rows_of_cells: Sequence[Sequence[Row]]) -> pd.DataFrame:
+def _frame_of_cells(
+    wanted: Sequence[ReportedCell], rows_of_cells: Sequence[Sequence[Row]]
+) -> pd.DataFrame:
     """The frame ``cells`` of `CellResults`."""
     cells: list[Row] = []
-    for cell, rows, shared in zip(wanted, rows_of_cells, _several_at_once(wanted), strict=True):
+    for cell, rows, shared in zip(
+        wanted, rows_of_cells, _several_at_once(wanted), strict=True
+    ):
         row = {
             "dataset_id": cell.dataset_id,
             "fingerprint": None if cell.folder is None else cell.folder.name,
@@ -227,7 +257,14 @@ def _frame_of_trials(rows_of_cells: Sequence[Sequence[Row]]) -> pd.DataFrame:
         "diverged": pd.Series(has_diverged, dtype="bool"),
     }
     names_of_metrics = [metric.name for metric in metrics()]
-    for name in (*names_of_metrics, "finetune_epochs", *SIZES, "n_labels", "one_class", *SECONDS):
+    for name in (
+        *names_of_metrics,
+        "finetune_epochs",
+        *SIZES,
+        "n_labels",
+        "one_class",
+        *SECONDS,
+    ):
         trials[name] = pd.Series(column(name), dtype="float64")
     return pd.DataFrame(trials)
 
@@ -262,7 +299,9 @@ def _number_or_text(text: str) -> float | str:
         return text
 
 
-def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str], list[str]]:
+def cells_of_folder(
+    results: Path,
+) -> tuple[list[ReportedCell], dict[Path, str], list[str]]:
     """The cells in a folder, each with the trials that it was asked for or has; descriptions that cannot be read; and
     sentences on cells of other versions, which are left out, see `newest_versions`.
 
@@ -283,15 +322,25 @@ def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str],
     if not cells:
         raise no_results(results, damaged)
 
-    described = [(place, stored, stored.description) for place, stored in cells if stored.description is not None]
+    described = [
+        (place, stored, stored.description)
+        for place, stored in cells
+        if stored.description is not None
+    ]
     readings = _readings([cell for _, _, cell in described])
     names = _names_of_datasets([cell for _, _, cell in described], readings)
     wanted = []
     for folder, stored, cell in sorted(described, key=lambda each: _place(each[2])):
         table = _table_of(cell)
         # Columns of reading are worded in one way for all cells of a table, see `_readings`.
-        options = {column: value for column, value in cell["options"].items() if not is_of_reading(column)}
-        n_trials = max([_asked_for(cell["overrides"]), *(trial + 1 for trial in stored.rows)])
+        options = {
+            column: value
+            for column, value in cell["options"].items()
+            if not is_of_reading(column)
+        }
+        n_trials = max(
+            [_asked_for(cell["overrides"]), *(trial + 1 for trial in stored.rows)]
+        )
         wanted.append(
             ReportedCell(
                 axes={"dataset": names[table]} | options | dict(readings[table]),
@@ -310,7 +359,9 @@ Reading = tuple[tuple[str, str], ...]
 """Options of reading with their values."""
 
 
-def _names_of_datasets(cells: Sequence[Row], readings: Mapping[tuple[str, str], Reading]) -> dict[tuple[str, str], str]:
+def _names_of_datasets(
+    cells: Sequence[Row], readings: Mapping[tuple[str, str], Reading]
+) -> dict[tuple[str, str], str]:
     """The name of each table in a report, with the beginning of its hash where another table has the same name and was
     read alike."""
     tables = dict.fromkeys(map(_table_of, cells))
@@ -335,9 +386,13 @@ def _readings(cells: Sequence[Row]) -> dict[tuple[str, str], Reading]:
         for column, value in cell["options"].items():
             if is_of_reading(column):
                 options[column] = value
-        reading = tuple(sorted((column, str(value)) for column, value in options.items()))
+        reading = tuple(
+            sorted((column, str(value)) for column, value in options.items())
+        )
         table = _table_of(cell)
-        readings[table] = min(readings.get(table, reading), reading, key=lambda each: (len(each), each))
+        readings[table] = min(
+            readings.get(table, reading), reading, key=lambda each: (len(each), each)
+        )
     return readings
 
 
@@ -347,7 +402,9 @@ def _table_of(cell: Row) -> tuple[str, str]:
 
 
 def narrowed(
-    cells: Sequence[ReportedCell], conditions: Sequence[str], options: Sequence[str] = ()
+    cells: Sequence[ReportedCell],
+    conditions: Sequence[str],
+    options: Sequence[str] = (),
 ) -> list[ReportedCell]:
     """The cells that have these options: ``dataset=iris``, ``pretrain=none,scarf``.
 
@@ -372,8 +429,14 @@ def narrowed(
         for value in wanted:
             if value not in values_of_cells:
                 choices = ", ".join(dict.fromkeys(values_of_cells))
-                raise UsageError(f"No cell has {column}={value}; {column} has: {choices}.")
-        chosen = [cell for cell, value in zip(chosen, values_of_cells, strict=True) if value in wanted]
+                raise UsageError(
+                    f"No cell has {column}={value}; {column} has: {choices}."
+                )
+        chosen = [
+            cell
+            for cell, value in zip(chosen, values_of_cells, strict=True)
+            if value in wanted
+        ]
     return chosen
 
 
@@ -418,7 +481,10 @@ def _place(cell: Row) -> list[tuple[bool, float, str]]:
     options = cell["options"]
     leading = [options.get(name) for name in ORDERED]
     others = [value for name, value in sorted(options.items()) if name not in ORDERED]
-    return [_sort_key(value) for value in (*leading, cell["dataset"], cell["identity"]["data"], *others)]
+    return [
+        _sort_key(value)
+        for value in (*leading, cell["dataset"], cell["identity"]["data"], *others)
+    ]
 
 
 def _sort_key(value: Any) -> tuple[bool, float, str]:

@@ -72,7 +72,9 @@ def asked_for(overrides: Iterable[str]) -> list[str]:
     return found
 
 
-def telling(rows: Sequence[Row], columns: Sequence[str], asked: Sequence[str] = ()) -> list[str]:
+def telling(
+    rows: Sequence[Row], columns: Sequence[str], asked: Sequence[str] = ()
+) -> list[str]:
     """The columns that tell rows apart: all that the user varied, then as few others as possible.
 
     A column that some rows do not use (None) comes after those that all of them use, and an option after the axes. So
@@ -145,7 +147,9 @@ class Namer:
         labels: by axis, the labels of its parts.
     """
 
-    def __init__(self, rows: Sequence[Row], columns: Sequence[str], usual: Row, labels: Labels) -> None:
+    def __init__(
+        self, rows: Sequence[Row], columns: Sequence[str], usual: Row, labels: Labels
+    ) -> None:
         self.rows = rows
         self.columns = list(columns)
         self.usual = {**usual, **_commonest(rows, self.columns)}
@@ -220,7 +224,9 @@ def _commonest(rows: Sequence[Row], columns: Sequence[str]) -> Row:
         return {}
     found = {}
     for column in columns:
-        values = [row[column] for row in settings.values() if row.get(column) is not None]
+        values = [
+            row[column] for row in settings.values() if row.get(column) is not None
+        ]
         counts = Counter(map(text_of, values))
         for value in values:
             if counts[text_of(value)] > USUALLY * len(settings):
@@ -334,7 +340,10 @@ def shortened(names: Iterable[str], longest: int) -> dict[str, str]:
         taken = set(cut.values())
         while cut[name] in taken:
             ending = f" ({number})"
-            cut[name] = _cut(texts[name], longest - len(ending), longest - len(ending) - 1) + ending
+            cut[name] = (
+                _cut(texts[name], longest - len(ending), longest - len(ending) - 1)
+                + ending
+            )
             number += 1
     return cut
 

@@ -79,7 +79,9 @@ def competition(results: CellResults) -> Competition:
 
 def _by_label(results: CellResults, columns: Sequence[str]) -> dict[int, str]:
     """The names of all cells by label."""
-    return dict(zip(results.rows, named_by(results, results.cells, columns), strict=True))
+    return dict(
+        zip(results.rows, named_by(results, results.cells, columns), strict=True)
+    )
 
 
 def label_budgets(results: CellResults) -> dict[int, float] | None:
@@ -118,7 +120,10 @@ def pairs_of(results: CellResults, reference: str | None = None) -> list[Pair]:
     """
     competing = competition(results)
     references = _references(results, competing, reference)
-    places = {label: (row["dataset"], competing.contexts[label]) for label, row in results.rows.items()}
+    places = {
+        label: (row["dataset"], competing.contexts[label])
+        for label, row in results.rows.items()
+    }
     by_place: dict[tuple[str, str], list[int]] = {}
     for label in references.cells:
         by_place.setdefault(places[label], []).append(label)
@@ -147,7 +152,9 @@ def pairs_of(results: CellResults, reference: str | None = None) -> list[Pair]:
     return pairs
 
 
-def _references(results: CellResults, competing: Competition, reference: str | None) -> References:
+def _references(
+    results: CellResults, competing: Competition, reference: str | None
+) -> References:
     names, rows = competing.names, results.rows
     if reference is not None:
         return References(_usual_first(results, _asked_for(results, names, reference)))
@@ -162,12 +169,16 @@ def _references(results: CellResults, competing: Competition, reference: str | N
         if row["pretrain"] == "none" and is_network:
             without.append(label)
     if pretrained and without:
-        return References(_usual_first(results, without), frozenset({"pretrain"}), NO_PRETRAINING)
+        return References(
+            _usual_first(results, without), frozenset({"pretrain"}), NO_PRETRAINING
+        )
     usual = names[_usual_first(results, list(rows))[0]]
     return References([label for label, name in names.items() if name == usual])
 
 
-def _asked_for(results: CellResults, names: Mapping[int, str], reference: str) -> list[int]:
+def _asked_for(
+    results: CellResults, names: Mapping[int, str], reference: str
+) -> list[int]:
     """The cells of the reference that the user names."""
     wanted, columns = reference, results.compared
     candidates = [names]
@@ -175,9 +186,15 @@ def _asked_for(results: CellResults, names: Mapping[int, str], reference: str) -
         column, _, wanted = reference.partition("=")
         candidates, columns = [], [column]
     for column in columns:
-        candidates.append({label: text_of(row[column]) for label, row in results.rows.items()})
+        candidates.append(
+            {label: text_of(row[column]) for label, row in results.rows.items()}
+        )
     for texts in candidates:
-        found = [label for label, text in texts.items() if text.lower() == wanted.strip().lower()]
+        found = [
+            label
+            for label, text in texts.items()
+            if text.lower() == wanted.strip().lower()
+        ]
         if found:
             return found
     known = list(dict.fromkeys(names.values()))
@@ -201,7 +218,9 @@ def _usual_first(results: CellResults, labels: Sequence[int]) -> list[int]:
     return sorted(labels, key=unusual)
 
 
-def _nearest(results: CellResults, label: int, others: Sequence[int], free: frozenset[str] | None) -> int | None:
+def _nearest(
+    results: CellResults, label: int, others: Sequence[int], free: frozenset[str] | None
+) -> int | None:
     """The reference that differs least from a cell; None if each differs in a column that is not ``free``."""
     cell = results.rows[label]
     if free is not None and cell["pretrain"] == "none":
@@ -216,7 +235,9 @@ def _nearest(results: CellResults, label: int, others: Sequence[int], free: froz
     return min(found, key=lambda other: found[other], default=None)
 
 
-def _unequal(cell: dict[str, Any], other: dict[str, Any], columns: Sequence[str]) -> set[str]:
+def _unequal(
+    cell: dict[str, Any], other: dict[str, Any], columns: Sequence[str]
+) -> set[str]:
     """The columns that both cells use, with different values."""
     found = set()
     for column in columns:

@@ -17,7 +17,10 @@ from .statistics.verdict import Claim
 VERBS: dict[Answer, tuple[str, str]] = {
     "helps": ("helps", "help"),
     "helps, size open": ("helps, size open", "help, size open"),
-    "no practical difference": ("makes no practical difference", "make no practical difference"),
+    "no practical difference": (
+        "makes no practical difference",
+        "make no practical difference",
+    ),
     "hurts, size open": ("hurts, size open", "hurt, size open"),
     "hurts": ("hurts", "hurt"),
 }
@@ -35,7 +38,8 @@ CLAIMS: dict[Claim, str] = {
     "tables like these": "The claim is about the typical one of tables like these.",
 }
 WITHOUT_PREDICTIONS = (
-    "Predictions were not kept, so intervals are those of the corrected resampled t-test, and wider than they need be."
+    "Predictions were not kept, so intervals are those of the corrected resampled t-test, "
+    "and wider than they need be."
 )
 
 
@@ -43,7 +47,11 @@ def title_of(results: CellResults, reference: str | None = None) -> str:
     """A title that names the question and the data. ``reference`` is the one that the user names."""
     cells = results.cells
     datasets = list(dict.fromkeys(cells["dataset"]))
-    where = f"on {named(datasets)}" if len(datasets) <= 3 else f"on {len(datasets)} datasets"
+    where = (
+        f"on {named(datasets)}"
+        if len(datasets) <= 3
+        else f"on {len(datasets)} datasets"
+    )
     if reference is not None:
         return f"Is anything better than {reference} {where}?"
     # A question about pre-training needs cells without one to compare with.
@@ -64,11 +72,17 @@ def title_of(results: CellResults, reference: str | None = None) -> str:
     return f"Results {where}"
 
 
-def answer_in_words(comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions) -> list[str]:
+def answer_in_words(
+    comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions
+) -> list[str]:
     """The answer in a sentence, or in one for each competitor if cells differ in the number of labels; then what the
     claim is about, and what to expect of the next table."""
-    datasets = list(dict.fromkeys(dataset for each in comparisons for dataset in each.datasets))
-    where = f"on {datasets[0]}" if len(datasets) == 1 else f"over {len(datasets)} datasets"
+    datasets = list(
+        dict.fromkeys(dataset for each in comparisons for dataset in each.datasets)
+    )
+    where = (
+        f"on {datasets[0]}" if len(datasets) == 1 else f"over {len(datasets)} datasets"
+    )
     if comparisons[0].labels is not None:
         sentences = _over_labels(comparisons, where, options.measure)
     elif len(comparisons) == 1:
@@ -97,13 +111,17 @@ def _of_one(only: Comparison, where: str, options: ReportOptions) -> str:
     """The answer on the only comparison, with its effect and the trials that were won."""
     answer = told(only.name, only.claimed)
     comma = "," if "," in only.claimed else ""
-    sentence = f"{answer}{comma} {where}: {effect_over(only, options.measure)}, {won(only)}."
+    sentence = (
+        f"{answer}{comma} {where}: {effect_over(only, options.measure)}, {won(only)}."
+    )
     if only.verdict.reason:
         sentence += f" No verdict: {only.verdict.reason}."
     return sentence
 
 
-def _of_all(comparisons: Sequence[Comparison], where: str, options: ReportOptions) -> str:
+def _of_all(
+    comparisons: Sequence[Comparison], where: str, options: ReportOptions
+) -> str:
     """The number of comparisons with each answer."""
     every = f"{len(comparisons)} comparisons with {references(comparisons)} {where}"
     n_unknown = sum(each.claimed not in VERBS for each in comparisons)
@@ -118,20 +136,29 @@ def _of_all(comparisons: Sequence[Comparison], where: str, options: ReportOption
             continue
         # Comparisons come best first, so of those that hurt the clearest one is the last.
         clearest_first = group[::-1] if answer in HURTING else group
-        examples = [f"{each.label} {brief_effect(each, options.measure)}" for each in clearest_first]
+        examples = [
+            f"{each.label} {brief_effect(each, options.measure)}"
+            for each in clearest_first
+        ]
         verb = singular if len(group) == 1 else plural
         parts.append(f"{len(group)} {verb} ({named(examples, 3)})")
     rest = f"; of {n_unknown} we cannot tell" if n_unknown else ""
     return f"Of {every}, {'; '.join(parts)}{rest}."
 
 
-def _over_labels(comparisons: Sequence[Comparison], where: str, metric: Metric) -> list[str]:
+def _over_labels(
+    comparisons: Sequence[Comparison], where: str, metric: Metric
+) -> list[str]:
     """A sentence on each competitor, with its own estimate and interval at each number of labels."""
-    sentences = [f"{where[:1].upper()}{where[1:]}, beside {_in_full(references(comparisons))}:"]
+    sentences = [
+        f"{where[:1].upper()}{where[1:]}, beside {_in_full(references(comparisons))}:"
+    ]
     for name, group in _by_competitor(comparisons).items():
         parts: list[str] = []
         # Neighbouring numbers of labels with the same answer share a verb: "SCARF helps: +3 with 20, +2 with 50".
-        for (answer, why), run in itertools.groupby(group, key=lambda each: (each.claimed, each.spoilt)):
+        for (answer, why), run in itertools.groupby(
+            group, key=lambda each: (each.claimed, each.spoilt)
+        ):
             effects = [f"{effect(each, metric)} with {each.context}" for each in run]
             clause = _told_again(answer) if parts else told(name, answer)
             reason = f", because {why}" if why else ""

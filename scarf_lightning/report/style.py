@@ -88,7 +88,11 @@ def as_inline(svg: str) -> Markup:
     """An SVG file as a part of a page: with its tips, without the prologue and ids that other figures have too."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, count=1, flags=re.DOTALL)
-    svg = re.sub(rf'<g id="{TIP}([^"]*)">', lambda found: f"<g><title>{escape(unquote(found[1]))}</title>", svg)
+    svg = re.sub(
+        rf'<g id="{TIP}([^"]*)">',
+        lambda found: f"<g><title>{escape(unquote(found[1]))}</title>",
+        svg,
+    )
     # Two figures of one page may not have parts with the same id.
     return Markup(re.sub(r'<g id="[a-z0-9_.]*_\d+">', "<g>", svg))
 

@@ -29,7 +29,15 @@ from .loading import (
     read_environments,
     read_predictions,
 )
-from .notes import Failure, KnownData, forget_failure, keep_failure, known_data, note_data, read_failure
+from .notes import (
+    Failure,
+    KnownData,
+    forget_failure,
+    keep_failure,
+    known_data,
+    note_data,
+    read_failure,
+)
 from .pretrained import PretrainedTrial, PretrainingStore
 from .records import Row
 from .store import CellStore, Predictions, StackRecord, Stored, read_cell, source_commit

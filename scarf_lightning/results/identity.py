@@ -13,7 +13,14 @@ from typing import Any
 
 from ..metrics import metric_named
 from ..options import Config, description, part, plugin_hashes
-from ..options.combinations import UsedOption, is_in, is_pretrained, part_axis, used_options, watched_from
+from ..options.combinations import (
+    UsedOption,
+    is_in,
+    is_pretrained,
+    part_axis,
+    used_options,
+    watched_from,
+)
 from ..options.settings import READING
 
 SCIENCE_VERSION = 3
@@ -49,7 +56,10 @@ def pretraining_identity(config: Config, data_hash: str) -> dict[str, Any]:
     alone = replace(config, method={"name": "control"})
     options = used_options(alone)
     used = [each for each in options if not is_in(each.name, OF_NO_PRETRAINING)]
-    if not is_pretrained(config) or not description("pretrain", config.pretrain.name).uses_labels:
+    if (
+        not is_pretrained(config)
+        or not description("pretrain", config.pretrain.name).uses_labels
+    ):
         return _fields(config, data_hash, used)
     # The cell itself says whether anything validates, and so whether the share that does is used.
     of_labels = [each for each in used_options(config) if is_in(each.name, OF_LABELS)]

@@ -24,7 +24,16 @@ from numpy.typing import NDArray
 
 from ..data.targets import Target, target_from_plain
 from .files import UNFINISHED, DamagedRecordError, read_bytes, temporary
-from .records import LARGE, LARGEST, MOST_JSON, WEIGHTS, Fields, Row, are_usable, check_fields
+from .records import (
+    LARGE,
+    LARGEST,
+    MOST_JSON,
+    WEIGHTS,
+    Fields,
+    Row,
+    are_usable,
+    check_fields,
+)
 from .store import ANYTHING, DESCRIPTION, Stored, kinds_of_columns, read_cell
 
 FOLDER = "index"
@@ -32,7 +41,13 @@ VERSION = 1
 """Version of the layout of entries."""
 DIGEST = 64
 """Characters of a hash."""
-HEADER: Fields = {"version": int, "state": str, "target": dict, "size": int, "others": list}
+HEADER: Fields = {
+    "version": int,
+    "state": str,
+    "target": dict,
+    "size": int,
+    "others": list,
+}
 """An entry but for its layout and its numbers."""
 Layout = Mapping[str, tuple[str, int]]
 """How and where each column is kept: ``float`` and ``int`` are rows of a block of numbers, ``same`` is one value that
@@ -180,7 +195,9 @@ def read_summary(
     if stored.description is not None:
         target = stored.target
     is_whole = target is not None and not stored.damaged
-    rows = Rows.of([stored.rows[trial] for trial in range(trials) if trial in stored.rows])
+    rows = Rows.of(
+        [stored.rows[trial] for trial in range(trials) if trial in stored.rows]
+    )
     if is_whole and len(rows) == trials:
         _enter_unless_changed(cell, state, stored)
     with_weights: set[int] = set()
@@ -253,7 +270,15 @@ def _known(
         target = target_from_plain(header["target"])
         return CellSummary(rows.first(trials), target, is_whole=True)
     # An entry may hold anything: then there is none.
-    except (FileNotFoundError, DamagedRecordError, ArithmeticError, ValueError, TypeError, LookupError, RecursionError):
+    except (
+        FileNotFoundError,
+        DamagedRecordError,
+        ArithmeticError,
+        ValueError,
+        TypeError,
+        LookupError,
+        RecursionError,
+    ):
         return None
 
 

@@ -23,7 +23,14 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from .claims import Claim
-from .files import UNFINISHED, DamagedRecordError, OtherVersionError, UnreadableRecordError, read_bytes, whole_folder
+from .files import (
+    UNFINISHED,
+    DamagedRecordError,
+    OtherVersionError,
+    UnreadableRecordError,
+    read_bytes,
+    whole_folder,
+)
 
 SCHEMA_VERSION = 3
 """Of the layout of files."""
@@ -73,7 +80,9 @@ def read_sealed(path: Path) -> dict[str, Any]:
     """
     try:
         content = json.loads(read_bytes(path, MOST_JSON))
-        is_sealed = isinstance(content, dict) and content.pop(SEAL, None) == _seal(content)
+        is_sealed = isinstance(content, dict) and content.pop(SEAL, None) == _seal(
+            content
+        )
     except (ValueError, RecursionError) as error:
         raise DamagedRecordError(f"{path.name} is torn") from error
     if not isinstance(content, dict):
@@ -184,14 +193,18 @@ def check_contents(table: dict[str, Any], fingerprint: str) -> None:
         raise DamagedRecordError("it has no schema")
     if type(table["schema"]) is not int or table["schema"] not in READABLE:
         known = " and ".join(map(str, READABLE))
-        raise OtherVersionError(f"it has schema {table['schema']!r:.20}, and this version reads {known}")
+        raise OtherVersionError(
+            f"it has schema {table['schema']!r:.20}, and this version reads {known}"
+        )
     if table.get("fingerprint") != fingerprint:
         raise DamagedRecordError(f"it belongs to {table.get('fingerprint')!s:.80}")
     check_fields(table, {"files": dict, "hashes": dict})
     for name, size in table["files"].items():
         # A file elsewhere could be any file of the machine.
         if name in ("", ".", "..") or set(name) & set("/\\\0"):
-            raise DamagedRecordError(f"it names {name!r:.80}, which is not a file of its folder")
+            raise DamagedRecordError(
+                f"it names {name!r:.80}, which is not a file of its folder"
+            )
         has_size = isinstance(size, int) and size >= 0
         has_hash = isinstance(table["hashes"].get(name), str)
         if not (has_size and has_hash):
@@ -221,13 +234,17 @@ def are_usable(values: Iterable[Any], depth: int = DEEPEST) -> bool:
         kind = type(value)
         if kind is str:
             # Half a character cannot be written in UTF-8.
-            if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
+            if not value.isascii() and any(
+                "\ud800" <= letter <= "\udfff" for letter in value
+            ):
                 return False
         elif kind is int:
             if abs(value) >= LARGEST:
                 return False
         elif kind is dict:
-            if not (are_usable(value, depth - 1) and are_usable(value.values(), depth - 1)):
+            if not (
+                are_usable(value, depth - 1) and are_usable(value.values(), depth - 1)
+            ):
                 return False
         elif kind is list and not are_usable(value, depth - 1):
             return False
@@ -254,7 +271,9 @@ def parsed(kind: Any, value: Any, place: str) -> Any:
         chosen = (fitting or inner)[0]
         return parsed(chosen, value, place)
     if not _is_of(kind, value):
-        raise DamagedRecordError(f"{place} cannot be {json.dumps(value, default=str)[:40]}")
+        raise DamagedRecordError(
+            f"{place} cannot be {json.dumps(value, default=str)[:40]}"
+        )
     if dataclasses.is_dataclass(kind):
         return _parsed_fields(kind, value, place)
     if origin in (list, tuple) and inner:
@@ -274,7 +293,9 @@ def _is_of(kind: Any, value: Any) -> bool:
         return True
     if origin is Literal:
         # 1 and true are equal, and not of one type.
-        return any(value == each and type(value) is type(each) for each in get_args(kind))
+        return any(
+            value == each and type(value) is type(each) for each in get_args(kind)
+        )
     if kind in (int, float):
         numbers = int if kind is int else (int, float)
         is_number = isinstance(value, numbers) and not isinstance(value, bool)
@@ -294,7 +315,9 @@ def _parsed_fields(kind: Any, value: dict[str, Any], place: str) -> Any:
     no_default = (dataclasses.MISSING, dataclasses.MISSING)
     for name in {*fields, *value}:
         if name not in fields:
-            raise DamagedRecordError(f"{place} has an unknown field {json.dumps(name)[:40]}")
+            raise DamagedRecordError(
+                f"{place} has an unknown field {json.dumps(name)[:40]}"
+            )
         default = (fields[name].default, fields[name].default_factory)
         if name not in value and default == no_default:
             raise DamagedRecordError(f"{place} has no {name}")
@@ -326,7 +349,9 @@ def _check_size(folder: Path, table: Mapping[str, Any], name: str) -> None:
     except FileNotFoundError:
         raise DamagedRecordError(f"{name} is missing") from None
     except OSError as error:
-        raise UnreadableRecordError(f"{name} cannot be read: {error.strerror}") from error
+        raise UnreadableRecordError(
+            f"{name} cannot be read: {error.strerror}"
+        ) from error
     if size != table["files"][name]:
         raise DamagedRecordError(f"{name} is torn")
 

@@ -16,7 +16,13 @@ from ..data.targets import Target, kind_named, leading_metric
 from ..metrics import Metric, metric_named
 from ..options import COLUMNS, Config
 from ..options.axes import group_of, told_apart
-from ..options.combinations import is_pretrained, method_of, on_data, on_target, used_options
+from ..options.combinations import (
+    is_pretrained,
+    method_of,
+    on_data,
+    on_target,
+    used_options,
+)
 from ..results import (
     CellStore,
     Failure,
@@ -53,7 +59,11 @@ class Cell:
 
     @property
     def label(self) -> str:
-        shown = [override for override in self.overrides if override.partition("=")[0] not in NOT_IN_A_LABEL]
+        shown = [
+            override
+            for override in self.overrides
+            if override.partition("=")[0] not in NOT_IN_A_LABEL
+        ]
         return " ".join(shown) or "defaults"
 
     @property
@@ -67,7 +77,11 @@ class Cell:
 
     @cached_property
     def source(self) -> Source:
-        return open_source(**vars(self.config.dataset), openml_cache=self.config.paths.openml, split=self.config.split)
+        return open_source(
+            **vars(self.config.dataset),
+            openml_cache=self.config.paths.openml,
+            split=self.config.split,
+        )
 
     @cached_property
     def key(self) -> str:
@@ -93,13 +107,21 @@ class Cell:
         """
         data = self.data()
         known = self.source.target_kind or (data.kind if data is not None else None)
-        return type(self.source.read().table.target) if known is None else kind_named(known)
+        return (
+            type(self.source.read().table.target)
+            if known is None
+            else kind_named(known)
+        )
 
     def store(self, data: KnownData | None = None) -> CellStore | None:
         """Where its results are; None while the hash of its data is not known, which means that nothing is finished.
         ``data`` saves to look it up."""
         data = data or self.data()
-        return None if data is None else CellStore(self.results, identity(self._on(data), data.hash))
+        return (
+            None
+            if data is None
+            else CellStore(self.results, identity(self._on(data), data.hash))
+        )
 
     def pretraining(self, data: KnownData | None = None) -> PretrainingStore | None:
         """Where its pre-training is; None without one, or while the hash of its data is not known."""
@@ -118,8 +140,16 @@ class Cell:
         """The names of its options that differ from their defaults and from its recipe's, beside its choices on the
         axes."""
         of_recipe = recipe_options(self.config.recipe)
-        differing = [each for each in used_options(self.config) if each.differs and each.name not in COLUMNS]
-        return [each.name for each in differing if each.name not in of_recipe or of_recipe[each.name] != each.value]
+        differing = [
+            each
+            for each in used_options(self.config)
+            if each.differs and each.name not in COLUMNS
+        ]
+        return [
+            each.name
+            for each in differing
+            if each.name not in of_recipe or of_recipe[each.name] != each.value
+        ]
 
     def axes(self) -> dict[str, Any]:
         """The cell as columns: the name of its dataset, and every option that it uses."""
@@ -188,7 +218,9 @@ class SurveyedCell:
         return self.cell.axes()
 
 
-def chosen_metric(surveyed: Sequence[SurveyedCell], sweep: SweepFile | None = None) -> Metric:
+def chosen_metric(
+    surveyed: Sequence[SurveyedCell], sweep: SweepFile | None = None
+) -> Metric:
     """The metric of the tables and verdicts of a run: the one that it asks for, or else that of its targets or of its
     ``sweep``."""
     asked = {each.cell.config.metric for each in surveyed} - {None}
@@ -201,17 +233,35 @@ def chosen_metric(surveyed: Sequence[SurveyedCell], sweep: SweepFile | None = No
 def survey(cells: Sequence[Cell]) -> list[SurveyedCell]:
     """Look at every cell in the store once."""
     clocks = {results: _time(results) for results in {cell.results for cell in cells}}
-    data = {place: known_data(*place) for place in {(cell.results, cell.source) for cell in cells}}
-    return [_look(cell, data[cell.results, cell.source], clocks[cell.results]) for cell in cells]
+    data = {
+        place: known_data(*place)
+        for place in {(cell.results, cell.source) for cell in cells}
+    }
+    return [
+        _look(cell, data[cell.results, cell.source], clocks[cell.results])
+        for cell in cells
+    ]
 
 
 def _look(cell: Cell, data: KnownData | None, now: float) -> SurveyedCell:
     found = SurveyedCell(cell, State.WAITING, Rows.of([]), data)
     if data is not None and (store := cell.store(data)) is not None:
-        summary = read_summary(store.folder, cell.config.trials, weights=cell.config.keep_weights)
-        is_network = cell.config.keep_weights and "finetune" in method_of(cell.config).uses
+        summary = read_summary(
+            store.folder, cell.config.trials, weights=cell.config.keep_weights
+        )
+        is_network = (
+            cell.config.keep_weights and "finetune" in method_of(cell.config).uses
+        )
         lacks_weights = is_network and summary.lacks_weights
-        found = SurveyedCell(cell, State.WAITING, summary.rows, data, store.folder, summary.target, lacks_weights)
+        found = SurveyedCell(
+            cell,
+            State.WAITING,
+            summary.rows,
+            data,
+            store.folder,
+            summary.target,
+            lacks_weights,
+        )
         if len(found.rows) == cell.config.trials and summary.is_whole:
             return replace(found, state=State.FINISHED)
         if is_claimed(store.folder, now):

@@ -48,7 +48,11 @@ Launch = Callable[[Sequence[Chunk]], None]
 
 
 def make_chunks(
-    groups: Sequence[Group], settings: ChunkSettings, launcher: str, *, in_order: bool = False
+    groups: Sequence[Group],
+    settings: ChunkSettings,
+    launcher: str,
+    *,
+    in_order: bool = False,
 ) -> list[Chunk]:
     """Deal groups of cells out to jobs, the longest first, or ``in_order``. The launcher of this name decides about
     settings of None.
@@ -56,14 +60,22 @@ def make_chunks(
     Groups are never divided, since their cells share a pre-training. Small groups are joined; groups of one dataset are
     put side by side, so that it is loaded once.
     """
-    least = MINUTES.get(launcher, 0.0) * 60 if settings.minutes is None else settings.minutes * 60
+    least = (
+        MINUTES.get(launcher, 0.0) * 60
+        if settings.minutes is None
+        else settings.minutes * 60
+    )
     if launcher == "joblib" and settings.minutes is None:
         together = sum(group.seconds for group in groups)
         least = min(SECONDS_OF_JOBLIB, together / (JOBS_A_CORE * usable_cores()))
-    max_jobs = MAX_JOBS.get(launcher) if settings.max_jobs is None else settings.max_jobs
+    max_jobs = (
+        MAX_JOBS.get(launcher) if settings.max_jobs is None else settings.max_jobs
+    )
     datasets = list(dict.fromkeys(group.cells[0].cell.source.key for group in groups))
     chunks: list[Chunk] = []
-    for group in sorted(groups, key=lambda group: datasets.index(group.cells[0].cell.source.key)):
+    for group in sorted(
+        groups, key=lambda group: datasets.index(group.cells[0].cell.source.key)
+    ):
         if not chunks or chunks[-1].seconds >= least:
             chunks.append(Chunk([], 0.0))
         chunks[-1].cells += [each.cell for each in group.cells]
@@ -90,20 +102,39 @@ def _launch(chunks: Sequence[Chunk], launcher: Launcher) -> None:
         asked = []
         for chunk, file in zip(chunks, files, strict=True):
             first, *others = (cell.overrides for cell in chunk.cells)
-            shared = [override for override in first if all(override in each for each in others)]
-            asked.append([*shared, f"chunk.file={QuotedString(str(file), Quote.single).with_quotes()}"])
+            shared = [
+                override
+                for override in first
+                if all(override in each for each in others)
+            ]
+            asked.append(
+                [
+                    *shared,
+                    f"chunk.file={QuotedString(str(file), Quote.single).with_quotes()}",
+                ]
+            )
         try:
             jobs = launcher.launch(asked, initial_job_idx=0)
         except BaseException:  # also Ctrl-C, at which joblib kills its processes
             for cell in (cell for chunk in chunks for cell in chunk.cells):
                 for store in (cell.store(), cell.pretraining()):
                     if store is not None:
-                        give_back(store.folder)  # the claims of killed processes; those of living ones stay
+                        give_back(
+                            store.folder
+                        )  # the claims of killed processes; those of living ones stay
             raise
     for job in jobs:
-        if job.status != JobStatus.COMPLETED:  # cells fail without this, so the job itself went wrong
-            error = job._return_value  # the property `return_value` prints a line before it raises
-            raise error if isinstance(error, Exception) else RuntimeError("a job did not finish")
+        if (
+            job.status != JobStatus.COMPLETED
+        ):  # cells fail without this, so the job itself went wrong
+            error = (
+                job._return_value
+            )  # the property `return_value` prints a line before it raises
+            raise (
+                error
+                if isinstance(error, Exception)
+                else RuntimeError("a job did not finish")
+            )
 
 
 @contextmanager
@@ -126,13 +157,22 @@ def write_chunks(chunks: Sequence[Chunk], results: Path) -> Path:
     results.mkdir(parents=True, exist_ok=True)
     now = folder_time(results)
     remove_older(results / FOLDER, "*", now - KEPT_DAYS * 24 * HOUR)
-    for place in (results, *(results / name for name in ("datasets", "failures", "index", "set_aside"))):
+    for place in (
+        results,
+        *(results / name for name in ("datasets", "failures", "index", "set_aside")),
+    ):
         remove_unfinished(place, now)
     folder = (results / FOLDER / uuid4().hex).absolute()
     try:
         for number, chunk in enumerate(chunks):
-            content = [{field.name: getattr(cell, field.name) for field in fields(cell)} for cell in chunk.cells]
-            write_whole(folder / f"{number:05d}.json", json.dumps(content, indent=1, default=asdict) + "\n")
+            content = [
+                {field.name: getattr(cell, field.name) for field in fields(cell)}
+                for cell in chunk.cells
+            ]
+            write_whole(
+                folder / f"{number:05d}.json",
+                json.dumps(content, indent=1, default=asdict) + "\n",
+            )
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         with suppress(OSError):  # another sweep has chunks here, or nothing was written
@@ -148,6 +188,14 @@ def read_chunk(file: str | None) -> list[Cell]:
         UsageError: no file is given; only the sweeper starts jobs.
     """
     if file is None:
-        raise UsageError("a job needs chunk.file, which our sweeper sets; leave hydra/sweeper and hydra.mode alone.")
+        raise UsageError(
+            "a job needs chunk.file, which our sweeper sets; leave hydra/sweeper and hydra.mode alone."
+        )
     content = json.loads(Path(file).read_text(encoding="utf-8"))
-    return [Cell(**each | {"overrides": tuple(each["overrides"]), "config": read(each["config"])}) for each in content]
+    return [
+        Cell(
+            **each
+            | {"overrides": tuple(each["overrides"]), "config": read(each["config"])}
+        )
+        for each in content
+    ]

@@ -68,7 +68,9 @@ class Composer:
 
     def parse(self, overrides: Sequence[str]) -> list[Override]:
         """Overrides as Hydra reads them. A pattern stands for the options that it matches."""
-        return OverridesParser.create(config_loader=self._loader).parse_overrides(list(overrides))
+        return OverridesParser.create(config_loader=self._loader).parse_overrides(
+            list(overrides)
+        )
 
     def is_group(self, name: str) -> bool:
         """True if this is an axis, of which files are options."""
@@ -80,32 +82,49 @@ class Composer:
         Raises:
             UsageError: it cannot be composed, or has a wrong option in it.
         """
-        return within_max_epochs(self._cell(overrides), [each.partition("=")[0] for each in overrides])
+        return within_max_epochs(
+            self._cell(overrides), [each.partition("=")[0] for each in overrides]
+        )
 
     def _cell(self, overrides: tuple[str, ...]) -> Config:
         """The configuration of one cell, with the number of steps that its recipe says."""
-        of_dataset = [each for each in overrides if each.lstrip("+~").startswith("dataset")]
-        may_refer = any("${" in each or each[0] in "+~" or "@" in each.partition("=")[0] for each in overrides)
-        is_whole = list(overrides) == self._overrides_of_master or may_refer or len(of_dataset) != 1
+        of_dataset = [
+            each for each in overrides if each.lstrip("+~").startswith("dataset")
+        ]
+        may_refer = any(
+            "${" in each or each[0] in "+~" or "@" in each.partition("=")[0]
+            for each in overrides
+        )
+        is_whole = (
+            list(overrides) == self._overrides_of_master
+            or may_refer
+            or len(of_dataset) != 1
+        )
         file = None if is_whole else self._dataset_file(of_dataset[0])
         if file is not None:
             dataset, choices = file
             given = {each.partition("=")[0] for each in overrides}
             choices = [each for each in choices if each.partition("=")[0] not in given]
-            setting = self._configured((*choices, *(each for each in overrides if each != of_dataset[0])))
+            setting = self._configured(
+                (*choices, *(each for each in overrides if each != of_dataset[0]))
+            )
             if setting is not None:
                 return on_dataset(_or_raise(setting), dataset)
         whole = self._configured(overrides, whole=True)
         assert whole is not None
         return _or_raise(whole)
 
-    def _configure(self, overrides: tuple[str, ...], *, whole: bool = False) -> Config | UsageError | None:
+    def _configure(
+        self, overrides: tuple[str, ...], *, whole: bool = False
+    ) -> Config | UsageError | None:
         """A configuration, or what is wrong with it. None if it depends on its dataset, unless it is to be whole."""
         try:
             if list(overrides) == self._overrides_of_master:
                 return read_config(self._master)
             parsed = [self._parsed(override) for override in overrides]
-            choices = tuple(str(each.input_line) for each, is_choice in parsed if is_choice)
+            choices = tuple(
+                str(each.input_line) for each, is_choice in parsed if is_choice
+            )
             values = [each for each, is_choice in parsed if not is_choice]
             sections = self._together(choices)
             if "dataset" in sections.mentioned and not whole:
@@ -120,14 +139,21 @@ class Composer:
         except HydraException as error:
             return usage_error(error)
         except ValueError as error:  # a group set to null, which Hydra does not name
-            return UsageError(f"one of {' '.join(overrides)} cannot be composed: {error}.")
+            return UsageError(
+                f"one of {' '.join(overrides)} cannot be composed: {error}."
+            )
 
     def _parse(self, line: str) -> tuple[Override, bool]:
         """An override, and whether Hydra must compose with it: it chooses a file, or sets no value of our sections."""
         (override,) = self.parse([line])
-        is_of_group = override.package is not None or self.is_group(override.key_or_group)
+        is_of_group = override.package is not None or self.is_group(
+            override.key_or_group
+        )
         is_choice = is_of_group and not isinstance(override.value(), dict)
-        return override, is_choice or override.is_sweep_override() or override.is_hydra_override()
+        return (
+            override,
+            is_choice or override.is_sweep_override() or override.is_hydra_override(),
+        )
 
     def _put_together(self, choices: tuple[str, ...]) -> Sections:
         """The sections that each choice decides about as composed with it alone, all others as without a choice.
@@ -141,7 +167,10 @@ class Composer:
         together = set[str]().union(*decided)
         if not all(decided) or sum(map(len, decided)) > len(together):
             return self._composed(choices).sections
-        usual, *alone = [self._composed(each).sections for each in ((), *((choice,) for choice in choices))]
+        usual, *alone = [
+            self._composed(each).sections
+            for each in ((), *((choice,) for choice in choices))
+        ]
         mentioned = usual.mentioned.union(*(each.mentioned for each in alone))
         found = dict(usual.values or {})
         for each, names in zip(alone, decided, strict=True):
@@ -149,40 +178,70 @@ class Composer:
                 return self._composed(choices).sections
             for name in names:
                 found.pop(name, None)
-            found |= {name: value for name, value in each.values.items() if name in names}
+            found |= {
+                name: value for name, value in each.values.items() if name in names
+            }
         return Sections(found, mentioned)
 
     def _compose(self, choices: tuple[str, ...]) -> Composed:
         composed = self._loader.load_sweep_config(self._master, list(choices))
         node = our_sections(composed)
         fit_recipe(node)
-        OmegaConf.set_struct(node, True)  # a value is put in only where there is an option
+        OmegaConf.set_struct(
+            node, True
+        )  # a value is put in only where there is an option
         mentioned = frozenset(_mentioned(OmegaConf.to_container(node, resolve=False)))
         try:
-            values: Any = OmegaConf.to_container(node, resolve=True, throw_on_missing=True)
+            values: Any = OmegaConf.to_container(
+                node, resolve=True, throw_on_missing=True
+            )
         except OmegaConfBaseException:
             values = None
-        return Composed(node, dict(composed.hydra.runtime.choices), Sections(values, mentioned))
+        return Composed(
+            node, dict(composed.hydra.runtime.choices), Sections(values, mentioned)
+        )
 
     def _decide(self, choice: str) -> set[str]:
         """The groups and sections that a choice decides about, be it for the default; empty if only Hydra can tell."""
         waiting, found = [choice], set[str]()
         while waiting:
             group, _, name = waiting.pop().partition("=")
-            for each in (name, self._composed(()).files.get(group)):  # the file, and the one in whose place it is
-                loaded = None if each is None else self._repository.load_config(f"{group}/{each}")
+            for each in (
+                name,
+                self._composed(()).files.get(group),
+            ):  # the file, and the one in whose place it is
+                loaded = (
+                    None
+                    if each is None
+                    else self._repository.load_config(f"{group}/{each}")
+                )
                 choices = None if loaded is None else _choices(loaded)
                 if loaded is None or choices is None:
                     return set()
-                waiting += [each for each in choices if each.partition("=")[0] not in found]
+                waiting += [
+                    each for each in choices if each.partition("=")[0] not in found
+                ]
                 package = loaded.header["package"] or group
-                found |= {group, *(map(str, loaded.config) if package == GLOBAL else [package.partition(".")[0]])}
+                found |= {
+                    group,
+                    *(
+                        map(str, loaded.config)
+                        if package == GLOBAL
+                        else [package.partition(".")[0]]
+                    ),
+                }
         return found
 
-    def _read_dataset_file(self, override: str) -> tuple[DatasetSettings, list[str]] | None:
+    def _read_dataset_file(
+        self, override: str
+    ) -> tuple[DatasetSettings, list[str]] | None:
         """The dataset, and the files of other axes that its file chooses; None if the file sets anything else."""
         is_choice = override.startswith("dataset=")
-        loaded = self._repository.load_config(override.replace("=", "/", 1)) if is_choice else None
+        loaded = (
+            self._repository.load_config(override.replace("=", "/", 1))
+            if is_choice
+            else None
+        )
         choices = None if loaded is None else _choices(loaded)
         if loaded is None or choices is None:
             return None
@@ -191,7 +250,11 @@ class Composer:
             values = values["dataset"]
         elif loaded.header["package"] is not None:
             return None
-        return None if any(_mentioned(values)) else (checked(DatasetSettings, values, "dataset"), choices)
+        return (
+            None
+            if any(_mentioned(values))
+            else (checked(DatasetSettings, values, "dataset"), choices)
+        )
 
 
 def _choices(file: ConfigResult) -> list[str] | None:
@@ -200,12 +263,17 @@ def _choices(file: ConfigResult) -> list[str] | None:
     package = file.header["package"] or ""
     if package != GLOBAL and (chosen or package.startswith("_")):
         return None  # what it names is within its own section
-    if not all(each.is_override() and each.package is None and "$" not in str(each.value) for each in chosen):
+    if not all(
+        each.is_override() and each.package is None and "$" not in str(each.value)
+        for each in chosen
+    ):
         return None
     return [f"{each.group.lstrip('/')}={each.value}" for each in chosen]
 
 
-def _with_values(sections: Sections, overrides: Sequence[Override]) -> dict[str, Any] | None:
+def _with_values(
+    sections: Sections, overrides: Sequence[Override]
+) -> dict[str, Any] | None:
     """The sections with these values; None if one is not a single value that takes the place of another."""
     found = deepcopy(sections.values)
     for override in overrides:
@@ -214,8 +282,14 @@ def _with_values(sections: Sections, overrides: Sequence[Override]) -> dict[str,
         for group in groups:
             place = place.get(group) if isinstance(place, dict) else None
         value = override.value()
-        is_single = isinstance(value, (bool, int, float, NoneType)) or (isinstance(value, str) and "$" not in value)
-        if override.type is not OverrideType.CHANGE or not is_single or value == MISSING:
+        is_single = isinstance(value, (bool, int, float, NoneType)) or (
+            isinstance(value, str) and "$" not in value
+        )
+        if (
+            override.type is not OverrideType.CHANGE
+            or not is_single
+            or value == MISSING
+        ):
             return None
         if not isinstance(place, dict) or isinstance(place.get(name, {}), (dict, list)):
             return None
@@ -237,7 +311,11 @@ def _mentioned(node: Any) -> Iterator[str]:
     if isinstance(node, str) and "${" in node:
         yield from re.findall(r"\w+", node)
     if isinstance(node, dict):
-        yield from (name for name, each in node.items() if isinstance(each, str) and "${" in each and ":" not in each)
+        yield from (
+            name
+            for name, each in node.items()
+            if isinstance(each, str) and "${" in each and ":" not in each
+        )
         node = list(node.values())
     for each in node if isinstance(node, list) else ():
         yield from _mentioned(each)

@@ -54,7 +54,9 @@ class Rows:
     def of(cls, config: Config, n_rows: int) -> "Rows":
         """The rows of a table of so many, by the regime, which sets a share of labels or a number."""
         trained = TRAINED_SHARE * n_rows
-        asked = float(config.regime.get("labelled") or config.regime.get("labels") or 1.0)
+        asked = float(
+            config.regime.get("labelled") or config.regime.get("labels") or 1.0
+        )
         labelled = asked * trained if asked <= 1 else asked
         return cls(trained, min(labelled, trained))
 
@@ -70,7 +72,9 @@ def seconds_of_trial(config: Config, size: Size) -> Phases:
     tries = max(1, config.tune)
     found = {}
     if is_pretrained(config):
-        found["pretrain"] = tries * _fit(config, config.pretrain, "pretrain", rows.all, size)
+        found["pretrain"] = tries * _fit(
+            config, config.pretrain, "pretrain", rows.all, size
+        )
     method = method_of(config)
     if "finetune" not in method.uses:
         found["finetune"] = tries * _rival(config, rows.labelled, size)

@@ -34,7 +34,14 @@ OF_THE_WHOLE_RUN = (
     "chunk.minutes",
     "chunk.max_jobs",
 )
-OF_OUR_SWEEPER = ("sweeps", "reference", "plan", "time_limit", "chunk.minutes", "chunk.max_jobs")
+OF_OUR_SWEEPER = (
+    "sweeps",
+    "reference",
+    "plan",
+    "time_limit",
+    "chunk.minutes",
+    "chunk.max_jobs",
+)
 """Options that other sweepers, and Hydra's mode RUN, do not understand."""
 AS_GIVEN = "as given: "
 """Begins the value of an option that waits until its part is chosen, see `deferred`."""
@@ -70,15 +77,24 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> Expand
     given = composer.parse(as_given(arguments))
     for override in given:
         if override.is_sweep_override() and _axis(override) in OF_THE_WHOLE_RUN:
-            raise UsageError(f"{override.input_line}: {_axis(override)} is one for the whole run; give it one value.")
+            raise UsageError(
+                f"{override.input_line}: {_axis(override)} is one for the whole run; give it one value."
+            )
     names = [override.value() for override in given if _axis(override) == "sweeps"]
-    sweep = read_sweep(str(names[-1]), sweeps) if names and names[-1] is not None else None
+    sweep = (
+        read_sweep(str(names[-1]), sweeps) if names and names[-1] is not None else None
+    )
     blocks, replaced = [given], {_axis(override) for override in given}
     if sweep is not None:
         parsed = [composer.parse(block) for block in sweep.blocks()]
-        blocks = [[*(o for o in block if _axis(o) not in replaced), *given] for block in parsed]
+        blocks = [
+            [*(o for o in block if _axis(o) not in replaced), *given]
+            for block in parsed
+        ]
 
-    combinations = list(dict.fromkeys(each for block in blocks for each in _product(block, composer)))
+    combinations = list(
+        dict.fromkeys(each for block in blocks for each in _product(block, composer))
+    )
     composed, problems = _composed(combinations, composer)
     cells, illegal = list[Cell](), list[tuple[str, str]]()
     for overrides, config in composed.items():
@@ -99,11 +115,17 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> Expand
     axes = dict.fromkeys(_axis(override) for block in blocks for override in block)
     problems = problems or _refuse_unused(axes, [cell.config for cell in cells])
     if "objective" in axes:
-        problems.append("objective is what a job returns to another sweeper; ours takes none.")
+        problems.append(
+            "objective is what a job returns to another sweeper; ours takes none."
+        )
     if "plugins" not in axes and any(cell.config.plugins for cell in cells):
-        problems.append("plugins may be named on the command line only: a configuration file runs no code.")
+        problems.append(
+            "plugins may be named on the command line only: a configuration file runs no code."
+        )
     if len(problems) > MOST_PROBLEMS + 1:
-        problems[MOST_PROBLEMS:] = [f"{len(problems) - MOST_PROBLEMS:,} more combinations are wrong."]
+        problems[MOST_PROBLEMS:] = [
+            f"{len(problems) - MOST_PROBLEMS:,} more combinations are wrong."
+        ]
     if problems:
         raise UsageError("\n".join(problems))
     reasons = [reason for _, reason in illegal]
@@ -132,7 +154,9 @@ def _composed(
                 composed[overrides] = composer(overrides)
             except UnknownOptionError as error:
                 unknown.setdefault(error.option, f"{prefix}{error}")
-                kept = tuple(each for each in overrides if each.partition("=")[0] != error.option)
+                kept = tuple(
+                    each for each in overrides if each.partition("=")[0] != error.option
+                )
                 if kept == overrides:  # the option is one of a file
                     break
                 overrides = kept
@@ -141,7 +165,9 @@ def _composed(
                 break
         else:
             known.update(each.partition("=")[0] for each in overrides)
-    return composed, problems + [sentence for option, sentence in unknown.items() if option not in known]
+    return composed, problems + [
+        sentence for option, sentence in unknown.items() if option not in known
+    ]
 
 
 def _served(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
@@ -161,7 +187,11 @@ def _served(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
     for cell, kinds in zip(cells, served, strict=True):
         if kinds:
             key = cell.source.key
-            kind = kinds_of[key] if key in kinds_of else kinds_of.setdefault(key, cell.target_kind())
+            kind = (
+                kinds_of[key]
+                if key in kinds_of
+                else kinds_of.setdefault(key, cell.target_kind())
+            )
             try:
                 check_method(cell.config, kind)
             except UsageError as error:
@@ -177,7 +207,10 @@ def one_cell(overrides: Sequence[str], config: Config) -> ExpandedSweep:
     Raises:
         UsageError: as by `expand`.
     """
-    axes = [_axis(override) for override in OverridesParser.create().parse_overrides(list(overrides))]
+    axes = [
+        _axis(override)
+        for override in OverridesParser.create().parse_overrides(list(overrides))
+    ]
     config = within_max_epochs(config, axes)
     ending = "is for our sweeper; leave hydra/sweeper and hydra.mode alone."
     problems = [f"{axis} {ending}" for axis in axes if axis in OF_OUR_SWEEPER]
@@ -190,7 +223,10 @@ def one_cell(overrides: Sequence[str], config: Config) -> ExpandedSweep:
 def overrides_of(asked: str | Sequence[str], more: Sequence[str]) -> list[str]:
     """Overrides from Python, where a sweep may be named without ``sweeps=``."""
     first = [asked] if isinstance(asked, str) else list(asked)
-    return spelled_out([override if "=" in override else f"sweeps={override}" for override in first] + list(more))
+    return spelled_out(
+        [override if "=" in override else f"sweeps={override}" for override in first]
+        + list(more)
+    )
 
 
 def answer_of_file(path: str | None = None, target: str | None = None) -> list[str]:
@@ -198,14 +234,19 @@ def answer_of_file(path: str | None = None, target: str | None = None) -> list[s
     asked = ["sweeps=answer"]
     for option, value in (("dataset.path", path), ("dataset.target", target)):
         if value is not None:
-            asked.append(f"{option}={value if is_plain_text(value) else _in_quotes(value)}")
+            asked.append(
+                f"{option}={value if is_plain_text(value) else _in_quotes(value)}"
+            )
     return spelled_out(asked)
 
 
 def is_plain_text(value: str) -> bool:
     """True if Hydra reads a value as this text also without quotes."""
     not_text = ("null", "true", "false", "nan", "inf")
-    return re.fullmatch(r"[A-Za-z_./][\w./-]*", value, re.ASCII) is not None and value.lower() not in not_text
+    return (
+        re.fullmatch(r"[A-Za-z_./][\w./-]*", value, re.ASCII) is not None
+        and value.lower() not in not_text
+    )
 
 
 def spelled_out(arguments: Sequence[str]) -> list[str]:
@@ -213,7 +254,9 @@ def spelled_out(arguments: Sequence[str]) -> list[str]:
     value that Hydra's grammar does not have, such as ``Größe (cm)``, is in quotes."""
     names = [argument for argument in arguments if argument.startswith("dataset=")]
     file, spelled = names[-1].partition("=")[2] if names else "", list(arguments)
-    if not names and any(argument.startswith("dataset.path=") for argument in arguments):
+    if not names and any(
+        argument.startswith("dataset.path=") for argument in arguments
+    ):
         spelled += ["dataset=csv"]
     elif ENDING.search(file):
         others = [argument for argument in arguments if argument not in names]
@@ -232,23 +275,37 @@ def deferred(arguments: Sequence[str]) -> list[str]:
     parser, axes = OverridesParser.create(), {*BASES, "cotrain"}
 
     def is_sweep(argument: str) -> bool:
-        return argument.startswith("sweeps=") or parser.parse_override(argument).is_sweep_override()
+        return (
+            argument.startswith("sweeps=")
+            or parser.parse_override(argument).is_sweep_override()
+        )
 
     def of_a_part(argument: str) -> bool:
         axis, dot, _ = argument.partition("=")[0].partition(".")
         return axis in axes and bool(dot) and not is_sweep(argument)
 
-    options = [argument for argument in arguments if "=" in argument and not argument.startswith("-")]
+    options = [
+        argument
+        for argument in arguments
+        if "=" in argument and not argument.startswith("-")
+    ]
     has_other_sweeper = any(each.startswith("hydra/sweeper=") for each in options)
     if has_other_sweeper or not any(map(is_sweep, options)):
         return list(arguments)
-    later = {each: _as_choice(*each.partition("=")[::2]) for each in options if of_a_part(each)}
+    later = {
+        each: _as_choice(*each.partition("=")[::2])
+        for each in options
+        if of_a_part(each)
+    }
     return [later.get(argument, argument) for argument in arguments]
 
 
 def as_given(arguments: Sequence[str]) -> list[str]:
     """Overrides as the user wrote them, before `deferred`."""
-    return [_without_choice(argument) if "=choice(" in argument else argument for argument in arguments]
+    return [
+        _without_choice(argument) if "=choice(" in argument else argument
+        for argument in arguments
+    ]
 
 
 def _as_choice(key: str, value: str) -> str:
@@ -286,13 +343,19 @@ def _readable(argument: str) -> str:
         # Hydra's grammar of dictionaries is made by assertions, which python -O leaves out.
         if __debug__:
             raise
-        reason = "Hydra cannot read a dictionary under python -O; start Python without -O"
+        reason = (
+            "Hydra cannot read a dictionary under python -O; start Python without -O"
+        )
         raise UsageError(f"{argument}: {reason}.") from error
     return argument
 
 
 def _in_quotes(value: str) -> str:
-    return value if value[:1] in ("'", '"') else QuotedString(value, Quote.single).with_quotes()
+    return (
+        value
+        if value[:1] in ("'", '"')
+        else QuotedString(value, Quote.single).with_quotes()
+    )
 
 
 def _axis(override: Override) -> str:
@@ -301,7 +364,9 @@ def _axis(override: Override) -> str:
     return (package or group).replace("/", ".")
 
 
-def _product(block: Sequence[Override], composer: Composer) -> Iterator[tuple[str, ...]]:
+def _product(
+    block: Sequence[Override], composer: Composer
+) -> Iterator[tuple[str, ...]]:
     """Every combination of the values of a block, as overrides without commas."""
     choices = []
     for override in block:
@@ -313,7 +378,9 @@ def _product(block: Sequence[Override], composer: Composer) -> Iterator[tuple[st
             choices.append([str(override.input_line)])
             continue
         if not override.is_discrete_sweep():
-            raise UsageError(f"{override.input_line}: name the values, as in {key}=A,B; ranges are not sampled.")
+            raise UsageError(
+                f"{override.input_line}: name the values, as in {key}=A,B; ranges are not sampled."
+            )
         values = list(override.sweep_string_iterator())
         if not values:
             raise UsageError(f"{override.input_line} matches no option.")
@@ -337,14 +404,22 @@ def check_choices(arguments: Sequence[str]) -> None:
             value = override.value()
             if override.is_sweep_override() or isinstance(value, str):
                 continue
-            if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
+            if (
+                isinstance(value, list)
+                and value
+                and all(isinstance(each, str) for each in value)
+            ):
                 _refuse_several(group, ",".join(value))
-            raise UsageError(f"{argument}: {group} is chosen by name; --help {group} lists the names.")
+            raise UsageError(
+                f"{argument}: {group} is chosen by name; --help {group} lists the names."
+            )
 
 
 def _refuse_several(axis: str, options: str) -> NoReturn:
     """Hydra would merge several options of an axis, and the last one would win."""
-    raise UsageError(f"{axis}=[{options}]: name one option, or try each of them with {axis}={options}.")
+    raise UsageError(
+        f"{axis}=[{options}]: name one option, or try each of them with {axis}={options}."
+    )
 
 
 def _refuse_unused(axes: Iterable[str], configs: Sequence[Config]) -> list[str]:
@@ -356,9 +431,14 @@ def _refuse_unused(axes: Iterable[str], configs: Sequence[Config]) -> list[str]:
         "corruption": [config.corruption["name"] for config in configs],
         "cotrain": [config.cotrain.task for config in configs],
     }
-    cells = ", ".join(f"{axis}={','.join(dict.fromkeys(names))}" for axis, names in chosen.items())
+    cells = ", ".join(
+        f"{axis}={','.join(dict.fromkeys(names))}" for axis, names in chosen.items()
+    )
     return [
         f"{axis} is set, but no cell of this run uses it ({cells}); leave it out, or choose what uses it."
         for axis in axes
-        if all(any(axis == option or axis.startswith(option + ".") for option in options) for options in unused)
+        if all(
+            any(axis == option or axis.startswith(option + ".") for option in options)
+            for options in unused
+        )
     ]

@@ -86,16 +86,26 @@ class SweepFile:
     def blocks(self) -> list[list[str]]:
         """Each block as command-line arguments."""
         given = {"trials": self.trials, "time_limit": self.time_limit}
-        common = [f"{name}={value}" for name, value in given.items() if value is not None]
+        common = [
+            f"{name}={value}" for name, value in given.items() if value is not None
+        ]
         return [
-            [f"{key}={_swept(self._installed(values))}" for key, values in block.items()] + common
+            [
+                f"{key}={_swept(self._installed(values))}"
+                for key, values in block.items()
+            ]
+            + common
             for block in self.cells
         ]
 
     @property
     def replaced(self) -> dict[str, str]:
         """Methods whose package is not installed, and what takes their place."""
-        return {name: other for name, other in self.instead.items() if find_spec(name) is None}
+        return {
+            name: other
+            for name, other in self.instead.items()
+            if find_spec(name) is None
+        }
 
     def _installed(self, values: Any) -> Any:
         if isinstance(values, list):
@@ -122,7 +132,9 @@ def _of_the_paper(folder: Path) -> SweepFile:
         for block in file.cells
     ]
     if not cells:
-        raise UsageError(f"sweeps={ALL}: no file in {folder} says where it is in the paper.")
+        raise UsageError(
+            f"sweeps={ALL}: no file in {folder} says where it is in the paper."
+        )
     return SweepFile(ALL, "Everything that the paper shows", cells)
 
 
@@ -133,32 +145,62 @@ def _read(name: str, folder: Path) -> SweepFile:
         known = sorted(file.stem for file in folder.glob("*.yaml"))
         listed = ", ".join([*known, ALL])
         hint = did_you_mean(name, known)
-        raise UsageError(f"sweeps={name}: there is no file {path}; the sweeps are: {listed}.{hint}")
-    from ..results.files import DamagedRecordError  # here, since `--help` starts without the store
+        raise UsageError(
+            f"sweeps={name}: there is no file {path}; the sweeps are: {listed}.{hint}"
+        )
+    from ..results.files import (
+        DamagedRecordError,
+    )  # here, since `--help` starts without the store
     from ..results.records import are_usable, parsed
 
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is not YAML: {' '.join(str(error).split())}.") from error
-    known_keys = tuple(field.name for field in fields(SweepFile) if field.name != "name")
-    if not isinstance(content, dict) or not {"title", "cells"} <= set(content) <= set(known_keys):
-        raise UsageError(f"{path} must have title and cells, and may have {', '.join(known_keys)} and nothing else.")
+        raise UsageError(
+            f"{path} is not YAML: {' '.join(str(error).split())}."
+        ) from error
+    known_keys = tuple(
+        field.name for field in fields(SweepFile) if field.name != "name"
+    )
+    if not isinstance(content, dict) or not {"title", "cells"} <= set(content) <= set(
+        known_keys
+    ):
+        raise UsageError(
+            f"{path} must have title and cells, and may have {', '.join(known_keys)} and nothing else."
+        )
     cells = content["cells"]
-    if not isinstance(cells, list) or not cells or not all(isinstance(block, dict) for block in cells):
-        raise UsageError(f"{path}: cells must be a list of blocks, each with axes and their values.")
+    if (
+        not isinstance(cells, list)
+        or not cells
+        or not all(isinstance(block, dict) for block in cells)
+    ):
+        raise UsageError(
+            f"{path}: cells must be a list of blocks, each with axes and their values."
+        )
     kinds = get_type_hints(SweepFile)
     try:
         if not are_usable([content]):
-            raise DamagedRecordError("its values are nested too deep, too large, or no text")
-        return SweepFile(path.stem, **{name: parsed(kinds[name], value, name) for name, value in content.items()})
+            raise DamagedRecordError(
+                "its values are nested too deep, too large, or no text"
+            )
+        return SweepFile(
+            path.stem,
+            **{
+                name: parsed(kinds[name], value, name)
+                for name, value in content.items()
+            },
+        )
     except DamagedRecordError as error:
         raise UsageError(f"{path}: {error}.") from error
 
 
 def _swept(values: Any) -> str:
     """The values of an axis in Hydra's notation. A list is swept; a list in a list is one value."""
-    return ",".join(_value(value) for value in values) if isinstance(values, list) else _value(values)
+    return (
+        ",".join(_value(value) for value in values)
+        if isinstance(values, list)
+        else _value(values)
+    )
 
 
 def _value(value: Any) -> str:

@@ -35,7 +35,11 @@ from ..options.reference import filled
 from .folders import CONF, recipe_options
 
 UNKNOWN = (ConfigKeyError, ConfigAttributeError)
-OF_INTERPOLATIONS = (InterpolationResolutionError, UnsupportedInterpolationType, GrammarParseError)
+OF_INTERPOLATIONS = (
+    InterpolationResolutionError,
+    UnsupportedInterpolationType,
+    GrammarParseError,
+)
 NEVER_SCALED = {28: 28, 1468: 9981, 4134: 9910}
 """OpenML datasets that the paper does not scale (section 4, "Dataset pre-processing"), with the task of each."""
 
@@ -67,12 +71,21 @@ class FileConfigSource(file_config_source.FileConfigSource):
         if key not in self._read:
             result = super().load_config(config_path)
             content: Any = OmegaConf.to_container(result.config, resolve=False)
-            self._read[key] = result, filled(name.removesuffix(".yaml"), {str(key): content[key] for key in content})
+            self._read[key] = (
+                result,
+                filled(
+                    name.removesuffix(".yaml"),
+                    {str(key): content[key] for key in content},
+                ),
+            )
         result, of_file = self._read[key]
         return replace(result, config=OmegaConf.create(of_file))
 
     def is_config(self, config_path: str) -> bool:
-        return super().is_config(config_path) or self._without_file(config_path) is not None
+        return (
+            super().is_config(config_path)
+            or self._without_file(config_path) is not None
+        )
 
     def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
         found = set(super().list(config_path, results_filter))
@@ -137,7 +150,9 @@ def read_config(composed: DictConfig) -> Config:
 
 def our_sections(composed: DictConfig) -> DictConfig:
     """A copy of what Hydra composed, without Hydra's own section."""
-    return OmegaConf.masked_copy(composed, [str(name) for name in composed if name != "hydra"])
+    return OmegaConf.masked_copy(
+        composed, [str(name) for name in composed if name != "hydra"]
+    )
 
 
 def fit_recipe(sections: DictConfig) -> None:
@@ -166,7 +181,11 @@ class UnknownOptionError(UsageError):
 
 def usage_error(error: BaseException) -> UsageError:
     """An error of Hydra's or OmegaConf's in one sentence, which names the options that exist if one is unknown."""
-    if isinstance(error, MissingConfigException) and error.options and error.missing_cfg_file:
+    if (
+        isinstance(error, MissingConfigException)
+        and error.options
+        and error.missing_cfg_file
+    ):
         return UsageError(_unknown_choice(error.missing_cfg_file, error.options))
     cause = error if isinstance(error, OmegaConfBaseException) else error.__cause__
     if isinstance(cause, OmegaConfBaseException) and not isinstance(cause, UNKNOWN):
@@ -176,10 +195,14 @@ def usage_error(error: BaseException) -> UsageError:
         full = str(cause.full_key)
         parent, _, name = full.rpartition(".")
         if not known:
-            return UnknownOptionError(f"{full} is not an option; {parent} takes one value.", full)
+            return UnknownOptionError(
+                f"{full} is not an option; {parent} takes one value.", full
+            )
         where = f"the options of {parent}" if parent else "the options"
         hint = did_you_mean(name, known) or _within(cause.parent_node, parent, name)
-        return UnknownOptionError(f"{full} is not an option; {where} are: {', '.join(known)}.{hint}", full)
+        return UnknownOptionError(
+            f"{full} is not an option; {where} are: {', '.join(known)}.{hint}", full
+        )
     message = str(error) if cause is None else f"{error} {cause}"
     return UsageError(" ".join(message.split()))
 
@@ -188,7 +211,11 @@ def _wrong_value(error: OmegaConfBaseException) -> UsageError:
     """A value that OmegaConf cannot make, such as an interpolation that leads nowhere, by the name of its option."""
     place = f"{error.full_key}: " if error.full_key else ""
     reason = str(error).splitlines()[0].removesuffix(".")
-    hint = "; to write ${ as text, put a backslash before it" if isinstance(error, OF_INTERPOLATIONS) else ""
+    hint = (
+        "; to write ${ as text, put a backslash before it"
+        if isinstance(error, OF_INTERPOLATIONS)
+        else ""
+    )
     return UsageError(f"{place}{reason}{hint}.")
 
 
@@ -201,7 +228,11 @@ def _within(group: DictConfig, place: str, name: str) -> str:
         for option in meant_by(name, map(str, node))
     ]
     *others, last = found or [""]
-    return f" Did you mean {', '.join(others)}{' or ' if others else ''}{last}?" if found else ""
+    return (
+        f" Did you mean {', '.join(others)}{' or ' if others else ''}{last}?"
+        if found
+        else ""
+    )
 
 
 def _unknown_choice(file: str, options: Sequence[str]) -> str:
@@ -210,8 +241,14 @@ def _unknown_choice(file: str, options: Sequence[str]) -> str:
     table = file.removeprefix("dataset/")
     if table != file and ("." in table or "/" in table):
         return f"dataset={table} is not an option; for a file of yours: dataset=csv dataset.path={table}."
-    suite = [option for option in options if group == "dataset" and option.startswith("cc18-")]
-    listed = [option for option in options if option not in suite] + ([f"cc18-NAME ({len(suite)})"] if suite else [])
+    suite = [
+        option
+        for option in options
+        if group == "dataset" and option.startswith("cc18-")
+    ]
+    listed = [option for option in options if option not in suite] + (
+        [f"cc18-NAME ({len(suite)})"] if suite else []
+    )
     hint = did_you_mean(name, options)
     if group == "dataset" and not hint:
         hint = " For a file of yours, name it: dataset=FILE."
@@ -239,7 +276,9 @@ def offer(plugins: Sequence[str]) -> None:
         for name, each in descriptions(axis).items():
             if not each.is_own:
                 content, package = _of_part(axis, name)
-                ConfigStore.instance().store(group=axis, name=name, node=content, package=package)
+                ConfigStore.instance().store(
+                    group=axis, name=name, node=content, package=package
+                )
 
 
 @contextmanager
@@ -253,7 +292,10 @@ def hydra_started(plugins: Sequence[str] = ()) -> Iterator[Hydra]:
     instance.clear()
     try:
         offer(plugins)
-        with option_files(), initialize_config_dir(str(CONF), job_name="train", version_base="1.3"):
+        with (
+            option_files(),
+            initialize_config_dir(str(CONF), job_name="train", version_base="1.3"),
+        ):
             hydra = GlobalHydra.instance().hydra
             assert hydra is not None
             yield hydra
@@ -265,7 +307,9 @@ def hydra_started(plugins: Sequence[str] = ()) -> Iterator[Hydra]:
 
 def master_of(hydra: Hydra) -> DictConfig:
     """The configuration of a command line without options, as Hydra gives it to a sweeper."""
-    return hydra.config_loader.load_configuration("train", overrides=[], run_mode=RunMode.MULTIRUN)
+    return hydra.config_loader.load_configuration(
+        "train", overrides=[], run_mode=RunMode.MULTIRUN
+    )
 
 
 def check_hydra(hydra: Any) -> None:
@@ -276,16 +320,25 @@ def check_hydra(hydra: Any) -> None:
             "paths.results=FOLDER says where results go, hydra.sweep.dir=FOLDER where Hydra's own files do."
         )
     is_sweep = str(hydra.mode).endswith("MULTIRUN")
-    ignored, used = ("hydra.run.", "hydra.sweep.dir") if is_sweep else ("hydra.sweep.", "hydra.run.dir")
+    ignored, used = (
+        ("hydra.run.", "hydra.sweep.dir")
+        if is_sweep
+        else ("hydra.sweep.", "hydra.run.dir")
+    )
     for override in hydra.overrides.hydra:
         if override.lstrip("+").startswith(ignored):
             mode = "a sweep" if is_sweep else "hydra.mode=RUN"
-            raise UsageError(f"{override} is not for {mode}, whose folder for Hydra's own files is {used}.")
+            raise UsageError(
+                f"{override} is not for {mode}, whose folder for Hydra's own files is {used}."
+            )
 
 
 def scaling_of(dataset: Mapping[str, Any]) -> str:
     """The paper's scaling of the data of this configuration."""
-    is_unscaled = dataset.get("id") in NEVER_SCALED or dataset.get("task") in NEVER_SCALED.values()
+    is_unscaled = (
+        dataset.get("id") in NEVER_SCALED
+        or dataset.get("task") in NEVER_SCALED.values()
+    )
     return "none" if is_unscaled else "zscore"
 
 
@@ -300,4 +353,6 @@ def given(value: Any, default: Any) -> Any:
 
 
 for _resolver in (scaling_of, split_of, given):
-    OmegaConf.register_new_resolver(f"scarf.{_resolver.__name__}", _resolver, replace=True)
+    OmegaConf.register_new_resolver(
+        f"scarf.{_resolver.__name__}", _resolver, replace=True
+    )

@@ -94,7 +94,9 @@ class Plan:
         return found
 
 
-def make_plan(surveyed: Sequence[SurveyedCell], sizes: Mapping[str, Size] | None = None) -> Plan:
+def make_plan(
+    surveyed: Sequence[SurveyedCell], sizes: Mapping[str, Size] | None = None
+) -> Plan:
     """Find out what is left to train, and how much processor time that takes.
 
     Args:
@@ -217,7 +219,9 @@ def sentences(plan: Plan) -> list[str]:
         of_it = ""
         if pretraining >= MINUTE:
             of_it = f", {about(pretraining)} of it pre-training"
-        lines.append(f"Expected: about {about(plan.seconds_in_all)} on one core{of_it}.")
+        lines.append(
+            f"Expected: about {about(plan.seconds_in_all)} on one core{of_it}."
+        )
     unknown = {each.cell.source.key for each in plan.unfinished} - plan.sizes.keys()
     if unknown:
         datasets = counted(len(unknown), "dataset")
@@ -302,7 +306,9 @@ def _others(surveyed: SurveyedCell, described: Described) -> list[tuple[Path, Ro
     config = surveyed.cell.config
     options = columns(config)
     found = []
-    for folder, description in described.get(_question(asdict(config.dataset), options), []):
+    for folder, description in described.get(
+        _question(asdict(config.dataset), options), []
+    ):
         # A cell that failed is described too, and is no other version of itself.
         if folder != surveyed.folder and _agree(options, description["options"]):
             found.append((folder, description))
@@ -338,7 +344,11 @@ def about(seconds: float) -> str:
         return f"{max(10, 10 * round(seconds / 10))} s"
     if seconds < 1.5 * HOUR:
         return f"{round(seconds / MINUTE)} min"
-    return f"{round(seconds / HOUR)} h" if seconds < 2 * DAY else f"{round(seconds / DAY)} days"
+    return (
+        f"{round(seconds / HOUR)} h"
+        if seconds < 2 * DAY
+        else f"{round(seconds / DAY)} days"
+    )
 
 
 def largest(plan: Plan, n: int) -> list[tuple[str, Size | None, float]]:

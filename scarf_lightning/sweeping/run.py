@@ -37,9 +37,13 @@ class Show(Protocol):
 
     def say(self, sentence: str) -> None: ...
     def doing(self, what: str) -> AbstractContextManager[object]: ...
-    def plan(self, plan: Plan, request: ExpandedSweep, tables: "Mapping[str, Table]") -> None: ...
+    def plan(
+        self, plan: Plan, request: ExpandedSweep, tables: "Mapping[str, Table]"
+    ) -> None: ...
     def watching(self, plan: Plan) -> AbstractContextManager[None]: ...
-    def results(self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None: ...
+    def results(
+        self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int
+    ) -> None: ...
 
 
 def run(
@@ -83,7 +87,9 @@ def run(
 
     plan = make_plan(survey(cells))
     ending = "has finished trials without weights; force=true trains them again."
-    if without := [f"{each.cell.label} {ending}" for each in plan.surveyed if each.lacks_weights]:
+    if without := [
+        f"{each.cell.label} {ending}" for each in plan.surveyed if each.lacks_weights
+    ]:
         raise UsageError("\n".join(without))
     after, problems = list(plan.surveyed), list[str]()
     n_skipped = len(cells) - len(plan.unfinished)
@@ -91,23 +97,35 @@ def run(
         for sentence in on_other_versions(plan.unfinished):
             show.say(sentence)
         what = f"{len(plan.unfinished)} of {counted(len(cells), 'cell')} to train"
-        with show.doing(f"{what}; importing torch and Lightning"), without_garbage_collection():
+        with (
+            show.doing(f"{what}; importing torch and Lightning"),
+            without_garbage_collection(),
+        ):
             _check_parts([each.cell for each in plan.unfinished])
         for results in {each.cell.results for each in plan.unfinished}:
             check_folder(results, writable=True)
         for each in plan.unfinished:
             if each.state is State.FAILED:
-                forget_failure(each.cell.results, each.cell.key)  # only failures of this run are counted
-        with _workers(plan, launch, show, launcher, training) as (launch, launcher), show.watching(plan):
+                forget_failure(
+                    each.cell.results, each.cell.key
+                )  # only failures of this run are counted
+        with (
+            _workers(plan, launch, show, launcher, training) as (launch, launcher),
+            show.watching(plan),
+        ):
             problems = _train(plan, launch, launcher, in_order=in_order)
         after = survey(cells)
     for each in after:
         if each.state is State.FINISHED and each.folder is not None:
-            clear_dead(each.folder)  # the claim of a process that was killed after its last record
+            clear_dead(
+                each.folder
+            )  # the claim of a process that was killed after its last record
     show.results(after, request, n_skipped)
 
     failed = [each for each in after if each.state is not State.FINISHED]
-    problems = [str(each.failure or f"{each.cell.label} did not finish.") for each in failed] + problems
+    problems = [
+        str(each.failure or f"{each.cell.label} did not finish.") for each in failed
+    ] + problems
     if problems:
         raise UnfinishedError("\n".join(problems))
     return after
@@ -132,24 +150,34 @@ def _workers(
     if number == 1:
         yield launch, launcher
         return
-    train = training.imported()  # before the workers are forked, so that the imports are paid once
-    show.say(f"{number} workers train, on {counted(usable_cores(), 'core')}; workers=1 trains in one process.")
+    train = (
+        training.imported()
+    )  # before the workers are forked, so that the imports are paid once
+    show.say(
+        f"{number} workers train, on {counted(usable_cores(), 'core')}; workers=1 trains in one process."
+    )
     with Workers(number, train, show.say) as workers:
         yield workers, "workers"
 
 
 def read_files(cells: Sequence[Cell]) -> "dict[str, Table]":
     """The users' own tables, by the key of their source: a plan says how they are read, and how large they are."""
-    sources = {cell.source.key: cell.source for cell in cells if cell.source.is_found_out}
+    sources = {
+        cell.source.key: cell.source for cell in cells if cell.source.is_found_out
+    }
     return {key: source.read().table for key, source in sources.items()}
 
 
 def sizes_of(tables: "Mapping[str, Table]") -> dict[str, Size]:
     """Their sizes, as a plan takes them."""
-    return {key: Size(table.n_rows, len(table.columns)) for key, table in tables.items()}
+    return {
+        key: Size(table.n_rows, len(table.columns)) for key, table in tables.items()
+    }
 
 
-def _train(plan: Plan, launch: Launch, launcher: str, *, in_order: bool = False) -> list[str]:
+def _train(
+    plan: Plan, launch: Launch, launcher: str, *, in_order: bool = False
+) -> list[str]:
     """Launch until every cell is finished or has failed, and return what else went wrong.
 
     A cell that another process trains is waited for. It is launched here if that process dies.
@@ -160,14 +188,20 @@ def _train(plan: Plan, launch: Launch, launcher: str, *, in_order: bool = False)
         if todo:
             tries.update(each.cell.key for each in todo)
             groups = make_plan(todo, plan.sizes).groups
-            chunks = make_chunks(groups, todo[0].cell.config.chunk, launcher, in_order=in_order)
+            chunks = make_chunks(
+                groups, todo[0].cell.config.chunk, launcher, in_order=in_order
+            )
             try:
                 launch(chunks)
             except UsageError:  # such as a scheduler that refuses the jobs
                 raise
-            except Exception as error:  # a process was killed, or the launcher is not set up
+            except (
+                Exception
+            ) as error:  # a process was killed, or the launcher is not set up
                 last = "".join(traceback.format_exception_only(error)).rstrip()
-                problems.append(f"A job ended early; the same command goes on where it did. {last}")
+                problems.append(
+                    f"A job ended early; the same command goes on where it did. {last}"
+                )
                 tries.update({each.cell.key: max(TRIES.values()) for each in todo})
         elif any(each.state is State.RUNNING for each in unfinished):
             time.sleep(LOOK_EVERY)
@@ -186,11 +220,17 @@ def _clear(cells: Sequence[Cell]) -> list[str]:
             continue
         with store.claim() as claim:
             if claim is None:
-                said.append(f"{cell.label} is being trained by another process and is left alone.")
+                said.append(
+                    f"{cell.label} is being trained by another process and is left alone."
+                )
                 continue
             if store.rows():
                 said.append(store.clear(reason))
-        if pretraining and pretraining.folder.exists() and pretraining.fingerprint not in cleared:
+        if (
+            pretraining
+            and pretraining.folder.exists()
+            and pretraining.fingerprint not in cleared
+        ):
             cleared.add(pretraining.fingerprint)
             with pretraining.claim():
                 pretraining.clear(reason)
@@ -202,12 +242,20 @@ def _check_parts(cells: Sequence[Cell]) -> None:
     from ..options import build_parts
 
     # Torch is not imported to say that a file or a package is missing.
-    views = {(view, cell.config.logger.name) for cell in cells for view in cell.config.logger.views}
-    installed = [partial(require, view, f"logger={name}") for view, name in sorted(views)]
+    views = {
+        (view, cell.config.logger.name)
+        for cell in cells
+        for view in cell.config.logger.views
+    }
+    installed = [
+        partial(require, view, f"logger={name}") for view, name in sorted(views)
+    ]
     _refuse([*(cell.source.check for cell in cells), *installed])
     # A target whose kind is known only once the data are loaded is checked by the cell itself.
     known = [
-        (cell.config, kind_named(cell.source.target_kind)) for cell in cells if cell.source.target_kind is not None
+        (cell.config, kind_named(cell.source.target_kind))
+        for cell in cells
+        if cell.source.target_kind is not None
     ]
     built = [partial(build_parts, cell.config) for cell in cells]
     _refuse([*built, *(partial(check_target, config, kind) for config, kind in known)])

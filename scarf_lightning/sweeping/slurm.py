@@ -46,15 +46,29 @@ class SlurmOptions(Options):
     account: str | None = option(None, "account that pays")
     qos: str | None = option(None, "quality of service")
     constraint: str | None = option(None, "features that the nodes must have")
-    timeout_min: int | None = option(None, "minutes a task may take; null is from the plan", "[1, 1000000]")
-    mem_gb: float | None = option(4.0, "gigabytes of a task; null is the cluster's default", "(0, inf)")
-    cpus_per_task: int = option(1, "cores of a task; one thread a process is fastest for these networks", "[1, 4096]")
+    timeout_min: int | None = option(
+        None, "minutes a task may take; null is from the plan", "[1, 1000000]"
+    )
+    mem_gb: float | None = option(
+        4.0, "gigabytes of a task; null is the cluster's default", "(0, inf)"
+    )
+    cpus_per_task: int = option(
+        1,
+        "cores of a task; one thread a process is fastest for these networks",
+        "[1, 4096]",
+    )
     gpus_per_task: int = option(0, "GPUs of a task", "[0, 64]")
     array_parallelism: int = option(256, "tasks that may run at once", "[1, 100000]")
     sbatch: list[str] = option([], "further options of sbatch, as in ['--exclude=n7']")
-    setup: list[str] = option([], "lines of shell before the task, as in ['module load cuda']")
-    detach: bool = option(False, "leave the array in the queue and return; the same command waits for it")
-    poll_seconds: float = option(5.0, "seconds between looks at the queue", "[0.1, 3600]")
+    setup: list[str] = option(
+        [], "lines of shell before the task, as in ['module load cuda']"
+    )
+    detach: bool = option(
+        False, "leave the array in the queue and return; the same command waits for it"
+    )
+    poll_seconds: float = option(
+        5.0, "seconds between looks at the queue", "[0.1, 3600]"
+    )
 
 
 @dataclass
@@ -117,7 +131,12 @@ class Slurm:
         wanted = {cell.key for chunk in chunks for cell in chunk.cells}
         arrays = self._attached(results, wanted)
         queued = {key for array in arrays for task in array.keys for key in task}
-        new = [Chunk([cell for cell in chunk.cells if cell.key not in queued], chunk.seconds) for chunk in chunks]
+        new = [
+            Chunk(
+                [cell for cell in chunk.cells if cell.key not in queued], chunk.seconds
+            )
+            for chunk in chunks
+        ]
         new = [chunk for chunk in new if chunk.cells]
         if new:
             arrays.append(self._submit(new, results))
@@ -138,13 +157,22 @@ class Slurm:
 
     def _attached(self, results: Path, wanted: set[str]) -> list[SubmittedArray]:
         """The arrays of earlier commands that are still in the queue with some of these cells."""
-        arrays = [array for array in known_arrays(results) if any(key in wanted for task in array.keys for key in task)]
+        arrays = [
+            array
+            for array in known_arrays(results)
+            if any(key in wanted for task in array.keys for key in task)
+        ]
         if not arrays:
             return []
-        alive = {task.partition("_")[0] for task in tasks_in_queue([array.job for array in arrays])}
+        alive = {
+            task.partition("_")[0]
+            for task in tasks_in_queue([array.job for array in arrays])
+        }
         for array in arrays:
             if array.job in alive:
-                self.say(f"Waiting for the job array {array.job}, which an earlier command left in the queue.")
+                self.say(
+                    f"Waiting for the job array {array.job}, which an earlier command left in the queue."
+                )
             else:
                 array.forget()
         return [array for array in arrays if array.job in alive]
@@ -153,14 +181,20 @@ class Slurm:
         folder = write_chunks(chunks, results)
         script = folder / "task.sh"
         write_whole(script, self._script(chunks, folder))
-        array = SubmittedArray("", folder, [[cell.key for cell in chunk.cells] for chunk in chunks])
+        array = SubmittedArray(
+            "", folder, [[cell.key for cell in chunk.cells] for chunk in chunks]
+        )
         try:
-            printed = _slurm("sbatch", "--parsable", *self._arguments(chunks, folder), str(script))
+            printed = _slurm(
+                "sbatch", "--parsable", *self._arguments(chunks, folder), str(script)
+            )
         except UsageError:
             array.forget()
             raise
         array.job = printed.strip().partition(";")[0]
-        write_whole(folder / ARRAY, json.dumps({"job": array.job, "keys": array.keys}) + "\n")
+        write_whole(
+            folder / ARRAY, json.dumps({"job": array.job, "keys": array.keys}) + "\n"
+        )
         self.say(f"The job array {array.job} has {counted(len(chunks), 'task')}.")
         return array
 
@@ -222,8 +256,13 @@ class Slurm:
                     answered = time.monotonic()
             time.sleep(self.options.poll_seconds)
         lost = [each for each in survey(cells) if each.state is State.WAITING]
-        if len(lost) == len(cells) and (text := "\n".join(array.last_lines() for array in arrays)).strip():
-            raise RuntimeError(f"No task of the job array {', '.join(jobs)} finished a cell. They printed:\n{text}")
+        if (
+            len(lost) == len(cells)
+            and (text := "\n".join(array.last_lines() for array in arrays)).strip()
+        ):
+            raise RuntimeError(
+                f"No task of the job array {', '.join(jobs)} finished a cell. They printed:\n{text}"
+            )
 
 
 class Detached(BaseException):
@@ -246,7 +285,9 @@ def tasks_in_queue(jobs: Sequence[str]) -> list[str]:
         UsageError: the controller does not answer.
     """
     try:
-        listed = _slurm("squeue", "--noheader", "--array", "--format=%i", f"--jobs={','.join(jobs)}")
+        listed = _slurm(
+            "squeue", "--noheader", "--array", "--format=%i", f"--jobs={','.join(jobs)}"
+        )
     except UsageError as error:
         if "Invalid job id" in str(error):  # none of them is known any more
             return []
@@ -261,7 +302,9 @@ def _slurm(program: str, *arguments: str) -> str:
         UsageError: there is no such program here, or it refuses.
     """
     try:
-        ran = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+        ran = subprocess.run(
+            [program, *arguments], capture_output=True, text=True, check=False
+        )
     except FileNotFoundError as error:
         raise UsageError(
             f"hydra/launcher=slurm needs Slurm's programs, and there is no {program} here; run this on a login node, "

@@ -73,7 +73,9 @@ def n_workers(config: Config, plan: Plan, training: Training) -> int:
     reason = _obstacle(config, training)
     if reason is not None:
         if config.workers is not None and config.workers > 1:
-            raise UsageError(f"workers={config.workers} is not possible here: {reason}; leave workers out.")
+            raise UsageError(
+                f"workers={config.workers} is not possible here: {reason}; leave workers out."
+            )
         return 1
     if config.workers is not None:
         return max(1, min(config.workers, most))
@@ -128,7 +130,10 @@ class Workers:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         if kind is None:
             for worker in self._workers:
@@ -194,7 +199,9 @@ class Workers:
             return False
         if kind is _Message.DONE:
             worker.chunk = None
-        elif text not in self._shown:  # such as how a table was read, which every worker finds out
+        elif (
+            text not in self._shown
+        ):  # such as how a table was read, which every worker finds out
             self._shown.add(text)
             sys.stderr.write(text)
             sys.stderr.flush()
@@ -205,7 +212,9 @@ class Workers:
         worker.process.join()
         _release(worker)
         how = _ending(worker.process)
-        self._say(f"A worker ended early ({how}); its cells go on from their last finished stack.")
+        self._say(
+            f"A worker ended early ({how}); its cells go on from their last finished stack."
+        )
         worker.pipe.close()
         self._workers.remove(worker)
         self._workers.append(self._started())
@@ -233,7 +242,9 @@ def _release(worker: _Worker) -> None:
     for cell in worker.chunk.cells:
         for store in (cell.store(), cell.pretraining()):
             if store is not None:
-                give_back(store.folder)  # it leaves the claims of living processes alone
+                give_back(
+                    store.folder
+                )  # it leaves the claims of living processes alone
     worker.chunk = None
 
 

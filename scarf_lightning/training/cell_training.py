@@ -44,9 +44,24 @@ from ..engine.stack import Stack
 from ..errors import UsageError
 from ..methods import SupervisedPhase
 from ..options import CellParts, Config, build_parts
-from ..options.combinations import check_labels, check_target, labels, on_data, on_no_effect, on_target, watched_from
+from ..options.combinations import (
+    check_labels,
+    check_target,
+    labels,
+    on_data,
+    on_no_effect,
+    on_target,
+    watched_from,
+)
 from ..randomness import Purpose, Streams
-from ..results import CellStore, PretrainingStore, StackRecord, columns, identity, pretraining_identity
+from ..results import (
+    CellStore,
+    PretrainingStore,
+    StackRecord,
+    columns,
+    identity,
+    pretraining_identity,
+)
 from ..sweeping.folders import recipe_options
 from .pretraining import Start, pretrain
 from .trained_stack import TrainedStack
@@ -128,13 +143,17 @@ class CellTraining:
             store = CellStore(results, identity(amounting, table.hash))
             if config.cache.max_gb:
                 of_pretraining = pretraining_identity(amounting, table.hash)
-                pretrained = PretrainingStore(results, of_pretraining, config.cache.max_gb)
+                pretrained = PretrainingStore(
+                    results, of_pretraining, config.cache.max_gb
+                )
         notes = list(on_no_effect(config, amounting, recipe_options(config.recipe)))
         first_split = Streams(config.seed, table.n_labelled).numpy(0, Purpose.SPLIT)
         on_copies = parts.splitting.on_copies(table, first_split)
         if on_copies:
             notes.append(on_copies)
-        training = cls(amounting, parts, table, hardware, store, pretrained, notes, console)
+        training = cls(
+            amounting, parts, table, hardware, store, pretrained, notes, console
+        )
         return training._within_memory()
 
     def _within_memory(self) -> "CellTraining":
@@ -145,7 +164,11 @@ class CellTraining:
             # A block of a fixed size is filled up with trials that nobody asked for; an exact one is not.
             wanted = min(wanted, self.config.trials)
         demand, limit = self._demand, self.config.trainer.memory_gb
-        free = free_memory(self.hardware.device, demand.at_most(wanted)) if limit is None else int(limit * 1e9)
+        free = (
+            free_memory(self.hardware.device, demand.at_most(wanted))
+            if limit is None
+            else int(limit * 1e9)
+        )
         if free is None:
             return self
         fitting = trials_that_fit(demand, wanted, free)
@@ -174,13 +197,21 @@ class CellTraining:
         config, parts = self.config, self.parts
         pretexts = []
         if parts.pretext is not None:
-            pretexts.append((parts.pretext, config.pretrain.batch_size, config.pretrain.validation_passes))
+            pretexts.append(
+                (
+                    parts.pretext,
+                    config.pretrain.batch_size,
+                    config.pretrain.validation_passes,
+                )
+            )
         if parts.method.auxiliary is not None:
             # Co-training computes the pretext on the supervised batches.
             auxiliary, _ = parts.method.auxiliary
             pretexts.append((auxiliary, config.finetune.batch_size, 1))
         return Demand(
-            table=replace(self.table, columns=parts.encoding.columns(self.table.columns)),
+            table=replace(
+                self.table, columns=parts.encoding.columns(self.table.columns)
+            ),
             network=parts.network if "network" in parts.method.uses else None,
             settings=config.network,
             pretexts=tuple(pretexts),
@@ -199,8 +230,15 @@ class CellTraining:
 
     def from_scratch(self) -> "CellTraining":
         """The same without a pre-training."""
-        config = replace(self.config, pretrain=replace(self.config.pretrain, name="none", options={}))
-        return replace(self, config=config, parts=replace(self.parts, pretext=None), pretrained=None)
+        config = replace(
+            self.config, pretrain=replace(self.config.pretrain, name="none", options={})
+        )
+        return replace(
+            self,
+            config=config,
+            parts=replace(self.parts, pretext=None),
+            pretrained=None,
+        )
 
     @property
     def streams(self) -> Streams:
@@ -210,7 +248,10 @@ class CellTraining:
     def describe(self, overrides: Sequence[str]) -> None:
         """Write into the store what the cell is, before its first record, and the ``overrides`` that asked for it."""
         assert self.store is not None
-        table, columns_seen = self.table, self.parts.encoding.columns(self.table.columns)
+        table, columns_seen = (
+            self.table,
+            self.parts.encoding.columns(self.table.columns),
+        )
         self.store.describe(
             dataset=table.name,
             dataset_id=table.dataset_id,
@@ -231,7 +272,9 @@ class CellTraining:
             kept = [trial for trial in block if trial in trials]
             yield kept, block
 
-    def train(self, trials: Sequence[int], block: Sequence[int] | None = None) -> StackRecord:
+    def train(
+        self, trials: Sequence[int], block: Sequence[int] | None = None
+    ) -> StackRecord:
         """Train one stack and measure it on the test rows.
 
         Args:
@@ -243,7 +286,11 @@ class CellTraining:
         return self.run(trials, block).record(trials)
 
     def run(
-        self, trials: Sequence[int], block: Sequence[int] | None = None, *, predicts_validation: bool = False
+        self,
+        trials: Sequence[int],
+        block: Sequence[int] | None = None,
+        *,
+        predicts_validation: bool = False,
     ) -> TrainedStack:
         """Pre-train if the cell does, and run the method; the trials are as in `train`. For a search the validation
         rows are predicted too, before the test rows."""
@@ -253,14 +300,18 @@ class CellTraining:
         # A method that trains each trial alone needs no block, so the trials of others are left out from here on.
         if self.parts.method.trains_each_alone and list(trials) != together:
             if pretraining is not None:
-                pretraining = pretraining.of([together.index(trial) for trial in trials])
+                pretraining = pretraining.of(
+                    [together.index(trial) for trial in trials]
+                )
             stack = self.stack(trials, predicts_validation=predicts_validation)
         start = None
         if self.start is not None:
             start = self.start.weights(stack.trials)
         elif pretraining is not None:
             start = pretraining.part("encoder")
-        outcome = self.parts.method.run(stack, SupervisedPhase(self.config.finetune, start))
+        outcome = self.parts.method.run(
+            stack, SupervisedPhase(self.config.finetune, start)
+        )
         if outcome.predictions.shape[:2] != stack.data.predicted.shape:
             name, wanted = self.parts.method.name, stack.data.predicted.shape[1]
             raise UsageError(
@@ -269,7 +320,9 @@ class CellTraining:
             )
         return TrainedStack(self.config, stack, pretraining, outcome, len(together))
 
-    def stack(self, trials: Sequence[int], *, predicts_validation: bool = False) -> Stack:
+    def stack(
+        self, trials: Sequence[int], *, predicts_validation: bool = False
+    ) -> Stack:
         """The rows of trials that are trained at once, preprocessed and encoded, and the networks to train."""
         encoded = self.parts.encoding.encode(self.table)
 
@@ -287,11 +340,17 @@ class CellTraining:
             watches=watches,
         )
         if self.start is not None:
-            data = replace(data, preprocessing=self.start.preprocess(trials, data.preprocessing))
+            data = replace(
+                data, preprocessing=self.start.preprocess(trials, data.preprocessing)
+            )
         if predicts_validation:
-            data = replace(data, predicted=np.concatenate([data.validation, data.test], axis=1))
+            data = replace(
+                data, predicted=np.concatenate([data.validation, data.test], axis=1)
+            )
         network, settings = self.parts.network, self.config.network
-        return Stack(encoded, data, self.streams, network, settings, self.hardware, self._watch)
+        return Stack(
+            encoded, data, self.streams, network, settings, self.hardware, self._watch
+        )
 
     def pretrain(self, stack: Stack) -> Fit | None:
         """Pre-train a stack; trials in the cache are loaded instead. None if the cell has no pre-training."""
@@ -323,7 +382,9 @@ class CellTraining:
         def train(config: Config) -> tuple[StackRecord, float]:
             tried = replace(self, tell=None)
             if config is not self.config:
-                tried = replace(tried, config=config, parts=build_parts(config), pretrained=None)
+                tried = replace(
+                    tried, config=config, parts=build_parts(config), pretrained=None
+                )
             elif self.hardware.promise is not Promise.EXACT:
                 # A cached trial is one that was trained in its block.
                 tried = replace(tried, pretrained=None)
@@ -340,7 +401,9 @@ class CellTraining:
         rows = [each.result.rows[0] for each in tries]
         effort = {"fits": sum(row["fits"] for row in rows)}
         for phase in ("pretrain_seconds", "finetune_seconds"):
-            effort[phase] = None if rows[0][phase] is None else sum(row[phase] for row in rows)
+            effort[phase] = (
+                None if rows[0][phase] is None else sum(row[phase] for row in rows)
+            )
         history = []
         for number, (each, row) in enumerate(zip(tries, rows, strict=True)):
             history.append(
@@ -356,7 +419,9 @@ class CellTraining:
             )
         return replace(tries[best].result, rows=[rows[best] | effort], tries=history)
 
-    def _watch(self, phase: str, stopping: TrialStopping, max_epochs: int) -> list[Callback]:
+    def _watch(
+        self, phase: str, stopping: TrialStopping, max_epochs: int
+    ) -> list[Callback]:
         """The callbacks that show a fit."""
         callbacks: list[Callback] = []
         if self.console is not None:
@@ -367,5 +432,9 @@ class CellTraining:
         if self.tell is not None:
             tell = self.tell
             # It is called after the early stopping, which makes the records.
-            callbacks.append(LambdaCallback(on_train_epoch_end=lambda *_: tell(phase, stopping.latest)))
+            callbacks.append(
+                LambdaCallback(
+                    on_train_epoch_end=lambda *_: tell(phase, stopping.latest)
+                )
+            )
         return callbacks

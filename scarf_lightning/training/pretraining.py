@@ -18,7 +18,12 @@ Train = Callable[[Sequence[int]], Fit]
 
 
 def pretrain(
-    trials: Sequence[int], store: PretrainingStore | None, train: Train, *, steps_per_epoch: int, together: bool = False
+    trials: Sequence[int],
+    store: PretrainingStore | None,
+    train: Train,
+    *,
+    steps_per_epoch: int,
+    together: bool = False,
 ) -> Fit:
     """Pre-train trials, each once for all cells that start from it.
 
@@ -41,13 +46,22 @@ def pretrain(
             if missing:
                 block = list(trials) if together else missing
                 fit = train(block)
-                fits = {each.trial: each for each in _by_trial(fit, block) if each.trial in missing}
+                fits = {
+                    each.trial: each
+                    for each in _by_trial(fit, block)
+                    if each.trial in missing
+                }
                 for trial, has_diverged in zip(block, fit.diverged, strict=True):
                     if has_diverged and trial in fits:
                         diverged.add(trial)
-                store.add([each for trial, each in fits.items() if trial not in diverged], claim)
+                store.add(
+                    [each for trial, each in fits.items() if trial not in diverged],
+                    claim,
+                )
                 kept |= fits
-    return Fit.join([_as_fit(kept[trial], steps_per_epoch, trial in diverged) for trial in trials])
+    return Fit.join(
+        [_as_fit(kept[trial], steps_per_epoch, trial in diverged) for trial in trials]
+    )
 
 
 def _by_trial(fit: Fit, trials: Sequence[int]) -> list[PretrainedTrial]:
@@ -71,7 +85,10 @@ def _by_trial(fit: Fit, trials: Sequence[int]) -> list[PretrainedTrial]:
 def _as_fit(kept: PretrainedTrial, steps_per_epoch: int, diverged: bool) -> Fit:
     """A trial of the cache as a fit of one trial."""
     return Fit(
-        weights={name: torch.from_numpy(weight)[None] for name, weight in kept.weights.items()},
+        weights={
+            name: torch.from_numpy(weight)[None]
+            for name, weight in kept.weights.items()
+        },
         epochs=np.array([kept.epochs]),
         steps=np.array([kept.epochs * steps_per_epoch]),
         best_epochs=np.array([kept.best_epoch]),
@@ -96,7 +113,10 @@ class Start:
     def weights(self, trials: Sequence[int]) -> dict[str, Tensor]:
         """The weights of f for T trials by name, ``(T, ...)``."""
         positions = self._positions(trials)
-        return {name: torch.from_numpy(np.array(weight[positions])) for name, weight in self.encoders.items()}
+        return {
+            name: torch.from_numpy(np.array(weight[positions]))
+            for name, weight in self.encoders.items()
+        }
 
     def preprocess(self, trials: Sequence[int], fitted: Preprocessing) -> Preprocessing:
         """The preprocessing of T trials, with what their target has ``fitted`` to their labels."""

@@ -34,7 +34,10 @@ def tuning_metric(config: Config, target: "Target") -> Metric:
 
 
 def tune(
-    config: Config, metric: Metric, seed: int, train: Callable[[Config], tuple[T, float]]
+    config: Config,
+    metric: Metric,
+    seed: int,
+    train: Callable[[Config], tuple[T, float]],
 ) -> tuple[list[Try[T]], int]:
     """Try ``config.tune`` configurations: the cell's own, then those that Optuna's tree-structured Parzen estimator
     suggests.
@@ -56,7 +59,9 @@ def tune(
     warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
     space = search_space(config)
     direction = "maximize" if metric.higher_is_better else "minimize"
-    study = optuna.create_study(direction=direction, sampler=optuna.samplers.TPESampler(seed=seed))
+    study = optuna.create_study(
+        direction=direction, sampler=optuna.samplers.TPESampler(seed=seed)
+    )
 
     def tell(asked: "Trial", score: float) -> None:
         if math.isnan(score):
@@ -76,7 +81,9 @@ def tune(
         tell(first, score)
     while len(tries) < config.tune:
         asked = study.ask()
-        options = {name: _suggest(asked, name, of_option) for name, of_option in space.items()}
+        options = {
+            name: _suggest(asked, name, of_option) for name, of_option in space.items()
+        }
         result, score = train(with_options(config, options))
         tell(asked, score)
         tries.append(Try(options, score, result))

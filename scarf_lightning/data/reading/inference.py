@@ -19,7 +19,10 @@ from .rules import Feature, Rule, text_of
 FEWEST_FOR_IDS = 30
 """In fewer rows, values that are all different do not show that a column is an id."""
 
-ID_NAME = re.compile(r"(^|[\W_])(id|ids|key|uuid|guid|index|nr|no|number|row)$|[a-z]I[dD]$", re.IGNORECASE)
+ID_NAME = re.compile(
+    r"(^|[\W_])(id|ids|key|uuid|guid|index|nr|no|number|row)$|[a-z]I[dD]$",
+    re.IGNORECASE,
+)
 
 MOST_CATEGORIES = 100
 """Strings with more distinct values than this, or than a tenth of the rows (at least 20), are hashed: one-hot encoding
@@ -191,7 +194,11 @@ def _text(
 
 def _text_times(column: "pd.Series[Any]", text: Coded) -> Read | None:
     """A column of text that holds dates, times of day or lengths of time; None if it holds others."""
-    return _text_dates(column, text) or _text_hours(column, text) or _text_durations(column, text)
+    return (
+        _text_dates(column, text)
+        or _text_hours(column, text)
+        or _text_durations(column, text)
+    )
 
 
 def _made(
@@ -283,7 +290,11 @@ def _text_numbers(
         # Texts that stand for no value may be more than words that nobody knows.
         most_others = (1 - MOSTLY if wrong else 0.5) * text.counts.sum()
         has_many_others = text.counts[are_others].sum() > most_others
-        if len(numbers.values) < 2 or has_many_others or are_codes(list(numbers.values)):
+        if (
+            len(numbers.values) < 2
+            or has_many_others
+            or are_codes(list(numbers.values))
+        ):
             return None
     notation = numbers.notation
     rule = Rule(

@@ -10,17 +10,33 @@ from ..columns import Advice, Note
 MISSING = frozenset(
     [
         *("?", "-", "--", "---", ".", "..", "...", "*", "/"),
-        *("na", "n/a", "n.a.", "n.a", "nan", "none", "null", "nil", "missing", "unknown"),
+        *(
+            "na",
+            "n/a",
+            "n.a.",
+            "n.a",
+            "nan",
+            "none",
+            "null",
+            "nil",
+            "missing",
+            "unknown",
+        ),
         *("#n/a", "#value!", "#div/0!", "#ref!"),
     ]
 )
 """Texts, in lower case, that stand for a missing value in a column of numbers or dates."""
 
 CURRENCY = re.compile(
-    r"[$€£¥₹₩₽₺₴฿]|\b(?:USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|SEK|NOK|DKK|PLN|CZK|BRL|RUB)\b", re.IGNORECASE
+    r"[$€£¥₹₩₽₺₴฿]|\b(?:USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|SEK|NOK|DKK|PLN|CZK|BRL|RUB)\b",
+    re.IGNORECASE,
 )
-SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "−": "-", "’": "'"})
-WITH_A_UNIT = re.compile(r"(.*\d[.,]?)\s*([^\W\d_]{1,12}[²³]?(?:/[^\W\d_]{1,6}[²³]?)?|°\s?[CFK]?)")
+SPACES = str.maketrans(
+    {"\u00a0": " ", "\u202f": " ", "\u2009": " ", "−": "-", "’": "'"}
+)
+WITH_A_UNIT = re.compile(
+    r"(.*\d[.,]?)\s*([^\W\d_]{1,12}[²³]?(?:/[^\W\d_]{1,6}[²³]?)?|°\s?[CFK]?)"
+)
 """A number and a word behind it, such as ``12 kg``."""
 LONGEST = 1000
 """Characters. Longer texts are no numbers."""

@@ -92,12 +92,16 @@ class Reader:
         """
         frame = frame_of(rows)
         if frame is None:
-            raise UsageError(f"The rows must be a table whose columns have names, not {type(rows).__name__}.")
+            raise UsageError(
+                f"The rows must be a table whose columns have names, not {type(rows).__name__}."
+            )
         # Extra columns may occur twice.
         counts = Counter(frame.columns)
         missing = [name for name in self.names if not counts[name]]
         if missing:
-            raise UsageError(f"The rows lack {listed(missing, SHOWN)}, which the model was trained on.")
+            raise UsageError(
+                f"The rows lack {listed(missing, SHOWN)}, which the model was trained on."
+            )
         twice = [name for name in self.names if counts[name] > 1]
         if twice:
             raise UsageError(f"The rows have {listed(twice, SHOWN)} more than once.")
@@ -134,7 +138,9 @@ def _features(column: "pd.Series[Any]", rule: Rule) -> list[Feature]:
     shown = listed(others, SHOWN)
     # Rows of another kind altogether, such as another column of the same name.
     if features[0].is_missing.all():
-        raise UsageError(f"Column {column.name!r} holds {rule.of} in the table, but {shown} in the rows; correct it.")
+        raise UsageError(
+            f"Column {column.name!r} holds {rule.of} in the table, but {shown} in the rows; correct it."
+        )
     warnings.warn(
         f"Column {column.name!r} has {shown} among its {rule.of}: taken as missing.",
         stacklevel=4,
@@ -147,12 +153,18 @@ def _encoded(feature: Feature, column: Column) -> Floats:
     # A crafted model may hold a rule that does not make its column.
     if column.categories is not None:
         if not isinstance(feature.values, Coded):
-            raise ValueError(f"{column.name!r} is categorical in the table and numeric in its rule")
+            raise ValueError(
+                f"{column.name!r} is categorical in the table and numeric in its rule"
+            )
         return _codes(feature.values, column)
     if isinstance(feature.values, Coded):
-        raise ValueError(f"{column.name!r} is numeric in the table and categorical in its rule")
+        raise ValueError(
+            f"{column.name!r} is numeric in the table and categorical in its rule"
+        )
     if np.isinf(feature.values).any():
-        raise UsageError(f"Column {column.name!r} holds an infinite value; mark it as missing.")
+        raise UsageError(
+            f"Column {column.name!r} holds an infinite value; mark it as missing."
+        )
     return feature.values
 
 

@@ -106,7 +106,9 @@ def _plain_numbers(rule: Rule, column: "pd.Series[Any]") -> Made:
     if not is_numeric(column) or pd.api.types.is_complex_dtype(column.dtype):
         for value in column.dropna():
             if isinstance(value, (bool, np.bool_)) or not isinstance(value, NUMBERS):
-                raise UsageError(f"Column {column.name!r} is numeric, but the rows hold {value!r} in it.")
+                raise UsageError(
+                    f"Column {column.name!r} is numeric, but the rows hold {value!r} in it."
+                )
     return {"": floats(column)}
 
 
@@ -143,14 +145,20 @@ def _dates(rule: Rule, column: "pd.Series[Any]") -> Made:
         made = date_parts(column)
     else:
         coded, texts = _texts(column)
-        times = iso_times(texts, str(column.name)) if rule.format is None else times_of(texts, rule.format)
+        times = (
+            iso_times(texts, str(column.name))
+            if rule.format is None
+            else times_of(texts, rule.format)
+        )
         made = {}
         for name, part in date_parts(times).items():
             made[name] = coded.spread(part)
     features: dict[str, Coded | Floats] = {}
     for chosen in rule.parts:
         values = made[chosen]
-        features[f" ({chosen})"] = Coded.of(pd.Series(values)) if chosen in CATEGORICAL_PARTS else values
+        features[f" ({chosen})"] = (
+            Coded.of(pd.Series(values)) if chosen in CATEGORICAL_PARTS else values
+        )
     return features
 
 
@@ -319,9 +327,13 @@ def stripped(values: list[Any], name: Any) -> list[str]:
     texts = list(map(spell, values))
     for text in texts:
         if "\x00" in text:
-            raise UsageError(f"column {name!r} holds a NUL character, in {text!r}; remove it from the file.")
+            raise UsageError(
+                f"column {name!r} holds a NUL character, in {text!r}; remove it from the file."
+            )
         if is_half_a_character(text):
-            raise UsageError(f"column {name!r} holds half a character, in {text!r}; remove it, or drop the column.")
+            raise UsageError(
+                f"column {name!r} holds half a character, in {text!r}; remove it, or drop the column."
+            )
     return [text.strip() for text in texts]
 
 
@@ -333,7 +345,9 @@ def text_of(coded: Coded, name: Any) -> tuple[Coded, list[str]]:
     n_merged = len(with_blanks) - len(set(texts))
     if not n_merged:
         return text, []
-    return text, [f"blanks around its values are cut off; {n_merged} of them differed from another by those alone"]
+    return text, [
+        f"blanks around its values are cut off; {n_merged} of them differed from another by those alone"
+    ]
 
 
 def floats_of(

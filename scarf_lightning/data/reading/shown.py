@@ -27,7 +27,9 @@ def reading_report(table: "Table") -> list[str | Shown]:
         parts.append(_columns(table))
     if table.n_unlabelled:
         labelled = f"{table.n_labelled:,} of {table.n_rows:,} rows of {table.name} have a label"
-        parts.append(f"{labelled}; the others are for pre-training and for methods that use unlabelled rows.")
+        parts.append(
+            f"{labelled}; the others are for pre-training and for methods that use unlabelled rows."
+        )
     if table.n_copies:
         parts.append(_on_copies(table))
     # Such as balanced accuracy, where one class is rare.
@@ -42,7 +44,9 @@ def reading_report(table: "Table") -> list[str | Shown]:
 
 def _on_copies(table: "Table") -> str:
     """A sentence on labelled rows that equal another one."""
-    copies = f"{table.n_copies:,} of the {counted(table.n_labelled, 'row')} of {table.name}"
+    copies = (
+        f"{table.n_copies:,} of the {counted(table.n_labelled, 'row')} of {table.name}"
+    )
     if table.n_unlabelled:
         copies += " with a label"
     targets = "with the same target"

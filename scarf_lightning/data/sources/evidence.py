@@ -77,4 +77,10 @@ def settle(stamps: Stamps) -> None:
 
 def _stamp(path: Path) -> Stamp:
     found = path.stat()
-    return Stamp(path.name, found.st_size, str(found.st_mtime_ns), str(found.st_ctime_ns), str(found.st_ino))
+    return Stamp(
+        path.name,
+        found.st_size,
+        str(found.st_mtime_ns),
+        str(found.st_ctime_ns),
+        str(found.st_ino),
+    )

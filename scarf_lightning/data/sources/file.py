@@ -87,7 +87,9 @@ class FileSource(Source):
             # The dataset's own name does not change how the file is read.
             if field.name != "dataset_name" and value:
                 read_as[field.name] = _plain(value)
-        digest = hashlib.sha256(json.dumps(read_as, sort_keys=True, default=str).encode()).hexdigest()[:12]
+        digest = hashlib.sha256(
+            json.dumps(read_as, sort_keys=True, default=str).encode()
+        ).hexdigest()[:12]
         stem = re.sub(r"[^A-Za-z0-9.-]+", "-", self.label)[:64]
         return f"csv-{stem}-{digest}"
 
@@ -197,7 +199,9 @@ class FileSource(Source):
             file = files[option] = open_file(path, option, **asked)
             name, count = Counter(file.names).most_common(1)[0]
             if count > 1:
-                raise UsageError(f"{file.path} has more than one column {name!r}; rename all but one{file.hint}.")
+                raise UsageError(
+                    f"{file.path} has more than one column {name!r}; rename all but one{file.hint}."
+                )
         first = files["dataset.path"]
         columns = self._column_options(first.names)
         columns.check(first)
@@ -209,7 +213,9 @@ class FileSource(Source):
                     )
         return files
 
-    def _needed(self, option: str, first: "DataFile", columns: ColumnOptions) -> list[str]:
+    def _needed(
+        self, option: str, first: "DataFile", columns: ColumnOptions
+    ) -> list[str]:
         """The columns of the first file that the file of an option must have as well."""
         optional = {self.split and self.split.column, *columns.lists["dataset.drop"]}
         if option == "dataset.unlabelled":
@@ -236,9 +242,14 @@ class FileSource(Source):
             "dataset.text": self.text,
             "dataset.drop": self.drop,
         }
-        return ColumnOptions(roles, {option: spelled(columns, names) for option, columns in lists.items()})
+        return ColumnOptions(
+            roles,
+            {option: spelled(columns, names) for option, columns in lists.items()},
+        )
 
-    def _frame(self, files: dict[str, "DataFile"]) -> tuple["pd.DataFrame", Floats | None, list[Note]]:
+    def _frame(
+        self, files: dict[str, "DataFile"]
+    ) -> tuple["pd.DataFrame", Floats | None, list[Note]]:
         """The rows of all files, the part of each row if the split is in files, and notes on odd lines and gaps."""
         import numpy as np
         import pandas as pd
@@ -278,7 +289,9 @@ class FileSource(Source):
             f"{way_out}."
         )
 
-    def _on_missing_labels(self, file: "DataFile", labels: "pd.Series[Any]") -> list[str]:
+    def _on_missing_labels(
+        self, file: "DataFile", labels: "pd.Series[Any]"
+    ) -> list[str]:
         """A note on the texts among labels that are read as missing."""
         if not labels.isna().any():
             return []
@@ -335,7 +348,9 @@ def _on_nameless(column: "pd.Series[Any]", place: int, path: Path) -> list[Note]
     )
 
 
-def _without_empty_rows(frame: "pd.DataFrame", file: Path) -> tuple["pd.DataFrame", list[Note]]:
+def _without_empty_rows(
+    frame: "pd.DataFrame", file: Path
+) -> tuple["pd.DataFrame", list[Note]]:
     """Leave out rows without any value, with a note: spreadsheets write lines of separators below a table."""
     is_empty = frame.isna().all(axis=1)
     if not is_empty.any():

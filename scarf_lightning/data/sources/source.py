@@ -143,7 +143,10 @@ class BundledSource(Source):
         found = importlib.util.find_spec("sklearn")
         if found is None or found.origin is None:
             return ()
-        paths = tuple(Path(found.origin).parent / "datasets" / "data" / name for name in self.bundled)
+        paths = tuple(
+            Path(found.origin).parent / "datasets" / "data" / name
+            for name in self.bundled
+        )
         return paths if all(path.exists() for path in paths) else ()
 
 
@@ -169,7 +172,9 @@ class WdbcSource(BundledSource):
         from ..table import Table
 
         bundle = load_breast_cancer(as_frame=True)
-        features = bundle.data.set_axis([f"V{i + 1}" for i in range(bundle.data.shape[1])], axis=1)
+        features = bundle.data.set_axis(
+            [f"V{i + 1}" for i in range(bundle.data.shape[1])], axis=1
+        )
         malignant = bundle.target == list(bundle.target_names).index("malignant")
         return Table.from_frame(
             features,
@@ -189,7 +194,10 @@ class DiabetesSource(BundledSource):
     """
 
     name: ClassVar[str] = "diabetes"
-    bundled: ClassVar[tuple[str, ...]] = ("diabetes_data_raw.csv.gz", "diabetes_target.csv.gz")
+    bundled: ClassVar[tuple[str, ...]] = (
+        "diabetes_data_raw.csv.gz",
+        "diabetes_target.csv.gz",
+    )
     known_size: ClassVar[tuple[int, int] | None] = (442, 10)
 
     target_kind: str | None = "number"
@@ -223,7 +231,11 @@ class LastTable:
 
     def load(self, source: Source) -> ReadTable:
         """The table of a source, as its files are at this moment."""
-        if self._read is None or source != self._source or source.stamps() != self._read.stamps:
+        if (
+            self._read is None
+            or source != self._source
+            or source.stamps() != self._read.stamps
+        ):
             self._read = source.read()
             self._source = source
         return self._read

@@ -75,7 +75,9 @@ class TextFormat:
     @property
     def is_plain(self) -> bool:
         """True if all lines are read as they are."""
-        return not (self.above or self.below or self.has_comments or self.is_header_commented)
+        return not (
+            self.above or self.below or self.has_comments or self.is_header_commented
+        )
 
     @property
     def codec(self) -> str:

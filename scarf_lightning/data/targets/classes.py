@@ -60,7 +60,9 @@ class Classes(Target):
 
         codes, names = Coded.of(column).in_order()
         if len(names) < 2:
-            raise UsageError(f"target {column.name!r} of {source} has the one class {names[0]!r}; two are needed.")
+            raise UsageError(
+                f"target {column.name!r} of {source} has the one class {names[0]!r}; two are needed."
+            )
         labels = np.nan_to_num(codes, nan=UNLABELLED).astype(np.int64)
         # Rows without a label are of no class.
         counts = np.bincount(labels[labels >= 0], minlength=len(names))
@@ -143,7 +145,9 @@ class Classes(Target):
 
         A class without a row gets the weight of a class with one row: a pseudo-label may name it.
         """
-        counts = np.stack([np.bincount(of_trial, minlength=self.n_outputs) for of_trial in labels])
+        counts = np.stack(
+            [np.bincount(of_trial, minlength=self.n_outputs) for of_trial in labels]
+        )
         n_present = (counts > 0).sum(axis=1, keepdims=True)
         n_rows = labels.shape[1]
         return np.asarray(n_rows / (n_present * np.maximum(counts, 1)))
@@ -268,7 +272,11 @@ class Classes(Target):
             raise ValueError("its predictions are of other classes")
         are_classes = (labels >= 0) & (labels < self.n_outputs)
         are_possible = np.isfinite(totals) & (totals > 0)
-        if not are_classes.all() or not (probabilities >= 0).all() or not are_possible.all():
+        if (
+            not are_classes.all()
+            or not (probabilities >= 0).all()
+            or not are_possible.all()
+        ):
             raise ValueError("a label or a probability is out of range")
         return labels, probabilities / totals
 

@@ -58,7 +58,9 @@ def mean_roc(probabilities: Floats, labels: NDArray[np.int64]) -> Floats | None:
         return None
     curves = []
     for label in present:
-        false_positive, true_positive = roc_curve(probabilities[:, label], labels == label)
+        false_positive, true_positive = roc_curve(
+            probabilities[:, label], labels == label
+        )
         # A mean of curves needs points at the same rates.
         curves.append(np.interp(GRID, false_positive, true_positive))
     rates: Floats = np.mean(curves, axis=0)
@@ -80,7 +82,9 @@ class PredictedCell:
         return target.names
 
 
-def predicted_cells(results: CellResults, cells: pd.DataFrame, kind: type[Target]) -> list[PredictedCell]:
+def predicted_cells(
+    results: CellResults, cells: pd.DataFrame, kind: type[Target]
+) -> list[PredictedCell]:
     """Predictions of wanted trials, by cell; cells that have kept none are left out.
 
     Args:
@@ -118,7 +122,9 @@ class RocCurves(Drawing):
 
     name = "roc_curves"
 
-    def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
+    def blocks(
+        self, results: CellResults, options: ReportOptions, name: str
+    ) -> list[Block]:
         found = predicted_cells(results, self.cells(results), Classes)
         curves = []
         for cell in found:
@@ -128,7 +134,9 @@ class RocCurves(Drawing):
         if not curves:
             raise UsageError("No trial of these cells has test rows of two classes.")
         drawn = curves[:MOST_LINES]
-        areas = "; ".join(f"{cell.name} {100 * area(rates):.1f} %" for cell, rates in drawn)
+        areas = "; ".join(
+            f"{cell.name} {100 * area(rates):.1f} %" for cell, rates in drawn
+        )
         blocks: list[Block] = [
             Picture(
                 name,
@@ -183,7 +191,9 @@ class ConfusionMatrix(Drawing):
 
     name = "confusion_matrix"
 
-    def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
+    def blocks(
+        self, results: CellResults, options: ReportOptions, name: str
+    ) -> list[Block]:
         found = predicted_cells(results, self.cells(results), Classes)
         drawn = found[:MOST_PANELS]
         said = [mistakes(each) for each in drawn]
@@ -206,7 +216,9 @@ def confusion(cell: PredictedCell) -> NDArray[np.float64]:
     for each in cell.trials:
         np.add.at(counts, (each.labels, each.values.argmax(axis=1)), 1)
     rows = counts.sum(axis=1, keepdims=True)
-    return np.asarray(100 * np.divide(counts, rows, out=np.full_like(counts, np.nan), where=rows > 0))
+    return np.asarray(
+        100 * np.divide(counts, rows, out=np.full_like(counts, np.nan), where=rows > 0)
+    )
 
 
 def mistakes(cell: PredictedCell) -> str:
@@ -218,8 +230,14 @@ def mistakes(cell: PredictedCell) -> str:
     for place in largest_first[:3]:
         label, given = np.unravel_index(place, shares.shape)
         if shares[label, given] > 0:
-            worst.append(f"{shares[label, given]:.1f} % of {cell.classes[label]} for {cell.classes[given]}")
-    return f"{cell.name} takes {named(worst)}." if worst else f"{cell.name} takes no class for another."
+            worst.append(
+                f"{shares[label, given]:.1f} % of {cell.classes[label]} for {cell.classes[given]}"
+            )
+    return (
+        f"{cell.name} takes {named(worst)}."
+        if worst
+        else f"{cell.name} takes no class for another."
+    )
 
 
 @styled()
@@ -233,7 +251,11 @@ def confusion_matrices(cells: Sequence[PredictedCell]) -> Figure:
 
 
 def _squares(
-    cells: Sequence[PredictedCell], ratio: float, x_title: str, y_title: str, **options: Any
+    cells: Sequence[PredictedCell],
+    ratio: float,
+    x_title: str,
+    y_title: str,
+    **options: Any,
 ) -> tuple[Figure, list[tuple[Axes, PredictedCell]]]:
     """A panel for each cell, whose height is ``ratio`` of its width; see `panels`."""
     width = COLUMN * 1.3 if len(cells) == 1 else PAGE
@@ -271,7 +293,15 @@ def _write_shares(axes: Axes, shares: NDArray[np.float64]) -> None:
     for label, given in np.argwhere(~np.isnan(shares)):
         share = shares[label, given]
         colour = "white" if share > 70 else "black"
-        axes.text(given, label, f"{share:.0f}", ha="center", va="center", color=colour, fontsize=size)
+        axes.text(
+            given,
+            label,
+            f"{share:.0f}",
+            ha="center",
+            va="center",
+            color=colour,
+            fontsize=size,
+        )
 
 
 MOST_POINTS = 4000
@@ -284,7 +314,9 @@ class PredictedAgainstTrue(Drawing):
 
     name = "predicted_against_true"
 
-    def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
+    def blocks(
+        self, results: CellResults, options: ReportOptions, name: str
+    ) -> list[Block]:
         found = predicted_cells(results, self.cells(results), Number)
         drawn = found[:MOST_PANELS]
         said = [errors_in_words(each) for each in drawn]
@@ -316,7 +348,9 @@ def errors_in_words(cell: PredictedCell) -> str:
 @styled()
 def predicted_figure(cells: Sequence[PredictedCell]) -> Figure:
     """A square a cell, all of one scale."""
-    figure, places = _squares(cells, 1.0, "true value", "predicted value", sharex=True, sharey=True)
+    figure, places = _squares(
+        cells, 1.0, "true value", "predicted value", sharex=True, sharey=True
+    )
     points = []
     for cell in cells:
         truth = np.concatenate([each.labels for each in cell.trials])
@@ -328,5 +362,7 @@ def predicted_figure(cells: Sequence[PredictedCell]) -> Figure:
         axes.plot(ends, ends, color=GREY, lw=0.6, ls=":", zorder=0)
         # Of more points than a panel can show, every so many.
         step = -(-len(truth) // MOST_POINTS)
-        axes.scatter(truth[::step], predicted[::step], s=5, color=COLOURS[0], alpha=0.35, lw=0)
+        axes.scatter(
+            truth[::step], predicted[::step], s=5, color=COLOURS[0], alpha=0.35, lw=0
+        )
     return figure

@@ -80,7 +80,9 @@ def needed_together(levels: Sequence[Levels], alpha: float = 1 - LEVEL) -> Neede
     return Needed(alpha / max(open_direction, 1), alpha / max(open_within, 1))
 
 
-def answer_of(interval: Interval, levels: Levels, margin: float = MARGIN, alpha: float = 1 - LEVEL) -> Answer:
+def answer_of(
+    interval: Interval, levels: Levels, margin: float = MARGIN, alpha: float = 1 - LEVEL
+) -> Answer:
     """The answer that an interval of a difference gives, higher being better.
 
     Args:
@@ -105,9 +107,13 @@ def answer_of(interval: Interval, levels: Levels, margin: float = MARGIN, alpha:
     if levels.within <= alpha and -margin <= low and high <= margin:
         return "no practical difference"
     if levels.direction <= alpha and low > 0:
-        return "helps" if levels.beyond <= alpha and low > margin else "helps, size open"
+        return (
+            "helps" if levels.beyond <= alpha and low > margin else "helps, size open"
+        )
     if levels.direction <= alpha and high < 0:
-        return "hurts" if levels.beyond <= alpha and high < -margin else "hurts, size open"
+        return (
+            "hurts" if levels.beyond <= alpha and high < -margin else "hurts, size open"
+        )
     return CANNOT_TELL
 
 

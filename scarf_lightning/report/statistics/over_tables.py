@@ -75,7 +75,9 @@ def typical_gain(gains: Floats, *, level: float = LEVEL) -> Interval:
     # The sum of scores falls as the value grows, by steps at the means of two gains.
     first, second = np.triu_indices(len(gains))
     steps = np.unique((gains[first] + gains[second]) / 2)
-    between = np.concatenate([[steps[0] - 1], (steps[1:] + steps[:-1]) / 2, [steps[-1] + 1]])
+    between = np.concatenate(
+        [[steps[0] - 1], (steps[1:] + steps[:-1]) / 2, [steps[-1] + 1]]
+    )
 
     def first_place(holds: Callable[[float], bool]) -> int:
         return bisect.bisect_left(between, True, key=holds)
@@ -86,7 +88,9 @@ def typical_gain(gains: Floats, *, level: float = LEVEL) -> Interval:
     if len(gains) < FEWEST_TABLES:
         return Interval(centre, math.nan, math.nan)
     rejected = (1 - level) / 2
-    lowest_kept = first_place(lambda value: one_sided_levels(gains, value)[0] > rejected)
+    lowest_kept = first_place(
+        lambda value: one_sided_levels(gains, value)[0] > rejected
+    )
     too_high = first_place(lambda value: one_sided_levels(gains, value)[1] <= rejected)
     return Interval(centre, float(steps[lowest_kept - 1]), float(steps[too_high - 1]))
 
@@ -105,7 +109,9 @@ def one_sided_levels(gains: Floats, value: float) -> tuple[float, float]:
     observed = float(scores.sum())
     if len(gains) <= MOST_COUNTED:
         possible = _signs(len(gains)) @ np.abs(scores)
-        return float((possible >= observed - ROUNDING).mean()), float((possible <= observed + ROUNDING).mean())
+        return float((possible >= observed - ROUNDING).mean()), float(
+            (possible <= observed + ROUNDING).mean()
+        )
     spread = math.sqrt(float((scores**2).sum()))
     if spread == 0:
         return 1.0, 1.0
@@ -137,7 +143,9 @@ def next_table(gains: Floats, errors: Floats, margin: float) -> NextTable:
 
     log_posteriors, shrunk_each = [], []
     for tail in TAILS:
-        likelihood, shrunk = _likelihoods(gains, errors, centre, spread * _stretches(tail)[:, None, None, None])
+        likelihood, shrunk = _likelihoods(
+            gains, errors, centre, spread * _stretches(tail)[:, None, None, None]
+        )
         log_posteriors.append(np.log(likelihood).sum(axis=-1))
         shrunk_each.append(shrunk)
 
@@ -152,8 +160,14 @@ def next_table(gains: Floats, errors: Floats, margin: float) -> NextTable:
     for weights, tail in zip(posterior, TAILS, strict=True):
         for stretch in _stretches(tail):
             deviation = spreads * stretch
-            above += float((weights * ndtr((centres[:, None] - margin) / deviation)).sum()) / NORMALS
-            not_below += float((weights * ndtr((centres[:, None] + margin) / deviation)).sum()) / NORMALS
+            above += (
+                float((weights * ndtr((centres[:, None] - margin) / deviation)).sum())
+                / NORMALS
+            )
+            not_below += (
+                float((weights * ndtr((centres[:, None] + margin) / deviation)).sum())
+                / NORMALS
+            )
 
     known = np.einsum("tcs,tcsd->d", posterior, np.array(shrunk_each))
     n_gain = int((known > margin).sum())
@@ -169,7 +183,9 @@ def next_table(gains: Floats, errors: Floats, margin: float) -> NextTable:
     )
 
 
-def _likelihoods(gains: Floats, errors: Floats, centre: Floats, deviations: Floats) -> tuple[Floats, Floats]:
+def _likelihoods(
+    gains: Floats, errors: Floats, centre: Floats, deviations: Floats
+) -> tuple[Floats, Floats]:
     """The likelihood of each table's gain, and its gain moved towards the centre, at each point of the grid.
 
     Args:
@@ -185,7 +201,11 @@ def _likelihoods(gains: Floats, errors: Floats, centre: Floats, deviations: Floa
     for deviation in deviations:
         between, within = deviation**2, errors**2
         variance = between + within
-        density = np.exp(-((gains - centre) ** 2) / variance / 2) / np.sqrt(variance) / NORMALS
+        density = (
+            np.exp(-((gains - centre) ** 2) / variance / 2)
+            / np.sqrt(variance)
+            / NORMALS
+        )
         # The part of its distance that a gain keeps is the part of the variance that lies between tables.
         moved = (gains * between + centre * within) / variance
         likelihood = likelihood + density
@@ -214,13 +234,17 @@ def _scores(distances: Floats) -> Floats:
     from scipy.stats import rankdata
 
     ranks = rankdata(np.abs(distances))
-    return np.asarray(np.sign(distances) * ndtri(0.5 + ranks / (len(distances) + 1) / 2))
+    return np.asarray(
+        np.sign(distances) * ndtri(0.5 + ranks / (len(distances) + 1) / 2)
+    )
 
 
 @cache
 def _signs(n: int) -> Floats:
     """All combinations of n signs, ``(2^n, n)``."""
-    return np.asarray(1 - 2 * (np.arange(2**n)[:, None] >> np.arange(n) & 1), dtype=np.float64)
+    return np.asarray(
+        1 - 2 * (np.arange(2**n)[:, None] >> np.arange(n) & 1), dtype=np.float64
+    )
 
 
 @cache

@@ -28,7 +28,12 @@ class TTest(NamedTuple):
 
 
 def welch_test(
-    mean: ArrayLike, variance: ArrayLike, n: ArrayLike, mean2: ArrayLike, variance2: ArrayLike, n2: ArrayLike
+    mean: ArrayLike,
+    variance: ArrayLike,
+    n: ArrayLike,
+    mean2: ArrayLike,
+    variance2: ArrayLike,
+    n2: ArrayLike,
 ) -> TTest:
     """Welch's t-test of two means with unequal variances, from summary statistics; the paper's test (section 4).
 
@@ -132,7 +137,11 @@ Grid = Mapping[tuple[str, str], Pair]
 
 def against(reference: str, competitors: Iterable[str]) -> dict[tuple[str, str], Pair]:
     """A grid of one row, with a column for each competitor against the reference."""
-    return {(reference, name): (name, reference) for name in competitors if name != reference}
+    return {
+        (reference, name): (name, reference)
+        for name in competitors
+        if name != reference
+    }
 
 
 def compare(
@@ -163,7 +172,9 @@ def compare(
     if not pairs:
         raise UsageError("There are no pairs to compare; name two competitors or more.")
     if test not in get_args(Test):
-        raise UsageError(f"test={test} is unknown; the options are: {', '.join(get_args(Test))}.")
+        raise UsageError(
+            f"test={test} is unknown; the options are: {', '.join(get_args(Test))}."
+        )
     array = _array_of(scores, pairs)
     competitors, references = zip(*pairs, strict=True)
     # Scores (datasets, pairs, trials) of both sides.
@@ -249,8 +260,17 @@ class WinMatrix:
                 continue
             least = defined[defined == defined.min()].index
             column = decided.loc[name, least].idxmax()
-            rows.append((column, self.wins.loc[name, column], decided.loc[name, column], ratio.loc[name, column]))
-        return pd.DataFrame(rows, index=ratio.index, columns=["column", "wins", "decided", "ratio"])
+            rows.append(
+                (
+                    column,
+                    self.wins.loc[name, column],
+                    decided.loc[name, column],
+                    ratio.loc[name, column],
+                )
+            )
+        return pd.DataFrame(
+            rows, index=ratio.index, columns=["column", "wins", "decided", "ratio"]
+        )
 
 
 def win_matrix(
@@ -300,7 +320,9 @@ def reference_win_matrix(
     return _matrix(scores, grid, rows, columns, test, alpha, adjust)
 
 
-def surviving_wins(scores: pd.DataFrame, pairs: Iterable[Pair], *, alpha: float = 0.05) -> pd.DataFrame:
+def surviving_wins(
+    scores: pd.DataFrame, pairs: Iterable[Pair], *, alpha: float = 0.05
+) -> pd.DataFrame:
     """Wins that survive a stricter test: each pair by every test, without and with Holm's correction over datasets.
 
     Returns:
@@ -317,7 +339,9 @@ def surviving_wins(scores: pd.DataFrame, pairs: Iterable[Pair], *, alpha: float 
         for adjust in (False, True):
             compared = compare(scores, pairs, test=test, adjust=adjust)
             tallies.append(_tally(compared, alpha).assign(test=test, adjusted=adjust))
-    survived = pd.concat(tallies)[["competitor", "reference", "test", "adjusted", *OUTCOMES]]
+    survived = pd.concat(tallies)[
+        ["competitor", "reference", "test", "adjusted", *OUTCOMES]
+    ]
     return pd.DataFrame(pairs, columns=["competitor", "reference"]).merge(survived)
 
 
@@ -335,12 +359,16 @@ def _matrix(
     cells = _placed(_tally(compared, alpha), grid)
 
     def counts(outcome: str) -> pd.DataFrame:
-        values = cells.pivot_table(index="row", columns="column", values=outcome, aggfunc="sum")
+        values = cells.pivot_table(
+            index="row", columns="column", values=outcome, aggfunc="sum"
+        )
         # Cells that the grid lacks compare nothing.
         return values.reindex(index=rows, columns=columns).fillna(0).astype(int)
 
     wins, losses, ties, undecided = map(counts, OUTCOMES)
-    return WinMatrix(wins, losses, ties, undecided, _array_of(scores, grid.values()).incomplete)
+    return WinMatrix(
+        wins, losses, ties, undecided, _array_of(scores, grid.values()).incomplete
+    )
 
 
 def _tally(compared: pd.DataFrame, alpha: float) -> pd.DataFrame:
@@ -356,7 +384,9 @@ def _tally(compared: pd.DataFrame, alpha: float) -> pd.DataFrame:
             "undecided": compared["p"].isna(),
         }
     )
-    return outcomes.groupby(["competitor", "reference"], sort=False, as_index=False).sum()
+    return outcomes.groupby(
+        ["competitor", "reference"], sort=False, as_index=False
+    ).sum()
 
 
 def _placed(compared: pd.DataFrame, grid: Grid) -> pd.DataFrame:
@@ -392,10 +422,23 @@ def relative_gains(
     """
     compared = compare(scores, grid.values(), test=test)
     # A reference of zero has no percent of it.
-    compared["gain"] = 100 * compared["difference"] / compared["reference_mean"].abs().replace(0, np.nan)
+    compared["gain"] = (
+        100
+        * compared["difference"]
+        / compared["reference_mean"].abs().replace(0, np.nan)
+    )
     # Beside a reference of zero there may be a p-value without a gain.
     compared["kept"] = (compared["p"] < alpha) & compared["gain"].notna()
-    columns = ["row", "column", "competitor", "reference", "dataset", "gain", "p", "kept"]
+    columns = [
+        "row",
+        "column",
+        "competitor",
+        "reference",
+        "dataset",
+        "gain",
+        "p",
+        "kept",
+    ]
     return _placed(compared, grid)[columns]
 
 
@@ -412,7 +455,9 @@ def gain_table(gains: pd.DataFrame) -> pd.DataFrame:
         A row a grid cell, indexed by ``row, column``: ``kept_mean`` over ``kept_datasets``; ``mean`` and ``median``
         over ``datasets``, all those with a gain; ``missing``, datasets without one. Means over no dataset are NaN.
     """
-    values = gains.assign(kept=gains["gain"].where(gains["kept"]), missing=gains["gain"].isna())
+    values = gains.assign(
+        kept=gains["gain"].where(gains["kept"]), missing=gains["gain"].isna()
+    )
     for side in ("row", "column"):
         # In the order of the grid.
         values[side] = pd.Categorical(values[side], categories=values[side].unique())

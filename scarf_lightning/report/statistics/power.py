@@ -73,12 +73,16 @@ def smallest_difference(
     of_rows = disagreement * (1 / trials + (1 - 1 / trials) * n_test / n_rows) / n_test
     of_fits = fit_deviation**2 / trials
     # Rows are many, and trials are few: Satterthwaite's degrees of freedom.
-    freedom = (of_rows + of_fits) ** 2 / (of_rows**2 / (n_rows - 1) + of_fits**2 / max(trials - 1, 1))
+    freedom = (of_rows + of_fits) ** 2 / (
+        of_rows**2 / (n_rows - 1) + of_fits**2 / max(trials - 1, 1)
+    )
     ends = float(stdtrit(freedom, (1 + LEVEL) / 2)) + float(stdtrit(freedom, power))
     return ends * math.sqrt(of_rows + of_fits)
 
 
-def settling(difference: float, parts: ErrorParts, margin: float = MARGIN, needed: Needed = ALONE) -> Settling:
+def settling(
+    difference: float, parts: ErrorParts, margin: float = MARGIN, needed: Needed = ALONE
+) -> Settling:
     """Trials or rows that would settle the direction of a difference, or that it is of no practical consequence.
 
     Args:
@@ -103,7 +107,10 @@ def settling(difference: float, parts: ErrorParts, margin: float = MARGIN, neede
         return Settling(None, None, 1.0)
     share = parts.of_rows / total
     for trials in range(parts.trials + 1, MOST_TRIALS + 1):
-        if chance_of_answer(difference, parts, parts.expected(trials), margin, needed) >= POWER:
+        if (
+            chance_of_answer(difference, parts, parts.expected(trials), margin, needed)
+            >= POWER
+        ):
             return Settling(trials, None, share)
     # As many trials as are advised at most, and rows that shrink their part of the error.
     for growth in GROWTHS:
@@ -114,7 +121,11 @@ def settling(difference: float, parts: ErrorParts, margin: float = MARGIN, neede
 
 
 def settling_tables(
-    typical: Interval, tables: int, most: int, margin: float = MARGIN, needed: Needed = ALONE
+    typical: Interval,
+    tables: int,
+    most: int,
+    margin: float = MARGIN,
+    needed: Needed = ALONE,
 ) -> int | None:
     """The number of tables, in all, that would settle a typical gain with a chance of `POWER`; None beyond ``most``.
 
@@ -132,17 +143,37 @@ def settling_tables(
     if not error:
         return None
     # Each table is what a trial is of one table: another draw, which averages the error away.
-    parts = ErrorParts(typical.mean, 0.0, error**2, freedom, tables, tables, 1.0, 0.0, True, uncertain_fits=error**2)
+    parts = ErrorParts(
+        typical.mean,
+        0.0,
+        error**2,
+        freedom,
+        tables,
+        tables,
+        1.0,
+        0.0,
+        True,
+        uncertain_fits=error**2,
+    )
     for more in range(tables + 1, most + 1):
         # That nothing differs is claimed with an interval of the mean alone, which few tables do not have.
         claimable = needed if more >= FEWEST_DATASETS else needed._replace(within=0.0)
-        if chance_of_answer(typical.mean, parts, parts.expected(more), margin, claimable) >= POWER:
+        if (
+            chance_of_answer(
+                typical.mean, parts, parts.expected(more), margin, claimable
+            )
+            >= POWER
+        ):
             return more
     return None
 
 
 def chance_of_answer(
-    difference: float, parts: ErrorParts, later: ErrorParts, margin: float = MARGIN, needed: Needed = ALONE
+    difference: float,
+    parts: ErrorParts,
+    later: ErrorParts,
+    margin: float = MARGIN,
+    needed: Needed = ALONE,
 ) -> float:
     """The chance that a difference has an answer later: a direction, or that it lies within the margin.
 
@@ -157,20 +188,30 @@ def chance_of_answer(
     >>> [round(chance_of_answer(0.02, parts, parts.expected(trials)), 2) for trials in (11, 20, 40)]
     [0.34, 0.76, 0.86]
     """
-    for_direction = float(stdtrit(later.freedom, 1 - needed.direction / 2)) * later.error
-    for_within = margin - float(stdtrit(later.freedom, 1 - needed.within / 2)) * later.error
+    for_direction = (
+        float(stdtrit(later.freedom, 1 - needed.direction / 2)) * later.error
+    )
+    for_within = (
+        margin - float(stdtrit(later.freedom, 1 - needed.within / 2)) * later.error
+    )
     if for_direction <= for_within:
         return 1.0
     # Neither farther from zero than a direction needs, nor near enough to it.
     left_open = _chance_between(for_within, for_direction, difference, parts, later)
     if for_within < 0:
-        left_open = _chance_between(-for_direction, for_direction, difference, parts, later)
+        left_open = _chance_between(
+            -for_direction, for_direction, difference, parts, later
+        )
     else:
-        left_open += _chance_between(-for_direction, -for_within, difference, parts, later)
+        left_open += _chance_between(
+            -for_direction, -for_within, difference, parts, later
+        )
     return 1 - left_open
 
 
-def _chance_between(low: float, high: float, difference: float, parts: ErrorParts, later: ErrorParts) -> float:
+def _chance_between(
+    low: float, high: float, difference: float, parts: ErrorParts, later: ErrorParts
+) -> float:
     """The chance that a difference lies between two values later."""
     spread = math.sqrt(max(parts.error**2 - later.error**2, 0.0))
     if not spread:

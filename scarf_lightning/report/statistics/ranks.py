@@ -42,7 +42,9 @@ class FriedmanTest(NamedTuple):
     p: float
 
 
-def rank_competitors(scores: pd.DataFrame, competitors: Sequence[str] | None = None) -> Ranking:
+def rank_competitors(
+    scores: pd.DataFrame, competitors: Sequence[str] | None = None
+) -> Ranking:
     """Ranks the mean scores of competitors within each dataset.
 
     Args:
@@ -85,7 +87,9 @@ def friedman_test(ranking: Ranking) -> FriedmanTest:
         UsageError: fewer than three competitors.
     """
     if ranking.ranks.shape[1] < 3:
-        raise UsageError("Friedman's test needs three competitors or more; compare two by `wilcoxon_tests`.")
+        raise UsageError(
+            "Friedman's test needs three competitors or more; compare two by `wilcoxon_tests`."
+        )
     if ranking.ranks.nunique(axis=1).eq(1).all():
         return FriedmanTest(0.0, 1.0)
     # Takes half a second.
@@ -111,15 +115,21 @@ def wilcoxon_tests(ranking: Ranking) -> pd.DataFrame:
 
     rows = []
     for first, second in combinations(ranking.mean_ranks.index, 2):
-        differences = (ranking.means[first] - ranking.means[second]).round(DECIMALS).to_numpy()
+        differences = (
+            (ranking.means[first] - ranking.means[second]).round(DECIMALS).to_numpy()
+        )
         p = 1.0
         # SciPy refuses a sample of nothing but zeros.
         if differences.any():
             p = float(stats.wilcoxon(differences, zero_method="pratt").pvalue)
         higher = int((differences > 0).sum())
         lower = int((differences < 0).sum())
-        rows.append((first, second, higher, lower, len(differences) - higher - lower, p))
-    tests = pd.DataFrame(rows, columns=["competitor", "reference", "higher", "lower", "equal", "p"])
+        rows.append(
+            (first, second, higher, lower, len(differences) - higher - lower, p)
+        )
+    tests = pd.DataFrame(
+        rows, columns=["competitor", "reference", "higher", "lower", "equal", "p"]
+    )
     return tests.assign(p_holm=holm(tests["p"]))
 
 

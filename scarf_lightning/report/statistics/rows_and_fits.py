@@ -98,10 +98,18 @@ class ErrorParts:
         >>> round(later.of_rows, 6), later.of_fits
         (0.000343, 5e-05)
         """
-        of_rows = self.of_rows * self._rows_factor(trials) / self._rows_factor(self.trials) / growth
+        of_rows = (
+            self.of_rows
+            * self._rows_factor(trials)
+            / self._rows_factor(self.trials)
+            / growth
+        )
         of_fits = self.of_fits * self.trials / trials
         uncertain_fits = max(self.uncertain_fits * self.trials / trials, of_fits)
-        variances = [(of_rows, self.freedom_of_rows * growth), (uncertain_fits, trials - 1)]
+        variances = [
+            (of_rows, self.freedom_of_rows * growth),
+            (uncertain_fits, trials - 1),
+        ]
         return replace(
             self,
             of_rows=of_rows,
@@ -117,7 +125,10 @@ class ErrorParts:
 
 
 def error_parts(
-    values: Sequence[Floats], units: Sequence[Integers], n_trained: float = math.inf, unseen: Floats = NOTHING
+    values: Sequence[Floats],
+    units: Sequence[Integers],
+    n_trained: float = math.inf,
+    unseen: Floats = NOTHING,
 ) -> ErrorParts:
     """The error of a mean over trials, from the values of their test rows.
 
@@ -234,7 +245,9 @@ def groups_of_rows(rows: Sequence[Integers]) -> list[Integers]:
     return _by_pattern(rows, np.array(is_tested, dtype=np.int64))
 
 
-def copies_of_rows(rows: Sequence[Integers], codes: Sequence[Integers]) -> list[Integers]:
+def copies_of_rows(
+    rows: Sequence[Integers], codes: Sequence[Integers]
+) -> list[Integers]:
     """Units of a row and its copies, by trial: rows that the same trials test and predict alike.
 
     Equal rows have equal predictions. Rows that differ have equal ones, too, where a trial has few different ones, as a
@@ -284,7 +297,9 @@ def common_share(shares: Floats) -> float:
     return round(crossed / (trials - 1) / own, DIGITS)
 
 
-def _by_unit(values: Sequence[Floats], units: Sequence[Integers], means: Floats) -> tuple[Floats, Floats]:
+def _by_unit(
+    values: Sequence[Floats], units: Sequence[Integers], means: Floats
+) -> tuple[Floats, Floats]:
     """Each unit's part of a trial's mean, as a deviation from that mean, and its share of the trial's rows; both
     ``(T, U)``, zero where the trial did not test the unit."""
     known = np.unique(np.concatenate(list(units)))
@@ -301,7 +316,9 @@ def _by_unit(values: Sequence[Floats], units: Sequence[Integers], means: Floats)
     return deviations, shares
 
 
-def _share_in_training(common: float, n_trained: float, values: Sequence[Floats]) -> float:
+def _share_in_training(
+    common: float, n_trained: float, values: Sequence[Floats]
+) -> float:
     """The chance that a row of the table trains in a trial; 0 if all trials share their test rows."""
     n_test = float(np.mean(list(map(len, values))))
     # Splits without a row in common, such as those of cross-validation, test all rows that there are.
@@ -313,7 +330,9 @@ def _share_in_training(common: float, n_trained: float, values: Sequence[Floats]
 def _variance_within_units(deviations: Floats, shares: Floats) -> float:
     """The variance of a unit's value from trial to trial, pooled over the units that several trials tested."""
     is_tested = shares > 0
-    values = np.divide(deviations, shares, out=np.zeros_like(deviations), where=is_tested)
+    values = np.divide(
+        deviations, shares, out=np.zeros_like(deviations), where=is_tested
+    )
     counts = is_tested.sum(axis=0)
     means = values.sum(axis=0) / np.maximum(counts, 1)
     squares = np.where(is_tested, (values - means) ** 2, 0.0)

@@ -22,7 +22,14 @@ from ...intervals import FEWEST, LEVEL, TEST_TO_TRAIN, UNBOUNDED, Interval, are_
 from ...intervals import unseen as unseen_share
 from .answers import CANNOT_TELL, MARGIN, Answer, Levels, answer_of, corrected
 from .intervals import datasets_interval
-from .over_tables import FEWEST_TABLES, NextTable, next_table, one_sided_levels, steadied, typical_gain
+from .over_tables import (
+    FEWEST_TABLES,
+    NextTable,
+    next_table,
+    one_sided_levels,
+    steadied,
+    typical_gain,
+)
 from .rows_and_fits import NOTHING, ErrorParts, Integers, error_parts
 from .scores import Floats, mean_of, variance_of
 
@@ -169,7 +176,9 @@ def judge_rows(
     error, freedom = rows_error(parts, width)
     half = float(stdtrit(freedom, (1 + LEVEL) / 2)) * error
     return _verdict(
-        Interval(parts.mean, max(parts.mean - half, -width), min(parts.mean + half, width)),
+        Interval(
+            parts.mean, max(parts.mean - half, -width), min(parts.mean + half, width)
+        ),
         _student(parts.mean, error, freedom),
         margin,
         means,
@@ -179,7 +188,13 @@ def judge_rows(
     )
 
 
-def judge_tables(differences: Floats, errors: Floats, *, margin: float = MARGIN, width: float = math.inf) -> Verdict:
+def judge_tables(
+    differences: Floats,
+    errors: Floats,
+    *,
+    margin: float = MARGIN,
+    width: float = math.inf,
+) -> Verdict:
     """The verdict over several tables.
 
     Args:
@@ -214,7 +229,9 @@ def judge_tables(differences: Floats, errors: Floats, *, margin: float = MARGIN,
     )
 
 
-def answers_together(verdicts: Sequence[Verdict], margin: float = MARGIN, alpha: float = 1 - LEVEL) -> list[Answer]:
+def answers_together(
+    verdicts: Sequence[Verdict], margin: float = MARGIN, alpha: float = 1 - LEVEL
+) -> list[Answer]:
     """The answers that may be claimed together, after Holm's correction over all of them.
 
     >>> trials = np.array([[0.015, 0.034, 0.040, 0.018, 0.027, 0.051, 0.025]])
@@ -288,7 +305,9 @@ def rows_error(parts: ErrorParts, width: float) -> tuple[float, float]:
     return _error_of_unseen(unseen_share(parts.n_tested, 1), freedom, reach), freedom
 
 
-def rows_interval(parts: ErrorParts, bounds: tuple[float, float] = UNBOUNDED) -> Interval:
+def rows_interval(
+    parts: ErrorParts, bounds: tuple[float, float] = UNBOUNDED
+) -> Interval:
     """The 95 % interval of a mean over trials from rows and fits, within its bounds.
 
     Between two finite bounds the interval is symmetric on the scale of log odds, and so leans towards the middle. There
@@ -308,10 +327,14 @@ def rows_interval(parts: ErrorParts, bounds: tuple[float, float] = UNBOUNDED) ->
     share = (parts.mean - lowest) / width if math.isfinite(width) else math.nan
     # A mean on a bound has no odds, and neither has one without bounds.
     if not 0 < share < 1:
-        return Interval(parts.mean, max(parts.mean - half, lowest), min(parts.mean + half, highest))
+        return Interval(
+            parts.mean, max(parts.mean - half, lowest), min(parts.mean + half, highest)
+        )
     # As wide at the mean as the interval on the metric's own scale: share * (1 - share) is the slope there.
     reach = half / width / (share * (1 - share))
-    low, high = (lowest + width * float(expit(logit(share) + sign * reach)) for sign in (-1, 1))
+    low, high = (
+        lowest + width * float(expit(logit(share) + sign * reach)) for sign in (-1, 1)
+    )
     return Interval(parts.mean, low, high)
 
 
