@@ -56,7 +56,7 @@ def test_many_columns_that_are_all_plain_are_counted(monkeypatch: pytest.MonkeyP
 
 def test_of_a_rare_class_the_leading_metric_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     table = replace(table_of([], [0, 1]), target=Classes(("a", "b"), rarest=0.05))
-    said = "Tables lead with balanced accuracy; metric=accuracy leads with accuracy."
+    said = "Tables lead with balanced accuracy, unless the sweep names a metric; metric=accuracy leads with accuracy."
     assert shown(table, monkeypatch) == [said]
 
 
