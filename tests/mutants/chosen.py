@@ -103,8 +103,8 @@ NAMED = (
     ("data/preprocessing.py", "np.finfo(np.float64).tiny", "1e-8"),
     ("data/trials.py", "round(self.labelled * len(labels))", "int(self.labelled * len(labels))"),
     ("data/trials.py", "round(self.noise * len(labels))]", "int(self.noise * len(labels))]"),
-    ("methods/rivals.py", "lesson.stack, rows) for rows in (data.labelled,",
-     "lesson.stack, rows) for rows in (data.train[:, : data.labelled.shape[1]],"),
+    ("methods/rivals.py", "lesson.stack, rows)\n            for rows in (data.labelled,",
+     "lesson.stack, rows)\n            for rows in (data.train[:, : data.labelled.shape[1]],"),
     ("methods/pseudo_labels.py", "VOTE_SHARE = 0.8", "VOTE_SHARE = 0.9"),
     ("report/statistics/pairs.py", "alpha: float = 0.20", "alpha: float = 0.05"),
     ("report/statistics/pairs.py", "ROUNDING = 1e-12", "ROUNDING = 1e-10"),
@@ -182,7 +182,7 @@ EQUIVALENT = (
     # The default of NumPy from 2.3 on.
     ("report/statistics/pairs.py", "np.take_along_axis(raw, order, axis=-1)", "np.take_along_axis(raw, order)"),
     # A shape without the trials, of however many.
-    ("engine/stack.py", "encoder(self.trials[:1], learns", "encoder(self.trials[:2], learns"),
+    ("engine/stack.py", "self.trials[:1], learns", "self.trials[:2], learns"),
     # Only the type is looked at.
     ("options/option.py", "LARGEST[type(value + 0)]", "LARGEST[type(value + 1)]"),
     # The ends of functions.
