@@ -131,7 +131,7 @@ SCARF = Diagram(
         ("labelled", "start"), ("f again", "start"), ("start", "h"), ("h", "classes"),
     ],
 )  # fmt: skip
-"""What the method does."""
+"""The method, from a row to a classifier."""
 
 CELL = Diagram(
     "The way of a cell: a command is composed into cells; a plan says what is left to train; each cell reads its "

@@ -66,11 +66,17 @@ def tidy(output: Any, folder: Path) -> None:
 
 
 def smaller(picture: str) -> str:
-    """A picture in base64 with few colours and without its metadata."""
-    image = Image.open(io.BytesIO(base64.b64decode(picture))).convert("RGB")
+    """A picture in base64, reduced."""
+    return base64.b64encode(reduced(base64.b64decode(picture))).decode()
+
+
+def reduced(picture: bytes) -> bytes:
+    """A PNG with few colours and without its metadata."""
     small = io.BytesIO()
-    image.quantize(COLOURS, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
-    return base64.b64encode(small.getvalue()).decode()
+    with Image.open(io.BytesIO(picture)) as image:
+        few = image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+        few.save(small, "PNG", optimize=True)
+    return small.getvalue()
 
 
 if __name__ == "__main__":

@@ -7,22 +7,19 @@ headless Chromium. `win-matrix` draws the figure "All against each other, all la
 from its results, which take hours to train.
 """
 
-import io
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from PIL import Image
-
 import scarf_lightning
+from notebooks import reduced
 
 DOCS = Path(__file__).parent
 SWEEP = ["corruption=mean,marginal", "scaling=zscore,minmax", "trials=30"]
 AGREEMENT = ["sweeps=paper/sweeps/agreement.yaml", "pretrain=none,scarf"]
 WINDOW = (1280, 800)
-COLOURS = 64
 
 
 def first_screen() -> None:
@@ -52,7 +49,7 @@ def first_screen() -> None:
 
 
 def win_matrix(results: str) -> None:
-    """Draw who beats whom on the paper's tables, as the paper counts."""
+    """Draw who beats whom on the paper's tables, by the corrected test."""
     with tempfile.TemporaryDirectory() as folder:
         written = scarf_lightning.report([*AGREEMENT, f"paths.results={results}"], out=f"{folder}/report")
         _keep(written.index.parent / "figures/01-win_matrix.png", "win-matrix")
@@ -67,11 +64,8 @@ def _chromium() -> str:
 
 
 def _keep(picture: Path, name: str) -> None:
-    """Write a picture beside the pages, in few colours, which makes it smaller."""
-    content = io.BytesIO()
-    with Image.open(picture) as image:
-        image.convert("RGB").quantize(COLOURS).save(content, "PNG", optimize=True)
-    (DOCS / f"{name}.png").write_bytes(content.getvalue())
+    """Write a picture beside the pages, in few colours."""
+    (DOCS / f"{name}.png").write_bytes(reduced(picture.read_bytes()))
 
 
 def main(arguments: list[str]) -> None:

@@ -15,7 +15,7 @@ from ..errors import UnfinishedError, UsageError, counted
 from ..importing import require_report, without_garbage_collection
 from ..intervals import FEWEST
 from ..options import label
-from ..options.settings import SECONDS, TIME
+from ..options.settings import seconds_of
 from ..results import check_folder
 from ..screen import screen
 from ..sweeping.cell import Cell, distinct
@@ -340,12 +340,10 @@ def of_arguments(arguments: Sequence[str]) -> FoundColumns | list[str]:
 
 
 def _seconds(time_limit: str) -> float:
-    found = TIME.fullmatch(time_limit)
-    if found is None:
-        raise UsageError(
-            f"time_limit must be a time such as 90s, 10min or 2h, not {time_limit}."
-        )
-    return float(found[1]) * SECONDS[found[2]]
+    try:
+        return seconds_of(time_limit)
+    except ValueError as error:
+        raise UsageError(f"{error}.") from None
 
 
 def affordable(asking: Asking) -> Asking:

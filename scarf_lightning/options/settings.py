@@ -18,6 +18,24 @@ DEFAULT_PRECISION, TF32 = "32-true", "tf32"
 SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 TIME = re.compile(rf"(\d+(?:\.\d+)?) ?({'|'.join(SECONDS)})")
 
+
+def seconds_of(time_limit: str) -> float:
+    """The seconds of a time limit in words.
+
+    Raises:
+        ValueError: says how a time is written.
+
+    >>> seconds_of("10min")
+    600.0
+    """
+    found = TIME.fullmatch(time_limit)
+    if found is None:
+        raise ValueError(
+            f"time_limit must be a time such as 90s, 10min or 2h, not {time_limit}"
+        )
+    return float(found[1]) * SECONDS[found[2]]
+
+
 Choice = dict[str, Any]
 """The ``name`` of a part and its options. A field of this type has the name of the part's axis."""
 
@@ -581,10 +599,8 @@ class Config(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.time_limit is not None and not TIME.fullmatch(self.time_limit):
-            raise ValueError(
-                f"time_limit must be a time such as 90s, 10min or 2h, not {self.time_limit}"
-            )
+        if self.time_limit is not None:
+            seconds_of(self.time_limit)  # refuses what is no time
         # No field, because it is no option.
         self.derived: dict[str, Any] = {}
 
@@ -595,8 +611,7 @@ class Config(Options):
     @property
     def seconds_limit(self) -> float | None:
         """The time limit in seconds."""
-        found = TIME.fullmatch(self.time_limit or "")
-        return float(found[1]) * SECONDS[found[2]] if found else None
+        return None if self.time_limit is None else seconds_of(self.time_limit)
 
 
 SHORTHANDS = tuple(
