@@ -1,11 +1,16 @@
 """The part of the machine that this process may use: its cores and its memory."""
 
+import ctypes
 import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from threadpoolctl import threadpool_info
+
 PROC, CGROUP = Path("/proc"), Path("/sys/fs/cgroup")
+OMP_PAUSE_SOFT = 1
+"""The kind of pause of OpenMP 5.0 that ends threads and keeps all settings."""
 
 
 def usable_cores() -> int:
@@ -53,6 +58,18 @@ def free_memory() -> Iterator[int]:
             if line.startswith("inactive_file "):
                 cached += int(line.split()[1])
         yield max(0, most - taken + cached)
+
+
+def end_openmp_threads() -> None:
+    """End the threads that OpenMP keeps in this process for its next computation; it starts them again when needed.
+
+    A fork has a copy of the memory in which these threads are counted, and not the threads. Its first computation with
+    several threads would wait for them for ever.
+    """
+    for library in threadpool_info():
+        if library["user_api"] == "openmp":
+            loaded = ctypes.CDLL(library["filepath"])
+            loaded.omp_pause_resource_all(OMP_PAUSE_SOFT)
 
 
 def control_groups(controller: str) -> Iterator[tuple[Path, bool]]:

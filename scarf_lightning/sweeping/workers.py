@@ -28,7 +28,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from ..errors import UsageError
-from ..machine import free_memory, usable_cores
+from ..machine import end_openmp_threads, free_memory, usable_cores
 from ..options import Config
 from ..results import give_back
 from .cell import Cell
@@ -166,6 +166,8 @@ class Workers:
     def _started(self) -> _Worker:
         ours, theirs = multiprocessing.Pipe()
         inherited = [worker.pipe for worker in self._workers]
+        # A notebook that starts this run may have computed with threads that the fork would wait for.
+        end_openmp_threads()
         # The fork has copies of our ends of all pipes. It closes them, or no worker would notice that we are gone.
         process = multiprocessing.get_context("fork").Process(
             target=_work, args=(theirs, [ours, *inherited], self._train), daemon=True

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NoReturn, Protocol, cast
 
 from scarf_lightning.errors import UnfinishedError, UsageError
+from scarf_lightning.machine import end_openmp_threads
 from scarf_lightning.screen import escaped
 
 SECONDS = 240.0
@@ -86,6 +87,7 @@ def sentence_of(error: UsageError | UnfinishedError) -> str:
 
 def _judged(kind: Kind, name: str, number: int, prepared: Any, place: Path) -> Outcome:
     log, started = place.with_suffix(".log"), time.monotonic()
+    end_openmp_threads()
     child = os.fork()
     if child == 0:
         _attack(kind, f"{name} {number}", prepared, place, log)

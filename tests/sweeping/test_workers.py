@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options.settings import TrainerSettings
@@ -155,6 +156,25 @@ class TestTraining:
         assert shown.count("The table was read.") == 1
         assert sorted(re.findall(r"Seed \d\.", shown)) == [f"Seed {n}." for n in range(4)]
 
+    def test_a_worker_computes_with_several_threads_though_its_parent_did(self, log: Log) -> None:
+        """As in a notebook that has trained a network of its own."""
+
+        def compute(threads: int) -> None:
+            torch.set_num_threads(threads)
+            torch.ones(1000, 1000).add(1).sum()
+
+        compute(2)
+        try:
+            with Workers(1, trainer(log, lambda cell: compute(3)), print) as launch:
+                signal.signal(signal.SIGALRM, _end_waiting)
+                signal.setitimer(signal.ITIMER_REAL, 20)
+                launch(chunks(1))
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            torch.set_num_threads(1)
+
+        assert len(log.lines()) == 1
+
 
 class TestEnding:
     def test_a_killed_worker_is_replaced_and_the_others_go_on(self, log: Log) -> None:
@@ -215,6 +235,10 @@ class TestEnding:
 
 def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
+
+
+def _end_waiting(*_: object) -> None:
+    raise TimeoutError
 
 
 def _is_alive(pid: int) -> bool:
