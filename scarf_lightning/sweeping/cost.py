@@ -6,7 +6,7 @@ A fit of a network takes so many optimiser steps, each of which costs a little b
 
 Methods tell how many fits they make (``typical_fits``), networks what a row costs beside the MLP (``typical_cost``),
 and models of other libraries what a fit takes (``typical_seconds``). The constants were measured on one core, see
-`tests.benchmarks.planned_time`, which compares what is planned with what is spent.
+`tools.benchmarks.planned_time`, which compares what is planned with what is spent.
 """
 
 import math

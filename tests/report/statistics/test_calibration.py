@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.benchmarks import calibration_page
-from tests.benchmarks.calibration import (
+from tools.benchmarks import calibration_page
+from tools.benchmarks.calibration import (
     Line,
     World,
     alike,

@@ -18,7 +18,7 @@ from scarf_lightning.report.statistics.power import (
 )
 from scarf_lightning.report.statistics.rows_and_fits import ErrorParts, error_parts
 from scarf_lightning.report.statistics.verdict import judge_rows, judge_tables
-from tests.benchmarks.calibration import World, settled
+from tools.benchmarks.calibration import World, settled
 
 
 def parts_of(*, of_rows: float = 0.0, of_fits: float = 0.0, trials: int = 10) -> ErrorParts:

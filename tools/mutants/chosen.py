@@ -1,0 +1,225 @@
+"""Which modules are mutated, which tests stand guard over each, and mutants that are always made."""
+
+import ast
+from pathlib import Path
+
+from tools.mutants.operators import Mutant
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "scarf_lightning"
+
+MUTATED = (
+    "data", "corruption", "losses", "networks", "pretexts", "engine", "methods", "results", "options", "sweeping",
+    "training", "report/statistics", "randomness.py", "metrics.py",
+)  # fmt: skip
+"""Folders and modules of the package."""
+
+STRATEGIES = ("corruption/test_strategies", "engine/test_pretext_task")
+PRETEXTS = ("pretexts/test_pretext", "engine/test_pretext_task", "engine/test_pretrain", "engine/test_stack_contract")
+STACKS = ("engine/test_modules", "engine/test_pretrain", "engine/test_stack_contract")
+READING = ("data/reading/test_inference", "data/reading/test_numbers", "data/sources/test_ugly_tables")
+OPTIONS = ("options/test_checking", "options/test_axes", "options/test_reference", "results/test_identity")
+DEFAULTS = ("options/test_search_space", "options/test_reference")
+
+GUARDS: dict[str, tuple[str, ...]] = {
+    "data/parts.py": ("data/test_splits",),
+    "data/splits.py": ("data/test_splits", *DEFAULTS, "data/sources/test_openml_task", "data/sources/test_file"),
+    "data/untyped.py": ("data/test_untyped", "data/sources/test_file"),
+    "data/targets/classes.py": ("data/targets/test_classes", "data/test_table", "data/sources/test_file"),
+    "data/targets/": ("data/targets/test_number", "data/targets/test_classes", "data/sources/test_file"),
+    "data/columns.py": (
+        "data/test_columns",
+        "data/test_table",
+        "data/test_preprocessing",
+        "data/reading/test_inference",
+    ),
+    "data/table.py": ("data/test_table", "data/sources/test_weights"),
+    "data/reading/reader.py": ("data/reading/test_reader",),
+    "data/reading/rules.py": ("data/reading/test_reader", "data/reading/test_inference"),
+    "data/reading/": READING,
+    "data/sources/source.py": ("data/sources/test_source", "data/sources/test_openml", "sweeping/test_run"),
+    "data/sources/file.py": ("data/sources/test_file", "data/sources/test_weights"),
+    "data/sources/text_format.py": ("data/sources/test_text_file", "data/sources/test_formats"),
+    "data/sources/text_file.py": ("data/sources/test_text_file", "data/sources/test_formats", "data/sources/test_file"),
+    "data/sources/documents.py": ("data/sources/test_documents", "data/sources/test_formats"),
+    "data/sources/arrow_file.py": ("data/sources/test_file", "data/sources/test_formats"),
+    "data/sources/column_options.py": ("data/sources/test_refusals", "data/sources/test_file"),
+    "data/sources/data_file.py": ("data/sources/test_text_file", "data/sources/test_file"),
+    "data/sources/opening.py": ("data/sources/test_file", "data/sources/test_formats"),
+    "data/sources/weights.py": ("data/sources/test_weights",),
+    "data/sources/formats.py": ("data/sources/test_formats", "data/sources/test_file", "data/reading/test_reader"),
+    "data/sources/openml.py": ("data/sources/test_openml", "data/sources/test_openml_task"),
+    "data/sources/__init__.py": ("data/sources/test_file", "data/sources/test_openml"),
+    "data/trials.py": ("data/test_trials", "data/test_splits", "data/test_datamodule"),
+    "corruption/": STRATEGIES,
+    "losses/": ("losses/test_loss", "losses/test_supervised", "losses/test_every_loss"),
+    "networks/mlp.py": ("networks/test_mlp", *DEFAULTS),
+    "networks/residual.py": ("networks/test_residual", *DEFAULTS),
+    "networks/": ("networks/test_network", "networks/test_layers", "engine/test_lifting"),
+    "pretexts/others.py": ("pretexts/test_others", *PRETEXTS),
+    "pretexts/": PRETEXTS,
+    "engine/stack.py": ("engine/test_stack", "networks/test_mlp", *STACKS),
+    "engine/modules.py": ("engine/test_modules", "engine/test_fitting", *STACKS),
+    "engine/pretext_task.py": ("data/test_device_table", "corruption/test_strategies", *PRETEXTS),
+    "engine/encoder.py": ("corruption/test_strategies", "methods/test_fine_tuning", "networks/test_mlp"),
+    "engine/": STACKS,
+    "methods/method.py": ("training/test_trained_stack",),
+    "methods/rivals.py": ("methods/test_rivals", *DEFAULTS),
+    "methods/tabm.py": ("methods/test_rivals", *DEFAULTS),
+    "methods/": ("methods/test_fine_tuning", "methods/test_pseudo_labels", "methods/test_every_method"),
+    "sweeping/chunks.py": ("sweeping/test_chunks", "sweeping/test_run"),
+    "sweeping/": ("sweeping/test_expand", "sweeping/test_run"),
+    "results/": ("results/test_store", "results/test_loading"),
+    "results/records.py": ("results/test_records", "results/test_store"),
+    "results/store.py": ("results/test_store", "results/test_predictions", "training/test_tuning"),
+    "results/loading.py": ("results/test_loading", "results/test_loading_cells", "results/test_predictions"),
+    "results/files.py": ("results/test_files", "results/test_store"),
+    "options/search_space.py": ("options/test_search_space", "training/test_tuning"),
+    "options/building.py": ("options/test_building", "options/test_combinations"),
+    "options/settings.py": ("options/test_checking", "options/test_combinations"),
+    "options/combinations.py": ("options/test_combinations", "results/test_identity"),
+    "options/": OPTIONS,
+    "training/loop.py": ("training/test_loop", "loggers/test_training_logs"),
+    "training/trained_stack.py": ("training/test_trained_stack",),
+    "training/cell_training.py": (
+        "training/test_cell_training",
+        "training/test_trained_stack",
+        "training/test_stack_sizes",
+    ),
+    "training/": (
+        "training/test_loop",
+        "training/test_tuning",
+        "training/test_kept_predictions",
+        "training/test_pretraining",
+    ),
+    "report/statistics/intervals.py": ("report/statistics/test_tables_interval",),
+    "report/statistics/": ("report/statistics/test_calibration", "report/statistics/test_verdict"),
+    "randomness.py": ("test_randomness",),
+    "metrics.py": ("test_metrics",),
+}
+"""Tests of a module, in place of its mirror, and of all modules in a folder; quick ones first."""
+
+NAMED = (
+    ("data/preprocessing.py", "np.finfo(np.float64).tiny", "1e-8"),
+    ("data/trials.py", "round(self.labelled * len(labels))", "int(self.labelled * len(labels))"),
+    ("data/trials.py", "round(self.noise * len(labels))]", "int(self.noise * len(labels))]"),
+    ("methods/rivals.py", "lesson.stack, rows)\n            for rows in (data.labelled,",
+     "lesson.stack, rows)\n            for rows in (data.train[:, : data.labelled.shape[1]],"),
+    ("methods/pseudo_labels.py", "VOTE_SHARE = 0.8", "VOTE_SHARE = 0.9"),
+    ("report/statistics/pairs.py", "alpha: float = 0.20", "alpha: float = 0.05"),
+    ("report/statistics/pairs.py", "ROUNDING = 1e-12", "ROUNDING = 1e-10"),
+    ("randomness.py", ">> 1", ">> 2"),
+    ("results/store.py", "stored.rows.setdefault(row[\"trial\"], row)", "stored.rows[row[\"trial\"]] = row"),
+    ("engine/fitting.py", "elapsed / len(self.active)", "elapsed"),
+    ("report/statistics/pairs.py", 'significant & (compared["difference"] > 0)',
+     'significant & (compared["difference"] > 1)'),
+    ("data/reading/dates.py", "if not is_missing(text)]\n    if not known or not all(map(TIME_OF_DAY",
+     "]\n    if not known or not all(map(TIME_OF_DAY"),
+    ("data/reading/rules.py", "isinstance(value, (bool, np.bool_)) or not isinstance(value, NUMBERS)",
+     "not isinstance(value, NUMBERS)"),
+    ("data/trials.py", 'fit_on == "train"', 'fit_on == "all"'),
+    ("engine/lifting.py", "requires_grad=parameter.requires_grad", "requires_grad=True"),
+    ("data/sources/openml.py", "(ExpatError, ValueError, AttributeError)", "(ExpatError, ValueError)"),
+)  # fmt: skip
+"""Module, a text that occurs once in it, and what takes its place. Each is a fault that was once missed."""
+
+EQUIVALENT = (
+    # Rows are evaluated each by itself: a batch's size decides about speed and memory alone.
+    ("data/datamodule.py", "EVALUATION_ROWS = 1024", "EVALUATION_ROWS = 512"),
+    # Numbers are looked at one by one, and none is refused.
+    ("data/reading/rules.py", "not is_numeric(column) or pd.api.types.is_complex_dtype(column.dtype)", "True"),
+    # Values are hashed one after the other, however many at once.
+    ("data/table.py", "ROWS_AT_A_TIME = 1 << 16", "ROWS_AT_A_TIME = 1 << 15"),
+    # More columns get a tree, which decides.
+    ("data/untyped.py", "WRONG, WRONG_A_STRATUM = 0.05", "WRONG, WRONG_A_STRATUM = 0.05500000000000001"),
+    # The signs before a digit are few.
+    ("data/sources/text_file.py", "data[max(place - 9, 0) : place]", "data[:place]"),
+    # The bytes of a file are searched in pieces of any size.
+    ("data/sources/text_file.py", "CHUNK = 1 << 20", "CHUNK = 1 << 19"),
+    # Columns of whole numbers are read again as text, which decides.
+    ("data/sources/text_file.py", "    return False\n\n\ndef _zeros", "    return True\n\n\ndef _zeros"),
+    # A single label is a whole number of them.
+    ("data/trials.py", "self.labels > 1 and", "self.labels >= 1 and"),
+    # These are the columns that are read.
+    ("data/sources/arrow_file.py", "file.read(columns=some).select(some)", "file.read(columns=some)"),
+    # Of an archive of several files none is read.
+    ("data/sources/opening.py", "archive.namelist()[0]", "archive.namelist()[-1]"),
+    # The divisor is 1, or -1 for a number in parentheses.
+    ("data/reading/numbers.py", "100 * divisor", "100 / divisor"),
+    # Where nothing is chosen, nothing is copied either.
+    ("engine/fitting.py", "if not chosen.any():\n            return", "if not chosen.any():\n            pass"),
+    # Written in a trial's first epoch, whatever it was.
+    ("engine/fitting.py", "self.diverged = np.zeros(", "self.diverged = np.ones("),
+    # Another shape that the kernels are tried with.
+    ("engine/hardware.py", "(2, 16), (16, 9), (16, 16), (256, 256)]", "(2, 15), (16, 9), (16, 16), (256, 256)]"),
+    ("engine/hardware.py", "(5, 16), (16, 9), (256, 5)", "(5, 16), (17, 9), (256, 5)"),
+    # Any numbers will do.
+    ("engine/hardware.py", "torch.Generator().manual_seed(0)", "torch.Generator().manual_seed(1)"),
+    # The networks are built alike, and all their parameters are replaced.
+    ("engine/lifting.py", "self.network = deepcopy(networks[0])", "self.network = deepcopy(networks[-1])"),
+    # Only the width of what comes out is looked at.
+    ("engine/encoder.py", "torch.zeros(2, self.columns.n_encoded)", "torch.ones(2, self.columns.n_encoded)"),
+    # Whether a metric is defined is asked of the labels, with any guess.
+    ("data/targets/classes.py", "1 / self.n_outputs)", "0 / self.n_outputs)"),
+    # A trial's rows have one dimension.
+    ("losses/loss.py", "- positive).mean(dim=-1)", "- positive).mean(dim=0)"),
+    # The smallest number to a power of at least one is zero.
+    ("losses/supervised.py", "* (labels > 0)", "* (labels > -1)"),
+    # Scikit-learn reads tensors too.
+    ("methods/pseudo_labels.py", "rows)[0].cpu().numpy()", "rows)[0].cpu()"),
+    # A stack of one trial.
+    ("methods/rivals.py", "np.asarray(stack.encoded(rows)[0])", "np.asarray(stack.encoded(rows)[-1])"),
+    # A few letters more of a random name.
+    ("results/claims.py", "uuid4().hex[:8]", "uuid4().hex[:9]"),
+    # The arrays of all stacks have the same names.
+    ("results/store.py", "for name in records[0].preprocessing", "for name in records[-1].preprocessing"),
+    # The files of chunks may be in the results folder of any cell.
+    ("sweeping/chunks.py", "chunks[0].cells[0].results", "chunks[-1].cells[0].results"),
+    # Means that do not differ have p = 1, which no level exceeds.
+    ("report/statistics/pairs.py", 'compared["difference"] < 0', 'compared["difference"] <= 0'),
+    # A two-sided test has the same p-value, whichever sample comes first.
+    ("report/statistics/pairs.py", "paired_test(a, b, test_to_train", "paired_test(b, a, test_to_train"),
+    # The default of NumPy from 2.3 on.
+    ("report/statistics/pairs.py", "np.take_along_axis(raw, order, axis=-1)", "np.take_along_axis(raw, order)"),
+    # A shape without the trials, of however many.
+    ("engine/stack.py", "self.trials[:1], learns", "self.trials[:2], learns"),
+    # Only the type is looked at.
+    ("options/option.py", "LARGEST[type(value + 0)]", "LARGEST[type(value + 1)]"),
+    # The ends of functions.
+    ("networks/network.py", 'stream."""\n        return\n', 'stream."""\n        pass\n'),
+    ("networks/network.py", 'does f."""\n        return\n', 'does f."""\n        pass\n'),
+)
+"""Module, a text that occurs once in it, and what says the same in its place. A mutant that does this is not judged."""
+
+
+def modules() -> list[str]:
+    """All mutated modules, by their paths in the package."""
+    found = [
+        path
+        for part in MUTATED
+        for path in ([PACKAGE / part] if part.endswith(".py") else (PACKAGE / part).rglob("*.py"))
+    ]
+    return sorted(path.relative_to(PACKAGE).as_posix() for path in found)
+
+
+def guards(module: str) -> tuple[str, ...]:
+    """Test files of a module, from the root: the table's entry, or else its mirror; then the table's for its folder."""
+    room, name = Path(module).parent, Path(module).stem
+    mirror = (room / f"test_{name}").as_posix()
+    has_mirror = (ROOT / "tests" / f"{mirror}.py").exists()
+    own = GUARDS.get(module, (mirror,) if has_mirror else ())
+    return tuple(f"tests/{test}.py" for test in dict.fromkeys((*own, *GUARDS.get(f"{room}/", ()))))
+
+
+def named_mutants(module: str, source: str) -> list[Mutant]:
+    return [Mutant.named(module, source, before, after) for file, before, after in NAMED if file == module]
+
+
+def is_equivalent(mutant: Mutant, source: str) -> bool:
+    """Whether the mutant does what one of `EQUIVALENT` does."""
+
+    def meaning(of: Mutant) -> str:
+        return ast.dump(ast.parse(of.apply(source)))
+
+    known = [Mutant.named(file, source, before, after) for file, before, after in EQUIVALENT if file == mutant.file]
+    return any(meaning(mutant) == meaning(each) for each in known)
