@@ -63,7 +63,7 @@ class TableDescription:
 
     def __post_init__(self) -> None:
         classes = set(self.classes)
-        # Probabilities of one class say nothing, and two columns of one name cannot be told from each other.
+        # One class is always certain, and two columns of one name cannot be distinguished.
         if len(classes) == 1 or len(classes) < len(self.classes):
             raise ValueError("classes must be two different ones at least, or none")
         target = self.predicts
