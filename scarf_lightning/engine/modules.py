@@ -120,41 +120,40 @@ class StackModule(pl.LightningModule, ABC):
         self, batch: Batch | Iterator[Batch], batch_idx: int
     ) -> Tensor | None:
         """The summed loss of a mini-batch; or train on all mini-batches of an epoch, in the engine's loop."""
-        if not isinstance(batch, Batch):
-            self._train_epoch(batch)
-            return None
-        self.follow_schedules(self.current_epoch * self.steps_per_epoch + batch_idx)
-        losses = self.losses(batch)
-        self._add("train_loss", losses.detach(), batch.x.shape[1])
-        return losses.sum()
+        batches = [batch] if isinstance(batch, Batch) else batch
+        first_step = self.current_epoch * self.steps_per_epoch + batch_idx
+        for step, each in enumerate(batches, first_step):
+            self.follow_schedules(step)
+            losses = self.losses(each)
+            self._add("train_loss", losses.detach(), each.x.shape[1])
+            # A trial's loss depends on its own weights alone, so the gradient of the sum is each trial's gradient.
+            total = losses.sum()
+            if isinstance(batch, Batch):
+                # Lightning's loop goes backward and steps by itself.
+                return total
+            self._step(total)
+            if self.after_step is not None:
+                self.after_step(step - first_step + 1)
+        return None
 
-    def _train_epoch(self, batches: Iterator[Batch]) -> None:
-        """Take the optimiser steps of an epoch. Lightning's loop, closures and hooks around each step would cost more
-        than half a millisecond."""
+    def _step(self, loss: Tensor) -> None:
+        """Take a step of the optimiser. Lightning's closures and hooks around it would cost more than half a
+        millisecond."""
         optimizer = self._optimizer
         parameters: list[Tensor] = []
         for group in optimizer.param_groups:
             parameters += group["params"]
-        earlier_steps = self.current_epoch * self.steps_per_epoch
-        for n_steps, batch in enumerate(batches, 1):
-            self.follow_schedules(earlier_steps + n_steps - 1)
-            losses = self.losses(batch)
-            self._add("train_loss", losses.detach(), batch.x.shape[1])
-            # A trial's loss depends on its own weights alone, so the gradient of the sum is each trial's gradient.
-            total = losses.sum()
-            # The backward pass uses the forward pass's types.
-            with torch.autocast(self.device.type, enabled=False):
-                # zero_grad() costs as much as the product of a layer.
-                for parameter in parameters:
-                    parameter.grad = None
-                total.backward()  # type: ignore[no-untyped-call]
-                if self.settings.gradient_clip is not None:
-                    clip_each_trial(parameters, self.settings.gradient_clip)
-                optimizer.step()
-            # The cache holds the weights in bfloat16, which have changed.
-            torch.clear_autocast_cache()
-            if self.after_step is not None:
-                self.after_step(n_steps)
+        # The backward pass uses the forward pass's types.
+        with torch.autocast(self.device.type, enabled=False):
+            # zero_grad() costs as much as the product of a layer.
+            for parameter in parameters:
+                parameter.grad = None
+            loss.backward()  # type: ignore[no-untyped-call]
+            if self.settings.gradient_clip is not None:
+                clip_each_trial(parameters, self.settings.gradient_clip)
+            optimizer.step()
+        # The cache holds the weights in bfloat16, which have changed.
+        torch.clear_autocast_cache()
 
     def validation_step(self, batch: Batch | Iterator[Batch], batch_idx: int) -> None:
         """Evaluate a mini-batch, or all mini-batches of a validation, in the engine's loop."""

@@ -108,7 +108,14 @@ class Stack:
         """Learn f and g on the training rows; their labels are not used, unless the pretext does."""
         module = PretrainModule()
         self.begin_pretraining(module, settings, pretext)
-        return self._fit("pretrain", module)
+        return fit(
+            "pretrain",
+            module,
+            self.datamodule,
+            trials=self.trials,
+            hardware=self.hardware,
+            watch=self.watch,
+        )
 
     def begin_pretraining(
         self, module: PretrainModule, settings: PretrainSettings, pretext: Pretext
@@ -198,7 +205,15 @@ class Stack:
             supervision=supervision,
             number=number,
         )
-        return self._fit("finetune", module), module.classifier
+        fitted = fit(
+            "finetune",
+            module,
+            self.datamodule,
+            trials=self.trials,
+            hardware=self.hardware,
+            watch=self.watch,
+        )
+        return fitted, module.classifier
 
     def begin_finetuning(
         self,
@@ -465,13 +480,3 @@ class Stack:
             roster=module.roster,
         )
         module.steps_per_epoch = self.datamodule.steps_per_epoch
-
-    def _fit(self, phase: str, module: StackModule) -> Fit:
-        return fit(
-            phase,
-            module,
-            self.datamodule,
-            trials=self.trials,
-            hardware=self.hardware,
-            watch=self.watch,
-        )

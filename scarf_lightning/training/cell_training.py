@@ -1,8 +1,8 @@
 """A cell from its data to the records of its trials.
 
 For each stack of trials that the cell lacks: split the rows and apply the regime (`CellTraining.stack`), pre-train or
-load the pre-training (`pretrain`), run the method (`run`), measure on the test rows and record (`train`). A cell with
-`tune` does this once for each try of each trial.
+load the pre-training (`pretrain`), run the method (`run`), measure on the test rows and record (`TrainedStack.record`).
+A cell with `tune` does this once for each try of each trial (`best_tries`).
 
 A stack is the trials that are trained at once. Where a trial's numbers do not depend on the others (`Promise.EXACT`),
 it holds wanted trials alone. Where they do (`Promise.FIXED`), it is a block: as many trials as ``trials_per_stack``
@@ -63,7 +63,7 @@ from ..results import (
     pretraining_identity,
 )
 from ..sweeping.folders import recipe_options
-from .pretraining import Start, pretrain
+from .pretraining import Start, cached
 from .trained_stack import TrainedStack
 from .tuning import tune, tuning_metric
 
@@ -272,19 +272,6 @@ class CellTraining:
             kept = [trial for trial in block if trial in trials]
             yield kept, block
 
-    def train(
-        self, trials: Sequence[int], block: Sequence[int] | None = None
-    ) -> StackRecord:
-        """Train one stack and measure it on the test rows.
-
-        Args:
-            trials: the trials to keep.
-            block: all trials to train at once; None adds no others. A tuned trial is always trained alone.
-        """
-        if self.config.tune:
-            return StackRecord.join([self._tune(trial) for trial in trials])
-        return self.run(trials, block).record(trials)
-
     def run(
         self,
         trials: Sequence[int],
@@ -292,8 +279,13 @@ class CellTraining:
         *,
         predicts_validation: bool = False,
     ) -> TrainedStack:
-        """Pre-train if the cell does, and run the method; the trials are as in `train`. For a search the validation
-        rows are predicted too, before the test rows."""
+        """Train one stack: pre-train if the cell does, and run the method.
+
+        Args:
+            trials: the trials to keep.
+            block: all trials to train at once; None adds no others.
+            predicts_validation: predict the validation rows too, before the test rows, as a search needs.
+        """
         together = list(trials if block is None else block)
         stack = self.stack(together, predicts_validation=predicts_validation)
         pretraining = self.pretrain(stack)
@@ -357,25 +349,24 @@ class CellTraining:
         pretext, settings = self.parts.pretext, self.config.pretrain
         if pretext is None:
             return None
+        if self.pretrained is None:
+            return stack.pretrain(settings, pretext)
+        # Weights of other shapes, such as those of a plugin that has changed, count as missing.
+        store = self.pretrained.expecting(partial(stack.pretrained_shapes, pretext))
         together = list(stack.trials)
-        store = self.pretrained
-        if store is not None:
-            # Weights of other shapes, such as those of a plugin that has changed, count as missing.
-            store = store.expecting(partial(stack.pretrained_shapes, pretext))
+        is_block = self.hardware.promise is Promise.FIXED
+        with cached(together, store, is_block=is_block) as pretrainings:
+            to_train = pretrainings.to_train
+            if to_train:
+                missing = stack if to_train == together else self.stack(to_train)
+                pretrainings.add(missing.pretrain(settings, pretext))
+        return pretrainings.fit(stack.steps_per_epoch(settings))
 
-        def train(missing: Sequence[int]) -> Fit:
-            of_missing = stack if missing == together else self.stack(missing)
-            return of_missing.pretrain(settings, pretext)
+    def best_tries(self, trials: Sequence[int]) -> StackRecord:
+        """The record of the best try of each trial, with the effort of all tries."""
+        return StackRecord.join([self._best_try(trial) for trial in trials])
 
-        return pretrain(
-            together,
-            store,
-            train,
-            steps_per_epoch=stack.steps_per_epoch(settings),
-            together=self.hardware.promise is Promise.FIXED,
-        )
-
-    def _tune(self, trial: int) -> StackRecord:
+    def _best_try(self, trial: int) -> StackRecord:
         """The record of the best try of one trial, with the effort of all tries."""
         metric = tuning_metric(self.config, self.table.target)
 

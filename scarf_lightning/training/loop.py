@@ -111,7 +111,12 @@ class CellLoop:
                 training = replace(training, tell=tell)
                 for trials, block in training.stacks(missing):
                     with self._stack():
-                        store.add(training.train(trials, block), claim)
+                        # A tuned trial is always trained alone: its tries are networks of other shapes.
+                        if training.config.tune:
+                            record = training.best_tries(trials)
+                        else:
+                            record = training.run(trials, block).record(trials)
+                        store.add(record, claim)
             if cell.config.keep_weights and self._save_model is not None:
                 self._save_model(training.config, store.folder)
         return True
