@@ -91,6 +91,7 @@ class StackModule(pl.LightningModule, ABC):
         self, roster: Roster, settings: FitSettings, metric: Metric | None = None
     ) -> None:
         """Take the trials and the settings of a phase. The networks follow."""
+        # Not in the constructor: whoever writes `PretrainModule()` has no table yet.
         self.roster = roster
         self.settings = settings
         self.metric = metric
@@ -302,6 +303,7 @@ class StackModule(pl.LightningModule, ABC):
                 f"{name.replace('_', ' ')} has the shape {tuple(values.shape)} instead of one value for each of the "
                 f"{len(self.roster)} trials: average over the last axes, as in .mean(dim=(-2, -1))."
             )
+        # Batches differ in size, and a mean of their means would count the rows of a small one for more.
         weighted = values.double() * n_rows
         if name in self._sums:
             weighted = self._sums[name] + weighted
@@ -403,6 +405,7 @@ class FinetuneModule(StackModule):
         encoder: Encoder | None = None,
         data: PlainData | None = None,
     ) -> None:
+        # Before the constructor, which builds the networks if it gets data.
         self.pretrained = None if encoder is None else encoder.state_dict()
         super().__init__(options, data=data)
 
@@ -449,6 +452,7 @@ class FinetuneModule(StackModule):
         self._predictions: list[Tensor] = []
 
     def on_train_epoch_start(self) -> None:
+        # Lightning puts the whole module into training mode, in which batch normalisation would go on tracking.
         if self.classifier.encoder.is_frozen:
             self.classifier.encoder.eval()
 

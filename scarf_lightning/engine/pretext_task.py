@@ -148,6 +148,7 @@ class BatchRows:
         """A view of the rows, encoded, ``(T, N, D)``, and the mask of the features whose value changed."""
         if corruption.space == "raw":
             view, _ = corruption(self._raw, self._source, self.random, selection)
+            # A value that is drawn may be the one that was there: the mask tells what changed, not what was selected.
             changed = view != self._raw
             if self.columns.gaps:
                 # NaN differs from itself, but a gap that another gap replaces has not changed.
@@ -281,6 +282,7 @@ def _in_groups_of_trials(*arguments: tuple[Any, ...]) -> Iterator[tuple[Any, ...
     Yields one group after the other: the temporaries of its loss are gone before the next one begins.
     """
     n_trials, n_rows = _tensors(arguments)[0].shape[:2]
+    # Contrastive losses compare all pairs of rows, so their memory grows with the square of the batch.
     size = max(1, SIMILARITIES // n_rows**2)
     if n_trials <= size:
         yield arguments

@@ -137,6 +137,7 @@ class Stack:
         module.build(task, validation_random, roster=roster, settings=settings)
         give_streams(module, dropout)
 
+        # All training rows, labelled or not: pre-training looks at no label.
         train = Examples(self.on_device(self.data.train))
         if pretext.uses_labels:
             train = self.partly_labelled()
@@ -263,6 +264,7 @@ class Stack:
             dropout=supervision.dropout_rate,
             learns_missing_values=supervision.learns_missing_values,
         )
+        # Before the optimiser is made, which takes what is to be trained.
         if settings.freeze == "encoder":
             encoder.freeze()
         head = self.networks.head(
@@ -291,6 +293,7 @@ class Stack:
         if supervision.auxiliary is not None:
             assert isinstance(module, CotrainModule)
             pretext, weight = supervision.auxiliary
+            # Of its own, so that g does not change the masks of f and h.
             head_dropout = self._random(Purpose.PRETRAIN_DROPOUT, roster, number)
             module.add(
                 self._task(pretext, encoder, roster, random, head_dropout), weight
@@ -409,6 +412,7 @@ class Stack:
 
     def _training_rows(self, position: int) -> Tensor:
         """The encoded training rows ``(n, D)`` of the trial at a position."""
+        # Trial by trial: the encoded rows of all trials at once may not fit into the memory.
         alone = self.of(position)
         raw = alone.raw(self.data.train[[position]])[0]
         encoded: Tensor = self._one_hot(raw.cpu())

@@ -136,6 +136,7 @@ class CellTraining:
         parts = build_parts(amounting)
         if splitting is not None:
             parts = replace(parts, splitting=splitting(parts.splitting))
+        # Before the first trial trains: an OpenML task has splits for so many trials and no more.
         parts.splitting.check(table, config.trials)
 
         store = pretrained = None
@@ -147,6 +148,7 @@ class CellTraining:
                     results, of_pretraining, config.cache.max_gb
                 )
         notes = list(on_no_effect(config, amounting, recipe_options(config.recipe)))
+        # The sentence on copies speaks of the first trial, so it takes that trial's stream.
         first_split = Streams(config.seed, table.n_labelled).numpy(0, Purpose.SPLIT)
         on_copies = parts.splitting.on_copies(table, first_split)
         if on_copies:
@@ -163,17 +165,19 @@ class CellTraining:
         if is_exact:
             # A block of a fixed size is filled up with trials that nobody asked for; an exact one is not.
             wanted = min(wanted, self.config.trials)
-        demand, limit = self._demand, self.config.trainer.memory_gb
-        free = (
-            free_memory(self.hardware.device, demand.at_most(wanted))
-            if limit is None
-            else int(limit * 1e9)
-        )
+        demand = self._demand
+        limit = self.config.trainer.memory_gb
+        if limit is None:
+            enough = demand.at_most(wanted)
+            free = free_memory(self.hardware.device, enough)
+        else:
+            free = int(limit * 1e9)
         if free is None:
             return self
         fitting = trials_that_fit(demand, wanted, free)
         if fitting == wanted:
             return self
+        # Smaller stacks give the same numbers here. Elsewhere they give others, so the user has to choose them.
         if is_exact and fitting:
             warning = (
                 f"{self.table.name}: {fitting} of the trials are trained at once, for which the memory that is left "
@@ -297,6 +301,7 @@ class CellTraining:
                 )
             stack = self.stack(trials, predicts_validation=predicts_validation)
         start = None
+        # Encoders that are given take the place of a pre-training.
         if self.start is not None:
             start = self.start.weights(stack.trials)
         elif pretraining is not None:
@@ -304,6 +309,7 @@ class CellTraining:
         outcome = self.parts.method.run(
             stack, SupervisedPhase(self.config.finetune, start)
         )
+        # A plugin's method may predict the test rows alone, and would be measured on other rows than it predicted.
         if outcome.predictions.shape[:2] != stack.data.predicted.shape:
             name, wanted = self.parts.method.name, stack.data.predicted.shape[1]
             raise UsageError(
@@ -381,12 +387,14 @@ class CellTraining:
                 tried = replace(tried, pretrained=None)
             trained = tried.run([trial], predicts_validation=True)
             record = trained.record([trial])
+            # A try that diverged is never the best, whatever its last weights predict.
             if record.rows[0]["diverged"] is not None:
                 return record, math.nan
             judged = trained.stack.data.validation_labels[0]
             predicted = trained.outcome.predictions[0, : len(judged)]
             return record, metric.function(predicted, judged)
 
+        # NumPy's legacy seeds, which the sampler takes, have 32 bits.
         seed = self.streams.seed_of(trial, Purpose.TUNING) % 2**32
         tries, best = tune(self.config, metric, seed, train)
         rows = [each.result.rows[0] for each in tries]

@@ -36,6 +36,7 @@ class Pretrainings:
 
     def add(self, fit: Fit) -> None:
         """Take what was trained. Of a block this is the missing trials alone: the others are in the cache already."""
+        # Taken first: what is added is not missing.
         missing = self.missing
         for each, has_diverged in zip(
             _by_trial(fit, self.to_train), fit.diverged, strict=True
@@ -50,7 +51,7 @@ class Pretrainings:
 
     @property
     def to_keep(self) -> list[PretrainedTrial]:
-        """What the cache takes: a diverged trial has no weights that another cell could start from."""
+        """The pre-trainings for the cache; a diverged trial has no weights that another cell could start from."""
         return list(self._added.values())
 
     def fit(self, steps_per_epoch: int) -> Fit:
@@ -92,6 +93,7 @@ def cached(
 
 def _by_trial(fit: Fit, trials: Sequence[int]) -> list[PretrainedTrial]:
     """The parts of a fit that each of its trials has, as the cache keeps them."""
+    # To the host at once: a copy for each trial would wait for the device each time.
     weights = {name: weight.cpu().numpy() for name, weight in fit.weights.items()}
     each = []
     for position, trial in enumerate(trials):
@@ -116,6 +118,7 @@ def _as_fit(kept: PretrainedTrial, steps_per_epoch: int, diverged: bool) -> Fit:
             for name, weight in kept.weights.items()
         },
         epochs=np.array([kept.epochs]),
+        # The cache keeps no steps: of one pre-training every epoch has as many.
         steps=np.array([kept.epochs * steps_per_epoch]),
         best_epochs=np.array([kept.best_epoch]),
         seconds=np.array([kept.seconds]),
