@@ -268,8 +268,7 @@ def fit(
     settings = module.settings
     if not datamodule.n_validation:
         settings = settings.unwatched()
-    steps_per_epoch = datamodule.steps_per_epoch
-    module.steps_per_epoch = steps_per_epoch
+    steps_per_epoch = module.steps_per_epoch
     module.scheduled_epochs = settings.scheduled_epochs(steps_per_epoch)
     # `StackModule` takes the steps of an epoch by itself.
     module.automatic_optimization = False
