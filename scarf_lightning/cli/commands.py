@@ -12,6 +12,7 @@ import sys
 import warnings
 from argparse import ArgumentError
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,15 +63,6 @@ scarf-answer                                 the same on the bundled table
 
 The same as: {program} sweeps=answer dataset.path=FILE dataset.target=TARGET
 """
-
-
-def train() -> int:
-    """`train.py`: Hydra composes the command line, our sweeper expands and checks it, and `train_job` trains."""
-    return answered(_train)
-
-
-def _train(arguments: list[str]) -> None:
-    run_train(arguments)
 
 
 def run_train(arguments: list[str]) -> "WrittenReport | None":
@@ -300,9 +292,12 @@ def run_report(arguments: list[str]) -> "WrittenReport | None":
 
 
 def answered(
-    command: Callable[[list[str]], int | None], arguments: list[str] | None = None
+    command: Callable[[list[str]], object], arguments: list[str] | None = None
 ) -> int:
-    """Run a command on these arguments, or on those of this process, and return its exit status."""
+    """Run a command on these arguments, or on those of this process, and return its exit status.
+
+    A command that returns no number, such as one that returns the page it wrote, has succeeded.
+    """
     arguments = sys.argv[1:] if arguments is None else arguments
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -336,7 +331,11 @@ def answered(
         return problem.status
     finally:
         warnings.formatwarning = usual
-    return status or 0
+    return status if isinstance(status, int) else 0
+
+
+train = partial(answered, run_train)
+"""`train.py`: Hydra composes the command line, our sweeper expands and checks it, and `train_job` trains."""
 
 
 def _in_words(usual: Callable[..., str]) -> Callable[..., str]:

@@ -383,7 +383,7 @@ def train_job(job: DictConfig) -> float | None:
     """
     with ended_by_signals():
         if job.chunk.file is not None:
-            train_cells(read_chunk(job.chunk.file))
+            OwnTraining().imported()(read_chunk(job.chunk.file))
             return None
         hydra = HydraConfig.get()
         check_hydra(hydra)
@@ -394,19 +394,9 @@ def train_job(job: DictConfig) -> float | None:
             raise UsageError(
                 f"objective must be one of {', '.join(names)}, not {cell.config.objective}."
             )
-        run(
-            request,
-            lambda chunks: train_cells(
-                [cell for chunk in chunks for cell in chunk.cells]
-            ),
-            Terminal(),
-        )
+        # The only cell is its only chunk.
+        run(request, lambda _: OwnTraining().imported()([cell]), Terminal())
         return objective(cell)
-
-
-def train_cells(cells: Sequence[Cell]) -> None:
-    """Train cells one after the other in this process."""
-    OwnTraining().imported()(cells)
 
 
 class OwnTraining:

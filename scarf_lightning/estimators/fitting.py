@@ -115,10 +115,10 @@ def train(
 
 
 def _trained(training: CellTraining) -> list[StackRecord]:
-    return [
-        training.train(*stack)
-        for stack in training.stacks(range(training.config.trials))
-    ]
+    records = []
+    for trials, block in training.stacks(range(training.config.trials)):
+        records.append(training.run(trials, block).record(trials))
+    return records
 
 
 def _chosen(pretrained: CellTraining) -> tuple[CellTraining, list[StackRecord], str]:

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -94,10 +95,10 @@ def make_chunks(
 
 def by(launcher: Launcher) -> Launch:
     """Launch a job a chunk by a launcher of Hydra's. It raises the error of a job that was killed or never started."""
-    return lambda chunks: _launch(chunks, launcher)
+    return partial(_launch, launcher)
 
 
-def _launch(chunks: Sequence[Chunk], launcher: Launcher) -> None:
+def _launch(launcher: Launcher, chunks: Sequence[Chunk]) -> None:
     with written(chunks, chunks[0].cells[0].results) as files:
         asked = []
         for chunk, file in zip(chunks, files, strict=True):

@@ -124,7 +124,7 @@ class TestTheTraining:
         table = Table.from_frame(X, y, categorical=[False, True], name="X", source="X")
         hardware = Hardware(torch.device("cpu"), "32-true")
         training = CellTraining.prepare(config, table, hardware, splitting=WithoutTest)
-        record = training.train((0, 1))
+        record = training.run((0, 1)).record((0, 1))
         assert fitted.trials_[["n_train", "n_validation", "n_test"]].to_numpy().tolist() == [[54, 6, 6]] * 2
         assert fitted.trials_["log_loss"].tolist() == [row["log_loss"] for row in record.rows]
         assert training.stack((0, 1)).data.validation.tolist() == training.stack((0, 1)).data.test.tolist()  # noqa: PD013

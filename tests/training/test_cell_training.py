@@ -13,7 +13,7 @@ from scarf_lightning.data.table import Table
 from scarf_lightning.results import read_cell
 from scarf_lightning.training import CellTraining
 from tests.composing import config_of
-from tests.short_training import training_of
+from tests.short_training import trained, training_of
 
 
 def test_a_cell_is_described_by_what_it_was_asked_for_and_read_from(wdbc: Table, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_forest_cannot_look_up_the_answers_of_copies(copies: str, low: float, 
     table = Table.from_frame(frame, target, categorical=[False] * 10, name="three", source="a test")
 
     config = config_of("method=random_forest", "pretrain=none", f"split.copies={copies}")
-    rows = training_of(config, table).train(range(5)).rows
+    rows = trained(config, table, trials=range(5)).rows
 
     assert low < np.mean([row["accuracy"] for row in rows]) <= high
     assert (table.n_copies, table.n_copies_of_other_targets) == (400, 0)
