@@ -106,9 +106,12 @@ class Composer:
         if choice is not None and file is not None:
             dataset, choices = file
             # What a dataset's file chooses on other axes, such as its split, gives way to the command line.
-            given = {each.partition("=")[0] for each in overrides}
-            of_file = [each for each in choices if each.partition("=")[0] not in given]
             others = [each for each in overrides if each != choice]
+            given = {each.partition("=")[0] for each in overrides}
+            of_file = []
+            for each in choices:
+                if each.partition("=")[0] not in given:
+                    of_file.append(each)
             setting = self._configured((*of_file, *others))
             if setting is not None:
                 return on_dataset(_or_raise(setting), dataset)
@@ -192,17 +195,20 @@ class Composer:
         if not all(decided) or sum(map(len, decided)) > len(together):
             return self._composed(choices).sections
         usual = self._composed(()).sections
-        alone = [self._composed((choice,)).sections for choice in choices]
-        mentioned = usual.mentioned.union(*(each.mentioned for each in alone))
+        mentioned, alone = usual.mentioned, list[Sections]()
+        for choice in choices:
+            alone.append(self._composed((choice,)).sections)
+            mentioned |= alone[-1].mentioned
         values = dict(usual.values or {})
         for each, names in zip(alone, decided, strict=True):
             if not values or each.values is None or mentioned & together:
                 return self._composed(choices).sections
+            # A choice may also leave out a section that the default has.
             for name in names:
-                # A choice may also take a section away, as cotrain=none does.
                 values.pop(name, None)
-                if name in each.values:
-                    values[name] = each.values[name]
+            for name, value in each.values.items():
+                if name in names:
+                    values[name] = value
         return Sections(values, mentioned)
 
     def _compose(self, choices: tuple[str, ...]) -> Composed:

@@ -88,17 +88,22 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> Expand
             raise UsageError(
                 f"{override.input_line}: {_axis(override)} is one for the whole run; give it one value."
             )
-    sweep = None
-    names = [override.value() for override in given if _axis(override) == "sweeps"]
-    # As with every option of Hydra, the last one wins; null takes a sweep back.
-    if names and names[-1] is not None:
-        sweep = read_sweep(str(names[-1]), sweeps)
-    blocks, replaced = [given], {_axis(override) for override in given}
-    if sweep is not None:
+    sweep, replaced = None, set[str]()
+    name: Any = None
+    for override in given:
+        replaced.add(_axis(override))
+        # As with every option of Hydra, the last one wins; null takes a sweep back.
+        if _axis(override) == "sweeps":
+            name = override.value()
+    blocks = [given]
+    if name is not None:
+        sweep = read_sweep(str(name), sweeps)
         blocks = []
         for block in sweep.blocks():
-            of_file = composer.parse(block)
-            kept = [each for each in of_file if _axis(each) not in replaced]
+            kept = []
+            for override in composer.parse(block):
+                if _axis(override) not in replaced:
+                    kept.append(override)
             blocks.append([*kept, *given])
 
     # Blocks may overlap, and a cell is trained once: a dictionary keeps the first of equal combinations.
@@ -107,14 +112,15 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> Expand
         asked |= dict.fromkeys(_product(block, composer))
     combinations = list(asked)
     composed, problems = _composed(combinations, composer)
-    cells, illegal = list[Cell](), list[tuple[str, str]]()
+    cells, illegal, reasons = list[Cell](), list[str](), list[str]()
     for overrides, config in composed.items():
         # A command of one cell need not be told which cell is wrong.
         prefix = f"{' '.join(overrides)}: " if len(combinations) > 1 else ""
         try:
             check_combination(config)
         except UsageError as error:
-            illegal.append((prefix, str(error)))
+            illegal.append(f"{prefix}{error}")
+            reasons.append(str(error))
         else:
             cells.append(Cell(overrides, config))
 
@@ -126,7 +132,7 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> Expand
     # A file by itself has no illegal combinations on purpose. One narrowed by the command line may get some.
     is_file_alone = sweep is not None and len(given) == 1
     if not cells or is_file_alone:
-        problems += [prefix + reason for prefix, reason in illegal]
+        problems += illegal
     if not cells:
         problems += unserved
     axes = dict.fromkeys(_axis(override) for block in blocks for override in block)
@@ -150,7 +156,6 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> Expand
         raise UsageError("\n".join(problems))
 
     # A file names methods for several kinds of target, so those that do not serve this one need no sentence.
-    reasons = [reason for _, reason in illegal]
     if sweep is None or "method" in replaced:
         reasons += unserved
     left_out = tuple(dict.fromkeys(reasons))
@@ -208,9 +213,12 @@ def _served(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
     Raises:
         UsageError: the data cannot be loaded.
     """
-    served = [set(method_of(cell.config).targets) for cell in cells]
-    # A method without kinds serves every target.
-    some = [kinds for kinds in served if kinds]
+    served, some = list[set[str]](), list[set[str]]()
+    for cell in cells:
+        served.append(set(method_of(cell.config).targets))
+        # A method without kinds serves every target.
+        if served[-1]:
+            some.append(served[-1])
     if not some or set.intersection(*some):
         return list(cells), []
     fitting, reasons, kinds_of = [], [], dict[str, type[Target]]()
@@ -235,14 +243,17 @@ def one_cell(overrides: Sequence[str], config: Config) -> ExpandedSweep:
     Raises:
         UsageError: as by `expand`.
     """
-    parsed = OverridesParser.create().parse_overrides(list(overrides))
-    axes = [_axis(override) for override in parsed]
+    ending = "is for our sweeper; leave hydra/sweeper and hydra.mode alone."
+    axes, problems = list[str](), list[str]()
+    for override in OverridesParser.create().parse_overrides(list(overrides)):
+        axes.append(_axis(override))
+        if axes[-1] in OF_OUR_SWEEPER:
+            problems.append(f"{axes[-1]} {ending}")
     # The sweeper of another project knows neither this rule nor the checks of `expand`, so they are made here.
     config = within_max_epochs(config, axes)
-    ending = "is for our sweeper; leave hydra/sweeper and hydra.mode alone."
-    problems = [f"{axis} {ending}" for axis in axes if axis in OF_OUR_SWEEPER]
     check_combination(config)
-    if problems := problems or _refuse_unused(axes, [config]):
+    problems = problems or _refuse_unused(axes, [config])
+    if problems:
         raise UsageError("\n".join(problems))
     return ExpandedSweep([Cell(tuple(overrides), config)])
 
@@ -459,15 +470,19 @@ def _refuse_unused(axes: Iterable[str], configs: Sequence[Config]) -> list[str]:
     """A sentence on each option that is set and that no cell uses."""
     unused = [unused_options(config) for config in configs]
     # The choices that decide which options are used, for a reader who wonders why.
-    chosen = {
-        "pretrain": [config.pretrain.name for config in configs],
-        "method": [config.method["name"] for config in configs],
-        "corruption": [config.corruption["name"] for config in configs],
-        "cotrain": [config.cotrain.task for config in configs],
-    }
-    choices = []
-    for axis, names in chosen.items():
-        choices.append(f"{axis}={','.join(dict.fromkeys(names))}")
+    chosen: dict[str, list[str]] = {}
+    for config in configs:
+        deciding = {
+            "pretrain": config.pretrain.name,
+            "method": config.method["name"],
+            "corruption": config.corruption["name"],
+            "cotrain": config.cotrain.task,
+        }
+        for axis, name in deciding.items():
+            names = chosen.setdefault(axis, [])
+            if name not in names:
+                names.append(name)
+    choices = [f"{axis}={','.join(names)}" for axis, names in chosen.items()]
     cells = ", ".join(choices)
     sentences = []
     for axis in axes:

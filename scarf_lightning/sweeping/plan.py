@@ -152,8 +152,12 @@ def size_of(surveyed: SurveyedCell) -> Size | None:
 
 def _group(together: Sequence[tuple[SurveyedCell, Phases]]) -> Group:
     """The group of cells that start from one pre-training, with the seconds of a trial of each."""
-    cells = [each for each, _ in together]
-    supervised = [each.n_missing * phases["finetune"] for each, phases in together]
+    cells, supervised, longest = list[SurveyedCell](), list[float](), 0.0
+    for each, phases in together:
+        cells.append(each)
+        supervised.append(each.n_missing * phases["finetune"])
+        # Of several cells one may tune its pre-training, which takes longer.
+        longest = max(longest, phases.get("pretrain", 0.0))
     first = cells[0]
     if first.cell.pretraining_key is None:
         return Group(cells, supervised)
@@ -169,8 +173,6 @@ def _group(together: Sequence[tuple[SurveyedCell, Phases]]) -> Group:
     missing = len(needed)
     if store is not None:
         missing = len(store.missing(sorted(needed)))
-    # Of several cells one may tune its pre-training, which takes longer.
-    longest = max(phases["pretrain"] for _, phases in together)
     return Group(
         cells=cells,
         supervised=supervised,
@@ -253,9 +255,11 @@ def _on_pretrainings(plan: Plan) -> list[str]:
             shared.append(group)
     if not shared:
         return []
-    n_cells = sum(len(group.cells) for group in shared)
-    kept = sum(group.n_kept for group in shared)
-    to_train = sum(group.n_to_train for group in shared)
+    n_cells = kept = to_train = 0
+    for group in shared:
+        n_cells += len(group.cells)
+        kept += group.n_kept
+        to_train += group.n_to_train
     serve = "serves" if len(shared) == 1 else "serve"
     pretrainings = counted(len(shared), "pre-training")
     return [
