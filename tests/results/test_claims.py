@@ -200,6 +200,14 @@ class TestTakeover:
             assert mine is None
         assert path.exists()
 
+    def test_one_of_exactly_the_oldest_age_is_respected(self, folder: Path) -> None:
+        path = claimed_by(folder, ELSEWHERE)
+        # Whole seconds, of which no file system keeps less.
+        os.utime(path, (1_000, 1_000))
+
+        assert is_claimed(folder, 1_000 + STALE_AFTER)
+        assert not is_claimed(folder, 1_000 + STALE_AFTER + 1)
+
     def test_a_dead_process_of_this_machine_need_not_be_waited_for(self, folder: Path) -> None:
         claimed_by(folder, ended_process())
 
