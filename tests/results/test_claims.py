@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,9 @@ def claimed_by(folder: Path, token: str, *, age: float = 0.0) -> Path:
     return path
 
 
+@cache
 def ended_process() -> str:
-    """The token of a process of this machine that is gone."""
+    """The token of a process of this machine that is gone, the same one for all tests."""
     code = "from scarf_lightning.results.claims import _token; print(_token())"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return ran.stdout.strip()
