@@ -121,15 +121,15 @@ NAMED = (
     ("data/trials.py", 'fit_on == "train"', 'fit_on == "all"'),
     ("engine/lifting.py", "requires_grad=parameter.requires_grad", "requires_grad=True"),
     ("data/sources/openml.py", "(ExpatError, ValueError, AttributeError)", "(ExpatError, ValueError)"),
+    ("sweeping/folders.py", '{"trials": self.trials, "time_limit": self.time_limit}', '{"trials": self.trials}'),
 )  # fmt: skip
 """Module, a text that occurs once in it, and what takes its place. Each is a fault that was once missed."""
 
 REFACTORED = (
     # Every competitor of a page is corrected alone: Holm's family is taken apart.
     ("report/comparisons.py", '"" if is_of_page else each.name', "each.name"),
-    # Test rows leak into the fitted scaling.
-    ("data/trials.py", 'split.train if fit_on == "train"',
-     'np.concatenate([split.train, split.test]) if fit_on == "train"'),
+    # Test rows leak into the fitted scaling, because the option is not passed on.
+    ("training/cell_training.py", "fit_on=self.config.fit_on,", 'fit_on="all",'),
     # The mean of a stack is taken over its trials instead of its rows.
     ("losses/loss.py", "(highest > own).float().mean(dim=-1)", "(highest > own).float().mean(dim=0)"),
     # Dropout is left on when the network predicts.
@@ -143,9 +143,8 @@ REFACTORED = (
     # An option that decides numbers is no part of the identity.
     ("options/combinations.py",
      '    yield "precision", config.trainer.precision, config.trainer.precision != precision\n', ""),
-    # An option is not passed on, so that its default counts.
-    ("sweeping/cell.py", "PretrainingStore(self.results, fields, self.config.cache.max_gb)",
-     "PretrainingStore(self.results, fields)"),
+    # An argument is not passed on, so that its default counts.
+    ("sweeping/run.py", "chunk, launcher, in_order=in_order", "chunk, launcher"),
     # Two arguments change places, and a difference changes its sign.
     ("importance/judging.py", "        intact,\n        changed,\n        metric,\n",
      "        changed,\n        intact,\n        metric,\n"),
