@@ -9,7 +9,9 @@ import pytest
 import torch
 from sklearn.datasets import make_classification
 
+from scarf_lightning.data.splits import Random
 from scarf_lightning.data.table import Table
+from scarf_lightning.randomness import Purpose, Streams
 from scarf_lightning.results import read_cell
 from scarf_lightning.training import CellTraining
 from tests.composing import config_of
@@ -54,6 +56,22 @@ def test_a_mended_cell_leaves_the_initial_weights_and_the_test_rows(mixed_table:
     weights = [[*stack.networks.encoder((0, 1)).parameters()] for stack in stacks]
     assert weights[0]
     assert all(torch.equal(*pair) for pair in zip(*weights, strict=True))
+
+
+@pytest.mark.parametrize("fit_on", ["all", "train"])
+def test_rows_are_split_shown_and_scaled_as_the_configuration_says(fit_on: str, wdbc: Table) -> None:
+    chosen = (f"fit_on={fit_on}", "scaling=minmax", "regime=semi25", "seed=3", "pretrain=none")
+    trials = (4, 1)
+
+    data = CellTraining.stack(training_of(config_of(*chosen), wdbc), trials).data
+
+    assert data.trials == trials
+    assert data.labelled.shape == (2, round(0.25 * data.train.shape[1]))
+    for position, trial in enumerate(trials):
+        split = Random(copies="apart").split(wdbc, Streams(3, wdbc.n_labelled).numpy(trial, Purpose.SPLIT))
+        np.testing.assert_array_equal(data.train[position], split.train)
+        rows = wdbc.values if fit_on == "all" else wdbc.values[split.train]
+        np.testing.assert_array_equal(data.preprocessing.shift[position], rows.min(axis=0))
 
 
 @pytest.mark.parametrize(
