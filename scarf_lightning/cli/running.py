@@ -17,7 +17,7 @@ from ..options import Config, unused_options
 from ..results import Rows
 from ..screen import reported, reported_once
 from ..sweeping.cell import Cell, State, SurveyedCell, distinct, named, survey
-from ..sweeping.chunks import Chunk, Launch, read_chunk
+from ..sweeping.chunks import Launch, read_chunk
 from ..sweeping.cost import labels_to_learn_from
 from ..sweeping.expand import ExpandedSweep, one_cell
 from ..sweeping.folders import SWEEPS, SweepFile, read_sweep
