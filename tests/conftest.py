@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -43,9 +44,12 @@ def alike_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
 def plugins_are_forgotten(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What a test imports from a folder of its own is gone after it, so that others may use the names of its parts."""
     folder = str(tmp_path_factory.getbasetemp())
-    modules, imported, metrics = set(sys.modules), dict(plugins._imported), dict(scarf_lightning.metrics._registered)
+    last = next(reversed(sys.modules))
+    imported, metrics = dict(plugins._imported), dict(scarf_lightning.metrics._registered)
     yield
-    theirs = [name for name in set(sys.modules) - modules if folder in str(getattr(sys.modules[name], "__file__", ""))]
+    # Modules that were imported since come after the last one. There are thousands before it.
+    since = list(takewhile(lambda name: name != last, reversed(sys.modules)))
+    theirs = [name for name in since if folder in str(getattr(sys.modules[name], "__file__", ""))]
     for name in theirs:
         del sys.modules[name]
     if theirs:

@@ -57,7 +57,7 @@ def here(command: Callable[[], int], *arguments: str, cwd: Path) -> Process:
         chdir(cwd),
         redirect_stdout(out),
         redirect_stderr(err),
-        patch.object(sys, "argv", [f"{command.__name__}.py", *arguments]),
+        patch.object(sys, "argv", [f"{getattr(command, '__name__', 'train')}.py", *arguments]),
         patch.dict(os.environ, environment(), clear=True),
     ):
         status = command()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..errors import UsageError
 from ..importing import require_report
 from ..options.settings import PathSettings
-from ..results import write_whole
+from ..results import Row, write_whole
 from ..screen import silent
 from ..sweeping.cell import SurveyedCell, distinct, survey
 from ..sweeping.composer import Composer
@@ -57,6 +57,7 @@ def run(
     given = overrides_of(asked, overrides)
     for override in given:
         option = override.partition("=")[0]
+        # These would train nothing, or leave no cells to return the rows of.
         if option in NOT_HERE:
             raise UsageError(
                 f"{override} is not for scarf_lightning.run: {NOT_HERE[option]}."
@@ -65,9 +66,11 @@ def run(
         hydra_started(named_plugins(given)) as hydra,
         nullcontext() if verbose else silent(),
     ):
-        return _trials(
-            hydra.multirun("train", task_function=train_job, overrides=deferred(given))
+        # Our sweeper returns the surveyed cells, which `multirun` passes on.
+        surveyed = hydra.multirun(
+            "train", task_function=train_job, overrides=deferred(given)
         )
+        return _trials(surveyed)
 
 
 def plan(asked: str | Sequence[str] = (), *overrides: str) -> "pd.DataFrame":
@@ -86,11 +89,17 @@ def plan(asked: str | Sequence[str] = (), *overrides: str) -> "pd.DataFrame":
     cells = distinct(request.cells)
     planned = make_plan(survey(cells), sizes_of(read_files(cells)))
     seconds = planned.of_cells()
-    return pd.DataFrame([each.axes for each in planned.surveyed]).assign(
-        state=[str(each.state) for each in planned.surveyed],
-        trials=[each.cell.config.trials for each in planned.surveyed],
-        missing=[each.n_missing for each in planned.surveyed],
-        core_hours=[seconds.get(each.cell.key, 0) / HOUR for each in planned.surveyed],
+    axes, states, trials = list[Row](), list[str](), list[int]()
+    missing, core_hours = list[int](), list[float]()
+    for each in planned.surveyed:
+        axes.append(each.axes)
+        states.append(str(each.state))
+        trials.append(each.cell.config.trials)
+        missing.append(each.n_missing)
+        # A finished cell is in no group of the plan.
+        core_hours.append(seconds.get(each.cell.key, 0) / HOUR)
+    return pd.DataFrame(axes).assign(
+        state=states, trials=trials, missing=missing, core_hours=core_hours
     )
 
 
@@ -133,18 +142,14 @@ def answer(
 
 def kept_frame(frame: "pd.DataFrame", overrides: Sequence[str]) -> Path:
     """A file that is named by the hash of its content, so that the same frame is the same table."""
-    results = [
-        each.partition("=")[2]
-        for each in overrides
-        if each.startswith("paths.results=")
-    ]
+    results = PathSettings().results
+    for each in overrides:
+        if each.startswith("paths.results="):
+            results = each.partition("=")[2]
     text = frame.to_csv(index=False)
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
-    file = (
-        Path(results[-1] if results else PathSettings().results)
-        / "frames"
-        / f"table-{digest}.csv"
-    )
+    # Beside the results, so that a folder of results that moves has the table that it is of.
+    file = Path(results) / "frames" / f"table-{digest}.csv"
     write_whole(file, text)
     return file
 
@@ -159,14 +164,14 @@ def _trials(surveyed: Sequence[SurveyedCell]) -> "pd.DataFrame":
     for each in surveyed:
         if each.folder is not None:
             asked, n = trials.setdefault(each.cell.results, {}), each.cell.config.trials
+            # Two cells may be one once their data are known, as a corruption that selects no feature is none.
             asked[each.folder.name] = max(n, asked.get(each.folder.name, 0))
-    frames = [(load(results, asked), asked) for results, asked in trials.items()]
-    wanted = [
-        frame[frame["trial"] < frame["fingerprint"].map(asked)]
-        for frame, asked in frames
-    ]
-    return (
-        pd.concat(wanted, ignore_index=True)
-        if len(wanted) > 1
-        else wanted[0].reset_index(drop=True)
-    )
+    wanted = []
+    for results, asked in trials.items():
+        frame = load(results, asked)
+        # An earlier run may have trained more trials.
+        wanted.append(frame[frame["trial"] < frame["fingerprint"].map(asked)])
+    # One frame keeps its types, which a concatenation may change.
+    if len(wanted) == 1:
+        return wanted[0].reset_index(drop=True)
+    return pd.concat(wanted, ignore_index=True)

@@ -1,5 +1,6 @@
 """`scarf results`: list the cells of a folder, show one, compare two, drop some, export all."""
 
+import math
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -120,6 +121,7 @@ def browse(arguments: list[str]) -> None:
 
 
 def _asked(arguments: Sequence[str]) -> Asked:
+    """The request of a command line."""
     folder, cells, conditions = PathSettings().results, list[str](), list[str]()
     for argument in arguments:
         option, sign, value = argument.partition("=")
@@ -129,6 +131,7 @@ def _asked(arguments: Sequence[str]) -> Asked:
             raise UsageError(
                 f"{argument} is not known; scarf results --help names what is."
             )
+        # The folder is no condition; a word without a sign names a cell or a file.
         if option == "results" and sign:
             folder = value
         elif sign:
@@ -140,14 +143,11 @@ def _asked(arguments: Sequence[str]) -> Asked:
 
 def _ls(asked: Asked) -> None:
     _refuse(asked.cells, "scarf results ls takes options such as pretrain=scarf")
+    # Whoever looks has mostly trained something just before.
     listed = sorted(_listed(asked), key=lambda each: -each.written)
     if asked.as_json:
-        write(
-            {
-                "folder": asked.folder.absolute(),
-                "cells": [each.plain() for each in listed],
-            }
-        )
+        cells = [each.plain() for each in listed]
+        write({"folder": asked.folder.absolute(), "cells": cells})
         return
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for heading in ("cell", "name", "metric", "mean", "trials", "age", "version"):
@@ -172,23 +172,19 @@ def _show(asked: Asked) -> None:
 
     (cell,) = _named(asked, 1, "show CELL")
     described = load_cell(cell.folder.name, cell.folder.parent).description
+    trials = [dict(row) for row in cell.rows]
     if asked.as_json:
-        write(
-            cell.plain()
-            | {
-                "trials": [dict(row) for row in cell.rows],
-                "overrides": list(cell.overrides),
-            }
-        )
+        write(cell.plain() | {"trials": trials, "overrides": list(cell.overrides)})
         return
     console = screen()
     console.say(f"{cell.folder.name}   {cell.name}")
     console.say(f"asked for by: {' '.join(cell.overrides) or 'no override'}")
-    rows = Rows.of([dict(row) for row in cell.rows])
+    rows = Rows.of(trials)
+    # Without kept predictions the intervals are those of the trials alone.
     levels = levels_of_cell(cell.folder, rows)
-    console.print(
-        cell_table(dict(cell.options), LevelledRows(rows, levels) if levels else rows)
-    )
+    if levels:
+        rows = LevelledRows(rows, levels)
+    console.print(cell_table(dict(cell.options), rows))
     for option, value in cell.options.items():
         console.say(f"{option}={value}")
     packages = [f"{name} {number}" for name, number in sorted(cell.versions.items())]
@@ -202,6 +198,7 @@ def _show(asked: Asked) -> None:
 def _diff(asked: Asked) -> None:
     first, second = _named(asked, 2, "diff CELL CELL")
     differing: dict[str, list[Any]] = {}
+    # An option that one cell alone uses differs as well: the other one has None.
     for option in dict.fromkeys([*first.options, *second.options]):
         values = [first.options.get(option), second.options.get(option)]
         if values[0] != values[1]:
@@ -210,22 +207,20 @@ def _diff(asked: Asked) -> None:
         write({"cells": [first.plain(), second.plain()], "options": differing})
         return
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for heading in (
-        "option",
-        *(each.folder.name[:SHOWN_LETTERS] for each in (first, second)),
-    ):
+    names = [each.folder.name[:SHOWN_LETTERS] for each in (first, second)]
+    for heading in ("option", *names):
         table.add_column(heading, overflow="fold")
     for option, values in differing.items():
-        table.add_row(
-            option, *("–" if value is None else str(value) for value in values)
-        )
+        texts = ["–" if value is None else str(value) for value in values]
+        table.add_row(option, *texts)
     table.add_section()
     table.add_row("trials", str(len(first.rows)), str(len(second.rows)))
-    table.add_row(
-        "metric", *(f"{each.metric} {_shown(each)}" for each in (first, second))
-    )
+    # Each with its own metric: the targets of the two may be of different kinds.
+    metrics = [f"{each.metric} {_shown(each)}" for each in (first, second)]
+    table.add_row("metric", *metrics)
     table.add_row("version", first.version, second.version)
     screen().print(table)
+    # Two cells are never the same question, so something else tells them apart.
     if not differing:
         screen().say(
             "No option differs: they are of different data, plugins or versions."
@@ -233,6 +228,7 @@ def _diff(asked: Asked) -> None:
 
 
 def _drop(asked: Asked) -> None:
+    # `ls` without a condition lists all cells; here that would clear the folder.
     if not asked.cells and not asked.conditions:
         raise UsageError(
             "Name what to drop: cells as `scarf results ls` lists them, or options such as dataset=iris."
@@ -250,11 +246,13 @@ def _set_aside(results: Path, cell: Path) -> str:
     with claim(cell) as held:
         if held is None:
             return f"{cell.name} is being trained by another process and is left alone."
+        # The claim is ours, and ends with the block.
         kept = [path for path in sorted(cell.iterdir()) if path.name != "claim"]
-        said = set_aside(results, kept, "it was dropped by scarf results drop")
+        sentence = set_aside(results, kept, "it was dropped by scarf results drop")
+    # Another process may have begun to train the cell anew in this folder.
     with suppress(OSError):
         cell.rmdir()
-    _, _, place = said.partition(" is set aside in ")
+    _, _, place = sentence.partition(" is set aside in ")
     return f"{cell.name} is set aside in {place}"
 
 
@@ -264,6 +262,7 @@ def _export(asked: Asked) -> None:
     if len(asked.cells) != 1:
         raise UsageError("Name one file to write: scarf results export trials.csv.")
     file = Path(asked.cells[0]).expanduser()
+    # Before the results are read, which takes long in a large folder.
     if file.suffix not in WRITERS:
         raise UsageError(
             f"{file} has no known ending; the endings are: {', '.join(WRITERS)}."
@@ -301,12 +300,14 @@ def _listed(asked: Asked) -> list[ListedCell]:
     from ..results.store import packages_of
 
     cells, damaged, sentences = cells_of_folder(asked.folder)
+    # On stderr, so that --json prints one object alone.
     for sentence in sentences:
         screen(stderr=True).say(sentence)
+    # Names are those among all cells, so that a cell has one name whatever the conditions.
     results = read_results(cells, damaged)
     names = named_cells(results, results.cells)
     by_folder = {cell.folder: label for label, cell in enumerate(cells)}
-    found = []
+    listed = []
     for cell in narrowed(cells, asked.conditions, ("results",)):
         label = by_folder[cell.folder]
         assert cell.folder is not None
@@ -314,12 +315,12 @@ def _listed(asked: Asked) -> list[ListedCell]:
         metric = stored.target.metric
         values = results.trials.loc[results.trials["cell"] == label, metric]
         rows = [row for _, row in sorted(stored.rows.items())]
-        options = {
-            name: value
-            for name, value in cell.axes.items()
-            if value is not None and not pd.isna(value)
-        }
-        found.append(
+        # A frame has NaN for an option that a cell does not use.
+        options = {}
+        for name, value in cell.axes.items():
+            if value is not None and not pd.isna(value):
+                options[name] = value
+        listed.append(
             ListedCell(
                 folder=cell.folder,
                 name=names[label],
@@ -332,7 +333,7 @@ def _listed(asked: Asked) -> list[ListedCell]:
                 overrides=cell.overrides,
             )
         )
-    return found
+    return listed
 
 
 def _named(asked: Asked, number: int, usage: str) -> list[ListedCell]:
@@ -349,7 +350,7 @@ def _named(asked: Asked, number: int, usage: str) -> list[ListedCell]:
 
 def _chosen(listed: Sequence[ListedCell], names: Sequence[str]) -> list[ListedCell]:
     """The cells whose fingerprints begin with these letters."""
-    found = []
+    chosen = []
     for name in names:
         alike = [cell for cell in listed if cell.folder.name.startswith(name)]
         if len(alike) > 1:
@@ -360,8 +361,8 @@ def _chosen(listed: Sequence[ListedCell], names: Sequence[str]) -> list[ListedCe
             raise UsageError(
                 f"There is no cell {name}; scarf results ls lists the cells."
             )
-        found += alike
-    return found
+        chosen += alike
+    return chosen
 
 
 def _refuse(arguments: Sequence[str], sentence: str) -> None:
@@ -373,13 +374,14 @@ def _shown(cell: ListedCell) -> str:
     """The mean of a cell's metric; a dash if no trial has it."""
     from ..metrics import metric_named
 
-    return (
-        "–" if cell.value != cell.value else metric_named(cell.metric).plain(cell.value)
-    )
+    if math.isnan(cell.value):
+        return "–"
+    return metric_named(cell.metric).plain(cell.value)
 
 
 def _age(seconds: float) -> str:
     """A time that has gone: ``40 s``, ``5 min``, ``3 h``, ``12 days``."""
+    # The clock of a file server may be ahead of ours.
     amount = max(seconds, 0.0)
     for size, unit in AGES:
         if amount < size:

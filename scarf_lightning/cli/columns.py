@@ -164,15 +164,12 @@ def columns_plan(
         table, target, overrides, groups=groups, repeats=repeats, time_limit=time_limit
     )
     question, measuring = asking.question, asking.measuring
-    n_columns, n_groups = (
-        counted(len(question.names), "column"),
-        counted(len(question.groups), "group"),
-    )
+    n_columns = counted(len(question.names), "column")
+    n_groups = counted(len(question.groups), "group")
     n_competitors = counted(len(question.competitors), "competitor")
-    first, others = (
-        measuring.missing(question.permuting),
-        measuring.missing(question.changing),
-    )
+    # What is kept of an earlier command costs nothing.
+    first = measuring.missing(question.permuting)
+    others = measuring.missing(question.changing)
     sentences = [
         f"{question.competitors[0].table.name}: {n_columns}, {n_groups} of columns that say nearly the same, "
         f"{n_competitors}, and {counted(asking.n_trials, 'trial')} of each."
@@ -186,11 +183,9 @@ def columns_plan(
     )
     number = measuring.n_workers([*first, *others])
     needed = START_UP + measuring.seconds([*first, *others]) / number
-    ending = (
-        "is enough for all of it"
-        if needed < asking.limit
-        else "ends it before, and the same command goes on"
-    )
+    ending = "ends it before, and the same command goes on"
+    if needed < asking.limit:
+        ending = "is enough for all of it"
     workers = counted(number, "worker")
     sentences.append(
         f"With {workers} at most about {about(needed)}; time_limit={asking.time_limit} {ending}."
@@ -214,21 +209,20 @@ def asked(
     """
     import pandas as pd
 
+    # Before anything trains: the page is drawn at the very end.
     require_report("The page on columns")
     limit = _seconds(time_limit)
     if isinstance(table, pd.DataFrame):
         table = kept_frame(table, overrides)
     of_file = answer_of_file(None if table is None else str(table), target)
-    arguments = [
-        f"sweeps={SWEEP}",
-        *(each for each in of_file if not each.startswith("sweeps=")),
-        *overrides,
-    ]
+    # The file's options come as those of `scarf answer`, whose sweep is another one.
+    of_table = [each for each in of_file if not each.startswith("sweeps=")]
+    arguments = [f"sweeps={SWEEP}", *of_table, *overrides]
     with hydra_started(named_plugins(arguments)) as hydra:
-        request = expand(
-            arguments, Composer(hydra.config_loader, master_of(hydra)), SWEEPS
-        )
+        composer = Composer(hydra.config_loader, master_of(hydra))
+        request = expand(arguments, composer, SWEEPS)
     cells = distinct(request.cells)
+    # Competitors are compared on the same rows, with the same columns permuted.
     if len({cell.source.key for cell in cells}) > 1:
         raise UsageError("Columns are asked of one table at a time; name one dataset.")
     if any(cell.config.tune for cell in cells):
@@ -237,14 +231,17 @@ def asked(
     check_folder(results, writable=True)
 
     with without_garbage_collection():
-        from ..importance.asked import Question  # imports torch and Lightning
+        # Imports torch and Lightning.
+        from ..importance.asked import Question
         from ..importance.kept import Kept
         from .measuring import Measuring
-    pairs = _competitors(cells)
-    question = Question(
-        [each for each, _ in pairs], _groups(pairs[0][0].table, groups), repeats
-    )
-    measuring = Measuring(Kept(question, results), [cell for _, cell in pairs])
+    competitors: list[Competitor] = []
+    in_order: list[Cell] = []
+    for competitor, cell in _competitors(cells):
+        competitors.append(competitor)
+        in_order.append(cell)
+    question = Question(competitors, _groups(competitors[0].table, groups), repeats)
+    measuring = Measuring(Kept(question, results), in_order)
     return affordable(Asking(measuring, limit, time_limit, cells[0].config.trials))
 
 
@@ -280,8 +277,10 @@ def answered(
             if left > 0:
                 with alarm(left):
                     measuring.launch(tasks, ends, say)
+        # What was measured is kept, and answered with.
         except OutOfTime:
             say("The time for training is over.")
+        # Without it nothing can be said of any column, and the other changes are chosen by it.
         if any(measuring.kept.missing(task) for task in asking.question.permuting):
             raise UnfinishedError(
                 f"time_limit={asking.time_limit} was over before all columns were permuted; a longer one goes on where "
@@ -293,11 +292,9 @@ def answered(
     found = ask(measuring.kept, launch)
     say("Writing the page.")
     competitors = asking.question.competitors
-    folder = (
-        Path(out)
-        if out is not None
-        else REPORTS / f"columns-{competitors[0].table.name}"
-    )
+    folder = REPORTS / f"columns-{competitors[0].table.name}"
+    if out is not None:
+        folder = Path(out)
     index = write_columns(found, competitors, folder)
     return FoundColumns(found.importance, [*advice(found), *on_untried(found)], index)
 
@@ -315,17 +312,20 @@ def of_arguments(arguments: Sequence[str]) -> FoundColumns | list[str]:
     Raises:
         UsageError: there is one name, or more than two; or ``repeats`` is no number.
     """
-    names = [each for each in arguments if "=" not in each and each != PLAN]
+    names, given, overrides = list[str](), dict[str, str](), list[str]()
+    for each in arguments:
+        option, sign, value = each.partition("=")
+        if sign and option in OWN:
+            given[option] = value
+        elif sign:
+            overrides.append(each)
+        elif each != PLAN:
+            names.append(each)
+    # Without a file it is the bundled table, or that of dataset=NAME.
     if len(names) not in (0, 2):
         raise UsageError(
             "Name a file and its column to predict: scarf columns FILE TARGET; or neither of them."
         )
-    given = dict(
-        each.split("=", 1) for each in arguments if each.partition("=")[0] in OWN
-    )
-    overrides = [
-        each for each in arguments if "=" in each and each.partition("=")[0] not in OWN
-    ]
     repeats = given.get("repeats", str(REPEATS))
     if not repeats.isdecimal() or int(repeats) < 1:
         raise UsageError(f"repeats must be a whole number from 1, not {repeats}.")
@@ -357,7 +357,7 @@ def affordable(asking: Asking) -> Asking:
     measuring = asking.measuring
     tasks = asking.question.permuting
     pace = measuring.seconds_a_trial()
-    # A competitor is trained by one worker.
+    # A competitor is trained by one worker, so the slowest one bounds the time from below.
     seconds = max(sum(pace) / measuring.n_workers(tasks), *pace)
     needed = START_UP + FEWEST * seconds
     if needed > asking.limit:
@@ -366,6 +366,7 @@ def affordable(asking: Asking) -> Asking:
             f"time_limit={asking.time_limit}; time_limit={math.ceil(needed / MINUTE)}min is enough, or a file with "
             "fewer rows."
         )
+    # The rest of the time is for leaving columns out, which tells more than permuting them.
     n_trials = max(FEWEST, int(TO_PERMUTE * asking.limit / seconds))
     if n_trials >= asking.n_wanted:
         return asking
@@ -381,20 +382,16 @@ def _competitors(cells: Sequence[Cell]) -> "list[tuple[Competitor, Cell]]":
     from ..metrics import metric_named
 
     table = cells[0].source.read().table
-    found = []
+    pairs = []
     for cell in cells:
         config = cell.config
+        # The number of threads is set before torch starts any.
         prepare_process(config.trainer.threads)
         metric = metric_named(config.metric or leading_metric([table.target]))
-        found.append(
-            (
-                Competitor(
-                    _name(cell), config, table, metric, choose_hardware(config.trainer)
-                ),
-                cell,
-            )
-        )
-    return sorted(found, key=lambda pair: pair[0].is_pretrained)
+        hardware = choose_hardware(config.trainer)
+        competitor = Competitor(_name(cell), config, table, metric, hardware)
+        pairs.append((competitor, cell))
+    return sorted(pairs, key=lambda pair: pair[0].is_pretrained)
 
 
 def _name(cell: Cell) -> str:
@@ -409,6 +406,7 @@ def _name(cell: Cell) -> str:
 
 
 def _groups(table: "Table", groups: Groups) -> list[list[int]]:
+    """The positions of the columns of each group."""
     from ..importance.groups import groups_of, named_groups
 
     if groups is None:

@@ -12,8 +12,9 @@ import sys
 import warnings
 from argparse import ArgumentError
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import (
     NoSubjectError,
@@ -64,15 +65,6 @@ The same as: {program} sweeps=answer dataset.path=FILE dataset.target=TARGET
 """
 
 
-def train() -> int:
-    """`train.py`: Hydra composes the command line, our sweeper expands and checks it, and `train_job` trains."""
-    return answered(_train)
-
-
-def _train(arguments: list[str]) -> None:
-    run_train(arguments)
-
-
 def run_train(arguments: list[str]) -> "WrittenReport | None":
     """Train by a command line, and return the report of a sweep that ends with one."""
     if "--version" in arguments:
@@ -81,22 +73,24 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
         sys.stdout.write(f"scarf-lightning {version('scarf-lightning')}\n")
         return None
     flags = [argument.partition("=")[0] for argument in arguments]
+    # Hydra would look for a file that no run of ours writes, and end in a traceback.
     if RERUN in flags:
         raise UsageError(
             f"{RERUN} reads a job that Hydra pickled, and no run leaves one; repeat the command instead."
         )
-    if not COMPLETING.isdisjoint(flags) and Path(sys.argv[0]).stem == "scarf":
+    is_completing = not COMPLETING.isdisjoint(flags)
+    # Hydra's completion knows the words of train.py, and none of scarf's sub-commands.
+    if is_completing and Path(sys.argv[0]).stem == "scarf":
         raise UsageError(
             "scarf completes its words by a script of its own: scarf completion bash, or zsh."
         )
-    if (
-        not COMPLETING.isdisjoint(flags)
-        and "query" in " ".join(arguments)
-        and "COMP_LINE" not in os.environ
-    ):
+    # The shell passes the line to complete in this variable. A user who types the flag has none.
+    is_query = "query" in " ".join(arguments)
+    if is_completing and is_query and "COMP_LINE" not in os.environ:
         raise UsageError(
             "-sc query is what the shell asks for; -sc install=bash prints what lets it ask."
         )
+    # A program may read what these flags print, so no line of ours goes before it.
     shows_one = any(flag in SHOWING for flag in flags)
     asks_help = not HELP.isdisjoint(arguments)
     if asks_help or not shows_one:
@@ -121,39 +115,40 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
     in_rounds = goes_in_rounds(asked)
     if in_rounds:
         require_report("The page at the end of this sweep")
-    record = Path(
-        "multirun.yaml"
-    ).absolute()  # other sweepers than ours leave it in the working folder
+    # Other sweepers than ours leave this file in the working folder.
+    record = Path("multirun.yaml").absolute()
     was_there = record.exists()
+    has_flags = any(argument.startswith("-") for argument in asked)
+    is_single = "hydra.mode=RUN" in asked
     try:
-        if not any(
-            argument.startswith("-") or argument == "hydra.mode=RUN"
-            for argument in asked
-        ):
-            with hydra_started(
-                plugins
-            ) as started:  # as `scarf_lightning.run`; Hydra's own way composes twice
+        if not has_flags and not is_single:
+            # As `scarf_lightning.run` does. Hydra's own way composes twice.
+            with hydra_started(plugins) as started:
                 started.multirun(
                     "train", task_function=train_job, overrides=deferred(asked)
                 )
             if in_rounds:
-                from .reporting import with_model, write  # imports matplotlib
+                # Imports matplotlib.
+                from .reporting import with_model, write
 
                 written = write(asked)
+                # The page is there before the model trains, which may take the rest of the time.
                 sys.stdout.write(f"{written.place}\n")
                 return with_model(written)
             return None
-        if not shows_one and "hydra.mode=RUN" not in asked:
-            asked.insert(
-                0, "--multirun"
-            )  # otherwise Hydra reports a comma as the mistake, whatever else is wrong
+        # Otherwise Hydra reports a comma as the mistake, whatever else is wrong.
+        if not shows_one and not is_single:
+            asked.insert(0, "--multirun")
+        # Hydra reads its flags from the process's arguments alone.
         sys.argv[1:] = deferred(asked)
         offer(plugins)
         with option_files():
-            hydra.main(config_path=str(CONF), config_name="train", version_base="1.3")(
-                train_job
-            )()
+            main = hydra.main(
+                config_path=str(CONF), config_name="train", version_base="1.3"
+            )
+            main(train_job)()
         return None
+    # Hydra calls a comma an ambiguous value, and advises --multirun, which would train.
     except ConfigCompositionException as error:
         if shows_one and "Ambiguous value" in str(error):
             raise UsageError(
@@ -180,24 +175,31 @@ def _help(arguments: Sequence[str]) -> None:
 
     plugins = named_plugins(arguments)
     load_plugins(plugins)
-    axes = [
-        argument
-        for argument in arguments
-        if not argument.startswith("-") and "=" not in argument
-    ]
+    axes = _words(arguments)
     known = [axis.name for axis in AXES]
     for axis in axes:
         if axis not in known:
             raise UsageError(
                 f"There is no axis {axis}; the axes are: {', '.join(known)}.{did_you_mean(axis, known)}"
             )
-    screen().print(*([axis_page(CONF, axis) for axis in axes] or [help_page(CONF)]))
+    pages = [axis_page(CONF, axis) for axis in axes]
+    screen().print(*(pages or [help_page(CONF)]))
+
+
+def _words(arguments: Sequence[str]) -> list[str]:
+    """The arguments that are neither flags nor options."""
+    words = []
+    for argument in arguments:
+        if not argument.startswith("-") and "=" not in argument:
+            words.append(argument)
+    return words
 
 
 def _refuse_dashes(arguments: Sequence[str]) -> None:
     """Refuse ``--trials 3``, which Hydra would answer with a page of its flags."""
     from hydra._internal.utils import get_args_parser
 
+    # Hydra's own parser says which flags it would take. It must not end the process.
     parser = get_args_parser()
     parser.exit_on_error = False
     try:
@@ -211,11 +213,9 @@ def _refuse_dashes(arguments: Sequence[str]) -> None:
     for flag in unknown:
         if flag.startswith("-"):
             name, _, value = flag.lstrip("-").partition("=")
-            following = arguments[arguments.index(flag) + 1 :]
-            value = value or next(
-                (each for each in following[:1] if "=" not in each and each[0] != "-"),
-                "VALUE",
-            )
+            # The advice has the user's value, which follows the flag: --trials 3.
+            following = arguments[arguments.index(flag) + 1 :][:1]
+            value = value or next(iter(_words(following)), "VALUE")
             raise UsageError(
                 f"{flag} is not known; options have no dashes: {name}={value}."
             )
@@ -228,7 +228,8 @@ def answer() -> int:
 
 def _answer(arguments: list[str]) -> None:
     if not HELP.isdisjoint(arguments):
-        from ..screen import program  # imports rich
+        # Imports rich.
+        from ..screen import program
 
         sys.stdout.write(ANSWER_USAGE.format(program=program("train.py")))
         return
@@ -243,11 +244,8 @@ def answer_arguments(arguments: Sequence[str]) -> list[str]:
     """
     from ..sweeping.expand import answer_of_file
 
-    named = [
-        argument
-        for argument in arguments
-        if "=" not in argument and not argument.startswith("-")
-    ]
+    named = _words(arguments)
+    # Such as a column's name with blanks that is not in quotes.
     if len(named) > 2:
         from ..screen import program
 
@@ -277,20 +275,26 @@ def run_report(arguments: list[str]) -> "WrittenReport | None":
             USAGE.format(program=program("report.py"), options="\n".join(help_lines()))
         )
         return None
+    # Before the imports, which take seconds.
     if not arguments:
-        raise NoSubjectError  # before the imports, which take seconds
+        raise NoSubjectError
     with without_garbage_collection():
         from ..report.report_options import NAMES
         from ..sweeping.expand import spelled_out
     from .reporting import check_upload, write
 
     known = ("results", "out", "sections", "upload", *NAMES)
-    pairs = (argument.partition("=") for argument in arguments)
-    given = {key: value for key, sign, value in pairs if sign and key in known}
+    # The report's own options are taken out; Hydra knows none of them.
+    given = dict[str, Any]()
+    for argument in arguments:
+        key, sign, value = argument.partition("=")
+        if sign and key in known:
+            given[key] = value
     overrides = spelled_out(
         [argument for argument in arguments if argument.partition("=")[0] not in given]
     )
     upload = given.pop("upload", None)
+    # A missing package is named before minutes of reading and drawing.
     check_upload(upload)
     written = write(overrides, **given)
     sys.stdout.write(f"{_escaped(str(written))}\n")
@@ -300,28 +304,29 @@ def run_report(arguments: list[str]) -> "WrittenReport | None":
 
 
 def answered(
-    command: Callable[[list[str]], int | None], arguments: list[str] | None = None
+    command: Callable[[list[str]], object], arguments: list[str] | None = None
 ) -> int:
-    """Run a command on these arguments, or on those of this process, and return its exit status."""
+    """Run a command on these arguments, or on those of this process, and return its exit status.
+
+    A command that returns no number, such as one that returns the page it wrote, has succeeded.
+    """
     arguments = sys.argv[1:] if arguments is None else arguments
     for stream in (sys.stdout, sys.stderr):
+        # So that a pipe shows a line when it is written.
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(
-                line_buffering=True
-            )  # so that a pipe shows a line when it is written
-    atexit.register(
-        gc.freeze
-    )  # Python would look through all modules for garbage once more
+            stream.reconfigure(line_buffering=True)
+    # At its end Python would look through all modules for garbage once more.
+    atexit.register(gc.freeze)
     note_start()
     wants_traceback = os.environ.get("HYDRA_FULL_ERROR") == "1"
-    os.environ["HYDRA_FULL_ERROR"] = (
-        "1"  # Hydra's own handler would swallow the exception and print its frames
-    )
+    # Hydra's own handler would swallow the exception and print its frames.
+    os.environ["HYDRA_FULL_ERROR"] = "1"
     usual = warnings.formatwarning
     warnings.formatwarning = _in_words(usual)
     try:
         with ended_by_signals():
             status = command(arguments)
+    # A shell reports a process that a signal ended by 128 and the signal's number, and so do we.
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted; the same command goes on where it ended.\n")
         return 128 + signal.SIGINT
@@ -330,13 +335,18 @@ def answered(
         return 128 + signal.SIGTERM
     except Exception as error:
         problem = _problem(error)
+        # A mistake in the code keeps its traceback.
         if wants_traceback or problem is None:
             raise
         sys.stderr.write(f"{_escaped(str(problem))}\n")
         return problem.status
     finally:
         warnings.formatwarning = usual
-    return status or 0
+    return status if isinstance(status, int) else 0
+
+
+train = partial(answered, run_train)
+"""`train.py`: Hydra composes the command line, our sweeper expands and checks it, and `train_job` trains."""
 
 
 def _in_words(usual: Callable[..., str]) -> Callable[..., str]:
@@ -345,6 +355,7 @@ def _in_words(usual: Callable[..., str]) -> Callable[..., str]:
     def format_warning(
         message: Warning | str, category: type[Warning], *where: object, **named: object
     ) -> str:
+        # The line of code that warns means nothing to whoever owns the record.
         if issubclass(category, RecordWarning):
             return _escaped(f"{message}\n")
         return _escaped(usual(message, category, *where, **named))
@@ -363,11 +374,13 @@ def _problem(error: Exception) -> UsageError | UnfinishedError | None:
         return error
     if isinstance(error, (HydraException, OmegaConfBaseException)):
         return usage_error(error)
-    reason = explained(error)  # a full disk, a folder without rights
+    # Such as a full disk, or a folder without rights.
+    reason = explained(error)
     return UnfinishedError(reason) if reason else None
 
 
 def _escaped(text: str) -> str:
-    from ..screen import escaped  # imports rich
+    # Imports rich.
+    from ..screen import escaped
 
     return escaped(text)

@@ -48,21 +48,19 @@ def help_page(conf: Path) -> Group:
     """From the configuration folder and the sweeps beside it: axes with their options and defaults, sweeps, commands to
     try, and where results go; the parts of imported plugins too."""
     main = yaml.safe_load((conf / "train.yaml").read_text(encoding="utf-8"))
-    defaults = {
-        axis: entry[axis]
-        for entry in main["defaults"]
-        if isinstance(entry, dict)
-        for axis in entry
-    }
+    # An entry that is no dictionary is `_self_`.
+    defaults = {}
+    for entry in main["defaults"]:
+        if isinstance(entry, dict):
+            defaults |= entry
     axes = Table("axis", "what it is", "default", "options", box=box.SIMPLE_HEAD)
     for axis in AXES:
+        # The launcher's default is Hydra's, and stands in no file of ours.
         default = str(defaults.get(axis.name, "basic"))
-        axes.add_row(
-            axis.name, axis.meaning, default, ", ".join(_options(conf / axis.name))
-        )
-    sweeps = ", ".join(
-        sorted(path.stem for path in (conf.parent / "sweeps").glob("*.yaml"))
-    )
+        options = ", ".join(_options(conf / axis.name))
+        axes.add_row(axis.name, axis.meaning, default, options)
+    files = (conf.parent / "sweeps").glob("*.yaml")
+    sweeps = ", ".join(sorted(path.stem for path in files))
     commands = Table(box=None, show_header=False, padding=(0, 2))
     for command, meaning in COMMANDS:
         commands.add_row(command.replace("train.py", program("train.py")), meaning)
@@ -95,21 +93,19 @@ def help_page(conf: Path) -> Group:
 def axis_page(conf: Path, axis: str) -> Group:
     """The choices of an axis with their meaning, and the options of each: default, type and allowed values."""
     lines: list[RenderableType] = []
-    if (
-        axis not in BASES and axis != "cotrain"
-    ):  # its files hold settings, which no class describes
+    # Files of such an axis hold settings, which no class describes.
+    if axis not in BASES and axis != "cotrain":
         for file in sorted((conf / axis).glob("*.yaml")):
+            # Seventy lines of datasets would hide the others.
             if not file.stem.startswith(SUITE):
                 settings = " ".join(_settings(axis.replace("/", "."), file))
                 lines.append(Text(f"{axis}={file.stem}   {settings or 'the defaults'}"))
     for choice in choices(axis) if axis in DESCRIBED else []:
-        lines.append(
-            Text(
-                f"{axis}={choice.name}   {choice.meaning}"
-                if choice.name
-                else choice.meaning
-            )
-        )
+        # Options of every choice of the axis come first, under no name.
+        title = choice.meaning
+        if choice.name:
+            title = f"{axis}={choice.name}   {choice.meaning}"
+        lines.append(Text(title))
         table = Table(
             "option", "default", "type", "allowed", "meaning", box=box.SIMPLE_HEAD
         )
@@ -127,26 +123,34 @@ def axis_page(conf: Path, axis: str) -> Group:
 
 def _settings(axis: str, file: Path) -> Iterator[str]:
     """The choices of a file, as the command line writes it."""
-    content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    is_global = file.read_text(encoding="utf-8").startswith("# @package _global_")
-    waiting = [("" if is_global else axis, content)]
+    text = file.read_text(encoding="utf-8")
+    # A file of the global package has its axis among its keys.
+    is_global = text.startswith("# @package _global_")
+    waiting = [("" if is_global else axis, yaml.safe_load(text))]
     while waiting:
         place, value = waiting.pop(0)
         if isinstance(value, dict):
-            waiting += [
-                (f"{place}.{name}".lstrip("."), inner)
-                for name, inner in value.items()
-                if name != "defaults"
-            ]
+            for name, inner in value.items():
+                # Hydra's list of other files is no setting.
+                if name != "defaults":
+                    waiting.append((f"{place}.{name}".lstrip("."), inner))
+        # An empty file has None at the axis itself.
         elif place != axis:
             yield f"{place}={shown(value)}"
 
 
 def _options(group: Path) -> list[str]:
     """The options of a group; the paper's datasets count as one."""
-    files = {path.stem for path in group.glob("*.yaml")}
-    names = sorted(files | set(descriptions(group.name) if group.name in BASES else ()))
-    suite = [name for name in names if name.startswith(SUITE)]
-    return [name for name in names if name not in suite] + (
-        [f"cc18-NAME ({len(suite)})"] if suite else []
-    )
+    names = {path.stem for path in group.glob("*.yaml")}
+    # A part is an option without a file, too.
+    if group.name in BASES:
+        names |= set(descriptions(group.name))
+    options, n_of_suite = list[str](), 0
+    for name in sorted(names):
+        if name.startswith(SUITE):
+            n_of_suite += 1
+        else:
+            options.append(name)
+    if n_of_suite:
+        options.append(f"cc18-NAME ({n_of_suite})")
+    return options

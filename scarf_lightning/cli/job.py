@@ -53,6 +53,7 @@ class StackTimes:
         Raises:
             NearlyOutOfTime: a stack has ended, so nothing but the one in training is lost.
         """
+        # A task that was queued again without a finished stack would begin the same one for ever.
         self.is_told = True
         if self.n_finished:
             raise NearlyOutOfTime
@@ -64,6 +65,7 @@ class StackTimes:
         Raises:
             NearlyOutOfTime: a stack like the longest one so far does not end in the time that is left.
         """
+        # By the clock of the machine, since Slurm tells the end as a time of day.
         started = time.time()
         if self._ends is not None and started + MARGIN * self._longest > self._ends:
             raise NearlyOutOfTime
@@ -80,7 +82,9 @@ def main() -> int:
     times = StackTimes(_end_of_job(job))
     try:
         with ended_by_signals():
+            # The handler of the block raises at once; this one asks whether a stack has ended.
             signal.signal(signal.SIGUSR2, times.nearly_over)
+            # Imported when signals are answered: the imports take seconds, and a task may be ended in them.
             from ..sweeping.chunks import read_chunk
             from .running import OwnTraining
 
@@ -89,6 +93,7 @@ def main() -> int:
     except NearlyOutOfTime:
         return _queued_again(job, "Its time is nearly over")
     except Terminated as ended:
+        # SIGUSR2 came before, so this is the end of the time limit.
         if times.is_told and not times.n_finished:
             _say("Its time is over before a stack has ended; set hydra.launcher.timeout_min higher, or train fewer "
                  "trials at once by trainer.trials_per_stack.")  # fmt: skip
@@ -107,13 +112,15 @@ def _file_of_task(folder: Path) -> str:
 def _end_of_job(job: str) -> float | None:
     """The time at which Slurm ends this job, in seconds since the epoch. Older versions do not tell a job its end."""
     ends = os.environ.get("SLURM_JOB_END_TIME")
-    if ends is None:
-        shown = re.search(r"\bEndTime=(\d+)\b", _scontrol("show", "job", job) or "")
-        ends = None if shown is None else shown[1]
-    return None if ends is None else float(ends)
+    if ends is not None:
+        return float(ends)
+    # A job without a limit has the end "Unknown", which is no number.
+    shown = re.search(r"\bEndTime=(\d+)\b", _scontrol("show", "job", job) or "")
+    return None if shown is None else float(shown[1])
 
 
 def _is_cancelled(job: str) -> bool:
+    """True if the job is to end for good, or if nobody can tell."""
     shown = _scontrol("show", "job", job)
     return shown is None or any(f"JobState={state}" in shown for state in CANCELLED)
 
@@ -126,16 +133,15 @@ def _queued_again(job: str, reason: str) -> int:
         )
         return 1
     _say(f"{reason}; it is in the queue again.")
+    # Slurm ends the process within this time, so the status is never seen.
     time.sleep(WAIT)
     return 1
 
 
 def _scontrol(*arguments: str) -> str | None:
     """The output of scontrol; None if it refuses, or is not there, as in a container."""
-    in_seconds = {
-        **os.environ,
-        "SLURM_TIME_FORMAT": "%s",
-    }  # times since the epoch, whatever the zone
+    # Times since the epoch, whatever the zone.
+    in_seconds = {**os.environ, "SLURM_TIME_FORMAT": "%s"}
     try:
         ran = subprocess.run(
             ["scontrol", *arguments],

@@ -70,6 +70,7 @@ def _of_cell(
 ) -> list[Block]:
     """The blocks of one cell. Data that have changed, or a damaged network, become a warning."""
     from ..estimators.importance import importance_of_cell  # imports torch
+    from ..importance.advising import on_use
     from ..importance.page import together, way_blocks
 
     try:
@@ -84,10 +85,8 @@ def _of_cell(
     # On this page the cell has another name than by itself.
     named = [replace(each, competitor=name) for each in found.verdicts]
     found = replace(found, verdicts=named)
-    needed = found.helping("permuted")
-    listed = ", ".join(needed[:MOST_CELLS]) or "none that we can tell"
     return [
-        Paragraph(f"{name} uses: {listed}."),
+        Paragraph(on_use(found, name)),
         *way_blocks(found, "permuted", f"{NAME}-{folder.name}"),
         Paragraph(together(found)),
     ]

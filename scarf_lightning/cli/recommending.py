@@ -131,6 +131,7 @@ class Candidates:
         """The simplest of the models that the best one is not better than, see `is_tie`."""
         best = self.best(self.models)
         tied = [best]
+        # Only a simpler model can take the place of the best one, so only these are compared with it.
         for each in self.models:
             if each.complexity < best.complexity and self.is_tie(best, each):
                 tied.append(each)
@@ -144,6 +145,7 @@ class Candidates:
         not, and to give it up costs 2 points of accuracy with 100 labels.
         """
         verdict = self.verdict(best, other)
+        # `rope` is the smallest difference that matters.
         return verdict.answer not in HELPING and verdict.difference <= self.options.rope
 
     def verdict(self, one: Candidate, other: Candidate) -> Verdict:
@@ -204,6 +206,7 @@ def recommend(results: CellResults, options: ReportOptions) -> Recommendation | 
         None if the results are of several tables, or if no such model has a trial with the metric.
     """
     options = options.of(results)
+    # The best model of one table says nothing about another one.
     if len(set(results.cells["dataset"])) != 1:
         return None
     candidates = _candidates(results, options)
@@ -226,6 +229,7 @@ def _candidates(results: CellResults, options: ReportOptions) -> Candidates:
     metric = options.measure
     names = competition(results).names
     by_cell = _values(results, metric)
+    # Rounds give trials to open comparisons alone, so models differ in theirs. Trials share splits.
     trials = [set(values.index) for values in by_cell.values()]
     shared: set[int] = set()
     if trials:
@@ -235,7 +239,7 @@ def _candidates(results: CellResults, options: ReportOptions) -> Candidates:
         # Without a trial that all have, each is judged by its own.
         compared = values[sorted(shared)] if shared else values
         row = results.rows[label]
-        found = Candidate(
+        candidate = Candidate(
             label=label,
             name=names[label],
             method=str(row["method"]),
@@ -243,25 +247,27 @@ def _candidates(results: CellResults, options: ReportOptions) -> Candidates:
             mean=float(compared.mean()),
             values=values,
         )
-        if found.method == BASELINE:
-            baseline = found
+        if candidate.method == BASELINE:
+            baseline = candidate
         else:
-            models.append(found)
+            models.append(candidate)
     pretrainings = _pretrainings(models, results, options)
     return Candidates(models, baseline, pretrainings, results, options)
 
 
 def _values(results: CellResults, metric: Metric) -> dict[int, "pd.Series[float]"]:
     """The metric by trial of each cell with all labels that has a trial."""
+    # A trial that diverged has no metric.
     trials = results.trials.dropna(subset=[metric.name])
-    found = {}
+    values = {}
     for label, row in results.rows.items():
+        # A user has all labels, so cells with few say nothing about which model to use.
         if row.get("regime") != "full":
             continue
         its = trials[trials["cell"] == label]
         if len(its):
-            found[label] = its.set_index("trial")[metric.name]
-    return found
+            values[label] = its.set_index("trial")[metric.name]
+    return values
 
 
 def _pretrainings(
@@ -274,12 +280,13 @@ def _pretrainings(
             pretrained.add(each.label)
         elif each.is_network:
             networks.add(each.label)
-    found = []
+    pretrainings = []
+    # The user's reference may be another competitor; here it is the network itself.
     for comparison in compare_all(results, replace(options, reference=None)):
         cell, reference = comparison.pairs[0]
         if cell in pretrained and reference in networks:
-            found.append(comparison)
-    return found
+            pretrainings.append(comparison)
+    return pretrainings
 
 
 def _use(chosen: Candidate, candidates: Candidates) -> str:
@@ -293,6 +300,7 @@ def _use(chosen: Candidate, candidates: Candidates) -> str:
     beside = _beside(chosen, candidates)
     sentence = f"Use {chosen.in_words}: {expected}{beside}."
 
+    # A model that is no better than one answer for all rows is worth no training.
     baseline = candidates.baseline
     if baseline is None or candidates.value(chosen) > candidates.value(baseline):
         return sentence
@@ -330,6 +338,7 @@ def _difference(chosen: Candidate, other: Candidate, candidates: Candidates) -> 
     known = f"on the same splits {difference}"
     if verdict.answer != CANNOT_TELL:
         return known
+    # The reader sees a higher mean beside the model that is recommended, and is told why.
     if chosen.complexity < other.complexity and verdict.difference <= 0:
         return (
             f"{known}; we cannot tell which is better, and the simpler one costs less"
@@ -347,6 +356,7 @@ def _on_pretraining(chosen: Candidate, candidates: Candidates) -> list[str]:
     for comparison in candidates.pretrainings:
         cell, _ = comparison.pairs[0]
         values.append(candidates.value(models[cell]))
+    # The first of equal ones, in the order of the report.
     best = candidates.pretrainings[int(np.argmax(values))]
     verdict = best.verdict
     amount = in_words(verdict.difference, verdict.low, verdict.high, metric)
@@ -355,6 +365,7 @@ def _on_pretraining(chosen: Candidate, candidates: Candidates) -> list[str]:
     else:
         sentence = f"Pre-training the network by {best.name}: {best.claimed}, {amount}"
 
+    # The upper end of the interval is the most that pre-training may add to the network.
     _, reference = best.pairs[0]
     without = models[reference]
     most = candidates.value(without) + candidates.size(without) * verdict.high
@@ -372,6 +383,7 @@ def _what_would_tell(comparison: Comparison, options: ReportOptions) -> list[str
     needed = settling(verdict.difference, parts, options.rope)
     would_tell = f"would tell {comparison.name} from {NO_PRETRAINING}"
     if_so = "if the difference stays as it is"
+    # Trials cost time alone, labels cost somebody's work.
     if needed.trials is not None:
         more = counted(needed.trials - verdict.trials, "more trial")
         return [f"{more} {would_tell}, {if_so}: trials={needed.trials}."]
@@ -401,6 +413,7 @@ def keep(recommendation: Recommendation) -> KeptModel:
     description = read_cell(recommendation.cell).description
     assert description is not None
     config = read(description["config"])
+    # Other libraries' models are saved by their own means.
     reason = why_not_kept(config)
     if reason is not None:
         return KeptModel(
@@ -414,6 +427,7 @@ def keep(recommendation: Recommendation) -> KeptModel:
         if isinstance(value, str) or not math.isnan(value):
             expected[name] = value
     model = refitted(config, table, expected, n_networks=N_NETWORKS)
+    # A dataset may be named by its path, or have blanks in its name.
     name = NOT_IN_A_NAME.sub("-", recommendation.dataset)
     folder = recommendation.cell.parent / MODELS / name
     model.save(folder)
@@ -433,6 +447,7 @@ def _table_of(config: "Config") -> "Table":
         openml_cache=config.paths.openml,
         split=config.split,
     )
+    # The file may have been moved since the cell was trained, maybe days ago.
     try:
         return source.read().table
     except UsageError as error:

@@ -52,8 +52,19 @@ OPTIONS = ("results", "sweeps", "out", "sections", "plugins", "upload", *NAMES)
 
 @dataclass(frozen=True)
 class Subject:
-    """The subject of a report: its name and title, the cells, and of a sweep its drawings, the processor
-    time of its commands and the metric that leads in the place of the usual one."""
+    """The subject of a report: a sweep, or a folder of results.
+
+    Attributes:
+        name: names the folder of the report.
+        title: of its page; empty takes one made of the results.
+        cells: that it covers.
+        damaged: reasons by the folder of each cell that cannot be read.
+        drawings: that its sweep names; none takes those that fit the results.
+        paper: the figure or table of the paper.
+        left_out: sentences on cells that are missing on purpose.
+        price: processor time of the commands of a sweep.
+        leading: gives the metric that leads in the place of the usual one.
+    """
 
     name: str
     title: str
@@ -68,8 +79,15 @@ class Subject:
 
 @dataclass(frozen=True)
 class Material:
-    """The material of a report, the ``overrides`` that ask for it, and the logger that uploads it. ``row_of`` gives
-    the axis columns of the cell that overrides ask for."""
+    """The material of a report.
+
+    Attributes:
+        subject: of the report.
+        results: of its cells.
+        row_of: gives the axis columns of the cell that overrides ask for.
+        overrides: that ask for the report.
+        logger: uploads it.
+    """
 
     subject: Subject
     results: CellResults
@@ -113,6 +131,7 @@ class WrittenReport:
     def is_open(self) -> bool:
         """True if there are comparisons and of none we can tell."""
         answers = [each for each in self.summary.get("answer", ()) if each != REFERENCE]
+        # A page without comparisons asks nothing, so nothing is open.
         return bool(answers) and all(each == CANNOT_TELL for each in answers)
 
     def __str__(self) -> str:
@@ -136,9 +155,11 @@ class WrittenReport:
         """Upload all cells and the report to ``wandb``, ``tensorboard`` or ``both``; UnfinishedError if some fail."""
         from ..loggers import upload_sweep
 
-        logger, say = replace(self._material.logger, name=to), screen(stderr=True).say  # type: ignore[arg-type]
+        logger = replace(self._material.logger, name=to)  # type: ignore[arg-type]
+        say = screen(stderr=True).say
         cells = self._material.results.folders.values()
         problems: list[str] = []
+        # The cells of a sweep may be in several folders of results, each with notes of its own on what is uploaded.
         for place in dict.fromkeys(cell.parent for cell in cells):
             names = [cell.name for cell in cells if cell.parent == place]
             name = self._material.subject.name
@@ -216,49 +237,48 @@ def write(
 
     makers = makers_of(sections)
     with gathered(asked, results) as material:
-        chosen = checked(
-            ReportOptions, options
-        )  # a plugin may have registered the metric
-        more = [
-            made
-            for make in makers
-            if (made := make(material.results, material.row_of)) is not None
-        ]
+        # Checked within the context, since a plugin may have registered the metric.
+        chosen = checked(ReportOptions, options)
+        # Sections may compose cells, by `row_of`, as long as Hydra runs.
+        more = []
+        for make in makers:
+            section = make(material.results, material.row_of)
+            if section is not None:
+                more.append(section)
+        metric = chosen.of(material.results).measure.name
         of_networks = kept_networks_section(
-            material.results,
-            chosen.of(material.results).measure.name,
-            named_plugins(asked),
+            material.results, metric, named_plugins(asked)
         )
         if of_networks is not None:
             more.insert(0, of_networks)
         in_rounds = results is None and goes_in_rounds(material.overrides)
-    subject, found = material.subject, material.results
-    command = command_of(
-        "report.py",
-        asked,
-        {"results": results, **options, "out": out, "sections": sections or None},
-    )
+    subject, read = material.subject, material.results
+    # The page shows the command that makes it again.
+    given = {"results": results, **options, "out": out, "sections": sections or None}
+    command = command_of("report.py", asked, given)
+    more_trials = by_sweep(material.overrides)
+    # A folder's cells are trained on by the overrides that each of them records.
+    if results is not None:
+        more_trials = by_cells(read, Path(results))
     page = make_report(
-        found,
-        subject.drawings or default_drawings(found),
+        read,
+        subject.drawings or default_drawings(read),
         chosen,
-        title=subject.title or title_of(found, chosen.reference),
+        title=subject.title or title_of(read, chosen.reference),
         price=subject.price,
         paper=subject.paper,
         left_out=subject.left_out,
         command=command,
-        more_trials=by_sweep(material.overrides)
-        if results is None
-        else by_cells(found, Path(results)),
+        more_trials=more_trials,
         sections=more,
     )
-    recommendation = recommend(found, chosen) if in_rounds else None
+    # Only a sweep in rounds asks which model to use.
+    recommendation = recommend(read, chosen) if in_rounds else None
     if recommendation is not None:
         # What to do comes first.
         page.sections[0].blocks[:0] = [Paragraph(" ".join(recommendation.sentences))]
     index = write_report(page, Path(out or f"reports/{subject.name}"))
     made_by = {"command": command} | asdict(chosen)
-    metric = chosen.of(found).measure.name
     notes = [*page.about, *page.warnings]
     table = _summary(page)
     return WrittenReport(
@@ -280,6 +300,7 @@ def with_model(written: WrittenReport) -> WrittenReport:
         return written
     with doing(f"Training {written.recommendation.name} on all labels"):
         kept = keep(written.recommendation)
+    # A blank line sets the recommendation apart from what the run has printed.
     for sentence in ("", *written.recommendation.sentences, kept.sentence):
         screen().say(sentence)
     return replace(written, model=kept.folder)
@@ -298,6 +319,7 @@ def gathered(asked: Sequence[str], results: str | Path | None) -> Iterator[Mater
     """The results of a sweep, or of a folder; cells can be composed until the context ends."""
     plugins = named_plugins(asked)
     load_plugins(plugins)
+    # The logger of an upload says nothing about which cells there are.
     of_logger = tuple(override for override in asked if override.startswith("logger."))
     overrides = [override for override in asked if override not in of_logger]
     with hydra_started(plugins) as hydra:
@@ -311,16 +333,17 @@ def gathered(asked: Sequence[str], results: str | Path | None) -> Iterator[Mater
             subject = of_sweep(overrides, compose, master)
         else:
             subject = of_folder(Path(results), overrides, plugins)
-        found = read_results(subject.cells, subject.damaged, row_of(()))
-        if subject.leading is not None and all(
-            cell.metric is None for cell in subject.cells
-        ):
-            found = replace(found, metric=subject.leading(found.metric))
-        yield Material(subject, found, row_of, overrides, compose(of_logger).logger)
+        read = read_results(subject.cells, subject.damaged, row_of(()))
+        # A metric that the user asks for leads before that of the sweep.
+        is_free = all(cell.metric is None for cell in subject.cells)
+        if subject.leading is not None and is_free:
+            read = replace(read, metric=subject.leading(read.metric))
+        yield Material(subject, read, row_of, overrides, compose(of_logger).logger)
 
 
 def makers_of(sections: "str | Sequence[str | MakeSection]") -> "list[MakeSection]":
     """The functions that add sections: those given, and ``report_section`` of the modules named."""
+    # A command line has one text, sections=[mine,theirs].
     each = sections.strip("[]").split(",") if isinstance(sections, str) else sections
     makers = []
     for one in each:
@@ -340,11 +363,10 @@ def makers_of(sections: "str | Sequence[str | MakeSection]") -> "list[MakeSectio
 
 def command_of(program: str, asked: Sequence[str], given: dict[str, Any]) -> str:
     """The command line that asks for the same."""
-    options = [
-        f"{name}={_spelled(value)}"
-        for name, value in given.items()
-        if value is not None
-    ]
+    options = []
+    for name, value in given.items():
+        if value is not None:
+            options.append(f"{name}={_spelled(value)}")
     return command_line(program, [*asked, *options])
 
 
@@ -352,11 +374,10 @@ def _spelled(value: Any) -> str:
     """A value in the notation of a command line."""
     if isinstance(value, list | tuple):
         return f"[{','.join(_spelled(each) for each in value)}]"
-    return (
-        str(value).lower()
-        if isinstance(value, bool)
-        else getattr(value, "__qualname__", str(value))
-    )
+    if isinstance(value, bool):
+        return str(value).lower()
+    # A section that was given as a function has its name at least.
+    return str(getattr(value, "__qualname__", value))
 
 
 def of_sweep(
@@ -365,11 +386,9 @@ def of_sweep(
     """The cells of a sweep, narrowed by other overrides."""
     for override in overrides:
         key, sign, _ = override.partition("=")
-        if (
-            not sign
-            or key.lstrip("+~").replace("/", ".").partition(".")[0].partition("@")[0]
-            not in master
-        ):
+        # The first part of +group/option@package decides, so that --help can be advised before Hydra composes.
+        section = key.lstrip("+~").replace("/", ".").partition(".")[0].partition("@")[0]
+        if not sign or section not in master:
             raise UsageError(
                 f"{override} is not an option; --help names those of a report, train.py --help the axes."
             )
@@ -377,15 +396,14 @@ def of_sweep(
     sweep, cells = request.sweep, distinct(request.cells)
     if sweep is None:
         raise NoSubjectError
+    # Rounds gave each cell its own number of trials.
     if goes_in_rounds(overrides):
         cells = as_far_as_trained(cells)
     wanted = []
     for cell in cells:
         store, failure = cell.store(), read_failure(cell.results, cell.key)
-        folder, error = (
-            None if store is None else store.folder,
-            None if failure is None else failure.error,
-        )
+        folder = None if store is None else store.folder
+        error = None if failure is None else failure.error
         wanted.append(reported(cell, cell.axes(), folder, failure=error))
     from ..report.drawings import read_drawings
 
@@ -410,17 +428,21 @@ def of_folder(
     A module that only the cells name is not imported, since the folder may be a stranger's; a sentence names it.
     """
     cells, damaged, of_versions = cells_of_folder(folder)
-    conditions = [
-        override for override in overrides if not override.startswith("plugins=")
-    ]
-    found = narrowed(cells, conditions, OPTIONS)
-    of_cells = dict.fromkeys(
-        name for cell in found for name in named_plugins(cell.overrides)
-    )
-    others = [name for name in of_cells if name not in plugins]
-    said = (
-        f"The cells name {'a plugin that is' if len(others) == 1 else 'plugins that are'} not imported: "
-        f"{', '.join(others)}. plugins=[{','.join([*plugins, *others])}] adds their metrics."
-    )
-    left_out = [*of_versions, said] if others else of_versions
-    return Subject(folder.resolve().name, "", found, damaged, left_out=left_out)
+    # Every other override is an option that the cells must have.
+    conditions = [each for each in overrides if not each.startswith("plugins=")]
+    wanted = narrowed(cells, conditions, OPTIONS)
+    others = list[str]()
+    for cell in wanted:
+        for name in named_plugins(cell.overrides):
+            if name not in plugins and name not in others:
+                others.append(name)
+    left_out = of_versions
+    if others:
+        are = "a plugin that is" if len(others) == 1 else "plugins that are"
+        left_out = [
+            *of_versions,
+            f"The cells name {are} not imported: {', '.join(others)}. "
+            f"plugins=[{','.join([*plugins, *others])}] adds their metrics.",
+        ]
+    # The folder may be given as "." or end in a slash, and its own name is the title of the page's folder.
+    return Subject(folder.resolve().name, "", wanted, damaged, left_out=left_out)

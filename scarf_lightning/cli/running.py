@@ -64,18 +64,17 @@ def run_all(
             was finished.
     """
     options, sweep = request.cells[0].config, request.sweep
+    # A wrong reference is refused before hours of training, not by the report behind them.
     if options.reference is not None:
-        from ..report.advice import check_reference  # imports pandas
+        # Imports pandas.
+        from ..report.advice import check_reference
 
         check_reference(request.cells)
     over = f"time_limit={options.time_limit} is over; the same command goes on."
-    in_rounds = (
-        sweep is not None
-        and len(sweep.rounds) > 1
-        and not options.plan
-        and not options.force
-    )
-    if sweep is not None and len(sweep.rounds) > 1 and options.plan:
+    has_rounds = sweep is not None and len(sweep.rounds) > 1
+    # With force=true each round would train again what the one before it has trained.
+    in_rounds = has_rounds and not options.plan and not options.force
+    if has_rounds and options.plan:
         request = _that_will_run(request)
     is_over = False
     try:
@@ -83,24 +82,24 @@ def run_all(
             if sweep is None or not in_rounds:
                 return run(request, launch, terminal, launcher, OwnTraining())
             surveyed = _in_rounds(request, sweep, launch, terminal, launcher)
+    # The user asked to leave the array in the queue, so nothing is wrong.
     except Detached as left:
         terminal.say(str(left))
         return survey(named(distinct(request.cells)))
+    # The alarm interrupts whatever runs, so what is finished is looked up in the store.
     except OutOfTime:
         is_over = True
-        surveyed = survey(
-            named(
-                distinct(
-                    as_far_as_trained(request.cells) if in_rounds else request.cells
-                )
-            )
-        )
+        cells = request.cells
+        if in_rounds:
+            cells = as_far_as_trained(cells)
+        surveyed = survey(named(distinct(cells)))
     terminal.results(surveyed, request, 0)
     if is_over and not any(len(each.rows) for each in surveyed):
         # The same command would end in the same way.
         raise UnfinishedError(
             f"time_limit={options.time_limit} was over before a trial was finished; raise it."
         )
+    # Without rounds a script must see that cells are missing. Rounds answer with what there is.
     if is_over and not in_rounds:
         raise UnfinishedError(over)
     if is_over:
@@ -115,6 +114,7 @@ def _in_rounds(
     terminal: Terminal,
     launcher: str,
 ) -> list[SurveyedCell]:
+    """Train the cells with few trials, and those of open comparisons with more, round after round."""
     from ..report.advice import compared
 
     def train(cells: Sequence[Cell]) -> list[SurveyedCell]:
@@ -131,31 +131,30 @@ def _in_rounds(
         terminal.say(
             f"The package {name} is not installed, so method={other} takes its place."
         )
+    # A user who sets the number of trials gets that number, and one round.
     sets_trials = any(argument.startswith("trials=") for argument in request.arguments)
-    more_trials = (
-        []
-        if sets_trials
-        else [n for n in sweep.rounds if n > request.cells[0].config.trials]
-    )
+    few = request.cells[0].config.trials
+    more_trials = []
+    if not sets_trials:
+        more_trials = [n for n in sweep.rounds if n > few]
     with reported_once():
         tables = _tables_to_train(request.cells)
         terminal.tables(tables)
-        change_alarm(
-            _seconds_to_train(request, ends_with_model=True, sizes=sizes_of(tables))
-        )
+        # The alarm was set by a typical table. This one may be larger, and so the model at the end.
+        sizes = sizes_of(tables)
+        change_alarm(_seconds_to_train(request, ends_with_model=True, sizes=sizes))
         # The loop over cells, also that of a worker, shows what is not in this list.
-        shown = {
-            cell.source: tables[cell.source.key].hash
-            for cell in request.cells
-            if cell.source.key in tables
-        }
+        shown = {}
+        for cell in request.cells:
+            if cell.source.key in tables:
+                shown[cell.source] = tables[cell.source.key].hash
         reported().extend(shown.items())
-        trials = max([request.cells[0].config.trials, *more_trials])
+        trials = max([few, *more_trials])
         for sentence in can_be_found(request.cells, tables, trials):
             terminal.say(sentence)
-        first = in_order_of_worth(
-            surely_fitting(request.cells, tables), tables, terminal
-        )
+        # Cells with all labels are among the first.
+        fitting = surely_fitting(request.cells, tables)
+        first = in_order_of_worth(fitting, tables, terminal)
         if first:
             train(first)
         # The results of cells with all labels tell exactly how many there are.
@@ -165,42 +164,41 @@ def _in_rounds(
         surveyed = train(in_order_of_worth(cells, {}, terminal))
         for n in more_trials:
             undecided = compared(request, surveyed).undecided
+            # Each comparison is settled, or more trials would hardly settle it.
             if not undecided:
                 break
-            cells = [
-                _with_trials(each, n) if each.key in undecided else each
-                for each in cells
-            ]
+            more = []
+            for each in cells:
+                more.append(_with_trials(each, n) if each.key in undecided else each)
+            cells = more
             surveyed = train(in_order_of_worth(cells, {}, terminal))
     return surveyed
 
 
 def _tables_to_train(cells: Sequence[Cell]) -> "dict[str, Table]":
     """The users' own tables by the key of their source; none, and no file is read, if nothing is left to train."""
-    if all(each.state is State.FINISHED for each in survey(that_fit(cells)[0])):
+    fitting, _ = that_fit(cells)
+    if all(each.state is State.FINISHED for each in survey(fitting)):
         return {}
     return read_files(cells)
 
 
 def surely_fitting(cells: Sequence[Cell], tables: "Mapping[str, Table]") -> list[Cell]:
     """The cells that have enough labels, as far as that is known before any is trained."""
-    found = []
+    fitting = []
     for cell in cells:
         table = tables.get(cell.source.key)
         if "labels" not in cell.config.regime:
-            found.append(cell)
+            fitting.append(cell)
         elif table is not None:
             # Copies in one part make parts of other sizes, and so do other rules.
-            is_exact = (
-                cell.config.split["name"] in ("random", "stratified")
-                and not table.n_copies
-            )
-            least = (
-                expected_labels(cell, table) if is_exact else SURELY * table.n_labelled
-            )
+            is_usual = cell.config.split["name"] in ("random", "stratified")
+            least = SURELY * table.n_labelled
+            if is_usual and not table.n_copies:
+                least = expected_labels(cell, table)
             if cell.config.regime["labels"] < least:
-                found.append(cell)
-    return found
+                fitting.append(cell)
+    return fitting
 
 
 def expected_labels(cell: Cell, table: "Table") -> int:
@@ -232,13 +230,11 @@ def in_order_of_worth(
             )
 
     def worth(cell: Cell) -> tuple[bool, bool, float]:
+        # False sorts before True.
         is_network = "network" not in unused_options(cell.config)
+        is_pretrained = cell.pretraining_key is not None
         labels = float(cell.config.regime.get("labels", math.inf))
-        return (
-            is_network,
-            cell.pretraining_key is not None,
-            labels if is_long else -labels,
-        )
+        return is_network, is_pretrained, labels if is_long else -labels
 
     return sorted(cells, key=worth)
 
@@ -247,7 +243,8 @@ def _that_will_run(request: ExpandedSweep) -> ExpandedSweep:
     """The request of a plan without the cells that have too few labels, as far as that is known."""
     tables = read_files(request.cells)
     fitting, numbers = [], list[str]()
-    for cell in that_fit(request.cells)[0]:
+    known_to_fit, _ = that_fit(request.cells)
+    for cell in known_to_fit:
         table = tables.get(cell.source.key)
         labels = cell.config.regime.get("labels", 0)
         if table is None or labels < expected_labels(cell, table):
@@ -282,11 +279,11 @@ def _seconds_to_train(
     everything = [
         cell for cell in request.cells if cell.config.regime["name"] == "full"
     ]
-    of_trials = [
-        seconds / cell.config.trials
-        for cell, seconds in expected_seconds(everything, sizes)
-    ]
-    ending = slowdown() * (SECONDS_TO_REPORT + N_NETWORKS * max(of_trials, default=0.0))
+    longest = 0.0
+    for cell, seconds in expected_seconds(everything, sizes):
+        longest = max(longest, seconds / cell.config.trials)
+    ending = slowdown() * (SECONDS_TO_REPORT + N_NETWORKS * longest)
+    # A short limit is shared out, since a page without results answers nothing.
     return max(left - min(ending, MOST_TO_REPORT * limit), SHORTEST * limit)
 
 
@@ -294,66 +291,62 @@ def expected_seconds(
     cells: Sequence[Cell], sizes: Mapping[str, Size] | None = None
 ) -> list[tuple[Cell, float]]:
     """The seconds that each cell is expected to take from its beginning, without looking at any file."""
-    fresh = [
-        SurveyedCell(each.cell, State.WAITING, Rows.of([]), each.data)
-        for each in survey(cells)
-    ]
+    # As if nothing of them were finished. What is known of their data stays.
+    fresh = []
+    for each in survey(cells):
+        fresh.append(SurveyedCell(each.cell, State.WAITING, Rows.of([]), each.data))
     seconds = make_plan(fresh, sizes).of_cells()
     return [(each.cell, seconds[each.cell.key]) for each in fresh]
 
 
 def goes_in_rounds(arguments: Sequence[str]) -> bool:
     """True if a command line trains in rounds, which end with a page."""
-    names = [
-        argument.partition("=")[2]
-        for argument in arguments
-        if argument.startswith("sweeps=")
-    ]
-    return (
-        bool(names)
-        and "plan=true" not in arguments
-        and len(read_sweep(names[-1], SWEEPS).rounds) > 1
-    )
+    name = None
+    for argument in arguments:
+        # The last one wins, as everywhere on the command line.
+        if argument.startswith("sweeps="):
+            name = argument.removeprefix("sweeps=")
+    if name is None or "plan=true" in arguments:
+        return False
+    return len(read_sweep(name, SWEEPS).rounds) > 1
 
 
 def as_far_as_trained(cells: Sequence[Cell]) -> list[Cell]:
     """The cells that fit, each with as many trials as it has, at least those that were asked for."""
-    fitting = that_fit(cells)[0]
-    finished = [
-        0 if (store := cell.store()) is None else len(store.rows()) for cell in fitting
-    ]
-    return [
-        _with_trials(cell, max(cell.config.trials, n))
-        for cell, n in zip(fitting, finished, strict=True)
-    ]
+    fitting, _ = that_fit(cells)
+    trained = []
+    for cell in fitting:
+        store = cell.store()
+        n_finished = 0 if store is None else len(store.rows())
+        trained.append(_with_trials(cell, max(cell.config.trials, n_finished)))
+    return trained
 
 
 def that_fit(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
     """The cells that have enough labels, as finished cells on the same data tell; and a sentence on the others."""
+    # Trials of one table may differ in their labels, as with a split by groups: the fewest must suffice.
     known: dict[tuple[str, bool], int] = {}
-    for each in survey(
-        [cell for cell in cells if cell.config.regime["name"] == "full"]
-    ):
+    everything = [cell for cell in cells if cell.config.regime["name"] == "full"]
+    for each in survey(everything):
         if each.rows:
-            of_data = each.cell.source.key, counts_validation(each.cell)
-            most = min(
-                each.rows.column(
-                    "n_labels" if counts_validation(each.cell) else "n_labelled"
-                )
-            )
-            known[of_data] = min(int(most), known.get(of_data, int(most)))
+            with_validation = counts_validation(each.cell)
+            of_data = each.cell.source.key, with_validation
+            column = "n_labels" if with_validation else "n_labelled"
+            most = int(min(each.rows.column(column)))
+            known[of_data] = min(most, known.get(of_data, most))
     fitting, too_many = [], dict[tuple[str, int], list[float]]()
     for cell in cells:
         wanted = cell.config.regime.get("labels", 0)
         most = known.get((cell.source.key, counts_validation(cell)))
+        # As many labels as there are would be the cell with all labels once more.
         if most is not None and wanted >= most:
             too_many.setdefault((str(cell.axes()["dataset"]), most), []).append(wanted)
         else:
             fitting.append(cell)
-    reasons = [
-        f"Left out: {', '.join(f'{n:g}' for n in dict.fromkeys(numbers))} labels; {name} has {most} to learn from."
-        for (name, most), numbers in too_many.items()
-    ]
+    reasons = []
+    for (name, most), numbers in too_many.items():
+        listed = ", ".join(f"{n:g}" for n in dict.fromkeys(numbers))
+        reasons.append(f"Left out: {listed} labels; {name} has {most} to learn from.")
     return fitting, reasons
 
 
@@ -363,15 +356,15 @@ def counts_validation(cell: Cell) -> bool:
 
 
 def _with_trials(cell: Cell, trials: int) -> Cell:
-    others = (
-        override
-        for override in cell.overrides
-        if override.partition("=")[0] != "trials"
-    )
+    # The overrides, too: a job of a launcher composes with them, and labels show them.
+    overrides = []
+    for override in cell.overrides:
+        if override.partition("=")[0] != "trials":
+            overrides.append(override)
     return replace(
         cell,
         config=replace(cell.config, trials=trials),
-        overrides=(*others, f"trials={trials}"),
+        overrides=(*overrides, f"trials={trials}"),
     )
 
 
@@ -383,30 +376,22 @@ def train_job(job: DictConfig) -> float | None:
     """
     with ended_by_signals():
         if job.chunk.file is not None:
-            train_cells(read_chunk(job.chunk.file))
+            OwnTraining().imported()(read_chunk(job.chunk.file))
             return None
         hydra = HydraConfig.get()
         check_hydra(hydra)
         request = one_cell(hydra.overrides.task, read_config(job))
         (cell,) = request.cells
+        # Refused before it trains: the sweeper would ask for it only at the end.
         names = (VALIDATION_ERROR, *(metric.name for metric in metrics()))
         if cell.config.objective not in names:
             raise UsageError(
                 f"objective must be one of {', '.join(names)}, not {cell.config.objective}."
             )
-        run(
-            request,
-            lambda chunks: train_cells(
-                [cell for chunk in chunks for cell in chunk.cells]
-            ),
-            Terminal(),
-        )
+        # In this process, since the other sweeper starts processes of its own. The only cell is
+        # its only chunk.
+        run(request, lambda _: OwnTraining().imported()([cell]), Terminal())
         return objective(cell)
-
-
-def train_cells(cells: Sequence[Cell]) -> None:
-    """Train cells one after the other in this process."""
-    OwnTraining().imported()(cells)
 
 
 class OwnTraining:
@@ -425,13 +410,15 @@ class OwnTraining:
     ) -> TrainCells:
         """The function that trains cells one after the other, each stack in a context, and keeps the last table."""
         with without_garbage_collection():
-            from ..training.loop import CellLoop  # imports Lightning
+            # Imports torch and Lightning.
+            from ..training.loop import CellLoop
 
         return CellLoop(_save_model, stack=stack).train
 
 
 def _save_model(config: Config, folder: Path) -> None:
-    from ..estimators import save_model  # imports scikit-learn
+    # Imports scikit-learn.
+    from ..estimators import save_model
 
     save_model(config, folder)
 
@@ -444,5 +431,7 @@ def objective(cell: Cell) -> float:
     store, name = cell.store(), cell.config.objective
     assert store is not None
     stored = load_cell(store.fingerprint, cell.results)
-    values = stored.trials.assign(**{VALIDATION_ERROR: validation_errors(stored)})[name]
-    return float(values[stored.trials["trial"] < cell.config.trials].mean())
+    trials = stored.trials.assign(**{VALIDATION_ERROR: validation_errors(stored)})
+    # An earlier run may have trained more trials than this one asks for.
+    asked = trials["trial"] < cell.config.trials
+    return float(trials[name][asked].mean())

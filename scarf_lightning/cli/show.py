@@ -75,9 +75,11 @@ class Terminal:
         """Show how the user's tables are read."""
         console = screen(stderr=stderr)
         for table in tables.values():
-            from ..data.reading.shown import reading_report  # imports pandas
+            # Imports pandas, which a run without tables of the user's does without.
+            from ..data.reading.shown import reading_report
 
             for line in reading_report(table):
+                # Rich would break sentences at the width of a pipe; tables fit themselves.
                 console.print(line, soft_wrap=isinstance(line, str))
 
     def plan(
@@ -96,17 +98,19 @@ class Terminal:
         ):
             console.say(sentence)
         datasets = largest(plan, n=10)
+        # Of one dataset the sentences have said everything.
         if len(datasets) > 1:
             shown = Table("longest first", box=None)
             for heading in ("rows", "columns", "about"):
                 shown.add_column(heading, justify="right")
             for name, size, seconds in datasets:
-                n_rows, n_columns = (
-                    (f"{size.n_rows:,}", f"{size.n_columns:,}") if size else ("?", "?")
-                )
+                n_rows = n_columns = "?"
+                if size:
+                    n_rows, n_columns = f"{size.n_rows:,}", f"{size.n_columns:,}"
                 shown.add_row(name, n_rows, n_columns, about(seconds))
             console.print(shown)
         for each in plan.surveyed:
+            # The first line names the cell and the error; the traceback is in the folder of results.
             if each.failure is not None:
                 console.say(
                     f"Failed when last tried: {str(each.failure).splitlines()[0]}"
@@ -120,29 +124,29 @@ class Terminal:
         axes = [each.axes for each in surveyed]
         metric = chosen_metric(surveyed, request.sweep)
         # Predictions of very many cells take long to read; their table has no interval.
-        rows = (
-            [each.rows for each in surveyed]
-            if len(surveyed) > LONGEST_TABLE
-            else [*map(_with_levels, surveyed)]
-        )
+        rows = [each.rows for each in surveyed]
+        if len(surveyed) <= LONGEST_TABLE:
+            rows = [_with_levels(each) for each in surveyed]
         shown = list(zip(axes, rows, strict=True))
         recipes = {each.cell.config.recipe for each in surveyed}
         if len(shown) > 1:
             trials = shared_trials(shown)
             each_has = "" if trials is None else f"; {counted(trials, 'trial')} each"
-            settings = dict.fromkeys(
-                name for each in surveyed for name in each.cell.settings()
-            )
+            settings = dict[str, None]()
+            for each in surveyed:
+                settings |= dict.fromkeys(each.cell.settings())
             console.say(
                 f"{len(shown)} cells of {describe(shared_axes(axes), settings, recipes)}{each_has}"
             )
+            # A sweep in rounds asks one question over numbers of labels, which are the columns of its table.
             if request.sweep is not None and request.sweep.rounds:
                 console.print(label_table(shown, metric))
             elif len(shown) > LONGEST_TABLE:
                 console.print(summary_table(shown, metric))
             else:
                 console.print(sweep_table(shown, console.width, metric))
-            from ..report.advice import answer_of_run  # imports pandas
+            # Imports pandas.
+            from ..report.advice import answer_of_run
 
             for sentence in answer_of_run(request, surveyed):
                 console.say(sentence)
@@ -154,27 +158,25 @@ class Terminal:
         else:
             (each,) = surveyed
             store = each.cell.store()
-            ending = (
-                " (finished already)"
-                if n_skipped
-                else f" ({store.fingerprint})"
-                if store and each.rows
-                else ""
-            )
+            # The fingerprint is the name of the cell's folder, for whoever looks for its files.
+            ending = ""
+            if n_skipped:
+                ending = " (finished already)"
+            elif store and each.rows:
+                ending = f" ({store.fingerprint})"
             console.say(f"{describe(each.axes, each.cell.settings(), recipes)}{ending}")
             if each.rows:
                 console.print(cell_table(each.axes, rows[0], metric))
         from ..report.learning import LEARNS_NOTHING, on_not_learnt
 
-        learning = [
-            each
-            for each in surveyed
-            if each.rows and each.axes.get("method") != LEARNS_NOTHING
-        ]
-        signs = on_not_learnt(
-            [(each.cell.called, each.rows, each.target) for each in learning]
-        )
+        # The constant prediction is no sign that something went wrong.
+        learning = []
+        for each in surveyed:
+            if each.rows and each.axes.get("method") != LEARNS_NOTHING:
+                learning.append((each.cell.called, each.rows, each.target))
+        signs = on_not_learnt(learning)
         unread = [columns for columns, its in shown if not levels_of(its)]
+        # Reservations come last, below what they are about.
         for sentence in (
             *why_no_interval(unread),
             *on_wide_intervals(shown),
@@ -183,6 +185,7 @@ class Terminal:
         ):
             console.say(sentence)
         results = surveyed[0].cell.results
+        # After a failure the last line is the error.
         if results.exists() and all(each.state is State.FINISHED for each in surveyed):
             console.say(f"Results are in {results.absolute()}")
 
@@ -191,6 +194,7 @@ def _with_levels(surveyed: SurveyedCell) -> Rows:
     """A cell's rows with the intervals of its metrics from its predictions, if it has any."""
     if surveyed.folder is None:
         return surveyed.rows
+    # Predictions may not have been kept, or be of too few trials.
     levels = levels_of_cell(surveyed.folder, surveyed.rows)
     return LevelledRows(surveyed.rows, levels) if levels else surveyed.rows
 
@@ -198,9 +202,11 @@ def _with_levels(surveyed: SurveyedCell) -> Rows:
 def out_of_reach(plan: Plan) -> list[str]:
     """A sentence on the answer that a run has too few datasets for; none if it compares nothing."""
     datasets = {each.axes["dataset"] for each in plan.surveyed}
+    # With one cell a dataset there is nothing to compare.
     if len(datasets) in (1, len(plan.surveyed)):
         return []
-    from ..report.statistics.over_tables import FEWEST_TABLES  # imports pandas
+    # Imports pandas.
+    from ..report.statistics.over_tables import FEWEST_TABLES
 
     if len(datasets) >= FEWEST_TABLES:
         return []
@@ -214,23 +220,22 @@ def too_small(plan: Plan, tables: "Mapping[str, DataTable] | None" = None) -> li
     """A sentence on the differences that one table of classes with these trials is too small for; none if its labels
     or its target are not known before it is loaded, or if nothing is compared."""
     first = plan.surveyed[0]
-    is_one_table = (
-        len({each.axes["dataset"] for each in plan.surveyed}) == 1 < len(plan.surveyed)
-    )
+    datasets = {each.axes["dataset"] for each in plan.surveyed}
+    is_one_table = len(datasets) == 1 < len(plan.surveyed)
     targets = [each.target for each in plan.surveyed if each.target is not None]
     n_labelled = _n_labelled(plan)
+    # A table that was read is surer than what finished trials tell.
     for key, table in (tables or {}).items():
         if key == first.cell.source.key:
             targets.append(table.target)
             n_labelled = table.n_labelled
     if not is_one_table or n_labelled is None or not targets:
         return []
+    # The calculation is one of proportions, so it has no answer for numbers.
     if all(metric.name != "accuracy" for metric in targets[0].metrics()):
         return []
-    from ..report.statistics.power import (
-        TEST_SHARE,
-        smallest_difference,
-    )  # imports scipy
+    # Imports scipy.
+    from ..report.statistics.power import TEST_SHARE, smallest_difference
 
     trials = first.cell.config.trials
     n_test = max(round(TEST_SHARE * n_labelled), 1)
@@ -253,7 +258,9 @@ def _n_labelled(plan: Plan) -> float | None:
     source = plan.surveyed[0].cell.source
     size = plan.sizes.get(source.key)
     # A file may have rows without a label.
-    return None if size is None or source.is_found_out else float(size.n_rows)
+    if size is None or source.is_found_out:
+        return None
+    return float(size.n_rows)
 
 
 def can_be_found(
@@ -266,10 +273,8 @@ def can_be_found(
     (table,) = tables.values()
     if all(metric.name != "accuracy" for metric in table.target.metrics()):
         return []
-    from ..report.statistics.power import (
-        TEST_SHARE,
-        smallest_difference,
-    )  # imports scipy
+    # Imports scipy.
+    from ..report.statistics.power import TEST_SHARE, smallest_difference
 
     n_test = max(round(TEST_SHARE * table.n_labelled), 1)
     least = smallest_difference(table.n_labelled, n_test, trials)
@@ -281,10 +286,12 @@ def can_be_found(
 
 def _keep_table(shown: ShownCells, cell: Cell) -> str:
     """Write the table with all its columns beside the results, and say where."""
+    # A run without a name replaces the table of the one before it, so that tables do not pile up.
     name = Path(cell.config.sweeps).stem if cell.config.sweeps else "last_run"
     file = cell.results.absolute() / TABLES / f"{name}.csv"
     try:
         write_whole(file, full_table(shown))
+    # Hours of training must not end in a traceback because a disk is full.
     except OSError as error:
         return f"The full table could not be written: {error}."
     return f"The full table, with every metric, is {file}"
@@ -299,9 +306,11 @@ class SoFar(Terminal):
     def results(
         self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int
     ) -> None:
-        from ..report.advice import compared  # imports pandas
+        # Imports pandas.
+        from ..report.advice import compared
 
         answer = compared(request, surveyed).in_words
+        # A round in which nothing was trained has the answer of the one before it.
         if answer and n_skipped < len(surveyed):
             self.say(f"So far: {' '.join(answer)}")
 
@@ -311,15 +320,13 @@ class SweepProgress:
     line that changes on a terminal or in a notebook, or else in a line a minute."""
 
     def __init__(self, plan: Plan, console: Console) -> None:
-        self._unfinished, self._n_cells, self._console = (
-            plan.unfinished,
-            len(plan.surveyed),
-            console,
-        )
+        self._console = console
+        self._unfinished, self._n_cells = plan.unfinished, len(plan.surveyed)
         self._cost = plan.of_cells()
         self._started = self._last_line = time.monotonic()
         self._stopped = threading.Event()
         self._counts, self._training, self._last = "", "", ""
+        # Unknown until a cell ends: comparisons with NaN are false.
         self._ends = math.nan
         self._live = Live(
             get_renderable=self._lines,
@@ -332,6 +339,7 @@ class SweepProgress:
     @contextmanager
     def shown(self) -> Iterator[None]:
         """Watch the store while the block runs."""
+        # Cells train in other processes, or in this thread, which cannot look up meanwhile.
         watching = threading.Thread(target=self._watch, daemon=True)
         with self._live if self._console.is_terminal else nullcontext():
             watching.start()
@@ -340,6 +348,7 @@ class SweepProgress:
             finally:
                 self._stopped.set()
                 watching.join()
+                # A notebook keeps its line, which must show the end.
                 if self._line is not None:
                     self.look()
 
@@ -348,6 +357,8 @@ class SweepProgress:
         before = len(self._unfinished)
         surveyed = survey([each.cell for each in self._unfinished])
         states = Counter(each.state for each in surveyed)
+        finished = [each for each in surveyed if each.state is State.FINISHED]
+        # A finished cell stays so, and is not looked at again.
         self._unfinished = [
             each for each in surveyed if each.state is not State.FINISHED
         ]
@@ -359,17 +370,15 @@ class SweepProgress:
         names = [each.cell.called for each in surveyed if each.state is State.RUNNING]
         more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
         self._training = "; ".join(names[:MOST_NAMES]) + more
-        if finished := [each for each in surveyed if each.state is State.FINISHED]:
+        if finished:
             last = finished[-1]
             self._last = f"{last.cell.called}: {result_in_words(last.axes, last.rows, chosen_metric([last]))}"
         line, now = f"{self._counts}, {self._times()}", time.monotonic()
+        is_due = now - self._last_line > SECONDS_BETWEEN_LINES
         if self._line is not None:
             self._line.write(line, last=not self._unfinished)
-        elif (
-            not self._console.is_terminal
-            and len(self._unfinished) < before
-            and now - self._last_line > SECONDS_BETWEEN_LINES
-        ):
+        # A terminal is drawn by `_live`. In a file every line stays, so there is one only if something has ended.
+        elif not self._console.is_terminal and finished and is_due:
             self._last_line = now
             training = f"; training {self._training}" if self._training else ""
             self._console.print(f"{line}{training}; last {self._last}", soft_wrap=True)
@@ -389,31 +398,32 @@ class SweepProgress:
     def _times(self) -> str:
         """The time gone and left; what is left runs down until a cell ends, and is unknown if that takes longer."""
         now = time.monotonic()
-        left = (
-            f"{timedelta(seconds=int(self._ends - now))} left"
-            if self._ends >= now
-            else "time left unknown"
-        )
+        left = "time left unknown"
+        if self._ends >= now:
+            left = f"{timedelta(seconds=int(self._ends - now))} left"
         return f"{timedelta(seconds=int(now - self._started))} gone, {left}"
 
     def _watch(self) -> None:
         while not self._stopped.is_set():
             started = time.monotonic()
-            with suppress(
-                OSError
-            ):  # a file server that is away for a moment; what lasts stops the run, which says it
+            # A file server may be away for a moment. What lasts stops the run, which says it.
+            with suppress(OSError):
                 self.look()
+            # A look at thousands of cells takes long, so the next one waits in proportion.
             self._stopped.wait(max(1.0, (time.monotonic() - started) / BUSY_AT_MOST))
 
     def _expected_end(self, surveyed: Sequence[SurveyedCell]) -> float:
         """When the other cells are done at the pace so far, whatever the number of jobs."""
-        left = sum(
-            self._cost[e.cell.key]
-            for e in surveyed
-            if e.state in (State.RUNNING, State.WAITING)
-        )
-        done = sum(self._cost.values()) - sum(
-            self._cost[e.cell.key] for e in surveyed if e.state is not State.FINISHED
-        )
+        left = undone = 0.0
+        for each in surveyed:
+            cost = self._cost[each.cell.key]
+            # A cell that failed is neither done nor left.
+            if each.state in (State.RUNNING, State.WAITING):
+                left += cost
+            if each.state is not State.FINISHED:
+                undone += cost
+        done = sum(self._cost.values()) - undone
         now = time.monotonic()
-        return now + left * (now - self._started) / done if done else math.nan
+        if not done:
+            return math.nan
+        return now + left * (now - self._started) / done

@@ -29,10 +29,10 @@ def note_start() -> None:
     if main not in PROGRAMS or sys.platform != "linux":
         return
     # The name of the process, in brackets, may hold blanks.
-    fields = (
-        Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    )
+    stat = Path("/proc/self/stat").read_text(encoding="utf-8")
+    fields = stat.rpartition(")")[2].split()
     started = float(fields[STARTED_AT]) / os.sysconf("SC_CLK_TCK")
+    # Ticks count from boot, and go on while the machine sleeps, as this clock does.
     running = time.clock_gettime(time.CLOCK_BOOTTIME) - started
     _started[:] = [time.monotonic() - running]
 
@@ -89,6 +89,7 @@ def ended_by_signals() -> Iterator[None]:
         NearlyOutOfTime: SIGUSR2 arrived.
         KeyboardInterrupt: Ctrl-C, also within a fit.
     """
+    # Python lets the main thread alone set handlers.
     main = threading.main_thread()
     if threading.current_thread() is not main:
         yield
@@ -103,6 +104,7 @@ def ended_by_signals() -> Iterator[None]:
         if unraisable.exc_type not in SIGNALS:
             hook(unraisable)
             return
+        # A handler that raised at once would be dropped again, since the function still runs.
         timer = threading.Timer(
             SOON, signal.pthread_kill, (main.ident, SIGNALS[unraisable.exc_type])
         )
@@ -115,11 +117,13 @@ def ended_by_signals() -> Iterator[None]:
         yield
     except BaseException as error:
         arrived = _ended_by(error)
+        # Outside the block Ctrl-C is what it is everywhere.
         if isinstance(arrived, Interrupted):
             raise KeyboardInterrupt from None
         if arrived is None or arrived is error:
             raise
         raise arrived from None
+    # A notebook, or a block around this one, has its own handlers.
     finally:
         sys.unraisablehook = hook
         for number, handler in handlers.items():
@@ -128,10 +132,9 @@ def ended_by_signals() -> Iterator[None]:
 
 def _ended_by(error: BaseException) -> BaseException | None:
     """The signal that an error comes from: what a library does when an exception leaves it may fail in its turn."""
+    of_signals = (Interrupted, Terminated, NearlyOutOfTime)
     behind: BaseException | None = error
-    while behind is not None and not isinstance(
-        behind, (Interrupted, Terminated, NearlyOutOfTime)
-    ):
+    while behind is not None and not isinstance(behind, of_signals):
         behind = behind.__context__
     return behind
 
@@ -147,6 +150,7 @@ def alarm(seconds: float | None) -> Iterator[None]:
         yield
         return
     with ended_by_signals():
+        # A timer of 0 never ends, so time that is over already is the shortest one.
         signal.setitimer(signal.ITIMER_REAL, max(seconds, SOON))
         try:
             yield
@@ -156,10 +160,9 @@ def alarm(seconds: float | None) -> Iterator[None]:
 
 def change_alarm(seconds: float | None) -> None:
     """Let the time of the `alarm` around the caller end in so many seconds from now, if one was set."""
+    # A timer without a handler would end the process.
     left, _ = signal.getitimer(signal.ITIMER_REAL)
-    if (
-        seconds is not None
-        and left
-        and threading.current_thread() is threading.main_thread()
-    ):
+    if seconds is None or not left:
+        return
+    if threading.current_thread() is threading.main_thread():
         signal.setitimer(signal.ITIMER_REAL, max(seconds, SOON))

@@ -46,6 +46,8 @@ OF_LABELS = ("regime", "regime.labels")
 UNBOUNDED = 10_000
 UNKNOWN = "–"
 NOT_SHOWN = ("fingerprint", "data", "dataset_id")
+"""Columns of records that name a cell or its data for the store."""
+PHASES = ("pretrain", "finetune")
 
 
 def cell_table(axes: Row, rows: Sequence[Row], chosen: Metric = CHOSEN) -> Table:
@@ -53,20 +55,24 @@ def cell_table(axes: Row, rows: Sequence[Row], chosen: Metric = CHOSEN) -> Table
     table = Table(box=box.SIMPLE_HEAD)
     for heading in ("", "mean", "95 % interval", "trials"):
         table.add_column(heading, justify="left" if heading == "" else "right")
+    # The sort is stable: behind the chosen metric, the others keep their usual order.
     for metric in sorted(metrics(), key=lambda metric: metric != chosen):
         values = _known(rows, metric.name)
         if values:
             table.add_row(
                 metric.label, *_in_words(axes, rows, metric), str(len(values))
             )
+    # Means are those of the other trials, so a reader must see how many are missing from them.
     if n_diverged(rows):
         table.add_row("diverged, without metrics", "", "", str(n_diverged(rows)))
-    if constant := of_one_class(rows):
+    constant = of_one_class(rows)
+    if constant:
         table.add_row("one class for every test row", "", "", constant)
     table.add_section()
     for phase in ("pretrain", "finetune"):
         epochs = _known(rows, f"{phase}_epochs")
         if epochs:
+            # A phase with epochs has seconds in every row.
             seconds = sum(values_of(rows, f"{phase}_seconds"))
             table.add_row(
                 f"{phase} epochs (median)",
@@ -77,16 +83,13 @@ def cell_table(axes: Row, rows: Sequence[Row], chosen: Metric = CHOSEN) -> Table
             table.add_row(
                 f"{phase} seconds (all trials)", f"{seconds:.1f}", "", str(len(epochs))
             )
+    # Sizes are of interest where labels are few: a trial without unlabelled rows shows none.
+    n_unlabelled = values_of(rows, "n_unlabelled")
     for kind in ("labelled", "unlabelled"):
-        sizes = [
-            size
-            for size, n in zip(
-                values_of(rows, f"n_{kind}"),
-                values_of(rows, "n_unlabelled"),
-                strict=True,
-            )
-            if n
-        ]
+        sizes = []
+        for size, n in zip(values_of(rows, f"n_{kind}"), n_unlabelled, strict=True):
+            if n:
+                sizes.append(size)
         if sizes:
             table.add_row(
                 f"{kind} training rows (median)",
@@ -102,7 +105,9 @@ def result_in_words(axes: Row, rows: Sequence[Row], chosen: Metric = CHOSEN) -> 
     if not _known(rows, chosen.name):
         return "all trials diverged"
     mean, interval = _in_words(axes, rows, chosen)
-    return f"{chosen.label} {mean}" + (f" ({interval})" if interval != UNKNOWN else "")
+    if interval == UNKNOWN:
+        return f"{chosen.label} {mean}"
+    return f"{chosen.label} {mean} ({interval})"
 
 
 def n_diverged(rows: Sequence[Row]) -> int:
@@ -115,15 +120,14 @@ def describe(
 ) -> str:
     """A cell in words: its choice on each axis that it uses, these options, and its recipe if all ``recipes`` of what
     is shown are one."""
-    named = [
-        f"{name}={axes[name]}"
-        for name in (*COLUMNS, *settings)
-        if axes.get(name) is not None
-    ]
+    options = []
+    for name in (*COLUMNS, *settings):
+        if axes.get(name) is not None:
+            options.append(f"{name}={axes[name]}")
     different = set(recipes)
-    return ", ".join(
-        named if len(different) != 1 else [*named, f"recipe={different.pop()}"]
-    )
+    if len(different) == 1:
+        options.append(f"recipe={different.pop()}")
+    return ", ".join(options)
 
 
 def sweep_table(
@@ -138,65 +142,69 @@ def sweep_table(
     varying = {}
     for column in _shown([axes for axes, _ in cells]):
         varying[column] = [_choice(axes, column) for axes, _ in cells]
-    outcomes = [_outcome(axes, rows, chosen) for axes, rows in cells]
-    columns = {
-        heading: [outcome[heading] for outcome in outcomes] for heading in outcomes[0]
-    }
-    kept = [
-        heading
-        for heading in columns
-        if any(value not in ("", UNKNOWN) for value in columns[heading])
-    ]
+    columns: dict[str, list[str]] = {}
+    for axes, rows in cells:
+        for heading, value in _outcome(axes, rows, chosen).items():
+            columns.setdefault(heading, []).append(value)
+    # A column in which no cell has a value, as the epochs of other libraries' models, takes place in vain.
+    kept = {}
+    for heading, values in columns.items():
+        if not set(values) <= {"", UNKNOWN}:
+            kept[heading] = values
+    # The sentence above the table says how many trials each cell has.
     if shared_trials(cells) is not None:
-        kept.remove("trials")
-    table, unbounded = (
-        _laid_out(varying, {heading: columns[heading] for heading in kept}),
-        Screen(width=UNBOUNDED),
-    )
+        del kept["trials"]
+    table = _laid_out(varying, kept)
+    # The width that the table would take is measured where nothing makes it narrower.
+    unbounded = Screen(width=UNBOUNDED)
     for heading in LEAST_NEEDED:
-        if (
-            heading in kept
-            and Measurement.get(unbounded, unbounded.options, table).maximum > width
-        ):
-            kept.remove(heading)
-            table = _laid_out(varying, {heading: columns[heading] for heading in kept})
+        if heading not in kept:
+            continue
+        needed = Measurement.get(unbounded, unbounded.options, table).maximum
+        if needed > width:
+            del kept[heading]
+            table = _laid_out(varying, kept)
     return table
 
 
 def label_table(cells: ShownCells, chosen: Metric = CHOSEN) -> Table:
     """A line for each competitor and a column for each number of labels, with the metric and its interval."""
     varying, competitors = _by_setting(cells, OF_LABELS)
-    lines = [
-        {_n_labels(axes): _with_interval(axes, rows, chosen) for axes, rows in its}
-        for its in competitors
-    ]
-    outcomes = {
-        f"{labels:g} labels" if math.isfinite(labels) else "all labels": [
-            line.get(labels, "") for line in lines
-        ]
-        for labels in sorted({_n_labels(axes) for axes, _ in cells})
-    }
+    lines: list[dict[float, str]] = []
+    for its in competitors:
+        line = {}
+        for axes, rows in its:
+            line[_n_labels(axes)] = _with_interval(axes, rows, chosen)
+        lines.append(line)
+    # From few labels to all, which count as infinitely many.
+    outcomes = {}
+    for labels in sorted({_n_labels(axes) for axes, _ in cells}):
+        heading = f"{labels:g} labels" if math.isfinite(labels) else "all labels"
+        outcomes[heading] = [line.get(labels, "") for line in lines]
     table = _laid_out(varying, outcomes)
-    table.title, table.title_justify = (
-        f"{chosen.label} ± half of its 95 % interval",
-        "left",
-    )
+    table.title = f"{chosen.label} ± half of its 95 % interval"
+    table.title_justify = "left"
     return table
 
 
 def summary_table(cells: ShownCells, chosen: Metric = CHOSEN) -> Table:
     """A line for each setting with the mean of the datasets' means, for sweeps of very many cells."""
     varying, settings = _by_setting(cells, ("dataset",))
-    means = [
-        [np.mean(values) for _, rows in its if (values := _known(rows, chosen.name))]
-        for its in settings
-    ]
+    finished, wanted, overall = list[str](), list[str](), list[str]()
+    for its in settings:
+        # Each dataset counts once, however many of its trials are finished.
+        means = []
+        for _, rows in its:
+            values = _known(rows, chosen.name)
+            if values:
+                means.append(np.mean(values))
+        finished.append(str(len(means)))
+        wanted.append(str(len(its)))
+        overall.append(chosen.plain(float(np.mean(means))) if means else "")
     outcomes = {
-        "datasets finished": [str(len(each)) for each in means],
-        "of": [str(len(its)) for its in settings],
-        f"mean {chosen.label}": [
-            chosen.plain(float(np.mean(each))) if each else "" for each in means
-        ],
+        "datasets finished": finished,
+        "of": wanted,
+        f"mean {chosen.label}": overall,
     }
     return _laid_out(varying, outcomes)
 
@@ -213,34 +221,31 @@ def _by_setting(
     """The columns of a table with a line for each setting of the options in which cells differ, but for some options;
     and the cells of each line."""
     cells = _with_reading(cells)
-    shown = [
-        column
-        for column in _shown([axes for axes, _ in cells])
-        if column not in left_out
-    ]
-    found: dict[tuple[str, ...], list[tuple[Row, Sequence[Row]]]] = {}
+    differing = _shown([axes for axes, _ in cells])
+    shown = [column for column in differing if column not in left_out]
+    lines: dict[tuple[str, ...], list[tuple[Row, Sequence[Row]]]] = {}
     for axes, rows in cells:
-        found.setdefault(tuple(_choice(axes, column) for column in shown), []).append(
-            (axes, rows)
-        )
-    return {
-        column: [setting[place] for setting in found]
-        for place, column in enumerate(shown)
-    }, [*found.values()]
+        setting = tuple(_choice(axes, column) for column in shown)
+        lines.setdefault(setting, []).append((axes, rows))
+    varying = {}
+    for place, column in enumerate(shown):
+        varying[column] = [setting[place] for setting in lines]
+    return varying, [*lines.values()]
 
 
 def _choice(axes: Row, column: str) -> str:
     """An option of a cell, as its line shows it: as the command line has it, or how a table was read in words."""
     value = axes.get(column)
+    # The cell does not use the option.
     if value is None:
         return ""
     return value_in_words(column, value, {}) if is_of_reading(column) else str(value)
 
 
 def _n_labels(axes: Row) -> float:
-    return (
-        math.inf if axes.get("regime.labels") is None else float(axes["regime.labels"])
-    )
+    """The number of labels that a cell learns from; infinity for all of them."""
+    labels = axes.get("regime.labels")
+    return math.inf if labels is None else float(labels)
 
 
 def _with_interval(axes: Row, rows: Sequence[Row], chosen: Metric) -> str:
@@ -250,9 +255,9 @@ def _with_interval(axes: Row, rows: Sequence[Row], chosen: Metric) -> str:
     # An interval that is cut at a bound of the metric is shorter on that side.
     half = "" if math.isnan(low) else f" ± {chosen.plain(max(high - mean, mean - low))}"
     constant = of_one_class(rows)
-    return f"{chosen.plain(mean)}{half}" + (
-        f", {constant} one class" if constant else ""
-    )
+    if constant:
+        return f"{chosen.plain(mean)}{half}, {constant} one class"
+    return f"{chosen.plain(mean)}{half}"
 
 
 def _laid_out(
@@ -273,29 +278,33 @@ def shared_trials(cells: ShownCells) -> int | None:
     """The number of trials, if all cells have the same number and none diverged."""
     numbers = {len(rows) for _, rows in cells}
     diverged = any(n_diverged(rows) for _, rows in cells)
-    return None if diverged or len(numbers) > 1 or not any(numbers) else numbers.pop()
+    # Where no cell has a trial, the table says so of each.
+    if diverged or len(numbers) > 1 or not any(numbers):
+        return None
+    return numbers.pop()
 
 
 def why_no_interval(cells: Sequence[Row]) -> list[str]:
     """A sentence for each fixed split of these cells, which have no predictions that were read."""
-    fixed = sorted(
-        {str(cell["split"]) for cell in cells if cell.get("split") in FIXED_SPLITS}
-    )
-    return [
-        f"With split={split} all trials share their test rows, so their spread gives no interval; it comes from three "
-        "or more trials whose predictions were kept."
-        for split in fixed
-    ]
+    fixed = set()
+    for cell in cells:
+        if cell.get("split") in FIXED_SPLITS:
+            fixed.add(str(cell["split"]))
+    sentences = []
+    for split in sorted(fixed):
+        sentences.append(
+            f"With split={split} all trials share their test rows, so their spread gives no interval; it comes from "
+            "three or more trials whose predictions were kept."
+        )
+    return sentences
 
 
 def on_wide_intervals(cells: ShownCells) -> list[str]:
     """A sentence if intervals of levels are from trials alone, because predictions are missing or were not read."""
     for axes, rows in cells:
-        if (
-            len(rows) >= FEWEST
-            and not levels_of(rows)
-            and axes.get("split") not in FIXED_SPLITS
-        ):
+        # With a fixed split there is no interval at all, see `why_no_interval`.
+        is_drawn = axes.get("split") not in FIXED_SPLITS
+        if len(rows) >= FEWEST and is_drawn and not levels_of(rows):
             return [
                 "Intervals of cells without kept predictions are those of the resampled t-test, and wider than they "
                 "need be."
@@ -307,34 +316,25 @@ def full_table(cells: ShownCells) -> str:
     """All columns of the cells as CSV: options, every metric with its interval, epochs and seconds; see
     `scarf_lightning.report.schema`."""
     cells = _with_reading(cells)
-    axes = list(
-        dict.fromkeys(
-            column
-            for of_cell, _ in cells
-            for column in of_cell
-            if column not in NOT_SHOWN
-        )
-    )
-    measured = [
-        name
-        for metric in metrics()
-        for name in (metric.name, f"{metric.name}_low", f"{metric.name}_high")
-    ]
-    of_phases = [
-        f"{phase}_{quantity}"
-        for phase in ("pretrain", "finetune")
-        for quantity in ("epochs", "seconds")
-    ]
+    axes = _columns_of([of_cell for of_cell, _ in cells])
+    measured = []
+    for metric in metrics():
+        measured += [metric.name, f"{metric.name}_low", f"{metric.name}_high"]
+    of_phases = []
+    for phase in ("pretrain", "finetune"):
+        of_phases += [f"{phase}_epochs", f"{phase}_seconds"]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
-        map(spreadsheet, (*axes, "trials", "diverged", *measured, *of_phases))
-    )
+    headings = (*axes, "trials", "diverged", *measured, *of_phases)
+    # A text that begins like a formula must not be one in a spreadsheet.
+    writer.writerow(map(spreadsheet, headings))
     for of_cell, rows in cells:
         line = [*map(of_cell.get, axes), len(rows), n_diverged(rows)]
-        line += [end for interval in _intervals(of_cell, rows) for end in interval]
+        for interval in _intervals(of_cell, rows):
+            line += interval
         for name in of_phases:
             known = _known(rows, name)
+            # Epochs are those of a typical trial, seconds those of all together.
             of_trials = np.median if name.endswith("_epochs") else np.sum
             line.append(of_trials(known) if known else None)
         writer.writerow(map(spreadsheet, line))
@@ -343,99 +343,108 @@ def full_table(cells: ShownCells) -> str:
 
 def _intervals(axes: Row, rows: Sequence[Row]) -> list[Sequence[float | None]]:
     """The mean and the ends of the interval of every metric; None for one that no trial has."""
-    found = dict[str, Sequence[float | None]]()
+    # Metrics that the same number of trials has are computed at once: a sweep has thousands of cells.
     of_size: dict[int, list[tuple[Metric, list[float]]]] = {}
     for metric in metrics():
         known = _known(rows, metric.name)
         of_size.setdefault(len(known), []).append((metric, known))
+    levels = dict[str, Sequence[float | None]]()
+    for metric, _ in of_size.pop(0, []):
+        levels[metric.name] = (None, None, None)
     sizes = _sizes(rows)
-    for size, together in of_size.items():
-        block, bounds = (
-            np.array([known for _, known in together]),
-            [metric.bounds for metric, _ in together],
-        )
-        intervals = (
-            level_intervals(block, bounds, sizes, axes.get("split")) if size else []
-        )
-        for place, (metric, _) in enumerate(together):
-            found[metric.name] = intervals[place] if size else (None, None, None)
+    for together in of_size.values():
+        block = np.array([known for _, known in together])
+        bounds = [metric.bounds for metric, _ in together]
+        intervals = level_intervals(block, bounds, sizes, axes.get("split"))
+        for (metric, _), interval in zip(together, intervals, strict=True):
+            levels[metric.name] = interval
     # Those from predictions take the place of those from trials.
-    found |= levels_of(rows)
-    return [found[metric.name] for metric in metrics()]
+    levels |= levels_of(rows)
+    return [levels[metric.name] for metric in metrics()]
 
 
 def shared_axes(cells: Sequence[Row]) -> Row:
     """The options that are the same in all cells that use them."""
     cells = with_reading(cells)
     shown = _shown(cells)
-    return {
-        axis: value
-        for cell in cells
-        for axis, value in cell.items()
-        if value is not None and axis not in shown
-    }
+    shared = {}
+    for cell in cells:
+        for axis, value in cell.items():
+            if value is not None and axis not in shown:
+                shared[axis] = value
+    return shared
 
 
 def _shown(cells: Sequence[Row]) -> list[str]:
     """The options in which cells that use them differ; axes come first."""
-    columns = [
-        column
-        for column in dict.fromkeys(key for cell in cells for key in cell)
-        if column not in NOT_SHOWN
-    ]
-    ordered = [
-        *(axis for axis in COLUMNS if axis in columns),
-        *(column for column in columns if column not in COLUMNS),
-    ]
-    used = {
-        column: {str(cell[column]) for cell in cells if cell.get(column) is not None}
-        for column in ordered
-    }
-    return [column for column in ordered if len(used[column]) > 1]
+    columns = _columns_of(cells)
+    # Axes are few and in a fixed order; options follow in the order in which cells have them.
+    ordered = [axis for axis in COLUMNS if axis in columns]
+    ordered += [column for column in columns if column not in COLUMNS]
+    differing = []
+    for column in ordered:
+        # As text, which the table shows: values that look alike would make a column of equal texts.
+        values = set()
+        for cell in cells:
+            if cell.get(column) is not None:
+                values.add(str(cell[column]))
+        if len(values) > 1:
+            differing.append(column)
+    return differing
+
+
+def _columns_of(cells: Sequence[Row]) -> list[str]:
+    """The columns that any of the cells has and tables show, in the order of the first cell that has each."""
+    columns = dict[str, None]()
+    for cell in cells:
+        columns |= dict.fromkeys(cell)
+    return [column for column in columns if column not in NOT_SHOWN]
 
 
 def _outcome(axes: Row, rows: Sequence[Row], chosen: Metric) -> dict[str, str]:
-    headings = (
-        "trials",
-        chosen.label,
-        "95 % interval",
-        "one class",
-        "pretrain epochs",
-        "finetune epochs",
-        "seconds",
+    """The results of a cell by the heading of their column."""
+    outcome = dict.fromkeys(
+        (
+            "trials",
+            chosen.label,
+            "95 % interval",
+            "one class",
+            "pretrain epochs",
+            "finetune epochs",
+            "seconds",
+        ),
+        "",
     )
     if not rows:
-        return dict.fromkeys(headings, "") | {
-            "trials": "0",
-            chosen.label: "not finished",
-        }
-    gone = n_diverged(rows)
-    epochs = []
+        return outcome | {"trials": "0", chosen.label: "not finished"}
+    diverged = n_diverged(rows)
+    outcome["trials"] = str(len(rows))
+    if diverged:
+        outcome["trials"] += f", {diverged} diverged"
+    # A cell of which all trials diverged has no metric.
+    if _known(rows, chosen.name):
+        mean, interval = _in_words(axes, rows, chosen)
+        outcome[chosen.label], outcome["95 % interval"] = mean, interval
+    outcome["one class"] = of_one_class(rows)
+    seconds = 0.0
     for phase in ("pretrain", "finetune"):
-        values = _known(rows, f"{phase}_epochs")
-        epochs.append(f"{np.median(values):g}" if values else "")
-    phases = (values_of(rows, f"{phase}_seconds") for phase in ("pretrain", "finetune"))
-    seconds = sum(
-        (pretrain or 0.0) + finetune for pretrain, finetune in zip(*phases, strict=True)
-    )
-    trials = f"{len(rows)}, {gone} diverged" if gone else str(len(rows))
-    mean, interval = (
-        _in_words(axes, rows, chosen) if _known(rows, chosen.name) else ("", "")
-    )
-    constant = of_one_class(rows)
-    return dict(
-        zip(
-            headings,
-            (trials, mean, interval, constant, *epochs, f"{seconds:.1f}"),
-            strict=True,
-        )
-    )
+        epochs = _known(rows, f"{phase}_epochs")
+        if epochs:
+            outcome[f"{phase} epochs"] = f"{np.median(epochs):g}"
+    before, after = (values_of(rows, f"{phase}_seconds") for phase in PHASES)
+    for pretrain, finetune in zip(before, after, strict=True):
+        # A cell without pre-training has no seconds of it.
+        seconds += (pretrain or 0.0) + finetune
+    outcome["seconds"] = f"{seconds:.1f}"
+    return outcome
 
 
 def of_one_class(rows: Sequence[Row]) -> str:
     """The trials that predict one class for every test row, such as ``2 of 5``; empty if none does."""
-    found = _known(rows, "one_class")
-    return f"{sum(found)} of {len(found)}" if any(found) else ""
+    constant = _known(rows, "one_class")
+    if not any(constant):
+        return ""
+    return f"{sum(constant)} of {len(constant)}"
 
 
 def _known(rows: Sequence[Row], name: str) -> list[Any]:
@@ -461,6 +470,7 @@ def _interval(axes: Row, rows: Sequence[Row], metric: Metric) -> Interval:
 def _in_words(axes: Row, rows: Sequence[Row], metric: Metric) -> tuple[str, str]:
     """The mean of a metric, and its interval."""
     mean, low, high = _interval(axes, rows, metric)
-    return metric.plain(mean), UNKNOWN if math.isnan(
-        low
-    ) else f"{metric.plain(low)} to {metric.plain(high)}"
+    # Too few trials, or a fixed split without predictions, give a mean alone.
+    if math.isnan(low):
+        return metric.plain(mean), UNKNOWN
+    return metric.plain(mean), f"{metric.plain(low)} to {metric.plain(high)}"

@@ -107,7 +107,8 @@ class Bernoulli(Selection):
     ) -> Tensor:
         uniform = random.uniform(n_rows, n_features)
         # The smallest number is below the rate wherever any is, so setting its feature changes empty rows only.
-        return (uniform < rate).scatter(-1, uniform.argmin(dim=-1, keepdim=True), True)
+        smallest = uniform.argmin(dim=-1, keepdim=True)
+        return (uniform < rate).scatter(-1, smallest, True)
 
 
 @dataclass
@@ -194,6 +195,7 @@ class SelectiveCorruption(Corruption):
         selection: Selection,
     ) -> tuple[Tensor, Tensor]:
         n_rows, n_features = x.shape[-2:]
+        # The mask before the values: the order of the draws is part of a cell's numbers.
         mask = selection.mask(self.rate, n_rows, n_features, random)
         values = self.replacement(x, source, random)
         # One value for all features, or one for each; anything else belongs to the other space.
@@ -284,7 +286,9 @@ class Joint(SelectiveCorruption):
     def replacement(
         self, x: Tensor, source: TrainingSource, random: StackedGenerator
     ) -> Tensor:
-        return source.encoded_rows(random.integers(source.n_rows, x.shape[-2]))
+        # One position for all columns of a row, so that they keep what they have in common.
+        positions = random.integers(source.n_rows, x.shape[-2])
+        return source.encoded_rows(positions)
 
 
 @dataclass

@@ -145,6 +145,7 @@ class Coded:
         try:
             codes, distinct = pd.factorize(column, use_na_sentinel=True)
         except TypeError:
+            # The first that pandas could not hash, such as a list.
             odd = next(value for value in column if type(value).__hash__ is None)
             raise UsageError(
                 f"Column {str(column.name)!r} holds {odd!r}, which is neither a number nor a category nor a date; "
@@ -239,6 +240,7 @@ def in_natural_order(texts: Iterable[str]) -> tuple[str, ...]:
     # "nan" is a number to Python, and has no place among numbers.
     if not numbers or any(map(np.isnan, numbers.values())):
         return tuple(sorted(distinct))
+    # Two texts may spell one number, as 1 and 1.0 do.
     return tuple(sorted(distinct, key=lambda text: (numbers[text], text)))
 
 

@@ -34,8 +34,9 @@ def first_alike(values: Floats) -> Ints:
     while len(rows) and start < width:
         end = min(start + size, width)
         for column in range(start, end):
-            mixed = hashes ^ _bits(values[rows, column])
-            hashes = pd.util.hash_array(mixed, categorize=False) * ODD
+            bits = _bits(values[rows, column])
+            hashed = pd.util.hash_array(hashes ^ bits, categorize=False)
+            hashes = hashed * ODD
         # A row that no other equals so far is no copy.
         is_repeated = pd.Series(hashes).duplicated(keep=False).to_numpy()
         rows = rows[is_repeated]
@@ -68,17 +69,19 @@ def first_positions(keys: NDArray[np.generic]) -> Ints:
 def _are_equal(values: Floats, rows: Ints, others: Ints) -> bool:
     """Compare the cells of rows with those of others."""
     for start in range(0, len(rows), ROWS_AT_A_TIME):
-        chosen = slice(start, start + ROWS_AT_A_TIME)
-        if not np.array_equal(
-            values[rows[chosen]], values[others[chosen]], equal_nan=True
-        ):
+        end = start + ROWS_AT_A_TIME
+        some = values[rows[start:end]]
+        theirs = values[others[start:end]]
+        if not np.array_equal(some, theirs, equal_nan=True):
             return False
     return True
 
 
 def _bits(numbers: Floats) -> Bits:
     """Numbers as 64 bits that are equal where the numbers are: one gap, and no negative zero."""
-    return np.where(np.isnan(numbers), np.nan, numbers + 0.0).view(np.uint64)
+    # A NaN has many bit patterns. Adding 0 turns -0.0 into 0.0.
+    canonical = np.where(np.isnan(numbers), np.nan, numbers + 0.0)
+    return canonical.view(np.uint64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +119,7 @@ class Copies:
         leaders, group = np.unique(first_positions(alike), return_inverse=True)
         n_rows = np.bincount(group)
         unit = math.gcd(*map(int, np.unique(n_rows)))
+        # In so few units the validation part would be empty.
         if not part_sizes(len(group) // unit)[0]:
             unit = 1
         return cls(group, leaders, unit, n_rows // unit)
@@ -128,7 +132,11 @@ class Copies:
     @property
     def n_reserved(self) -> int:
         """Number of groups of one unit that fill up what larger groups leave."""
-        return sum(int(self._fitting(room).max(initial=1)) - 1 for room in self.rooms)
+        n = 0
+        for room in self.rooms:
+            largest = int(self._fitting(room).max(initial=1))
+            n += largest - 1
+        return n
 
     @property
     def is_exact(self) -> bool:
@@ -158,7 +166,9 @@ class Copies:
         single = np.flatnonzero(self.size[groups] == 1)
         n_free = max(0, len(single) - self.n_reserved)
         reserved = single[n_free:]
-        groups = np.append(np.delete(groups, reserved), groups[reserved])
+        # The others keep their random order in front of the reserved ones.
+        others = np.delete(groups, reserved)
+        groups = np.append(others, groups[reserved])
 
         part = np.full(len(self.size), TRAIN)
         for_validation, for_test = self.rooms
@@ -180,6 +190,7 @@ class Copies:
         """Positions of the groups that a part takes. If none fits, it is the smallest one, as long as ``n_left`` others
         are left."""
         sizes = self.size[groups]
+        # An empty part could not be measured; one that is too large can.
         if room and len(sizes) > n_left and sizes.min() > room:
             return np.array([sizes.argmin()])
         taken = np.empty(0, dtype=np.int64)

@@ -99,12 +99,10 @@ class StackDataModule(pl.LightningDataModule):
             order: one random stream a trial, from which the permutations of its rows are drawn.
             roster: of the trials still here.
         """
-        self._train, self._validation, self._order, self.roster = (
-            train,
-            validation,
-            order,
-            roster,
-        )
+        self._train = train
+        self._validation = validation
+        self._order = order
+        self.roster = roster
         self._train_bounds = batch_bounds(len(train), batch_size)
         self._validation_bounds = batch_bounds(len(validation), validation_batch_size)
 

@@ -33,6 +33,7 @@ class DeviceTable:
     ) -> None:
         self.device = torch.device(device)
         self.dtype = dtype
+        # Here, because only the device's number type decides what is too large.
         preprocessing.check_range(table, torch.finfo(dtype).max)
         # The arrays of each trial, (T, 1, M) or (T, M, 2, K), where they differ.
         self._own: dict[str, Tensor] = {}

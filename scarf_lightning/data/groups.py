@@ -61,6 +61,7 @@ def hints(
     notes: list[Note] = []
     for name, column in frame.items():
         words = {word.lower() for word in WORD.findall(str(name))}
+        # Other columns repeat values and agree in the target too: every good category does.
         if not (words & NAMES or kinds[str(name)] == "dates"):
             continue
         codes = Coded.of(column).codes
@@ -83,7 +84,8 @@ def _is_group(table: Table, codes: Ints) -> bool:
     cell = group * (strata.max() + 1) + strata
     n_alike = np.bincount(cell)[cell] - 1
     n_others = sizes[group] - 1
-    agreeing = float((n_alike[is_sharing] / n_others[is_sharing]).mean())
+    shares_alike = n_alike[is_sharing] / n_others[is_sharing]
+    agreeing = float(shares_alike.mean())
     # The same of two rows that are drawn at random. In a group of k rows k - 1 agreements are free.
     shares = np.bincount(strata) / len(strata)
     chance = float(shares @ shares)
@@ -115,7 +117,9 @@ def _hiding(table: Table, widths: Mapping[str, int]) -> list[Note]:
     # A row is the sum of its columns, so that one column can be taken out of it.
     whole = np.sum(hashes, axis=0, dtype=np.uint64)
     n_copies = int(pd.Series(whole).duplicated().sum())
-    n_digits = np.log10([len(pd.unique(column)) for column in hashes])
+    # In logarithms, because the product of all numbers of values overflows.
+    n_values = [len(pd.unique(column)) for column in hashes]
+    n_digits = np.log10(n_values)
     end = 0
     for name, width in widths.items():
         start, end = end, end + width
@@ -136,5 +140,7 @@ def _hiding(table: Table, widths: Mapping[str, int]) -> list[Note]:
 
 def _hashed(column: NDArray[np.float64], m: int) -> NDArray[np.uint64]:
     """A number for each value that depends on the column, so that their sum stands for the row."""
-    bits = np.where(np.isnan(column), np.nan, column + 0.0).view(np.uint64)
+    canonical = np.where(np.isnan(column), np.nan, column + 0.0)
+    bits = canonical.view(np.uint64)
+    # The number of the column is mixed in, or two columns that swap their values would give the same sum.
     return pd.util.hash_array(bits ^ np.uint64(m + 1), categorize=False)

@@ -62,6 +62,7 @@ def _places(rows: Floats, numeric: "NDArray[np.bool_]") -> Floats:
     for m, column in enumerate(rows.T):
         is_gap = np.isnan(column)
         if numeric[m] and not is_gap.all():
+            # A constant has no deviation to divide by.
             spread = np.nanstd(column) or 1.0
             places[:, m] = (column - np.nanmean(column)) / spread
         else:
@@ -84,6 +85,7 @@ def _distances(places: Floats, judged: Floats) -> tuple[Floats, Floats, Floats]:
 def _dimension(kth: Floats, twice: Floats) -> float:
     """The dimensions that the rows fill: twice as many neighbours lie within 2**(1 / d) times the distance."""
     growth = float(np.median(twice / np.maximum(kth, 1e-300)))
+    # No distance grows between rows that are all equally far from each other.
     if growth <= 1:
         return math.inf
     return math.log(2) / math.log(growth)

@@ -10,4 +10,7 @@ TRAIN, VALIDATION, TEST = range(len(PARTS))
 
 def part_sizes(n: int) -> tuple[int, int]:
     """Of n rows those for validation and those for testing."""
-    return round(VALIDATION_SHARE * n), round(TEST_SHARE * n)
+    # Both are rounded, and training gets the rest, so that the three add up.
+    n_validation = round(VALIDATION_SHARE * n)
+    n_test = round(TEST_SHARE * n)
+    return n_validation, n_test

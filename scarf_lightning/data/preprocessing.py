@@ -212,6 +212,7 @@ class Encoding(Options, ABC):
             if before.categories == after.categories:
                 continue
             code_of = codes_in(before, after.categories or ())
+            # Gaps stay gaps here; imputation fills them, with their own category if they have one.
             known = ~np.isnan(values[:, m])
             old_codes = values[known, m].astype(np.int64)
             values[known, m] = code_of[old_codes]
@@ -413,6 +414,7 @@ FLOAT_EPSILON = float(np.finfo(np.float64).eps)
 
 def clipped(scaled: Any, clip: Any) -> Any:
     """z / sqrt(1 + clip z^2) of scaled numbers z, arrays of numpy or tensors."""
+    # From 1e154 on a square is infinite, and the quotient would be 0.
     scaled = scaled.clip(-LARGEST, LARGEST)
     return scaled / (1 + clip * scaled * scaled) ** 0.5
 
@@ -506,6 +508,7 @@ def _middle(column: Column, known: Floats) -> float:
     """The mode of codes or the mean of numbers ``(n,)``, which replaces missing ones."""
     if column.is_categorical:
         counts = np.bincount(known.astype(np.int64))
+        # Of several modes the first, which no order of the rows decides.
         return float(counts.argmax())
     # Rounding can move the mean of a constant.
     return float(np.clip(known.mean(), known.min(), known.max()))

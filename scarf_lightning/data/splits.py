@@ -230,6 +230,7 @@ class Group(Splitting):
         group = self._groups(table)
         n_groups = group.max() + 1
         # The place of each group in a random order.
+        # Groups and not rows are permuted, so that each stays whole.
         order = random.permutation(n_groups)
         place = np.empty_like(order)
         place[order] = np.arange(n_groups)
@@ -350,6 +351,7 @@ class Files(Given):
         if self.validation or (_split_by(table) == VALIDATION).any():
             return super().split(table, random)
         part = _split_by(table).copy()
+        # A row without a label cannot validate.
         labelled = np.flatnonzero((part == TRAIN) & table.is_labelled)
         n_validation = max(1, round(VALIDATION_SHARE * len(labelled)))
         drawn = random.permutation(labelled)[:n_validation]

@@ -159,6 +159,7 @@ class Table:
 
     def weighted(self, weights: Floats | None) -> "Table":
         """The table with weights of its rows ``(n,)``; equal ones change nothing."""
+        # A cell of equal weights is the cell without weights, which may be finished.
         if weights is None or (weights == weights[0]).all():
             return self
         return replace(self, weights=weights)
@@ -254,6 +255,7 @@ class Table:
         digest = hashlib.sha256()
         columns = [[column.name, column.categories] for column in self.columns]
         header = {"columns": columns} | self.target.identity
+        # In ASCII: a name may hold half of a surrogate pair, which UTF-8 refuses.
         digest.update(json.dumps(header, ensure_ascii=True).encode())
         for start in range(0, self.n_rows, ROWS_AT_A_TIME):
             values = self.values[start : start + ROWS_AT_A_TIME]

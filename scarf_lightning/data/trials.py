@@ -123,10 +123,10 @@ class Few(HidingRegime):
             raise UsageError(
                 f"regime.labels={self.labels:g} is more than the {len(labels)} training rows with a label."
             )
+        n_kept = int(self.labels)
         # A share is rounded to the nearest number of rows.
-        n_kept = (
-            round(self.labels * len(labels)) if self.labels < 1 else int(self.labels)
-        )
+        if self.labels < 1:
+            n_kept = round(self.labels * len(labels))
         return _kept(labels, n_kept, streams, trial)
 
 
@@ -228,6 +228,7 @@ class Budget:
             validates = regime.validating(
                 table.target.strata(seen), is_of_split, random
             )
+        # Only for an estimator are rows of the pool test rows, see above.
         trains = ~validates & ~np.isin(rows, split.test)
         if not trains.any() or validates.any() != is_watched:
             raise UsageError(
@@ -259,6 +260,7 @@ def validating_share(strata: Ints, share: float, random: np.random.Generator) ->
         own = order[strata[order] == stratum]
         # Row k of n has the place (k + 1/2) / n, so that every stratum gives its share of the rows that come first.
         priority[own] = (np.arange(len(own)) + 0.5) / len(own)
+        # The one that is left to train.
         priority[own[-1]] = np.inf
     n_validating = min(max(1, round(share * n)), n - 1)
     # Of equal priority are rows of several strata; their random order decides.

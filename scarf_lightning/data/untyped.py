@@ -187,6 +187,7 @@ def leaks(table: Table, widths: Mapping[str, int]) -> list[Advice]:
     if len(held_out) < FEWEST_HELD_OUT or not 2 <= n_classes <= len(fitted) / 2:
         return []
     n_strata = int(labels.max()) + 1
+    # The best order for the bound of `_may_leak`: equal values then change their label as rarely as they can.
     by_label = fitted[np.argsort(labels[fitted], kind="stable")]
     found = []
     end = 0
@@ -255,6 +256,7 @@ def _leaves(n_strata: int) -> int:
 
 
 def _clipped(values: Floats) -> Floats:
+    # A tree compares in float32, whose largest number is 3e38.
     return np.clip(values, -1e30, 1e30)
 
 

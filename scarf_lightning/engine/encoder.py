@@ -117,6 +117,7 @@ class Networks:
     ) -> Encoder:
         """f, with the ``pretrained`` weights if given. Missing values always start at 0."""
         prepare = None
+        # Pre-trained weights bring what `prepare` would set, such as bins.
         if pretrained is None and self._overrides("prepare"):
             prepare = self._prepare
         networks = self._build(
@@ -186,6 +187,7 @@ class Networks:
     @cached_property
     def width(self) -> int:
         """E, the width of an embedding."""
+        # A network is tried out, since its class may make embeddings of any width.
         with torch.random.fork_rng(devices=[]), torch.no_grad():
             alone = self.network.build(self.columns, None).eval()
             # Two rows, because batch normalisation refuses one.
@@ -229,6 +231,7 @@ class Networks:
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(seed)
                 module = build()
+                # From a generator of their own, so that what a constructor draws does not change them.
                 if draws_linear_layers:
                     generator = torch.Generator().manual_seed(seed)
                     initialise(module, self.settings.weight_init, generator)

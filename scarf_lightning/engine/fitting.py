@@ -92,6 +92,7 @@ class TrialStopping(pl.Callback):
     def on_train_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule
     ) -> None:
+        # Copies: a trial that diverges in its first epoch ends with the weights that it started from.
         self.weights = {
             name: tensor.detach().clone() for name, tensor in state(pl_module).items()
         }
@@ -99,6 +100,7 @@ class TrialStopping(pl.Callback):
     def on_train_epoch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule
     ) -> None:
+        # Time of this process and not of the clock: other cells may share the machine.
         self._started = time.process_time()
 
     def on_train_epoch_end(
@@ -266,8 +268,7 @@ def fit(
     settings = module.settings
     if not datamodule.n_validation:
         settings = settings.unwatched()
-    steps_per_epoch = datamodule.steps_per_epoch
-    module.steps_per_epoch = steps_per_epoch
+    steps_per_epoch = module.steps_per_epoch
     module.scheduled_epochs = settings.scheduled_epochs(steps_per_epoch)
     # `StackModule` takes the steps of an epoch by itself.
     module.automatic_optimization = False

@@ -104,6 +104,7 @@ def _inputs(
     """Rows, weights, biases and the weights of the outputs in the loss, for each layer and batch."""
     random = torch.Generator().manual_seed(0)
     for (n_in, n_out), n_rows in product(layers, N_ROWS):
+        # The last is the probe: without weights of its own all outputs would have the same gradient.
         shapes = ((n_rows, n_in), (n_in, n_out), (1, n_out), (n_rows, n_out))
         yield [
             torch.randn(N_TRIALS, *shape, generator=random, dtype=dtype)
@@ -159,6 +160,7 @@ class Hardware:
     @contextmanager
     def multiplying(self) -> Iterator[None]:
         """Within, products of float32 numbers are rounded as ``precision`` says, whatever the process has set."""
+        # A setting of the whole process: cells of other precisions, and the user's own code, have theirs back.
         before = torch.get_float32_matmul_precision()
         torch.set_float32_matmul_precision(
             "high" if self.precision == TF32 else "highest"

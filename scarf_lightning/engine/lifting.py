@@ -281,6 +281,7 @@ def _unstack_tensors(stacked: nn.Module, module: nn.Module, trial: int) -> None:
     tensors.update(stacked.named_parameters(recurse=False))
     tensors.update(stacked.named_buffers(recurse=False))
     for name, tensor in tensors.items():
+        # A copy, because a slice would keep the tensor of all trials alive.
         getattr(module, name).data = tensor[trial].clone()
 
 

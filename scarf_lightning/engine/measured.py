@@ -61,10 +61,10 @@ def _inputs() -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
     x = torch.randn(N_TRIALS, N_ROWS, WIDTH, generator=random)
     layers = []
     for _ in range(N_LAYERS):
+        # Scaled, so that outputs have one size in all layers.
         weight = torch.randn(N_TRIALS, WIDTH, WIDTH, generator=random) / WIDTH**0.5
-        layers.append(
-            (weight.requires_grad_(), torch.zeros(N_TRIALS, 1, WIDTH).requires_grad_())
-        )
+        bias = torch.zeros(N_TRIALS, 1, WIDTH)
+        layers.append((weight.requires_grad_(), bias.requires_grad_()))
     return x, layers
 
 

@@ -106,11 +106,9 @@ class Demand:
 
     def _step(self, network: Network, n_trials: int) -> int:
         """Bytes of the largest step, with weights, gradients and moments."""
-        networks, random, roster = (
-            self._networks,
-            Nothing(n_trials),
-            Roster(n_trials, META),
-        )
+        networks = self._networks
+        random = Nothing(n_trials)
+        roster = Roster(n_trials, META)
         columns, width = networks.columns, networks.width
         vectors = np.zeros((n_trials, len(self.table.columns)))
         scaled = Preprocessing(vectors, vectors, vectors, is_shared=True)
@@ -148,6 +146,7 @@ class Demand:
                 torch.autograd.backward(
                     task.losses(Batch(batch(size), None, None)).sum()
                 )
+                # Phases are trained one after the other, and a phase has no gradients of the one before it.
                 encoder.zero_grad()
                 with torch.no_grad():
                     views = task.validation_views(batch(size), random, passes)
@@ -171,6 +170,7 @@ def trials_that_fit(demand: Demand, wanted: int, free: int) -> int:
     try:
         if demand.counted(wanted) <= free:
             return wanted
+        # More trials never need less, so a few counts find the most.
         return bisect_right(range(1, wanted), free, key=demand.counted)
     except (RuntimeError, TypeError):
         # A part of a plugin needs numbers, which tensors on `meta` do not have.

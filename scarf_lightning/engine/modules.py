@@ -91,6 +91,7 @@ class StackModule(pl.LightningModule, ABC):
         self, roster: Roster, settings: FitSettings, metric: Metric | None = None
     ) -> None:
         """Take the trials and the settings of a phase. The networks follow."""
+        # Not in the constructor: whoever writes `PretrainModule()` has no table yet.
         self.roster = roster
         self.settings = settings
         self.metric = metric
@@ -120,41 +121,40 @@ class StackModule(pl.LightningModule, ABC):
         self, batch: Batch | Iterator[Batch], batch_idx: int
     ) -> Tensor | None:
         """The summed loss of a mini-batch; or train on all mini-batches of an epoch, in the engine's loop."""
-        if not isinstance(batch, Batch):
-            self._train_epoch(batch)
-            return None
-        self.follow_schedules(self.current_epoch * self.steps_per_epoch + batch_idx)
-        losses = self.losses(batch)
-        self._add("train_loss", losses.detach(), batch.x.shape[1])
-        return losses.sum()
+        batches = [batch] if isinstance(batch, Batch) else batch
+        first_step = self.current_epoch * self.steps_per_epoch + batch_idx
+        for step, each in enumerate(batches, first_step):
+            self.follow_schedules(step)
+            losses = self.losses(each)
+            self._add("train_loss", losses.detach(), each.x.shape[1])
+            # A trial's loss depends on its own weights alone, so the gradient of the sum is each trial's gradient.
+            total = losses.sum()
+            if isinstance(batch, Batch):
+                # Lightning's loop goes backward and steps by itself.
+                return total
+            self._step(total)
+            if self.after_step is not None:
+                self.after_step(step - first_step + 1)
+        return None
 
-    def _train_epoch(self, batches: Iterator[Batch]) -> None:
-        """Take the optimiser steps of an epoch. Lightning's loop, closures and hooks around each step would cost more
-        than half a millisecond."""
+    def _step(self, loss: Tensor) -> None:
+        """Take a step of the optimiser. Lightning's closures and hooks around it would cost more than half a
+        millisecond."""
         optimizer = self._optimizer
         parameters: list[Tensor] = []
         for group in optimizer.param_groups:
             parameters += group["params"]
-        earlier_steps = self.current_epoch * self.steps_per_epoch
-        for n_steps, batch in enumerate(batches, 1):
-            self.follow_schedules(earlier_steps + n_steps - 1)
-            losses = self.losses(batch)
-            self._add("train_loss", losses.detach(), batch.x.shape[1])
-            # A trial's loss depends on its own weights alone, so the gradient of the sum is each trial's gradient.
-            total = losses.sum()
-            # The backward pass uses the forward pass's types.
-            with torch.autocast(self.device.type, enabled=False):
-                # zero_grad() costs as much as the product of a layer.
-                for parameter in parameters:
-                    parameter.grad = None
-                total.backward()  # type: ignore[no-untyped-call]
-                if self.settings.gradient_clip is not None:
-                    clip_each_trial(parameters, self.settings.gradient_clip)
-                optimizer.step()
-            # The cache holds the weights in bfloat16, which have changed.
-            torch.clear_autocast_cache()
-            if self.after_step is not None:
-                self.after_step(n_steps)
+        # The backward pass uses the forward pass's types.
+        with torch.autocast(self.device.type, enabled=False):
+            # zero_grad() costs as much as the product of a layer.
+            for parameter in parameters:
+                parameter.grad = None
+            loss.backward()  # type: ignore[no-untyped-call]
+            if self.settings.gradient_clip is not None:
+                clip_each_trial(parameters, self.settings.gradient_clip)
+            optimizer.step()
+        # The cache holds the weights in bfloat16, which have changed.
+        torch.clear_autocast_cache()
 
     def validation_step(self, batch: Batch | Iterator[Batch], batch_idx: int) -> None:
         """Evaluate a mini-batch, or all mini-batches of a validation, in the engine's loop."""
@@ -303,6 +303,7 @@ class StackModule(pl.LightningModule, ABC):
                 f"{name.replace('_', ' ')} has the shape {tuple(values.shape)} instead of one value for each of the "
                 f"{len(self.roster)} trials: average over the last axes, as in .mean(dim=(-2, -1))."
             )
+        # Batches differ in size, and a mean of their means would count the rows of a small one for more.
         weighted = values.double() * n_rows
         if name in self._sums:
             weighted = self._sums[name] + weighted
@@ -404,6 +405,7 @@ class FinetuneModule(StackModule):
         encoder: Encoder | None = None,
         data: PlainData | None = None,
     ) -> None:
+        # Before the constructor, which builds the networks if it gets data.
         self.pretrained = None if encoder is None else encoder.state_dict()
         super().__init__(options, data=data)
 
@@ -450,6 +452,7 @@ class FinetuneModule(StackModule):
         self._predictions: list[Tensor] = []
 
     def on_train_epoch_start(self) -> None:
+        # Lightning puts the whole module into training mode, in which batch normalisation would go on tracking.
         if self.classifier.encoder.is_frozen:
             self.classifier.encoder.eval()
 

@@ -1,7 +1,7 @@
 """A pretext task in training: views of a batch, f and g, the loss, and the static validation set."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -148,6 +148,7 @@ class BatchRows:
         """A view of the rows, encoded, ``(T, N, D)``, and the mask of the features whose value changed."""
         if corruption.space == "raw":
             view, _ = corruption(self._raw, self._source, self.random, selection)
+            # A value that is drawn may be the one that was there: the mask tells what changed, not what was selected.
             changed = view != self._raw
             if self.columns.gaps:
                 # NaN differs from itself, but a gap that another gap replaces has not changed.
@@ -199,15 +200,15 @@ class PretextTask:
         # One pass of all inputs together costs less than a pass for each.
         inputs = torch.cat(views.inputs, dim=1)
         n_inputs = len(views.inputs)
-        if self.classifier is None:
-            outputs = self._embed(inputs, n_inputs)
-            return _in_groups_of_trials(
-                self.pretext.compute_loss, outputs, views.targets
-            )
-        # The classifier takes the embeddings, so f runs once for both losses.
-        embedded = self.encoder.body(inputs)
+        embedded = self._embed(inputs)
         outputs = self._outputs(embedded, n_inputs)
-        losses = _in_groups_of_trials(self.pretext.compute_loss, outputs, views.targets)
+        of_groups = []
+        for group in _in_groups_of_trials(outputs, views.targets):
+            of_groups.append(self.pretext.compute_loss(*group))
+        losses = _joined(of_groups)
+        if self.classifier is None:
+            return losses
+        # The classifier takes the embeddings, so f runs once for both losses.
         n_rows = batch.x.shape[1]
         first_input = embedded[:, :n_rows]
         return self.pretext.with_labels(
@@ -229,7 +230,8 @@ class PretextTask:
         by_input = []
         for x, n_parts in zip(views.inputs, views.parts, strict=True):
             # An input that all mini-batches share passes through f and g once.
-            by_input.append(self._embed(x, n_parts) * (n_passes // n_parts))
+            outputs = self._outputs(self._embed(x), n_parts)
+            by_input.append(outputs * (n_passes // n_parts))
         by_pass = list(zip(*by_input, strict=True))
 
         measures = {"loss": self.pretext.compute_loss}
@@ -238,15 +240,17 @@ class PretextTask:
         means = {}
         for name, measure in measures.items():
             values = []
-            for outputs, targets in zip(by_pass, views.targets, strict=True):
-                values.append(_in_groups_of_trials(measure, outputs, targets))
+            for of_pass, targets in zip(by_pass, views.targets, strict=True):
+                groups = _in_groups_of_trials(of_pass, targets)
+                values.append(_joined([measure(*group) for group in groups]))
             # Passes are stacked last, so that the number of trials does not decide the order of the sum.
             means[name] = torch.stack(values, dim=-1).mean(-1)
         return means
 
-    def _embed(self, x: Tensor, n: int) -> tuple[Any, ...]:
-        """The outputs of g for each of ``n`` inputs, ``x`` ``(T, n * N, D)`` one after the other."""
-        return self._outputs(self.encoder.body(x), n)
+    def _embed(self, x: Tensor) -> Tensor:
+        """The embeddings by f of encoded rows ``(T, N, D)``: ``(T, N, E)``."""
+        embedded: Tensor = self.encoder.body(x)
+        return embedded
 
     def _outputs(self, embedded: Tensor, n: int) -> tuple[Any, ...]:
         """The outputs of g for each of ``n`` inputs, from their embeddings ``(T, n * N, E)``."""
@@ -272,20 +276,27 @@ class LabelHead(nn.Module):
         return self._target.loss(self.head(embedded), batch.targets, batch.weights)
 
 
-def _in_groups_of_trials(
-    measure: Callable[..., Tensor], *arguments: tuple[Any, ...]
-) -> Tensor:
-    """A loss ``(T,)`` of tuples of tensors ``(T, N, ...)``, so many trials at once that their pairs of rows fit."""
+def _in_groups_of_trials(*arguments: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    """Tuples of tensors ``(T, N, ...)``, divided along T so that the pairs of rows of a group fit.
+
+    Yields one group after the other: the temporaries of its loss are gone before the next one begins.
+    """
     n_trials, n_rows = _tensors(arguments)[0].shape[:2]
+    # Contrastive losses compare all pairs of rows, so their memory grows with the square of the batch.
     size = max(1, SIMILARITIES // n_rows**2)
     if n_trials <= size:
-        return measure(*arguments)
+        yield arguments
+        return
     groups = {id(tensor): torch.split(tensor, size) for tensor in _tensors(arguments)}
-    losses = []
     for group in range(math.ceil(n_trials / size)):
         parts = {key: of_groups[group] for key, of_groups in groups.items()}
-        losses.append(measure(*_replaced(arguments, parts)))
-    return torch.cat(losses)
+        yield _replaced(arguments, parts)
+
+
+def _joined(losses: list[Tensor]) -> Tensor:
+    """The losses ``(T,)`` of all trials, from those of groups."""
+    # A copy of the only group would be one more node of the graph in each step.
+    return losses[0] if len(losses) == 1 else torch.cat(losses)
 
 
 def _tensors(nested: Any) -> list[Tensor]:

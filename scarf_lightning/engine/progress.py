@@ -94,6 +94,7 @@ class StackProgress(pl.Callback):
         # Before the first validation nothing is best.
         if np.isfinite(best):
             state += f", best {stopping.monitor.removeprefix('validation_')} {best:.4f}"
+        # The expectation counts whole epochs, and a part of this one is done.
         epochs_left = expected_epochs_left(stopping, self._max_epochs) - epoch % 1
         seconds_an_epoch = (self._shown - self._started) / epoch
         minutes, seconds = divmod(int(epochs_left * seconds_an_epoch), 60)
@@ -113,9 +114,9 @@ def expected_epochs_left(stopping: TrialStopping, max_epochs: int) -> float:
         return 0.0
     done = stopping.epochs[active]
     validations_left = stopping.longest_wait - stopping.waited[active]
-    patience = np.maximum(
-        validations_left * stopping.validate_every, stopping.min_epochs - done
-    )
+    epochs_of_patience = validations_left * stopping.validate_every
+    # However bad it is, a trial makes its smallest number of epochs.
+    patience = np.maximum(epochs_of_patience, stopping.min_epochs - done)
     stopped = np.setdiff1d(np.arange(len(stopping.trials)), active)
     typical = np.zeros(len(active))
     if len(stopped):

@@ -41,6 +41,7 @@ def share_done(
     >>> share_done("cosine", 9, steps_per_epoch=8, epochs=4), share_done("flat_cos", 8, 8, 4)
     (0.25, 0.25)
     """
+    # As torch's CosineAnnealingLR where it is stepped once an epoch.
     if schedule == "cosine":
         step -= step % steps_per_epoch
     return min(step / (epochs * steps_per_epoch), 1.0)
@@ -54,4 +55,5 @@ def warmth(step: int, warmup_steps: int) -> float:
     """
     if not warmup_steps:
         return 1.0
+    # Counted from 1: at a rate of 0 the first step would be lost.
     return min((step + 1) / warmup_steps, 1.0)

@@ -108,7 +108,14 @@ class Stack:
         """Learn f and g on the training rows; their labels are not used, unless the pretext does."""
         module = PretrainModule()
         self.begin_pretraining(module, settings, pretext)
-        return self._fit("pretrain", module)
+        return fit(
+            "pretrain",
+            module,
+            self.datamodule,
+            trials=self.trials,
+            hardware=self.hardware,
+            watch=self.watch,
+        )
 
     def begin_pretraining(
         self, module: PretrainModule, settings: PretrainSettings, pretext: Pretext
@@ -130,6 +137,7 @@ class Stack:
         module.build(task, validation_random, roster=roster, settings=settings)
         give_streams(module, dropout)
 
+        # All training rows, labelled or not: pre-training looks at no label.
         train = Examples(self.on_device(self.data.train))
         if pretext.uses_labels:
             train = self.partly_labelled()
@@ -198,7 +206,15 @@ class Stack:
             supervision=supervision,
             number=number,
         )
-        return self._fit("finetune", module), module.classifier
+        fitted = fit(
+            "finetune",
+            module,
+            self.datamodule,
+            trials=self.trials,
+            hardware=self.hardware,
+            watch=self.watch,
+        )
+        return fitted, module.classifier
 
     def begin_finetuning(
         self,
@@ -248,6 +264,7 @@ class Stack:
             dropout=supervision.dropout_rate,
             learns_missing_values=supervision.learns_missing_values,
         )
+        # Before the optimiser is made, which takes what is to be trained.
         if settings.freeze == "encoder":
             encoder.freeze()
         head = self.networks.head(
@@ -276,6 +293,7 @@ class Stack:
         if supervision.auxiliary is not None:
             assert isinstance(module, CotrainModule)
             pretext, weight = supervision.auxiliary
+            # Of its own, so that g does not change the masks of f and h.
             head_dropout = self._random(Purpose.PRETRAIN_DROPOUT, roster, number)
             module.add(
                 self._task(pretext, encoder, roster, random, head_dropout), weight
@@ -394,6 +412,7 @@ class Stack:
 
     def _training_rows(self, position: int) -> Tensor:
         """The encoded training rows ``(n, D)`` of the trial at a position."""
+        # Trial by trial: the encoded rows of all trials at once may not fit into the memory.
         alone = self.of(position)
         raw = alone.raw(self.data.train[[position]])[0]
         encoded: Tensor = self._one_hot(raw.cpu())
@@ -465,13 +484,3 @@ class Stack:
             roster=module.roster,
         )
         module.steps_per_epoch = self.datamodule.steps_per_epoch
-
-    def _fit(self, phase: str, module: StackModule) -> Fit:
-        return fit(
-            phase,
-            module,
-            self.datamodule,
-            trials=self.trials,
-            hardware=self.hardware,
-            watch=self.watch,
-        )

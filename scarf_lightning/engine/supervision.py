@@ -36,6 +36,7 @@ class Supervision:
         self, outputs: Tensor, targets: Tensor, weights: Tensor | None
     ) -> Tensor | None:
         """The training loss ``(...)`` of outputs ``(..., N, C)``; None takes the target's own, as validation does."""
+        # A method knows no target, so it cannot call the target's loss itself.
         return None
 
     @property

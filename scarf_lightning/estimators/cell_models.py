@@ -38,6 +38,7 @@ OF_TRAINING_AGAIN = {"paths", "trainer", "cache"}
 
 def save_model(config: Config, cell: Path) -> None:
     """Write the model of a cell in the store beside its results, in ``<cell>/model``, if it has one."""
+    # Without weights, as after keep_weights=false, there is nothing to save.
     if why_no_model(config) is None and any(
         kept.weights for kept in load_trials(cell.name, cell.parent)
     ):
@@ -78,6 +79,7 @@ class OpenCell:
         for override in self.stored.description["overrides"]:
             if not is_in(override.partition("=")[0], left_out):
                 asked.append(override)
+        # As many as the cell has: a later run may have added some to those that were asked for first.
         trials = f"trials={max(self.stored.trials['trial']) + 1}"
         return command_line("train.py", [*asked, trials, *options, "force=true"])
 
@@ -195,6 +197,7 @@ def _pretrained(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:
         raise UsageError(
             f"Cell {name} is not pre-trained; it has phase=finetune and phase=initial alone."
         )
+    # Cells with the same pre-training share it in the cache, so it is found by its own identity.
     identity = pretraining_identity(config, cell.data_hash)
     # Nothing is added to the store here, so its limit does not matter.
     store = PretrainingStore(cell.folder.parent, identity, max_gb=1)
@@ -219,6 +222,7 @@ def _pretrained(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:
 def _initial(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:
     """The trials with the encoders before training."""
     config = cell.config
+    # Rivals have no encoder in any phase.
     if "network" not in method_of(config).uses:
         raise UsageError(
             f"Cell {cell.folder.name} has no encoder: method={config.method['name']} trains no network."

@@ -112,6 +112,7 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Set parameters, and single options with ``__`` for the dot, also in a grid: ``corruption__rate=0.3``."""
         options, own = {}, {}
         for name, value in params.items():
+            # Keyword arguments have no dots, and grids of scikit-learn are keyword arguments.
             if DOT in name:
                 options[name.replace(DOT, ".")] = value
             else:
@@ -166,8 +167,10 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         options = dict(given)
         if values.get("encoder") is not None:
             self._check_beside_encoder(values, options)
+            # Networks that start from an encoder have had their pre-training.
             axes["pretrain"] = "none"
         seed = values["random_state"]
+        # None or a generator: a whole number is drawn, so that the cell has one seed, as on the command line.
         if not isinstance(seed, int):
             seed = check_random_state(seed).randint(2**31)
         parameters = {
@@ -238,6 +241,7 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return validate_data(
                 self, X, reset=False, dtype=None, ensure_all_finite=False
             )
+        # A frame for a model of an array is checked by its width alone.
         if not self.model_.description.is_named:
             validate_data(self, frame, reset=False, skip_check_array=True)
         return frame
@@ -265,6 +269,7 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        # Gaps, texts and categories are read and imputed, so scikit-learn's checks must let them through.
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         tags.input_tags.categorical = True

@@ -90,6 +90,7 @@ def train(
         training = CellTraining.prepare(
             config, table, hardware, splitting=splitting, console=console
         )
+        # Rows must be prepared as the encoders' own were, so their preprocessing comes with them.
         if start is not None:
             encoders = part_of(start.weights, "encoder")
             training = replace(training, start=Start(encoders, start.preprocessing))
@@ -98,6 +99,7 @@ def train(
             said.append(training.warning)
         for sentence in said:
             warnings.warn(sentence, UserWarning, stacklevel=4)
+        # Both ways must be tried on the same rows, so the rows that choose are held back from both.
         if chooses and is_pretrained(training.config):
             training, records, choice = _chosen(replace(training, holds_back=True))
             if console is not None:
@@ -113,14 +115,15 @@ def train(
 
 
 def _trained(training: CellTraining) -> list[StackRecord]:
-    return [
-        training.train(*stack)
-        for stack in training.stacks(range(training.config.trials))
-    ]
+    records = []
+    for trials, block in training.stacks(range(training.config.trials)):
+        records.append(training.run(trials, block).record(trials))
+    return records
 
 
 def _chosen(pretrained: CellTraining) -> tuple[CellTraining, list[StackRecord], str]:
     """All trials with pre-training or from scratch, whichever is better, and a sentence on the choice."""
+    # The same splits and streams, so that the losses are paired row by row.
     scratch = pretrained.from_scratch()
     with_it, without = _judged(pretrained), _judged(scratch)
     is_used, choice = _choice(with_it.losses, without.losses, with_it.of)
@@ -161,7 +164,9 @@ def _judged(training: CellTraining) -> Judged:
             if row["diverged"] is None:
                 losses.append(row_losses(target, predictions, labels))
             else:
+                # Left out, a trial that diverged would make its side look better.
                 losses.append(np.full(len(labels), np.inf))
+    # Other kinds of target are a plugin's, whose rows have no loss of their own here.
     if isinstance(target, (Classes, Number)):
         return Judged(records, np.concatenate(losses), ROWS)
     # The epoch whose weights are kept.
@@ -220,6 +225,7 @@ def _choice(
         return False, hurts
     if np.isinf(without).any():
         return True, helps
+    # In doubt pre-training is left out, because training from scratch is cheaper.
     if of == ROWS and n < ENOUGH:
         return (
             False,
@@ -271,6 +277,7 @@ def pretrain(
             for name, weight in fit.part("encoder").items():
                 encoder[f"encoder.{name}"] = weight.cpu().numpy()
             vectors = stack.data.preprocessing.arrays()
+            # No label was seen, so there is no target to undo the scaling of.
             vectors.pop("target", None)
             rows += own
             kept += StoredTrial.of_stack(own, vectors, encoder)
@@ -282,6 +289,7 @@ def _voting(
 ) -> Model:
     """The model of the trials that did not diverge."""
     config, table = training.config, training.table
+    # Weights that are not finite would make every mean prediction NaN.
     converged = [kept for kept in trials if kept.row["diverged"] is None]
     if not converged:
         raise UsageError(
@@ -303,6 +311,7 @@ def process_of(config: Config) -> Iterator[Hardware]:
 
     Within, gradients are computed, even if the caller has switched them off.
     """
+    # An estimator runs inside somebody's program, which must find its process as it left it.
     threads = torch.get_num_threads()
     levels = {name: logging.getLogger(name).level for name in LOGGERS}
     with warnings.catch_warnings():

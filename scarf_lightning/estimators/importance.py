@@ -90,6 +90,7 @@ def importance(
     )
     values = model.values(frame)[kept]
     blocks = _with_groups(_blocks(model, frame), groups)
+    # One set of orders for all columns, as in `sklearn.inspection.permutation_importance`.
     orders = permutations(len(values), n_repeats, random_state)
 
     intact = rows_of_trial(measure, _voted(model, values), known, kept)
@@ -97,31 +98,29 @@ def importance(
         raise UsageError(
             f"{measure.label} is not defined on these {counted(len(kept), 'row')}; pass more of them."
         )
-    found = []
+    verdicts = []
     for names, places in blocks.items():
+        # All permutations pass through the model at once, one after the other.
         predictions = _voted(model, permuted(values, places, orders))
-        its = permuted_rows(
+        shape = (n_repeats, len(values), *predictions.shape[1:])
+        changed = permuted_rows(measure, predictions.reshape(shape), known, kept)
+        if changed is None:
+            continue
+        # The claim is about this very model, so one trial is enough.
+        verdict = judge_column(
+            names,
+            "permuted",
+            "this model",
+            [intact],
+            [changed],
             measure,
-            predictions.reshape(n_repeats, len(values), *predictions.shape[1:]),
-            known,
-            kept,
+            TRAINED_ON_ALL,
+            margin=margin,
+            fewest=1,
         )
-        if its is not None:
-            verdict = judge_column(
-                names,
-                "permuted",
-                "this model",
-                [intact],
-                [its],
-                measure,
-                TRAINED_ON_ALL,
-                margin=margin,
-                fewest=1,
-            )
-            found.append(verdict)
-    return Importance(
-        _best_first(found), measure, margin, claim="this model on new rows like these"
-    )
+        verdicts.append(verdict)
+    claim = "this model on new rows like these"
+    return Importance(_best_first(verdicts), measure, margin, claim=claim)
 
 
 def importance_of_cell(
@@ -171,15 +170,15 @@ def importance_of_cell(
         intact.append(rows_of_trial(measure, predictions, known, tested))
 
     split = Split(_split_of(model), _n_trained(trials[0].part))
-    orders = [
-        permutations(len(tested), n_repeats, random_state + t)
-        for t, tested in enumerate(rows)
-    ]
-    found = []
+    # Another seed for each trial: equal orders would give the trials a noise in common.
+    orders = []
+    for t, tested in enumerate(rows):
+        orders.append(permutations(len(tested), n_repeats, random_state + t))
+    verdicts = []
     for names, at in blocks.items():
-        moved = [
-            permuted(its, at, order) for its, order in zip(values, orders, strict=True)
-        ]
+        moved = []
+        for of_trial, order in zip(values, orders, strict=True):
+            moved.append(permuted(of_trial, at, order))
         changed: list[RowsOfTrial | None] = []
         for predictions, known, tested in zip(
             _of_each(model, moved), labels, rows, strict=True
@@ -188,16 +187,28 @@ def importance_of_cell(
                 n_repeats, len(tested), *predictions.shape[1:]
             )
             changed.append(permuted_rows(measure, by_repeat, known, tested))
-        both = [
-            (a, b)
-            for a, b in zip(intact, changed, strict=True)
-            if a is not None and b is not None
-        ]
-        if both:
-            ones, others = map(list, zip(*both, strict=True))
-            found.append(judge_column(names, "permuted", model.description.name, ones, others, measure, split,
-                                      margin=margin, fewest=FEWEST))  # fmt: skip
-    return Importance(_best_first(found), measure, margin)
+        ones: list[RowsOfTrial] = []
+        others: list[RowsOfTrial] = []
+        for one, other in zip(intact, changed, strict=True):
+            # Test rows of one class, for instance, have no AUROC.
+            if one is not None and other is not None:
+                ones.append(one)
+                others.append(other)
+        if not ones:
+            continue
+        verdict = judge_column(
+            names,
+            "permuted",
+            model.description.name,
+            ones,
+            others,
+            measure,
+            split,
+            margin=margin,
+            fewest=FEWEST,
+        )
+        verdicts.append(verdict)
+    return Importance(_best_first(verdicts), measure, margin)
 
 
 def _metric(model: Predictor, name: str | None) -> Metric:
@@ -225,11 +236,13 @@ def _frame(model: Predictor, X: Any) -> pd.DataFrame:
 def _blocks(model: Predictor, frame: pd.DataFrame) -> dict[tuple[str, ...], list[int]]:
     """For each column of the rows, the places of the features that are made of it."""
     reader = model.description.reader
+    # Rows of `load_rows` have the features already, and each is its own column.
     if not set(frame.columns).issuperset(reader.names):
         reader = Reader.plain(reader.columns)
     blocks: dict[tuple[str, ...], list[int]] = {}
     start = 0
     for name, rule in reader.rules:
+        # A date or a text becomes several features, which are permuted as one.
         n_features = len(rule.features(plain_column(frame[name])))
         blocks[name,] = list(range(start, start + n_features))
         start += n_features
@@ -240,7 +253,7 @@ def _with_groups(
     blocks: dict[tuple[str, ...], list[int]], groups: Groups | None
 ) -> dict[tuple[str, ...], list[int]]:
     """The columns, and beside them the groups."""
-    found = dict(blocks)
+    with_groups = dict(blocks)
     lists = groups.values() if isinstance(groups, Mapping) else groups or ()
     for group in lists:
         places = []
@@ -251,8 +264,8 @@ def _with_groups(
                     f"groups names {name!r}, which is no column of the model; they are: {known}."
                 )
             places += blocks[name,]
-        found[tuple(group)] = places
-    return found
+        with_groups[tuple(group)] = places
+    return with_groups
 
 
 def _codes(model: Predictor, known: NDArray[Any]) -> NDArray[np.int64]:
@@ -287,10 +300,11 @@ def _of_each(model: Model, values: Sequence[Floats]) -> list[Floats]:
     """The predictions of each trial for its own rows, ``(n_t, ...)``."""
     sizes = [len(its) for its in values]
     starts = np.cumsum([0, *sizes[:-1]])
-    # Trials are equally long in a stack, so shorter ones repeat their last row.
-    index = np.array([start + np.minimum(np.arange(max(sizes)), size - 1)
-                      for start, size in zip(starts, sizes, strict=True)])  # fmt: skip
-    together = model.predictions(np.concatenate(values), index)
+    index = []
+    for start, size in zip(starts, sizes, strict=True):
+        # Trials are equally long in a stack, so shorter ones repeat their last row.
+        index.append(start + np.minimum(np.arange(max(sizes)), size - 1))
+    together = model.predictions(np.concatenate(values), np.array(index))
     return [np.asarray(its[:size]) for its, size in zip(together, sizes, strict=True)]
 
 
@@ -302,7 +316,10 @@ def _n_trained(part: "pd.Series[str]") -> float:
     return float((part == "train").sum())
 
 
-def _best_first(found: list[ColumnVerdict]) -> list[ColumnVerdict]:
-    return sorted(
-        found, key=lambda each: -np.nan_to_num(each.verdict.difference, nan=-np.inf)
-    )
+def _best_first(verdicts: list[ColumnVerdict]) -> list[ColumnVerdict]:
+    """The verdicts by their differences; one that is not known comes last."""
+
+    def rank(column: ColumnVerdict) -> float:
+        return -float(np.nan_to_num(column.verdict.difference, nan=-np.inf))
+
+    return sorted(verdicts, key=rank)

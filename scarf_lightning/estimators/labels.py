@@ -71,6 +71,7 @@ def one_a_row(y: Any) -> NDArray[Any]:
     Raises:
         ValueError: y has more than one column.
     """
+    # A narwhals frame holds another library's, which is read as if it had been passed itself.
     if hasattr(y, "to_native"):
         y = y.to_native()
     # The libraries' own conversions to numpy make floats of whole numbers with gaps.
@@ -90,6 +91,7 @@ def _of_arrow(y: Any) -> pa.ChunkedArray:
     """Labels that export themselves as Arrow's, as a column or as a table with one."""
     try:
         column = pa.chunked_array(y)
+    # Libraries differ in what they raise for a table that is asked for one column.
     except (TypeError, ValueError, pa.ArrowException):
         column = None
     # A table exports itself as a column of structs.
@@ -120,6 +122,7 @@ def labels_of_classes(y: NDArray[Any], marks: Any) -> GivenLabels:
     if marks is not None:
         is_known &= ~_is_marked(y, marks)
     known = _of_one_type(y[is_known])
+    # Numbers with fractions are refused in scikit-learn's words, which its own checks of estimators look for.
     check_classification_targets(known)
     notes = _on_usual_marks(known, marks, len(y))
     if n_blank:
@@ -146,6 +149,7 @@ def labels_of_numbers(y: NDArray[Any]) -> GivenLabels:
         known = pd.Series(known, dtype=object).infer_objects().to_numpy()
     if known.dtype.kind in "mM" or isinstance(known[0], pd.Timestamp):
         what, instead = "times", "the days since the first one, (y - y.min()).dt.days"
+        # Times have no zero, so days are counted from the first one; lengths of time have their seconds.
         if known.dtype.kind == "m":
             what, instead = "lengths of time", "seconds, y.dt.total_seconds()"
         raise UsageError(
@@ -156,6 +160,7 @@ def labels_of_numbers(y: NDArray[Any]) -> GivenLabels:
 
 def _not_missing(y: NDArray[Any]) -> NDArray[np.bool_]:
     """The rows with neither None nor NaN, ``(n,)``."""
+    # An infinite label is a fault of the data, and no missing one.
     if y.dtype.kind == "f":
         assert_all_finite(y, allow_nan=True, input_name="y")
     if y.dtype.kind == "c":
@@ -188,6 +193,7 @@ def _of_one_type(known: NDArray[Any]) -> NDArray[Any]:
         raise UsageError("y holds bytes, which are no labels; decode them to text.")
     if known.dtype != object or len(known) == 0:
         return known
+    # An array of objects may hold anything, so its values say its type.
     kind = pd.api.types.infer_dtype(known, skipna=False)
     if kind not in AMONG_OBJECTS:
         _refuse(known)
@@ -214,11 +220,13 @@ def _refuse(known: NDArray[Any]) -> NDArray[Any]:
 
 def _on_usual_marks(known: NDArray[Any], marks: Any, n_rows: int) -> list[str]:
     """A note on labels that stand for no label elsewhere: -1 beside classes from 0, and texts such as ``?``."""
+    # Who names a mark has decided what counts as no label.
     if marks is not None or len(known) == 0:
         return []
     labels, counts = np.unique(known, return_counts=True)
     notes = []
     for label, count in zip(labels.tolist(), counts.tolist(), strict=True):
+        # In -1 and 1, as some libraries write two classes, -1 is a class; beside 0, 1 and more it is suspicious.
         if label == -1:
             is_usual = len(labels) > 2 and labels[1] >= 0 and known.dtype.kind in "if"
         else:

@@ -61,6 +61,7 @@ def load_rows(cell: str | Path, trial: int, plugins: Collection[str] = ()) -> Tr
         split=config.split,
     )
     table = source.read().table
+    # The split of other rows would be another one, and look like that of the cell.
     if table.hash != opened.data_hash:
         cell_name = opened.folder.name
         raise UsageError(
@@ -70,6 +71,7 @@ def load_rows(cell: str | Path, trial: int, plugins: Collection[str] = ()) -> Tr
     splitting: Splitting = build("split", config.split)
     streams = opened.streams(table.n_labelled)
     split = splitting.of_trial(table, trial, streams.numpy(trial, Purpose.SPLIT))
+    # A split may leave rows out, such as those that are older than its training rows.
     part = pd.Series("unused", index=range(table.n_rows), dtype=object)
     for name in PARTS:
         part.iloc[getattr(split, name)] = name
@@ -108,6 +110,7 @@ def corrupted_view(
     Raises:
         UsageError: the model has several trials, no cell or no corruption, or a frame does not fit the table.
     """
+    # Each trial has a preprocessing of its own, so a view of several would be several tables.
     if len(model.trials) > 1:
         raise UsageError(
             f"A view is of one network, and this model has {len(model.trials)}; choose with only(trial)."
@@ -161,6 +164,7 @@ def _encoded_names(columns: tuple[Column, ...]) -> list[str]:
     """A name for each encoded column: of a number, or of a column and one of its categories."""
     names = []
     for column in columns:
+        # A category without an indicator, such as a rare one, is coded by zeros in all others.
         indicators = (column.categories or ())[: column.n_indicators]
         if not indicators:
             names.append(column.name)

@@ -67,6 +67,7 @@ class Model(TrainedNetworks):
             raise UsageError(
                 f"The model has no trial {trial}; it has: {', '.join(map(str, self.trials))}."
             )
+        # Trials are numbered by their splits, so after one that diverged a number is no position.
         position = self.trials.index(trial)
         weights = {}
         for name, weight in self.weights.items():
@@ -84,6 +85,7 @@ class Model(TrainedNetworks):
     def __getstate__(self) -> dict[str, Any]:
         """The arrays and plain values, without the networks that were built of them."""
         return {
+            # As text: a pickle of this package's own classes would tie the model to one version of it.
             "description": json.dumps(asdict(self.description)),
             "preprocessing": self.preprocessing.arrays(),
             "weights": dict(self.weights),
@@ -131,6 +133,7 @@ def model_of(
         target: what the networks predict; None means encoders alone.
         name: of the data.
     """
+    # A plugin is needed again only if it made the network or the target; its corruption is no part of the model.
     network = part("network", config.network.name)
     ours = __name__.partition(".")[0]
     is_ours = True
@@ -159,6 +162,7 @@ def model_of(
         # Encoders alone need nothing that was fitted to labels.
         if vector != "target" or target is not None:
             vectors[vector] = np.stack([kept.preprocessing[vector] for kept in trials])
+    # All networks of a cell have one shape, so their arrays are stacked; tuned ones have no model.
     for weight in trials[0].weights:
         weights[weight] = np.stack([kept.weights[weight] for kept in trials])
     preprocessing = Preprocessing.from_arrays(vectors, is_shared=description.is_shared)

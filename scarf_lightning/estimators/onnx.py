@@ -50,6 +50,7 @@ def to_onnx(model: TrainedNetworks, file: Path) -> None:
     _take_columns(exported, model)
     if model.classes:
         _give_labels(exported, model)
+    # Names of classes have no place in the outputs, so a reader of the file finds them in its metadata.
     exported.metadata_props.add(key="classes", value=json.dumps(model.classes))
     exported.metadata_props.add(
         key="trials", value=json.dumps(model.description.trials)
@@ -114,6 +115,7 @@ class Voters(nn.Module):
         self.fitted = torch.from_numpy(np.array(model.preprocessing.target))
 
     def forward(self, values: Tensor) -> Tensor:
+        # Imputation fills NaN alone, and a missing category has the code -1.
         values = torch.where(self.is_categorical & (values < 0), torch.nan, values)
         embedded = []
         for t, encoder in enumerate(self.encoders):
@@ -143,6 +145,7 @@ def _exported(model: TrainedNetworks) -> "ModelProto":
     elif model.classes:
         output = "probabilities"
     example = torch.zeros(N_ROWS, len(model.description.columns), dtype=torch.float64)
+    # The exporter warns of steps that say nothing to a user.
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
     with warnings.catch_warnings(), torch.no_grad():
         # Torch warns of its own code.
@@ -225,6 +228,7 @@ def _give_labels(exported: "ModelProto", model: TrainedNetworks) -> None:
         labels = labels.astype(np.int64)
     elif labels.dtype.kind not in "bfu":
         labels = np.array(model.classes, dtype=object)
+    # Labels of other types, such as times, are text in the file.
     known = numpy_helper.from_array(labels, f"{INSIDE}labels")
     code = f"{INSIDE}label as code"
     graph = exported.graph

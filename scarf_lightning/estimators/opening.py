@@ -62,6 +62,7 @@ def load_model(
         raise UsageError(
             f"phase={phase} is unknown; the phases are: {', '.join(get_args(Phase))}."
         )
+    # A cell has no such file itself: its saved model lies in a folder of its own within it.
     if not (folder / CONTENTS).exists():
         return model_of_cell(one_cell(folder), plugins, trial, phase or "finetune")
     if phase is not None:
@@ -88,6 +89,7 @@ def read_model(folder: Path, plugins: Collection[str]) -> Model | RivalModel:
     try:
         contents = read_record(folder, CONTENTS, KIND, weights=True)
         plain = parsed(dict[str, Any], contents.get("model"), "model")
+        # The version is that of the layout, and no field of the description.
         version = plain.pop("version", None)
         if version == 1:
             plain = _of_version_1(plain)
@@ -100,9 +102,11 @@ def read_model(folder: Path, plugins: Collection[str]) -> Model | RivalModel:
             plugins,
             f"The model {folder}",
         )
+        # Files of networks do not name their kind, because older versions knew no other.
         kind = RivalDescription if OF_A_RIVAL in plain else Description
         description = parsed(kind, plain, "model")
         check_reader(list(description.rules), description.columns)
+        # Files that the record does not list have no hash, and are not read.
         for needed in (WEIGHTS, PREPROCESSING):
             if needed not in contents["files"]:
                 raise DamagedRecordError(f"it has no {needed}")

@@ -84,10 +84,12 @@ def config_of(
     """
     _refuse_others(given)
     plugins = [str(name) for name in given.get("plugins", ())]
+    # Only a choice of a part needs Hydra; values are written into the configuration that it composes.
     groups = _axes(given)
     # The source of a plugin may change between fits, so its options are not remembered.
     composed = _composed.__wrapped__ if plugins else _composed
     overrides = tuple(f"{name}={value}" for name, value in groups.items())
+    # The remembered configuration is shared by all fits.
     config = deepcopy(composed(overrides, tuple(plugins)))
     OmegaConf.set_struct(config, False)
     for name, value in {**given, **parameters, **ALWAYS, "plugins": plugins}.items():
@@ -105,6 +107,7 @@ def config_of(
         raise UsageError(
             f"{estimator} has no labels, and pretrain={chosen.pretrain.name} uses them; choose another one."
         )
+    # An option without effect is most often a slip, such as the rate of another corruption.
     unused = unused_options(chosen)
     for option in given:
         if is_in(option, unused):
@@ -152,4 +155,5 @@ def _composed(overrides: tuple[str, ...], plugins: tuple[str, ...]) -> DictConfi
             "The working folder is deleted; change to another one with os.chdir."
         ) from error
     with hydra_started(plugins):
+        # X is read as a file is, so its options are those of a file.
         return compose("train", overrides=["dataset=csv", *overrides])

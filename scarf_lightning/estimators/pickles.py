@@ -39,5 +39,6 @@ class RefusingFinder(MetaPathFinder):
 
 def refuse_earlier_pickles() -> None:
     """Ask the finder after all others, once in this process."""
+    # Last, so that a module which exists, of whatever package, is found first.
     if not any(isinstance(finder, RefusingFinder) for finder in sys.meta_path):
         sys.meta_path.append(RefusingFinder())

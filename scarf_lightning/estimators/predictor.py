@@ -63,6 +63,7 @@ class TableDescription:
 
     def __post_init__(self) -> None:
         classes = set(self.classes)
+        # One class is always certain, and two columns of one name cannot be distinguished.
         if len(classes) == 1 or len(classes) < len(self.classes):
             raise ValueError("classes must be two different ones at least, or none")
         target = self.predicts
@@ -169,6 +170,7 @@ class Predictor(ABC):
             raise UsageError(
                 "This model has no classes, and so no probabilities; use predict or transform."
             )
+        # Networks have the classes in the order of their outputs, and scikit-learn has them sorted.
         return self.predicted(rows)[:, self.order]
 
     def answered(self, rows: Any) -> pd.DataFrame:
@@ -222,6 +224,7 @@ class Predictor(ABC):
 
     def frame_of_array(self, rows: Any) -> pd.DataFrame:
         """An array ``(n, n_columns)`` as a frame with the columns of `fit`."""
+        # NumPy would make one object of a sparse matrix, and a message about its shape would mislead.
         if hasattr(rows, "toarray"):
             raise UsageError("The rows are a sparse matrix; pass rows.toarray().")
         array = np.asarray(rows)
@@ -285,5 +288,6 @@ class Predictor(ABC):
         target = self.description.predicts
         if not isinstance(target, Classes):
             return np.empty(0), []
+        # Sorted by their values in their own type: as texts, 10 would come before 9.
         classes, order = np.unique(target.answers, return_index=True)
         return classes, order.tolist()

@@ -97,6 +97,7 @@ def target_of(labels: GivenLabels, config: Config, kind: type[Target]) -> ReadTa
     # The kind of a regressor's target is no question, even if its numbers look like classes.
     if asked is None and not issubclass(kind, Classes):
         asked = kind.name
+    # A word among numbers is a slip, or marks a missing number, which the message explains.
     if issubclass(kind, Number):
         _refuse_words(labels, config.dataset.decimal)
     read = read_target(
@@ -168,6 +169,7 @@ def weights_of(
             )
         of_classes = compute_sample_weight(dict(class_weight), labels.known)
         weights[labels.is_known] *= of_classes
+        # Their class is unknown; where a method gives them one, they weigh what a row weighs on average.
         weights[~labels.is_known] *= of_classes.mean()
     return weights
 
@@ -186,6 +188,7 @@ def _refuse_words(labels: GivenLabels, decimal: str | None) -> None:
 def _split_by(frame: pd.DataFrame, config: Config) -> tuple[Weights, pd.DataFrame]:
     """The values that the rows are split by, and the other columns."""
     kind, column = config.split["name"], config.split.get("column")
+    # Such splits need the rows and their labels alone.
     if kind in BY_NOTHING:
         return None, frame
     if kind == "files":
@@ -196,6 +199,7 @@ def _split_by(frame: pd.DataFrame, config: Config) -> tuple[Weights, pd.DataFram
         raise UsageError(
             f"split={kind} goes by a column of X: set options={{'split.column': NAME}}, not {column!r}."
         )
+    # The column that splits is no feature: the groups, or times, of new rows are others.
     return split_values(kind, frame[column], SOURCE), frame.drop(columns=column)
 
 

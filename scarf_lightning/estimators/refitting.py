@@ -95,6 +95,7 @@ def refitted(
         raise UsageError(f"No model is kept: {reason}.")
     if method_of(config).name in FORMS:
         return _rival(config, table, expected)
+    # Not the cell's own trials: each of them has held a fifth of the rows back as test rows.
     model, _, _ = train(replace(config, trials=n_networks, keep_weights=True), table)
     return Model(
         replace(model.description, expected=dict(expected)),
@@ -113,8 +114,10 @@ def _rival(config: Config, table: Table, expected: Mapping[str, Any]) -> RivalMo
     method = training.parts.method
     assert isinstance(method, Rival)
     weights = stack.row_weights(training.config.finetune.class_weight)
+    # There is one trial, so all arrays of the stack have one entry.
     of_rows = None if weights is None else weights[0]
     seed = stack.streams.seed_of(0, method.stream) % 2**31
+    # A rival fits and predicts in one call, and drops its model; this lesson keeps it.
     lesson = KeepingLesson(stack, stack.data.labels[0], of_rows, seed)
     method.predict(lesson)
     fitted, expectation = lesson.fitted[0]

@@ -131,6 +131,7 @@ class RivalModel(Predictor):
             table, self.preprocessing, device="cpu", dtype=torch.float32
         )
         raw = device_table.rows(torch.arange(len(values))[None], Roster(1))
+        # The library learnt from what the networks' own encoding gives, rounded to 32 bits.
         if self.description.encoding == "onehot":
             encoded: Floats = self._one_hot(raw)[0].double().numpy()
             return encoded
@@ -157,6 +158,7 @@ class RivalModel(Predictor):
             return np.asarray(
                 features @ self.learnt["coefficients"] + self.learnt["offset"]
             )
+        # Trees split between numbers of 32 bits, so a longer one could fall on the other side of a threshold.
         return self._of_trees(features.astype(np.float32))
 
     def _of_trees(self, features: NDArray[np.float32]) -> Floats:
@@ -204,6 +206,7 @@ class RivalModel(Predictor):
         Raises:
             DamagedRecordError: an array is missing, not expected, of another shape, or holds what cannot be.
         """
+        # A saved folder may come from anyone, so nothing is computed with before all of it fits.
         expected = set(LINEAR if self.description.learner == "linear" else TREES)
         if set(self.learnt) != expected:
             raise DamagedRecordError(
@@ -252,12 +255,14 @@ class RivalModel(Predictor):
             raise DamagedRecordError("roots lead out of the trees")
         is_leaf = left == LEAF
         inner = np.flatnonzero(~is_leaf)
+        # With one child, a row that goes to the other side would be looked up at the place -1.
         if (is_leaf != (right == LEAF)).any():
             raise DamagedRecordError("a node has one child")
         # Children follow their parents, so that no path goes in a circle.
         for children in (left[inner], right[inner]):
             if (children <= inner).any() or (children >= n_nodes).any():
                 raise DamagedRecordError("a path of the trees does not end in a leaf")
+        # A number out of range would read another column, or fail at a prediction and not when it is opened.
         features = self.learnt["feature"][inner]
         if inner.size and not (
             features.min() >= 0 and features.max() < self.n_features

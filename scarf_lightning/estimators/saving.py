@@ -75,6 +75,8 @@ def save(model: Savable, folder: Path) -> None:
     arrays = model.arrays()
     try:
         ours = _files_to_replace(folder)
+        # Written beside its place and then renamed, so a reader finds the old model or the new one, and never half of
+        # one.
         with temporary(folder) as made:
             described = {"version": VERSION} | asdict(model.description)
             with new_record(made, CONTENTS, KIND, {"model": described}) as place:
@@ -96,6 +98,7 @@ def save(model: Savable, folder: Path) -> None:
 
 def _files_to_replace(folder: Path) -> list[str] | None:
     """The files in a model's folder, which may be replaced; None if there is no such folder."""
+    # Renaming would replace the link, and leave what it leads to as it is.
     if folder.is_symlink():
         raise UsageError(
             f"{folder} is a link; name the folder that it leads to, or another one."
@@ -113,6 +116,7 @@ def _files_to_replace(folder: Path) -> list[str] | None:
         )
     except (DamagedRecordError, FileNotFoundError):
         files = set()
+    # A slip, such as a home folder, must not cost files that are no model's.
     if foreign := [name for name in there if name not in files]:
         raise UsageError(
             f"{folder} holds {foreign[0]}, which is not part of a model; name an empty or a new folder."
@@ -160,6 +164,7 @@ def check_reader(rules: list[Any], columns: tuple[Column, ...]) -> None:
             )
         parsed(Rule, {"kind": rule, **own}, f"the rule of {column[:40]!r}")
     reader = Reader.with_rules(rules, columns)
+    # A missing value and a text: rules of all kinds meet both.
     for value in (None, "1"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

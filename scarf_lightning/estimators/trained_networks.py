@@ -107,6 +107,7 @@ class TrainedNetworks(Predictor):
         """
         if self.options is None:
             return None
+        # Importing a module runs it, so it is left to the user, even for a model that is here already.
         for module in self.options["plugins"]:
             if module not in sys.modules:
                 raise UsageError(
@@ -145,6 +146,7 @@ class TrainedNetworks(Predictor):
             network = networks.network.build(networks.columns, None)
             encoder = Encoder(networks.columns, [network], width=0)
         expected = _shapes("encoder", encoder)
+        # Only an encoder of pre-training holds what its corruption has learnt in place of missing values.
         if "encoder.missing" in self.weights:
             expected["encoder.missing"] = (1, networks.columns.n_encoded)
         of_encoder = {}

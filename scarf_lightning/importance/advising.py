@@ -11,7 +11,8 @@ MOST_NAMES = 8
 
 
 def advice(asked: Asked) -> list[str]:
-    """Advice on the columns: which can go, which pre-training lives on, which stand in for each other."""
+    """Advice on the columns: which can go and which must stay, which pre-training lives on, which stand in for each
+    other."""
     found = asked.importance
     sentences = []
     # To do without a column comes first, because it saves work.
@@ -19,6 +20,11 @@ def advice(asked: Asked) -> list[str]:
     if can_go:
         sentences.append(
             f"{_counted(can_go)} can go: without {_it(can_go)} no competitor is worse by more than the margin."
+        )
+    must_stay = columns_that_must_stay(asked)
+    if must_stay:
+        sentences.append(
+            f"Keep {_listed(must_stay)}: trained without {_it(must_stay)}, every competitor is worse."
         )
     # Which columns pre-training lives on, by each of its ways.
     needed = found.helping("left out of pre-training")
@@ -41,6 +47,12 @@ def advice(asked: Asked) -> list[str]:
                 f"{' and '.join(group)} say the same: together they are needed, and each one alone can go."
             )
     return sentences
+
+
+def on_use(found: Importance, competitor: str) -> str:
+    """A sentence on the columns that a competitor uses: those that it misses when they are permuted."""
+    used = found.helping("permuted", competitor)
+    return f"{competitor}: it uses {_listed(used) or 'none that we can tell'}."
 
 
 def on_untried(asked: Asked) -> list[str]:
@@ -70,6 +82,14 @@ def columns_that_can_go(asked: Asked) -> list[str]:
         if len(its) == len(found.competitors) and all(map(_is_needless, its)):
             can_go.append(name)
     return can_go + list(asked.settled)
+
+
+def columns_that_must_stay(asked: Asked) -> list[str]:
+    """Columns, and groups of them, without which every competitor is trained to be worse; most important first."""
+    found = asked.importance
+    needed = [set(found.helping("left out", name)) for name in found.competitors]
+    by_all = set.intersection(*needed) if needed else set()
+    return [name for name in found.helping("left out") if name in by_all]
 
 
 def _is_needless(answer: Answer) -> bool:

@@ -28,14 +28,19 @@ def groups_of(table: Table, least: float = ALIKE) -> list[list[int]]:
     group_of = np.arange(len(table.columns))
     for first in range(len(table.columns)):
         for second in range(first):
-            is_joined = group_of[first] == group_of[second]
-            if not is_joined and _association(table, first, second) >= least:
-                # The group of one column takes in that of the other.
-                group_of[group_of == group_of[first]] = group_of[second]
+            # Columns that are joined by a third one need not be compared.
+            if group_of[first] == group_of[second]:
+                continue
+            if _association(table, first, second) < least:
+                continue
+            # The group of one column takes in that of the other.
+            is_of_first = group_of == group_of[first]
+            group_of[is_of_first] = group_of[second]
     groups = []
     # In the order of their first columns.
     for group in dict.fromkeys(group_of.tolist()):
-        members = np.flatnonzero(group_of == group).tolist()
+        is_member = group_of == group
+        members = np.flatnonzero(is_member).tolist()
         if len(members) > 1:
             groups.append(members)
     return groups
@@ -44,14 +49,17 @@ def groups_of(table: Table, least: float = ALIKE) -> list[list[int]]:
 def _association(table: Table, first: int, second: int) -> float:
     """The association of two columns of one kind, 0 to 1; 0 of a number and a category."""
     is_category, other = table.is_categorical[[first, second]]
+    # No one coefficient measures both kinds, and 0 leaves the columns apart.
     if is_category != other:
         return 0.0
     both = table.values[:, [first, second]]
     is_known = ~np.isnan(both).any(axis=1)
     both = both[is_known]
+    if len(both) < FEWEST_ROWS:
+        return 0.0
     # Nothing varies together with a constant.
-    is_constant = np.ptp(both, axis=0) == 0 if len(both) else True
-    if len(both) < FEWEST_ROWS or np.any(is_constant):
+    ranges = np.ptp(both, axis=0)
+    if np.any(ranges == 0):
         return 0.0
     if is_category:
         return _cramers_v(both)
@@ -62,7 +70,9 @@ def _rank_correlation(both: Floats) -> float:
     from scipy.stats import rankdata
 
     ranks = rankdata(both, axis=0)
-    return float(abs(np.corrcoef(ranks.T)[0, 1]))
+    correlations = np.corrcoef(ranks.T)
+    # A column that falls as the other one rises carries the same information.
+    return float(abs(correlations[0, 1]))
 
 
 def _cramers_v(both: Floats) -> float:
@@ -71,14 +81,17 @@ def _cramers_v(both: Floats) -> float:
     # Codes without gaps, so that no category is empty.
     _, first = np.unique(both[:, 0], return_inverse=True)
     _, second = np.unique(both[:, 1], return_inverse=True)
-    counts = np.zeros((first.max() + 1, second.max() + 1))
+    n_first = first.max() + 1
+    n_second = second.max() + 1
+    counts = np.zeros((n_first, n_second))
     np.add.at(counts, (first, second), 1)
     # What independent columns with these shares would have.
     of_first = counts.sum(axis=1, keepdims=True)
     of_second = counts.sum(axis=0, keepdims=True)
     expected = of_first * of_second / n
-    chi_squared = np.sum((counts - expected) ** 2 / expected)
-    largest = n * (min(counts.shape) - 1)
+    squares = (counts - expected) ** 2
+    chi_squared = np.sum(squares / expected)
+    largest = n * (min(n_first, n_second) - 1)
     return float(np.sqrt(chi_squared / largest))
 
 
@@ -89,7 +102,7 @@ def named_groups(table: Table, groups: Sequence[Sequence[str]]) -> list[list[int
         UsageError: a group names no column.
     """
     names = [column.name for column in table.columns]
-    found = []
+    groups_of_places = []
     for group in groups:
         places = []
         for name in group:
@@ -97,5 +110,5 @@ def named_groups(table: Table, groups: Sequence[Sequence[str]]) -> list[list[int
                 advice = did_you_mean(name, names)
                 raise UsageError(f"groups names {name!r}, which is no column.{advice}")
             places.append(names.index(name))
-        found.append(places)
-    return found
+        groups_of_places.append(places)
+    return groups_of_places

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from ..metrics import Metric
 from ..report.amounts import signed, unsigned
 from ..report.blocks import Block, Paragraph, Picture, Section, Table, number, table
 from ..report.making import Report, write_report
-from .advising import advice, on_untried
+from .advising import advice, on_untried, on_use
 from .asking import Asked
 from .competing import Competitor
 from .judging import MOST_LINES, Importance, Way
@@ -29,8 +31,6 @@ TITLES: dict[Way, str] = {
     "left out of pre-training": "What pre-training needs",
     "left out of corruption": "What pre-training needs to corrupt",
 }
-MOST_NAMES = 8
-"""Columns that a sentence of the answer names."""
 
 
 def columns_report(asked: Asked, competitors: Sequence[Competitor]) -> Report:
@@ -43,9 +43,7 @@ def columns_report(asked: Asked, competitors: Sequence[Competitor]) -> Report:
         )
     # What each of them uses is what most readers look for first.
     for competitor in found.competitors:
-        needed = found.helping("permuted", competitor)
-        listed = ", ".join(needed[:MOST_NAMES]) or "none that we can tell"
-        first.append(Paragraph(f"{competitor} uses: {listed}."))
+        first.append(Paragraph(on_use(found, competitor)))
     for sentence in on_untried(asked):
         first.append(Paragraph(sentence))
     first.append(Paragraph(together(found)))
@@ -66,11 +64,26 @@ def columns_report(asked: Asked, competitors: Sequence[Competitor]) -> Report:
         sections.append(Section("groups", "Groups of columns", [Paragraph(text)]))
     name = competitors[0].table.name
     n_trials = len(competitors[0].trials)
+    levels = {
+        each.competitor: found.metric.shown(each.score)
+        for each, _ in found.of("permuted")
+    }
+    as_they_are = ", ".join(f"{who} {level}" for who, level in levels.items())
     about = [
         f"{name}: {len(asked.names)} columns, {competitors[0].table.n_labelled} rows with labels.",
         f"{found.metric.label} on the test rows of {n_trials} trials, the same rows with every column.",
+        f"With all columns, {found.metric.label}: {as_they_are}{_of_the_commonest(competitors[0])}.",
     ]
     return Report(f"Which columns matter on {name}?", about, sections)
+
+
+def _of_the_commonest(competitor: Competitor) -> str:
+    """The level of a constant answer, for readers who ask if a competitor has learnt anything; of accuracy alone."""
+    if competitor.metric.name != "accuracy":
+        return ""
+    labels = competitor.table.labels[competitor.table.is_labelled]
+    share = float(np.bincount(labels.astype(np.int64)).max() / len(labels))
+    return f"; always the commonest class {competitor.metric.shown(share)}"
 
 
 def write_columns(

@@ -102,6 +102,7 @@ class TableDataModule(pl.LightningDataModule):
         self, source: Sequence[str], options: Sequence[str], trials: int
     ) -> None:
         super().__init__()
+        # An option that has no effect here would be set and ignored, so each is given where it counts.
         for option in options:
             name = _name(option)
             if name == "trials":
@@ -159,6 +160,7 @@ class TableDataModule(pl.LightningDataModule):
                 module.load_state_dict(weights)
             self._stacks[module] = stack
         self._stack = stack
+        # The engine takes the length from the settings, Lightning's loop from the trainer.
         if self.trainer is not None:
             module.scheduled_epochs = _epochs(self.trainer, module.steps_per_epoch)
 
@@ -179,6 +181,7 @@ class TableDataModule(pl.LightningDataModule):
     def test_dataloader(self) -> "Batches":
         """The test rows, in the order of `test_labels`."""
         stack = self._served
+        # With labels, though nothing learns from them: a batch has the same fields in all loops.
         examples = stack.examples(stack.data.test, self.test_labels)
         bounds = batch_bounds(len(examples), EVALUATION_ROWS)
 
@@ -195,6 +198,7 @@ class TableDataModule(pl.LightningDataModule):
         self, batch: Batch, device: torch.device, dataloader_idx: int
     ) -> Batch:
         """The batch, which is on the device already."""
+        # Lightning would look through its fields one by one.
         return batch
 
     @property
@@ -233,6 +237,7 @@ class TableDataModule(pl.LightningDataModule):
             raise UsageError(
                 f"split={name} has another number of rows in each trial; use trials=1."
             )
+        # All trials at once, whatever the memory: a trainer has one module.
         stack = training.stack(self.trials)  # noqa: PD013 - no frame
         if isinstance(module, PretrainModule):
             pretext = training.parts.pretext
@@ -314,6 +319,7 @@ class Batches:
         return self._length
 
     def __iter__(self) -> Iterator[Batch]:
+        # A fresh pass: each epoch draws its own order of the rows.
         return map(self._data.fetch, self._start())
 
 
@@ -355,6 +361,7 @@ def _of_module(module: StackModule) -> list[str]:
                 f"{option} has no effect on a pre-training; give it to FinetuneModule."
             )
     options = list(module.options)
+    # The class says what is trained, so that no option need repeat it.
     if isinstance(module, CotrainModule):
         return [*options, "method=cotrain", "pretrain=none"]
     if any(option == "method=cotrain" for option in options):
@@ -375,6 +382,7 @@ def _check_encoder(module: FinetuneModule, stack: Stack) -> None:
     """Refuse an encoder that was pre-trained on other columns, by another network, or for another number of trials."""
     if module.pretrained is None:
         return
+    # Compared by shapes beforehand: torch's own refusal would name layers, and no column or option.
     wanted = {
         name: tensor.shape
         for name, tensor in stack.networks.encoder(stack.trials).state_dict().items()

@@ -35,7 +35,8 @@ def mean_squared_error(output: Tensor, target: Tensor) -> Tensor:
     >>> mean_squared_error(torch.tensor([[1.0, 2.0]]), torch.tensor([[1.0, 4.0]]))
     tensor(2.)
     """
-    return (output - target).square().mean(dim=(-2, -1))
+    difference = output - target
+    return difference.square().mean(dim=(-2, -1))
 
 
 def squared_distance(first: Tensor, second: Tensor) -> Tensor:
@@ -46,7 +47,9 @@ def squared_distance(first: Tensor, second: Tensor) -> Tensor:
     >>> squared_distance(torch.tensor([[1.0, 2.0]]), torch.tensor([[1.0, 4.0]]))
     tensor(4.)
     """
-    return (first - second).square().sum(dim=-1).mean(dim=-1)
+    # Unlike `mean_squared_error` this grows with the width, as the authors' losses do.
+    of_rows = (first - second).square().sum(dim=-1)
+    return of_rows.mean(dim=-1)
 
 
 @dataclass
@@ -85,13 +88,18 @@ class Discrimination(Loss):
 
     def __call__(self, clean: Tensor, corrupted: Tensor) -> Tensor:
         # The logarithm of a sigmoid that has rounded to 0 would be -inf.
-        log_likelihoods = F.logsigmoid(-clean) + F.logsigmoid(corrupted)
-        return -log_likelihoods.mean(dim=(-2, -1)) / 2
+        of_clean = F.logsigmoid(-clean)
+        of_corrupted = F.logsigmoid(corrupted)
+        # Both sums have N rows, and the mean is over 2N.
+        mean = (of_clean + of_corrupted).mean(dim=(-2, -1))
+        return -mean / 2
 
     def error(self, clean: Tensor, corrupted: Tensor) -> Tensor:
         """Share of the 2N rows on the wrong side of 0, ``(...)``."""
         # An output of 0 is wrong for corrupted rows alone, so that a constant 0 has an error of one half.
-        wrong = (clean > 0).float() + (corrupted <= 0).float()
+        wrong_clean = (clean > 0).float()
+        wrong_corrupted = (corrupted <= 0).float()
+        wrong = wrong_clean + wrong_corrupted
         return wrong.mean(dim=(-2, -1)) / 2
 
 
@@ -101,20 +109,25 @@ def cosine_similarities(first: Tensor, second: Tensor) -> Tensor:
     >>> cosine_similarities(torch.tensor([[2.0, 0.0]]), torch.tensor([[1.0, 0.0], [1.0, 1.0]]))
     tensor([[1.0000, 0.7071]])
     """
-    return _inner_products(F.normalize(first, dim=-1), F.normalize(second, dim=-1))
+    # An embedding of zeros stays zero: `normalize` divides by 1e-12 at least.
+    first = F.normalize(first, dim=-1)
+    second = F.normalize(second, dim=-1)
+    return _inner_products(first, second)
 
 
 def _inner_products(first: Tensor, second: Tensor) -> Tensor:
     """``(..., N, E)`` twice gives ``(..., N, N)``."""
     # Products over a dimension of one take another path, on which the number of trials shows in the last bit.
     if first.shape[-1] == 1:
-        first, second = F.pad(first, (0, 1)), F.pad(second, (0, 1))
+        first = F.pad(first, (0, 1))
+        second = F.pad(second, (0, 1))
     return first @ second.mT
 
 
 def _without_diagonal(x: Tensor) -> Tensor:
     """``(..., n, n)`` with -inf on its diagonal."""
-    diagonal = torch.eye(x.shape[-1], dtype=torch.bool, device=x.device)
+    n = x.shape[-1]
+    diagonal = torch.eye(n, dtype=torch.bool, device=x.device)
     return x.masked_fill(diagonal, -math.inf)
 
 
@@ -134,7 +147,8 @@ class ContrastiveLoss(Loss):
         similarities = cosine_similarities(first, second)
         own = similarities.diagonal(dim1=-2, dim2=-1)
         highest = similarities.amax(dim=-1)
-        return (highest > own).float().mean(dim=-1)
+        is_wrong = highest > own
+        return is_wrong.float().mean(dim=-1)
 
 
 @dataclass
@@ -165,19 +179,22 @@ class InfoNCE(ContrastiveLoss):
     symmetric: bool = option(False, "average the loss over both directions")
 
     def __call__(self, first: Tensor, second: Tensor) -> Tensor:
-        logits = cosine_similarities(first, second) / self.temperature
+        similarities = cosine_similarities(first, second)
+        logits = similarities / self.temperature
         loss = _one_direction(logits)
         if not self.symmetric:
             return loss
-        return (loss + _one_direction(logits.mT)) / 2
+        backwards = _one_direction(logits.mT)
+        return (loss + backwards) / 2
 
 
 def _one_direction(logits: Tensor) -> Tensor:
     """The loss of finding column i in row i: ``(..., N, N)`` to ``(...)``."""
     positive = logits.diagonal(dim1=-2, dim2=-1)
+    cross_entropy = (logits.logsumexp(dim=-1) - positive).mean(dim=-1)
     n_candidates = logits.shape[-1]
     # A guess among all candidates gives 0, whatever the size of the batch.
-    return (logits.logsumexp(dim=-1) - positive).mean(dim=-1) - math.log(n_candidates)
+    return cross_entropy - math.log(n_candidates)
 
 
 def nt_xent(first: Tensor, second: Tensor, temperature: float) -> Tensor:
@@ -199,7 +216,9 @@ def nt_xent(first: Tensor, second: Tensor, temperature: float) -> Tensor:
     of_first = logits.diagonal(offset=n, dim1=-2, dim2=-1)
     of_second = logits.diagonal(offset=-n, dim1=-2, dim2=-1)
     partners = torch.cat([of_first, of_second], dim=-1)
-    return (_without_diagonal(logits).logsumexp(dim=-1) - partners).mean(dim=-1)
+    # A row is no candidate for itself, at which it would always be found.
+    of_candidates = _without_diagonal(logits).logsumexp(dim=-1)
+    return (of_candidates - partners).mean(dim=-1)
 
 
 def barlow_twins(first: Tensor, second: Tensor, off_diagonal: float = 5e-3) -> Tensor:
@@ -210,19 +229,22 @@ def barlow_twins(first: Tensor, second: Tensor, off_diagonal: float = 5e-3) -> T
     **Shape.** ``(..., N, E)`` twice gives ``(...)``. One row has no variance: C is 0 and the loss E.
     """
     n = first.shape[-2]
-    correlation = _standardise(first).mT @ _standardise(second) / n
+    first = _standardise(first)
+    second = _standardise(second)
+    correlation = first.mT @ second / n
     # The identity has ones on its diagonal, and zeros beside it.
     diagonal = correlation.diagonal(dim1=-2, dim2=-1)
     squared_all = correlation.square().sum(dim=(-2, -1))
     squared_diagonal = diagonal.square().sum(dim=-1)
-    return (1 - diagonal).square().sum(dim=-1) + off_diagonal * (
-        squared_all - squared_diagonal
-    )
+    invariance = (1 - diagonal).square().sum(dim=-1)
+    redundancy = squared_all - squared_diagonal
+    return invariance + off_diagonal * redundancy
 
 
 def _standardise(z: Tensor) -> Tensor:
     """Each feature with mean 0 and variance 1 over the rows, ``(..., N, E)``."""
-    centred = z - z.mean(dim=-2, keepdim=True)
+    mean = z.mean(dim=-2, keepdim=True)
+    centred = z - mean
     variance = centred.square().mean(dim=-2, keepdim=True)
     return centred * torch.rsqrt(variance + VARIANCE_EPSILON)
 
@@ -248,9 +270,9 @@ class BarlowTwins(ContrastiveLoss):
     )
 
     def __call__(self, first: Tensor, second: Tensor) -> Tensor:
-        return barlow_twins(
-            F.normalize(first, dim=-1), F.normalize(second, dim=-1), self.off_diagonal
-        )
+        first = F.normalize(first, dim=-1)
+        second = F.normalize(second, dim=-1)
+        return barlow_twins(first, second, self.off_diagonal)
 
 
 def uniformity(z: Tensor, t: float = 2.0) -> Tensor:
@@ -267,11 +289,13 @@ def uniformity(z: Tensor, t: float = 2.0) -> Tensor:
         return (z * 0).sum(dim=(-2, -1))
     # The squared length is 1, except for an embedding of zeros, which has no direction.
     squared = z.square().sum(dim=-1)
-    squared_distances = (
-        squared.unsqueeze(-1) + squared.unsqueeze(-2) - 2 * _inner_products(z, z)
-    )
-    pairs = _without_diagonal(-t * squared_distances).flatten(-2)
-    return pairs.logsumexp(dim=-1) - math.log(n * (n - 1))
+    lengths = squared.unsqueeze(-1) + squared.unsqueeze(-2)
+    # From inner products, because the differences of all pairs would take N times the memory of the rows.
+    squared_distances = lengths - 2 * _inner_products(z, z)
+    exponents = _without_diagonal(-t * squared_distances)
+    pairs = exponents.flatten(-2)
+    n_pairs = n * (n - 1)
+    return pairs.logsumexp(dim=-1) - math.log(n_pairs)
 
 
 @dataclass
@@ -296,7 +320,10 @@ class AlignUniform(ContrastiveLoss):
     t: float = option(2.0, "inverse width of the uniformity's kernel", "(0, inf)")
 
     def __call__(self, first: Tensor, second: Tensor) -> Tensor:
-        first, second = F.normalize(first, dim=-1), F.normalize(second, dim=-1)
+        first = F.normalize(first, dim=-1)
+        second = F.normalize(second, dim=-1)
         alignment = squared_distance(first, second)
-        spread = (uniformity(first, self.t) + uniformity(second, self.t)) / 2
+        of_first = uniformity(first, self.t)
+        of_second = uniformity(second, self.t)
+        spread = (of_first + of_second) / 2
         return self.align * alignment + self.uniform * spread

@@ -27,7 +27,9 @@ def cross_entropy(
     """
     log_probabilities = F.log_softmax(logits, dim=-1)
     if are_class_numbers(targets, logits):
-        rows = -log_probabilities.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+        classes = targets.unsqueeze(-1)
+        of_labels = log_probabilities.gather(-1, classes)
+        rows = -of_labels.squeeze(-1)
     else:
         rows = -(targets * log_probabilities).sum(dim=-1)
     return weighted_mean(rows, weights)
@@ -41,7 +43,8 @@ def squared_error(
     >>> squared_error(torch.tensor([[1.0], [3.0]]), torch.tensor([[1.0], [1.0]]))
     tensor(2.)
     """
-    squares = (outputs - targets).square().squeeze(-1)
+    differences = outputs - targets
+    squares = differences.square().squeeze(-1)
     return weighted_mean(squares, weights)
 
 
@@ -57,10 +60,10 @@ def smoothed(targets: Tensor, logits: Tensor, share: float) -> Tensor:
     n_classes = logits.shape[-1]
     if are_class_numbers(targets, logits):
         # A half-precision number would lose digits of the share.
-        targets = F.one_hot(targets, n_classes).to(
-            torch.promote_types(logits.dtype, torch.float32)
-        )
-    return (1 - share) * targets + share / n_classes
+        dtype = torch.promote_types(logits.dtype, torch.float32)
+        targets = F.one_hot(targets, n_classes).to(dtype)
+    uniform = share / n_classes
+    return (1 - share) * targets + uniform
 
 
 def are_class_numbers(targets: Tensor, logits: Tensor) -> bool:
@@ -77,8 +80,10 @@ def weighted_mean(rows: Tensor, weights: Tensor | None) -> Tensor:
     if weights is None:
         return rows.mean(dim=-1)
     # A batch of rows that all weigh nothing has no loss and no gradient.
-    total = weights.sum(dim=-1).clamp_min(torch.finfo(weights.dtype).tiny)
-    return (weights * rows).sum(dim=-1) / total
+    tiny = torch.finfo(weights.dtype).tiny
+    total = weights.sum(dim=-1).clamp_min(tiny)
+    weighted = weights * rows
+    return weighted.sum(dim=-1) / total
 
 
 def bitempered(
@@ -104,18 +109,25 @@ def bitempered(
     """
     labels = targets
     if are_class_numbers(targets, logits):
-        labels = F.one_hot(targets, logits.shape[-1]).to(logits.dtype)
+        n_classes = logits.shape[-1]
+        labels = F.one_hot(targets, n_classes).to(logits.dtype)
+    # A probability may round to 0, which has no logarithm.
     tiny = torch.finfo(logits.dtype).tiny
-    probabilities = tempered_softmax(logits, t2, iterations).clamp_min(tiny)
+    probabilities = tempered_softmax(logits, t2, iterations)
+    probabilities = probabilities.clamp_min(tiny)
     safe = labels.clamp_min(tiny)
-    divergence = labels * (log_t(safe, t1) - log_t(probabilities, t1))
+    surprise = log_t(safe, t1) - log_t(probabilities, t1)
+    divergence = labels * surprise
     # Powers are written as exp(p log x): torch.pow rounds the elements that do not fill a vector register differently,
     # so a trial's numbers would depend on the trials beside it.
     power = 2 - t1
-    of_labels = (power * safe.log()).exp() * (labels > 0)
+    of_labels = (power * safe.log()).exp()
+    # Exactly 0 for the classes that a row is not of.
+    of_labels = of_labels * (labels > 0)
     of_probabilities = (power * probabilities.log()).exp()
     surplus = (of_labels - of_probabilities) / power
-    return weighted_mean((divergence - surplus).sum(dim=-1), weights)
+    rows = (divergence - surplus).sum(dim=-1)
+    return weighted_mean(rows, weights)
 
 
 def log_t(x: Tensor, t: float) -> Tensor:
@@ -126,7 +138,9 @@ def log_t(x: Tensor, t: float) -> Tensor:
     """
     if t == 1:
         return x.log()
-    return torch.expm1((1 - t) * x.log()) / (1 - t)
+    # For t near 1 the power is near 1, and subtracting 1 from it would leave few digits.
+    exponent = (1 - t) * x.log()
+    return torch.expm1(exponent) / (1 - t)
 
 
 def exp_t(x: Tensor, t: float) -> Tensor:
@@ -139,7 +153,8 @@ def exp_t(x: Tensor, t: float) -> Tensor:
         return x.exp()
     # The base of the power is not negative.
     at_least = ((1 - t) * x).clamp_min(-1)
-    return (torch.log1p(at_least) / (1 - t)).exp()
+    exponent = torch.log1p(at_least) / (1 - t)
+    return exponent.exp()
 
 
 def tempered_softmax(logits: Tensor, t: float, iterations: int = 5) -> Tensor:
@@ -153,7 +168,8 @@ def tempered_softmax(logits: Tensor, t: float, iterations: int = 5) -> Tensor:
     if t == 1:
         return logits.softmax(dim=-1)
     # Softmax does not change with a constant; small numbers round less.
-    logits = logits - logits.detach().amax(dim=-1, keepdim=True)
+    largest = logits.detach().amax(dim=-1, keepdim=True)
+    logits = logits - largest
     # The gradient flows through the probabilities: that of the normalisation is known in closed form.
     normalisation = _Normalisation.apply(logits, t, iterations)  # type: ignore[no-untyped-call]
     return exp_t(logits - normalisation, t)
@@ -169,10 +185,13 @@ class _Normalisation(torch.autograd.Function):
         largest = logits.amax(dim=-1, keepdim=True)
         shifted = logits - largest
         scaled = shifted
+        # a <- a Z(a)^(1 - t), where Z is the sum of exp_t over the classes.
         for _ in range(iterations):
             partition = exp_t(scaled, t).sum(dim=-1, keepdim=True)
-            scaled = shifted * ((1 - t) * partition.log()).exp()
+            exponent = (1 - t) * partition.log()
+            scaled = shifted * exponent.exp()
         partition = exp_t(scaled, t).sum(dim=-1, keepdim=True)
+        # `shifted` has lost the largest logit, by which the normalisation of the logits themselves is larger.
         return -log_t(1 / partition, t) + largest
 
     @staticmethod
@@ -185,4 +204,5 @@ class _Normalisation(torch.autograd.Function):
         logits, normalisation = ctx.saved_tensors
         probabilities = exp_t(logits - normalisation, ctx.t)
         escort = (ctx.t * probabilities.log()).exp()
-        return gradients[0] * (escort / escort.sum(dim=-1, keepdim=True)), None, None
+        shares = escort / escort.sum(dim=-1, keepdim=True)
+        return gradients[0] * shares, None, None

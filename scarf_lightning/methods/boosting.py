@@ -34,6 +34,7 @@ def typed(stack: "Stack", rows: Ints) -> "pd.DataFrame":
     frame.columns = pd.Index([f"x{place}" for place in range(frame.shape[1])])
     for name, n_categories in zip(frame.columns, stack.table.n_categories, strict=True):
         if n_categories:
+            # All categories of the table, also those that these rows lack: codes must mean the same in both parts.
             kind = pd.CategoricalDtype(list(range(n_categories)))
             frame[name] = frame[name].astype("int64").astype(kind)
     return frame
@@ -136,11 +137,10 @@ class LightGBM(Rival):
         from lightgbm import LGBMClassifier, LGBMRegressor
 
         n_labels = len(lesson.labels)
-        leaf = (
-            smallest(USUAL_LEAF, n_labels)
-            if self.min_child_samples is None
-            else self.min_child_samples
-        )
+        leaf = self.min_child_samples
+        # 0 is a choice of the user's, too.
+        if leaf is None:
+            leaf = smallest(USUAL_LEAF, n_labels)
         booster = lesson.target.choose(
             classifier=LGBMClassifier, regressor=LGBMRegressor
         )
@@ -148,6 +148,7 @@ class LightGBM(Rival):
             **(vars(self) | {"min_child_samples": leaf}),
             min_data_per_group=smallest(USUAL_GROUP, n_labels),
             random_state=lesson.seed,
+            # One thread: cells are trained side by side, a core each.
             n_jobs=1,
             deterministic=True,
             # Else the library times both ways, and the faster one rounds differently.

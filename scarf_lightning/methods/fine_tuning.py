@@ -56,10 +56,10 @@ class LabelSmoothing(SingleFitMethod):
 
     def examples(self, stack: "Stack") -> "Examples":
         hard = stack.table.target.soft(stack.data.labels)
-        return stack.examples(
-            stack.data.labelled,
-            (1 - self.smoothing) * hard + self.smoothing / hard.shape[-1],
-        )
+        uniform = self.smoothing / hard.shape[-1]
+        # Smoothed once: these targets are the same in every step.
+        targets = (1 - self.smoothing) * hard + uniform
+        return stack.examples(stack.data.labelled, targets)
 
 
 @dataclass
@@ -110,11 +110,10 @@ class Mixup(SingleFitMethod):
         self, rows: Rows, targets: Tensor, weights: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor | None]:
         x = rows.encoded
-        share, partner = (
-            self._share(rows.random, x.dtype),
-            rows.random.permutations(x.shape[-2]),
-        )
+        share = self._share(rows.random, x.dtype)
+        partner = rows.random.permutations(x.shape[-2])
         if weights is not None:
+            # `_mix` takes rows with features.
             weights = _mix(weights.unsqueeze(-1), share, partner).squeeze(-1)
         return _mix(x, share, partner), _mix(targets, share, partner), weights
 
@@ -122,15 +121,16 @@ class Mixup(SingleFitMethod):
         """l, ``(..., 1, 1)``, by the inverse of the Beta distribution. The host computes it and waits for no device."""
         from scipy.special import betaincinv
 
-        shares = betaincinv(
-            self.alpha, self.alpha, random.on_host.uniform(1, 1).double().numpy()
-        )
+        # scipy computes in the type that it gets, and float32 is too coarse for shares near 0 and 1.
+        quantiles = random.on_host.uniform(1, 1).double().numpy()
+        shares = betaincinv(self.alpha, self.alpha, quantiles)
         return torch.from_numpy(shares).to(dtype).to(random.device, non_blocking=True)
 
 
 def _mix(x: Tensor, share: Tensor, partner: Tensor) -> Tensor:
     """``share`` ``(..., 1, 1)`` of rows ``(..., N, E)``, and the rest of the rows at ``partner`` ``(..., N)``."""
-    return share * x + (1 - share) * x.gather(-2, partner.unsqueeze(-1).expand(x.shape))
+    index = partner.unsqueeze(-1).expand(x.shape)
+    return share * x + (1 - share) * x.gather(-2, index)
 
 
 @dataclass

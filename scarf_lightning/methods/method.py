@@ -88,6 +88,7 @@ class MethodResult:
     @classmethod
     def join(cls, results: Sequence["MethodResult"]) -> "MethodResult":
         """The results of several stacks as one."""
+        # Of one method either all results have a fit, or none.
         final = [result.fit for result in results if result.fit is not None]
         return cls(
             np.concatenate([result.predictions for result in results]),

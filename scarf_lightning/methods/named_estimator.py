@@ -55,6 +55,7 @@ class NamedEstimator(Rival):
 
     def predict(self, lesson: Lesson) -> Floats:
         model = self._model(lesson)
+        # Looked at beforehand: an estimator may take any keyword, and ignore it.
         weights = {} if lesson.weights is None else {"sample_weight": lesson.weights}
         if weights and "sample_weight" not in inspect.signature(model.fit).parameters:
             raise UsageError(

@@ -81,6 +81,7 @@ class SelfTrain(PseudoLabelling):
         training = PseudoLabels.start(stack)
         earlier = []
         for iteration in range(1, self.iterations + 1):
+            # Another model would learn from the same rows again.
             if len(training.unlabelled) == 0:
                 break
             fit, classifier = phase.fit(
@@ -88,6 +89,7 @@ class SelfTrain(PseudoLabelling):
             )
             earlier.append(fit)
             probabilities = stack.predict(classifier, training.unlabelled[None])[0]
+            # In a round in which nothing is sure the next model starts anew all the same: its batches are others.
             is_sure = probabilities.max(axis=1) > self.threshold
             training.add(is_sure, probabilities.argmax(axis=1))
         final, classifier = phase.fit(stack, training.examples(stack), self)
@@ -127,6 +129,7 @@ class TriTrain(PseudoLabelling):
                 )
                 earlier.append(fit)
                 predictions.append(stack.predict(classifier, unlabelled[None])[0])
+            # All three predict before any is taught, so their order does not matter.
             for model, training in enumerate(sets):
                 # The other two models teach this one.
                 one, other = (predictions[m] for m in range(MODELS) if m != model)
@@ -181,10 +184,11 @@ def majority_vote(probabilities: Floats) -> Floats:
     array([[0.39, 0.61]])
     """
     n_classes = probabilities.shape[2]
-    votes = np.eye(n_classes)[probabilities.argmax(axis=2)].mean(axis=0)
-    return np.asarray(
-        VOTE_SHARE * votes + (1 - VOTE_SHARE) * probabilities.mean(axis=0)
-    )
+    choices = probabilities.argmax(axis=2)
+    votes = np.eye(n_classes)[choices].mean(axis=0)
+    # Votes alone would give most classes the probability 0, whose log loss is infinite.
+    mean = probabilities.mean(axis=0)
+    return np.asarray(VOTE_SHARE * votes + (1 - VOTE_SHARE) * mean)
 
 
 @dataclass
@@ -235,11 +239,12 @@ def agrees_with_neighbours(
     if k < 1:
         return np.ones(len(labels), dtype=bool)
     # Without new points to look up, a point is no neighbour of itself.
-    neighbours = (
-        NearestNeighbors(n_neighbors=k).fit(features).kneighbors(return_distance=False)
-    )
-    votes = np.stack(
-        [np.bincount(labels[row], minlength=n_classes) for row in neighbours]
-    )
+    search = NearestNeighbors(n_neighbors=k).fit(features)
+    neighbours = search.kneighbors(return_distance=False)
+    counts = []
+    for of_row in neighbours:
+        counts.append(np.bincount(labels[of_row], minlength=n_classes))
+    votes = np.stack(counts)
     own = votes[np.arange(len(labels)), labels]
+    # A tie speaks for the label: only a clear majority against it takes a row away.
     return np.asarray(own == votes.max(axis=1))

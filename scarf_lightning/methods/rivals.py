@@ -159,6 +159,7 @@ class Probe(Method):
             raise UsageError(
                 "nearest neighbours know no weights of rows; use method.classifier=logistic."
             )
+        # Once for all trials: a stack of networks is faster than one after the other.
         labelled = stack.embed(stack.data.labelled, phase.pretrained)
         predicted = stack.embed(stack.data.predicted, phase.pretrained)
 
@@ -332,11 +333,10 @@ class XGBoost(Rival):
         from xgboost import XGBClassifier, XGBRegressor
 
         data = lesson.stack.data
-        options = {
-            option: value
-            for option, value in vars(self).items()
-            if option not in ("encoding", "order")
-        }
+        options = dict(vars(self))
+        # These two are ours; all others are the library's.
+        del options["encoding"], options["order"]
+        # 0.5 is a start for probabilities. Numbers start at their mean, which the library takes if none is given.
         options = lesson.target.choose(
             classifier=options, regressor=options | {"base_score": None}
         )
@@ -349,11 +349,10 @@ class XGBoost(Rival):
             booster(**options, n_jobs=1, random_state=lesson.seed), *features
         )
         found = found.astype(np.float64)
-        return (
-            found
-            if found.ndim == 1
-            else np.asarray(found / found.sum(axis=1, keepdims=True))
-        )
+        if found.ndim == 1:
+            return found
+        # In float32 the probabilities of a row add up to 1 within a millionth, and metrics compare in float64.
+        return np.asarray(found / found.sum(axis=1, keepdims=True))
 
     def _features(self, stack: "Stack", rows: Ints) -> Floats:
         """``rows`` ``(1, n)`` of a stack of one, imputed, scaled and encoded."""
@@ -374,6 +373,7 @@ def with_codes(
     """Features ``(n, M)`` of these columns, in which an encoding's numbers take the place of categories."""
     for m, column in enumerate(columns):
         if column.is_categorical:
+            # An encoding may number the categories in another order than the table does.
             codes = codes_in(column, encoding.column(column).categories or ())
             features[:, m] = codes[features[:, m].astype(np.int64)]
     return features
@@ -425,9 +425,11 @@ class CatBoost(Rival):
                 classifier=DummyClassifier, regressor=DummyRegressor
             )()
             return lesson.predicted_by(mean, train, predicted)
-        options = {
-            option: value for option, value in vars(self).items() if value is not None
-        }
+        options = {}
+        for name, value in vars(self).items():
+            # CatBoost chooses what it is not given.
+            if value is not None:
+                options[name] = value
         booster = lesson.target.choose(
             classifier=CatBoostClassifier, regressor=CatBoostRegressor
         )
@@ -436,6 +438,7 @@ class CatBoost(Rival):
             cat_features=np.flatnonzero(stack.table.is_categorical).tolist(),
             random_seed=lesson.seed,
             thread_count=1,
+            # Else it leaves a folder of its own in the working folder.
             allow_writing_files=False,
             logging_level="Silent",
         )

@@ -91,7 +91,9 @@ class TabM(Rival):
         optimizer = torch.optim.AdamW(
             network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay
         )
-        best_score, n_waited, best_weights = -math.inf, 0, network.state_dict()
+        best_score = -math.inf
+        n_waited = 0
+        best_weights = network.state_dict()
         for _ in range(self.max_epochs):
             network.train()
             order = torch.randperm(len(x)).to(x.device)
@@ -100,9 +102,9 @@ class TabM(Rival):
                 # Each of the k predictions counts as a row.
                 outputs = _forward(network, lesson, x[rows]).flatten(0, 1)
                 of_outputs = targets[rows].repeat_interleave(self.k, dim=0)
-                of_rows = (
-                    None if weights is None else weights[rows].repeat_interleave(self.k)
-                )
+                of_rows = None
+                if weights is not None:
+                    of_rows = weights[rows].repeat_interleave(self.k)
                 loss = target.loss(outputs, of_outputs, of_rows)
                 optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
@@ -111,11 +113,10 @@ class TabM(Rival):
             n_waited += 1
             # The first best epoch is kept, so an equal score later changes nothing.
             if score > best_score:
-                best_score, n_waited, best_weights = (
-                    score,
-                    0,
-                    deepcopy(network.state_dict()),
-                )
+                best_score = score
+                n_waited = 0
+                # The tensors of a state are those of the network, which the next step changes.
+                best_weights = deepcopy(network.state_dict())
             if n_waited > self.patience:
                 break
         network.load_state_dict(best_weights)
@@ -130,17 +131,15 @@ class TabM(Rival):
         targets = encoded.to(hardware.device, dtype)
         if lesson.weights is None:
             return targets, None
-        return targets, torch.from_numpy(lesson.weights).to(
-            hardware.device, hardware.dtype
-        )
+        weights = torch.from_numpy(lesson.weights)
+        return targets, weights.to(hardware.device, hardware.dtype)
 
     def _score(self, network: nn.Module, lesson: Lesson) -> float:
         """The usual metric of the target on the validation rows, higher if better."""
         data, target = lesson.stack.data, lesson.target
         truth = data.validation_labels[0]
-        of_present = self._predictions(
-            network, lesson, lesson.stack.raw(data.validation)[0]
-        )
+        rows = lesson.stack.raw(data.validation)[0]
+        of_present = self._predictions(network, lesson, rows)
         # The network's classes are those that occur among the labels; the metric's are all of the table's.
         predicted = target.taught(data.labels[0], len(truth), lambda _: of_present)
         metric = next(
@@ -154,15 +153,14 @@ class TabM(Rival):
         from ..data.datamodule import EVALUATION_ROWS
 
         network.eval()
-        chunks = [
-            _forward(network, lesson, chunk)
-            for chunk in torch.split(x, EVALUATION_ROWS)
-        ]
+        chunks = []
+        for chunk in torch.split(x, EVALUATION_ROWS):
+            chunks.append(_forward(network, lesson, chunk))
         outputs = torch.cat(chunks).double()
         fitted = torch.from_numpy(lesson.stack.data.preprocessing.target).to(x.device)
-        predictions: Floats = (
-            lesson.target.predictions(outputs, fitted).mean(dim=1).cpu().numpy()
-        )
+        of_members = lesson.target.predictions(outputs, fitted)
+        # Probabilities are averaged, not logits, as the authors do in evaluation.
+        predictions: Floats = of_members.mean(dim=1).cpu().numpy()
         return predictions
 
 

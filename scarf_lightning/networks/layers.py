@@ -55,18 +55,21 @@ class OneHot(nn.Module):
         # For each encoded column the feature that it is made of, and its code among the columns of that feature.
         sources: list[int] = []
         codes: list[int] = []
-        for feature, (n_codes, gap) in enumerate(
-            zip_longest(n_categories, gaps, fillvalue=False)
-        ):
+        of_features = zip_longest(n_categories, gaps, fillvalue=False)
+        for feature, (n_codes, gap) in enumerate(of_features):
             width = max(n_codes, 1) + gap
             sources += [feature] * width
             codes += range(width)
-        source, code = torch.tensor(sources), torch.tensor(codes)
+        source = torch.tensor(sources)
+        code = torch.tensor(codes)
         is_categorical = torch.tensor(n_categories)[source] > 0
+        # The second column of a number is that of its gaps; the second of a category is its code 1.
+        is_gap = ~is_categorical & (code == 1)
+        # The table decides all of them, so the weights that are kept do not hold them.
         self.register_buffer("source", source, persistent=False)
         self.register_buffer("code", code, persistent=False)
         self.register_buffer("is_categorical", is_categorical, persistent=False)
-        self.register_buffer("is_gap", ~is_categorical & (code == 1), persistent=False)
+        self.register_buffer("is_gap", is_gap, persistent=False)
         self._has_gaps = any(gaps)
         self._is_identity = not any(n_categories) and not self._has_gaps
 
@@ -74,15 +77,14 @@ class OneHot(nn.Module):
         if self._is_identity:
             return x
         spread = x.index_select(-1, self.source)
-        encoded = torch.where(
-            self.is_categorical, (spread == self.code).to(x.dtype), spread
-        )
+        indicators = (spread == self.code).to(x.dtype)
+        encoded = torch.where(self.is_categorical, indicators, spread)
         if not self._has_gaps:
             return encoded
         is_missing = spread.isnan()
-        return torch.where(
-            self.is_gap, is_missing.to(x.dtype), encoded.masked_fill(is_missing, 0.0)
-        )
+        gaps = is_missing.to(x.dtype)
+        filled = encoded.masked_fill(is_missing, 0.0)
+        return torch.where(self.is_gap, gaps, filled)
 
 
 class SomeColumns:
@@ -111,7 +113,8 @@ def without_ones(x: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
     is one, the product has a second column, of zeros.
     """
     if weight.shape[-2] == 1:
-        x, weight = F.pad(x, (0, 1)), F.pad(weight, (0, 0, 0, 1))
+        x = F.pad(x, (0, 1))
+        weight = F.pad(weight, (0, 0, 0, 1))
     if weight.shape[-1] == 1:
         weight = F.pad(weight, (0, 1))
     return x, weight
@@ -128,7 +131,8 @@ class Dropout(nn.Module):
 
     def __init__(self, rate: float) -> None:
         super().__init__()
-        self.rate, self.share = rate, 1.0
+        self.rate = rate
+        self.share = 1.0
         self.random: StackedGenerator | None = None
 
     def forward(self, x: Tensor) -> Tensor:
@@ -138,7 +142,9 @@ class Dropout(nn.Module):
         if self.random is None:
             return F.dropout(x, rate)
         kept = _Kept.apply(x, rate, self.random)  # type: ignore[no-untyped-call]
-        return torch.where(kept, x / (1 - rate), 0.0)
+        # The mean of a unit is what it is without dropout, so that evaluation scales nothing.
+        scaled = x / (1 - rate)
+        return torch.where(kept, scaled, 0.0)
 
 
 class _Kept(torch.autograd.Function):
@@ -160,7 +166,9 @@ class _Kept(torch.autograd.Function):
     def vmap(
         info: Any, in_dims: Any, x: Tensor, rate: float, random: StackedGenerator
     ) -> tuple[Tensor, int]:
-        return random.uniform(*x.movedim(in_dims[0], 0).shape[1:]) >= rate, 0
+        # The streams add the axis of trials themselves, in front.
+        shape = x.movedim(in_dims[0], 0).shape[1:]
+        return random.uniform(*shape) >= rate, 0
 
 
 class BatchNorm(nn.Module):
@@ -180,7 +188,8 @@ class BatchNorm(nn.Module):
         self, width: int, *, momentum: float = 0.1, epsilon: float = 1e-5
     ) -> None:
         super().__init__()
-        self.momentum, self.epsilon = momentum, epsilon
+        self.momentum = momentum
+        self.epsilon = epsilon
         self.weight = nn.Parameter(torch.ones(width))
         self.bias = nn.Parameter(torch.zeros(width))
         self.register_buffer("mean", torch.zeros(width))
@@ -197,6 +206,7 @@ class BatchNorm(nn.Module):
         centred = x - mean
         variance = centred.square().sum(dim=-2, keepdim=True) / n
         with torch.no_grad():
+            # As `torch.nn.BatchNorm1d`, which normalises by the biased variance and tracks the unbiased one.
             unbiased = variance * (n / max(n - 1, 1))
             self._track(self.mean, mean)
             self._track(self.variance, unbiased)
@@ -205,6 +215,7 @@ class BatchNorm(nn.Module):
 
     def _track(self, tracked: Tensor, value: Tensor) -> None:
         """Move a tracked statistic ``(width,)`` towards that of a batch, ``(..., 1, width)``."""
+        # In a stack a trial has its own layer, so any leading axes are further rows.
         of_batch = value.flatten(0, -2).mean(dim=0)
         tracked.mul_(1 - self.momentum).add_(self.momentum * of_batch)
 
@@ -273,6 +284,7 @@ def _drawn(
     kind, _, shape = scheme.partition("_")
     if shape == "normal":
         variance = {"glorot": 2 / (n_in + n_out), "he": 2 / n_in}[kind]
+        # The cut takes the tails away, so what is cut must be wider than what is wanted.
         before_cut = math.sqrt(variance) / DEVIATION_AFTER_CUT
         weight = torch.empty(n_in, n_out, dtype=torch.float32)
         nn.init.trunc_normal_(

@@ -46,11 +46,12 @@ class LinearReLUPerFeature(nn.Module):
     ) -> None:
         super().__init__()
         self.rates = dict.fromkeys(("weight", "bias"), Rates(rate))
+        # The authors' initial weights, which are those of a linear layer of torch.
         bound = 1 / math.sqrt(n_in)
-        self.weight = nn.Parameter(
-            torch.empty(n_features, n_in, n_out).uniform_(-bound, bound)
-        )
-        self.bias = nn.Parameter(torch.empty(n_features, n_out).uniform_(-bound, bound))
+        weight = torch.empty(n_features, n_in, n_out)
+        bias = torch.empty(n_features, n_out)
+        self.weight = nn.Parameter(weight.uniform_(-bound, bound))
+        self.bias = nn.Parameter(bias.uniform_(-bound, bound))
 
     def forward(self, x: Tensor) -> Tensor:
         # Features come first, as each has a product of its own.
@@ -69,17 +70,22 @@ class WithNumericEmbeddings(nn.Module):
         self, columns: Columns, embedding: nn.Module, network: nn.Module
     ) -> None:
         super().__init__()
+        # The gaps of numbers are among the others: 0 or 1, like the columns of a category.
         numeric = set(columns.numeric)
-        others = [
-            column for column in range(columns.n_encoded) if column not in numeric
-        ]
-        self.numeric, self.others = SomeColumns(columns.numeric), SomeColumns(others)
-        self.embedding, self.network = embedding, network
+        others = []
+        for column in range(columns.n_encoded):
+            if column not in numeric:
+                others.append(column)
+        self.numeric = SomeColumns(columns.numeric)
+        self.others = SomeColumns(others)
+        self.embedding = embedding
+        self.network = network
 
     def forward(self, x: Tensor) -> Tensor:
         parts = []
         if self.numeric:
-            parts.append(self.embedding(self.numeric(x)).flatten(-2))
+            embedded = self.embedding(self.numeric(x))
+            parts.append(embedded.flatten(-2))
         if self.others:
             parts.append(self.others(x))
         out: Tensor = self.network(torch.cat(parts, dim=-1))
@@ -133,7 +139,8 @@ class Periodic(nn.Module):
         nn.init.trunc_normal_(self.frequency, std=scale, a=-3 * scale, b=3 * scale)
 
     def forward(self, x: Tensor) -> Tensor:
-        angle = 2 * math.pi * self.frequency * x.unsqueeze(-1)
+        turns = 2 * math.pi * self.frequency
+        angle = turns * x.unsqueeze(-1)
         return torch.cat([angle.cos(), angle.sin()], dim=-1)
 
 
@@ -157,9 +164,9 @@ class MLPPLR(MLPOnEmbeddings):
     )
 
     def encoding(self, n_features: int) -> tuple[nn.Module, int]:
-        return Periodic(
-            n_features, self.frequencies, self.frequency_scale
-        ), 2 * self.frequencies
+        periodic = Periodic(n_features, self.frequencies, self.frequency_scale)
+        # A cosine and a sine of each frequency.
+        return periodic, 2 * self.frequencies
 
 
 class PiecewiseLinear(nn.Module):
@@ -193,8 +200,10 @@ class PiecewiseLinear(nn.Module):
         below = place // bins
         above = (below + 1).clamp_max(len(x) - 1)
         ordered = x.to(self.start).sort(dim=0).values
-        share = ((place % bins).to(ordered) / bins).unsqueeze(-1)
+        remainder = (place % bins).to(ordered)
+        share = (remainder / bins).unsqueeze(-1)
         edges = torch.lerp(ordered[below], ordered[above], share)
+        # Equal quantiles, as of a feature that is mostly 0, would enclose bins of no width.
         self._set([torch.unique(feature) for feature in edges.T])
 
     def _set(self, edges: Sequence[Tensor]) -> None:
@@ -211,6 +220,7 @@ class PiecewiseLinear(nn.Module):
                 continue
             self.start[feature, :bins] = own[:-1]
             self.size[feature, :bins] = own.diff()
+            # Only these two bins go on beyond their edges; the others stay at 0 and 1.
             self.lowest[feature, 0] = -math.inf
             self.highest[feature, bins - 1] = math.inf
 

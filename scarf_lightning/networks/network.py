@@ -83,6 +83,7 @@ class Columns:
             if n_categories > 0:
                 parts.append(slice(start, stop))
             elif stop - start > 1:
+                # The first column is the number itself.
                 parts.append(slice(start + 1, stop))
         return parts
 
@@ -113,6 +114,7 @@ class Columns:
         for n_categories, has_gap in zip_longest(
             self.n_categories, self.gaps, fillvalue=False
         ):
+            # A numeric feature has 0 categories, and one column all the same.
             stop = start + max(n_categories, 1) + has_gap
             bounds.append((start, stop))
             start = stop

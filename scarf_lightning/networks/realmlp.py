@@ -146,10 +146,14 @@ class NTKLinear(nn.Module):
         self.weight.div_(torch.where(deviation > 0, deviation, 1.0))
         outputs = x @ self.weight * self.factor
         n_out = outputs.shape[1]
+        # From the global generator, which holds the trial's stream: on the host.
         rows = torch.randint(len(x), (SIMPLEX, n_out))
+        # Exponential numbers divided by their sum are uniform on the simplex.
         shares = torch.empty(SIMPLEX, n_out).exponential_()
+        weights = (shares / shares.sum(dim=0)).to(x)
         chosen = outputs.gather(0, rows.to(x.device))
-        self.bias.copy_(-(chosen * (shares / shares.sum(dim=0)).to(x)).sum(dim=0))
+        means = (chosen * weights).sum(dim=0)
+        self.bias.copy_(-means)
 
     @torch.no_grad()
     def fit_normal(self) -> None:
@@ -185,24 +189,29 @@ class PBLD(nn.Module):
     ) -> None:
         super().__init__()
         bound = 1 / math.sqrt(frequencies)
-        self.frequency = nn.Parameter(scale * torch.randn(n_features, 1, frequencies))
-        self.phase = nn.Parameter(
-            math.pi * (2 * torch.rand(n_features, 1, frequencies) - 1)
-        )
-        self.weight = nn.Parameter(
-            torch.empty(n_features, frequencies, width - 1).uniform_(-bound, bound)
-        )
-        self.shift = nn.Parameter(
-            torch.empty(n_features, 1, width - 1).uniform_(-bound, bound)
-        )
+        frequency = scale * torch.randn(n_features, 1, frequencies)
+        phase = math.pi * (2 * torch.rand(n_features, 1, frequencies) - 1)
+        # The number itself is the last of the `width` components, and has no weights.
+        weight = torch.empty(n_features, frequencies, width - 1)
+        weight.uniform_(-bound, bound)
+        shift = torch.empty(n_features, 1, width - 1)
+        shift.uniform_(-bound, bound)
+        self.frequency = nn.Parameter(frequency)
+        self.phase = nn.Parameter(phase)
+        self.weight = nn.Parameter(weight)
+        self.shift = nn.Parameter(shift)
 
     def forward(self, x: Tensor) -> Tensor:
         of_features = x.transpose(-2, -1).unsqueeze(-1)
         # Multiplied and then added: a kernel that does both rounds the elements of a last register differently.
-        waves = (of_features * (2 * math.pi * self.frequency) + self.phase).cos()
+        turns = 2 * math.pi * self.frequency
+        waves = (of_features * turns + self.phase).cos()
         waves, weight = without_ones(waves, self.weight)
-        learned = (waves @ weight)[..., : self.shift.shape[-1]] + self.shift
-        return torch.cat([learned.transpose(-3, -2).flatten(-2), x], dim=-1)
+        n_learned = self.shift.shape[-1]
+        learned = (waves @ weight)[..., :n_learned] + self.shift
+        # Rows come before features again, whose components are side by side.
+        by_row = learned.transpose(-3, -2).flatten(-2)
+        return torch.cat([by_row, x], dim=-1)
 
 
 class RobustOneHot(nn.Module):
@@ -225,14 +234,16 @@ class RobustOneHot(nn.Module):
     @torch.no_grad()
     def fit(self, x: Tensor) -> None:
         """Look at training rows ``(n, C)``."""
-        low, median, high = torch.quantile(
-            x.double(), torch.tensor([0.25, 0.5, 0.75], dtype=torch.float64), dim=0
-        )
+        places = torch.tensor([0.25, 0.5, 0.75], dtype=torch.float64)
+        low, median, high = torch.quantile(x.double(), places, dim=0)
         size = high - low
         # A rare category is 0 between its quantiles.
-        size = torch.where(size > 0, size, (x.amax(dim=0) - x.amin(dim=0)) / 2)
+        half_range = (x.amax(dim=0) - x.amin(dim=0)) / 2
+        size = torch.where(size > 0, size, half_range)
         self.median.copy_(median)
-        self.scale.copy_(torch.where(size > 0, 1 / size, 0.0))
+        # A category that no training row has would be divided by 0.
+        factor = torch.where(size > 0, 1 / size, 0.0)
+        self.scale.copy_(factor)
 
     def forward(self, x: Tensor) -> Tensor:
         return smooth_clip((x - self.median) * self.scale)
@@ -286,7 +297,8 @@ class RealMLPInput(nn.Module):
             else:
                 one_hot += range(part.start, part.stop)
         n_numeric = len(columns.numeric)
-        self.numeric, self.one_hot = SomeColumns(columns.numeric), SomeColumns(one_hot)
+        self.numeric = SomeColumns(columns.numeric)
+        self.one_hot = SomeColumns(one_hot)
         self.first = SomeColumns([part.start for part in binary])
         self.second = SomeColumns([part.start + 1 for part in binary])
         self.large = large
@@ -457,7 +469,7 @@ class RealMLP(Network):
         x = rows.to(next(module.parameters()))
         inputs.fit(x)
         # Dropout would make the initial weights depend on its masks.
-        is_training = module.training
+        was_training = module.training
         module.eval()
         with torch.no_grad():
             x = inputs(x)
@@ -466,7 +478,7 @@ class RealMLP(Network):
                 if isinstance(layer, NTKLinear):
                     self._initialise(layer, x)
                 x = layer(x)
-        module.train(is_training)
+        module.train(was_training)
 
     def _initialise(self, layer: NTKLinear, x: Tensor) -> None:
         if self.initial == "rows":
@@ -488,6 +500,7 @@ class RealMLP(Network):
         *hidden, last = [
             layer for layer in head.modules() if isinstance(layer, NTKLinear)
         ]
+        # As the head computes them, without its dropout.
         for layer in hidden:
             self._initialise(layer, x)
             x = layer(x).relu()
@@ -496,6 +509,7 @@ class RealMLP(Network):
         else:
             last.fit_zero()
         for module in head.modules():
+            # Class numbers are integers, and logits have no bounds.
             if isinstance(module, Clamp) and targets.is_floating_point():
                 module.fit(targets)
 

@@ -102,11 +102,10 @@ class FeatureTokenizer(nn.Module):
 
     def __init__(self, columns: Columns, width: int) -> None:
         super().__init__()
-        self.numeric, self.categorical = (
-            SomeColumns(columns.numeric),
-            columns.categorical,
-        )
+        self.numeric = SomeColumns(columns.numeric)
+        self.categorical = columns.categorical
         n_numeric = len(self.numeric)
+        # The order of these draws is part of a trial's initial weights.
         self.cls = _initial_tokens(1, width)
         self.numeric_weight = _initial_tokens(n_numeric, width)
         self.numeric_bias = _initial_tokens(n_numeric, width)
@@ -116,19 +115,19 @@ class FeatureTokenizer(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         parts = [self.cls.expand(*x.shape[:-1], 1, -1)]
         if self.numeric:
+            # Without categories all columns are numbers, and picking them would copy the batch.
             numbers = self.numeric(x) if self.categorical else x
-            parts.append(
-                torch.addcmul(
-                    self.numeric_bias, numbers.unsqueeze(-1), self.numeric_weight
-                )
-            )
+            factors = numbers.unsqueeze(-1)
+            parts.append(torch.addcmul(self.numeric_bias, factors, self.numeric_weight))
         if self.categorical:
             sizes = [part.stop - part.start for part in self.categorical]
             weights = torch.split(self.category_weight, sizes)
             tokens = []
             for part, weight in zip(self.categorical, weights, strict=True):
-                tokens.append(_times(x[..., part], weight))
-            parts.append(torch.stack(tokens, dim=-2) + self.category_bias)
+                token = _times(x[..., part], weight)
+                tokens.append(token)
+            by_feature = torch.stack(tokens, dim=-2)
+            parts.append(by_feature + self.category_bias)
         return torch.cat(parts, dim=-2)
 
 
@@ -169,8 +168,10 @@ class Attention(nn.Module):
         # Scaled by the root of a head's width, or the softmax would be sharper the wider the head is.
         scaled = query / math.sqrt(query.shape[-1])
         weights = (scaled @ key.mT).softmax(dim=-1)
+        # Written out, because a fused kernel would draw its dropout masks from a stream that all trials share.
         mixed = self.dropout(weights) @ value
-        out: Tensor = self.out(mixed.transpose(-2, -3).flatten(-2))
+        side_by_side = mixed.transpose(-2, -3).flatten(-2)
+        out: Tensor = self.out(side_by_side)
         return out
 
     def _in_heads(self, tokens: Tensor) -> Tensor:
@@ -201,11 +202,15 @@ class TransformerBlock(nn.Module):
 
     def forward(self, x: Tensor, n_queries: int | None = None) -> Tensor:
         tokens = self.attention_norm(x)
-        attended = self.attention(tokens[..., :n_queries, :], tokens)
+        queries = tokens[..., :n_queries, :]
+        attended = self.attention(queries, tokens)
+        # Tokens that ask nothing are looked at by the others, and end here.
         x = x[..., :n_queries, :] + self.residual_dropout(attended)
-        linear, gate = self.widen(self.norm(x)).chunk(2, dim=-1)
+        wide = self.widen(self.norm(x))
+        linear, gate = wide.chunk(2, dim=-1)
         hidden = self.hidden_dropout(linear * gate.relu())
-        out: Tensor = x + self.residual_dropout(self.narrow(hidden))
+        change = self.narrow(hidden)
+        out: Tensor = x + self.residual_dropout(change)
         return out
 
 
@@ -219,7 +224,8 @@ class FTTransformerEncoder(nn.Module):
         self, tokenizer: FeatureTokenizer, blocks: list[TransformerBlock], width: int
     ) -> None:
         super().__init__()
-        self.tokenizer, self.blocks = tokenizer, nn.ModuleList(blocks)
+        self.tokenizer = tokenizer
+        self.blocks = nn.ModuleList(blocks)
         self.norm = nn.LayerNorm(width)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -263,6 +269,7 @@ class FTTransformer(Residual):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        # Heads of width one would be products of one column, which round on another path.
         if self.width % self.heads or self.width < 2 * self.heads:
             raise ValueError(
                 f"width must be a multiple of heads={self.heads}, twice it or more, not {self.width}"

@@ -67,6 +67,7 @@ def build_parts(config: Config) -> CellParts:
             raise UsageError(
                 f"pretrain.monitor=error has no meaning for pretrain={pretext.name}{with_loss}; use loss."
             )
+    # Looked up here for its error alone: a metric that does not exist is refused before anything trains.
     if config.finetune.metric is not None:
         metric_named(config.finetune.metric, option="finetune.metric")
     check_search(config)

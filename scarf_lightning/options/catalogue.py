@@ -131,11 +131,11 @@ def write_catalogue() -> None:
     """Write the descriptions of all parts of the package to the file."""
     axes = {}
     for axis in BASES:
-        own = [
-            each
-            for _, each in sorted(descriptions_of_classes(axis).items())
-            if each.is_own
-        ]
+        own = []
+        # In a fixed order, so that a part that is added changes its own lines of the file alone.
+        for _, each in sorted(descriptions_of_classes(axis).items()):
+            if each.is_own:
+                own.append(each)
         axes[axis] = {
             "sources": _sources(axis),
             "parts": [_as_plain(each) for each in own],
@@ -180,6 +180,7 @@ def _sources(axis: str) -> dict[str, str]:
     modules = (
         sorted(place.glob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
     )
+    # Hashes and not times, which a checkout or an installation sets anew.
     hashes = {}
     for path in modules:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()

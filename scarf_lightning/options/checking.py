@@ -45,14 +45,15 @@ def checked(schema: type[T], values: Mapping[str, Any], place: str = "") -> T:
     if schema.named_part is not None:
         values = _with_options_apart(schema, schema.named_part, values, place)
     _refuse_unknown([field.name for field in fields(schema)], values, place)
-    known, hints = options_of(schema), get_type_hints(schema)
+    known = options_of(schema)
+    hints = get_type_hints(schema)
     read_values: dict[str, Any] = {}
     for field in fields(schema):
         full = _join(place, field.name)
         if field.name in values:
-            read_values[field.name] = _field(
-                field, hints[field.name], known, values[field.name], full
-            )
+            kind = hints[field.name]
+            value = values[field.name]
+            read_values[field.name] = _field(field, kind, known, value, full)
         elif default_of(field) is MISSING:
             raise UsageError(
                 f"{full} is missing; leave it at its default, or choose one with {full}=NAME."
@@ -73,6 +74,7 @@ def _field(
     if field.name in known:
         return _value(known[field.name], value, full)
     if field.name in BASES and kind == Choice:
+        # An axis may be left out, as co-training's corruption is without co-training.
         is_unset = value == default_of(field) == {}
         return {} if is_unset else _choice(field.name, value, full)
     if isinstance(kind, type) and is_dataclass(kind):
@@ -141,21 +143,21 @@ def _with_options_apart(
     name = values.get(named.name, getattr(settings, named.name))
     # No pre-training is the one choice without a class.
     is_none = (place, name) == ("pretrain", "none")
-    known = (
-        {}
-        if is_none
-        else description(named.axis, name, option=f"{place}.{named.name}").options
-    )
+    known: Mapping[str, Option] = {}
+    if not is_none:
+        option = f"{place}.{named.name}"
+        known = description(named.axis, name, option=option).options
 
     own = dict(_group(values.get(named.options) or {}, _join(place, named.options)))
     others: dict[str, Any] = {}
-    for option, value in values.items():
-        if option == named.options:
+    for each, value in values.items():
+        if each == named.options:
             continue
-        if named.is_beside and option not in common:
-            own.setdefault(option, value)
+        if named.is_beside and each not in common:
+            # A stored configuration has it in the group already.
+            own.setdefault(each, value)
         else:
-            others[option] = value
+            others[each] = value
     if named.is_beside:
         _refuse_unknown([*common, *known], own, place)
     others[named.name] = name
@@ -204,6 +206,7 @@ def _value(option: Option, value: Any, full: str) -> Any:
         raise UsageError(
             f"{full} must be {wanted}, not {'null' if value is None else value}."
         )
+    # In the order of the annotation: in int | Literal["auto"] a number is tried before a text.
     for kind in (option.kind, *option.others):
         converted = _converted(kind, value)
         if converted is None:
@@ -230,6 +233,7 @@ def _converted(kind: Any, value: Any) -> Any:
     try:
         if kind is not int:
             return float(value)
+        # int() would round 2.5 down without a word.
         if isinstance(value, float) and not value.is_integer():
             return None
         return int(value)

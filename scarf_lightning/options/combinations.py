@@ -343,6 +343,7 @@ def used_options(config: Config) -> Sequence[UsedOption]:
 
 def on_dataset(config: Config, dataset: DatasetSettings) -> Config:
     """The configuration on another dataset, which uses the same options."""
+    # The options that a cell uses do not depend on its dataset, so a sweep over datasets finds them once.
     other = copy(config)
     other.dataset = dataset
     other.derived[USED] = used_options(config)
@@ -360,7 +361,7 @@ def part_axis(option: str) -> str | None:
 def _options(config: Config) -> Iterator[tuple[str, Any, bool]]:
     """All options of a configuration, see `UsedOption`."""
     yield from _options_in(config, "")
-    # Of the hardware the precision alone changes numbers.
+    # Of the hardware the precision alone changes numbers by more than rounding.
     precision = options_of(type(config.trainer))["precision"].default
     yield "precision", config.trainer.precision, config.trainer.precision != precision
 
@@ -414,6 +415,7 @@ def _of_part(
 
 def on_target(config: Config, kind: "type[Target]") -> Config:
     """The configuration for a kind of target: numbers have no label smoothing, and may have less ``fixed_below``."""
+    # Cells that differ only in what this kind does not use must become equal, or they would be trained twice.
     settings = config.finetune
     of_numbers = settings.fixed_below_numbers
     if of_numbers is not None and not kind.can_smooth:
@@ -433,6 +435,7 @@ def on_data(config: Config, n_columns: int, n_encoded: int) -> Config:
         n_columns: M of corruptions of the table's columns.
         n_encoded: M of corruptions of encoded columns.
     """
+    # Such a selection takes one feature at least, whatever the rate.
     if description("selection", config.selection.get("name")).always_selects:
         return config
     if not description("encoding", encoding_of(config).get("name")).widens:

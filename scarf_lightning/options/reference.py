@@ -41,6 +41,7 @@ def choices(axis: str) -> list[ChoiceReference]:
     """The choices of an axis: its parts, each with its options, or the options of its settings."""
     settings, named = _settings_of(axis)
     offered = []
+    # Settings that hold their part in a group of its own, as networks do, are options of every cell.
     if settings is not None and (named is None or named.is_beside):
         common = _at(axis, _of_settings(settings))
         offered.append(ChoiceReference("", first_paragraph(settings), common))
@@ -51,10 +52,11 @@ def choices(axis: str) -> list[ChoiceReference]:
         return offered
     place = named.place_in(axis)
     for name, each in sorted(descriptions(named.axis).items()):
-        if axis != "cotrain" or each.can_cotrain:
-            offered.append(
-                ChoiceReference(name, each.summary, _at(place, each.options))
-            )
+        # Co-training takes those pretexts alone that work on the supervised batches.
+        if axis == "cotrain" and not each.can_cotrain:
+            continue
+        options = _at(place, each.options)
+        offered.append(ChoiceReference(name, each.summary, options))
     return offered
 
 
@@ -95,7 +97,9 @@ def _main_defaults() -> dict[str, Any]:
         for name in SHORTHANDS:
             # The resolver `given` takes the shorthand if it is set, as in ${scarf.given:${max_epochs},200}.
             own = defaults[phase][name]
-            defaults[phase][name] = f"${{scarf.given:${{{name}}},{own}}}"
+            shorthand = f"${{{name}}}"
+            defaults[phase][name] = f"${{scarf.given:{shorthand},{own}}}"
+    # One metric for tables and early stopping, unless the latter is given its own.
     defaults["finetune"]["metric"] = "${metric}"
     return defaults
 
@@ -103,6 +107,7 @@ def _main_defaults() -> dict[str, Any]:
 def _filled_choice(axis: str, name: str, content: Mapping[str, Any]) -> dict[str, Any]:
     """The content of a choice's file, with the defaults of its settings and of its part."""
     settings, named = _settings_of(axis)
+    # Settings before the part, and both before the file: what comes later takes the place of what was there.
     defaults: dict[str, Any] = {}
     if named is not None:
         defaults[named.name] = name
@@ -169,10 +174,11 @@ def _merged(defaults: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str
     """The content over the defaults, group within group."""
     merged = dict(defaults)
     for name, value in content.items():
-        are_groups = isinstance(value, Mapping) and isinstance(
-            merged.get(name), Mapping
-        )
-        merged[name] = _merged(merged[name], value) if are_groups else value
+        default = merged.get(name)
+        if isinstance(value, Mapping) and isinstance(default, Mapping):
+            merged[name] = _merged(default, value)
+        else:
+            merged[name] = value
     return merged
 
 

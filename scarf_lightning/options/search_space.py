@@ -63,6 +63,7 @@ def options_of(config: Config, names: Iterable[str]) -> dict[str, Any]:
 
 def with_options(config: Config, options: Mapping[str, Any]) -> Config:
     """The configuration with these options, checked as any other."""
+    # By the way of any configuration, so that a value which the search suggests is checked like a user's.
     everything = asdict(config)
     for full, value in options.items():
         # ``finetune.learning_rate`` is in the group ``finetune``.

@@ -71,19 +71,21 @@ class Binning(CorruptingPretext):
         columns, bins = rows.columns, rows.bins(self.n_bins)
         view, _ = self.corrupted(rows)
         if self.estimates == "class":
-            targets = [
-                rows.encoded[..., each].argmax(dim=-1) for each in columns.categorical
-            ]
+            targets = []
+            # In the order of the parts of g.
             if columns.numeric:
-                targets.insert(0, bins)
+                targets.append(bins)
+            for part in columns.categorical:
+                targets.append(rows.encoded[..., part].argmax(dim=-1))
             return Views((view,), tuple(targets))
         # The numbers 0, ..., B - 1 have a mean of (B - 1) / 2 and a variance of (B^2 - 1) / 12.
+        mean = (self.n_bins - 1) / 2
         deviation = math.sqrt((self.n_bins**2 - 1) / 12)
-        places = (bins - (self.n_bins - 1) / 2) / deviation
+        places = ((bins - mean) / deviation).to(rows.encoded.dtype)
+        # The target is the encoded row, with the place of its bin in place of each number.
         target = list(rows.encoded.unbind(dim=-1))
-        for column, place in zip(
-            columns.numeric, places.to(rows.encoded.dtype).unbind(dim=-1), strict=True
-        ):
+        of_numbers = places.unbind(dim=-1)
+        for column, place in zip(columns.numeric, of_numbers, strict=True):
             target[column] = place
         return Views((view,), (torch.stack(target, dim=-1),))
 
@@ -92,7 +94,8 @@ class Binning(CorruptingPretext):
     ) -> Tensor:
         if self.estimates == "place":
             return mean_squared_error(outputs[0], targets[0])
-        losses, n_features = [], 0
+        losses = []
+        n_features = 0
         for logits, codes in zip(outputs[0], targets, strict=True):
             if codes.dim() == logits.dim():
                 # The bins of all numbers, (..., N, M_numeric).
@@ -101,8 +104,11 @@ class Binning(CorruptingPretext):
                 # The codes of one column, (..., N).
                 logits, codes = logits.unsqueeze(-2), codes.unsqueeze(-1)
             log_probabilities = logits.log_softmax(dim=-1)
-            chosen = log_probabilities.gather(-1, codes.unsqueeze(-1)).squeeze(-1)
-            losses.append(-chosen.mean(dim=-2).sum(dim=-1))
+            index = codes.unsqueeze(-1)
+            chosen = log_probabilities.gather(-1, index).squeeze(-1)
+            # Summed here and divided below, so that each column counts alike, however its logits are grouped.
+            of_columns = chosen.mean(dim=-2)
+            losses.append(-of_columns.sum(dim=-1))
             n_features += codes.shape[-1]
         # Stacked along the last axis, so that the number of trials does not decide the order of the sum.
         return torch.stack(losses, dim=-1).sum(dim=-1) / n_features

@@ -47,9 +47,10 @@ class Vime(CorruptingPretext):
 
     def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
         """Logits of the mask ``(..., N, M)`` and an estimate of the encoded row ``(..., N, D)``."""
-        n_masked = (
-            columns.n_features if self.corruption.space == "raw" else columns.n_encoded
-        )
+        # A corruption of raw columns has a mask of the features, any other one of the encoded columns.
+        n_masked = columns.n_encoded
+        if self.corruption.space == "raw":
+            n_masked = columns.n_features
         mask = head_of_width(n_masked, width, layers)
         features = head_of_width(columns.n_encoded, width, layers)
         return SideBySide(mask=mask, features=features)
@@ -64,9 +65,9 @@ class Vime(CorruptingPretext):
         # There is one view, for which g gives both estimates.
         mask_logits, features = outputs[0]
         mask, row = targets
-        return mask_loss(mask_logits, mask) + self.alpha * mean_squared_error(
-            features, row
-        )
+        of_mask = mask_loss(mask_logits, mask)
+        of_features = mean_squared_error(features, row)
+        return of_mask + self.alpha * of_features
 
     @property
     def has_error(self) -> bool:
@@ -87,7 +88,9 @@ def mask_loss(logits: Tensor, mask: Tensor) -> Tensor:
     >>> mask_loss(torch.tensor([[2.0, -2.0]]), torch.tensor([[1.0, 0.0]]))
     tensor(0.1269)
     """
-    log_likelihoods = mask * F.logsigmoid(logits) + (1 - mask) * F.logsigmoid(-logits)
+    of_changed = mask * F.logsigmoid(logits)
+    of_others = (1 - mask) * F.logsigmoid(-logits)
+    log_likelihoods = of_changed + of_others
     return -log_likelihoods.mean(dim=(-2, -1))
 
 
@@ -141,6 +144,7 @@ class SubTab(CorruptingPretext):
     def make_views(self, rows: Rows) -> Views:
         views = []
         for subset in subsets(rows.columns, self.n_subsets, self.overlap):
+            # Corrupted anew for each subset, as in the authors' code.
             view, _ = self.corrupted(rows)
             inside = torch.zeros(view.shape[-1], dtype=torch.bool, device=view.device)
             # A list would be an index, and the host would wait for its copy.
@@ -152,7 +156,8 @@ class SubTab(CorruptingPretext):
         self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]
     ) -> Tensor:
         projections, reconstructions = zip(*outputs, strict=True)
-        loss = _mean([squared_distance(each, targets[0]) for each in reconstructions])
+        errors = [squared_distance(each, targets[0]) for each in reconstructions]
+        loss = _mean(errors)
         units = [F.normalize(projection, dim=-1) for projection in projections]
         pairs = list(combinations(units, 2))
         # One subset has nothing to be contrasted with.

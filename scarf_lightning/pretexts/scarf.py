@@ -57,8 +57,12 @@ class Scarf(OfOutputs):
     views: Literal["one", "both"] = part_name("one")
 
     def make_views(self, rows: Rows) -> Views:
-        first = self.corrupted(rows)[0] if self.views == "both" else rows.encoded
-        return Views((first, self.corrupted(rows)[0]))
+        # Algorithm 1, line 5, corrupts one view. The appendix finds that two corrupted ones share too little.
+        first = rows.encoded
+        if self.views == "both":
+            first, _ = self.corrupted(rows)
+        second, _ = self.corrupted(rows)
+        return Views((first, second))
 
 
 @dataclass

@@ -59,4 +59,6 @@ class SwitchTab(CorruptingPretext):
         # Each row takes the mutual part of the row after it, the last one that of the first.
         of_next = mutual.roll(-1, dims=-2)
         recovered = mean_squared_error(mutual + salient, row)
-        return recovered + self.switched * mean_squared_error(of_next + salient, row)
+        # The row is the target again: what rows share is to be the same, whichever row it is taken from.
+        switched = mean_squared_error(of_next + salient, row)
+        return recovered + self.switched * switched

@@ -63,4 +63,6 @@ class TargetAware(CorruptingPretext):
         return loss(outputs[0], targets[0])
 
     def with_labels(self, loss: Tensor, of_labels: Tensor) -> Tensor:
-        return 2 * ((1 - self.weight) * loss + self.weight * of_labels)
+        # Twice the mean, so that at equal weights both losses count in full.
+        mean = (1 - self.weight) * loss + self.weight * of_labels
+        return 2 * mean

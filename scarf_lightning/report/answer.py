@@ -70,6 +70,7 @@ def answer_section(
         for sentence in answer_in_words(comparisons, results, options)
     ]
     is_curve, are_several = comparisons[0].labels is not None, len(comparisons) > 1
+    # Over numbers of labels the curve is the answer, so it comes before all tables.
     if is_curve:
         blocks.append(label_curve(results, options, comparisons))
     if are_several and all(each.verdict.datasets > 1 for each in comparisons):
@@ -106,6 +107,7 @@ def metrics_table(
     """The answers by the leading metric and by others, side by side; None if no other metric is known."""
     leading = options.measure
     by_metric = {leading.name: {each.label: each for each in comparisons}}
+    # The answers by each metric are corrected among themselves, as on a page of their own.
     for name in beside(results, leading):
         by_this_one = compare_all(results, replace(options, metric=name))
         by_metric[name] = {each.label: each for each in by_this_one}
@@ -164,6 +166,7 @@ def _summary(
     comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions
 ) -> Table:
     """Every competitor's metric with its interval, best first, the references among them."""
+
     metric, many = options.measure, comparisons[0].verdict.datasets > 1
     lines: list[Line] = []
     told = set()
@@ -354,6 +357,7 @@ def _level(
     )
     by_cell = trials.groupby("cell")[metric.name]
     mean, low, high = float(np.mean(by_cell.mean())), math.nan, math.nan
+    # The interval of one cell is about its table; over datasets the level has none.
     if len(cells) == 1:
         mean, low, high = level_of(results, int(cells[0]), metric)
     n = by_cell.ngroups if many else len(trials)
@@ -450,6 +454,7 @@ def _without_comparison(results: CellResults, options: ReportOptions) -> list[Bl
 
 def _what_to_train(results: CellResults) -> str:
     """Advice for cells that have no reference."""
+    # Cells without pre-training need a rival, and pre-trained ones themselves without it.
     are_all_without = results.cells["pretrain"].eq("none").all()
     other = "pretrain=scarf or method=logistic" if are_all_without else "pretrain=none"
     return f"train a reference on the same data, such as {other}"

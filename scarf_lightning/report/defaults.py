@@ -54,6 +54,7 @@ def _of_context(
     """The drawings of the cells of one context, which ends their titles."""
     entries: list[dict[str, Any]] = []
     n_competitors = named_by(results, cells, compared).nunique()
+    # A larger matrix has fractions too small to read.
     if 1 < n_competitors <= LARGEST_MATRIX:
         entries.append(
             {

@@ -53,6 +53,7 @@ def levels_of_cell(
 
     stored = read_cell(folder)
     predictions, _ = read_predictions(stored)
+    # The caller then shows the interval of the resampled t-test, which needs no predictions.
     if stored.description is None or not predictions:
         return {}
     split = Split(stored.description["options"].get("split"), _n_labelled(rows))

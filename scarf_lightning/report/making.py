@@ -116,6 +116,7 @@ def make_report(
         NothingFinishedError: no trial is finished.
         UsageError: no trial has the metric.
     """
+    # The metric is settled once, so that every section of the page is about the same one.
     options = options.of(results)
     _check_results(results, options.measure)
     about = []
@@ -152,6 +153,7 @@ def _check_results(results: CellResults, metric: Metric) -> None:
         raise NothingFinishedError(
             f"Nothing is finished yet: none of {len(results.cells)} cells has a trial; train them by `train.py` first."
         )
+    # Before the metric: trials that diverged have none, and the advice is another one.
     if trials["diverged"].all():
         raise UsageError(
             f"All {counted(len(trials), 'trial')} diverged; train with other settings, such as a lower learning rate."
@@ -232,6 +234,7 @@ def completeness(results: CellResults) -> str:
     if unfinished.empty:
         done = f"All {len(cells)} cells are" if len(cells) > 1 else "Its cell is"
         return f"{done} finished, {trials}."
+    # By name, so that a reader can ask for the cells that are missing.
     names = named_cells(results, unfinished)
     missing = []
     for name, finished, wanted in zip(
@@ -244,6 +247,7 @@ def completeness(results: CellResults) -> str:
 
 def of_another_kind(results: CellResults, metric: Metric) -> str:
     """Sentence on datasets with another kind of target, which the metric does not measure; empty for none."""
+    # A folder may hold tables of classes and of numbers, and one metric measures only one kind.
     other = [
         label
         for label, target in results.targets.items()
@@ -359,6 +363,7 @@ def _versions(results: CellResults) -> list[Block]:
 def _last_or_first_line(text: str) -> str:
     """The line of a failure that says why: the last one of a traceback, the first one of a sentence."""
     lines = text.strip().splitlines()
+    # Python puts the error last, below the lines of code that led to it.
     is_traceback = lines[0].startswith("Traceback")
     return lines[-1] if is_traceback else lines[0]
 

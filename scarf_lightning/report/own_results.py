@@ -293,6 +293,7 @@ def _of_predictions(
             ["competitor", "trial"], sort=False
         ):
             positions = of_trial.index.to_numpy()
+            # Two competitors may list their rows in different orders, and are compared row by row.
             positions = positions[np.argsort(numbers[positions])]
             rows = rows_of_trial(
                 metric, predictions[positions], labels[positions], numbers[positions]
@@ -314,6 +315,7 @@ def _predictions_of(
         return frame["prediction"].to_numpy(dtype=np.float64), frame["label"].to_numpy(
             dtype=np.float64
         )
+    # Labels may be numbers, and classes in the names of columns are texts.
     labels = frame["label"].astype(str)
     if probabilities:
         classes = [column.removeprefix(PROBABILITY) for column in probabilities]

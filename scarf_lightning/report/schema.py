@@ -162,6 +162,7 @@ def in_order(table: str, frame: pd.DataFrame) -> pd.DataFrame:
     Raises:
         KeyError: a column has no place in the schema.
     """
+    # Frames are put together from dictionaries, whose order depends on the first line.
     schema = list(TABLES[kind_of(table)])
     columns = list(map(str, frame.columns))
     columns.sort(key=lambda column: schema.index(_templates(schema, column)[0]))

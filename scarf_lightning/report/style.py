@@ -54,6 +54,7 @@ def new_figure(
     width: float, height: float, rows: int = 1, columns: int = 1, **options: Any
 ) -> tuple[Figure, list[Axes]]:
     """A figure outside pyplot, and its axes row by row."""
+    # pyplot would keep every figure of a long report in the memory.
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False, **options)
     return figure, list(axes.flat)
@@ -86,6 +87,7 @@ def tip(artist: Artist, words: str) -> None:
 
 def as_inline(svg: str) -> Markup:
     """An SVG file as a part of a page: with its tips, without the prologue and ids that other figures have too."""
+    # A page of HTML holds no XML declaration.
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, count=1, flags=re.DOTALL)
     svg = re.sub(
@@ -107,6 +109,7 @@ def marker(index: int) -> str:
 
 def jitter(n: int, width: float) -> "np.ndarray[Any, np.dtype[np.float64]]":
     """Offsets that separate points in one place, the same ones every time."""
+    # A fixed seed: equal results must give equal files.
     return np.random.default_rng(0).uniform(-width, width, n)
 
 

@@ -75,6 +75,7 @@ def level_of(results: CellResults, cell: int, metric: Metric) -> Interval:
         .to_numpy()
     )
     mean = float(values.mean())
+    # From predictions only if all trials have kept them: the interval must be that of this mean.
     trials = list(rows_of_cell(results, cell, metric).values())
     if len(trials) == len(values) >= FEWEST:
         return level_of_trials(trials, metric, _split(results, cell))._replace(
@@ -119,6 +120,7 @@ def _on_one(
     if len(known) < FEWEST:
         return no_verdict(known)
     first, second = _common(results, pair, metric)
+    # A pair of which one trial lacks its predictions would be judged on fewer trials than its difference.
     if len(first) == len(known):
         return judge_trials(
             first, second, metric, _split(results, cell), size=size, margin=margin
@@ -182,6 +184,7 @@ def _overlap(results: CellResults, cell: int) -> tuple[float, float]:
 def _median(results: CellResults, cell: int, column: str) -> float:
     """The median of a number of rows over a cell's trials, infinite if it is unknown."""
     median = float(results.trials.loc[results.trials["cell"] == cell, column].median())
+    # NaN is no number of rows, and a share below one is that of an old version.
     return median if median >= 1 else math.inf
 
 
@@ -190,6 +193,7 @@ def _predictions(results: CellResults, cell: int) -> dict[int, Predictions]:
     if cell not in results.folders:
         return {}
     wanted = set(results.trials.loc[results.trials["cell"] == cell, "trial"])
+    # A damaged file costs its own trials alone, and the page lists it.
     kept, damaged = read_predictions(read_cell(results.folders[cell]))
     results.damaged.update(damaged)
     return {trial: kept[trial] for trial in sorted(wanted & set(kept))}

@@ -3,7 +3,6 @@
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
@@ -44,13 +43,22 @@ from .folders import SweepFile, recipe_options
 _path = cache(Path)
 """A folder that thousands of cells share."""
 NOT_IN_A_LABEL = ("sweeps", "plan", "force")
+"""Options of the command, which are the same for all of its cells."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a run: the arguments that make it, its checked configuration, whether it is the only one, the name
-    that tells it from the others, and the name of all of them together."""
+    """One cell of a run.
 
+    Attributes:
+        overrides: the arguments that make it.
+        config: its checked configuration.
+        is_alone: true of the only cell of a run.
+        name: tells it from the other cells of the run.
+        group: the name of all cells of the run together.
+    """
+
+    # `write_chunks` writes every field, so a job of a launcher has the same cell.
     overrides: tuple[str, ...]
     config: Config
     is_alone: bool = False
@@ -59,11 +67,11 @@ class Cell:
 
     @property
     def label(self) -> str:
-        shown = [
-            override
-            for override in self.overrides
-            if override.partition("=")[0] not in NOT_IN_A_LABEL
-        ]
+        shown = []
+        for override in self.overrides:
+            option = override.partition("=")[0]
+            if option not in NOT_IN_A_LABEL:
+                shown.append(override)
         return " ".join(shown) or "defaults"
 
     @property
@@ -86,6 +94,7 @@ class Cell:
     @cached_property
     def key(self) -> str:
         """Equal for equal cells. It needs no data, unlike the fingerprint."""
+        # The name of the data takes the place of their hash.
         return fingerprint(identity(self.config, self.source.key))
 
     @cached_property
@@ -106,22 +115,21 @@ class Cell:
             UsageError: they cannot be loaded.
         """
         data = self.data()
-        known = self.source.target_kind or (data.kind if data is not None else None)
-        return (
-            type(self.source.read().table.target)
-            if known is None
-            else kind_named(known)
-        )
+        known = self.source.target_kind
+        # A kind that the user sets may differ from what an earlier run found.
+        if known is None and data is not None:
+            known = data.kind
+        if known is None:
+            return type(self.source.read().table.target)
+        return kind_named(known)
 
     def store(self, data: KnownData | None = None) -> CellStore | None:
         """Where its results are; None while the hash of its data is not known, which means that nothing is finished.
         ``data`` saves to look it up."""
         data = data or self.data()
-        return (
-            None
-            if data is None
-            else CellStore(self.results, identity(self._on(data), data.hash))
-        )
+        if data is None:
+            return None
+        return CellStore(self.results, identity(self._on(data), data.hash))
 
     def pretraining(self, data: KnownData | None = None) -> PretrainingStore | None:
         """Where its pre-training is; None without one, or while the hash of its data is not known."""
@@ -133,23 +141,26 @@ class Cell:
 
     def _on(self, data: KnownData) -> Config:
         """Its configuration without what does nothing on its data, as a corruption that selects no feature."""
-        config = on_data(self.config, data.n_columns, data.n_encoded or sys.maxsize)
-        return config if data.kind is None else on_target(config, kind_named(data.kind))
+        # A table of unknown width counts as wide: no corruption is taken for one without effect by a guess.
+        n_encoded = data.n_encoded or sys.maxsize
+        config = on_data(self.config, data.n_columns, n_encoded)
+        # A note may lack the kind of target. The cell then keeps all of its options.
+        if data.kind is None:
+            return config
+        return on_target(config, kind_named(data.kind))
 
     def settings(self) -> list[str]:
         """The names of its options that differ from their defaults and from its recipe's, beside its choices on the
         axes."""
         of_recipe = recipe_options(self.config.recipe)
-        differing = [
-            each
-            for each in used_options(self.config)
-            if each.differs and each.name not in COLUMNS
-        ]
-        return [
-            each.name
-            for each in differing
-            if each.name not in of_recipe or of_recipe[each.name] != each.value
-        ]
+        names = []
+        for each in used_options(self.config):
+            if not each.differs or each.name in COLUMNS:
+                continue
+            # What the recipe sets is said by the recipe's name.
+            if each.name not in of_recipe or of_recipe[each.name] != each.value:
+                names.append(each.name)
+        return names
 
     def axes(self) -> dict[str, Any]:
         """The cell as columns: the name of its dataset, and every option that it uses."""
@@ -159,23 +170,26 @@ class Cell:
 
 def distinct(cells: Iterable[Cell]) -> list[Cell]:
     """Equal cells once, with the largest number of trials that is wanted of them."""
-    found: dict[tuple[Path, str], Cell] = {}
+    most: dict[tuple[Path, str], Cell] = {}
     for cell in cells:
+        # Cells of two results folders are trained in each of them.
         place = (cell.results, cell.key)
-        if place not in found or cell.config.trials > found[place].config.trials:
-            found[place] = cell
-    return list(found.values())
+        if place not in most or cell.config.trials > most[place].config.trials:
+            most[place] = cell
+    return list(most.values())
 
 
 def named(cells: Sequence[Cell]) -> list[Cell]:
     """The cells of a run with their names and that of their group."""
     asked = [cell.overrides for cell in cells]
+    # Loggers show the group; a sweep may be the path of a file.
     sweep = cells[0].config.sweeps
     group = Path(sweep).stem if sweep else group_of(asked, date.today())
-    found = [copy(cell) for cell in cells]  # with the keys that are known of them
-    for cell, name in zip(found, told_apart(asked), strict=True):
-        vars(cell).update(name=name, group=group, is_alone=len(cells) == 1)
-    return found
+    is_alone = len(cells) == 1
+    renamed = []
+    for cell, name in zip(cells, told_apart(asked), strict=True):
+        renamed.append(replace(cell, name=name, group=group, is_alone=is_alone))
+    return renamed
 
 
 class State(StrEnum):
@@ -224,6 +238,7 @@ def chosen_metric(
     """The metric of the tables and verdicts of a run: the one that it asks for, or else that of its targets or of its
     ``sweep``."""
     asked = {each.cell.config.metric for each in surveyed} - {None}
+    # A table has one leading column, so cells that ask for several metrics get the usual one.
     if len(asked) == 1:
         return metric_named(str(asked.pop()))
     usual = leading_metric(each.target for each in surveyed if each.target is not None)
@@ -232,42 +247,44 @@ def chosen_metric(
 
 def survey(cells: Sequence[Cell]) -> list[SurveyedCell]:
     """Look at every cell in the store once."""
+    # A sweep has thousands of cells on some datasets: each clock and each table is looked at once.
     clocks = {results: _time(results) for results in {cell.results for cell in cells}}
-    data = {
-        place: known_data(*place)
-        for place in {(cell.results, cell.source) for cell in cells}
-    }
-    return [
-        _look(cell, data[cell.results, cell.source], clocks[cell.results])
-        for cell in cells
-    ]
+    places = {(cell.results, cell.source) for cell in cells}
+    data = {place: known_data(*place) for place in places}
+    surveyed = []
+    for cell in cells:
+        known = data[cell.results, cell.source]
+        surveyed.append(_look(cell, known, clocks[cell.results]))
+    return surveyed
 
 
 def _look(cell: Cell, data: KnownData | None, now: float) -> SurveyedCell:
-    found = SurveyedCell(cell, State.WAITING, Rows.of([]), data)
+    """A cell as the store has it at the time ``now`` of the results folder's clock."""
+    surveyed = SurveyedCell(cell, State.WAITING, Rows.of([]), data)
     if data is not None and (store := cell.store(data)) is not None:
-        summary = read_summary(
-            store.folder, cell.config.trials, weights=cell.config.keep_weights
+        config = cell.config
+        summary = read_summary(store.folder, config.trials, weights=config.keep_weights)
+        # Other libraries' models keep no networks, whatever the option says.
+        is_network = config.keep_weights and "finetune" in method_of(config).uses
+        surveyed = SurveyedCell(
+            cell=cell,
+            state=State.WAITING,
+            rows=summary.rows,
+            data=data,
+            folder=store.folder,
+            target=summary.target,
+            lacks_weights=is_network and summary.lacks_weights,
         )
-        is_network = (
-            cell.config.keep_weights and "finetune" in method_of(cell.config).uses
-        )
-        lacks_weights = is_network and summary.lacks_weights
-        found = SurveyedCell(
-            cell,
-            State.WAITING,
-            summary.rows,
-            data,
-            store.folder,
-            summary.target,
-            lacks_weights,
-        )
-        if len(found.rows) == cell.config.trials and summary.is_whole:
-            return replace(found, state=State.FINISHED)
+        if len(surveyed.rows) == config.trials and summary.is_whole:
+            return replace(surveyed, state=State.FINISHED)
+        # A claim is asked for before a failure: a process may be trying a failed cell again.
         if is_claimed(store.folder, now):
-            return replace(found, state=State.RUNNING)
+            return replace(surveyed, state=State.RUNNING)
+    # Failures are kept by the key, since a cell may fail before the hash of its data is known.
     failure = read_failure(cell.results, cell.key)
-    return replace(found, failure=failure, state=State.FAILED) if failure else found
+    if failure:
+        return replace(surveyed, failure=failure, state=State.FAILED)
+    return surveyed
 
 
 def _time(results: Path) -> float:

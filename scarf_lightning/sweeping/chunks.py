@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -37,7 +38,7 @@ KEPT_DAYS = 30
 
 @dataclass
 class Chunk:
-    """Cells, and the seconds that they are expected to take."""
+    """Cells that one job trains, and the seconds that they are expected to take."""
 
     cells: list[Cell]
     seconds: float
@@ -60,31 +61,35 @@ def make_chunks(
     Groups are never divided, since their cells share a pre-training. Small groups are joined; groups of one dataset are
     put side by side, so that it is loaded once.
     """
-    least = (
-        MINUTES.get(launcher, 0.0) * 60
-        if settings.minutes is None
-        else settings.minutes * 60
-    )
-    if launcher == "joblib" and settings.minutes is None:
+    if settings.minutes is not None:
+        least = settings.minutes * 60
+    elif launcher == "joblib":
         together = sum(group.seconds for group in groups)
         least = min(SECONDS_OF_JOBLIB, together / (JOBS_A_CORE * usable_cores()))
-    max_jobs = (
-        MAX_JOBS.get(launcher) if settings.max_jobs is None else settings.max_jobs
-    )
-    datasets = list(dict.fromkeys(group.cells[0].cell.source.key for group in groups))
+    else:
+        least = MINUTES.get(launcher, 0.0) * 60
+    max_jobs = settings.max_jobs
+    if max_jobs is None:
+        max_jobs = MAX_JOBS.get(launcher)
+
+    def dataset(group: Group) -> str:
+        return group.cells[0].cell.source.key
+
+    # Sorting is stable, so groups of one dataset keep the order of the command line.
+    datasets = list(dict.fromkeys(dataset(group) for group in groups))
     chunks: list[Chunk] = []
-    for group in sorted(
-        groups, key=lambda group: datasets.index(group.cells[0].cell.source.key)
-    ):
+    for group in sorted(groups, key=lambda group: datasets.index(dataset(group))):
         if not chunks or chunks[-1].seconds >= least:
             chunks.append(Chunk([], 0.0))
         chunks[-1].cells += [each.cell for each in group.cells]
         chunks[-1].seconds += group.seconds
+    # The longest first: a long job that begins last would leave the other cores idle.
     if not in_order:
         chunks.sort(key=lambda chunk: -chunk.seconds)
     if max_jobs is not None and len(chunks) > max_jobs:
         joined = [Chunk([], 0.0) for _ in range(max_jobs)]
-        for chunk in chunks:  # the longest that is left to the job with the least
+        # The longest chunk that is left goes to the job with the least.
+        for chunk in chunks:
             shortest = min(joined, key=lambda each: each.seconds)
             shortest.cells += chunk.cells
             shortest.seconds += chunk.seconds
@@ -94,47 +99,39 @@ def make_chunks(
 
 def by(launcher: Launcher) -> Launch:
     """Launch a job a chunk by a launcher of Hydra's. It raises the error of a job that was killed or never started."""
-    return lambda chunks: _launch(chunks, launcher)
+    return partial(_launch, launcher)
 
 
-def _launch(chunks: Sequence[Chunk], launcher: Launcher) -> None:
+def _launch(launcher: Launcher, chunks: Sequence[Chunk]) -> None:
     with written(chunks, chunks[0].cells[0].results) as files:
         asked = []
         for chunk, file in zip(chunks, files, strict=True):
             first, *others = (cell.overrides for cell in chunk.cells)
-            shared = [
-                override
-                for override in first
-                if all(override in each for each in others)
-            ]
-            asked.append(
-                [
-                    *shared,
-                    f"chunk.file={QuotedString(str(file), Quote.single).with_quotes()}",
-                ]
-            )
+            # A job gets its cells from the file. Hydra shows the overrides, and composes with them.
+            shared = []
+            for override in first:
+                if all(override in each for each in others):
+                    shared.append(override)
+            path = QuotedString(str(file), Quote.single).with_quotes()
+            asked.append([*shared, f"chunk.file={path}"])
         try:
             jobs = launcher.launch(asked, initial_job_idx=0)
-        except BaseException:  # also Ctrl-C, at which joblib kills its processes
+        # Also at Ctrl-C, at which joblib kills its processes.
+        except BaseException:
             for cell in (cell for chunk in chunks for cell in chunk.cells):
                 for store in (cell.store(), cell.pretraining()):
+                    # Only claims of dead processes are given back; those of living ones stay.
                     if store is not None:
-                        give_back(
-                            store.folder
-                        )  # the claims of killed processes; those of living ones stay
+                        give_back(store.folder)
             raise
     for job in jobs:
-        if (
-            job.status != JobStatus.COMPLETED
-        ):  # cells fail without this, so the job itself went wrong
-            error = (
-                job._return_value
-            )  # the property `return_value` prints a line before it raises
-            raise (
-                error
-                if isinstance(error, Exception)
-                else RuntimeError("a job did not finish")
-            )
+        # A cell that fails is noted in the store and ends no job, so here the job itself went wrong.
+        if job.status != JobStatus.COMPLETED:
+            # The property `return_value` prints a line before it raises.
+            error = job._return_value
+            if isinstance(error, Exception):
+                raise error
+            raise RuntimeError("a job did not finish")
 
 
 @contextmanager
@@ -145,7 +142,8 @@ def written(chunks: Sequence[Chunk], results: Path) -> Iterator[list[Path]]:
         yield sorted(folder.glob("*.json"))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-        with suppress(OSError):  # another sweep has chunks here
+        # Another sweep may have chunks here.
+        with suppress(OSError):
             folder.parent.rmdir()
 
 
@@ -155,27 +153,30 @@ def write_chunks(chunks: Sequence[Chunk], results: Path) -> Path:
     Jobs may outlive a sweeper that is killed, so the files that it leaves stay for a month.
     """
     results.mkdir(parents=True, exist_ok=True)
+    # Files get their times from the folder's machine, whose clock may differ from ours.
     now = folder_time(results)
     remove_older(results / FOLDER, "*", now - KEPT_DAYS * 24 * HOUR)
-    for place in (
-        results,
-        *(results / name for name in ("datasets", "failures", "index", "set_aside")),
-    ):
-        remove_unfinished(place, now)
+    # A process that is killed while it writes leaves a temporary file, which a later run takes away.
+    for name in ("", "datasets", "failures", "index", "set_aside"):
+        remove_unfinished(results / name, now)
+    # Absolute, since a job may start in another folder.
     folder = (results / FOLDER / uuid4().hex).absolute()
     try:
         for number, chunk in enumerate(chunks):
-            content = [
-                {field.name: getattr(cell, field.name) for field in fields(cell)}
-                for cell in chunk.cells
-            ]
+            content = []
+            for cell in chunk.cells:
+                values = {
+                    field.name: getattr(cell, field.name) for field in fields(cell)
+                }
+                content.append(values)
             write_whole(
                 folder / f"{number:05d}.json",
                 json.dumps(content, indent=1, default=asdict) + "\n",
             )
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
-        with suppress(OSError):  # another sweep has chunks here, or nothing was written
+        # Another sweep may have chunks here, or nothing was written.
+        with suppress(OSError):
             folder.parent.rmdir()
         raise
     return folder
@@ -192,10 +193,9 @@ def read_chunk(file: str | None) -> list[Cell]:
             "a job needs chunk.file, which our sweeper sets; leave hydra/sweeper and hydra.mode alone."
         )
     content = json.loads(Path(file).read_text(encoding="utf-8"))
-    return [
-        Cell(
-            **each
-            | {"overrides": tuple(each["overrides"]), "config": read(each["config"])}
-        )
-        for each in content
-    ]
+    cells = []
+    for each in content:
+        # JSON has neither tuples nor configurations.
+        overrides, config = tuple(each["overrides"]), read(each["config"])
+        cells.append(Cell(**each | {"overrides": overrides, "config": config}))
+    return cells

@@ -34,8 +34,12 @@ GLOBAL = "_global_"
 
 @dataclass(frozen=True)
 class Sections:
-    """The sections of a configuration as plain values, None if an interpolation cannot be resolved; and the words in
-    all interpolations, among them every option that one refers to."""
+    """The sections of a configuration.
+
+    Attributes:
+        values: as plain values; None if an interpolation cannot be resolved.
+        mentioned: the words in all interpolations, among them every option that one refers to, see `_mentioned`.
+    """
 
     values: dict[str, Any] | None
     mentioned: frozenset[str]
@@ -43,7 +47,13 @@ class Sections:
 
 @dataclass(frozen=True)
 class Composed:
-    """Hydra's composition of some choices, without its own section; and the file that it took of each group."""
+    """Hydra's composition of some choices.
+
+    Attributes:
+        node: the configuration, without Hydra's own section.
+        files: the name of the file that Hydra took of each group.
+        sections: the same as plain values.
+    """
 
     node: DictConfig
     files: dict[str, Any]
@@ -58,6 +68,7 @@ class Composer:
         self._repository: Any = loader.repository  # type: ignore[attr-defined]
         given: Any = OmegaConf.to_container(master.hydra.overrides.task, resolve=False)
         self._overrides_of_master: list[str] = given
+        # A cache for each composer, since another one has another folder or other plugins.
         self._configured = cache(self._configure)
         self._together = cache(self._put_together)
         self._composed = cache(self._compose)
@@ -82,37 +93,46 @@ class Composer:
         Raises:
             UsageError: it cannot be composed, or has a wrong option in it.
         """
-        return within_max_epochs(
-            self._cell(overrides), [each.partition("=")[0] for each in overrides]
-        )
+        names = [each.partition("=")[0] for each in overrides]
+        return within_max_epochs(self._cell(overrides), names)
 
     def _cell(self, overrides: tuple[str, ...]) -> Config:
         """The configuration of one cell, with the number of steps that its recipe says."""
-        of_dataset = [
-            each for each in overrides if each.lstrip("+~").startswith("dataset")
-        ]
-        may_refer = any(
-            "${" in each or each[0] in "+~" or "@" in each.partition("=")[0]
-            for each in overrides
-        )
-        is_whole = (
-            list(overrides) == self._overrides_of_master
-            or may_refer
-            or len(of_dataset) != 1
-        )
-        file = None if is_whole else self._dataset_file(of_dataset[0])
-        if file is not None:
+        # A sweep has many datasets and few settings: each setting is composed once, and the dataset put in.
+        file = None
+        choice = self._only_dataset(overrides)
+        if choice is not None:
+            file = self._dataset_file(choice)
+        if choice is not None and file is not None:
             dataset, choices = file
+            # What a dataset's file chooses on other axes, such as its split, gives way to the command line.
+            others = [each for each in overrides if each != choice]
             given = {each.partition("=")[0] for each in overrides}
-            choices = [each for each in choices if each.partition("=")[0] not in given]
-            setting = self._configured(
-                (*choices, *(each for each in overrides if each != of_dataset[0]))
-            )
+            of_file = []
+            for each in choices:
+                if each.partition("=")[0] not in given:
+                    of_file.append(each)
+            setting = self._configured((*of_file, *others))
             if setting is not None:
                 return on_dataset(_or_raise(setting), dataset)
         whole = self._configured(overrides, whole=True)
         assert whole is not None
         return _or_raise(whole)
+
+    def _only_dataset(self, overrides: tuple[str, ...]) -> str | None:
+        """The choice of a dataset, if it may be put in last; None if the cell must be composed as a whole."""
+        # Hydra has composed the command line itself already.
+        if list(overrides) == self._overrides_of_master:
+            return None
+        of_dataset = []
+        for each in overrides:
+            # These may set what an interpolation refers to, or add and remove groups.
+            if "${" in each or each[0] in "+~" or "@" in each.partition("=")[0]:
+                return None
+            if each.startswith("dataset"):
+                of_dataset.append(each)
+        # dataset=NAME with dataset.target=COLUMN is a dataset that no file has.
+        return of_dataset[0] if len(of_dataset) == 1 else None
 
     def _configure(
         self, overrides: tuple[str, ...], *, whole: bool = False
@@ -121,24 +141,31 @@ class Composer:
         try:
             if list(overrides) == self._overrides_of_master:
                 return read_config(self._master)
-            parsed = [self._parsed(override) for override in overrides]
-            choices = tuple(
-                str(each.input_line) for each, is_choice in parsed if is_choice
-            )
-            values = [each for each, is_choice in parsed if not is_choice]
-            sections = self._together(choices)
+            choices, values = list[str](), list[Override]()
+            for line in overrides:
+                override, is_choice = self._parsed(line)
+                if is_choice:
+                    choices.append(str(override.input_line))
+                else:
+                    values.append(override)
+            sections = self._together(tuple(choices))
+            # An interpolation such as ${dataset.name} has another value for each dataset.
             if "dataset" in sections.mentioned and not whole:
                 return None
-            if (plain := _with_values(sections, values)) is not None:
+            plain = _with_values(sections, values)
+            if plain is not None:
                 return read(plain)
-            node = deepcopy(self._composed(choices).node)
+            # Hydra sets what is more than plain values, on a copy, since the composition serves other cells too.
+            node = deepcopy(self._composed(tuple(choices)).node)
             ConfigLoaderImpl._apply_overrides_to_config(values, node)
             return read_config(node)
+        # Errors are returned: a cache keeps what is returned, and many cells have the same error.
         except UsageError as error:
             return error
         except HydraException as error:
             return usage_error(error)
-        except ValueError as error:  # a group set to null, which Hydra does not name
+        # A group that is set to null: Hydra does not say which.
+        except ValueError as error:
             return UsageError(
                 f"one of {' '.join(overrides)} cannot be composed: {error}."
             )
@@ -149,11 +176,10 @@ class Composer:
         is_of_group = override.package is not None or self.is_group(
             override.key_or_group
         )
+        # A dictionary sets values within the section: network={...} chooses no file.
         is_choice = is_of_group and not isinstance(override.value(), dict)
-        return (
-            override,
-            is_choice or override.is_sweep_override() or override.is_hydra_override(),
-        )
+        needs_hydra = override.is_sweep_override() or override.is_hydra_override()
+        return override, is_choice or needs_hydra
 
     def _put_together(self, choices: tuple[str, ...]) -> Sections:
         """The sections that each choice decides about as composed with it alone, all others as without a choice.
@@ -165,138 +191,132 @@ class Composer:
             return self._composed(choices).sections
         decided = [self._decided(choice) for choice in choices]
         together = set[str]().union(*decided)
+        # The sum is larger than the union if two choices share a section.
         if not all(decided) or sum(map(len, decided)) > len(together):
             return self._composed(choices).sections
-        usual, *alone = [
-            self._composed(each).sections
-            for each in ((), *((choice,) for choice in choices))
-        ]
-        mentioned = usual.mentioned.union(*(each.mentioned for each in alone))
-        found = dict(usual.values or {})
+        usual = self._composed(()).sections
+        mentioned, alone = usual.mentioned, list[Sections]()
+        for choice in choices:
+            alone.append(self._composed((choice,)).sections)
+            mentioned |= alone[-1].mentioned
+        values = dict(usual.values or {})
         for each, names in zip(alone, decided, strict=True):
-            if not found or each.values is None or mentioned & together:
+            if not values or each.values is None or mentioned & together:
                 return self._composed(choices).sections
+            # A choice may also leave out a section that the default has.
             for name in names:
-                found.pop(name, None)
-            found |= {
-                name: value for name, value in each.values.items() if name in names
-            }
-        return Sections(found, mentioned)
+                values.pop(name, None)
+            for name, value in each.values.items():
+                if name in names:
+                    values[name] = value
+        return Sections(values, mentioned)
 
     def _compose(self, choices: tuple[str, ...]) -> Composed:
         composed = self._loader.load_sweep_config(self._master, list(choices))
         node = our_sections(composed)
         fit_recipe(node)
-        OmegaConf.set_struct(
-            node, True
-        )  # a value is put in only where there is an option
+        # In a struct a value is put in only where there is an option.
+        OmegaConf.set_struct(node, True)
         mentioned = frozenset(_mentioned(OmegaConf.to_container(node, resolve=False)))
         try:
             values: Any = OmegaConf.to_container(
                 node, resolve=True, throw_on_missing=True
             )
+        # A later value may mend it, as dataset.path=FILE does; else `read_config` names the option.
         except OmegaConfBaseException:
             values = None
-        return Composed(
-            node, dict(composed.hydra.runtime.choices), Sections(values, mentioned)
-        )
+        files = dict(composed.hydra.runtime.choices)
+        return Composed(node, files, Sections(values, mentioned))
 
     def _decide(self, choice: str) -> set[str]:
         """The groups and sections that a choice decides about, be it for the default; empty if only Hydra can tell."""
-        waiting, found = [choice], set[str]()
+        waiting, decided = [choice], set[str]()
         while waiting:
             group, _, name = waiting.pop().partition("=")
-            for each in (
-                name,
-                self._composed(()).files.get(group),
-            ):  # the file, and the one in whose place it is
-                loaded = (
-                    None
-                    if each is None
-                    else self._repository.load_config(f"{group}/{each}")
-                )
+            # The file, and the one of the default in whose place it is: what that one sets is gone.
+            for file in (name, self._composed(()).files.get(group)):
+                loaded = None
+                if file is not None:
+                    loaded = self._repository.load_config(f"{group}/{file}")
                 choices = None if loaded is None else _choices(loaded)
                 if loaded is None or choices is None:
                     return set()
-                waiting += [
-                    each for each in choices if each.partition("=")[0] not in found
-                ]
+                # Files that a file chooses decide too. A group that is done is not asked again.
+                for each in choices:
+                    if each.partition("=")[0] not in decided:
+                        waiting.append(each)
+                decided.add(group)
                 package = loaded.header["package"] or group
-                found |= {
-                    group,
-                    *(
-                        map(str, loaded.config)
-                        if package == GLOBAL
-                        else [package.partition(".")[0]]
-                    ),
-                }
-        return found
+                if package == GLOBAL:
+                    decided |= set(map(str, loaded.config))
+                else:
+                    decided.add(package.partition(".")[0])
+        return decided
 
     def _read_dataset_file(
         self, override: str
     ) -> tuple[DatasetSettings, list[str]] | None:
         """The dataset, and the files of other axes that its file chooses; None if the file sets anything else."""
-        is_choice = override.startswith("dataset=")
-        loaded = (
-            self._repository.load_config(override.replace("=", "/", 1))
-            if is_choice
-            else None
-        )
+        if not override.startswith("dataset="):
+            return None
+        loaded = self._repository.load_config(override.replace("=", "/", 1))
         choices = None if loaded is None else _choices(loaded)
         if loaded is None or choices is None:
             return None
         values: Any = OmegaConf.to_container(loaded.config, resolve=False)
+        # A file of the global package may set other sections besides, which only Hydra puts in their places.
         if loaded.header["package"] == GLOBAL and list(values) == ["dataset"]:
             values = values["dataset"]
         elif loaded.header["package"] is not None:
             return None
-        return (
-            None
-            if any(_mentioned(values))
-            else (checked(DatasetSettings, values, "dataset"), choices)
-        )
+        if any(_mentioned(values)):
+            return None
+        return checked(DatasetSettings, values, "dataset"), choices
 
 
 def _choices(file: ConfigResult) -> list[str] | None:
     """The files of other groups that a file chooses; None if it includes files, or the names depend on something."""
     chosen: list[Any] = file.defaults_list or []
     package = file.header["package"] or ""
+    # The groups that such a file names are within its own section.
     if package != GLOBAL and (chosen or package.startswith("_")):
-        return None  # what it names is within its own section
-    if not all(
-        each.is_override() and each.package is None and "$" not in str(each.value)
-        for each in chosen
-    ):
         return None
-    return [f"{each.group.lstrip('/')}={each.value}" for each in chosen]
+    choices = []
+    for each in chosen:
+        if not each.is_override() or each.package is not None or "$" in str(each.value):
+            return None
+        # An absolute name, /split, is that of the group.
+        choices.append(f"{each.group.lstrip('/')}={each.value}")
+    return choices
 
 
 def _with_values(
     sections: Sections, overrides: Sequence[Override]
 ) -> dict[str, Any] | None:
     """The sections with these values; None if one is not a single value that takes the place of another."""
-    found = deepcopy(sections.values)
+    values = deepcopy(sections.values)
     for override in overrides:
         *groups, name = str(override.key_or_group).split(".")
-        place: Any = found
+        section: Any = values
         for group in groups:
-            place = place.get(group) if isinstance(place, dict) else None
+            section = section.get(group) if isinstance(section, dict) else None
+        # Hydra resolves an interpolation, and refuses ??? where no value follows.
         value = override.value()
-        is_single = isinstance(value, (bool, int, float, NoneType)) or (
-            isinstance(value, str) and "$" not in value
-        )
-        if (
-            override.type is not OverrideType.CHANGE
-            or not is_single
-            or value == MISSING
-        ):
+        is_text = isinstance(value, str) and "$" not in value
+        is_single = isinstance(value, (bool, int, float, NoneType)) or is_text
+        is_change = override.type is OverrideType.CHANGE
+        if not is_change or not is_single or value == MISSING:
             return None
-        if not isinstance(place, dict) or isinstance(place.get(name, {}), (dict, list)):
+        # An option that is not there is refused by Hydra, in a sentence that lists those that are.
+        if not isinstance(section, dict):
             return None
+        if isinstance(section.get(name, {}), (dict, list)):
+            return None
+        # The values are resolved already, so an option that an interpolation repeats would change in one place alone.
         if not sections.mentioned.isdisjoint((*groups, name)):
             return None
-        place[name] = value
-    return found
+        section[name] = value
+    return values
 
 
 def _or_raise(composed: Config | UsageError) -> Config:
@@ -311,11 +331,11 @@ def _mentioned(node: Any) -> Iterator[str]:
     if isinstance(node, str) and "${" in node:
         yield from re.findall(r"\w+", node)
     if isinstance(node, dict):
-        yield from (
-            name
-            for name, each in node.items()
-            if isinstance(each, str) and "${" in each and ":" not in each
-        )
+        for name, each in node.items():
+            # ${scarf.given:...} calculates a value, and ${option} repeats one.
+            if isinstance(each, str) and "${" in each and ":" not in each:
+                yield name
         node = list(node.values())
-    for each in node if isinstance(node, list) else ():
-        yield from _mentioned(each)
+    if isinstance(node, list):
+        for each in node:
+            yield from _mentioned(each)

@@ -18,6 +18,7 @@ from ..options.combinations import is_pretrained, method_of
 from ..options.settings import FitSettings
 from .sizes import Size
 
+# Measured on one core of the machine in docs/speed.md. On another machine `_pace` in plan.py corrects them.
 START_UP = 3.2
 """Seconds until torch and Lightning are imported and the result is shown."""
 FIT, ALONE = 0.02, 0.03
@@ -54,10 +55,11 @@ class Rows:
     def of(cls, config: Config, n_rows: int) -> "Rows":
         """The rows of a table of so many, by the regime, which sets a share of labels or a number."""
         trained = TRAINED_SHARE * n_rows
-        asked = float(
-            config.regime.get("labelled") or config.regime.get("labels") or 1.0
-        )
+        # `semi25` has the option `labelled`, a share; `few` has `labels`, a number or a share.
+        regime = config.regime
+        asked = float(regime.get("labelled") or regime.get("labels") or 1.0)
         labelled = asked * trained if asked <= 1 else asked
+        # A table may have fewer rows than `few` asks for; it is refused only once it is loaded.
         return cls(trained, min(labelled, trained))
 
 
@@ -69,13 +71,15 @@ def seconds_of_trial(config: Config, size: Size) -> Phases:
         size: of its table.
     """
     rows = Rows.of(config, size.n_rows)
+    # A search trains both phases once for each of its tries.
     tries = max(1, config.tune)
     found = {}
     if is_pretrained(config):
-        found["pretrain"] = tries * _fit(
-            config, config.pretrain, "pretrain", rows.all, size
-        )
+        # Pre-training needs no labels, so it learns from every training row.
+        one = _fit(config, config.pretrain, "pretrain", rows.all, size)
+        found["pretrain"] = tries * one
     method = method_of(config)
+    # A method that uses no options of fine-tuning trains another library's model.
     if "finetune" not in method.uses:
         found["finetune"] = tries * _rival(config, rows.labelled, size)
         return found
@@ -99,6 +103,7 @@ def _fit(
 ) -> float:
     """The seconds of one fit of the network on so many rows."""
     network = description("network", config.network.name)
+    # Rows behind the last full batch count by `ROW` alone; fewer rows than a batch are one step.
     steps = max(1, math.floor(n_rows / settings.batch_size))
     epochs = epochs_of(settings, phase, steps)
     cost: float = network.typical_cost
@@ -117,6 +122,7 @@ def epochs_of(settings: FitSettings, phase: str, steps: int) -> float:
     first, last = settings.epochs(steps)
     if math.isinf(settings.stops_after):
         return float(last)
+    # `EPOCHS` was measured with the typical patience and a validation after every epoch.
     waits = settings.stops_after / (TYPICAL_PATIENCE + 1) * settings.validate_every
     if settings.ties == "last":
         waits *= TIES
@@ -132,8 +138,10 @@ def _rival(config: Config, n_labelled: float, size: Size) -> float:
 
 def _width(size: Size, *, by_column: bool) -> float:
     """The time of a row beside that of a row with the usual columns."""
+    # A network with a token a column does all of its work once for each column.
     if by_column:
         return size.n_columns / USUAL_COLUMNS
+    # An MLP's first layer alone grows with the columns.
     return (size.n_columns + OTHER_COLUMNS) / (USUAL_COLUMNS + OTHER_COLUMNS)
 
 

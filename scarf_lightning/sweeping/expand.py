@@ -16,7 +16,7 @@ from ..data.targets import Target
 from ..errors import UsageError
 from ..options import Config, check_combination, unused_options, within_max_epochs
 from ..options.axes import AXES, BASES
-from ..options.combinations import check_method, method_of
+from ..options.combinations import check_method, is_in, method_of
 from ..results import columns
 from .cell import Cell
 from .composer import Composer
@@ -51,8 +51,15 @@ MOST_PROBLEMS = 10
 
 @dataclass(frozen=True)
 class ExpandedSweep:
-    """The cells that a command line, ``arguments``, stands for; the sweep file that names them; why some combinations
-    are left out; and the axis columns of the usual cell, without overrides, if there are several cells."""
+    """The cells that a command line stands for.
+
+    Attributes:
+        cells: at least one.
+        sweep: the file that names them, if there is one.
+        left_out: sentences on combinations that do not go together.
+        arguments: the command line, as the user wrote it.
+        usual: the axis columns of the usual cell, which has no overrides; empty for one cell.
+    """
 
     cells: list[Cell]
     sweep: SweepFile | None = None
@@ -74,64 +81,85 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> Expand
     Raises:
         UsageError: everything that is wrong, a sentence a line; nothing has been trained.
     """
+    # First the overrides of each block: those of the file, then those of the command line.
     given = composer.parse(as_given(arguments))
     for override in given:
         if override.is_sweep_override() and _axis(override) in OF_THE_WHOLE_RUN:
             raise UsageError(
                 f"{override.input_line}: {_axis(override)} is one for the whole run; give it one value."
             )
-    names = [override.value() for override in given if _axis(override) == "sweeps"]
-    sweep = (
-        read_sweep(str(names[-1]), sweeps) if names and names[-1] is not None else None
-    )
-    blocks, replaced = [given], {_axis(override) for override in given}
-    if sweep is not None:
-        parsed = [composer.parse(block) for block in sweep.blocks()]
-        blocks = [
-            [*(o for o in block if _axis(o) not in replaced), *given]
-            for block in parsed
-        ]
+    sweep, replaced = None, set[str]()
+    name: Any = None
+    for override in given:
+        replaced.add(_axis(override))
+        # As with every option of Hydra, the last one wins; null takes a sweep back.
+        if _axis(override) == "sweeps":
+            name = override.value()
+    blocks = [given]
+    if name is not None:
+        sweep = read_sweep(str(name), sweeps)
+        blocks = []
+        for block in sweep.blocks():
+            kept = []
+            for override in composer.parse(block):
+                if _axis(override) not in replaced:
+                    kept.append(override)
+            blocks.append([*kept, *given])
 
-    combinations = list(
-        dict.fromkeys(each for block in blocks for each in _product(block, composer))
-    )
+    # Blocks may overlap, and a cell is trained once: a dictionary keeps the first of equal combinations.
+    asked = dict[tuple[str, ...], None]()
+    for block in blocks:
+        asked |= dict.fromkeys(_product(block, composer))
+    combinations = list(asked)
     composed, problems = _composed(combinations, composer)
-    cells, illegal = list[Cell](), list[tuple[str, str]]()
+    cells, illegal, reasons = list[Cell](), list[str](), list[str]()
     for overrides, config in composed.items():
+        # A command of one cell need not be told which cell is wrong.
         prefix = f"{' '.join(overrides)}: " if len(combinations) > 1 else ""
         try:
             check_combination(config)
         except UsageError as error:
-            illegal.append((prefix, str(error)))
+            illegal.append(f"{prefix}{error}")
+            reasons.append(str(error))
         else:
             cells.append(Cell(overrides, config))
 
-    cells, unserved = _served(cells) if not problems else (cells, [])
+    # The target may have to be read from the data, which is in vain if the run is refused anyway.
+    unserved = list[str]()
+    if not problems:
+        cells, unserved = _served(cells)
+
+    # A file by itself has no illegal combinations on purpose. One narrowed by the command line may get some.
     is_file_alone = sweep is not None and len(given) == 1
     if not cells or is_file_alone:
-        problems += [prefix + reason for prefix, reason in illegal]
+        problems += illegal
     if not cells:
         problems += unserved
     axes = dict.fromkeys(_axis(override) for block in blocks for override in block)
+    # Where cells could not be composed, nobody knows which options they would use.
     problems = problems or _refuse_unused(axes, [cell.config for cell in cells])
     if "objective" in axes:
         problems.append(
             "objective is what a job returns to another sweeper; ours takes none."
         )
+    # A file of somebody else's must not import a module by being read.
     if "plugins" not in axes and any(cell.config.plugins for cell in cells):
         problems.append(
             "plugins may be named on the command line only: a configuration file runs no code."
         )
+    # One sentence more is shown rather than the sentence that one is left out.
     if len(problems) > MOST_PROBLEMS + 1:
         problems[MOST_PROBLEMS:] = [
             f"{len(problems) - MOST_PROBLEMS:,} more combinations are wrong."
         ]
     if problems:
         raise UsageError("\n".join(problems))
-    reasons = [reason for _, reason in illegal]
+
+    # A file names methods for several kinds of target, so those that do not serve this one need no sentence.
     if sweep is None or "method" in replaced:
         reasons += unserved
     left_out = tuple(dict.fromkeys(reasons))
+    # A report of several cells says how each differs from the usual one.
     usual = columns(composer(())) if len(cells) > 1 else {}
     return ExpandedSweep(cells, sweep, left_out, tuple(as_given(arguments)), usual)
 
@@ -149,15 +177,15 @@ def _composed(
     for asked in combinations:
         prefix = f"{' '.join(asked)}: " if len(combinations) > 1 else ""
         overrides = asked
+        # Hydra names one unknown option at a time. The loop ends early where two combinations become equal without it.
         while overrides not in composed:
             try:
                 composed[overrides] = composer(overrides)
             except UnknownOptionError as error:
                 unknown.setdefault(error.option, f"{prefix}{error}")
-                kept = tuple(
-                    each for each in overrides if each.partition("=")[0] != error.option
-                )
-                if kept == overrides:  # the option is one of a file
+                kept = _without(error.option, overrides)
+                # The option is one of a file, so leaving out overrides does not help.
+                if kept == overrides:
                     break
                 overrides = kept
             except UsageError as error:
@@ -165,9 +193,15 @@ def _composed(
                 break
         else:
             known.update(each.partition("=")[0] for each in overrides)
-    return composed, problems + [
-        sentence for option, sentence in unknown.items() if option not in known
-    ]
+    for option, sentence in unknown.items():
+        if option not in known:
+            problems.append(sentence)
+    return composed, problems
+
+
+def _without(option: str, overrides: tuple[str, ...]) -> tuple[str, ...]:
+    """The overrides that do not set an option."""
+    return tuple(each for each in overrides if each.partition("=")[0] != option)
 
 
 def _served(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
@@ -179,26 +213,28 @@ def _served(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
     Raises:
         UsageError: the data cannot be loaded.
     """
-    served = [set(method_of(cell.config).targets) for cell in cells]
-    some = [kinds for kinds in served if kinds]
+    served, some = list[set[str]](), list[set[str]]()
+    for cell in cells:
+        served.append(set(method_of(cell.config).targets))
+        # A method without kinds serves every target.
+        if served[-1]:
+            some.append(served[-1])
     if not some or set.intersection(*some):
         return list(cells), []
-    found, reasons, kinds_of = [], [], dict[str, type[Target]]()
+    fitting, reasons, kinds_of = [], [], dict[str, type[Target]]()
     for cell, kinds in zip(cells, served, strict=True):
         if kinds:
+            # Many cells share a table, and to find the kind of its target may mean to read it.
             key = cell.source.key
-            kind = (
-                kinds_of[key]
-                if key in kinds_of
-                else kinds_of.setdefault(key, cell.target_kind())
-            )
+            if key not in kinds_of:
+                kinds_of[key] = cell.target_kind()
             try:
-                check_method(cell.config, kind)
+                check_method(cell.config, kinds_of[key])
             except UsageError as error:
                 reasons.append(str(error))
                 continue
-        found.append(cell)
-    return found, reasons
+        fitting.append(cell)
+    return fitting, reasons
 
 
 def one_cell(overrides: Sequence[str], config: Config) -> ExpandedSweep:
@@ -207,15 +243,17 @@ def one_cell(overrides: Sequence[str], config: Config) -> ExpandedSweep:
     Raises:
         UsageError: as by `expand`.
     """
-    axes = [
-        _axis(override)
-        for override in OverridesParser.create().parse_overrides(list(overrides))
-    ]
-    config = within_max_epochs(config, axes)
     ending = "is for our sweeper; leave hydra/sweeper and hydra.mode alone."
-    problems = [f"{axis} {ending}" for axis in axes if axis in OF_OUR_SWEEPER]
+    axes, problems = list[str](), list[str]()
+    for override in OverridesParser.create().parse_overrides(list(overrides)):
+        axes.append(_axis(override))
+        if axes[-1] in OF_OUR_SWEEPER:
+            problems.append(f"{axes[-1]} {ending}")
+    # The sweeper of another project knows neither this rule nor the checks of `expand`, so they are made here.
+    config = within_max_epochs(config, axes)
     check_combination(config)
-    if problems := problems or _refuse_unused(axes, [config]):
+    problems = problems or _refuse_unused(axes, [config])
+    if problems:
         raise UsageError("\n".join(problems))
     return ExpandedSweep([Cell(tuple(overrides), config)])
 
@@ -223,20 +261,21 @@ def one_cell(overrides: Sequence[str], config: Config) -> ExpandedSweep:
 def overrides_of(asked: str | Sequence[str], more: Sequence[str]) -> list[str]:
     """Overrides from Python, where a sweep may be named without ``sweeps=``."""
     first = [asked] if isinstance(asked, str) else list(asked)
-    return spelled_out(
-        [override if "=" in override else f"sweeps={override}" for override in first]
-        + list(more)
-    )
+    overrides = []
+    for each in first:
+        overrides.append(each if "=" in each else f"sweeps={each}")
+    return spelled_out([*overrides, *more])
 
 
 def answer_of_file(path: str | None = None, target: str | None = None) -> list[str]:
     """The overrides of ``sweeps=answer`` on a file, or on the bundled table."""
     asked = ["sweeps=answer"]
     for option, value in (("dataset.path", path), ("dataset.target", target)):
-        if value is not None:
-            asked.append(
-                f"{option}={value if is_plain_text(value) else _in_quotes(value)}"
-            )
+        if value is None:
+            continue
+        # A column may be called null or have a comma in its name.
+        text = value if is_plain_text(value) else _in_quotes(value)
+        asked.append(f"{option}={text}")
     return spelled_out(asked)
 
 
@@ -253,12 +292,12 @@ def spelled_out(arguments: Sequence[str]) -> list[str]:
     """A command line for Hydra: a file of the user's is ``dataset=csv dataset.path=FILE``, however it was named, and a
     value that Hydra's grammar does not have, such as ``Größe (cm)``, is in quotes."""
     names = [argument for argument in arguments if argument.startswith("dataset=")]
+    has_path = any(argument.startswith("dataset.path=") for argument in arguments)
     file, spelled = names[-1].partition("=")[2] if names else "", list(arguments)
-    if not names and any(
-        argument.startswith("dataset.path=") for argument in arguments
-    ):
+    if has_path and not names:
         spelled += ["dataset=csv"]
     elif ENDING.search(file):
+        # Each earlier dataset= is dropped as well: the last one wins.
         others = [argument for argument in arguments if argument not in names]
         spelled = [*others, "dataset=csv", f"dataset.path={file}"]
     return [_readable(argument) for argument in spelled]
@@ -274,38 +313,40 @@ def deferred(arguments: Sequence[str]) -> list[str]:
     """
     parser, axes = OverridesParser.create(), {*BASES, "cotrain"}
 
+    def is_option(argument: str) -> bool:
+        return "=" in argument and not argument.startswith("-")
+
     def is_sweep(argument: str) -> bool:
-        return (
-            argument.startswith("sweeps=")
-            or parser.parse_override(argument).is_sweep_override()
-        )
+        # A sweep file stands for many cells, though Hydra sees one value.
+        if argument.startswith("sweeps="):
+            return True
+        return parser.parse_override(argument).is_sweep_override()
 
-    def of_a_part(argument: str) -> bool:
-        axis, dot, _ = argument.partition("=")[0].partition(".")
-        return axis in axes and bool(dot) and not is_sweep(argument)
-
-    options = [
-        argument
-        for argument in arguments
-        if "=" in argument and not argument.startswith("-")
-    ]
+    options = [argument for argument in arguments if is_option(argument)]
+    # Another sweeper would take a choice of one value for an axis of its search.
     has_other_sweeper = any(each.startswith("hydra/sweeper=") for each in options)
     if has_other_sweeper or not any(map(is_sweep, options)):
         return list(arguments)
-    later = {
-        each: _as_choice(*each.partition("=")[::2])
-        for each in options
-        if of_a_part(each)
-    }
-    return [later.get(argument, argument) for argument in arguments]
+    later = []
+    for argument in arguments:
+        key, _, value = argument.partition("=")
+        axis, dot, _ = key.partition(".")
+        is_of_part = is_option(argument) and axis in axes and bool(dot)
+        if is_of_part and not is_sweep(argument):
+            later.append(_as_choice(key, value))
+        else:
+            later.append(argument)
+    return later
 
 
 def as_given(arguments: Sequence[str]) -> list[str]:
     """Overrides as the user wrote them, before `deferred`."""
-    return [
-        _without_choice(argument) if "=choice(" in argument else argument
-        for argument in arguments
-    ]
+    overrides = []
+    for argument in arguments:
+        # Hydra's parser is slow, so it sees only what may be a choice.
+        is_choice = "=choice(" in argument
+        overrides.append(_without_choice(argument) if is_choice else argument)
+    return overrides
 
 
 def _as_choice(key: str, value: str) -> str:
@@ -315,6 +356,7 @@ def _as_choice(key: str, value: str) -> str:
 def _without_choice(argument: str) -> str:
     override = OverridesParser.create().parse_override(argument)
     chosen = override.value()
+    # A choice of several values is the user's own.
     if not isinstance(chosen, ChoiceSweep) or len(chosen.list) != 1:
         return argument
     (value,) = chosen.list
@@ -335,6 +377,7 @@ def _readable(argument: str) -> str:
     try:
         OverridesParser.create().parse_override(argument)
     except HydraException:
+        # A list stays one: its values are put in quotes, each by itself.
         if value.startswith("[") and value.endswith("]"):
             each = re.findall(r"'[^']*'|\"[^\"]*\"|[^,\s][^,]*", value[1:-1])
             return f"{key}=[{','.join(map(_in_quotes, each))}]"
@@ -351,11 +394,10 @@ def _readable(argument: str) -> str:
 
 
 def _in_quotes(value: str) -> str:
-    return (
-        value
-        if value[:1] in ("'", '"')
-        else QuotedString(value, Quote.single).with_quotes()
-    )
+    # The user's own quotes are kept: a shell removes the outer ones, so these are meant for Hydra.
+    if value[:1] in ("'", '"'):
+        return value
+    return QuotedString(value, Quote.single).with_quotes()
 
 
 def _axis(override: Override) -> str:
@@ -375,13 +417,16 @@ def _product(
             given = override.value()
             if isinstance(given, list) and composer.is_group(key):
                 _refuse_several(key, ",".join(map(str, given)))
+            # As the user wrote it, since it becomes the cell's label.
             choices.append([str(override.input_line)])
             continue
+        # An interval is continuous; only a sweeper that draws values can use it.
         if not override.is_discrete_sweep():
             raise UsageError(
                 f"{override.input_line}: name the values, as in {key}=A,B; ranges are not sampled."
             )
         values = list(override.sweep_string_iterator())
+        # A pattern such as glob(cc18-x*) may match nothing, and the product would be empty.
         if not values:
             raise UsageError(f"{override.input_line} matches no option.")
         for value in values:
@@ -399,20 +444,19 @@ def check_choices(arguments: Sequence[str]) -> None:
         group = argument.partition("=")[0].lstrip("+").partition("@")[0]
         if not group.strip("~ "):
             raise UsageError(f"{argument} names no option; write OPTION=VALUE.")
-        if "=" in argument and group in axes:
-            override = OverridesParser.create().parse_override(argument)
-            value = override.value()
-            if override.is_sweep_override() or isinstance(value, str):
-                continue
-            if (
-                isinstance(value, list)
-                and value
-                and all(isinstance(each, str) for each in value)
-            ):
-                _refuse_several(group, ",".join(value))
-            raise UsageError(
-                f"{argument}: {group} is chosen by name; --help {group} lists the names."
-            )
+        if "=" not in argument or group not in axes:
+            continue
+        override = OverridesParser.create().parse_override(argument)
+        value = override.value()
+        if override.is_sweep_override() or isinstance(value, str):
+            continue
+        # A list of names was meant as a sweep; a list of anything else is no choice.
+        is_list = isinstance(value, list) and value
+        if is_list and all(isinstance(each, str) for each in value):
+            _refuse_several(group, ",".join(value))
+        raise UsageError(
+            f"{argument}: {group} is chosen by name; --help {group} lists the names."
+        )
 
 
 def _refuse_several(axis: str, options: str) -> NoReturn:
@@ -425,20 +469,26 @@ def _refuse_several(axis: str, options: str) -> NoReturn:
 def _refuse_unused(axes: Iterable[str], configs: Sequence[Config]) -> list[str]:
     """A sentence on each option that is set and that no cell uses."""
     unused = [unused_options(config) for config in configs]
-    chosen = {
-        "pretrain": [config.pretrain.name for config in configs],
-        "method": [config.method["name"] for config in configs],
-        "corruption": [config.corruption["name"] for config in configs],
-        "cotrain": [config.cotrain.task for config in configs],
-    }
-    cells = ", ".join(
-        f"{axis}={','.join(dict.fromkeys(names))}" for axis, names in chosen.items()
-    )
-    return [
-        f"{axis} is set, but no cell of this run uses it ({cells}); leave it out, or choose what uses it."
-        for axis in axes
-        if all(
-            any(axis == option or axis.startswith(option + ".") for option in options)
-            for options in unused
-        )
-    ]
+    # The choices that decide which options are used, for a reader who wonders why.
+    chosen: dict[str, list[str]] = {}
+    for config in configs:
+        deciding = {
+            "pretrain": config.pretrain.name,
+            "method": config.method["name"],
+            "corruption": config.corruption["name"],
+            "cotrain": config.cotrain.task,
+        }
+        for axis, name in deciding.items():
+            names = chosen.setdefault(axis, [])
+            if name not in names:
+                names.append(name)
+    choices = [f"{axis}={','.join(names)}" for axis, names in chosen.items()]
+    cells = ", ".join(choices)
+    sentences = []
+    for axis in axes:
+        # An option that some cells use may be set for all of them, as in pretrain=scarf,none loss.temperature=2.
+        if all(is_in(axis, options) for options in unused):
+            sentences.append(
+                f"{axis} is set, but no cell of this run uses it ({cells}); leave it out, or choose what uses it."
+            )
+    return sentences

@@ -30,6 +30,7 @@ CONF, SWEEPS = _folder("conf"), _folder("sweeps")
 def recipe_options(name: str) -> Mapping[str, Any]:
     """The options that a recipe of ours sets, by their full names, and their values; none of a user's own recipe."""
     file = CONF / "recipe" / f"{name}.yaml"
+    # A recipe of the user's is in a folder that Hydra alone knows.
     if not file.exists():
         return {}
     content = OmegaConf.to_container(OmegaConf.load(file))
@@ -86,31 +87,35 @@ class SweepFile:
     def blocks(self) -> list[list[str]]:
         """Each block as command-line arguments."""
         given = {"trials": self.trials, "time_limit": self.time_limit}
-        common = [
-            f"{name}={value}" for name, value in given.items() if value is not None
-        ]
-        return [
-            [
-                f"{key}={_swept(self._installed(values))}"
-                for key, values in block.items()
-            ]
-            + common
-            for block in self.cells
-        ]
+        common = []
+        for name, value in given.items():
+            if value is not None:
+                common.append(f"{name}={value}")
+        blocks = []
+        for block in self.cells:
+            axes = []
+            for axis, values in block.items():
+                axes.append(f"{axis}={_swept(self._installed(values))}")
+            blocks.append(axes + common)
+        return blocks
 
     @property
     def replaced(self) -> dict[str, str]:
         """Methods whose package is not installed, and what takes their place."""
-        return {
-            name: other
-            for name, other in self.instead.items()
-            if find_spec(name) is None
-        }
+        replaced = {}
+        for name, other in self.instead.items():
+            # The package is looked for and not imported, since that may take seconds.
+            if find_spec(name) is None:
+                replaced[name] = other
+        return replaced
 
     def _installed(self, values: Any) -> Any:
         if isinstance(values, list):
             return [self._installed(value) for value in values]
-        return self.replaced.get(values, values) if isinstance(values, str) else values
+        # A number or null, too, may be a value of an axis.
+        if not isinstance(values, str):
+            return values
+        return self.replaced.get(values, values)
 
 
 def read_sweep(name: str, folder: Path) -> SweepFile:
@@ -125,12 +130,14 @@ def read_sweep(name: str, folder: Path) -> SweepFile:
 def _of_the_paper(folder: Path) -> SweepFile:
     """The cells of every figure and table of the paper as one sweep, without drawings."""
     files = [_read(path.stem, folder) for path in sorted(folder.glob("*.yaml"))]
-    cells = [
-        block if file.trials is None else {"trials": file.trials} | block
-        for file in files
-        if file.paper is not None
-        for block in file.cells
-    ]
+    cells = []
+    for file in files:
+        if file.paper is None:
+            continue
+        # Files differ in their trials, so each block says them by itself.
+        for block in file.cells:
+            common = {} if file.trials is None else {"trials": file.trials}
+            cells.append(common | block)
     if not cells:
         raise UsageError(
             f"sweeps={ALL}: no file in {folder} says where it is in the paper."
@@ -139,6 +146,7 @@ def _of_the_paper(folder: Path) -> SweepFile:
 
 
 def _read(name: str, folder: Path) -> SweepFile:
+    # A sweep of the user's is a path; a bare name is one of the folder's.
     is_path = "/" in name or name.endswith((".yaml", ".yml"))
     path = Path(name).expanduser() if is_path else folder / f"{name}.yaml"
     if not path.is_file():
@@ -148,64 +156,57 @@ def _read(name: str, folder: Path) -> SweepFile:
         raise UsageError(
             f"sweeps={name}: there is no file {path}; the sweeps are: {listed}.{hint}"
         )
-    from ..results.files import (
-        DamagedRecordError,
-    )  # here, since `--help` starts without the store
+
+    # Imported here, since `--help` starts without the store.
+    from ..results.files import DamagedRecordError
     from ..results.records import are_usable, parsed
 
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    # A ValueError is a text in another encoding or an impossible date; deep nesting ends Python's recursion.
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise UsageError(
             f"{path} is not YAML: {' '.join(str(error).split())}."
         ) from error
-    known_keys = tuple(
-        field.name for field in fields(SweepFile) if field.name != "name"
-    )
-    if not isinstance(content, dict) or not {"title", "cells"} <= set(content) <= set(
-        known_keys
-    ):
+    # The file's own name is the name of the sweep.
+    allowed = [field.name for field in fields(SweepFile) if field.name != "name"]
+    needed = {"title", "cells"}
+    if not isinstance(content, dict) or not needed <= set(content) <= set(allowed):
         raise UsageError(
-            f"{path} must have title and cells, and may have {', '.join(known_keys)} and nothing else."
+            f"{path} must have title and cells, and may have {', '.join(allowed)} and nothing else."
         )
     cells = content["cells"]
-    if (
-        not isinstance(cells, list)
-        or not cells
-        or not all(isinstance(block, dict) for block in cells)
-    ):
+    is_list = isinstance(cells, list) and cells
+    if not is_list or not all(isinstance(block, dict) for block in cells):
         raise UsageError(
             f"{path}: cells must be a list of blocks, each with axes and their values."
         )
+    # The same limits as of a record, since a file may be of another author.
     kinds = get_type_hints(SweepFile)
     try:
         if not are_usable([content]):
             raise DamagedRecordError(
                 "its values are nested too deep, too large, or no text"
             )
-        return SweepFile(
-            path.stem,
-            **{
-                name: parsed(kinds[name], value, name)
-                for name, value in content.items()
-            },
-        )
+        values = {}
+        for key, value in content.items():
+            values[key] = parsed(kinds[key], value, key)
+        return SweepFile(path.stem, **values)
     except DamagedRecordError as error:
         raise UsageError(f"{path}: {error}.") from error
 
 
 def _swept(values: Any) -> str:
     """The values of an axis in Hydra's notation. A list is swept; a list in a list is one value."""
-    return (
-        ",".join(_value(value) for value in values)
-        if isinstance(values, list)
-        else _value(values)
-    )
+    if isinstance(values, list):
+        return ",".join(_value(value) for value in values)
+    return _value(values)
 
 
 def _value(value: Any) -> str:
     if isinstance(value, list):
         return f"[{','.join(_value(inner) for inner in value)}]"
+    # Python would write None and True, which Hydra reads as texts.
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return str(value)

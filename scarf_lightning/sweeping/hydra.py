@@ -59,6 +59,7 @@ class FileConfigSource(file_config_source.FileConfigSource):
     def load_config(self, config_path: str) -> ConfigResult:
         name = self._normalize_file_name(config_path)
         file = Path(self.path, name)
+        # A file wins over the part of its name, since it says more.
         if not file.exists() and self._without_file(config_path) is not None:
             options, package = _of_part(*name.removesuffix(".yaml").split("/"))
             return ConfigResult(
@@ -67,18 +68,15 @@ class FileConfigSource(file_config_source.FileConfigSource):
                 provider=self.provider,
                 header={"package": package},
             )
+        # A program that stays alive, as a notebook, may change its own files between two runs.
         key = file, file.stat().st_mtime_ns
         if key not in self._read:
             result = super().load_config(config_path)
-            content: Any = OmegaConf.to_container(result.config, resolve=False)
-            self._read[key] = (
-                result,
-                filled(
-                    name.removesuffix(".yaml"),
-                    {str(key): content[key] for key in content},
-                ),
-            )
+            loaded: Any = OmegaConf.to_container(result.config, resolve=False)
+            content = {str(option): value for option, value in loaded.items()}
+            self._read[key] = (result, filled(name.removesuffix(".yaml"), content))
         result, of_file = self._read[key]
+        # Hydra writes into the configuration that it gets, so each composition has its own.
         return replace(result, config=OmegaConf.create(of_file))
 
     def is_config(self, config_path: str) -> bool:
@@ -88,15 +86,19 @@ class FileConfigSource(file_config_source.FileConfigSource):
         )
 
     def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
-        found = set(super().list(config_path, results_filter))
+        names = set(super().list(config_path, results_filter))
+        # Parts are options of their axis, and no axis is inside another one.
         if results_filter is not ObjectType.GROUP and Path(self.path) == CONF:
-            found |= set(_own_parts(config_path.strip("/")))
-        return sorted(found)
+            names |= set(_own_parts(config_path.strip("/")))
+        return sorted(names)
 
     def _without_file(self, config_path: str) -> str | None:
         """The name of the part of the package that a path such as ``corruption/mean`` stands for, if there is one."""
         axis, _, name = config_path.strip("/").removesuffix(".yaml").partition("/")
-        return name if Path(self.path) == CONF and name in _own_parts(axis) else None
+        # A folder of the user's, by --config-dir, has its files alone.
+        if Path(self.path) == CONF and name in _own_parts(axis):
+            return name
+        return None
 
 
 def _of_part(axis: str, name: str) -> tuple[dict[str, Any], str | None]:
@@ -122,7 +124,8 @@ def option_files() -> Iterator[None]:
 
     Only within it: a program of the user's may use Hydra for a configuration of its own.
     """
-    Plugins.instance()  # registers Hydra's own way to read files, which is put back at the end
+    # This registers Hydra's own way to read files, which is put back at the end.
+    Plugins.instance()
     sources = SourcesRegistry.instance().types
     usual = sources["file"]
     sources["file"] = FileConfigSource
@@ -159,10 +162,12 @@ def fit_recipe(sections: DictConfig) -> None:
     """Take out what the recipe sets of a part that has no such option, as ``split.copies`` of a split by time."""
     for name, value in recipe_options(str(sections.recipe)).items():
         axis, _, option = name.partition(".")
+        # A value that differs from the recipe's is the user's, and is refused if the part lacks the option.
         if axis not in BASES or sections[axis].get(option) != value:
             continue
         chosen = descriptions(axis).get(sections[axis].get("name"))
         if chosen is not None and option not in chosen.options:
+            # Hydra locks what it composed against keys that come and go.
             with open_dict(sections[axis]):
                 del sections[axis][option]
 
@@ -181,12 +186,11 @@ class UnknownOptionError(UsageError):
 
 def usage_error(error: BaseException) -> UsageError:
     """An error of Hydra's or OmegaConf's in one sentence, which names the options that exist if one is unknown."""
-    if (
-        isinstance(error, MissingConfigException)
-        and error.options
-        and error.missing_cfg_file
-    ):
+    # A choice of an axis that has neither a file nor a part.
+    is_missing = isinstance(error, MissingConfigException)
+    if is_missing and error.options and error.missing_cfg_file:
         return UsageError(_unknown_choice(error.missing_cfg_file, error.options))
+    # Hydra wraps OmegaConf's errors, whose attributes name the option.
     cause = error if isinstance(error, OmegaConfBaseException) else error.__cause__
     if isinstance(cause, OmegaConfBaseException) and not isinstance(cause, UNKNOWN):
         return _wrong_value(cause)
@@ -194,6 +198,7 @@ def usage_error(error: BaseException) -> UsageError:
         known = [str(key) for key in cause.parent_node if key != "hydra"]
         full = str(cause.full_key)
         parent, _, name = full.rpartition(".")
+        # As corruption.name.rate: the parent is a value, not a group of options.
         if not known:
             return UnknownOptionError(
                 f"{full} is not an option; {parent} takes one value.", full
@@ -203,6 +208,7 @@ def usage_error(error: BaseException) -> UsageError:
         return UnknownOptionError(
             f"{full} is not an option; {where} are: {', '.join(known)}.{hint}", full
         )
+    # Any other error in Hydra's words, on one line.
     message = str(error) if cause is None else f"{error} {cause}"
     return UsageError(" ".join(message.split()))
 
@@ -210,29 +216,27 @@ def usage_error(error: BaseException) -> UsageError:
 def _wrong_value(error: OmegaConfBaseException) -> UsageError:
     """A value that OmegaConf cannot make, such as an interpolation that leads nowhere, by the name of its option."""
     place = f"{error.full_key}: " if error.full_key else ""
+    # OmegaConf's further lines repeat the key and name its classes.
     reason = str(error).splitlines()[0].removesuffix(".")
-    hint = (
-        "; to write ${ as text, put a backslash before it"
-        if isinstance(error, OF_INTERPOLATIONS)
-        else ""
-    )
+    hint = ""
+    if isinstance(error, OF_INTERPOLATIONS):
+        hint = "; to write ${ as text, put a backslash before it"
     return UsageError(f"{place}{reason}{hint}.")
 
 
 def _within(group: DictConfig, place: str, name: str) -> str:
     """A question that names the options of this name in the groups of a group, if there are any."""
-    found = [
-        f"{place}.{inner!s}.{option}".removeprefix(".")
-        for inner, node in group.items()
-        if isinstance(node, DictConfig) and inner != "hydra"
-        for option in meant_by(name, map(str, node))
-    ]
-    *others, last = found or [""]
-    return (
-        f" Did you mean {', '.join(others)}{' or ' if others else ''}{last}?"
-        if found
-        else ""
-    )
+    options = []
+    for inner, node in group.items():
+        if not isinstance(node, DictConfig) or inner == "hydra":
+            continue
+        # The main section has no name, so its groups need no dot before theirs.
+        for option in meant_by(name, map(str, node)):
+            options.append(f"{place}.{inner!s}.{option}".removeprefix("."))
+    if not options:
+        return ""
+    *others, last = options
+    return f" Did you mean {', '.join(others)}{' or ' if others else ''}{last}?"
 
 
 def _unknown_choice(file: str, options: Sequence[str]) -> str:
@@ -241,14 +245,15 @@ def _unknown_choice(file: str, options: Sequence[str]) -> str:
     table = file.removeprefix("dataset/")
     if table != file and ("." in table or "/" in table):
         return f"dataset={table} is not an option; for a file of yours: dataset=csv dataset.path={table}."
-    suite = [
-        option
-        for option in options
-        if group == "dataset" and option.startswith("cc18-")
-    ]
-    listed = [option for option in options if option not in suite] + (
-        [f"cc18-NAME ({len(suite)})"] if suite else []
-    )
+    # Seventy names of one suite would hide the others; the hint still finds each of them.
+    listed, suite = list[str](), list[str]()
+    for option in options:
+        if group == "dataset" and option.startswith("cc18-"):
+            suite.append(option)
+        else:
+            listed.append(option)
+    if suite:
+        listed.append(f"cc18-NAME ({len(suite)})")
     hint = did_you_mean(name, options)
     if group == "dataset" and not hint:
         hint = " For a file of yours, name it: dataset=FILE."
@@ -260,7 +265,10 @@ def named_plugins(arguments: Sequence[str]) -> list[str]:
     parser = OverridesParser.create()
     given = [argument for argument in arguments if argument.startswith("plugins=")]
     value = parser.parse_override(given[-1]).value() if given else []
-    return [str(name) for name in value] if isinstance(value, list) else []
+    # What is no list is refused later, by the check of the option.
+    if not isinstance(value, list):
+        return []
+    return [str(name) for name in value]
 
 
 def offer(plugins: Sequence[str]) -> None:
@@ -274,6 +282,7 @@ def offer(plugins: Sequence[str]) -> None:
     load_plugins(plugins)
     for axis in BASES:
         for name, each in descriptions(axis).items():
+            # Parts of the package are found by `FileConfigSource` when they are asked for.
             if not each.is_own:
                 content, package = _of_part(axis, name)
                 ConfigStore.instance().store(
@@ -287,6 +296,7 @@ def hydra_started(plugins: Sequence[str] = ()) -> Iterator[Hydra]:
 
     What the program around us has of Hydra, it has again in the end; what Hydra refuses is a `UsageError`.
     """
+    # Hydra has one global instance, and refuses to start a second one.
     instance = GlobalHydra.instance()
     theirs = instance.hydra
     instance.clear()
@@ -319,15 +329,13 @@ def check_hydra(hydra: Any) -> None:
             "hydra.job.chdir=true: results and tables are found from the folder that the command runs in; "
             "paths.results=FOLDER says where results go, hydra.sweep.dir=FOLDER where Hydra's own files do."
         )
-    is_sweep = str(hydra.mode).endswith("MULTIRUN")
-    ignored, used = (
-        ("hydra.run.", "hydra.sweep.dir")
-        if is_sweep
-        else ("hydra.sweep.", "hydra.run.dir")
-    )
+    # Each mode of Hydra reads one of two sections, and passes over the other without a word.
+    if str(hydra.mode).endswith("MULTIRUN"):
+        mode, ignored, used = "a sweep", "hydra.run.", "hydra.sweep.dir"
+    else:
+        mode, ignored, used = "hydra.mode=RUN", "hydra.sweep.", "hydra.run.dir"
     for override in hydra.overrides.hydra:
         if override.lstrip("+").startswith(ignored):
-            mode = "a sweep" if is_sweep else "hydra.mode=RUN"
             raise UsageError(
                 f"{override} is not for {mode}, whose folder for Hydra's own files is {used}."
             )
@@ -352,6 +360,7 @@ def given(value: Any, default: Any) -> Any:
     return default if value is None else value
 
 
+# Files of conf/ call them, as ${scarf.scaling_of:...}. A reloaded module registers them again.
 for _resolver in (scaling_of, split_of, given):
     OmegaConf.register_new_resolver(
         f"scarf.{_resolver.__name__}", _resolver, replace=True

@@ -86,12 +86,12 @@ class Plan:
 
     def of_cells(self) -> dict[str, float]:
         """Expected seconds by the key of the cell. Cells that share a pre-training have equal parts of it."""
-        found = {}
+        expected = {}
         for group in self.groups:
             share = group.pretraining / len(group.cells)
             for each, seconds in zip(group.cells, group.supervised, strict=True):
-                found[each.cell.key] = seconds + share
-        return found
+                expected[each.cell.key] = seconds + share
+        return expected
 
 
 def make_plan(
@@ -103,11 +103,14 @@ def make_plan(
         surveyed: the cells as the store has them. It knows the sizes of tables that earlier runs loaded.
         sizes: of tables that are loaded, by the key of their source.
     """
+    # A table that is loaded is surer than a note on it, so its size is kept.
     known = dict(sizes or {})
     for each in surveyed:
         size = size_of(each)
         if size is not None:
             known.setdefault(each.cell.source.key, size)
+
+    # Finished cells are priced too: their records show how far the estimates are off.
     expected = []
     for each in surveyed:
         size = known.get(each.cell.source.key, TYPICAL_SIZE)
@@ -122,46 +125,54 @@ def make_plan(
         paced = {}
         for phase, seconds in phases.items():
             paced[phase] = seconds * pace.get((phase, kind), 1.0)
-        # A cell that shares nothing is a group of its own.
+        # A cell that shares nothing is a group of its own. Without a cache nothing is shared.
         key: object = place
         pretraining = each.cell.pretraining_key
         if pretraining is not None and each.cell.config.cache.max_gb > 0:
             key = pretraining
         sharing.setdefault(key, []).append((each, paced))
+    # Groups keep the order of the command line: a dictionary keeps that of its first keys.
     groups = [_group(together) for together in sharing.values()]
     return Plan(surveyed, groups, known)
 
 
 def size_of(surveyed: SurveyedCell) -> Size | None:
     """The size of a cell's table, as far as it is known without loading it."""
+    # From what this user's runs have seen to what is known of a public dataset.
     if surveyed.data is not None:
         return Size(surveyed.data.n_rows, surveyed.data.n_columns)
     source = surveyed.cell.source
     if source.known_size is not None:
         return Size(*source.known_size)
     dataset = surveyed.cell.config.dataset
-    return CC18.get(dataset.id) if dataset.id is not None else None
+    if dataset.id is None:
+        return None
+    return CC18.get(dataset.id)
 
 
 def _group(together: Sequence[tuple[SurveyedCell, Phases]]) -> Group:
     """The group of cells that start from one pre-training, with the seconds of a trial of each."""
-    cells = [each for each, _ in together]
-    supervised = [each.n_missing * phases["finetune"] for each, phases in together]
+    cells, supervised, longest = list[SurveyedCell](), list[float](), 0.0
+    for each, phases in together:
+        cells.append(each)
+        supervised.append(each.n_missing * phases["finetune"])
+        # Of several cells one may tune its pre-training, which takes longer.
+        longest = max(longest, phases.get("pretrain", 0.0))
     first = cells[0]
     if first.cell.pretraining_key is None:
         return Group(cells, supervised)
+    # A trial starts from the pre-training of its own number, so the group needs the trials that any cell lacks.
     needed = set[int]()
     for each in cells:
         finished = each.rows.column("trial")
         needed |= set(range(each.cell.config.trials)) - set(finished)
+    # The cache is found by the hash of the data. Before they are loaded, all is expected to be trained.
     store = None
     if first.data is not None:
         store = first.cell.pretraining(first.data)
     missing = len(needed)
     if store is not None:
         missing = len(store.missing(sorted(needed)))
-    # Of several cells one may tune its pre-training, which takes longer.
-    longest = max(phases["pretrain"] for _, phases in together)
     return Group(
         cells=cells,
         supervised=supervised,
@@ -183,6 +194,7 @@ def _pace(surveyed: Sequence[SurveyedCell], expected: Sequence[Phases]) -> Pace:
     """The processor time that the finished trials took over the expected one."""
     recorded = defaultdict[tuple[str, str], float](float)
     ruled = defaultdict[tuple[str, str], float](float)
+    # The ratio of sums weights long trials most, which decide how long a run takes.
     for each, phases in zip(surveyed, expected, strict=True):
         if each.state is not State.FINISHED:
             continue
@@ -190,11 +202,13 @@ def _pace(surveyed: Sequence[SurveyedCell], expected: Sequence[Phases]) -> Pace:
         for phase, seconds in phases.items():
             kind = (phase, model)
             for spent in each.rows.column(f"{phase}_seconds"):
+                # A record has no seconds of a phase that its trial did without.
                 if spent is not None:
                     recorded[kind] += spent
                     ruled[kind] += seconds
     pace = {}
     for kind, spent in recorded.items():
+        # Records of 0 seconds tell nothing, and would make the rest of the run free.
         if spent and ruled[kind]:
             pace[kind] = spent / ruled[kind]
     return pace
@@ -204,6 +218,7 @@ def sentences(plan: Plan) -> list[str]:
     """The plan in words, a sentence a line."""
     states = Counter(each.state for each in plan.surveyed)
     counts = []
+    # In the order in which the states are declared, whichever cell comes first.
     for state in State:
         if states[state]:
             counts.append(f"{states[state]:,} {state}")
@@ -217,6 +232,7 @@ def sentences(plan: Plan) -> list[str]:
     if plan.groups:
         pretraining = sum(group.pretraining for group in plan.groups)
         of_it = ""
+        # Less than a minute of it is no reason to choose another run.
         if pretraining >= MINUTE:
             of_it = f", {about(pretraining)} of it pre-training"
         lines.append(
@@ -239,9 +255,11 @@ def _on_pretrainings(plan: Plan) -> list[str]:
             shared.append(group)
     if not shared:
         return []
-    n_cells = sum(len(group.cells) for group in shared)
-    kept = sum(group.n_kept for group in shared)
-    to_train = sum(group.n_to_train for group in shared)
+    n_cells = kept = to_train = 0
+    for group in shared:
+        n_cells += len(group.cells)
+        kept += group.n_kept
+        to_train += group.n_to_train
     serve = "serves" if len(shared) == 1 else "serve"
     pretrainings = counted(len(shared), "pre-training")
     return [
@@ -257,15 +275,17 @@ def on_other_versions(surveyed: Sequence[SurveyedCell]) -> list[str]:
     of_data: list[str] = []
     described: dict[Path, Described] = {}
     for each in surveyed:
+        # A cell with a trial of this version is this version's, whatever else is there.
         if each.state is State.FINISHED or each.rows:
             continue
         results = each.cell.results
+        # Reading the descriptions of a folder takes long, so a run does it once, and only if a cell lacks trials.
         if results not in described:
             described[results] = _described(results)
-        found = _others(each, described[results])
-        sciences = {science_of(description) for _, description in found}
+        others = _others(each, described[results])
+        sciences = {science_of(description) for _, description in others}
         if sciences and SCIENCE_VERSION not in sciences:
-            folder, _ = max(found, key=lambda pair: science_of(pair[1]))
+            folder, _ = max(others, key=lambda pair: science_of(pair[1]))
             of_science.append(read_cell(folder))
         elif sciences and each.data is not None:
             # Without a look at the data nobody knows.
@@ -292,27 +312,27 @@ def on_other_versions(surveyed: Sequence[SurveyedCell]) -> list[str]:
 
 def _described(results: Path) -> Described:
     """The cells of a folder of results by their question."""
-    found = defaultdict[str, list[tuple[Path, Row]]](list)
+    described = defaultdict[str, list[tuple[Path, Row]]](list)
     for folder, description in descriptions(results):
         dataset = description["config"].get("dataset")
+        # Records of other versions may be laid out in another way.
         if isinstance(dataset, dict):
             question = _question(dataset, description["options"])
-            found[question].append((folder, description))
-    return found
+            described[question].append((folder, description))
+    return described
 
 
 def _others(surveyed: SurveyedCell, described: Described) -> list[tuple[Path, Row]]:
     """The cells of a folder that ask what a cell asks, with the same options, as other versions trained them."""
     config = surveyed.cell.config
     options = columns(config)
-    found = []
-    for folder, description in described.get(
-        _question(asdict(config.dataset), options), []
-    ):
+    question = _question(asdict(config.dataset), options)
+    others = []
+    for folder, description in described.get(question, []):
         # A cell that failed is described too, and is no other version of itself.
         if folder != surveyed.folder and _agree(options, description["options"]):
-            found.append((folder, description))
-    return found
+            others.append((folder, description))
+    return others
 
 
 def _question(dataset: Mapping[str, Any], options: Mapping[str, Any]) -> str:
@@ -320,6 +340,7 @@ def _question(dataset: Mapping[str, Any], options: Mapping[str, Any]) -> str:
     of_dataset = {}
     for name in OF_A_DATASET:
         of_dataset[name] = dataset.get(name)
+    # As text: the record of a cell has been through JSON, the configuration has not.
     choices = {}
     for name in COLUMNS:
         if name in options:
@@ -330,6 +351,7 @@ def _question(dataset: Mapping[str, Any], options: Mapping[str, Any]) -> str:
 
 def _agree(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """True if options that both versions of the package have are the same."""
+    # An option that one version lacks cannot tell them apart.
     shared = one.keys() & other.keys()
     return all(one[name] == other[name] for name in shared)
 
@@ -340,15 +362,14 @@ def _pronouns(n: int) -> tuple[str, str]:
 
 def about(seconds: float) -> str:
     """A time as people say it: ``40 s``, ``5 min``, ``3 h``, ``12 days``."""
+    # A unit begins where its number is at least two, and estimates are no finer than ten seconds.
     if seconds < 1.5 * MINUTE:
         return f"{max(10, 10 * round(seconds / 10))} s"
     if seconds < 1.5 * HOUR:
         return f"{round(seconds / MINUTE)} min"
-    return (
-        f"{round(seconds / HOUR)} h"
-        if seconds < 2 * DAY
-        else f"{round(seconds / DAY)} days"
-    )
+    if seconds < 2 * DAY:
+        return f"{round(seconds / HOUR)} h"
+    return f"{round(seconds / DAY)} days"
 
 
 def largest(plan: Plan, n: int) -> list[tuple[str, Size | None, float]]:
@@ -362,7 +383,7 @@ def largest(plan: Plan, n: int) -> list[tuple[str, Size | None, float]]:
         sizes[name] = plan.sizes.get(cell.source.key)
         seconds[name] += of_cells[cell.key]
     longest = sorted(seconds, key=lambda name: -seconds[name])
-    found = []
+    datasets = []
     for name in longest[:n]:
-        found.append((name, sizes[name], seconds[name]))
-    return found
+        datasets.append((name, sizes[name], seconds[name]))
+    return datasets

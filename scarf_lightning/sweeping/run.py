@@ -71,9 +71,12 @@ def run(
         show.say(f"Left out: {reason}")
     cells = named(distinct(request.cells))
     options = cells[0].config
-    load_plugins(options.plugins)  # their metrics are shown
+    # A plugin's metrics are shown even if all cells are finished.
+    load_plugins(options.plugins)
+    # A run that only shows finished cells works in a folder of another user.
     for results in {cell.results for cell in cells}:
         check_folder(results, writable=options.force)
+    # A plan comes before `_clear`: with force=true it changes nothing either.
     if options.plan:
         tables = read_files(cells)
         plan = make_plan(survey(cells), sizes_of(tables))
@@ -86,10 +89,14 @@ def run(
             show.say(sentence)
 
     plan = make_plan(survey(cells))
-    ending = "has finished trials without weights; force=true trains them again."
-    if without := [
-        f"{each.cell.label} {ending}" for each in plan.surveyed if each.lacks_weights
-    ]:
+    # Finished trials are never trained again unasked, so their networks cannot be had.
+    without = []
+    for each in plan.surveyed:
+        if each.lacks_weights:
+            without.append(
+                f"{each.cell.label} has finished trials without weights; force=true trains them again."
+            )
+    if without:
         raise UsageError("\n".join(without))
     after, problems = list(plan.surveyed), list[str]()
     n_skipped = len(cells) - len(plan.unfinished)
@@ -97,18 +104,19 @@ def run(
         for sentence in on_other_versions(plan.unfinished):
             show.say(sentence)
         what = f"{len(plan.unfinished)} of {counted(len(cells), 'cell')} to train"
+        # Imports make many objects and no garbage.
         with (
             show.doing(f"{what}; importing torch and Lightning"),
             without_garbage_collection(),
         ):
             _check_parts([each.cell for each in plan.unfinished])
+        # A folder that is made here is not left behind by a run that the checks refuse.
         for results in {each.cell.results for each in plan.unfinished}:
             check_folder(results, writable=True)
         for each in plan.unfinished:
+            # Only failures of this run are counted.
             if each.state is State.FAILED:
-                forget_failure(
-                    each.cell.results, each.cell.key
-                )  # only failures of this run are counted
+                forget_failure(each.cell.results, each.cell.key)
         with (
             _workers(plan, launch, show, launcher, training) as (launch, launcher),
             show.watching(plan),
@@ -116,18 +124,18 @@ def run(
             problems = _train(plan, launch, launcher, in_order=in_order)
         after = survey(cells)
     for each in after:
+        # A process may be killed after its last record, and before it gives its claim back.
         if each.state is State.FINISHED and each.folder is not None:
-            clear_dead(
-                each.folder
-            )  # the claim of a process that was killed after its last record
+            clear_dead(each.folder)
+    # Results first: the cells that finished are shown although others failed.
     show.results(after, request, n_skipped)
 
-    failed = [each for each in after if each.state is not State.FINISHED]
-    problems = [
-        str(each.failure or f"{each.cell.label} did not finish.") for each in failed
-    ] + problems
-    if problems:
-        raise UnfinishedError("\n".join(problems))
+    failures = []
+    for each in after:
+        if each.state is not State.FINISHED:
+            failures.append(str(each.failure or f"{each.cell.label} did not finish."))
+    if failures or problems:
+        raise UnfinishedError("\n".join(failures + problems))
     return after
 
 
@@ -150,9 +158,8 @@ def _workers(
     if number == 1:
         yield launch, launcher
         return
-    train = (
-        training.imported()
-    )  # before the workers are forked, so that the imports are paid once
+    # Before the workers are forked, so that the imports are paid once.
+    train = training.imported()
     show.say(
         f"{number} workers train, on {counted(usable_cores(), 'core')}; workers=1 trains in one process."
     )
@@ -162,17 +169,21 @@ def _workers(
 
 def read_files(cells: Sequence[Cell]) -> "dict[str, Table]":
     """The users' own tables, by the key of their source: a plan says how they are read, and how large they are."""
-    sources = {
-        cell.source.key: cell.source for cell in cells if cell.source.is_found_out
-    }
-    return {key: source.read().table for key, source in sources.items()}
+    tables = {}
+    for cell in cells:
+        source = cell.source
+        # Cells share tables, and a large one takes seconds to read.
+        if source.is_found_out and source.key not in tables:
+            tables[source.key] = source.read().table
+    return tables
 
 
 def sizes_of(tables: "Mapping[str, Table]") -> dict[str, Size]:
     """Their sizes, as a plan takes them."""
-    return {
-        key: Size(table.n_rows, len(table.columns)) for key, table in tables.items()
-    }
+    sizes = {}
+    for key, table in tables.items():
+        sizes[key] = Size(table.n_rows, len(table.columns))
+    return sizes
 
 
 def _train(
@@ -186,23 +197,27 @@ def _train(
     while True:
         todo = [each for each in unfinished if tries[each.cell.key] < TRIES[each.state]]
         if todo:
-            tries.update(each.cell.key for each in todo)
+            for each in todo:
+                tries[each.cell.key] += 1
+            # Planned again: the cells that other processes finished meanwhile have set the pace.
             groups = make_plan(todo, plan.sizes).groups
             chunks = make_chunks(
                 groups, todo[0].cell.config.chunk, launcher, in_order=in_order
             )
             try:
                 launch(chunks)
-            except UsageError:  # such as a scheduler that refuses the jobs
+            # Such as a scheduler that refuses the jobs, whose options the user must mend.
+            except UsageError:
                 raise
-            except (
-                Exception
-            ) as error:  # a process was killed, or the launcher is not set up
+            # A launcher raises anything where a process was killed or it is not set up.
+            except Exception as error:
                 last = "".join(traceback.format_exception_only(error)).rstrip()
                 problems.append(
                     f"A job ended early; the same command goes on where it did. {last}"
                 )
-                tries.update({each.cell.key: max(TRIES.values()) for each in todo})
+                # Another try would end in the same way, so the cells are not launched again.
+                for each in todo:
+                    tries[each.cell.key] += max(TRIES.values())
         elif any(each.state is State.RUNNING for each in unfinished):
             time.sleep(LOOK_EVERY)
         else:
@@ -213,28 +228,28 @@ def _train(
 
 def _clear(cells: Sequence[Cell]) -> list[str]:
     """Set aside the results and pre-trainings of cells; a sentence on each cell that had some."""
-    reason, said, cleared = "force=true trains it again", [], set()
+    reason, sentences, cleared = "force=true trains it again", [], set()
     for cell in cells:
         store, pretraining = cell.store(), cell.pretraining()
         if store is None or not store.folder.exists():
             continue
+        # The claim keeps a process away that begins to train the cell at this moment.
         with store.claim() as claim:
             if claim is None:
-                said.append(
+                sentences.append(
                     f"{cell.label} is being trained by another process and is left alone."
                 )
                 continue
             if store.rows():
-                said.append(store.clear(reason))
-        if (
-            pretraining
-            and pretraining.folder.exists()
-            and pretraining.fingerprint not in cleared
-        ):
+                sentences.append(store.clear(reason))
+        if pretraining is None or not pretraining.folder.exists():
+            continue
+        # Several cells start from one pre-training.
+        if pretraining.fingerprint not in cleared:
             cleared.add(pretraining.fingerprint)
             with pretraining.claim():
                 pretraining.clear(reason)
-    return said
+    return sentences
 
 
 def _check_parts(cells: Sequence[Cell]) -> None:
@@ -242,23 +257,26 @@ def _check_parts(cells: Sequence[Cell]) -> None:
     from ..options import build_parts
 
     # Torch is not imported to say that a file or a package is missing.
-    views = {
-        (view, cell.config.logger.name)
-        for cell in cells
-        for view in cell.config.logger.views
-    }
-    installed = [
-        partial(require, view, f"logger={name}") for view, name in sorted(views)
-    ]
-    _refuse([*(cell.source.check for cell in cells), *installed])
+    outside: list[Callable[[], object]] = [cell.source.check for cell in cells]
+    views = set[tuple[str, str]]()
+    for cell in cells:
+        logger = cell.config.logger
+        for view in logger.views:
+            views.add((view, logger.name))
+    # Sorted, so that the same run has the same sentences in the same order.
+    for view, name in sorted(views):
+        outside.append(partial(require, view, f"logger={name}"))
+    _refuse(outside)
+
+    parts: list[Callable[[], object]] = []
+    for cell in cells:
+        parts.append(partial(build_parts, cell.config))
     # A target whose kind is known only once the data are loaded is checked by the cell itself.
-    known = [
-        (cell.config, kind_named(cell.source.target_kind))
-        for cell in cells
-        if cell.source.target_kind is not None
-    ]
-    built = [partial(build_parts, cell.config) for cell in cells]
-    _refuse([*built, *(partial(check_target, config, kind) for config, kind in known)])
+    for cell in cells:
+        kind = cell.source.target_kind
+        if kind is not None:
+            parts.append(partial(check_target, cell.config, kind_named(kind)))
+    _refuse(parts)
 
 
 def _refuse(checks: Sequence[Callable[[], object]]) -> None:
@@ -269,5 +287,6 @@ def _refuse(checks: Sequence[Callable[[], object]]) -> None:
             check()
         except UsageError as error:
             problems.append(str(error))
+    # Cells of one table have the same problem with it, which is shown once.
     if problems:
         raise UsageError("\n".join(dict.fromkeys(problems)))

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from ..errors import UsageError, counted
@@ -88,6 +89,7 @@ class SubmittedArray:
     def cancel(self) -> None:
         """Take the array out of the queue, wait until its tasks have ended, and remove its files."""
         _slurm("scancel", self.job)
+        # Tasks give their claims back before they end. A dead controller must not hold the command for ever.
         deadline = time.monotonic() + PATIENCE
         while tasks_in_queue([self.job]) and time.monotonic() < deadline:
             time.sleep(0.5)
@@ -97,13 +99,15 @@ class SubmittedArray:
         """Remove the files of an array that has left the queue."""
         with suppress(FileNotFoundError):
             shutil.rmtree(self.folder)
-        with suppress(OSError):  # another array has its folder here
+        # Another array may have its folder here.
+        with suppress(OSError):
             self.folder.parent.rmdir()
 
     def last_lines(self) -> str:
         """The last lines that its tasks printed, of those that failed to begin."""
         texts = []
         for log in sorted(self.folder.glob("*.log")):
+            # A module system or a crash may print bytes that are no text.
             lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
             texts += lines[-LINES_OF_A_LOG:]
         return "\n".join(texts[-LINES_OF_A_LOG:])
@@ -128,18 +132,21 @@ class Slurm:
             UsageError: there is no Slurm here, or it refuses the array.
         """
         results = chunks[0].cells[0].results
-        wanted = {cell.key for chunk in chunks for cell in chunk.cells}
+        cells = [cell for chunk in chunks for cell in chunk.cells]
+        wanted = {cell.key for cell in cells}
+        # An earlier command may have left an array, because it detached or was killed.
         arrays = self._attached(results, wanted)
-        queued = {key for array in arrays for task in array.keys for key in task}
-        new = [
-            Chunk(
-                [cell for cell in chunk.cells if cell.key not in queued], chunk.seconds
-            )
-            for chunk in chunks
-        ]
-        new = [chunk for chunk in new if chunk.cells]
-        if new:
-            arrays.append(self._submit(new, results))
+        queued = set[str]()
+        for array in arrays:
+            queued.update(chain.from_iterable(array.keys))
+        fresh = []
+        for chunk in chunks:
+            unqueued = [cell for cell in chunk.cells if cell.key not in queued]
+            if unqueued:
+                # The whole chunk's seconds: a time limit may be too long, not too short.
+                fresh.append(Chunk(unqueued, chunk.seconds))
+        if fresh:
+            arrays.append(self._submit(fresh, results))
         if self.options.detach:
             numbers = ", ".join(array.job for array in arrays)
             raise Detached(
@@ -147,7 +154,8 @@ class Slurm:
                 f"for it; `scancel {numbers}` ends it."
             )
         try:
-            self._wait(arrays, [cell for chunk in chunks for cell in chunk.cells])
+            self._wait(arrays, cells)
+        # Also at Ctrl-C and at a time limit: tasks that nobody waits for would train on.
         except BaseException:
             for array in arrays:
                 array.cancel()
@@ -157,33 +165,36 @@ class Slurm:
 
     def _attached(self, results: Path, wanted: set[str]) -> list[SubmittedArray]:
         """The arrays of earlier commands that are still in the queue with some of these cells."""
-        arrays = [
-            array
-            for array in known_arrays(results)
-            if any(key in wanted for task in array.keys for key in task)
-        ]
+        arrays = []
+        for array in known_arrays(results):
+            if not wanted.isdisjoint(chain.from_iterable(array.keys)):
+                arrays.append(array)
+        # The controller serves the whole cluster, so it is asked as rarely as possible.
         if not arrays:
             return []
-        alive = {
-            task.partition("_")[0]
-            for task in tasks_in_queue([array.job for array in arrays])
-        }
+        alive = set()
+        for task in tasks_in_queue([array.job for array in arrays]):
+            # The task 17_3 is one of the array 17.
+            alive.add(task.partition("_")[0])
+        attached = []
         for array in arrays:
             if array.job in alive:
                 self.say(
                     f"Waiting for the job array {array.job}, which an earlier command left in the queue."
                 )
+                attached.append(array)
             else:
                 array.forget()
-        return [array for array in arrays if array.job in alive]
+        return attached
 
     def _submit(self, chunks: Sequence[Chunk], results: Path) -> SubmittedArray:
         folder = write_chunks(chunks, results)
         script = folder / "task.sh"
         write_whole(script, self._script(chunks, folder))
-        array = SubmittedArray(
-            "", folder, [[cell.key for cell in chunk.cells] for chunk in chunks]
-        )
+        keys = []
+        for chunk in chunks:
+            keys.append([cell.key for cell in chunk.cells])
+        array = SubmittedArray("", folder, keys)
         try:
             printed = _slurm(
                 "sbatch", "--parsable", *self._arguments(chunks, folder), str(script)
@@ -191,10 +202,10 @@ class Slurm:
         except UsageError:
             array.forget()
             raise
+        # On a federation of clusters sbatch prints the cluster's name behind a semicolon.
         array.job = printed.strip().partition(";")[0]
-        write_whole(
-            folder / ARRAY, json.dumps({"job": array.job, "keys": array.keys}) + "\n"
-        )
+        note = {"job": array.job, "keys": array.keys}
+        write_whole(folder / ARRAY, json.dumps(note) + "\n")
         self.say(f"The job array {array.job} has {counted(len(chunks), 'task')}.")
         return array
 
@@ -205,26 +216,31 @@ class Slurm:
             "--job-name=scarf",
             f"--array=0-{len(chunks) - 1}%{asked.array_parallelism}",
             f"--output={folder}/%a.log",
-            "--open-mode=append",  # a task that was requeued goes on in its log
+            # A task that was requeued goes on in its log.
+            "--open-mode=append",
             "--requeue",
             "--ntasks=1",
             f"--cpus-per-task={asked.cpus_per_task}",
             f"--time={self._minutes(chunks)}",
+            # B sends it to the script's own process, which `exec` makes Python.
             f"--signal=B:USR2@{self._notice(chunks)}",
         ]
         for name in ("partition", "account", "qos", "constraint"):
             value = getattr(asked, name)
             if value is not None:
                 arguments.append(f"--{name}={value}")
+        # Slurm takes whole numbers, so half a gigabyte is written in megabytes.
         if asked.mem_gb is not None:
             arguments.append(f"--mem={round(1000 * asked.mem_gb)}M")
         if asked.gpus_per_task:
             arguments.append(f"--gpus={asked.gpus_per_task}")
+        # The user's own come last, where they replace ours.
         return [*arguments, *asked.sbatch]
 
     def _minutes(self, chunks: Sequence[Chunk]) -> int:
         if self.options.timeout_min is not None:
             return self.options.timeout_min
+        # All tasks of an array have one limit.
         longest = max(chunk.seconds for chunk in chunks)
         return max(MINUTES_AT_LEAST, round(TIMES_AS_LONG * longest / 60))
 
@@ -250,16 +266,19 @@ class Slurm:
                 if not tasks_in_queue(jobs):
                     break
                 answered = time.monotonic()
-            except UsageError as error:  # the controller restarts, or is busy
+            # The controller restarts, or is busy. The array goes on without it, so the command waits.
+            except UsageError as error:
                 if time.monotonic() - answered > PATIENCE:
                     self.say(f"Slurm does not answer; waiting. {error}")
+                    # The next sentence comes after the same time again.
                     answered = time.monotonic()
             time.sleep(self.options.poll_seconds)
+        # Single cells that wait are launched again by the run. If all do, no task could begin, and its log says why.
         lost = [each for each in survey(cells) if each.state is State.WAITING]
-        if (
-            len(lost) == len(cells)
-            and (text := "\n".join(array.last_lines() for array in arrays)).strip()
-        ):
+        if len(lost) < len(cells):
+            return
+        text = "\n".join(array.last_lines() for array in arrays)
+        if text.strip():
             raise RuntimeError(
                 f"No task of the job array {', '.join(jobs)} finished a cell. They printed:\n{text}"
             )
@@ -289,7 +308,8 @@ def tasks_in_queue(jobs: Sequence[str]) -> list[str]:
             "squeue", "--noheader", "--array", "--format=%i", f"--jobs={','.join(jobs)}"
         )
     except UsageError as error:
-        if "Invalid job id" in str(error):  # none of them is known any more
+        # Slurm forgets jobs some minutes after they end. This is its answer once it has forgotten all of them.
+        if "Invalid job id" in str(error):
             return []
         raise
     return listed.split()

@@ -69,7 +69,8 @@ def n_workers(config: Config, plan: Plan, training: Training) -> int:
     Raises:
         UsageError: several workers are asked for where a process cannot be forked.
     """
-    most = len(plan.groups)  # cells that share a pre-training stay together
+    # Cells that share a pre-training stay together.
+    most = len(plan.groups)
     reason = _obstacle(config, training)
     if reason is not None:
         if config.workers is not None and config.workers > 1:
@@ -79,6 +80,7 @@ def n_workers(config: Config, plan: Plan, training: Training) -> int:
         return 1
     if config.workers is not None:
         return max(1, min(config.workers, most))
+    # Of the limits on memory the least one counts. Where nobody knows any, memory is no reason for fewer.
     in_memory = min(free_memory(), default=BYTES_A_WORKER * most) // BYTES_A_WORKER
     busy = math.ceil(plan.seconds / SECONDS_A_WORKER)
     return max(1, min(usable_cores(), in_memory, busy, most))
@@ -86,8 +88,10 @@ def n_workers(config: Config, plan: Plan, training: Training) -> int:
 
 def _obstacle(config: Config, training: Training) -> str | None:
     """The reason why this process cannot fork workers, if there is one."""
+    # Frameworks of macOS may crash in a fork, and Windows has none.
     if sys.platform != "linux":
         return "processes are forked on Linux alone"
+    # Signal handlers, by which workers are ended, belong to the main thread.
     if threading.current_thread() is not threading.main_thread():
         return "only the main thread may start them"
     if multiprocessing.current_process().daemon:
@@ -137,8 +141,10 @@ class Workers:
     ) -> None:
         if kind is None:
             for worker in self._workers:
-                with suppress(OSError):  # it has died
+                # A worker that has died reads no message.
+                with suppress(OSError):
                     worker.pipe.send(None)
+        # After an error nobody waits for the chunks that are in training.
         else:
             for worker in self._workers:
                 worker.process.terminate()
@@ -151,6 +157,7 @@ class Workers:
         while busy := [worker for worker in self._workers if worker.chunk is not None]:
             ready = wait([worker.pipe for worker in busy])
             for worker in busy:
+                # The pipe of a dead worker is ready as well: it is at its end.
                 if worker.pipe in ready and not self._heard(worker):
                     self._replace(worker)
             self._hand_out(pending)
@@ -160,6 +167,7 @@ class Workers:
         idle = [worker for worker in self._workers if worker.chunk is None]
         while pending and idle:
             worker = idle.pop(0)
+            # The chunk stays pending if its worker died while it was idle.
             if not self._give(worker, pending):
                 idle.append(self._replace(worker))
 
@@ -201,9 +209,8 @@ class Workers:
             return False
         if kind is _Message.DONE:
             worker.chunk = None
-        elif (
-            text not in self._shown
-        ):  # such as how a table was read, which every worker finds out
+        # Such as how a table was read, which every worker finds out.
+        elif text not in self._shown:
             self._shown.add(text)
             sys.stderr.write(text)
             sys.stderr.flush()
@@ -211,6 +218,7 @@ class Workers:
 
     def _replace(self, worker: _Worker) -> _Worker:
         """Another worker in the place of one that has died. The run launches the cells of the dead one again."""
+        # The exit status is known after the join, and the claims are those of a dead process only then.
         worker.process.join()
         _release(worker)
         how = _ending(worker.process)
@@ -225,6 +233,7 @@ class Workers:
     def _join(self) -> None:
         """Wait until all workers have ended, and kill those that do not end by themselves."""
         for worker in self._workers:
+            # Its last texts are read: a worker that writes into a full pipe would not end.
             while worker.process.is_alive() and worker.pipe.poll(SECONDS_TO_END):
                 if not self._heard(worker):
                     break
@@ -243,15 +252,15 @@ def _release(worker: _Worker) -> None:
         return
     for cell in worker.chunk.cells:
         for store in (cell.store(), cell.pretraining()):
+            # It leaves the claims of living processes alone.
             if store is not None:
-                give_back(
-                    store.folder
-                )  # it leaves the claims of living processes alone
+                give_back(store.folder)
     worker.chunk = None
 
 
 def _ending(process: ForkProcess) -> str:
     code = process.exitcode
+    # Python negates the number of the signal that ended a process.
     if code is not None and code < 0:
         return f"killed by {signal.Signals(-code).name}"
     return f"exit status {code}"
@@ -279,10 +288,12 @@ def _work(pipe: Connection, inherited: Sequence[Connection], train: TrainCells) 
     for other in inherited:
         other.close()
     _end_with_parent()
+    # The run's display redraws its last line, so two processes must not write to one terminal.
     sys.stderr = sys.stdout = _Outbox(pipe, is_terminal=sys.stderr.isatty())
     while True:
         try:
             cells = pipe.recv()
+        # The run is gone, and with it the other end.
         except EOFError:
             return
         if cells is None:
@@ -294,5 +305,6 @@ def _work(pipe: Connection, inherited: Sequence[Connection], train: TrainCells) 
 def _end_with_parent() -> None:
     """Let the kernel send SIGTERM when the run dies, whatever it dies of."""
     ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM)
-    if os.getppid() == 1:  # it died before the kernel was asked
+    # The run may have died before the kernel was asked; a process without a parent is adopted by number 1.
+    if os.getppid() == 1:
         sys.exit(128 + signal.SIGTERM)

@@ -1,8 +1,8 @@
 """A cell from its data to the records of its trials.
 
 For each stack of trials that the cell lacks: split the rows and apply the regime (`CellTraining.stack`), pre-train or
-load the pre-training (`pretrain`), run the method (`run`), measure on the test rows and record (`train`). A cell with
-`tune` does this once for each try of each trial.
+load the pre-training (`pretrain`), run the method (`run`), measure on the test rows and record (`TrainedStack.record`).
+A cell with `tune` does this once for each try of each trial (`best_tries`).
 
 A stack is the trials that are trained at once. Where a trial's numbers do not depend on the others (`Promise.EXACT`),
 it holds wanted trials alone. Where they do (`Promise.FIXED`), it is a block: as many trials as ``trials_per_stack``
@@ -63,7 +63,7 @@ from ..results import (
     pretraining_identity,
 )
 from ..sweeping.folders import recipe_options
-from .pretraining import Start, pretrain
+from .pretraining import Start, cached
 from .trained_stack import TrainedStack
 from .tuning import tune, tuning_metric
 
@@ -136,6 +136,7 @@ class CellTraining:
         parts = build_parts(amounting)
         if splitting is not None:
             parts = replace(parts, splitting=splitting(parts.splitting))
+        # Before the first trial trains: an OpenML task has splits for so many trials and no more.
         parts.splitting.check(table, config.trials)
 
         store = pretrained = None
@@ -147,6 +148,7 @@ class CellTraining:
                     results, of_pretraining, config.cache.max_gb
                 )
         notes = list(on_no_effect(config, amounting, recipe_options(config.recipe)))
+        # The sentence on copies speaks of the first trial, so it takes that trial's stream.
         first_split = Streams(config.seed, table.n_labelled).numpy(0, Purpose.SPLIT)
         on_copies = parts.splitting.on_copies(table, first_split)
         if on_copies:
@@ -163,17 +165,19 @@ class CellTraining:
         if is_exact:
             # A block of a fixed size is filled up with trials that nobody asked for; an exact one is not.
             wanted = min(wanted, self.config.trials)
-        demand, limit = self._demand, self.config.trainer.memory_gb
-        free = (
-            free_memory(self.hardware.device, demand.at_most(wanted))
-            if limit is None
-            else int(limit * 1e9)
-        )
+        demand = self._demand
+        limit = self.config.trainer.memory_gb
+        if limit is None:
+            enough = demand.at_most(wanted)
+            free = free_memory(self.hardware.device, enough)
+        else:
+            free = int(limit * 1e9)
         if free is None:
             return self
         fitting = trials_that_fit(demand, wanted, free)
         if fitting == wanted:
             return self
+        # Smaller stacks give the same numbers here. Elsewhere they give others, so the user has to choose them.
         if is_exact and fitting:
             warning = (
                 f"{self.table.name}: {fitting} of the trials are trained at once, for which the memory that is left "
@@ -272,19 +276,6 @@ class CellTraining:
             kept = [trial for trial in block if trial in trials]
             yield kept, block
 
-    def train(
-        self, trials: Sequence[int], block: Sequence[int] | None = None
-    ) -> StackRecord:
-        """Train one stack and measure it on the test rows.
-
-        Args:
-            trials: the trials to keep.
-            block: all trials to train at once; None adds no others. A tuned trial is always trained alone.
-        """
-        if self.config.tune:
-            return StackRecord.join([self._tune(trial) for trial in trials])
-        return self.run(trials, block).record(trials)
-
     def run(
         self,
         trials: Sequence[int],
@@ -292,8 +283,13 @@ class CellTraining:
         *,
         predicts_validation: bool = False,
     ) -> TrainedStack:
-        """Pre-train if the cell does, and run the method; the trials are as in `train`. For a search the validation
-        rows are predicted too, before the test rows."""
+        """Train one stack: pre-train if the cell does, and run the method.
+
+        Args:
+            trials: the trials to keep.
+            block: all trials to train at once; None adds no others.
+            predicts_validation: predict the validation rows too, before the test rows, as a search needs.
+        """
         together = list(trials if block is None else block)
         stack = self.stack(together, predicts_validation=predicts_validation)
         pretraining = self.pretrain(stack)
@@ -305,6 +301,7 @@ class CellTraining:
                 )
             stack = self.stack(trials, predicts_validation=predicts_validation)
         start = None
+        # Encoders that are given take the place of a pre-training.
         if self.start is not None:
             start = self.start.weights(stack.trials)
         elif pretraining is not None:
@@ -312,6 +309,7 @@ class CellTraining:
         outcome = self.parts.method.run(
             stack, SupervisedPhase(self.config.finetune, start)
         )
+        # A plugin's method may predict the test rows alone, and would be measured on other rows than it predicted.
         if outcome.predictions.shape[:2] != stack.data.predicted.shape:
             name, wanted = self.parts.method.name, stack.data.predicted.shape[1]
             raise UsageError(
@@ -357,25 +355,24 @@ class CellTraining:
         pretext, settings = self.parts.pretext, self.config.pretrain
         if pretext is None:
             return None
+        if self.pretrained is None:
+            return stack.pretrain(settings, pretext)
+        # Weights of other shapes, such as those of a plugin that has changed, count as missing.
+        store = self.pretrained.expecting(partial(stack.pretrained_shapes, pretext))
         together = list(stack.trials)
-        store = self.pretrained
-        if store is not None:
-            # Weights of other shapes, such as those of a plugin that has changed, count as missing.
-            store = store.expecting(partial(stack.pretrained_shapes, pretext))
+        is_block = self.hardware.promise is Promise.FIXED
+        with cached(together, store, is_block=is_block) as pretrainings:
+            to_train = pretrainings.to_train
+            if to_train:
+                missing = stack if to_train == together else self.stack(to_train)
+                pretrainings.add(missing.pretrain(settings, pretext))
+        return pretrainings.fit(stack.steps_per_epoch(settings))
 
-        def train(missing: Sequence[int]) -> Fit:
-            of_missing = stack if missing == together else self.stack(missing)
-            return of_missing.pretrain(settings, pretext)
+    def best_tries(self, trials: Sequence[int]) -> StackRecord:
+        """The record of the best try of each trial, with the effort of all tries."""
+        return StackRecord.join([self._best_try(trial) for trial in trials])
 
-        return pretrain(
-            together,
-            store,
-            train,
-            steps_per_epoch=stack.steps_per_epoch(settings),
-            together=self.hardware.promise is Promise.FIXED,
-        )
-
-    def _tune(self, trial: int) -> StackRecord:
+    def _best_try(self, trial: int) -> StackRecord:
         """The record of the best try of one trial, with the effort of all tries."""
         metric = tuning_metric(self.config, self.table.target)
 
@@ -390,12 +387,14 @@ class CellTraining:
                 tried = replace(tried, pretrained=None)
             trained = tried.run([trial], predicts_validation=True)
             record = trained.record([trial])
+            # A try that diverged is never the best, whatever its last weights predict.
             if record.rows[0]["diverged"] is not None:
                 return record, math.nan
             judged = trained.stack.data.validation_labels[0]
             predicted = trained.outcome.predictions[0, : len(judged)]
             return record, metric.function(predicted, judged)
 
+        # NumPy's legacy seeds, which the sampler takes, have 32 bits.
         seed = self.streams.seed_of(trial, Purpose.TUNING) % 2**32
         tries, best = tune(self.config, metric, seed, train)
         rows = [each.result.rows[0] for each in tries]

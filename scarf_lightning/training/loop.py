@@ -58,9 +58,11 @@ class CellLoop:
         for cell in cells:
             is_ended = True
             try:
+                # In a notebook, or a program of the user's, torch may have any defaults.
                 with own_torch():
                     is_ended = self.train_cell(cell)
             except LostClaimError as error:
+                # Another process has taken the cell over, so it has not failed.
                 is_ended = False
                 self._screen.say(str(error))
             except Exception as error:
@@ -98,6 +100,7 @@ class CellLoop:
             if claim is None:
                 # The sweeper waits for the other process.
                 return False
+            # Whoever failed at this cell, it is trained again.
             forget_failure(cell.results, cell.key)
             if training.pretrained is not None:
                 # If all its trials are there, nobody claims it again.
@@ -111,7 +114,13 @@ class CellLoop:
                 training = replace(training, tell=tell)
                 for trials, block in training.stacks(missing):
                     with self._stack():
-                        store.add(training.train(trials, block), claim)
+                        # A tuned trial is always trained alone: its tries are networks of other shapes.
+                        if training.config.tune:
+                            record = training.best_tries(trials)
+                        else:
+                            record = training.run(trials, block).record(trials)
+                        # Stack by stack, so that a process that is killed loses one at most.
+                        store.add(record, claim)
             if cell.config.keep_weights and self._save_model is not None:
                 self._save_model(training.config, store.folder)
         return True
@@ -154,6 +163,7 @@ def show_cell(cell: Cell, shown: Screen) -> None:
         return
     from ..loggers import write_views
 
+    # A view is a copy of what is stored: one that fails does not make the cell fail.
     try:
         problems = write_views(_view_of(cell), cell.results, settings)
     except Exception as error:

@@ -1,6 +1,7 @@
 """Initial weights of the networks of a stack: a pre-training, loaded or trained, or encoders of another training."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,59 +14,86 @@ from ..data.preprocessing import Preprocessing
 from ..engine.fitting import Fit
 from ..results import PretrainedTrial, PretrainingStore
 
-Train = Callable[[Sequence[int]], Fit]
-"""Pre-trains these trials at once."""
+
+class Pretrainings:
+    """The pre-trainings of a stack's trials: those of the cache, and those that are trained because it lacks them.
+
+    Attributes:
+        to_train: the trials to train at once; none if the cache has all.
+    """
+
+    def __init__(self, trials: Sequence[int], kept: dict[int, PretrainedTrial]) -> None:
+        self.to_train: list[int] = []
+        self._trials = trials
+        self._kept = kept
+        self._added: dict[int, PretrainedTrial] = {}
+        self._diverged = set[int]()
+
+    @property
+    def missing(self) -> list[int]:
+        """The trials that are neither in the cache nor trained yet."""
+        return [trial for trial in self._trials if trial not in self._kept]
+
+    def add(self, fit: Fit) -> None:
+        """Take what was trained. Of a block this is the missing trials alone: the others are in the cache already."""
+        # Taken first: what is added is not missing.
+        missing = self.missing
+        for each, has_diverged in zip(
+            _by_trial(fit, self.to_train), fit.diverged, strict=True
+        ):
+            if each.trial not in missing:
+                continue
+            self._kept[each.trial] = each
+            if has_diverged:
+                self._diverged.add(each.trial)
+            else:
+                self._added[each.trial] = each
+
+    @property
+    def to_keep(self) -> list[PretrainedTrial]:
+        """The pre-trainings for the cache; a diverged trial has no weights that another cell could start from."""
+        return list(self._added.values())
+
+    def fit(self, steps_per_epoch: int) -> Fit:
+        """All trials as one fit, in the stack's order."""
+        fits = []
+        for trial in self._trials:
+            has_diverged = trial in self._diverged
+            fits.append(_as_fit(self._kept[trial], steps_per_epoch, has_diverged))
+        return Fit.join(fits)
 
 
-def pretrain(
-    trials: Sequence[int],
-    store: PretrainingStore | None,
-    train: Train,
-    *,
-    steps_per_epoch: int,
-    together: bool = False,
-) -> Fit:
-    """Pre-train trials, each once for all cells that start from it.
+@contextmanager
+def cached(
+    trials: Sequence[int], store: PretrainingStore, *, is_block: bool = False
+) -> Iterator[Pretrainings]:
+    """A context to pre-train trials in, each once for all cells that start from it.
+
+    Within the context the cache is claimed if trials are to be trained, and another process that wants the same ones
+    waits. The cache takes at the end what was added.
 
     Args:
         trials: numbers of trials; the fit holds them in this order.
-        store: the cache, if any. A process waits for another one that trains these trials. Diverged ones are not kept.
-        train: trains missing trials.
-        steps_per_epoch: optimiser steps in an epoch.
-        together: train all trials if one is missing, because numbers depend on the stack.
+        store: the cache.
+        is_block: train all trials if one is missing, because numbers depend on the stack.
     """
-    if store is None:
-        return train(trials)
-    kept = store.load(trials)
-    diverged = set[int]()
-    if len(kept) < len(trials):
-        with store.claim() as claim:
-            # Another process may have trained them while this one waited for the claim.
-            kept = store.load(trials)
-            missing = [trial for trial in trials if trial not in kept]
-            if missing:
-                block = list(trials) if together else missing
-                fit = train(block)
-                fits = {
-                    each.trial: each
-                    for each in _by_trial(fit, block)
-                    if each.trial in missing
-                }
-                for trial, has_diverged in zip(block, fit.diverged, strict=True):
-                    if has_diverged and trial in fits:
-                        diverged.add(trial)
-                store.add(
-                    [each for trial, each in fits.items() if trial not in diverged],
-                    claim,
-                )
-                kept |= fits
-    return Fit.join(
-        [_as_fit(kept[trial], steps_per_epoch, trial in diverged) for trial in trials]
-    )
+    pretrainings = Pretrainings(trials, store.load(trials))
+    if not pretrainings.missing:
+        yield pretrainings
+        return
+    with store.claim() as claim:
+        # Another process may have trained them while this one waited for the claim.
+        pretrainings = Pretrainings(trials, store.load(trials))
+        if pretrainings.missing:
+            pretrainings.to_train = list(trials) if is_block else pretrainings.missing
+        yield pretrainings
+        if pretrainings.to_train:
+            store.add(pretrainings.to_keep, claim)
 
 
 def _by_trial(fit: Fit, trials: Sequence[int]) -> list[PretrainedTrial]:
     """The parts of a fit that each of its trials has, as the cache keeps them."""
+    # To the host at once: a copy for each trial would wait for the device each time.
     weights = {name: weight.cpu().numpy() for name, weight in fit.weights.items()}
     each = []
     for position, trial in enumerate(trials):
@@ -90,6 +118,7 @@ def _as_fit(kept: PretrainedTrial, steps_per_epoch: int, diverged: bool) -> Fit:
             for name, weight in kept.weights.items()
         },
         epochs=np.array([kept.epochs]),
+        # The cache keeps no steps: of one pre-training every epoch has as many.
         steps=np.array([kept.epochs * steps_per_epoch]),
         best_epochs=np.array([kept.best_epoch]),
         seconds=np.array([kept.seconds]),

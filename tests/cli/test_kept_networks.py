@@ -36,7 +36,7 @@ def test_each_cell_with_networks_has_its_columns(data: list[str], tmp_path: Path
     text = text_of(tmp_path)
 
     assert "Which columns kept networks use" in text
-    assert "uses: size." in text
+    assert "it uses size." in text
     (file,) = (tmp_path / "page" / "tables").glob("kept-networks-*-importance.csv")
     assert file.stem == f"kept-networks-{store.folder.name}-importance"
     mine, theirs = pd.read_csv(file), importance_of_cell(store.folder).frame

@@ -223,7 +223,7 @@ def test_a_page_of_which_nothing_is_finished_says_so(
     def over(*_: object) -> None:
         raise OutOfTime
 
-    monkeypatch.setattr(CellTraining, "train", over)
+    monkeypatch.setattr(CellTraining, "run", over)
     with pytest.raises(UnfinishedError, match="time_limit=1h was over before a trial was finished; raise it"):
         scarf_lightning.run([*asked, "time_limit=1h"])
 

@@ -17,6 +17,7 @@ from scarf_lightning.data.preprocessing import NoScaling, Preprocessing
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine import fitting
 from scarf_lightning.engine.fitting import TrialStopping
+from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.engine.modules import StackModule
 from scarf_lightning.options.settings import FinetuneSettings
 from scarf_lightning.randomness import Roster, StackedGenerator
@@ -25,10 +26,11 @@ from scarf_lightning.randomness import Roster, StackedGenerator
 class Scripted(StackModule):
     """``script[t][e]`` is the validation loss of trial t after epoch e + 1."""
 
-    def __init__(self, script: Sequence[Sequence[float]]) -> None:
+    def __init__(self, script: Sequence[Sequence[float]], **options: Any) -> None:
         super().__init__()
         self.automatic_optimization = False
-        self.begin(Roster(len(script)), FinetuneSettings(learning_rate=1.0))
+        settings = FinetuneSettings(learning_rate=1.0, monitor="loss", max_epochs=len(script[0]), **options)
+        self.begin(Roster(len(script)), settings)
         self.epochs_trained = nn.Parameter(torch.zeros(len(script), 1))
         self._script = torch.tensor(script, dtype=torch.float64)
         self.trials_in_each_epoch: list[int] = []
@@ -55,20 +57,24 @@ class Descent(torch.optim.Adam):
             parameter -= parameter.grad
 
 
-def run(
-    table: Table,
-    script: Sequence[Sequence[float]],
-    **options: Any,
-) -> tuple[Scripted, TrialStopping]:
+def scripted(
+    table: Table, script: Sequence[Sequence[float]], **options: Any
+) -> tuple[Scripted, StackDataModule, tuple[int, ...]]:
+    """The module of a script, the data module of one batch an epoch, and the numbers of the trials."""
     n = len(script)
     preprocessing = Preprocessing.fit(table, [None] * n, NoScaling())
     device_table = DeviceTable(table, preprocessing, device="cpu", dtype=torch.float32)
     rows = Examples(torch.arange(20).repeat(n, 1))
-    module, datamodule = Scripted(script), StackDataModule(device_table)
+    module, datamodule = Scripted(script, **options), StackDataModule(device_table)
     order = StackedGenerator(range(n), roster=module.roster)
     datamodule.serve(rows, rows, batch_size=32, order=order, roster=module.roster)
-    settings = FinetuneSettings(monitor="loss", max_epochs=len(script[0]), **options)
-    stopping = TrialStopping([10 + t for t in range(n)], settings)
+    return module, datamodule, tuple(range(10, 10 + n))
+
+
+def run(table: Table, script: Sequence[Sequence[float]], **options: Any) -> tuple[Scripted, TrialStopping]:
+    module, datamodule, trials = scripted(table, script, **options)
+    settings = module.settings
+    stopping = TrialStopping(trials, settings)
     trainer = pl.Trainer(
         max_epochs=settings.max_epochs,
         check_val_every_n_epoch=settings.validate_every,
@@ -149,6 +155,23 @@ def test_an_epochs_time_is_shared_equally_among_the_trials_in_it(
     monkeypatch.setattr(fitting, "time", clock)
     _, stopping = run(patients, [falling(12), [0.1] * 12])
     assert stopping.seconds.tolist() == [5 / 2 + 7, 5 / 2]
+
+
+@pytest.mark.parametrize(("restore_best", "kept"), [(True, [2, 7]), (False, [6, 8])])
+def test_a_fit_leaves_the_kept_weights_of_all_trials_in_the_module(
+    patients: Table, restore_best: bool, kept: list[int]
+) -> None:
+    """The network that predicts is the module's; the trial that stops first has left it by the end."""
+    script = [[0.9, 0.5, 0.6, 0.6, 0.6, 0.6, 0.1, 0.1], [*falling(7), 0.99]]
+    module, datamodule, trials = scripted(patients, script, restore_best=restore_best)
+
+    done = fitting.fit(
+        "finetune", module, datamodule, trials=trials, hardware=Hardware(torch.device("cpu"), "32-true"), watch=None
+    )
+
+    assert done.epochs.tolist() == [6, 8]
+    assert module.epochs_trained.squeeze(1).tolist() == kept
+    assert done.weights["epochs_trained"].squeeze(1).tolist() == kept
 
 
 def test_last_weights_can_be_kept_instead(patients: Table) -> None:

@@ -124,9 +124,9 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
     seen: list[Tensor] = []
     embed = PretextTask._embed
 
-    def spied(pretext_task: PretextTask, x: Tensor, n: int) -> Any:
+    def spied(pretext_task: PretextTask, x: Tensor) -> Tensor:
         seen.append(x.detach().clone())
-        return embed(pretext_task, x, n)
+        return embed(pretext_task, x)
 
     monkeypatch.setattr(PretextTask, "_embed", spied)
     return seen

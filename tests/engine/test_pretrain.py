@@ -36,9 +36,9 @@ class Spy:
         self.raw: list[Tensor] = []
         current: list[list[Tensor]] = []
 
-        def spied_embed(task: PretextTask, x: Tensor, n: int) -> Any:
+        def spied_embed(task: PretextTask, x: Tensor) -> Tensor:
             current[-1].append(x.detach().clone())
-            return embed(task, x, n)
+            return embed(task, x)
 
         def spied_losses(module: PretrainModule, batch: Any) -> Tensor:
             current.append([])

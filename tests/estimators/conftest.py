@@ -4,12 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from scarf_lightning.estimators import Model, load_model
+from tests.estimators.small import small, table
 from tests.storing import stored, write_csv
 
 
@@ -65,3 +67,9 @@ def train_on(rows: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Tr
 @pytest.fixture(scope="session")
 def scarf(train_on: TrainOn) -> OfACell:
     return train_on()
+
+
+@pytest.fixture(scope="session")
+def small_fit() -> Any:
+    """A small estimator of the small table. All tests share it, so none fits it again."""
+    return small().fit(*table())

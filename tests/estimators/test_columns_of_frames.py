@@ -22,6 +22,7 @@ from tests.estimators.small import OF_NETWORKS, N, small, table
 X, y = table()
 LEARNED = {"finetune.max_epochs": 60, "finetune.learning_rate": 0.05}
 GAPS = np.arange(N) % 2 == 0
+SECONDS = np.random.default_rng(0).integers(10**5, 10**6, N)
 
 
 def learned(rows: Any, labels: Any, **parameters: Any) -> Any:
@@ -43,9 +44,16 @@ class TestWhatColumnsTell:
         with pytest.warns(UserWarning, match="has 'other', which the training table did not"):
             fitted.predict(pd.DataFrame({"s": [value, "other"]}, dtype=object))
 
+    @pytest.fixture(scope="class")
+    def in_seconds(self) -> np.ndarray:  # type: ignore[type-arg]
+        """Predictions of a model that learned lengths of time as numbers."""
+        rows = pd.DataFrame({"t": SECONDS})
+        predicted: np.ndarray = learned(rows, SECONDS, is_regressor=True).predict(rows)  # type: ignore[type-arg]
+        return predicted
+
     @pytest.mark.parametrize("written", ["timedelta", "pandas", "clock", "iso", "python", "arrow"])
-    def test_lengths_of_time_are_seconds(self, written: str) -> None:
-        seconds = np.random.default_rng(0).integers(10**5, 10**6, N)
+    def test_lengths_of_time_are_seconds(self, written: str, in_seconds: np.ndarray) -> None:  # type: ignore[type-arg]
+        seconds = SECONDS
         lengths = pd.to_timedelta(pd.Series(seconds), unit="s")
         forms = {
             "timedelta": lengths,
@@ -55,13 +63,11 @@ class TestWhatColumnsTell:
             "python": pd.Series([dt.timedelta(seconds=int(s)) for s in seconds], dtype=object),
             "arrow": lengths.astype(pd.ArrowDtype(pa.duration("s"))),
         }
-        as_numbers = learned(pd.DataFrame({"t": seconds}), seconds, is_regressor=True)
 
         fitted = learned(pd.DataFrame({"t": forms[written]}), seconds, is_regressor=True)
 
-        expected = as_numbers.predict(pd.DataFrame({"t": seconds}))
         for form in forms.values():
-            np.testing.assert_array_equal(fitted.predict(pd.DataFrame({"t": form})), expected)
+            np.testing.assert_array_equal(fitted.predict(pd.DataFrame({"t": form})), in_seconds)
         assert fitted.score(pd.DataFrame({"t": lengths}), seconds) > 0.9
         with pytest.raises(UsageError, match="Column 't' holds durations in the table, but '3600' in the rows"):
             fitted.predict(pd.DataFrame({"t": [3600]}))
@@ -101,6 +107,11 @@ class TestWhatColumnsTell:
 
 
 class TestWhatIsRefused:
+    @pytest.fixture(scope="class")
+    def with_numbers(self) -> Any:
+        """A model of a table whose fourth column holds numbers."""
+        return small().fit(X.assign(l=1.0 * np.arange(N) / 3), y)
+
     @pytest.mark.parametrize(
         ("column", "sentence"),
         [
@@ -117,18 +128,19 @@ class TestWhatIsRefused:
         ],
         ids=["lists", "objects", "complex", "bytes", "NUL", "surrogate", "infinite"],
     )
-    def test_a_column_that_cannot_be_used_can_be_dropped(self, column: list[Any], sentence: str) -> None:
+    def test_a_column_that_cannot_be_used_can_be_dropped(
+        self, column: list[Any], sentence: str, small_fit: Any, with_numbers: Any
+    ) -> None:
         rows = X.assign(l=pd.Series(column, dtype=object))
         with pytest.raises(UsageError, match=sentence):
             small().fit(rows, y)
 
         fitted = small(options={"dataset.drop": ["l"]}).fit(rows, y)
 
-        expected = small().fit(X, y).predict_proba(X)
-        np.testing.assert_array_equal(fitted.predict_proba(rows), expected)
+        np.testing.assert_array_equal(fitted.predict_proba(rows), small_fit.predict_proba(X))
         assert fitted.reading_.iloc[-1]["done"] == "left out by dataset.drop"
         with pytest.raises(UsageError, match=sentence.split(";")[0] if "of X" not in sentence else "infinite value"):
-            small().fit(X.assign(l=1.0 * np.arange(N) / 3), y).predict(rows)
+            with_numbers.predict(rows)
 
     def test_a_column_of_an_array_can_be_dropped_too(self) -> None:
         array = np.column_stack([X["a"], np.where(GAPS, np.inf, 1)])
@@ -172,8 +184,8 @@ class TestWhatIsRefused:
         assert not hasattr(fitted, "feature_names_in_")
         assert fitted.n_features_in_ == 1
 
-    def test_rows_that_a_saved_model_cannot_read(self, tmp_path: Any) -> None:
-        small().fit(X, y).save(tmp_path / "m")
+    def test_rows_that_a_saved_model_cannot_read(self, small_fit: Any, tmp_path: Any) -> None:
+        small_fit.save(tmp_path / "m")
         model = load_model(tmp_path / "m")
 
         with pytest.raises(UsageError, match="The rows have 2 columns, and the model was trained on 3"):
@@ -232,11 +244,10 @@ class TestCopies:
         np.testing.assert_array_equal(loaded.predict_proba(X), fitted.predict_proba(X))
 
     @pytest.mark.parametrize("library", [pickle, cloudpickle], ids=["pickle", "cloudpickle"])
-    def test_pickles_hold_arrays_and_nothing_of_torch(self, library: Any) -> None:
-        fitted = small().fit(X, y)
-        expected = fitted.predict_proba(X)
+    def test_pickles_hold_arrays_and_nothing_of_torch(self, library: Any, small_fit: Any) -> None:
+        expected = small_fit.predict_proba(X)
 
-        written = library.dumps(fitted)
+        written = library.dumps(small_fit)
 
         assert b"torch" not in written.replace(b"pytorch", b"")
         assert len(written) < 10_000
@@ -250,8 +261,8 @@ class TestCopies:
         assert copy.config == fitted.model_.config
         assert copy.config.finetune.learning_rate == 0.02
 
-    def test_a_pickle_of_another_version_is_refused_in_a_sentence(self) -> None:
-        model = small().fit(X, y).model_
+    def test_a_pickle_of_another_version_is_refused_in_a_sentence(self, small_fit: Any) -> None:
+        model = small_fit.model_
         with pytest.raises(UsageError, match="A model of another version was pickled here; save it as a folder"):
             model.__setstate__({"description": model.description, "weights": {}})
 

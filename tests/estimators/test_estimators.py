@@ -124,7 +124,7 @@ class TestTheTraining:
         table = Table.from_frame(X, y, categorical=[False, True], name="X", source="X")
         hardware = Hardware(torch.device("cpu"), "32-true")
         training = CellTraining.prepare(config, table, hardware, splitting=WithoutTest)
-        record = training.train((0, 1))
+        record = training.run((0, 1)).record((0, 1))
         assert fitted.trials_[["n_train", "n_validation", "n_test"]].to_numpy().tolist() == [[54, 6, 6]] * 2
         assert fitted.trials_["log_loss"].tolist() == [row["log_loss"] for row in record.rows]
         assert training.stack((0, 1)).data.validation.tolist() == training.stack((0, 1)).data.test.tolist()  # noqa: PD013
@@ -139,6 +139,7 @@ class TestTheTraining:
         assert fitted.choice_ is not None
         assert fitted.choice_.startswith("6 validation rows are too few to tell (")
         assert fitted.choice_.endswith(" without): trained without pre-training, which is cheaper.")
+        # What it saves is opened as a cell's model is.
         fitted.save(tmp_path / "m")
         np.testing.assert_array_equal(load_model(tmp_path / "m").predict_proba(X), fitted.predict_proba(X))
 
@@ -159,13 +160,6 @@ class TestTheTraining:
         assert fitted.trials_["log_loss"].tolist() == without.trials_["log_loss"].tolist()
         np.testing.assert_array_equal(fitted.predict_proba(X), without.predict_proba(X))
 
-    @IGNORED
-    def test_what_it_saves_is_opened_as_a_cells_model_is(self, X: pd.DataFrame, y: Any, tmp_path: Path) -> None:
-        fitted = tiny().fit(X, y)
-        fitted.save(tmp_path / "m")
-
-        np.testing.assert_array_equal(load_model(tmp_path / "m").predict_proba(X), fitted.predict_proba(X))
-
 
 class TestLabels:
     @pytest.mark.parametrize("missing", [None, np.nan, -1, "?"])
@@ -174,15 +168,16 @@ class TestLabels:
         numbers = np.where(X["a"] > 0, 7, 2)
         y = pd.Series(numbers).astype(object).where(known, missing).to_numpy()
 
-        fitted = tiny(unlabelled=[-1, "?"]).fit(X, y)
+        fitted = tiny(pretrain="none", unlabelled=[-1, "?"]).fit(X, y)
 
         assert (fitted.classes_.tolist(), fitted.n_unlabelled_) == ([2, 7], 40)
         assert fitted.trials_["n_labelled"].tolist() == [18]
         assert fitted.trials_["n_unlabelled"].tolist() == [40]
         assert fitted.trials_["n_validation"].tolist() == [2]
         assert set(fitted.predict(X)) <= {2, 7}
-        everything = tiny().fit(X, numbers)
-        assert everything.n_unlabelled_ == 0
+
+    def test_without_such_rows_none_is_counted(self, X: pd.DataFrame) -> None:
+        assert tiny(pretrain="none").fit(X, np.where(X["a"] > 0, 7, 2)).n_unlabelled_ == 0
 
     @pytest.mark.parametrize(
         "labels",

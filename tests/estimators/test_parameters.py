@@ -20,6 +20,8 @@ from scarf_lightning.estimators.preparing import weights_of
 from tests.estimators.small import OF_NETWORKS, small, table
 
 X, y = table()
+HALVES = [(np.arange(40), np.arange(40, 80))]
+"""One half of the rows trains and the other tests: each setting of a search is fitted once."""
 
 
 @pytest.mark.parametrize(
@@ -65,7 +67,7 @@ class TestSearches:
         if "network" in grid:
             grid["options"] = [{"finetune.max_epochs": 1}]
 
-        search = GridSearchCV(small(), grid, cv=2, error_score="raise").fit(X, y)
+        search = GridSearchCV(small(), grid, cv=HALVES, refit=False, error_score="raise").fit(X, y)
 
         assert set(search.best_params_) == set(grid)
 
@@ -76,7 +78,9 @@ class TestSearches:
             "n_trials": randint(1, 3),
         }
 
-        search = RandomizedSearchCV(small(), drawn, n_iter=2, cv=2, error_score="raise", random_state=0).fit(X, y)
+        search = RandomizedSearchCV(
+            small(), drawn, n_iter=2, cv=HALVES, refit=False, error_score="raise", random_state=0
+        ).fit(X, y)
 
         assert set(search.best_params_) == set(drawn)
 
@@ -108,13 +112,13 @@ class TestEpochs:
 
 
 class TestClassWeight:
-    def test_a_dictionary_weighs_as_the_rows_weights_do(self) -> None:
+    def test_a_dictionary_weighs_as_the_rows_weights_do(self, small_fit: Any) -> None:
         weights = {0: 1, 1: 5}
         expected = small().fit(X, y, sample_weight=np.where(y == 1, 5.0, 1.0)).predict_proba(X)
 
         np.testing.assert_array_equal(small(class_weight=weights).fit(X, y).predict_proba(X), expected)
         np.testing.assert_array_equal(small(class_weight={1: np.float64(5)}).fit(X, y).predict_proba(X), expected)
-        assert (small().fit(X, y).predict_proba(X) != expected).any()
+        assert (small_fit.predict_proba(X) != expected).any()
 
     def test_weights_are_multiplied_and_rows_without_a_label_have_the_mean(self) -> None:
         labels = labels_of_classes(np.array(["a", None, "b", "a"] * 5, dtype=object), None)
@@ -156,15 +160,14 @@ class TestClassWeight:
 
 
 class TestPaths:
-    def test_the_users_home(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_users_home(self, small_fit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("HOME", str(tmp_path))
-        fitted = small().fit(X, y)
 
-        fitted.save("~/m")
+        small_fit.save("~/m")
 
         assert (tmp_path / "m" / "model.json").exists()
         for path in ("~/m", Path("~/m"), tmp_path / "m"):
-            np.testing.assert_array_equal(load_model(path).predict(X), fitted.predict(X))
+            np.testing.assert_array_equal(load_model(path).predict(X), small_fit.predict(X))
 
     @pytest.mark.parametrize(
         ("path", "sentence"),
@@ -176,27 +179,27 @@ class TestPaths:
             ("~nobody-of-this-name/m", "has no meaning here"),
         ],
     )
-    def test_what_is_no_path_is_refused(self, path: Any, sentence: str) -> None:
-        fitted = small().fit(X, y)
-        for use in (load_model, fitted.save, fitted.model_.to_onnx):
+    def test_what_is_no_path_is_refused(self, path: Any, sentence: str, small_fit: Any) -> None:
+        for use in (load_model, small_fit.save, small_fit.model_.to_onnx):
             with pytest.raises(UsageError, match=sentence):
                 use(path)
 
-    def test_a_working_folder_that_is_gone(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_working_folder_that_is_gone(
+        self, small_fit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         gone = tmp_path / "gone"
         gone.mkdir()
-        fitted = small().fit(X, y)
         monkeypatch.chdir(gone)
         gone.rmdir()
 
         with pytest.raises(UsageError, match=r"The working folder is deleted; change to another one with os\.chdir"):
             small(network="resnet", options={"finetune.max_epochs": 1}, split="stratified").fit(X, y)
         with pytest.raises(UsageError, match="m cannot be written: No such file or directory"):
-            fitted.save("m")
+            small_fit.save("m")
         with pytest.raises(UsageError, match="m is no model: there is no such folder"):
             load_model("m")
-        fitted.save(tmp_path / "m")
-        np.testing.assert_array_equal(load_model(tmp_path / "m").predict(X), fitted.predict(X))
+        small_fit.save(tmp_path / "m")
+        np.testing.assert_array_equal(load_model(tmp_path / "m").predict(X), small_fit.predict(X))
 
 
 def test_tuning_belongs_to_scikit_learn() -> None:

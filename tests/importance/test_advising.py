@@ -1,6 +1,6 @@
 """Advice on columns: it follows from the answers, and says nothing that they do not hold."""
 
-from scarf_lightning.importance.advising import advice, columns_that_can_go, on_untried
+from scarf_lightning.importance.advising import advice, columns_that_can_go, columns_that_must_stay, on_untried
 from scarf_lightning.importance.asking import Asked, ask
 from tests.importance.answers import Known, Losses
 
@@ -24,6 +24,15 @@ def test_columns_can_go_that_nobody_uses_or_that_nobody_misses() -> None:
 
     assert columns_that_can_go(found) == ["copy", "noise"]
     assert advice(found)[0].startswith("2 columns (copy, noise) can go: without them no competitor is worse")
+
+
+def test_a_column_must_stay_if_every_competitor_misses_it() -> None:
+    by_all = {("left out", name, SIZE): 0.3 for name in EVERY}
+    found = asked({**used(SIZE, COPY), **by_all, ("left out", "SCARF", COPY): 0.3})
+
+    assert columns_that_must_stay(found) == ["size"]
+    assert "Keep size: trained without it, every competitor is worse." in advice(found)
+    assert columns_that_must_stay(asked(used(SIZE))) == []
 
 
 def test_a_column_that_is_left_out_with_one_competitor_alone_does_not_go() -> None:

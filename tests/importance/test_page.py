@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from scarf_lightning.importance.asking import ask
@@ -23,14 +24,19 @@ def test_a_section_for_each_way_and_the_answer_first() -> None:
 
     page = columns_report(asked, known.question.competitors)
 
+    table = known.question.competitors[0].table
+    commonest = 100 * max(np.mean(table.labels == 0), np.mean(table.labels == 1))
+    level = 100 * np.mean([rows.values.mean() for rows in known._tested(0.0).values()])
     names = [section.name for section in page.sections]
     ways = ["permuted", "beyond-the-labels", "left-out", "left-out-of-pre-training", "left-out-of-corruption"]
     assert names == ["summary", *ways, "groups"]
     assert page.title == "Which columns matter on mine?"
-    assert "SCARF uses: size." in page.answer
+    assert "SCARF: it uses size." in page.answer
     assert page.about == [
         "mine: 3 columns, 600 rows with labels.",
         "accuracy on the test rows of 6 trials, the same rows with every column.",
+        f"With all columns, accuracy: no pre-training {level:.2f}, SCARF {level:.2f}; always the commonest class "
+        f"{commonest:.2f}.",
     ]
 
 
@@ -41,7 +47,7 @@ def test_a_page_that_cannot_advise_says_so() -> None:
     page = columns_report(nothing, known.question.competitors)
 
     assert page.answer[0] == "We cannot tell enough about any column to give advice."
-    assert "SCARF uses: none that we can tell." in page.answer
+    assert "SCARF: it uses none that we can tell." in page.answer
 
 
 def test_the_correction_counts_what_was_not_tried() -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import wandb
 
 from scarf_lightning.cli import commands
 from scarf_lightning.loggers import wandb_runs
@@ -24,6 +23,8 @@ ONLINE = (*TINY, "logger=wandb", "logger.wandb.mode=online")
 @pytest.fixture(autouse=True)
 def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A client of its own that has a key and does not keep rows for long; its process ends with the test."""
+    import wandb  # here, since all tests of the module are slow ones, and the fast ones are collected with it
+
     monkeypatch.setenv("WANDB_API_KEY", "a" * 40)
     monkeypatch.setenv("WANDB__FILE_STREAM_TRANSMIT_INTERVAL", "1")
     wandb.teardown()

@@ -207,6 +207,9 @@ def test_error_counts_rows_nearest_to_another_row() -> None:
     corrupted = clean[[0, 1, 3, 2]]  # the last two rows are nearest to each other's view
     assert InfoNCE().error(clean, corrupted).item() == 0.5
     assert InfoNCE().error(clean, clean).item() == 0
+    # In a stack each trial counts its own rows.
+    stacked = InfoNCE().error(torch.stack([clean] * 4), torch.stack([corrupted, clean, clean, clean]))
+    assert stacked.tolist() == [0.5, 0, 0, 0]
 
 
 def test_error_compares_cosines_within_a_clean_row() -> None:

@@ -22,7 +22,7 @@ from scarf_lightning.results import columns, fingerprint, identity, pretraining_
 from scarf_lightning.training.trained_stack import TrainedStack
 from tests.cells import DATA_HASH
 from tests.composing import cells_of, config_of
-from tests.short_training import training_of
+from tests.short_training import trained, training_of
 from tests.stacks import MakeStack
 
 PLAIN = SupervisedPhase(FinetuneSettings())
@@ -206,6 +206,6 @@ def test_realmlp_of_pytabkit_is_one_line() -> None:
         "method=sklearn", "method.estimator=pytabkit.RealMLP_TD_S_Classifier", "method.encoding=categories",
         "method.options={device:cpu}", "regime=few", "regime.labels=100", "regime.validation=inside",
     )  # fmt: skip
-    (row,) = training_of(config, WdbcSource().load()).train([0]).rows
+    (row,) = trained(config, WdbcSource().load(), trials=[0]).rows
     assert row["accuracy"] > 0.9
     assert (row["n_labels"], row["n_labelled"]) == (100, 100)

@@ -67,10 +67,12 @@ def test_deep_knn_drops_planted_wrong_labels(
     make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch, share: float
 ) -> None:
     trained: list[np.ndarray] = []
+    numbers: list[int] = []
     finetune = Stack.finetune
 
     def spied(self: Stack, settings: Any, examples: Any, *given: Any, **options: Any) -> Any:
         trained.append(examples.rows.numpy()[0])
+        numbers.append(options["number"])
         assert np.array_equal(examples.targets.numpy()[0], table.labels[trained[-1]]), "labels are left as they are"
         return finetune(self, settings, examples, *given, **options)
 
@@ -79,6 +81,7 @@ def test_deep_knn_drops_planted_wrong_labels(
     outcome = DeepKNN().run(make_stack(table, range(3)), SupervisedPhase(FinetuneSettings(max_epochs=5)))
     given_rows, kept = (np.concatenate(rows) for rows in (trained[::2], trained[1::2]))
     assert outcome.fits.tolist() == [2, 2, 2]
+    assert numbers == [1, 0] * 3, "the second model draws from streams of its own"
     assert wrong[given_rows].sum() > 10
     assert wrong[kept].sum() <= 0.1 * wrong[given_rows].sum(), "nine of ten wrong labels are dropped"
     assert (~wrong[kept]).sum() >= 0.9 * (~wrong[given_rows]).sum(), "nine of ten right ones stay"

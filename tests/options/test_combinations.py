@@ -18,6 +18,7 @@ from scarf_lightning.options.combinations import (
     on_data,
     on_no_effect,
     on_target,
+    used_options,
 )
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from scarf_lightning.randomness import StackedGenerator
@@ -386,6 +387,15 @@ class TestUnused:
         config = replace(config_of(), corruption=default_choice("corruption", name))
 
         assert ("selection" in unused_options(config)) == (name in ("none", "gaussian"))
+
+
+@pytest.mark.parametrize(("precision", "differs"), [("32-true", False), ("64-true", True)])
+def test_of_the_hardware_a_cell_uses_the_precision_alone(precision: str, differs: bool) -> None:
+    config = config_of(f"trainer.precision={precision}", "trainer.threads=2", "trainer.trials_per_stack=3")
+
+    of_hardware = [each for each in used_options(config) if each.name.startswith(("trainer", "precision"))]
+
+    assert of_hardware == [("precision", precision, differs)]
 
 
 def test_people_read_the_label_of_each_part_that_a_cell_uses() -> None:

@@ -63,6 +63,36 @@ def test_numbers_of_labels_are_a_family_and_competitors_over_them_are_not(
         assert each.is_sure is is_sure
 
 
+@pytest.mark.parametrize(
+    ("competitors", "level", "claims"),
+    [
+        ([("scarf", "control")], 0.04, True),
+        ([("scarf", "control"), ("vime", "control")], 0.04, False),
+        ([("scarf", "control"), ("vime", "control")], 0.02, True),
+        ([("scarf", "control"), ("vime", "control"), ("scarf_ae", "control")], 0.02, False),
+        ([("scarf", "control"), ("vime", "control"), ("none", "constant")], 0.02, True),
+    ],
+)
+def test_the_competitors_of_a_page_are_one_family_without_its_baseline(
+    competitors: list[tuple[str, str]], level: float, claims: bool
+) -> None:
+    """Holm's correction asks for 5 % over the number of competitors; nobody asks whether a baseline helps."""
+    usual = {"dataset": "iris", "regime": "full"}
+    cells: list[Any] = [(usual | {"pretrain": "none", "method": "control"}, [0.6] * TRIALS)]
+    for pretrain, method in competitors:
+        # The baseline differs from the reference by chance alone.
+        gains = differences(level if method == "control" else 1.0)
+        cells.append((usual | {"pretrain": pretrain, "method": method}, (0.6 + gains).tolist()))
+    found = compare_all(results_of(cells), ReportOptions())
+
+    assert len(found) == len(competitors)
+    for each in found:
+        if not each.is_baseline:
+            assert each.verdict.levels.direction == pytest.approx(level, rel=1e-6)
+            assert each.verdict.answer.startswith("helps")
+            assert each.claimed.startswith("helps") is claims
+
+
 @pytest.mark.parametrize(("level", "n_left"), [(0.012, 6), (0.002, 0)])
 def test_a_comparison_gets_trials_until_its_answer_is_sure(level: float, n_left: int) -> None:
     """An answer at 5 % is claimed, but is no reason to stop: who stops there makes too many false claims."""

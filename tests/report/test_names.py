@@ -161,38 +161,38 @@ def made_up(rng: random.Random) -> list[Row]:
     return [row(**{name: rng.choice(choices[name]) for name in varied}) for _ in range(rng.randint(2, 12))]
 
 
-@pytest.mark.parametrize("seed", range(200))
-def test_names_are_different_for_different_settings_and_do_not_depend_on_the_order_of_cells(seed: int) -> None:
-    rng = random.Random(seed)
-    rows = made_up(rng)
-    columns = list(dict.fromkeys(column for each in rows for column in each))
-    asked = rng.sample(columns, 2)
-    chosen = telling(rows, columns, asked)
-    shuffled = rng.sample(rows, len(rows))
+def test_names_are_different_for_different_settings_and_do_not_depend_on_the_order_of_cells() -> None:
+    for seed in range(200):
+        rng = random.Random(seed)
+        rows = made_up(rng)
+        columns = list(dict.fromkeys(column for each in rows for column in each))
+        asked = rng.sample(columns, 2)
+        chosen = telling(rows, columns, asked)
+        shuffled = rng.sample(rows, len(rows))
 
-    names = [Namer(rows, chosen, {}, LABELS)(each) for each in rows]
+        names = [Namer(rows, chosen, {}, LABELS)(each) for each in rows]
 
-    settings = [tuple(repr(each.get(column)) for column in columns) for each in rows]
-    assert len(set(names)) == len(set(settings))
-    assert names == [Namer(shuffled, chosen, {}, LABELS)(each) for each in rows]
-    assert chosen == telling(shuffled, columns, asked)
+        settings = [tuple(repr(each.get(column)) for column in columns) for each in rows]
+        assert len(set(names)) == len(set(settings)), seed
+        assert names == [Namer(shuffled, chosen, {}, LABELS)(each) for each in rows], seed
+        assert chosen == telling(shuffled, columns, asked), seed
 
 
-@pytest.mark.parametrize("seed", range(200))
-def test_shortened_names_stay_different_and_do_not_depend_on_the_order(seed: int) -> None:
-    rng = random.Random(seed)
-    letters = "ab" if seed % 2 else string.printable
-    begin, end = ("".join(rng.choices(letters, k=rng.randint(0, 60))) for _ in range(2))
-    middles = ["".join(rng.choices(letters, k=rng.randint(0, 12))) for _ in range(15)]
-    names = list(dict.fromkeys(f"{begin}{middle}{end}" for middle in middles))
-    longest = rng.randint(14, 44)
+def test_shortened_names_stay_different_and_do_not_depend_on_the_order() -> None:
+    for seed in range(200):
+        rng = random.Random(seed)
+        letters = "ab" if seed % 2 else string.printable
+        begin, end = ("".join(rng.choices(letters, k=rng.randint(0, 60))) for _ in range(2))
+        middles = ["".join(rng.choices(letters, k=rng.randint(0, 12))) for _ in range(15)]
+        names = list(dict.fromkeys(f"{begin}{middle}{end}" for middle in middles))
+        longest = rng.randint(14, 44)
 
-    texts = shortened(names, longest)
+        texts = shortened(names, longest)
 
-    assert list(texts) == names
-    assert len(set(texts.values())) == len(names)
-    assert all(len(text) <= longest for text in texts.values())
-    assert shortened(rng.sample(names, len(names)), longest) == texts
+        assert list(texts) == names, seed
+        assert len(set(texts.values())) == len(names), seed
+        assert all(len(text) <= longest for text in texts.values()), seed
+        assert shortened(rng.sample(names, len(names)), longest) == texts, seed
 
 
 def test_a_short_name_stays_as_it_is_and_a_long_one_keeps_its_beginning() -> None:

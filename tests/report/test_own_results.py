@@ -54,6 +54,23 @@ def test_metrics_are_judged_by_the_resampled_test_and_answered_together() -> Non
     assert found.sentences[0].startswith("better beside base on t0: helps; ")
 
 
+@pytest.mark.parametrize(("competitors", "answer"), [(1, "helps"), (2, "helps, size open"), (3, "cannot tell")])
+def test_answers_hold_together_by_the_margin_and_the_overlap_that_are_given(competitors: int, answer: str) -> None:
+    """A direction is found at 2 % and a size above the margin at 3 %; Holm asks for 5 % over the competitors."""
+    spread = np.tile([0.01, -0.01], 6)
+    error = spread.std(ddof=1) * np.sqrt(1 / 12 + 1 / 9)
+    gains = spread + stats.t(11).isf(0.01) * error
+    values = {"base": np.zeros(12)} | {f"better {number}": gains for number in range(competitors)}
+    rows = [("t", trial, name, 0.6 + gain) for name, its in values.items() for trial, gain in enumerate(its)]
+    frame = pd.DataFrame(rows, columns=["dataset", "trial", "competitor", "accuracy"])
+
+    found = compare(frame, metric="accuracy", reference="base", margin=0.001, test_to_train=1 / 9)
+
+    assert found.answers == [answer] * competitors
+    for verdict in found.verdicts:
+        assert verdict.levels.direction == pytest.approx(0.02, rel=1e-6)
+
+
 def test_predictions_are_judged_by_rows_and_fits() -> None:
     frame = predictions_of()
     right = frame.assign(right=(frame["label"] == frame["prediction"]).astype(float))

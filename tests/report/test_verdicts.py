@@ -16,6 +16,8 @@ from scarf_lightning.results import Predictions
 from tests.report.cell_results import results_of
 
 TRIALS, ROWS = 4, 60
+MARGIN = 0.03
+"""Another than the usual one."""
 BINARY = Classes(("a", "b"))
 PAIR = [(0, 1)]
 ACCURACY = metric_named("accuracy")
@@ -66,10 +68,11 @@ def test_rows_are_compared_with_themselves_in_whatever_order_a_trial_has_them(ke
     results = keep(orders)
     values, differences = aligned(orders)
 
-    found = verdicts.verdict_of(results, PAIR, differences[None], np.ones(1), ReportOptions())
+    found = verdicts.verdict_of(results, PAIR, differences[None], np.ones(1), ReportOptions(rope=MARGIN))
 
-    expected = judge_rows(values, orders, unseen=np.array([[1.0, -1.0]]), width=1.0)
+    expected = judge_rows(values, orders, unseen=np.array([[1.0, -1.0]]), width=1.0, margin=MARGIN)
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    assert found.levels == pytest.approx(expected.levels)
     assert found.basis == "rows and fits"
     level = verdicts.level_of(results, 0, ACCURACY)
     assert level.high - level.low > 0.1, "an error of rows is not averaged away by more trials"
@@ -103,13 +106,27 @@ def test_without_predictions_the_resampled_test_stays_and_fixed_splits_have_no_v
     results = results_of(list(zip(cells, map(list, values), strict=True)))
     differences = np.array(values[0]) - np.array(values[1])
 
-    found = verdicts.verdict_of(results, PAIR, differences[None], np.ones(1), ReportOptions())
+    found = verdicts.verdict_of(results, PAIR, differences[None], np.ones(1), ReportOptions(rope=MARGIN))
 
     assert found.basis == basis
     if split == "random":
-        assert found == judge(differences[None], width=1.0)
+        assert found == judge(differences[None], width=1.0, margin=MARGIN)
     else:
         assert (found.answer, found.reason) == ("cannot tell", verdicts.NOT_KEPT)
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.01])
+def test_without_predictions_the_sizes_of_the_split_decide_about_the_error(spread: float) -> None:
+    """Where trials differ, by the overlap of their rows; where they agree, by the rows that none of them tested."""
+    cells = [{"dataset": "a", "pretrain": name, "split": "random"} for name in ("scarf", "none")]
+    gains = 0.05 + spread * np.array([1.0, -1.0] * 2)
+    results = results_of([(cells[0], (0.8 + gains).tolist()), (cells[1], [0.8] * TRIALS)])
+    for name, size in (("n_test", 50), ("n_train", 200), ("n_labelled", 200)):
+        results.trials[name] = size
+
+    found = verdicts.verdict_of(results, PAIR, gains[None], np.ones(1), ReportOptions())
+
+    assert found == judge(gains[None], test_to_train=50 / 200, n_test=50, width=1.0)
 
 
 def test_a_trial_without_predictions_takes_them_from_none(keep: Keep, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,10 +165,10 @@ def test_over_tables_each_table_brings_its_own_noise(keep: Keep, monkeypatch: py
     differences = np.tile(its, (7, 1)) + np.arange(7)[:, None] / 100
     one = verdicts.verdict_of(results, PAIR, its[None], np.ones(1), ReportOptions())
 
-    found = verdicts.verdict_of(results, PAIR * 7, differences, np.ones(7), ReportOptions())
+    found = verdicts.verdict_of(results, PAIR * 7, differences, np.ones(7), ReportOptions(rope=MARGIN))
 
     assert one.parts is not None
-    assert found == judge_tables(differences, np.full(7, one.parts.error), width=1.0)
+    assert found == judge_tables(differences, np.full(7, one.parts.error), width=1.0, margin=MARGIN)
 
 
 @pytest.mark.parametrize("n_test", [None, 0, -5])

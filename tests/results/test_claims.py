@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,9 @@ def claimed_by(folder: Path, token: str, *, age: float = 0.0) -> Path:
     return path
 
 
+@cache
 def ended_process() -> str:
-    """The token of a process of this machine that is gone."""
+    """The token of a process of this machine that is gone, the same one for all tests."""
     code = "from scarf_lightning.results.claims import _token; print(_token())"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return ran.stdout.strip()
@@ -199,6 +201,14 @@ class TestTakeover:
         with claim(folder) as mine:
             assert mine is None
         assert path.exists()
+
+    def test_one_of_exactly_the_oldest_age_is_respected(self, folder: Path) -> None:
+        path = claimed_by(folder, ELSEWHERE)
+        # Whole seconds, of which no file system keeps less.
+        os.utime(path, (1_000, 1_000))
+
+        assert is_claimed(folder, 1_000 + STALE_AFTER)
+        assert not is_claimed(folder, 1_000 + STALE_AFTER + 1)
 
     def test_a_dead_process_of_this_machine_need_not_be_waited_for(self, folder: Path) -> None:
         claimed_by(folder, ended_process())

@@ -94,10 +94,11 @@ def test_an_axis_is_written_as_on_the_command_line(yaml: str, argument: str, tmp
     assert read_sweep("some", tmp_path).blocks() == [[argument]]
 
 
-def test_a_block_has_its_axes_and_the_files_trials(tmp_path: Path) -> None:
-    write(tmp_path, "title: T\ntrials: 30\ncells: [{a: [1, 2], b: x}, {c: 3}]\n")
+def test_a_block_has_its_axes_and_the_files_trials_and_time(tmp_path: Path) -> None:
+    write(tmp_path, "title: T\ntrials: 30\ntime_limit: 2min\ncells: [{a: [1, 2], b: x}, {c: 3}]\n")
 
-    assert read_sweep("some", tmp_path).blocks() == [["a=1,2", "b=x", "trials=30"], ["c=3", "trials=30"]]
+    of_file = ["trials=30", "time_limit=2min"]
+    assert read_sweep("some", tmp_path).blocks() == [["a=1,2", "b=x", *of_file], ["c=3", *of_file]]
 
 
 def test_all_are_the_cells_of_the_files_that_are_of_the_paper_each_with_its_trials(tmp_path: Path) -> None:

@@ -110,6 +110,18 @@ class TestLaunching:
 
         assert ran([*cells, *seeds(1)]) == (0, [[cell.overrides for cell in cells], [("seed=1",)]])
 
+    @pytest.mark.parametrize(("in_order", "first"), [(False, "scarf"), (True, "none")])
+    def test_the_longest_cell_is_launched_first_or_the_first_that_was_asked_for(
+        self, in_order: bool, first: str
+    ) -> None:
+        launcher = FakeLauncher(finish)
+        cells = [some_cell(f"pretrain={name}", pretrain=name) for name in ("none", "scarf")]
+
+        run(ExpandedSweep(cells), by(launcher), Shown(), "unknown", in_order=in_order)
+
+        assert len(launcher.launched) == 2
+        assert launcher.launched[0] == [(f"pretrain={first}",)]
+
     def test_a_job_is_called_by_what_its_cells_share(self) -> None:
         launcher = FakeLauncher(finish)
         cells = [replace(cell, overrides=("pretrain=scarf", *cell.overrides)) for cell in seeds(0, 1, pretrain="scarf")]

@@ -4,7 +4,19 @@ import ast
 
 import pytest
 
-from tools.mutants.chosen import EQUIVALENT, GUARDS, NAMED, PACKAGE, ROOT, guards, is_equivalent, modules, named_mutants
+from tools.mutants.chosen import (
+    EQUIVALENT,
+    GUARDS,
+    NAMED,
+    PACKAGE,
+    ROOT,
+    guards,
+    guards_of,
+    is_equivalent,
+    modules,
+    named_mutants,
+    refactored_mutants,
+)
 from tools.mutants.operators import OMITTED, SETS, Mutant, mutants_of
 
 SOURCES = {module: (PACKAGE / module).read_text(encoding="utf-8") for module in modules()}
@@ -91,6 +103,19 @@ def test_mutants_can_be_compiled_and_say_something_else(module: str) -> None:
         module, source
     ):
         assert ast.dump(ast.parse(mutant.apply(source))) != whole, str(mutant)
+
+
+def test_faults_of_a_refactoring_are_ten_in_ten_rooms_and_each_has_its_mirror_for_a_guard() -> None:
+    """`Mutant.named` refuses a text that does not occur once."""
+    mutants = refactored_mutants()
+
+    assert len(mutants) == len({mutant.file.partition("/")[0] for mutant in mutants}) == 10
+    for mutant in mutants:
+        source = (PACKAGE / mutant.file).read_text(encoding="utf-8")
+        assert ast.dump(ast.parse(mutant.apply(source))) != ast.dump(ast.parse(source)), str(mutant)
+        folder, _, name = mutant.file.rpartition("/")
+        assert guards_of(mutant) == (f"tests/{folder}/test_{name}",)
+        assert (ROOT / guards_of(mutant)[0]).exists()
 
 
 def test_a_text_that_occurs_twice_names_no_mutant() -> None:

@@ -9,11 +9,13 @@ import pytest
 import torch
 from sklearn.datasets import make_classification
 
+from scarf_lightning.data.splits import Random
 from scarf_lightning.data.table import Table
+from scarf_lightning.randomness import Purpose, Streams
 from scarf_lightning.results import read_cell
 from scarf_lightning.training import CellTraining
 from tests.composing import config_of
-from tests.short_training import training_of
+from tests.short_training import trained, training_of
 
 
 def test_a_cell_is_described_by_what_it_was_asked_for_and_read_from(wdbc: Table, tmp_path: Path) -> None:
@@ -54,6 +56,22 @@ def test_a_mended_cell_leaves_the_initial_weights_and_the_test_rows(mixed_table:
     weights = [[*stack.networks.encoder((0, 1)).parameters()] for stack in stacks]
     assert weights[0]
     assert all(torch.equal(*pair) for pair in zip(*weights, strict=True))
+
+
+@pytest.mark.parametrize("fit_on", ["all", "train"])
+def test_rows_are_split_shown_and_scaled_as_the_configuration_says(fit_on: str, wdbc: Table) -> None:
+    chosen = (f"fit_on={fit_on}", "scaling=minmax", "regime=semi25", "seed=3", "pretrain=none")
+    trials = (4, 1)
+
+    data = CellTraining.stack(training_of(config_of(*chosen), wdbc), trials).data
+
+    assert data.trials == trials
+    assert data.labelled.shape == (2, round(0.25 * data.train.shape[1]))
+    for position, trial in enumerate(trials):
+        split = Random(copies="apart").split(wdbc, Streams(3, wdbc.n_labelled).numpy(trial, Purpose.SPLIT))
+        np.testing.assert_array_equal(data.train[position], split.train)
+        rows = wdbc.values if fit_on == "all" else wdbc.values[split.train]
+        np.testing.assert_array_equal(data.preprocessing.shift[position], rows.min(axis=0))
 
 
 @pytest.mark.parametrize(
@@ -102,7 +120,7 @@ def test_a_forest_cannot_look_up_the_answers_of_copies(copies: str, low: float, 
     table = Table.from_frame(frame, target, categorical=[False] * 10, name="three", source="a test")
 
     config = config_of("method=random_forest", "pretrain=none", f"split.copies={copies}")
-    rows = training_of(config, table).train(range(5)).rows
+    rows = trained(config, table, trials=range(5)).rows
 
     assert low < np.mean([row["accuracy"] for row in rows]) <= high
     assert (table.n_copies, table.n_copies_of_other_targets) == (400, 0)

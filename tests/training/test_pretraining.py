@@ -19,7 +19,7 @@ from scarf_lightning.options import Config
 from scarf_lightning.options.axes import parts
 from scarf_lightning.results import PretrainingStore, StackRecord, pretraining_identity
 from scarf_lightning.training import CellTraining
-from scarf_lightning.training.pretraining import Start, pretrain
+from scarf_lightning.training.pretraining import Start, cached
 from tests.composing import config_of
 from tests.promises import is_exact
 from tests.results.sealing import replace_file
@@ -207,7 +207,15 @@ def some_fit(trials: Sequence[int], diverged: Sequence[int] = ()) -> Fit:
     )
 
 
-class TestPretrain:
+def pretrain(trials: Sequence[int], store: PretrainingStore, train: Callable[[list[int]], Fit], **how: bool) -> Fit:
+    """The pre-trainings of trials, of which those that the cache lacks are trained, in epochs of three steps."""
+    with cached(trials, store, **how) as pretrainings:
+        if pretrainings.to_train:
+            pretrainings.add(train(pretrainings.to_train))
+    return pretrainings.fit(steps_per_epoch=3)
+
+
+class TestCached:
     @pytest.fixture
     def store(self, tmp_path: Path) -> PretrainingStore:
         return PretrainingStore(tmp_path, {"some": "pre-training"}, max_gb=1)
@@ -219,8 +227,8 @@ class TestPretrain:
             asked.append(list(trials))
             return some_fit(trials)
 
-        pretrain([3, 1], store, train, steps_per_epoch=3)
-        fit = pretrain([1, 4, 3, 0], store, train, steps_per_epoch=3)
+        pretrain([3, 1], store, train)
+        fit = pretrain([1, 4, 3, 0], store, train)
 
         assert asked == [[3, 1], [4, 0]]
         expected = some_fit([1, 4, 3, 0])
@@ -237,7 +245,7 @@ class TestPretrain:
         def claim_late(self: PretrainingStore) -> Any:
             if self.missing([0, 1]):
                 monkeypatch.setattr(PretrainingStore, "claim", claim)
-                pretrain([0, 1], PretrainingStore(self.results, self.identity, 1), some_fit, steps_per_epoch=3)
+                pretrain([0, 1], PretrainingStore(self.results, self.identity, 1), some_fit)
             return claim(self)
 
         monkeypatch.setattr(PretrainingStore, "claim", claim_late)
@@ -245,27 +253,27 @@ class TestPretrain:
         def never(_: Sequence[int]) -> Fit:
             raise AssertionError("trained twice")
 
-        assert len(pretrain([0, 1], store, never, steps_per_epoch=3).epochs) == 2
+        assert len(pretrain([0, 1], store, never).epochs) == 2
 
     def test_a_trial_that_diverged_is_told_and_not_kept(self, store: PretrainingStore) -> None:
-        fit = pretrain([0, 1, 2], store, lambda trials: some_fit(trials, diverged=[1]), steps_per_epoch=3)
+        fit = pretrain([0, 1, 2], store, lambda trials: some_fit(trials, diverged=[1]))
 
         assert fit.diverged.tolist() == [False, True, False]
         assert store.missing([0, 1, 2]) == [1]
-        again = pretrain([0, 1, 2], store, lambda trials: some_fit(trials, diverged=[1]), steps_per_epoch=3)
+        again = pretrain([0, 1, 2], store, lambda trials: some_fit(trials, diverged=[1]))
         assert again.diverged.tolist() == [False, True, False]
 
     def test_together_all_are_trained_where_one_is_missing_and_what_is_kept_is_taken(
         self, store: PretrainingStore
     ) -> None:
-        pretrain([1, 2], store, some_fit, steps_per_epoch=3)
+        pretrain([1, 2], store, some_fit)
         asked: list[list[int]] = []
 
         def other(trials: Sequence[int]) -> Fit:
             asked.append(list(trials))
             return some_fit([trial + 10 for trial in trials])
 
-        fit = pretrain([0, 1, 2, 3], store, other, together=True, steps_per_epoch=3)
+        fit = pretrain([0, 1, 2, 3], store, other, is_block=True)
 
         assert asked == [[0, 1, 2, 3]]
         assert fit.weights["encoder.0.weight"][:, 0, 0].tolist() == [10, 1, 2, 13]
@@ -276,7 +284,7 @@ class TestPretrain:
             raise FloatingPointError("diverged")
 
         with pytest.raises(FloatingPointError):
-            pretrain([0], store, fail, steps_per_epoch=3)
+            pretrain([0], store, fail)
 
         assert store.missing([0]) == [0]
         assert not (store.folder / "claim").exists()

@@ -10,8 +10,8 @@ import pytest
 
 from scarf_lightning.engine.hardware import Promise
 from scarf_lightning.errors import UsageError
-from scarf_lightning.results import StackRecord, load, load_cell
-from scarf_lightning.training import CellTraining
+from scarf_lightning.results import load, load_cell
+from scarf_lightning.training import CellTraining, TrainedStack
 from tests.processes import TINY_CONTROL, without_times
 from tests.promises import is_exact
 from tests.storing import stored, write_csv
@@ -74,14 +74,14 @@ def test_stacks_of_one_seven_and_auto_leave_the_same_numbers(method: str, trees:
 @pytest.fixture
 def trained_together(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[int], list[int]]]:
     """The trials that are kept, and those that are trained, of every stack of a machine that is not exact."""
-    seen, train = [], CellTraining.train
+    seen, run = [], CellTraining.run
 
-    def spy(training: CellTraining, trials: Sequence[int], company: Sequence[int]) -> StackRecord:
+    def spy(training: CellTraining, trials: Sequence[int], company: Sequence[int]) -> TrainedStack:
         seen.append((list(trials), list(company)))
-        return train(training, trials, company)
+        return run(training, trials, company)
 
     monkeypatch.setattr("scarf_lightning.engine.hardware.promise", lambda *_: Promise.FIXED)
-    monkeypatch.setattr(CellTraining, "train", spy)
+    monkeypatch.setattr(CellTraining, "run", spy)
     return seen
 
 
@@ -106,13 +106,13 @@ def test_where_products_are_not_exact_a_trial_is_always_trained_with_its_block(
 def test_trials_that_do_not_fit_into_the_memory_at_once_train_in_smaller_stacks(
     trees: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, made = CellTraining.train, []
+    real, made = CellTraining.run, []
 
-    def recorded(self: CellTraining, trials: Sequence[int], company: Sequence[int]) -> StackRecord:
+    def recorded(self: CellTraining, trials: Sequence[int], company: Sequence[int]) -> TrainedStack:
         made.append((list(company), self.warning))
         return real(self, trials, company)
 
-    monkeypatch.setattr(CellTraining, "train", recorded)
+    monkeypatch.setattr(CellTraining, "run", recorded)
     stored(tmp_path / "wide", "trials=4", *METHODS["control"], *trees)
     monkeypatch.setattr("scarf_lightning.training.cell_training.trials_that_fit", lambda *_: 3)
     stored(tmp_path / "tight", "trials=4", *METHODS["control"], *trees)

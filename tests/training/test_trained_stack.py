@@ -14,7 +14,7 @@ from scarf_lightning.results.store import kinds_of_columns
 from scarf_lightning.training.trained_stack import PACKAGES, TrainedStack
 from tests.composing import config_of
 from tests.promises import assert_same_numbers
-from tests.short_training import training_of
+from tests.short_training import trained, training_of
 
 COMPANY, KEPT = [3, 0, 5], [0, 5]
 
@@ -72,7 +72,7 @@ def test_labels_inside_are_counted_in_all(overrides: str, sizes: list[int], wdbc
     """A table of 569 rows, 114 of them test rows: rows to train on, labels in all, labels that train, rows without
     one, labels that validate."""
     config = config_of("pretrain=none", "regime.validation=inside", "trials=1", *overrides.split())
-    (row,) = training_of(config, wdbc).train([0]).rows
+    (row,) = trained(config, wdbc, trials=[0]).rows
 
     assert [row[f"n_{of}"] for of in ("train", "labels", "labelled", "unlabelled", "validation")] == sizes
     assert row["n_train"] + row["n_validation"] + row["n_test"] == 569
@@ -81,7 +81,7 @@ def test_labels_inside_are_counted_in_all(overrides: str, sizes: list[int], wdbc
 def test_a_fit_that_watches_a_part_of_few_labels_is_not_taken_for_one_of_fewer(wdbc: Table) -> None:
     """Twenty labels are enough to watch some, though the sixteen that train would be too few."""
     config = config_of("pretrain=none", "regime=few", "regime.validation=inside", "finetune.fixed_below=20")
-    record = training_of(config, wdbc).train([0])
+    record = trained(config, wdbc, trials=[0])
 
     assert all("validation_loss" in curve for curve in record.curves)
 

@@ -97,7 +97,8 @@ def train(file: Path, trials: int) -> list[float]:
     def work() -> None:
         table = FileSource(path=file, target=TARGET).load()
         training = CellTraining.prepare(config, table, Hardware(choose_device("cpu")))
-        replace(training, pretrained=None).train(range(trials))
+        every = range(trials)
+        replace(training, pretrained=None).run(every).record(every)
 
     return [seconds(work), peak() - before][::-1]
 

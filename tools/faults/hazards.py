@@ -101,14 +101,14 @@ def _run(results: Path, launcher: str, log: Path, short_timeout: bool) -> NoRetu
 
 def note_stacks(file: Path) -> None:
     """Let this process and its forks note each stack that they begin to train."""
-    train = CellTraining.train
+    run = CellTraining.run
 
     def noted(self: CellTraining, *trials: Any) -> Any:
         with file.open("a", encoding="utf-8") as lines:
             lines.write(f"{os.getpid()} {trials}\n")
-        return train(self, *trials)
+        return run(self, *trials)
 
-    patch.object(CellTraining, "train", noted).start()
+    patch.object(CellTraining, "run", noted).start()
 
 
 def kill(process: int) -> None:

@@ -1,11 +1,12 @@
 """Faults put into the package one at a time: does a test notice?
 
-    python -m tools.mutants [--only FILE] [--of changed|omitted] [--processes N] [--seed S] [--lines L]
+    python -m tools.mutants [--only FILE] [--of changed|omitted|refactored] [--processes N] [--seed S] [--lines L]
 
 Makes a mutant of every so many lines by each set of operators, the same ones for the same seed, and those that `chosen`
-names. For each it runs the tests that stand guard over the mutated module until one fails. Those that failed run once
-more without any mutant. A mutant is put into a copy of the project, never into the project itself. Every test process
-is forked from one that has imported the libraries. Takes about an hour.
+names; a third set is of faults that a refactoring makes. For each it runs the tests that stand guard over the mutated
+module until one fails. Those that failed run once more without any mutant. A mutant is put into a copy of the project,
+never into the project itself. Every test process is forked from one that has imported the libraries. Takes about an
+hour.
 """
 
 import argparse
@@ -30,7 +31,7 @@ from typing import NoReturn
 
 import pytest
 
-from tools.mutants.chosen import PACKAGE, ROOT, guards, is_equivalent, modules, named_mutants
+from tools.mutants.chosen import PACKAGE, ROOT, guards_of, is_equivalent, modules, named_mutants, refactored_mutants
 from tools.mutants.operators import CHANGED, SETS, Mutant, mutants_of
 
 COPIED = (
@@ -44,6 +45,8 @@ PLUGINS = ("cacheprovider", "nbmake", "xdist", "anyio")
 PYTEST_OPTIONS = (
     "-x", "-q", *(f"-pno:{name}" for name in PLUGINS), "-W", "ignore::pytest.PytestAssertRewriteWarning",
 )  # fmt: skip
+REFACTORING = "refactored"
+"""The set of `refactored_mutants`, beside those of operators."""
 GOAL = 0.95
 MOST_SECONDS = 400.0
 """A mutant counts as killed when its tests take longer than this, and do not without it."""
@@ -71,10 +74,9 @@ class Verdict:
 
 def main() -> int:
     options = _options()
-    chosen = {
-        of: [each for module in options.only or modules() for each in _of(module, of, options.seed, options.lines)]
-        for of in options.of or SETS
-    }
+    chosen = {of: _of_set(of, options) for of in options.of or (*SETS, REFACTORING)}
+    # A set may have no mutant of the modules that are asked for.
+    chosen = {of: of_set for of, of_set in chosen.items() if of_set}
     mutants = [each for of_set in chosen.values() for each in of_set]
     print(f"{len(mutants)} mutants of {len({mutant.file for mutant in mutants})} modules", flush=True)
 
@@ -95,17 +97,27 @@ def main() -> int:
     for verdict in sorted(verdicts, key=lambda verdict: str(verdict.mutant)):
         if verdict.fate in {"survived", "unjudged"}:
             print(f"{verdict.fate}: {verdict.mutant}")
-    return int(min(shares) < GOAL)
+    return int(min(shares, default=1.0) < GOAL)
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.mutants", description="Does a test notice each small fault?")
     parser.add_argument("--only", action="append", metavar="FILE", help="a module, by its path in scarf_lightning")
-    parser.add_argument("--of", action="append", choices=SETS, help="a set of operators; both without it")
+    parser.add_argument("--of", action="append", choices=(*SETS, REFACTORING), help="a set; all without it")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--lines", type=int, default=60, help="a mutant is made of every so many lines")
     return parser.parse_args()
+
+
+def _of_set(of: str, options: argparse.Namespace) -> list[Mutant]:
+    """The mutants of a set, of all modules or of those that are asked for."""
+    if of == REFACTORING:
+        return [mutant for mutant in refactored_mutants() if not options.only or mutant.file in options.only]
+    mutants = []
+    for module in options.only or modules():
+        mutants += _of(module, of, options.seed, options.lines)
+    return mutants
 
 
 def _of(module: str, of: str, seed: int, lines: int) -> list[Mutant]:
@@ -146,7 +158,7 @@ def _copy(folder: Path) -> Path:
 
 def _judge(folder: Path, mutant: Mutant) -> Verdict:
     """The verdict on a mutant by its guards."""
-    copy, tests = _copy(folder), guards(mutant.file)
+    copy, tests = _copy(folder), guards_of(mutant)
     if not tests:
         return Verdict(mutant, "unjudged", 0.0)
     file = copy / "scarf_lightning" / mutant.file

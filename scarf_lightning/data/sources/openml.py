@@ -222,6 +222,7 @@ class OpenMLTaskSource(Source):
         own = self._own_files()
         if len(own) < len(TASK_FILES):
             return ()
+        # The rows are in the files of a dataset, which the task's own file names.
         named = re.search(
             r"<oml:data_set_id>\s*(\d+)\s*<",
             own[0].read_text(encoding="utf-8", errors="replace"),
@@ -250,6 +251,7 @@ class OpenMLTaskSource(Source):
         if not self.is_split:
             return table
         parts = np.full((table.n_rows, len(splits)), np.nan)
+        # NaN stays where a repetition leaves a row out.
         for position, (train, test) in enumerate(splits):
             parts[train, position], parts[test, position] = TRAIN, TEST
         return replace(table, source=f"openml-task:{self.task_id}", split_by=parts)
@@ -345,6 +347,7 @@ def _is_whole(file: Path) -> bool:
     end = {".pq": b"PAR1", ".xml": b"</oml:data_set_description>", ".arff": b""}[
         file.suffix
     ]
+    # The last bytes suffice: a copy that broke off ends in the middle.
     try:
         with file.open("rb") as opened:
             size = opened.seek(0, os.SEEK_END)

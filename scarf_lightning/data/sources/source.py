@@ -108,6 +108,7 @@ class Source(ABC):
             if reading:
                 time.sleep(PAUSE * 2 ** (reading - 1))
             before = self.stamps()
+            # A file that has just changed could change again without another time.
             settle(before)
             try:
                 table = self.load()

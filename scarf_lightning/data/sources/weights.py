@@ -37,6 +37,7 @@ def read_weights(
         raise UsageError(
             f"{where} holds the negative weight {known.min():g}; a weight must be zero or more."
         )
+    # Networks compute in float32, unless a cell asks for more.
     if (known > np.finfo(np.float32).max).any():
         raise UsageError(
             f"{where} holds the weight {known.max():g}, which is too large to train with; rescale it."

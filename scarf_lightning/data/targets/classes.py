@@ -148,6 +148,7 @@ class Classes(Target):
         counts = np.stack(
             [np.bincount(of_trial, minlength=self.n_outputs) for of_trial in labels]
         )
+        # Of few labels a trial may lack a class, which then has no share.
         n_present = (counts > 0).sum(axis=1, keepdims=True)
         n_rows = labels.shape[1]
         return np.asarray(n_rows / (n_present * np.maximum(counts, 1)))

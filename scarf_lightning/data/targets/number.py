@@ -99,8 +99,11 @@ class Number(Target):
     def strata(self, labels: Labels) -> Ints:
         known = self.is_labelled(labels)
         n_strata = min(STRATA, max(1, int(known.sum()) // ROWS_A_STRATUM))
-        inner_bounds = np.quantile(labels[known], np.arange(1, n_strata) / n_strata)
-        return np.where(known, np.searchsorted(inner_bounds, labels, side="right"), -1)
+        shares = np.arange(1, n_strata) / n_strata
+        inner_bounds = np.quantile(labels[known], shares)
+        # Of equal numbers all are in one stratum, even where they are more than a tenth.
+        strata = np.searchsorted(inner_bounds, labels, side="right")
+        return np.where(known, strata, -1)
 
     def redrawn(
         self, labels: Labels, positions: Ints, random: np.random.Generator
@@ -149,6 +152,7 @@ class Number(Target):
         return np.asarray(labels)
 
     def taught(self, labels: Labels, n_rows: int, learn: Learn) -> Predictions:
+        # Some libraries refuse to learn a constant, and none could learn more.
         if (labels == labels[0]).all():
             return np.full(n_rows, labels[0])
         return learn(labels)

@@ -36,6 +36,7 @@ class LossCurves(Drawing):
         chosen = cells[cells["pretrain"].ne("none") & (cells["finished"] > 0)]
         if chosen.empty:
             raise UsageError("None of these cells has a finished pre-training.")
+        # More panels would need a page of their own; a drawing's where chooses others.
         drawn = chosen.head(MOST_PANELS)
         curves = curves_of(results, drawn.index)
         if not (curves["phase"] == "pretrain").any():
@@ -94,6 +95,7 @@ def _lines(axes: Axes, part: pd.DataFrame, column: str) -> None:
     axes.plot(lines.index, lines.to_numpy(), color=colour(0), lw=0.4, alpha=0.3)
     n_trials = lines.shape[1]
     n_training = lines.notna().sum(axis=1)
+    # The mean of the last ones would jump each time that one of them stops.
     typical = lines[n_training >= max(1, n_trials / 2)]
     mean = typical.mean(axis=1)
     deviation = typical.std(axis=1, ddof=0)
@@ -209,6 +211,7 @@ def relative_to_best(means: pd.DataFrame) -> pd.DataFrame:
         A row a value: ``x, mean, low, high, datasets``; one dataset has no interval. A dataset whose best is zero is
         left out.
     """
+    # Datasets differ in how hard they are, so each is measured by its own best setting.
     best = means.max(axis=1)
     percent = 100 * (1 - means.rsub(best, axis=0).div(best.abs(), axis=0))[best != 0]
     n = len(percent)

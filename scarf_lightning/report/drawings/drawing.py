@@ -119,6 +119,7 @@ def read_drawings(entries: Sequence[Any], file: str) -> list[Drawing]:
             raise UsageError(
                 f"{place} must say what to draw; the drawings are: {choices}."
             )
+        # A copy, because the caller's entry keeps its `draw`.
         keys = dict(entry)
         name = keys.pop("draw")
         if not isinstance(name, str) or name not in known:
@@ -147,6 +148,7 @@ def draw_all(
             )
             blocks = drawing.blocks(results, own, name)
         except UsageError as error:
+            # A page may be made while its sweep still runs, so what is missing must not cost the rest.
             blocks = [Paragraph(f"Not drawn: {error}", warns=True)]
         sections.append(Section(name, drawing.title, blocks))
     return sections

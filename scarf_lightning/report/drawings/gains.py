@@ -334,5 +334,6 @@ def _limits(
         ends.append(float(values[values >= first - reach].min()))
         ends.append(float(values[values <= third + reach].max()))
     low, high = min(ends), max(ends)
+    # Gains that are all zero still need an axis with a height.
     margin = 0.08 * (high - low) or 1.0
     return low - margin, high + margin

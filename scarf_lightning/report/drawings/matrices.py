@@ -82,6 +82,7 @@ class WinMatrixDrawing(Drawing):
             blocks.append(picture)
         blocks += lacking(matrix, found)
         pairs = list(itertools.combinations(found.names, 2))
+        # A table of more pairs is too long to read, and the matrix counts their wins.
         if len(pairs) <= LONGEST_PAIRS:
             blocks.append(survival_table(found.scores, pairs, options, name))
         return blocks + rank_blocks(found, options, name)
@@ -184,6 +185,7 @@ def _cell(axes: Axes, x: float, y: float, ratio: float, text: str) -> None:
         ec="white",
         lw=0.8,
     )
+    # Weights of red, green and blue in how bright a colour looks (Rec. 709).
     luminance = float(np.dot(face[:3], (0.2126, 0.7152, 0.0722)))
     axes.text(
         x,
@@ -308,6 +310,7 @@ def rank_blocks(found: Competitors, options: ReportOptions, name: str) -> list[B
     """Mean ranks with Friedman's test, the critical-difference diagram, and pairwise tests."""
     try:
         ranking = rank_competitors(found.scores, found.names)
+    # Ranks need a dataset on which all have a score, which a sweep that still runs may lack.
     except UsageError as error:
         return [Paragraph(f"Not ranked: {error}")]
     lacking = [

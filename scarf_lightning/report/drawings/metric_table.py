@@ -62,6 +62,7 @@ class MetricTable(Drawing):
         means = cell_means(found.scores, "value", by=("dataset", "competitor"))
         # Scores of losses are negative, so that higher is better; a table shows the losses themselves.
         means["mean"] *= metric.sign
+        # The usual number of trials is in the caption, so only cells with fewer show theirs.
         most = int(means["trials"].max())
         cells: dict[Any, dict[Any, Any]] = means.set_index(
             ["dataset", "competitor"]

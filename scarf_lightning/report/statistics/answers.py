@@ -75,6 +75,7 @@ def needed_together(levels: Sequence[Levels], alpha: float = 1 - LEVEL) -> Neede
     Needed(direction=0.02, within=0.015)
     """
     together = corrected(levels)
+    # Holm's procedure shares the level among the claims that are not made yet, so claims that are made cost nothing.
     open_direction = sum(each.direction > alpha for each in together)
     open_within = sum(each.within > alpha for each in together)
     return Needed(alpha / max(open_direction, 1), alpha / max(open_within, 1))
@@ -104,16 +105,16 @@ def answer_of(
     'cannot tell'
     """
     _, low, high = interval
+    # First, because a sure gain of 0.4 points has a direction, and yet makes no practical difference.
     if levels.within <= alpha and -margin <= low and high <= margin:
         return "no practical difference"
+    # A corrected level may fail where the interval, which is not corrected, is free of zero.
     if levels.direction <= alpha and low > 0:
-        return (
-            "helps" if levels.beyond <= alpha and low > margin else "helps, size open"
-        )
+        is_larger = levels.beyond <= alpha and low > margin
+        return "helps" if is_larger else "helps, size open"
     if levels.direction <= alpha and high < 0:
-        return (
-            "hurts" if levels.beyond <= alpha and high < -margin else "hurts, size open"
-        )
+        is_larger = levels.beyond <= alpha and high < -margin
+        return "hurts" if is_larger else "hurts, size open"
     return CANNOT_TELL
 
 
@@ -125,5 +126,6 @@ def corrected(levels: Sequence[Levels]) -> list[Levels]:
     """
     if not levels:
         return []
+    # Each question is a family of its own: a page has 5 % for its directions and 5 % for its sizes.
     each_question = holm(np.array(levels, dtype=np.float64), axis=0)
     return [Levels(*map(float, row)) for row in each_question]

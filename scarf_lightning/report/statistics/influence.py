@@ -47,10 +47,11 @@ def row_values(metric: Metric, predictions: Floats, labels: Labels) -> Floats:
     if formula is None:
         return jackknifed(metric, predictions, labels)
     value = metric.function(predictions, labels)
+    # AUROC of one class, for instance: no row can have a part in what is not defined.
     if math.isnan(value):
         return np.full(len(labels), np.nan)
     values = formula(predictions, labels)
-    # Formulas may round differently from the metric's own sum.
+    # Slopes add up to zero, and formulas of means may round differently from the metric's own sum.
     return np.asarray(values - values.mean() + value)
 
 
@@ -73,8 +74,11 @@ def jackknifed(metric: Metric, predictions: Floats, labels: Labels) -> Floats:
         rest = np.delete(every, part)
         without = metric.function(predictions[rest], labels[rest])
         # A metric may be undefined without its only row of a class.
-        if not math.isnan(without):
-            values[part] += (n / len(part) - 1) * (value - without)
+        if math.isnan(without):
+            continue
+        # The part of one row: n value - (n - 1) without is value + (n - 1) (value - without).
+        weight = n / len(part) - 1
+        values[part] += weight * (value - without)
     return np.asarray(values - values.mean() + value)
 
 
@@ -94,6 +98,7 @@ def added_values(metric: Metric, predictions: Floats, labels: Labels) -> Floats:
     array([[1., 0.],
            [1., 0.]])
     """
+    # Without bounds one wrong row can be as wrong as one likes, so it has no value.
     if predictions.ndim == 1 or not np.isfinite(metric.bounds).all():
         return np.full((1, 2), np.nan)
     n, n_classes = predictions.shape
@@ -104,13 +109,16 @@ def added_values(metric: Metric, predictions: Floats, labels: Labels) -> Floats:
     # A metric that the predicted classes alone decide is the same if they are certain.
     if metric.function(certain[predicted], labels) != value:
         return values
-    often = np.bincount(predicted, minlength=n_classes)
+    n_predicted = np.bincount(predicted, minlength=n_classes)
     for label in np.unique(labels):
-        others = often.copy()
+        others = n_predicted.copy()
+        # The row's own class is no mistake, even if it is predicted most often.
         others[label] = -1
         longer = np.append(labels, label)
         for place, added in enumerate((label, others.argmax())):
-            with_one = metric.function(certain[np.append(predicted, added)], longer)
+            one_more = certain[np.append(predicted, added)]
+            # The mean over n + 1 rows is that over n rows and the value of the one more.
+            with_one = metric.function(one_more, longer)
             values[label, place] = (n + 1) * with_one - n * value
     return values
 
@@ -128,17 +136,20 @@ def _balanced_accuracy(probabilities: Floats, labels: Labels) -> Floats:
         own = labels == label
         recall = right[own].mean()
         values[own] = (right[own] - recall) / _share(own)
+    # The metric is the mean of the recalls, of the classes that occur.
     return values / len(present)
 
 
 def _f1(probabilities: Floats, labels: Labels) -> Floats:
     """F1 is a ratio of shares: of rows that are right, and of rows that are of the class or predicted to be."""
     predicted = probabilities.argmax(axis=1)
+    # As scikit-learn has it, a class that is only predicted counts too, with an F1 of zero.
     occurring = np.union1d(labels, predicted)
     values = np.zeros(len(labels))
     for label in occurring:
         is_own = (labels == label).astype(np.float64)
         is_predicted = predicted == label
+        # F1 = 2 TP / (2 TP + FP + FN), whose denominator counts a row that is both twice.
         right = 2 * is_own * is_predicted
         either = is_own + is_predicted
         values += _slope_of_ratio(right, either)
@@ -152,7 +163,7 @@ def _mcc(probabilities: Floats, labels: Labels) -> Floats:
     truth = np.bincount(labels, minlength=n_classes) / len(labels)
     given = np.bincount(predicted, minlength=n_classes) / len(labels)
     right = _right(probabilities, labels)
-    # Products of deviations from the means, summed over classes.
+    # Products of deviations from the means, summed over classes: Gorodkin's correlation of C classes is MCC.
     crossed = right - truth[predicted] - given[labels] + truth @ given
     of_truth = 1 - 2 * truth[labels] + truth @ truth
     of_given = 1 - 2 * given[predicted] + given @ given
@@ -174,8 +185,10 @@ def _auroc(probabilities: Floats, labels: Labels) -> Floats:
         below[~own] -= rankdata(scores[~own])
         n_own = np.count_nonzero(own)
         n_other = len(own) - n_own
+        # DeLong's placement values: rows of the class should be above the others, and the others below them.
         placement = np.where(own, below / n_other, 1 - below / n_own)
         area = placement[own].mean()
+        # The area is a mean over the rows of each side, so a row of the smaller side moves it more.
         share = np.where(own, _share(own), _share(~own))
         values += (placement - area) / share
     return values / len(present)
@@ -205,12 +218,15 @@ def _average_precision(probabilities: Floats, labels: Labels) -> Floats:
 
         average = precision[own].mean()
         direct = np.where(own, precision - average, 0.0)
-        values += (direct + own * of_all - of_precise) / own.mean()
+        # Each precision that the row is part of moves by 1 - itself for a row of the class, by -itself for another.
+        moved = direct + own * of_all - of_precise
+        values += moved / own.mean()
     return values / len(present)
 
 
 def _log_loss(probabilities: Floats, labels: Labels) -> Floats:
     of_label = probabilities[np.arange(len(labels)), labels]
+    # Cut where the metric cuts: a class that was ruled out would make the mean infinite.
     least = np.finfo(np.float64).eps
     return np.asarray(-np.log(np.maximum(of_label, least)))
 
@@ -227,13 +243,16 @@ def _calibration_error(probabilities: Floats, labels: Labels) -> Floats:
     bins = np.ceil(confidence * CALIBRATION_BINS).astype(np.int64) - 1
     bins = bins.clip(0, CALIBRATION_BINS - 1)
     of_bins = np.bincount(bins, weights=surplus, minlength=CALIBRATION_BINS)
-    return np.asarray(np.sign(of_bins)[bins] * surplus)
+    # The error adds up the absolute values of the bins, and a small weight turns no bin's sign.
+    signs = np.sign(of_bins)
+    return np.asarray(signs[bins] * surplus)
 
 
 def _rmse(predictions: Floats, labels: Labels) -> Floats:
     """A root: half the deviation of the square, over the root."""
     squares = (predictions - labels) ** 2
     root = math.sqrt(squares.mean())
+    # A root has no slope at zero, and predictions without an error have nothing to spread.
     if root == 0:
         return np.zeros(len(labels))
     return np.asarray((squares - root**2) / (2 * root))
@@ -254,6 +273,7 @@ def _spearman(predictions: Floats, labels: Labels) -> Floats:
     """A correlation of shares of rows below: a row moves it by its own product, and by the shares of all others."""
     given = _share_below(predictions)
     truth = _share_below(labels)
+    # By the rule of products: the row's own product, then what its weight does to either factor of the other rows.
     crossed = given * truth + _raised(predictions, truth) + _raised(labels, given)
     of_given = given**2 + 2 * _raised(predictions, given)
     of_truth = truth**2 + 2 * _raised(labels, truth)
@@ -267,8 +287,10 @@ def _spearman(predictions: Floats, labels: Labels) -> Floats:
 
 def _slope_of_ratio(numerators: Floats, denominators: Floats) -> Floats:
     """The slopes of a ratio of two means in the weight of each row."""
-    ratio = numerators.mean() / denominators.mean()
-    return np.asarray((numerators - ratio * denominators) / denominators.mean())
+    denominator = denominators.mean()
+    ratio = numerators.mean() / denominator
+    # The rule of quotients: (a' b - a b') / b^2, with a / b taken out.
+    return np.asarray((numerators - ratio * denominators) / denominator)
 
 
 def _slope_of_correlation(crossed: Floats, first: Floats, second: Floats) -> Floats:
@@ -278,14 +300,16 @@ def _slope_of_correlation(crossed: Floats, first: Floats, second: Floats) -> Flo
         crossed: each row's product of deviations, whose mean is the covariance, ``(n,)``.
         first, second: their squares, whose means are the variances, ``(n,)``.
     """
-    variances = first.mean(), second.mean()
-    if min(variances) <= 0:
+    variance, other_variance = first.mean(), second.mean()
+    # Where one side never varies, the metric is set to zero, whatever one row weighs.
+    if min(variance, other_variance) <= 0:
         return np.zeros(len(crossed))
-    scale = math.sqrt(variances[0] * variances[1])
-    correlation = crossed.mean() / scale
-    of_covariance = (crossed - crossed.mean()) / scale
-    of_first = first / variances[0] - 1
-    of_second = second / variances[1] - 1
+    scale = math.sqrt(variance * other_variance)
+    covariance = crossed.mean()
+    correlation = covariance / scale
+    of_covariance = (crossed - covariance) / scale
+    of_first = first / variance - 1
+    of_second = second / other_variance - 1
     return np.asarray(of_covariance - correlation * (of_first + of_second) / 2)
 
 
@@ -294,7 +318,8 @@ def _share_below(values: Floats) -> Floats:
     from scipy.stats import rankdata
 
     n = len(values)
-    return np.asarray((rankdata(values) - (n + 1) / 2) / n)
+    middle = (n + 1) / 2
+    return np.asarray((rankdata(values) - middle) / n)
 
 
 def _raised(values: Floats, others: Floats) -> Floats:
@@ -305,6 +330,7 @@ def _raised(values: Floats, others: Floats) -> Floats:
     sums = _running_sum(others[order])
     below = sums[np.searchsorted(ascending, values, side="left")]
     not_above = sums[np.searchsorted(ascending, values, side="right")]
+    # Ties by half: the middle of what is below and what is not above.
     above = sums[-1] - (below + not_above) / 2
     return np.asarray(above / len(values))
 
@@ -320,6 +346,7 @@ def _share(rows: NDArray[np.bool_]) -> float:
     One row less than there are, as in the jackknife, because the row takes part in the mean that it deviates from.
     """
     n_own = int(rows.sum())
+    # The only row of its class is its mean, so any share will do that is not zero.
     if n_own < 2:
         return 1 / len(rows)
     return (n_own - 1) / (len(rows) - 1)

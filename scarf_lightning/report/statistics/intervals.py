@@ -31,22 +31,32 @@ def datasets_interval(means: Floats, *, level: float = 0.95) -> Interval:
     >>> round(low, 3), round(high, 3)
     (0.016, 0.024)
     """
-    n, mean = len(means), float(means.mean())
+    n = len(means)
+    mean = float(means.mean())
     if n < FEWEST_DATASETS:
         return Interval(mean, math.nan, math.nan)
     spread = float(means.std(ddof=1))
+    # Equal gains have no scale that a draw could be measured by.
     if spread == 0:
         return Interval(mean, mean, mean)
     error = spread / math.sqrt(n)
 
-    drawn = means[np.random.default_rng(0).integers(n, size=(DRAWS, n))]
-    # A draw of near-ties has no scale.
+    # The seed is fixed, so a report that is made again shows the same interval.
+    random = np.random.default_rng(0)
+    drawn = means[random.integers(n, size=(DRAWS, n))]
+    # A draw of near-ties has hardly any spread, and its statistic would run away.
     spreads = np.maximum(drawn.std(axis=1, ddof=1), 0.1 * spread)
-    statistics = (drawn.mean(axis=1) - mean) / (spreads / math.sqrt(n))
-    low, high = np.quantile(statistics, [(1 - level) / 2, (1 + level) / 2])
+    errors = spreads / math.sqrt(n)
+    statistics = (drawn.mean(axis=1) - mean) / errors
+    lower_tail = (1 - level) / 2
+    upper_tail = (1 + level) / 2
+    low, high = np.quantile(statistics, [lower_tail, upper_tail])
+
     # Never narrower than Student's t, which is right where gains are symmetric.
-    student = float(stdtrit(n - 1, (1 + level) / 2))
-    below, above = max(float(high), student), max(-float(low), student)
+    student = float(stdtrit(n - 1, upper_tail))
+    # The statistic has the mean of the draw in it, so its upper quantile limits the true mean from below.
+    below = max(float(high), student)
+    above = max(-float(low), student)
     return Interval(mean, mean - below * error, mean + above * error)
 
 
@@ -61,4 +71,6 @@ def outlying(means: Floats) -> NDArray[np.bool_]:
         return np.zeros(len(means), dtype=bool)
     first, third = np.quantile(means, [0.25, 0.75])
     reach = 1.5 * (third - first)
-    return np.asarray((means < first - reach) | (means > third + reach))
+    is_low = means < first - reach
+    is_high = means > third + reach
+    return np.asarray(is_low | is_high)

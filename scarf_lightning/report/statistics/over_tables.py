@@ -72,27 +72,42 @@ def typical_gain(gains: Floats, *, level: float = LEVEL) -> Interval:
     >>> typical_gain(np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]))
     Interval(mean=4.0, low=2.0, high=6.0)
     """
-    # The sum of scores falls as the value grows, by steps at the means of two gains.
+    # The sum of scores falls as the value grows, by steps at the means of two gains (Hodges and Lehmann).
     first, second = np.triu_indices(len(gains))
     steps = np.unique((gains[first] + gains[second]) / 2)
-    between = np.concatenate(
-        [[steps[0] - 1], (steps[1:] + steps[:-1]) / 2, [steps[-1] + 1]]
-    )
+    # All values between two steps give one sum, because ranks change at steps alone: their middle is tried.
+    middles = (steps[1:] + steps[:-1]) / 2
+    between = np.concatenate([[steps[0] - 1], middles, [steps[-1] + 1]])
+
+    def sum_of_scores(value: float) -> float:
+        return float(_scores(gains - value).sum())
 
     def first_place(holds: Callable[[float], bool]) -> int:
+        # All conditions hold from one value on, so a search by halves needs few of the D^2 / 2 sums.
         return bisect.bisect_left(between, True, key=holds)
 
-    not_above = first_place(lambda value: _scores(gains - value).sum() <= ROUNDING)
-    below = first_place(lambda value: _scores(gains - value).sum() < -ROUNDING)
+    # The sum may be zero between several steps; the centre is the middle of that stretch, as of a median.
+    not_above = first_place(lambda value: sum_of_scores(value) <= ROUNDING)
+    below = first_place(lambda value: sum_of_scores(value) < -ROUNDING)
     centre = float(steps[not_above - 1] + steps[below - 1]) / 2
+    # Five tables cannot reject any value at 5 %, so they have no interval.
     if len(gains) < FEWEST_TABLES:
         return Interval(centre, math.nan, math.nan)
+
     rejected = (1 - level) / 2
-    lowest_kept = first_place(
-        lambda value: one_sided_levels(gains, value)[0] > rejected
-    )
-    too_high = first_place(lambda value: one_sided_levels(gains, value)[1] <= rejected)
-    return Interval(centre, float(steps[lowest_kept - 1]), float(steps[too_high - 1]))
+
+    def is_kept_from_below(value: float) -> bool:
+        level_above, _ = one_sided_levels(gains, value)
+        return level_above > rejected
+
+    def is_too_high(value: float) -> bool:
+        _, level_below = one_sided_levels(gains, value)
+        return level_below <= rejected
+
+    # Ends lie on steps, and the step before a value's place is the one below it.
+    low = float(steps[first_place(is_kept_from_below) - 1])
+    high = float(steps[first_place(is_too_high) - 1])
+    return Interval(centre, low, high)
 
 
 def one_sided_levels(gains: Floats, value: float) -> tuple[float, float]:
@@ -108,11 +123,14 @@ def one_sided_levels(gains: Floats, value: float) -> tuple[float, float]:
     scores = _scores(gains - value)
     observed = float(scores.sum())
     if len(gains) <= MOST_COUNTED:
+        # If the value is the centre, each sign is as likely as the other, whatever the distances.
         possible = _signs(len(gains)) @ np.abs(scores)
-        return float((possible >= observed - ROUNDING).mean()), float(
-            (possible <= observed + ROUNDING).mean()
-        )
+        above = (possible >= observed - ROUNDING).mean()
+        below = (possible <= observed + ROUNDING).mean()
+        return float(above), float(below)
+    # A sum of independent signs times scores has the sum of the squared scores as its variance.
     spread = math.sqrt(float((scores**2).sum()))
+    # All gains are equal to the value.
     if spread == 0:
         return 1.0, 1.0
     return float(ndtr(-observed / spread)), float(ndtr(observed / spread))
@@ -136,22 +154,27 @@ def next_table(gains: Floats, errors: Floats, margin: float) -> NextTable:
     (0.9, 0.01)
     """
     scale = max(float(gains.std(ddof=1)), ROUNDING)
+    # Six standard errors of the mean to either side hold nearly all of the posterior of the centre.
     reach = 6 * scale / math.sqrt(len(gains))
     centres = gains.mean() + np.linspace(-reach, reach, CENTRES)
+    # True gains may differ far less than measured ones, whose spread has the noise of trials in it.
     spreads = scale * np.geomspace(0.02, 5, SPREADS)
-    centre, spread = centres[:, None, None], spreads[None, :, None]
+    centre = centres[:, None, None]
+    spread = spreads[None, :, None]
 
-    log_posteriors, shrunk_each = [], []
+    log_posteriors = []
+    shrunk_by_tail = []
     for tail in TAILS:
-        likelihood, shrunk = _likelihoods(
-            gains, errors, centre, spread * _stretches(tail)[:, None, None, None]
-        )
+        deviations = spread * _stretches(tail)[:, None, None, None]
+        likelihood, shrunk = _likelihoods(gains, errors, centre, deviations)
+        # Tables are independent, so their likelihoods are multiplied.
         log_posteriors.append(np.log(likelihood).sum(axis=-1))
-        shrunk_each.append(shrunk)
+        shrunk_by_tail.append(shrunk)
 
     # Points of the grid are spaced by the logarithm of the spread, so its density is multiplied by the spread.
     prior = spreads / (1 + (spreads / scale) ** 2)
     log_posterior = np.array(log_posteriors) + np.log(prior)
+    # The largest is taken out first: products of many densities are beyond the range of floats.
     posterior = np.exp(log_posterior - log_posterior.max())
     posterior /= posterior.sum()
 
@@ -160,23 +183,20 @@ def next_table(gains: Floats, errors: Floats, margin: float) -> NextTable:
     for weights, tail in zip(posterior, TAILS, strict=True):
         for stretch in _stretches(tail):
             deviation = spreads * stretch
-            above += (
-                float((weights * ndtr((centres[:, None] - margin) / deviation)).sum())
-                / NORMALS
-            )
-            not_below += (
-                float((weights * ndtr((centres[:, None] + margin) / deviation)).sum())
-                / NORMALS
-            )
+            exceeds = ndtr((centres[:, None] - margin) / deviation)
+            reaches = ndtr((centres[:, None] + margin) / deviation)
+            above += float((weights * exceeds).sum()) / NORMALS
+            not_below += float((weights * reaches).sum()) / NORMALS
 
-    known = np.einsum("tcs,tcsd->d", posterior, np.array(shrunk_each))
-    n_gain = int((known > margin).sum())
-    n_lose = int((known < -margin).sum())
+    # Each known table's gain, averaged over tails, centres and spreads by their posterior.
+    true_gains = np.einsum("tcs,tcsd->d", posterior, np.array(shrunk_by_tail))
+    n_gain = int((true_gains > margin).sum())
+    n_lose = int((true_gains < -margin).sum())
     return NextTable(
         gains=above,
         same=not_below - above,
         loses=1 - not_below,
-        shrunk=tuple(known.tolist()),
+        shrunk=tuple(true_gains.tolist()),
         n_gain=n_gain,
         n_same=len(gains) - n_gain - n_lose,
         n_lose=n_lose,
@@ -198,18 +218,18 @@ def _likelihoods(
     """
     likelihood: Floats = np.zeros(())
     weighted: Floats = np.zeros(())
+    within = errors**2
     for deviation in deviations:
-        between, within = deviation**2, errors**2
+        between = deviation**2
         variance = between + within
-        density = (
-            np.exp(-((gains - centre) ** 2) / variance / 2)
-            / np.sqrt(variance)
-            / NORMALS
-        )
+        squares = (gains - centre) ** 2
+        # A constant factor of all densities cancels in the posterior.
+        density = np.exp(-squares / variance / 2) / np.sqrt(variance) / NORMALS
         # The part of its distance that a gain keeps is the part of the variance that lies between tables.
         moved = (gains * between + centre * within) / variance
         likelihood = likelihood + density
         weighted = weighted + density * moved
+    # A gain far from a narrow grid point has a density of zero, which has no logarithm.
     likelihood = np.maximum(likelihood, np.finfo(np.float64).tiny)
     return likelihood, weighted / likelihood
 
@@ -221,10 +241,11 @@ def steadied(errors: Floats) -> Floats:
     >>> steadied(np.array([0.01, 0.03, np.nan])).round(3)
     array([0.014, 0.028, 0.022])
     """
-    squares = errors**2
-    known = squares[np.isfinite(squares)]
-    common = float(known.mean()) if len(known) else 0.0
-    own = np.where(np.isfinite(squares), squares, common)
+    variances = errors**2
+    is_known = np.isfinite(variances)
+    # Without any error, as of single trials, gains count as measured exactly.
+    common = float(variances[is_known].mean()) if is_known.any() else 0.0
+    own = np.where(is_known, variances, common)
     return np.sqrt(COMMON_NOISE * common + (1 - COMMON_NOISE) * own)
 
 
@@ -234,17 +255,18 @@ def _scores(distances: Floats) -> Floats:
     from scipy.stats import rankdata
 
     ranks = rankdata(np.abs(distances))
-    return np.asarray(
-        np.sign(distances) * ndtri(0.5 + ranks / (len(distances) + 1) / 2)
-    )
+    # Over n + 1, so that the farthest one has a finite score.
+    shares = ranks / (len(distances) + 1)
+    return np.asarray(np.sign(distances) * ndtri(0.5 + shares / 2))
 
 
 @cache
 def _signs(n: int) -> Floats:
     """All combinations of n signs, ``(2^n, n)``."""
-    return np.asarray(
-        1 - 2 * (np.arange(2**n)[:, None] >> np.arange(n) & 1), dtype=np.float64
-    )
+    # The bits of the numbers below 2^n are all combinations.
+    numbers = np.arange(2**n)[:, None]
+    bits = numbers >> np.arange(n) & 1
+    return np.asarray(1 - 2 * bits, dtype=np.float64)
 
 
 @cache
@@ -252,4 +274,7 @@ def _stretches(tail: float) -> Floats:
     """Widths of normal distributions that add up to Student's t with these degrees of freedom, ``(NORMALS,)``: inverse
     roots of evenly spaced quantiles of a gamma distribution."""
     quantiles = (np.arange(NORMALS) + 0.5) / NORMALS
-    return np.asarray(1 / np.sqrt(gammaincinv(tail / 2, quantiles) / (tail / 2)))
+    # Student's t is a normal distribution whose precision is drawn from a gamma distribution of mean one.
+    shape = tail / 2
+    precisions = gammaincinv(shape, quantiles) / shape
+    return np.asarray(1 / np.sqrt(precisions))

@@ -59,10 +59,13 @@ def welch_test(
     with np.errstate(divide="ignore", invalid="ignore"):
         # The variances of the two means.
         a, b = v1 / k1, v2 / k2
+        # The degrees of freedom of Welch and Satterthwaite.
         df = (a + b) ** 2 / (a**2 / (k1 - 1) + b**2 / (k2 - 1))
+    # One trial has no variance.
     testable = (k1 > 1) & (k2 > 1)
     error = np.where(testable, np.sqrt(a + b), np.nan)
-    return _student(m1 - m2, error, df, scale=np.maximum(np.abs(m1), np.abs(m2)))
+    scale = np.maximum(np.abs(m1), np.abs(m2))
+    return _student(m1 - m2, error, df, scale=scale)
 
 
 def paired_test(first: Floats, second: Floats, *, test_to_train: float = 0.0) -> TTest:
@@ -87,11 +90,12 @@ def paired_test(first: Floats, second: Floats, *, test_to_train: float = 0.0) ->
     """
     differences = first - second
     n = np.isfinite(differences).sum(axis=-1)
+    # 1 / n falls with more trials; the ratio stays, because all of them draw from one table.
     factor = np.where(n > 1, 1 / np.maximum(n, 1) + test_to_train, np.nan)
     error = np.sqrt(variance_of(differences) * factor)
     df = np.where(n > 1, n - 1.0, np.nan)
-    both = np.maximum(np.abs(first), np.abs(second))
-    return _student(mean_of(differences), error, df, scale=mean_of(both))
+    larger = np.maximum(np.abs(first), np.abs(second))
+    return _student(mean_of(differences), error, df, scale=mean_of(larger))
 
 
 def _student(difference: Floats, error: Floats, df: Floats, scale: Floats) -> TTest:
@@ -100,12 +104,17 @@ def _student(difference: Floats, error: Floats, df: Floats, scale: Floats) -> TT
     Rounding is taken for zero: 0.3 - 0.1 - 0.2 is 5e-17, which over a standard error of 1e-17 would be significant.
     """
     rounding = ROUNDING * scale
-    is_zero, is_exact = np.abs(difference) <= rounding, error <= rounding
+    is_zero = np.abs(difference) <= rounding
+    is_exact = error <= rounding
+    numerator = np.where(is_zero, 0.0, difference)
+    denominator = np.where(is_exact, 0.0, error)
     with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = np.where(is_zero, 0.0, difference) / np.where(is_exact, 0.0, error)
+        statistic = numerator / denominator
+    # Equal samples that do not vary: 0 / 0 is no evidence of a difference.
     statistic = np.where(is_exact & is_zero, 0.0, statistic)
     p = 2 * stdtr(df, -np.abs(statistic))
-    p = np.where(is_exact, np.where(is_zero, 1.0, 0.0), p)
+    p_of_exact = np.where(is_zero, 1.0, 0.0)
+    p = np.where(is_exact, p_of_exact, p)
     return TTest(statistic, np.where(np.isnan(error), np.nan, df), p)
 
 
@@ -180,6 +189,7 @@ def compare(
     # Scores (datasets, pairs, trials) of both sides.
     a = array.values[:, [array.competitors.index(name) for name in competitors]]
     b = array.values[:, [array.competitors.index(name) for name in references]]
+    # Paired tests compare trial by trial, so their means are those of the trials that both have.
     if test != "welch":
         common = np.isfinite(a) & np.isfinite(b)
         a, b = np.where(common, a, np.nan), np.where(common, b, np.nan)
@@ -259,14 +269,11 @@ class WinMatrix:
                 rows.append((None, 0, 0, np.nan))
                 continue
             least = defined[defined == defined.min()].index
+            # 0/69 is worse than 0/1, though both are zero.
             column = decided.loc[name, least].idxmax()
+            wins = self.wins.loc[name, column]
             rows.append(
-                (
-                    column,
-                    self.wins.loc[name, column],
-                    decided.loc[name, column],
-                    ratio.loc[name, column],
-                )
+                (column, wins, decided.loc[name, column], ratio.loc[name, column])
             )
         return pd.DataFrame(
             rows, index=ratio.index, columns=["column", "wins", "decided", "ratio"]
@@ -374,6 +381,7 @@ def _matrix(
 def _tally(compared: pd.DataFrame, alpha: float) -> pd.DataFrame:
     """Datasets by outcome, a row a pair."""
     significant = compared["p"] < alpha
+    # NaN is below and above nothing, so a dataset without a test is undecided and not a tie.
     outcomes = pd.DataFrame(
         {
             "competitor": compared["competitor"],
@@ -422,11 +430,8 @@ def relative_gains(
     """
     compared = compare(scores, grid.values(), test=test)
     # A reference of zero has no percent of it.
-    compared["gain"] = (
-        100
-        * compared["difference"]
-        / compared["reference_mean"].abs().replace(0, np.nan)
-    )
+    size = compared["reference_mean"].abs().replace(0, np.nan)
+    compared["gain"] = 100 * compared["difference"] / size
     # Beside a reference of zero there may be a p-value without a gain.
     compared["kept"] = (compared["p"] < alpha) & compared["gain"].notna()
     columns = [

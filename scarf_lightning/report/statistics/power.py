@@ -70,14 +70,17 @@ def smallest_difference(
     >>> round(smallest_difference(150, 30, 5), 3), round(smallest_difference(600, 120, 10), 3)
     (0.121, 0.054)
     """
+    # Two trials share n_test / n_rows of their test rows, so more trials do not average away what these have in common.
     of_rows = disagreement * (1 / trials + (1 - 1 / trials) * n_test / n_rows) / n_test
     of_fits = fit_deviation**2 / trials
     # Rows are many, and trials are few: Satterthwaite's degrees of freedom.
     freedom = (of_rows + of_fits) ** 2 / (
         of_rows**2 / (n_rows - 1) + of_fits**2 / max(trials - 1, 1)
     )
-    ends = float(stdtrit(freedom, (1 + LEVEL) / 2)) + float(stdtrit(freedom, power))
-    return ends * math.sqrt(of_rows + of_fits)
+    # The interval must exclude zero, and the estimate must not fall short of it more often than power allows.
+    half = float(stdtrit(freedom, (1 + LEVEL) / 2))
+    luck = float(stdtrit(freedom, power))
+    return (half + luck) * math.sqrt(of_rows + of_fits)
 
 
 def settling(
@@ -106,11 +109,10 @@ def settling(
     if not total:
         return Settling(None, None, 1.0)
     share = parts.of_rows / total
+    # Trials first: they cost time alone, and rows with labels may not exist.
     for trials in range(parts.trials + 1, MOST_TRIALS + 1):
-        if (
-            chance_of_answer(difference, parts, parts.expected(trials), margin, needed)
-            >= POWER
-        ):
+        later = parts.expected(trials)
+        if chance_of_answer(difference, parts, later, margin, needed) >= POWER:
             return Settling(trials, None, share)
     # As many trials as are advised at most, and rows that shrink their part of the error.
     for growth in GROWTHS:
@@ -139,6 +141,7 @@ def settling_tables(
     47
     """
     freedom = tables - 1
+    # The error that an interval of Student's t of this width would have; normal scores give none of their own.
     error = (typical.high - typical.low) / 2 / float(stdtrit(freedom, (1 + LEVEL) / 2))
     if not error:
         return None
@@ -158,12 +161,9 @@ def settling_tables(
     for more in range(tables + 1, most + 1):
         # That nothing differs is claimed with an interval of the mean alone, which few tables do not have.
         claimable = needed if more >= FEWEST_DATASETS else needed._replace(within=0.0)
-        if (
-            chance_of_answer(
-                typical.mean, parts, parts.expected(more), margin, claimable
-            )
-            >= POWER
-        ):
+        later = parts.expected(more)
+        chance = chance_of_answer(typical.mean, parts, later, margin, claimable)
+        if chance >= POWER:
             return more
     return None
 
@@ -188,12 +188,12 @@ def chance_of_answer(
     >>> [round(chance_of_answer(0.02, parts, parts.expected(trials)), 2) for trials in (11, 20, 40)]
     [0.34, 0.76, 0.86]
     """
-    for_direction = (
-        float(stdtrit(later.freedom, 1 - needed.direction / 2)) * later.error
-    )
-    for_within = (
-        margin - float(stdtrit(later.freedom, 1 - needed.within / 2)) * later.error
-    )
+    direction_quantile = float(stdtrit(later.freedom, 1 - needed.direction / 2))
+    within_quantile = float(stdtrit(later.freedom, 1 - needed.within / 2))
+    # A direction needs a difference beyond the first, and no practical difference one below the second.
+    for_direction = direction_quantile * later.error
+    for_within = margin - within_quantile * later.error
+    # Both kinds of answers overlap, so every difference has one.
     if for_direction <= for_within:
         return 1.0
     # Neither farther from zero than a direction needs, nor near enough to it.
@@ -213,6 +213,7 @@ def _chance_between(
     low: float, high: float, difference: float, parts: ErrorParts, later: ErrorParts
 ) -> float:
     """The chance that a difference lies between two values later."""
+    # An estimate moves by the error that it loses; it does not move where nothing is gained.
     spread = math.sqrt(max(parts.error**2 - later.error**2, 0.0))
     if not spread:
         return float(low <= difference <= high)

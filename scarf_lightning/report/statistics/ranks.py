@@ -65,6 +65,7 @@ def rank_competitors(
         index=pd.Index(array.datasets, name="dataset", tupleize_cols=False),
         columns=pd.Index(array.competitors, name="competitor"),
     )
+    # A rank among fewer competitors is no rank among all, so such datasets are left out and listed.
     is_complete = means.notna().all(axis=1)
     if not is_complete.any():
         raise UsageError(
@@ -90,6 +91,7 @@ def friedman_test(ranking: Ranking) -> FriedmanTest:
         raise UsageError(
             "Friedman's test needs three competitors or more; compare two by `wilcoxon_tests`."
         )
+    # SciPy's correction for ties would divide by zero.
     if ranking.ranks.nunique(axis=1).eq(1).all():
         return FriedmanTest(0.0, 1.0)
     # Takes half a second.
@@ -115,18 +117,16 @@ def wilcoxon_tests(ranking: Ranking) -> pd.DataFrame:
 
     rows = []
     for first, second in combinations(ranking.mean_ranks.index, 2):
-        differences = (
-            (ranking.means[first] - ranking.means[second]).round(DECIMALS).to_numpy()
-        )
+        difference = ranking.means[first] - ranking.means[second]
+        differences = difference.round(DECIMALS).to_numpy()
         p = 1.0
         # SciPy refuses a sample of nothing but zeros.
         if differences.any():
             p = float(stats.wilcoxon(differences, zero_method="pratt").pvalue)
         higher = int((differences > 0).sum())
         lower = int((differences < 0).sum())
-        rows.append(
-            (first, second, higher, lower, len(differences) - higher - lower, p)
-        )
+        equal = len(differences) - higher - lower
+        rows.append((first, second, higher, lower, equal, p))
     tests = pd.DataFrame(
         rows, columns=["competitor", "reference", "higher", "lower", "equal", "p"]
     )
@@ -149,6 +149,7 @@ def wilcoxon_cliques(ranking: Ranking, *, alpha: float = 0.05) -> Cliques:
 
     groups: Cliques = []
     reached = 0
+    # From each competitor, the longest run of neighbours of which no two differ.
     for start in range(len(names)):
         end = start + 1
         while end < len(names) and joins(names[end], names[start:end]):

@@ -98,14 +98,11 @@ class ErrorParts:
         >>> round(later.of_rows, 6), later.of_fits
         (0.000343, 5e-05)
         """
-        of_rows = (
-            self.of_rows
-            * self._rows_factor(trials)
-            / self._rows_factor(self.trials)
-            / growth
-        )
+        before = self._rows_factor(self.trials)
+        of_rows = self.of_rows * self._rows_factor(trials) / before / growth
         of_fits = self.of_fits * self.trials / trials
         uncertain_fits = max(self.uncertain_fits * self.trials / trials, of_fits)
+        # More rows make the rows' part surer, and more trials that of the fits.
         variances = [
             (of_rows, self.freedom_of_rows * growth),
             (uncertain_fits, trials - 1),
@@ -154,7 +151,8 @@ def error_parts(
     deviations, shares = _by_unit(values, units, means)
     n_units = shares.shape[1]
 
-    # Each unit's contributions to the mean's deviation, summed over the trials that tested it.
+    # The part of the rows: each unit's contributions to the mean's deviation, over the trials that tested it. Summed
+    # before they are squared, because a unit that is hard in one trial is hard in all.
     offsets = means - mean
     totals = (deviations + shares * offsets[:, None]).sum(axis=0) / trials
     # One more row of each kind, as likely to have the one value as the other.
@@ -168,17 +166,21 @@ def error_parts(
     of_test_rows = (deviations**2).sum(axis=1) * _unbiased(n_each)
     explained = float(of_test_rows.mean()) * (1 - common)
     spread = float(means.var(ddof=1)) if trials > 1 else 0.0
+    # The part of the fits: what is left of the spread. Less than nothing is left by chance where it has no part.
     of_fits = max(0.0, spread - explained) / trials
 
-    # A row that is in most training sets moves a value by more than its comings and goings show.
+    # The part of pairs: the odds of training, since a row that is in most training sets moves a value by more than
+    # its comings and goings show.
     in_training = _share_in_training(common, n_trained, values)
-    bound = _variance_within_units(deviations, shares) * in_training / (1 - in_training)
+    within_units = _variance_within_units(deviations, shares)
+    bound = within_units * in_training / (1 - in_training)
     of_rows = of_units + OF_BOUND * bound / n_units
 
     # Where test rows explain all of the spread by chance, fits may still have a part in it.
     uncertain_fits = max(of_fits, FEWEST_FREEDOM * max(spread, explained) / trials)
     freedom_of_rows = _freedom_of_units(totals)
     variances = [(of_rows, freedom_of_rows), (uncertain_fits, trials - 1)]
+    # Values that never vary have an error of zero by these formulas, and `verdict.rows_error` takes another one.
     varies = np.ptp(np.concatenate(list(values))) > 0
     return ErrorParts(
         mean=mean,
@@ -221,6 +223,7 @@ def unseen_values(first: Sequence[Floats], second: Sequence[Floats] = ()) -> Flo
         # A row that one gets right and the other wrong: right minus wrong, and wrong minus right.
         pairs = pairs - _mean_over_trials(second)[:, ::-1]
     known = pairs[np.isfinite(pairs).all(axis=1)]
+    # Classes on which a row has the same effect are one kind, and differ by rounding alone.
     return np.asarray(np.unique(known.round(DIGITS), axis=0))
 
 
@@ -241,7 +244,8 @@ def groups_of_rows(rows: Sequence[Integers]) -> list[Integers]:
     >>> groups_of_rows([np.array([3, 4, 7]), np.array([7, 8])])
     [array([1, 1, 2]), array([2, 0])]
     """
-    is_tested = [np.isin(np.unique(np.concatenate(list(rows))), each) for each in rows]
+    known = np.unique(np.concatenate(list(rows)))
+    is_tested = [np.isin(known, each) for each in rows]
     return _by_pattern(rows, np.array(is_tested, dtype=np.int64))
 
 
@@ -262,6 +266,7 @@ def copies_of_rows(
     [array([1, 1, 2]), array([1, 1, 0])]
     """
     shares = [len(np.unique(of_trial)) / len(of_trial) for of_trial in codes]
+    # A tree has a few leaves, so equal predictions do not show that rows are copies.
     if min(shares) <= FEWEST_DIFFERENT:
         return list(rows)
     known = np.unique(np.concatenate(list(rows)))
@@ -289,6 +294,7 @@ def common_share(shares: Floats) -> float:
     0.5
     """
     trials = len(shares)
+    # One trial has no other to share rows with.
     if trials < 2:
         return 0.0
     own = float((shares**2).sum())
@@ -324,20 +330,22 @@ def _share_in_training(
     # Splits without a row in common, such as those of cross-validation, test all rows that there are.
     n_rows = n_test / common if common else n_test * len(values)
     not_tested = 1 - n_test / n_rows
+    # Rows that validate neither train nor test, so what trains may be less than what is not tested.
     return min(n_trained / n_rows, not_tested, MOST_IN_TRAINING)
 
 
 def _variance_within_units(deviations: Floats, shares: Floats) -> float:
     """The variance of a unit's value from trial to trial, pooled over the units that several trials tested."""
     is_tested = shares > 0
-    values = np.divide(
-        deviations, shares, out=np.zeros_like(deviations), where=is_tested
-    )
+    # A unit's value in a trial, as a deviation from the trial's mean: its part of the mean over its share of the rows.
+    nothing = np.zeros_like(deviations)
+    values = np.divide(deviations, shares, out=nothing, where=is_tested)
     counts = is_tested.sum(axis=0)
     means = values.sum(axis=0) / np.maximum(counts, 1)
     squares = np.where(is_tested, (values - means) ** 2, 0.0)
     # Each unit that is tested k times shows its variance with k - 1 degrees of freedom.
     repeats = int((counts - 1).clip(min=0).sum())
+    # Cross-validation tests each row once, which shows nothing of how its value changes.
     if not repeats:
         return 0.0
     return float(squares.sum()) / repeats
@@ -353,11 +361,14 @@ def _freedom_of_units(totals: Floats) -> float:
 
     A few units that alone make up the sum, such as the rows of a rare class, are worth as few degrees of freedom.
     """
-    n, squares = len(totals), float((totals**2).sum())
+    n = len(totals)
+    squares = float((totals**2).sum())
+    # n times the variance of a square: the sum of fourth powers, less the squared sum of squares over n.
     variance = float((totals**4).sum()) - squares**2 / n
-    least = max(n - 1.0, 1.0)
-    if variance <= 2 * squares**2 / least:
-        return least
+    most = max(n - 1.0, 1.0)
+    # Squares that vary less than those of normal values give no more than all degrees of freedom.
+    if variance <= 2 * squares**2 / most:
+        return most
     return max(2 * squares**2 / variance, 1.0)
 
 
@@ -366,6 +377,7 @@ def _satterthwaite(total: float, variances: Sequence[tuple[float, float]]) -> fl
     10.2307/3002019); at least 1, and infinite if nothing varies."""
     spread = 0.0
     for variance, freedom in variances:
+        # One trial has no degrees of freedom for the fits, and only its rows have a part in the error.
         if freedom > 0:
             spread += variance**2 / freedom
     if not spread:

@@ -50,9 +50,8 @@ class ScoreArray:
         expected = int(counts.max())
         rows = []
         for d, c in np.argwhere(counts < expected):
-            rows.append(
-                (self.datasets[d], self.competitors[c], int(counts[d, c]), expected)
-            )
+            cell = self.datasets[d], self.competitors[c]
+            rows.append((*cell, int(counts[d, c]), expected))
         return pd.DataFrame(
             rows, columns=["dataset", "competitor", "trials", "expected"]
         )
@@ -90,6 +89,7 @@ def score_array(
     array[dataset, competitor, trial] = values
 
     known = list(map(str, names))
+    # Named twice, a competitor would take part twice, and be compared with itself.
     wanted = known if competitors is None else list(dict.fromkeys(competitors))
     if not wanted:
         raise UsageError(f"No competitor was named; name some of: {', '.join(known)}.")
@@ -123,6 +123,7 @@ def _checked_values(scores: pd.DataFrame) -> Floats:
         raise UsageError(
             "The scores hold no values; train a cell first, or select other results."
         )
+    # Two settings under one name would overwrite each other in the array, unnoticed.
     repeated = scores[scores.duplicated(keys)]
     if len(repeated):
         row = repeated.iloc[0]
@@ -137,7 +138,8 @@ def mean_of(values: Floats) -> Floats:
     """Means of the numbers along the last axis; NaN where there are none."""
     n = np.isfinite(values).sum(axis=-1)
     # The mean of no numbers would be a warning of numpy's.
-    return np.where(n > 0, np.nansum(values, axis=-1) / np.maximum(n, 1), np.nan)
+    means = np.nansum(values, axis=-1) / np.maximum(n, 1)
+    return np.where(n > 0, means, np.nan)
 
 
 def variance_of(values: Floats) -> Floats:
@@ -214,6 +216,7 @@ def cell_means(
         UsageError: there are no results, or a column is missing.
     """
     _need(results, [*by, value])
+    # A column that holds None may be one of objects, of which pandas makes no mean.
     values = results[[*by]].assign(value=results[value].astype("float64"))
     grouped = values.groupby(list(by), dropna=False)["value"]
     return grouped.agg(mean="mean", standard_error="sem", trials="count").reset_index()

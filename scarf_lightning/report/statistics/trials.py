@@ -73,13 +73,13 @@ def rows_of_trial(
     values = row_values(metric, predictions, labels)
     if not np.isfinite(values).all():
         return None
+    # Equal codes are how copies are found later, without keeping the predictions.
     codes = np.unique(predictions, axis=0, return_inverse=True)[1].ravel()
-    one_class = (
-        predictions.ndim == 2 and len(np.unique(predictions.argmax(axis=1))) == 1
-    )
-    return RowsOfTrial(
-        rows, values, added_values(metric, predictions, labels), codes, one_class
-    )
+    one_class = False
+    if predictions.ndim == 2:
+        one_class = len(np.unique(predictions.argmax(axis=1))) == 1
+    added = added_values(metric, predictions, labels)
+    return RowsOfTrial(rows, values, added, codes, one_class)
 
 
 def judge_trials(
@@ -103,8 +103,10 @@ def judge_trials(
         fewest: trials below which there is no interval, see `judge_rows`.
     """
     differences = []
+    # Row by row: what both get right, or wrong, cancels, and the error is that of where they differ.
     for one, other in zip(first, second, strict=True):
         differences.append(metric.sign * (one.values - other.values) / size)
+    # Before relative differences are changed below.
     measured = np.array([of_rows.mean() for of_rows in differences])
     if metric.is_relative:
         # The reference's mean has an error, too: by the part that it is too large, the difference is too small.
@@ -148,6 +150,7 @@ def level_of_trials(
     parts = error_parts(values, _units(trials, split), split.n_trained, unseen)
     # Classes have several effects where they are weighed, as in balanced accuracy, and one in accuracy.
     are_weighed = len(unseen) > 1
+    # A fit that predicts one class is no better than guesses, and few trials do not show how often that happens.
     of_one_class = float(np.mean([trial.one_class for trial in trials]))
     if (
         are_weighed
@@ -160,6 +163,7 @@ def level_of_trials(
 
 def _added(trials: Sequence[RowsOfTrial], split: Split) -> list[Floats]:
     """The values of one more row of each class, by trial; none where units are groups or blocks of many rows."""
+    # The rule of three counts rows of which each is as likely as another; a block or a group is no such row.
     if split.name in ("time", "group"):
         return [np.full_like(trial.added, np.nan) for trial in trials]
     return [trial.added for trial in trials]
@@ -168,6 +172,7 @@ def _added(trials: Sequence[RowsOfTrial], split: Split) -> list[Floats]:
 def _units(trials: Sequence[RowsOfTrial], split: Split) -> list[Integers]:
     """The units that rows belong to, by trial: a row with its copies, a block of neighbours in time, or a group."""
     rows = [trial.rows for trial in trials]
+    # Rows that depend on each other are one unit; counted one by one, they would make the error too small.
     if split.name == "time":
         return _blocks(rows)
     if split.name == "group":

@@ -117,26 +117,27 @@ def judge(
     >>> judge(trials - 0.022).answer
     'helps, size open'
     """
-    tried = np.isfinite(differences).any(axis=1)
-    if tried.sum() > 1:
-        its = differences[tried]
+    is_tried = np.isfinite(differences).any(axis=1)
+    if is_tried.sum() > 1:
+        tried = differences[is_tried]
         # The spread of trials alone: a correction for overlap is an upper bound, and would hide how tables differ.
-        return judge_tables(its, resampled_errors(its, 0.0), margin=margin, width=width)
-    its = differences[np.isfinite(differences)]
-    n = len(its)
+        errors = resampled_errors(tried, 0.0)
+        return judge_tables(tried, errors, margin=margin, width=width)
+    paired = differences[np.isfinite(differences)]
+    n = len(paired)
     if n < FEWEST:
-        return no_verdict(its)
-    error = float(resampled_errors(its[None], test_to_train)[0])
+        return no_verdict(paired)
+    error = float(resampled_errors(paired[None], test_to_train)[0])
     # Trials that agree have no spread, and yet rows that none of them tested may differ.
-    if are_equal(its):
+    if are_equal(paired):
         error = _error_of_unseen(unseen_share(n_test, n), n - 1, min(width, 1.0))
     half = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * error
-    mean = float(its.mean())
+    mean = float(paired.mean())
     return _verdict(
         Interval(mean, max(mean - half, -width), min(mean + half, width)),
         _student(mean, error, n - 1),
         margin,
-        its,
+        paired,
         trials=n,
         basis="resampled t-test",
         may_be_same=n >= FEWEST_FOR_SAME,
@@ -211,7 +212,7 @@ def judge_tables(
     is_known = len(gains) >= FEWEST_TABLES
     # A few tables that gain much may lift the mean, although the typical one gains nothing.
     may_be_same = -margin <= average.low and average.high <= margin
-    found = _verdict(
+    verdict = _verdict(
         Interval(typical.mean, max(typical.low, -width), min(typical.high, width)),
         partial(one_sided_levels, gains),
         margin,
@@ -220,12 +221,13 @@ def judge_tables(
         basis="normal scores" if is_known else "none",
         may_be_same=may_be_same,
     )
+    expected = next_table(gains, steadied(errors), margin) if is_known else None
     return replace(
-        found,
+        verdict,
         datasets=len(gains),
         claim="tables like these",
         average=average,
-        next_table=next_table(gains, steadied(errors), margin) if is_known else None,
+        next_table=expected,
     )
 
 
@@ -240,8 +242,10 @@ def answers_together(
     ('helps, size open', 'cannot tell')
     """
     levels = corrected([verdict.levels for verdict in verdicts])
-    pairs = zip(verdicts, levels, strict=True)
-    return [answer_of(verdict.interval, its, margin, alpha) for verdict, its in pairs]
+    answers = []
+    for verdict, its_levels in zip(verdicts, levels, strict=True):
+        answers.append(answer_of(verdict.interval, its_levels, margin, alpha))
+    return answers
 
 
 def no_verdict(differences: Floats, reason: str = "") -> Verdict:
@@ -302,7 +306,9 @@ def rows_error(parts: ErrorParts, width: float) -> tuple[float, float]:
     if parts.varies:
         return parts.error, freedom
     reach = min(width, 1.0) if math.isnan(parts.reach) else parts.reach
-    return _error_of_unseen(unseen_share(parts.n_tested, 1), freedom, reach), freedom
+    # As one trial: `n_tested` counts the different rows of all of them already.
+    error = _error_of_unseen(unseen_share(parts.n_tested, 1), freedom, reach)
+    return error, freedom
 
 
 def rows_interval(
@@ -332,9 +338,9 @@ def rows_interval(
         )
     # As wide at the mean as the interval on the metric's own scale: share * (1 - share) is the slope there.
     reach = half / width / (share * (1 - share))
-    low, high = (
-        lowest + width * float(expit(logit(share) + sign * reach)) for sign in (-1, 1)
-    )
+    log_odds = logit(share)
+    low = lowest + width * float(expit(log_odds - reach))
+    high = lowest + width * float(expit(log_odds + reach))
     return Interval(parts.mean, low, high)
 
 
@@ -361,8 +367,10 @@ def _verdict(
     levels = Levels(
         direction=min(1.0, 2 * min(above_zero, below_zero)),
         beyond=min(1.0, 2 * (above_margin if interval.mean > 0 else below_loss)),
+        # Two one-sided tests: it must lie below the margin and above minus the margin.
         within=min(1.0, 2 * max(below_margin, above_loss)) if may_be_same else 1.0,
     )
+    # Without an interval nothing may be claimed.
     if basis == "none":
         levels = Levels()
     better = _chance(above_zero, below_zero)
@@ -394,6 +402,7 @@ def _student(mean: float, error: float, freedom: float) -> Tails:
     """The tails of a difference with Student's t distribution."""
 
     def tails(value: float) -> tuple[float, float]:
+        # Without an error it is known on which side of the value the difference lies.
         if error == 0:
             return float(mean <= value), float(mean >= value)
         above = float(stdtr(freedom, (value - mean) / error))
