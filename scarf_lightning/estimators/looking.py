@@ -71,7 +71,7 @@ def load_rows(cell: str | Path, trial: int, plugins: Collection[str] = ()) -> Tr
     splitting: Splitting = build("split", config.split)
     streams = opened.streams(table.n_labelled)
     split = splitting.of_trial(table, trial, streams.numpy(trial, Purpose.SPLIT))
-    # A split may leave rows out, such as those that are older than its training rows.
+    # A split by time leaves out unlabelled rows that are later than its training rows.
     part = pd.Series("unused", index=range(table.n_rows), dtype=object)
     for name in PARTS:
         part.iloc[getattr(split, name)] = name
@@ -164,7 +164,7 @@ def _encoded_names(columns: tuple[Column, ...]) -> list[str]:
     """A name for each encoded column: of a number, or of a column and one of its categories."""
     names = []
     for column in columns:
-        # A category without an indicator, such as a rare one, is coded by zeros in all others.
+        # An encoding may give the last category no indicator: zeros in all others stand for it.
         indicators = (column.categories or ())[: column.n_indicators]
         if not indicators:
             names.append(column.name)

@@ -13,17 +13,15 @@ def effect(comparison: Comparison, metric: Metric) -> str:
 
     Of a metric whose lower values are better it is ``error rate 1.20 points lower (0.40 to 2.00 lower)``.
     """
-    verdict, average = comparison.verdict, comparison.verdict.average
-    typical = _with_interval(verdict.difference, verdict.low, verdict.high, metric)
+    verdict = comparison.verdict
+    average = verdict.average
     # A report of one dataset has no typical one.
-    if verdict.datasets > 1 and not math.isnan(average.mean):
-        mean = _with_interval(
-            average.mean, average.low, average.high, metric, says_unit=True
-        )
-        return f"{mean} on average, {typical} on the typical dataset"
-    return _with_interval(
-        verdict.difference, verdict.low, verdict.high, metric, says_unit=True
-    )
+    if verdict.datasets <= 1 or math.isnan(average.mean):
+        return in_words(verdict.difference, verdict.low, verdict.high, metric)
+    # Both, because a few datasets that gain much lift the mean alone. They share the unit.
+    mean = in_words(average.mean, average.low, average.high, metric)
+    typical = _with_interval(verdict.difference, verdict.low, verdict.high, metric)
+    return f"{mean} on average, {typical} on the typical dataset"
 
 
 def effect_over(comparison: Comparison, metric: Metric) -> str:
@@ -36,10 +34,8 @@ def brief_effect(comparison: Comparison, metric: Metric) -> str:
     """The difference without its interval."""
     verdict = comparison.verdict
     if verdict.datasets > 1:
-        mean, typical = (
-            _change(verdict.average.mean, metric),
-            _change(verdict.difference, metric, says_unit=False),
-        )
+        mean = _change(verdict.average.mean, metric)
+        typical = _change(verdict.difference, metric, says_unit=False)
         return f"{mean} on average, {typical} on the typical dataset"
     return _change(verdict.difference, metric)
 
@@ -53,6 +49,7 @@ def _with_interval(
     value: float, low: float, high: float, metric: Metric, *, says_unit: bool = False
 ) -> str:
     """A difference, higher if better, with its interval if that is known."""
+    # A plus sign before an error rate would read as a loss, so words give its direction.
     if metric.higher_is_better:
         change = signed(value, metric)
         if says_unit:
@@ -81,9 +78,11 @@ def _change(value: float, metric: Metric, *, says_unit: bool = True) -> str:
 
 def _range(low: float, high: float, metric: Metric) -> str:
     """An interval of differences of a metric whose lower values are better: ``0.10 to 2.00 lower``."""
+    # Both ends on one side: one direction for both, and sizes grow from left to right.
     if _direction(low) == _direction(high):
         smaller, larger = sorted([abs(low), abs(high)])
         return f"{_size(smaller, metric)} to {_size(larger, metric)} {_direction(high)}"
+    # Differences are improvements, so the high end of the interval is the lowest value.
     return f"{_size(high, metric)} lower to {_size(low, metric)} higher"
 
 
@@ -113,9 +112,9 @@ def unsigned(value: float, metric: Metric) -> str:
     """The size of a difference in words."""
     if metric.is_relative:
         return f"{100 * value:g} % of the reference"
-    return (
-        counted(metric.scale * value, "point") if metric.scale == 100 else f"{value:g}"
-    )
+    if metric.scale == 100:
+        return counted(metric.scale * value, "point")
+    return f"{value:g}"
 
 
 def won(comparison: Comparison) -> str:

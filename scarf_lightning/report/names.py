@@ -62,14 +62,15 @@ def is_context(column: str) -> bool:
 
 def asked_for(overrides: Iterable[str]) -> list[str]:
     """The columns that the overrides of a cell set: ``loss@cotrain.loss=simclr`` sets ``cotrain.loss``."""
-    found = []
+    columns = []
     for override in overrides:
         key, _, _ = override.partition("=")
         # Hydra's signs for what is added or taken away are no part of a name.
         group, _, package = key.lstrip("+~").partition("@")
+        # A column has the name of its place in the configuration, and not of the folder with its choices.
         place = package or group
-        found.append(place.replace("/", "."))
-    return found
+        columns.append(place.replace("/", "."))
+    return columns
 
 
 def telling(
@@ -93,16 +94,18 @@ def telling(
             varied.add(column)
 
     def rank(column: str) -> tuple[bool, bool, int]:
+        # An axis has no dot in its name, and each level of its options has one more.
         return column not in varied, column in unused, column.count(".")
 
     chosen: list[str] = []
     groups = 1
     # The sort is stable: columns of one rank keep their order.
     for column in sorted(varying, key=rank):
-        apart = len(_values(rows, [*chosen, column]))
-        if column in varied or apart > groups:
+        n_apart = len(_values(rows, [*chosen, column]))
+        # A column that splits no group further follows from those that were chosen before.
+        if column in varied or n_apart > groups:
             chosen.append(column)
-            groups = apart
+            groups = n_apart
     return [column for column in columns if column in chosen]
 
 
@@ -111,15 +114,15 @@ def _varying(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
     by_dataset: dict[Any, list[Row]] = {}
     for row in rows:
         by_dataset.setdefault(row.get("dataset"), []).append(row)
-    found = []
+    varying = []
     for column in columns:
         if column == "dataset":
             continue
         for of_dataset in by_dataset.values():
             if len(_values(of_dataset, [column])) > 1:
-                found.append(column)
+                varying.append(column)
                 break
-    return found
+    return varying
 
 
 Setting = tuple[str, ...]
@@ -172,7 +175,9 @@ class Namer:
         settings = {}
         for row in self.rows:
             settings[_setting(row, self.columns)] = row
-        names = {setting: self._in_words(row) for setting, row in settings.items()}
+        names = {}
+        for setting, row in settings.items():
+            names[setting] = self._in_words(row)
         counts = Counter(names.values())
         for setting, row in settings.items():
             # Words that two settings share say too little of either.
@@ -182,6 +187,7 @@ class Namer:
 
     def _in_words(self, row: Row) -> str:
         used = _used(row, self.columns)
+        # Logistic regression beside networks of two depths, for instance, has no depth.
         if not used:
             return f"{columns_in_words(self.columns)} not used"
         words = []
@@ -219,19 +225,22 @@ class Namer:
 
 def _commonest(rows: Sequence[Row], columns: Sequence[str]) -> Row:
     """The value of each column that most of many settings have in common."""
+    # By setting, because a sweep over many datasets has many cells of each.
     settings = {_setting(row, columns): row for row in rows}
     if len(settings) < MANY_SETTINGS:
         return {}
-    found = {}
+    commonest = {}
     for column in columns:
-        values = [
-            row[column] for row in settings.values() if row.get(column) is not None
-        ]
+        values = []
+        for row in settings.values():
+            if row.get(column) is not None:
+                values.append(row[column])
+        # As texts: 1 and True are one value to a counter.
         counts = Counter(map(text_of, values))
         for value in values:
             if counts[text_of(value)] > USUALLY * len(settings):
-                found[column] = value
-    return found
+                commonest[column] = value
+    return commonest
 
 
 def _used(row: Row, columns: Sequence[str]) -> Row:
@@ -247,6 +256,7 @@ def _as_overrides(row: Row, columns: Sequence[str]) -> str:
 
 def column_in_words(column: str) -> str:
     """``pretrain.batch_size`` is "pre-training batch size"."""
+    # Options of a dataset are about how its table is read.
     if column.startswith(OF_DATASET):
         option = column.removeprefix(OF_DATASET)
         return "columns left out" if option == "drop" else f"reading of {option}"
@@ -276,6 +286,7 @@ def value_in_words(column: str, value: Any, labels: Labels) -> str:
         return text
     if column in ("seed", "recipe"):
         return f"{column} {text}"
+    # Parts have labels; other values, such as numbers and plugins' names, may have none.
     of_column = labels.get(column, {})
     if option:
         # Both phases have a learning rate; the rate of a corruption needs no more than its own name.
@@ -283,6 +294,7 @@ def value_in_words(column: str, value: Any, labels: Labels) -> str:
         return f"{heading} {of_column.get(text, text)}"
     if text == "none":
         return f"no {column_in_words(column)}"
+    # A bare number does not show what it is a number of.
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return f"{column_in_words(column)} {text}"
     name = of_column.get(text, text.replace("_", " "))
@@ -302,6 +314,7 @@ def _listed(text: str) -> str:
     """``[a,b,c]`` is "a, b and c"."""
     if not (text.startswith("[") and text.endswith("]")):
         return text
+    # A quoted name may hold a comma.
     items = re.findall(r"'[^']*'|\"[^\"]*\"|[^,]+", text[1:-1])
     if len(items) < 2:
         return "".join(items)
@@ -336,14 +349,13 @@ def shortened(names: Iterable[str], longest: int) -> dict[str, str]:
         for name in _alike(cut):
             cut[name] = _cut(texts[name], longest, place)
     number = 1
+    # Sorted, so that numbers do not depend on the order of the names.
     for name in sorted(_alike(cut)):
         taken = set(cut.values())
         while cut[name] in taken:
             ending = f" ({number})"
-            cut[name] = (
-                _cut(texts[name], longest - len(ending), longest - len(ending) - 1)
-                + ending
-            )
+            room = longest - len(ending)
+            cut[name] = _cut(texts[name], room, room - 1) + ending
             number += 1
     return cut
 
@@ -358,5 +370,8 @@ def _cut(text: str, longest: int, place: int) -> str:
     """A text without the letters that follow the first ``place`` ones, as many as there are too many."""
     if len(text) <= longest:
         return text
-    kept = longest - 1 - place
-    return f"{text[:place]}…{text[len(text) - kept :]}" if kept else f"{text[:place]}…"
+    # The dots take the room of one letter.
+    n_last = longest - 1 - place
+    beginning = text[:place]
+    end = text[len(text) - n_last :]
+    return f"{beginning}…{end}"

@@ -70,7 +70,10 @@ def competition(results: CellResults) -> Competition:
         compared, contexts = contexts, []
     names = _by_label(results, compared or ["pretrain", "method"])
     if budgets is not None:
-        in_words = {label: labels_in_words(budget) for label, budget in budgets.items()}
+        # By the budget: two regimes may ask for one number of labels in two ways.
+        in_words = {}
+        for label, budget in budgets.items():
+            in_words[label] = labels_in_words(budget)
         return Competition(names, in_words, budgets)
     if not contexts:
         return Competition(names, dict.fromkeys(names, ""))
@@ -79,21 +82,22 @@ def competition(results: CellResults) -> Competition:
 
 def _by_label(results: CellResults, columns: Sequence[str]) -> dict[int, str]:
     """The names of all cells by label."""
-    return dict(
-        zip(results.rows, named_by(results, results.cells, columns), strict=True)
-    )
+    names = named_by(results, results.cells, columns)
+    return dict(zip(results.rows, names, strict=True))
 
 
 def label_budgets(results: CellResults) -> dict[int, float] | None:
     """The number of labels that each cell trains with, infinity for all, a share below one; None unless cells differ
     in it, and in no other context."""
+    # A curve over labels has one point a number of labels, so nothing else may differ, such as the seed.
     others = set(results.contexts) - {"regime", *BUDGET}
     if others:
         return None
     budgets = {label: _budget(row) for label, row in results.rows.items()}
-    if any(map(math.isnan, budgets.values())) or len(set(budgets.values())) < 2:
+    # Noise in labels, for instance, is no number of them.
+    if any(map(math.isnan, budgets.values())):
         return None
-    return budgets
+    return budgets if len(set(budgets.values())) > 1 else None
 
 
 def _budget(row: dict[str, Any]) -> float:
@@ -120,10 +124,10 @@ def pairs_of(results: CellResults, reference: str | None = None) -> list[Pair]:
     """
     competing = competition(results)
     references = _references(results, competing, reference)
-    places = {
-        label: (row["dataset"], competing.contexts[label])
-        for label, row in results.rows.items()
-    }
+    # A cell meets a reference of its dataset and its number of labels, so neither of them makes the difference.
+    places: dict[int, tuple[str, str]] = {}
+    for label, row in results.rows.items():
+        places[label] = row["dataset"], competing.contexts[label]
     by_place: dict[tuple[str, str], list[int]] = {}
     for label in references.cells:
         by_place.setdefault(places[label], []).append(label)
@@ -157,7 +161,8 @@ def _references(
 ) -> References:
     names, rows = competing.names, results.rows
     if reference is not None:
-        return References(_usual_first(results, _asked_for(results, names, reference)))
+        wanted = _asked_for(results, names, reference)
+        return References(_usual_first(results, wanted))
     pretrained = set[str]()
     for row in rows.values():
         if row["pretrain"] != "none":
@@ -169,10 +174,12 @@ def _references(
         if row["pretrain"] == "none" and is_network:
             without.append(label)
     if pretrained and without:
-        return References(
-            _usual_first(results, without), frozenset({"pretrain"}), NO_PRETRAINING
-        )
-    usual = names[_usual_first(results, list(rows))[0]]
+        # Each method beside itself without pre-training: a pair may differ in nothing else.
+        references = _usual_first(results, without)
+        return References(references, frozenset({"pretrain"}), NO_PRETRAINING)
+    # Without pre-training to compare, one competitor is the reference of all others.
+    most_usual, *_ = _usual_first(results, list(rows))
+    usual = names[most_usual]
     return References([label for label, name in names.items() if name == usual])
 
 
@@ -181,27 +188,28 @@ def _asked_for(
 ) -> list[int]:
     """The cells of the reference that the user names."""
     wanted, columns = reference, results.compared
+    # Names come first: what a report calls a competitor is what a reader will type.
     candidates = [names]
     if "=" in reference and reference.partition("=")[0] in results.axes:
         column, _, wanted = reference.partition("=")
         candidates, columns = [], [column]
     for column in columns:
-        candidates.append(
-            {label: text_of(row[column]) for label, row in results.rows.items()}
-        )
+        values: dict[int, str] = {}
+        for label, row in results.rows.items():
+            values[label] = text_of(row[column])
+        candidates.append(values)
+    sought = wanted.strip().lower()
+    possible: list[str] = []
     for texts in candidates:
-        found = [
-            label
-            for label, text in texts.items()
-            if text.lower() == wanted.strip().lower()
-        ]
-        if found:
-            return found
+        possible += texts.values()
+        matching = [label for label, text in texts.items() if text.lower() == sought]
+        if matching:
+            return matching
     known = list(dict.fromkeys(names.values()))
     raise UsageError(
         f"reference={reference} is no competitor of these results; they are: {'; '.join(known)}. Name one of them, or "
         f"a value of an option in which they differ ({', '.join(results.compared) or 'none'})."
-        f"{did_you_mean(wanted, [text for texts in candidates for text in texts.values()])}"
+        f"{did_you_mean(wanted, possible)}"
     )
 
 
@@ -226,22 +234,25 @@ def _nearest(
     if free is not None and cell["pretrain"] == "none":
         # A method that is never pre-trained differs from the network in the method.
         free |= {"method"}
-    found: dict[int, int] = {}
+    distances: dict[int, int] = {}
     for other in others:
         unequal = _unequal(cell, results.rows[other], results.axes)
         if free is None or unequal <= free:
-            found[other] = len(unequal)
+            distances[other] = len(unequal)
     # Of two that are equally near, the first is the more usual one.
-    return min(found, key=lambda other: found[other], default=None)
+    return min(distances, key=lambda other: distances[other], default=None)
 
 
 def _unequal(
     cell: dict[str, Any], other: dict[str, Any], columns: Sequence[str]
 ) -> set[str]:
     """The columns that both cells use, with different values."""
-    found = set()
+    unequal = set()
     for column in columns:
-        values = (cell.get(column), other.get(column))
-        if None not in values and values[0] != values[1]:
-            found.add(column)
-    return found
+        own, others = cell.get(column), other.get(column)
+        # What one side does not use follows from another difference, such as the depth from the method.
+        if own is None or others is None:
+            continue
+        if own != others:
+            unequal.add(column)
+    return unequal

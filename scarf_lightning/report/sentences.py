@@ -47,11 +47,10 @@ def title_of(results: CellResults, reference: str | None = None) -> str:
     """A title that names the question and the data. ``reference`` is the one that the user names."""
     cells = results.cells
     datasets = list(dict.fromkeys(cells["dataset"]))
-    where = (
-        f"on {named(datasets)}"
-        if len(datasets) <= 3
-        else f"on {len(datasets)} datasets"
-    )
+    # A heading has room for three names.
+    where = f"on {len(datasets)} datasets"
+    if len(datasets) <= 3:
+        where = f"on {named(datasets)}"
     if reference is not None:
         return f"Is anything better than {reference} {where}?"
     # A question about pre-training needs cells without one to compare with.
@@ -77,12 +76,13 @@ def answer_in_words(
 ) -> list[str]:
     """The answer in a sentence, or in one for each competitor if cells differ in the number of labels; then what the
     claim is about, and what to expect of the next table."""
-    datasets = list(
-        dict.fromkeys(dataset for each in comparisons for dataset in each.datasets)
-    )
-    where = (
-        f"on {datasets[0]}" if len(datasets) == 1 else f"over {len(datasets)} datasets"
-    )
+    datasets: list[str] = []
+    for each in comparisons:
+        datasets += each.datasets
+    n_datasets = len(set(datasets))
+    where = f"over {n_datasets} datasets"
+    if n_datasets == 1:
+        where = f"on {datasets[0]}"
     if comparisons[0].labels is not None:
         sentences = _over_labels(comparisons, where, options.measure)
     elif len(comparisons) == 1:
@@ -93,6 +93,7 @@ def answer_in_words(
         sentences += next_table_in_words(each, options)
 
     known = [each.verdict for each in comparisons if each.verdict.basis != "none"]
+    # The reader can change this: predictions that are kept make the intervals narrower.
     if any(verdict.basis == "resampled t-test" for verdict in known):
         sentences.append(WITHOUT_PREDICTIONS)
     # Most comparisons of a page make the same claim, which is worded once.
@@ -110,6 +111,7 @@ def told(name: str, answer: Answer) -> str:
 def _of_one(only: Comparison, where: str, options: ReportOptions) -> str:
     """The answer on the only comparison, with its effect and the trials that were won."""
     answer = told(only.name, only.claimed)
+    # "helps, size open" is an insertion, which ends with a comma too.
     comma = "," if "," in only.claimed else ""
     sentence = (
         f"{answer}{comma} {where}: {effect_over(only, options.measure)}, {won(only)}."
@@ -136,10 +138,9 @@ def _of_all(
             continue
         # Comparisons come best first, so of those that hurt the clearest one is the last.
         clearest_first = group[::-1] if answer in HURTING else group
-        examples = [
-            f"{each.label} {brief_effect(each, options.measure)}"
-            for each in clearest_first
-        ]
+        examples = []
+        for each in clearest_first:
+            examples.append(f"{each.label} {brief_effect(each, options.measure)}")
         verb = singular if len(group) == 1 else plural
         parts.append(f"{len(group)} {verb} ({named(examples, 3)})")
     rest = f"; of {n_unknown} we cannot tell" if n_unknown else ""
@@ -156,15 +157,18 @@ def _over_labels(
     for name, group in _by_competitor(comparisons).items():
         parts: list[str] = []
         # Neighbouring numbers of labels with the same answer share a verb: "SCARF helps: +3 with 20, +2 with 50".
-        for (answer, why), run in itertools.groupby(
-            group, key=lambda each: (each.claimed, each.spoilt)
-        ):
+        for (answer, why), run in itertools.groupby(group, key=_answer_and_reason):
             effects = [f"{effect(each, metric)} with {each.context}" for each in run]
             clause = _told_again(answer) if parts else told(name, answer)
             reason = f", because {why}" if why else ""
             parts.append(f"{clause}{reason}: {', '.join(effects)}")
         sentences.append(f"{'; '.join(parts)}.")
     return sentences
+
+
+def _answer_and_reason(comparison: Comparison) -> tuple[Answer, str]:
+    """The answer and the reason for it, which neighbours in one clause share."""
+    return comparison.claimed, comparison.spoilt
 
 
 def _told_again(answer: Answer) -> str:
@@ -178,6 +182,7 @@ def next_table_in_words(comparison: Comparison, options: ReportOptions) -> list[
     if expected is None:
         return []
     size = unsigned(options.rope, options.measure)
+    # The counts are by shrunk gains, so a table whose gain is mostly noise counts as one that differs by less.
     total = expected.n_gain + expected.n_same + expected.n_lose
     return [
         f"{comparison.label}: a table like these gains more than {size} with {100 * expected.gains:.0f} %, and loses "
@@ -215,6 +220,7 @@ def _n_labels(comparison: Comparison) -> float:
 def mean_and_typical(comparisons: Sequence[Comparison], metric: Metric) -> str:
     """Over datasets, the range of the mean gains and that of the typical gains of all comparisons."""
     by_mean = sorted(comparisons, key=lambda each: each.verdict.average.mean)
+    # Both ranges side by side: a few datasets that gain much lift the mean alone.
     worst, best = by_mean[0], by_mean[-1]
     lowest_mean = signed(worst.verdict.average.mean, metric)
     highest_mean = signed(best.verdict.average.mean, metric)
