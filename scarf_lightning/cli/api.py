@@ -12,10 +12,10 @@ from ..options.settings import PathSettings
 from ..results import Row, write_whole
 from ..screen import silent
 from ..sweeping.cell import SurveyedCell, distinct, survey
-from ..sweeping.composer import Composer
+from ..sweeping.composer import composing
 from ..sweeping.expand import answer_of_file, deferred, expand, overrides_of
 from ..sweeping.folders import SWEEPS
-from ..sweeping.hydra import hydra_started, master_of, named_plugins
+from ..sweeping.hydra import hydra_started, named_plugins
 from ..sweeping.plan import HOUR, make_plan
 from ..sweeping.run import read_files, sizes_of
 from .running import train_job
@@ -84,8 +84,8 @@ def plan(asked: str | Sequence[str] = (), *overrides: str) -> "pd.DataFrame":
     import pandas as pd
 
     given = overrides_of(asked, overrides)
-    with hydra_started(named_plugins(given)) as hydra:
-        request = expand(given, Composer(hydra.config_loader, master_of(hydra)), SWEEPS)
+    with composing(given) as composer:
+        request = expand(given, composer, SWEEPS)
     cells = distinct(request.cells)
     planned = make_plan(survey(cells), sizes_of(read_files(cells)))
     seconds = planned.of_cells()

@@ -19,11 +19,10 @@ from ..options.settings import seconds_of
 from ..results import check_folder
 from ..screen import screen
 from ..sweeping.cell import Cell, distinct
-from ..sweeping.composer import Composer
+from ..sweeping.composer import composing
 from ..sweeping.cost import START_UP
 from ..sweeping.expand import answer_of_file, expand
 from ..sweeping.folders import SWEEPS
-from ..sweeping.hydra import hydra_started, master_of, named_plugins
 from ..sweeping.plan import MINUTE, about
 from .api import kept_frame
 from .signals import OutOfTime, alarm, seconds_gone
@@ -218,8 +217,7 @@ def asked(
     # The file's options come as those of `scarf answer`, whose sweep is another one.
     of_table = [each for each in of_file if not each.startswith("sweeps=")]
     arguments = [f"sweeps={SWEEP}", *of_table, *overrides]
-    with hydra_started(named_plugins(arguments)) as hydra:
-        composer = Composer(hydra.config_loader, master_of(hydra))
+    with composing(arguments) as composer:
         request = expand(arguments, composer, SWEEPS)
     cells = distinct(request.cells)
     # Competitors are compared on the same rows, with the same columns permuted.

@@ -66,7 +66,11 @@ def first_positions(keys: NDArray[np.generic]) -> Ints:
     return positions[number]
 
 
-def _are_equal(values: Floats, rows: Ints, others: Ints) -> bool:
+def _are_equal(
+    values: Floats,
+    rows: Ints,
+    others: Ints,
+) -> bool:
     """Compare the cells of rows with those of others."""
     for start in range(0, len(rows), ROWS_AT_A_TIME):
         end = start + ROWS_AT_A_TIME
@@ -186,7 +190,12 @@ class Copies:
         """The sizes of the groups that fit into a part of this many units."""
         return self.size[self.size <= room]
 
-    def _taken(self, groups: Ints, room: int, n_left: int) -> Ints:
+    def _taken(
+        self,
+        groups: Ints,
+        room: int,
+        n_left: int,
+    ) -> Ints:
         """Positions of the groups that a part takes. If none fits, it is the smallest one, as long as ``n_left`` others
         are left."""
         sizes = self.size[groups]

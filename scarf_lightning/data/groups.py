@@ -72,7 +72,10 @@ def hints(
     return notes or _hiding(table, widths) or _near_copies(table)
 
 
-def _is_group(table: Table, codes: Ints) -> bool:
+def _is_group(
+    table: Table,
+    codes: Ints,
+) -> bool:
     """Test whether values repeat, and rows of one value agree in the target; codes ``(n,)`` are -1 without a value."""
     known = (codes >= 0) & table.is_labelled
     strata = table.strata[known]
@@ -107,7 +110,10 @@ def _near_copies(table: Table) -> list[Note]:
     ]
 
 
-def _hiding(table: Table, widths: Mapping[str, int]) -> list[Note]:
+def _hiding(
+    table: Table,
+    widths: Mapping[str, int],
+) -> list[Note]:
     """Advice on the column without which many rows would equal an earlier one in every column."""
     if len(table.columns) <= FEWEST_OTHERS:
         return []
@@ -138,7 +144,10 @@ def _hiding(table: Table, widths: Mapping[str, int]) -> list[Note]:
     return []
 
 
-def _hashed(column: NDArray[np.float64], m: int) -> NDArray[np.uint64]:
+def _hashed(
+    column: NDArray[np.float64],
+    m: int,
+) -> NDArray[np.uint64]:
     """A number for each value that depends on the column, so that their sum stands for the row."""
     canonical = np.where(np.isnan(column), np.nan, column + 0.0)
     bits = canonical.view(np.uint64)

@@ -74,7 +74,10 @@ def _lift_layers(networks: Sequence[nn.Module]) -> nn.Module:
     return lifted
 
 
-def _stack_tensors(stacked: nn.Module, modules: Sequence[nn.Module]) -> None:
+def _stack_tensors(
+    stacked: nn.Module,
+    modules: Sequence[nn.Module],
+) -> None:
     """Give a module the stacked parameters and buffers of ``modules``; those of their layers are left alone."""
     for name, parameter in list(stacked.named_parameters(recurse=False)):
         values = torch.stack([getattr(module, name).detach() for module in modules])
@@ -147,7 +150,10 @@ class Vmapped(nn.Module):
         weights.update(self.network.named_parameters())
         weights.update(self.network.named_buffers())
 
-        def run_trial(weights: dict[str, Tensor], x: Tensor) -> Any:
+        def run_trial(
+            weights: dict[str, Tensor],
+            x: Tensor,
+        ) -> Any:
             return functional_call(self.network, weights, (x,))
 
         return torch.vmap(run_trial)(weights, x)
@@ -216,7 +222,11 @@ class _LayerNorm(torch.autograd.Function):
         return F.layer_norm(x, shape, weight, bias, eps)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    def setup_context(
+        ctx: Any,
+        inputs: tuple[Any, ...],
+        output: Tensor,
+    ) -> None:
         return
 
     @staticmethod
@@ -230,7 +240,8 @@ class _LayerNorm(torch.autograd.Function):
         eps: float,
     ) -> tuple[Tensor, int]:
         def by_trial(
-            tensor: Tensor | None, dim: int | None
+            tensor: Tensor | None,
+            dim: int | None,
         ) -> tuple[Tensor | None, ...]:
             """The tensor of each trial; one without a trial axis is shared by all of them."""
             if tensor is None or dim is None:
@@ -254,7 +265,10 @@ class _LayerNorm(torch.autograd.Function):
 
 
 @torch.no_grad()
-def unlift(lifted: nn.Module, networks: Sequence[nn.Module]) -> list[nn.Module]:
+def unlift(
+    lifted: nn.Module,
+    networks: Sequence[nn.Module],
+) -> list[nn.Module]:
     """Each trial's network by itself: copies the weights into ``networks``, built like those that were lifted."""
     for trial, network in enumerate(networks):
         if isinstance(lifted, Vmapped):
@@ -268,7 +282,11 @@ def unlift(lifted: nn.Module, networks: Sequence[nn.Module]) -> list[nn.Module]:
     return list(networks)
 
 
-def _unstack_tensors(stacked: nn.Module, module: nn.Module, trial: int) -> None:
+def _unstack_tensors(
+    stacked: nn.Module,
+    module: nn.Module,
+    trial: int,
+) -> None:
     """Give a module a trial's share of the parameters and buffers of ``stacked``; the reverse of `_stack_tensors`."""
     if isinstance(module, nn.Linear):
         assert isinstance(stacked, StackedLinear)
@@ -285,7 +303,10 @@ def _unstack_tensors(stacked: nn.Module, module: nn.Module, trial: int) -> None:
         getattr(module, name).data = tensor[trial].clone()
 
 
-def give_streams(module: nn.Module, random: StackedGenerator) -> None:
+def give_streams(
+    module: nn.Module,
+    random: StackedGenerator,
+) -> None:
     """Let dropout draw its masks from the streams of the trials."""
     for part in module.modules():
         if isinstance(part, Dropout):
@@ -297,13 +318,19 @@ def state(module: nn.Module) -> dict[str, Tensor]:
     return dict(module.state_dict(keep_vars=True))
 
 
-def load_state(module: nn.Module, weights: dict[str, Tensor]) -> None:
+def load_state(
+    module: nn.Module,
+    weights: dict[str, Tensor],
+) -> None:
     """Give a lifted module copies of these weights, even if it has another number of trials."""
     for name, tensor in state(module).items():
         tensor.data = weights[name].clone()
 
 
-def part_of(weights: Mapping[str, Weight], prefix: str) -> dict[str, Weight]:
+def part_of(
+    weights: Mapping[str, Weight],
+    prefix: str,
+) -> dict[str, Weight]:
     """The weights of one part of a module, such as ``encoder``, without the part's name."""
     start = prefix + "."
     part = {}
@@ -315,7 +342,9 @@ def part_of(weights: Mapping[str, Weight], prefix: str) -> dict[str, Weight]:
 
 @torch.no_grad()
 def let_leave(
-    module: nn.Module, optimizer: torch.optim.Optimizer, staying: Tensor
+    module: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    staying: Tensor,
 ) -> None:
     """Shrink parameters, buffers and moments ``(A, ...)`` to the trials at ``staying``, int64 positions in them."""
     for tensor in state(module).values():

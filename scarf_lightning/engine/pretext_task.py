@@ -37,7 +37,11 @@ class CorruptionSource(TrainingRows):
     """
 
     def __init__(
-        self, encoder: Encoder, table: DeviceTable, rows: Tensor, roster: Roster
+        self,
+        encoder: Encoder,
+        table: DeviceTable,
+        rows: Tensor,
+        roster: Roster,
     ) -> None:
         super().__init__(table, rows, roster)
         self.n_rows = len(self)
@@ -72,7 +76,11 @@ class CorruptionSource(TrainingRows):
             self._mean = torch.as_tensor(total / self.n_rows, dtype=chunks[0].dtype)
         return self._roster.of(self._mean)
 
-    def bins(self, raw: Tensor, n_bins: int) -> Tensor:
+    def bins(
+        self,
+        raw: Tensor,
+        n_bins: int,
+    ) -> Tensor:
         """The bin of each number of raw rows ``(T, N, M)``, int64 ``(T, N, M_numeric)``."""
         if n_bins not in self._edges:
             self._edges[n_bins] = self._bin_edges(n_bins)
@@ -123,7 +131,11 @@ class WithGaps(Selection):
     chosen: list[int]
 
     def mask(
-        self, rate: float, n_rows: int, n_features: int, random: StackedGenerator
+        self,
+        rate: float,
+        n_rows: int,
+        n_features: int,
+        random: StackedGenerator,
     ) -> Tensor:
         n_without_gaps = self.chosen[-1] + 1
         alone = self.selection.mask(rate, n_rows, n_without_gaps, random)
@@ -134,7 +146,10 @@ class BatchRows:
     """A mini-batch of each trial, from raw rows ``(T, N, M)``: the `Rows` that pretexts and methods see."""
 
     def __init__(
-        self, raw: Tensor, source: CorruptionSource, random: StackedGenerator
+        self,
+        raw: Tensor,
+        source: CorruptionSource,
+        random: StackedGenerator,
     ) -> None:
         self.encoded = source.encode(raw)
         self.columns = source.columns
@@ -143,7 +158,9 @@ class BatchRows:
         self._source = source
 
     def corrupted(
-        self, corruption: Corruption, selection: Selection
+        self,
+        corruption: Corruption,
+        selection: Selection,
     ) -> tuple[Tensor, Tensor]:
         """A view of the rows, encoded, ``(T, N, D)``, and the mask of the features whose value changed."""
         if corruption.space == "raw":
@@ -216,7 +233,10 @@ class PretextTask:
         )
 
     def validation_views(
-        self, raw: Tensor, random: StackedGenerator, n_passes: int
+        self,
+        raw: Tensor,
+        random: StackedGenerator,
+        n_passes: int,
     ) -> "StaticViews":
         """``n_passes`` mini-batches made of the same raw rows ``(T, N, M)``."""
         rows = BatchRows(raw, self._source, random)
@@ -224,7 +244,12 @@ class PretextTask:
             [self.pretext.make_views(rows) for _ in range(n_passes)]
         )
 
-    def validation(self, views: "StaticViews", *, error: bool) -> dict[str, Tensor]:
+    def validation(
+        self,
+        views: "StaticViews",
+        *,
+        error: bool,
+    ) -> dict[str, Tensor]:
         """Mean loss, and ``error`` if asked for, over mini-batches that are evaluated one by one, ``(T,)`` each."""
         n_passes = len(views.targets)
         by_input = []
@@ -252,7 +277,11 @@ class PretextTask:
         embedded: Tensor = self.encoder.body(x)
         return embedded
 
-    def _outputs(self, embedded: Tensor, n: int) -> tuple[Any, ...]:
+    def _outputs(
+        self,
+        embedded: Tensor,
+        n: int,
+    ) -> tuple[Any, ...]:
         """The outputs of g for each of ``n`` inputs, from their embeddings ``(T, n * N, E)``."""
         out = self.head(embedded)
         if isinstance(out, tuple):
@@ -265,12 +294,20 @@ class PretextTask:
 class LabelHead(nn.Module):
     """A head from embeddings to the target, for pretexts that use labels."""
 
-    def __init__(self, head: nn.Module, target: Target) -> None:
+    def __init__(
+        self,
+        head: nn.Module,
+        target: Target,
+    ) -> None:
         super().__init__()
         self.head = head
         self._target = target
 
-    def losses(self, embedded: Tensor, batch: "Batch") -> Tensor:
+    def losses(
+        self,
+        embedded: Tensor,
+        batch: "Batch",
+    ) -> Tensor:
         """The target's loss on embeddings ``(T, N, E)`` of a batch, of which rows without a label weigh nothing."""
         assert batch.targets is not None
         return self._target.loss(self.head(embedded), batch.targets, batch.weights)
@@ -309,7 +346,10 @@ def _tensors(nested: Any) -> list[Tensor]:
     return tensors
 
 
-def _replaced(nested: Any, by_id: Mapping[int, Tensor]) -> Any:
+def _replaced(
+    nested: Any,
+    by_id: Mapping[int, Tensor],
+) -> Any:
     """The same tuples of tuples, with another tensor in place of each, looked up by its ``id``."""
     if isinstance(nested, Tensor):
         return by_id[id(nested)]
@@ -372,7 +412,10 @@ class ValidationSet:
     """
 
     def __init__(
-        self, task: PretextTask, random: StackedGenerator, n_passes: int
+        self,
+        task: PretextTask,
+        random: StackedGenerator,
+        n_passes: int,
     ) -> None:
         self._task = task
         self._random = random

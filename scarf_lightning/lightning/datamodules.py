@@ -30,9 +30,8 @@ from ..estimators.preparing import SOURCE, read_frame
 from ..methods.method import SingleFitMethod
 from ..options import Config
 from ..options.combinations import is_in
-from ..sweeping.composer import Composer
+from ..sweeping.composer import composing
 from ..sweeping.expand import answer_of_file, spelled_out
-from ..sweeping.hydra import hydra_started, master_of, named_plugins
 from ..training import CellTraining
 
 OF_THE_TABLE = (
@@ -374,8 +373,8 @@ def _of_module(module: StackModule) -> list[str]:
 def _composed(options: Sequence[str]) -> Config:
     """The configuration of one cell with these options."""
     given = spelled_out(options)
-    with hydra_started(named_plugins(given)) as hydra:
-        return Composer(hydra.config_loader, master_of(hydra))(tuple(given))
+    with composing(given) as composer:
+        return composer(tuple(given))
 
 
 def _check_encoder(module: FinetuneModule, stack: Stack) -> None:

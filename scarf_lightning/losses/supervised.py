@@ -12,7 +12,9 @@ from torch import Tensor
 
 
 def cross_entropy(
-    logits: Tensor, targets: Tensor, weights: Tensor | None = None
+    logits: Tensor,
+    targets: Tensor,
+    weights: Tensor | None = None,
 ) -> Tensor:
     """Weighted mean of the cross-entropy over rows (paper, section 3).
 
@@ -36,7 +38,9 @@ def cross_entropy(
 
 
 def squared_error(
-    outputs: Tensor, targets: Tensor, weights: Tensor | None = None
+    outputs: Tensor,
+    targets: Tensor,
+    weights: Tensor | None = None,
 ) -> Tensor:
     """Weighted mean over rows of the squared difference: ``(..., N, 1)`` twice and ``(..., N)`` give ``(...)``.
 
@@ -48,7 +52,11 @@ def squared_error(
     return weighted_mean(squares, weights)
 
 
-def smoothed(targets: Tensor, logits: Tensor, share: float) -> Tensor:
+def smoothed(
+    targets: Tensor,
+    logits: Tensor,
+    share: float,
+) -> Tensor:
     """Probabilities ``(..., N, C)`` of which the uniform distribution over classes has a ``share``.
 
     Targets are class numbers ``(..., N)`` or probabilities ``(..., N, C)``. Source: Szegedy et al. 2016, section 7,
@@ -66,12 +74,18 @@ def smoothed(targets: Tensor, logits: Tensor, share: float) -> Tensor:
     return (1 - share) * targets + uniform
 
 
-def are_class_numbers(targets: Tensor, logits: Tensor) -> bool:
+def are_class_numbers(
+    targets: Tensor,
+    logits: Tensor,
+) -> bool:
     """True if targets are class numbers ``(..., N)``, False if they are probabilities ``(..., N, C)``."""
     return targets.dim() < logits.dim()
 
 
-def weighted_mean(rows: Tensor, weights: Tensor | None) -> Tensor:
+def weighted_mean(
+    rows: Tensor,
+    weights: Tensor | None,
+) -> Tensor:
     """The mean ``(...)`` of what rows ``(..., N)`` lose, by their weights ``(..., N)`` if they have any.
 
     >>> weighted_mean(torch.tensor([1.0, 4.0]), torch.tensor([3.0, 1.0]))
@@ -130,7 +144,10 @@ def bitempered(
     return weighted_mean(rows, weights)
 
 
-def log_t(x: Tensor, t: float) -> Tensor:
+def log_t(
+    x: Tensor,
+    t: float,
+) -> Tensor:
     """Tempered logarithm, (x^(1 - t) - 1) / (1 - t); log x at t = 1.
 
     >>> log_t(torch.tensor(2.0), 0.5)
@@ -143,7 +160,10 @@ def log_t(x: Tensor, t: float) -> Tensor:
     return torch.expm1(exponent) / (1 - t)
 
 
-def exp_t(x: Tensor, t: float) -> Tensor:
+def exp_t(
+    x: Tensor,
+    t: float,
+) -> Tensor:
     """Tempered exponential, max(0, 1 + (1 - t) x)^(1 / (1 - t)); exp x at t = 1. It is the inverse of `log_t`.
 
     >>> exp_t(torch.tensor(0.8284), 0.5)
@@ -157,7 +177,11 @@ def exp_t(x: Tensor, t: float) -> Tensor:
     return exponent.exp()
 
 
-def tempered_softmax(logits: Tensor, t: float, iterations: int = 5) -> Tensor:
+def tempered_softmax(
+    logits: Tensor,
+    t: float,
+    iterations: int = 5,
+) -> Tensor:
     """exp_t(a - lambda(a)) with lambda such that the classes sum to 1, for t >= 1: ``(..., C)`` to ``(..., C)``.
 
     A higher temperature is less certain:
@@ -181,7 +205,11 @@ class _Normalisation(torch.autograd.Function):
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(logits: Tensor, t: float, iterations: int) -> Tensor:
+    def forward(
+        logits: Tensor,
+        t: float,
+        iterations: int,
+    ) -> Tensor:
         largest = logits.amax(dim=-1, keepdim=True)
         shifted = logits - largest
         scaled = shifted
@@ -195,7 +223,11 @@ class _Normalisation(torch.autograd.Function):
         return -log_t(1 / partition, t) + largest
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+    def setup_context(
+        ctx: Any,
+        inputs: Any,
+        output: Tensor,
+    ) -> None:
         logits, ctx.t, _ = inputs
         ctx.save_for_backward(logits, output)
 

@@ -42,7 +42,11 @@ class PseudoLabels:
         unlabelled = np.setdiff1d(data.usable[0], labelled)
         return cls(labelled, data.labels[0], unlabelled)
 
-    def add(self, chosen: Bools, labels: Ints) -> None:
+    def add(
+        self,
+        chosen: Bools,
+        labels: Ints,
+    ) -> None:
         """Label the ``chosen`` ones of the unlabelled rows, both ``(m,)``."""
         self.rows = np.concatenate([self.rows, self.unlabelled[chosen]])
         self.labels = np.concatenate([self.labels, labels[chosen]])
@@ -77,7 +81,11 @@ class SelfTrain(PseudoLabelling):
     why_not: ClassVar[str] = "it trusts the probability of a class"
     typical_fits: ClassVar[int] = 8
 
-    def run_one(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
+    def run_one(
+        self,
+        stack: "Stack",
+        phase: SupervisedPhase,
+    ) -> MethodResult:
         training = PseudoLabels.start(stack)
         earlier = []
         for iteration in range(1, self.iterations + 1):
@@ -111,7 +119,11 @@ class TriTrain(PseudoLabelling):
     has_encoder: ClassVar[bool] = False
     typical_fits: ClassVar[int] = 30
 
-    def run_one(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
+    def run_one(
+        self,
+        stack: "Stack",
+        phase: SupervisedPhase,
+    ) -> MethodResult:
         start = PseudoLabels.start(stack)
         sets = [self._bootstrapped(stack, start, model) for model in range(MODELS)]
         unlabelled = start.unlabelled
@@ -152,7 +164,10 @@ class TriTrain(PseudoLabelling):
         )
 
     def _bootstrapped(
-        self, stack: "Stack", start: PseudoLabels, model: int
+        self,
+        stack: "Stack",
+        start: PseudoLabels,
+        model: int,
     ) -> PseudoLabels:
         """The first training set of a model: as many of the labelled rows as there are, drawn with replacement."""
         random = stack.streams.numpy(stack.data.trials[0], Purpose.BOOTSTRAP, model)
@@ -161,7 +176,11 @@ class TriTrain(PseudoLabelling):
         return PseudoLabels(start.rows[sample], start.labels[sample], start.unlabelled)
 
 
-def agreed_labels(one: Floats, other: Floats, threshold: float) -> Bools:
+def agreed_labels(
+    one: Floats,
+    other: Floats,
+    threshold: float,
+) -> Bools:
     """Where two models predict the same class and both exceed the threshold: ``(m, C)`` twice gives ``(m,)``.
 
     >>> one, other = np.array([[0.9, 0.1], [0.9, 0.1]]), np.array([[0.8, 0.2], [0.6, 0.4]])
@@ -205,7 +224,11 @@ class DeepKNN(RaggedMethod):
     typical_fits: ClassVar[int] = 2
     k: int = option(50, "number of neighbours", "[1, inf)")
 
-    def run_one(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
+    def run_one(
+        self,
+        stack: "Stack",
+        phase: SupervisedPhase,
+    ) -> MethodResult:
         rows, labels = stack.data.labelled, stack.data.labels
         first, classifier = phase.fit(stack, stack.labelled(), self, number=1)
         # Logits that are not finite have no neighbours.
@@ -227,7 +250,10 @@ class DeepKNN(RaggedMethod):
 
 
 def agrees_with_neighbours(
-    features: Floats, labels: Ints, k: int, n_classes: int
+    features: Floats,
+    labels: Ints,
+    k: int,
+    n_classes: int,
 ) -> Bools:
     """True for points whose own label is at least as frequent as any class among the k nearest other points.
 

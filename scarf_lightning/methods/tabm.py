@@ -80,7 +80,11 @@ class TabM(Rival):
         )
         return network.to(lesson.stack.hardware.device, lesson.stack.hardware.dtype)
 
-    def _train(self, network: nn.Module, lesson: Lesson) -> None:
+    def _train(
+        self,
+        network: nn.Module,
+        lesson: Lesson,
+    ) -> None:
         """Train; the network ends with the weights of its first best epoch."""
         # It imports Lightning, which takes seconds.
         from ..data.datamodule import batch_bounds
@@ -134,7 +138,11 @@ class TabM(Rival):
         weights = torch.from_numpy(lesson.weights)
         return targets, weights.to(hardware.device, hardware.dtype)
 
-    def _score(self, network: nn.Module, lesson: Lesson) -> float:
+    def _score(
+        self,
+        network: nn.Module,
+        lesson: Lesson,
+    ) -> float:
         """The usual metric of the target on the validation rows, higher if better."""
         data, target = lesson.stack.data, lesson.target
         truth = data.validation_labels[0]
@@ -148,7 +156,12 @@ class TabM(Rival):
         return metric.sign * metric.function(predicted, truth)
 
     @torch.no_grad()
-    def _predictions(self, network: nn.Module, lesson: Lesson, x: Tensor) -> Floats:
+    def _predictions(
+        self,
+        network: nn.Module,
+        lesson: Lesson,
+        x: Tensor,
+    ) -> Floats:
         """Predictions for raw rows ``(N, M)``, the mean of the k ones."""
         from ..data.datamodule import EVALUATION_ROWS
 
@@ -164,7 +177,11 @@ class TabM(Rival):
         return predictions
 
 
-def _forward(network: nn.Module, lesson: Lesson, x: Tensor) -> Tensor:
+def _forward(
+    network: nn.Module,
+    lesson: Lesson,
+    x: Tensor,
+) -> Tensor:
     """Outputs ``(N, k, n_outputs)`` for raw rows ``(N, M)``; of classes those that occur among the labels."""
     is_categorical = torch.from_numpy(lesson.stack.table.is_categorical).to(x.device)
     numbers, codes = x[:, ~is_categorical], x[:, is_categorical].long()

@@ -22,13 +22,19 @@ class Rates(NamedTuple):
     decay: float = 1.0
 
 
-def rates_of(module: nn.Module, name: str) -> Rates:
+def rates_of(
+    module: nn.Module,
+    name: str,
+) -> Rates:
     """The factors of a module's own parameter."""
     own: Mapping[str, Rates] = getattr(module, "rates", {})
     return own.get(name, Rates())
 
 
-def is_weight(module: nn.Module, name: str) -> bool:
+def is_weight(
+    module: nn.Module,
+    name: str,
+) -> bool:
     """True if a module's own parameter is a weight that ``decayed=weights`` shrinks: no bias, no learned value of a
     missing number, no scale of a normalisation."""
     is_normalisation = isinstance(module, (BatchNorm, nn.LayerNorm))
@@ -50,7 +56,11 @@ class OneHot(nn.Module):
     is_categorical: Tensor
     is_gap: Tensor
 
-    def __init__(self, n_categories: Sequence[int], gaps: Sequence[bool] = ()) -> None:
+    def __init__(
+        self,
+        n_categories: Sequence[int],
+        gaps: Sequence[bool] = (),
+    ) -> None:
         super().__init__()
         # For each encoded column the feature that it is made of, and its code among the columns of that feature.
         sources: list[int] = []
@@ -106,7 +116,10 @@ class SomeColumns:
         return x.index_select(-1, self._index)
 
 
-def without_ones(x: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+def without_ones(
+    x: Tensor,
+    weight: Tensor,
+) -> tuple[Tensor, Tensor]:
     """The factors of a product with zeros beside widths of one, ``(..., n_in)`` and ``(..., n_in, n_out)``.
 
     A product with a dimension of one takes another path, on which the size of the stack shows in the last bit. If n_out
@@ -151,11 +164,19 @@ class _Kept(torch.autograd.Function):
     """Mask of the units that stay. Its vmap rule sees the whole stack, so each trial draws from its own stream."""
 
     @staticmethod
-    def forward(x: Tensor, rate: float, random: StackedGenerator) -> Tensor:
+    def forward(
+        x: Tensor,
+        rate: float,
+        random: StackedGenerator,
+    ) -> Tensor:
         return random.uniform(*x.shape[1:]) >= rate
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+    def setup_context(
+        ctx: Any,
+        inputs: Any,
+        output: Tensor,
+    ) -> None:
         ctx.mark_non_differentiable(output)
 
     @staticmethod
@@ -164,7 +185,11 @@ class _Kept(torch.autograd.Function):
 
     @staticmethod
     def vmap(
-        info: Any, in_dims: Any, x: Tensor, rate: float, random: StackedGenerator
+        info: Any,
+        in_dims: Any,
+        x: Tensor,
+        rate: float,
+        random: StackedGenerator,
     ) -> tuple[Tensor, int]:
         # The streams add the axis of trials themselves, in front.
         shape = x.movedim(in_dims[0], 0).shape[1:]
@@ -185,7 +210,11 @@ class BatchNorm(nn.Module):
     variance: Tensor
 
     def __init__(
-        self, width: int, *, momentum: float = 0.1, epsilon: float = 1e-5
+        self,
+        width: int,
+        *,
+        momentum: float = 0.1,
+        epsilon: float = 1e-5,
     ) -> None:
         super().__init__()
         self.momentum = momentum
@@ -213,7 +242,11 @@ class BatchNorm(nn.Module):
         factor = self.weight * torch.rsqrt(variance + self.epsilon)
         return centred * factor + self.bias
 
-    def _track(self, tracked: Tensor, value: Tensor) -> None:
+    def _track(
+        self,
+        tracked: Tensor,
+        value: Tensor,
+    ) -> None:
         """Move a tracked statistic ``(width,)`` towards that of a batch, ``(..., 1, width)``."""
         # In a stack a trial has its own layer, so any leading axes are further rows.
         of_batch = value.flatten(0, -2).mean(dim=0)
@@ -257,7 +290,11 @@ DEVIATION_AFTER_CUT = 0.8796256610342398
 
 
 @torch.no_grad()
-def initialise(module: nn.Module, scheme: str, random: torch.Generator) -> None:
+def initialise(
+    module: nn.Module,
+    scheme: str,
+    random: torch.Generator,
+) -> None:
     """Draw the parameters of all linear layers of a module, layer by layer.
 
     The weights of a layer with ``n_in`` inputs and ``n_out`` outputs have the variance 2 / (n_in + n_out) (``glorot``),
@@ -278,7 +315,10 @@ def initialise(module: nn.Module, scheme: str, random: torch.Generator) -> None:
 
 
 def _drawn(
-    n_in: int, n_out: int, scheme: str, random: torch.Generator
+    n_in: int,
+    n_out: int,
+    scheme: str,
+    random: torch.Generator,
 ) -> tuple[Tensor, Tensor]:
     """Weight ``(n_in, n_out)`` and bias ``(n_out,)``, float32 whatever the default dtype is."""
     kind, _, shape = scheme.partition("_")

@@ -29,7 +29,11 @@ class MLP(Network):
     width: int = option(256, "units of a layer", "[1, 100000]")
     depth: int = option(4, "number of layers", "[1, 1000]")
 
-    def build(self, columns: Columns, dropout: float | None) -> nn.Module:
+    def build(
+        self,
+        columns: Columns,
+        dropout: float | None,
+    ) -> nn.Module:
         widths = [columns.n_encoded, *[self.width] * self.depth]
         return ReLUNetwork(widths, is_encoder=True, dropout=dropout)
 
@@ -42,7 +46,11 @@ class LinearReLUPerFeature(nn.Module):
     """
 
     def __init__(
-        self, n_features: int, n_in: int, n_out: int, rate: float = 1.0
+        self,
+        n_features: int,
+        n_in: int,
+        n_out: int,
+        rate: float = 1.0,
     ) -> None:
         super().__init__()
         self.rates = dict.fromkeys(("weight", "bias"), Rates(rate))
@@ -67,7 +75,10 @@ class WithNumericEmbeddings(nn.Module):
     """
 
     def __init__(
-        self, columns: Columns, embedding: nn.Module, network: nn.Module
+        self,
+        columns: Columns,
+        embedding: nn.Module,
+        network: nn.Module,
     ) -> None:
         super().__init__()
         # The gaps of numbers are among the others: 0 or 1, like the columns of a category.
@@ -108,7 +119,11 @@ class MLPOnEmbeddings(MLP):
     def encoding(self, n_features: int) -> tuple[nn.Module, int]:
         """The step before linear layer and ReLU: a module from ``(..., N, F)`` to ``(..., N, F, K)``, and K."""
 
-    def build(self, columns: Columns, dropout: float | None) -> nn.Module:
+    def build(
+        self,
+        columns: Columns,
+        dropout: float | None,
+    ) -> nn.Module:
         n_numeric = len(columns.numeric)
         encoding, n_components = self.encoding(n_numeric)
         linear = LinearReLUPerFeature(
@@ -133,7 +148,12 @@ class Periodic(nn.Module):
 
     rates: ClassVar[Mapping[str, Rates]] = {"frequency": Rates(10.0, 0.1)}
 
-    def __init__(self, n_features: int, frequencies: int, scale: float) -> None:
+    def __init__(
+        self,
+        n_features: int,
+        frequencies: int,
+        scale: float,
+    ) -> None:
         super().__init__()
         self.frequency = nn.Parameter(torch.empty(n_features, frequencies))
         nn.init.trunc_normal_(self.frequency, std=scale, a=-3 * scale, b=3 * scale)
@@ -185,7 +205,11 @@ class PiecewiseLinear(nn.Module):
     lowest: Tensor
     highest: Tensor
 
-    def __init__(self, n_features: int, bins: int) -> None:
+    def __init__(
+        self,
+        n_features: int,
+        bins: int,
+    ) -> None:
         super().__init__()
         for name in ("start", "size", "lowest", "highest"):
             self.register_buffer(name, torch.empty(n_features, bins))
@@ -248,7 +272,11 @@ class MLPPLE(MLPOnEmbeddings):
     def encoding(self, n_features: int) -> tuple[nn.Module, int]:
         return PiecewiseLinear(n_features, self.bins), self.bins
 
-    def prepare(self, module: nn.Module, rows: Tensor) -> None:
+    def prepare(
+        self,
+        module: nn.Module,
+        rows: Tensor,
+    ) -> None:
         assert isinstance(module, WithNumericEmbeddings)
         encoding, _ = module.embedding.children()
         assert isinstance(encoding, PiecewiseLinear)

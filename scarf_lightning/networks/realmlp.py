@@ -75,7 +75,11 @@ class ParametricActivation(nn.Module):
     acts_on_last_axis = True
     rates: ClassVar[Mapping[str, Rates]] = {"strength": Rates(0.1, 0.1)}
 
-    def __init__(self, name: str, width: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        width: int,
+    ) -> None:
         super().__init__()
         self.name = name
         self.strength = nn.Parameter(torch.ones(1, width))
@@ -117,7 +121,11 @@ class NTKLinear(nn.Module):
     acts_on_last_axis = True
     rates: ClassVar[Mapping[str, Rates]] = {"bias": Rates(0.1, 0.0)}
 
-    def __init__(self, n_in: int, n_out: int) -> None:
+    def __init__(
+        self,
+        n_in: int,
+        n_out: int,
+    ) -> None:
         super().__init__()
         self.factor = 1 / math.sqrt(n_in)
         self.weight, self.bias = (
@@ -185,7 +193,11 @@ class PBLD(nn.Module):
     )
 
     def __init__(
-        self, n_features: int, frequencies: int, width: int, scale: float
+        self,
+        n_features: int,
+        frequencies: int,
+        width: int,
+        scale: float,
     ) -> None:
         super().__init__()
         bound = 1 / math.sqrt(frequencies)
@@ -249,7 +261,10 @@ class RobustOneHot(nn.Module):
         return smooth_clip((x - self.median) * self.scale)
 
 
-def smooth_clip(x: Tensor, largest: float = CLIP) -> Tensor:
+def smooth_clip(
+    x: Tensor,
+    largest: float = CLIP,
+) -> Tensor:
     """x / sqrt(1 + (x / largest)^2), which lies between -``largest`` and ``largest`` (section 3).
 
     >>> smooth_clip(torch.tensor([0.1, 4.0, 1000.0]))
@@ -266,7 +281,11 @@ class CategoryTable(nn.Module):
 
     acts_on_last_axis = True
 
-    def __init__(self, n_categories: int, width: int) -> None:
+    def __init__(
+        self,
+        n_categories: int,
+        width: int,
+    ) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.randn(n_categories, width))
 
@@ -284,7 +303,11 @@ class RealMLPInput(nn.Module):
 
     acts_on_last_axis = True
 
-    def __init__(self, columns: Columns, options: "RealMLP") -> None:
+    def __init__(
+        self,
+        columns: Columns,
+        options: "RealMLP",
+    ) -> None:
         super().__init__()
         binary: list[slice] = []
         large: list[slice] = []
@@ -448,7 +471,11 @@ class RealMLP(Network):
             return nn.Identity()
         return PBLD(n_features, self.frequencies, self.embedding, self.frequency_scale)
 
-    def build(self, columns: Columns, dropout: float | None) -> nn.Module:
+    def build(
+        self,
+        columns: Columns,
+        dropout: float | None,
+    ) -> nn.Module:
         rate = self.dropout if dropout is None else dropout
         inputs = RealMLPInput(columns, self)
         layers: list[nn.Module] = [inputs, Scale(inputs.width)]
@@ -463,7 +490,11 @@ class RealMLP(Network):
             width = self.width
         return nn.Sequential(*layers)
 
-    def prepare(self, module: nn.Module, rows: Tensor) -> None:
+    def prepare(
+        self,
+        module: nn.Module,
+        rows: Tensor,
+    ) -> None:
         inputs, *others = module.children()
         assert isinstance(inputs, RealMLPInput)
         x = rows.to(next(module.parameters()))
@@ -480,7 +511,11 @@ class RealMLP(Network):
                 x = layer(x)
         module.train(was_training)
 
-    def _initialise(self, layer: NTKLinear, x: Tensor) -> None:
+    def _initialise(
+        self,
+        layer: NTKLinear,
+        x: Tensor,
+    ) -> None:
         if self.initial == "rows":
             layer.fit(x)
         else:
@@ -489,12 +524,19 @@ class RealMLP(Network):
     def pretrain_head(self, head: nn.Module) -> nn.Module:
         return in_ntk(head)
 
-    def head(self, widths: Sequence[int], dropout: float | None) -> nn.Module:
+    def head(
+        self,
+        widths: Sequence[int],
+        dropout: float | None,
+    ) -> nn.Module:
         head = in_ntk(super().head(widths, dropout))
         return nn.Sequential(head, Clamp(widths[-1])) if self.clamp else head
 
     def prepare_head(
-        self, head: nn.Module, embeddings: Tensor, targets: Tensor
+        self,
+        head: nn.Module,
+        embeddings: Tensor,
+        targets: Tensor,
     ) -> None:
         x = embeddings
         *hidden, last = [

@@ -53,7 +53,11 @@ class ResNetBlock(nn.Module):
     **Shape.** Input and output ``(..., N, width)``.
     """
 
-    def __init__(self, options: Residual, dropout: float | None) -> None:
+    def __init__(
+        self,
+        options: Residual,
+        dropout: float | None,
+    ) -> None:
         super().__init__()
         self.norm = BatchNorm(options.width)
         self.widen = nn.Linear(options.width, options.hidden)
@@ -85,7 +89,11 @@ class ResNet(Residual):
         "width": ("one_of", 64, 128, 192, 256, 512)
     }
 
-    def build(self, columns: Columns, dropout: float | None) -> nn.Module:
+    def build(
+        self,
+        columns: Columns,
+        dropout: float | None,
+    ) -> nn.Module:
         layers: list[nn.Module] = [nn.Linear(columns.n_encoded, self.width)]
         for _ in range(self.depth):
             layers.append(ResNetBlock(self, dropout))
@@ -100,7 +108,11 @@ class FeatureTokenizer(nn.Module):
     categorical ones.
     """
 
-    def __init__(self, columns: Columns, width: int) -> None:
+    def __init__(
+        self,
+        columns: Columns,
+        width: int,
+    ) -> None:
         super().__init__()
         self.numeric = SomeColumns(columns.numeric)
         self.categorical = columns.categorical
@@ -131,13 +143,19 @@ class FeatureTokenizer(nn.Module):
         return torch.cat(parts, dim=-2)
 
 
-def _initial_tokens(rows: int, width: int) -> nn.Parameter:
+def _initial_tokens(
+    rows: int,
+    width: int,
+) -> nn.Parameter:
     """Tokens or their factors, ``(rows, width)``, uniform on ±1 / sqrt(width)."""
     bound = 1 / math.sqrt(width)
     return nn.Parameter(torch.empty(rows, width).uniform_(-bound, bound))
 
 
-def _times(x: Tensor, weight: Tensor) -> Tensor:
+def _times(
+    x: Tensor,
+    weight: Tensor,
+) -> Tensor:
     """Their product. A single column is broadcast, because the product of one column rounds on another path."""
     if x.shape[-1] == 1:
         return x * weight
@@ -150,7 +168,12 @@ class Attention(nn.Module):
     **Shape.** Query tokens ``(..., Q, width)`` and key tokens ``(..., S, width)`` to ``(..., Q, width)``.
     """
 
-    def __init__(self, width: int, heads: int, dropout: float) -> None:
+    def __init__(
+        self,
+        width: int,
+        heads: int,
+        dropout: float,
+    ) -> None:
         super().__init__()
         self.heads = heads
         self.query = nn.Linear(width, width)
@@ -161,7 +184,11 @@ class Attention(nn.Module):
             nn.init.zeros_(layer.bias)
         self.dropout = Dropout(dropout)
 
-    def forward(self, queries: Tensor, keys: Tensor) -> Tensor:
+    def forward(
+        self,
+        queries: Tensor,
+        keys: Tensor,
+    ) -> Tensor:
         query = self._in_heads(self.query(queries))
         key = self._in_heads(self.key(keys))
         value = self._in_heads(self.value(keys))
@@ -188,7 +215,11 @@ class TransformerBlock(nn.Module):
     """
 
     def __init__(
-        self, options: "FTTransformer", dropout: float | None, *, first: bool
+        self,
+        options: "FTTransformer",
+        dropout: float | None,
+        *,
+        first: bool,
     ) -> None:
         super().__init__()
         width, hidden = options.width, options.hidden
@@ -200,7 +231,11 @@ class TransformerBlock(nn.Module):
         self.narrow = nn.Linear(hidden, width)
         self.hidden_dropout, self.residual_dropout = options.dropouts(dropout)
 
-    def forward(self, x: Tensor, n_queries: int | None = None) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        n_queries: int | None = None,
+    ) -> Tensor:
         tokens = self.attention_norm(x)
         queries = tokens[..., :n_queries, :]
         attended = self.attention(queries, tokens)
@@ -221,7 +256,10 @@ class FTTransformerEncoder(nn.Module):
     """
 
     def __init__(
-        self, tokenizer: FeatureTokenizer, blocks: list[TransformerBlock], width: int
+        self,
+        tokenizer: FeatureTokenizer,
+        blocks: list[TransformerBlock],
+        width: int,
     ) -> None:
         super().__init__()
         self.tokenizer = tokenizer
@@ -275,7 +313,11 @@ class FTTransformer(Residual):
                 f"width must be a multiple of heads={self.heads}, twice it or more, not {self.width}"
             )
 
-    def build(self, columns: Columns, dropout: float | None) -> nn.Module:
+    def build(
+        self,
+        columns: Columns,
+        dropout: float | None,
+    ) -> nn.Module:
         blocks = []
         for position in range(self.depth):
             blocks.append(TransformerBlock(self, dropout, first=position == 0))

@@ -36,7 +36,11 @@ def read(values: Mapping[str, Any]) -> Config:
     return checked(Config, _with_present_names(values))
 
 
-def checked(schema: type[T], values: Mapping[str, Any], place: str = "") -> T:
+def checked(
+    schema: type[T],
+    values: Mapping[str, Any],
+    place: str = "",
+) -> T:
     """An `Options` object from plain values, whose options stand at a place of the configuration such as ``finetune``.
 
     Raises:
@@ -68,7 +72,11 @@ def checked(schema: type[T], values: Mapping[str, Any], place: str = "") -> T:
 
 
 def _field(
-    field: Field[Any], kind: Any, known: Mapping[str, Option], value: Any, full: str
+    field: Field[Any],
+    kind: Any,
+    known: Mapping[str, Option],
+    value: Any,
+    full: str,
 ) -> Any:
     """The value of one field: an option, the choice of an axis, or a group of options."""
     if field.name in known:
@@ -97,7 +105,9 @@ def _with_present_names(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def checked_options(
-    known: Mapping[str, Option], values: Mapping[str, Any], place: str
+    known: Mapping[str, Option],
+    values: Mapping[str, Any],
+    place: str,
 ) -> dict[str, Any]:
     """The options of a part: the values, checked, and the defaults of all others. The part itself is not made.
 
@@ -116,14 +126,21 @@ def checked_options(
     return options
 
 
-def refused(place: str, error: ValueError) -> UsageError:
+def refused(
+    place: str,
+    error: ValueError,
+) -> UsageError:
     """The error message for an invalid value, with the option's full name before it."""
     sentence = _join(place, str(error))
     # A hint ends in a question: did you mean ...?
     return UsageError(sentence if sentence.endswith("?") else f"{sentence}.")
 
 
-def _choice(axis: str, value: Any, place: str) -> Choice:
+def _choice(
+    axis: str,
+    value: Any,
+    place: str,
+) -> Choice:
     """A part's name and all of its options, from those that are set."""
     options = dict(_group(value, place))
     name = options.pop("name", None)
@@ -132,7 +149,10 @@ def _choice(axis: str, value: Any, place: str) -> Choice:
 
 
 def _with_options_apart(
-    settings: type[Any], named: PartField, values: Mapping[str, Any], place: str
+    settings: type[Any],
+    named: PartField,
+    values: Mapping[str, Any],
+    place: str,
 ) -> dict[str, Any]:
     """The values of settings that name a part, with all of the part's options in their field.
 
@@ -166,7 +186,9 @@ def _with_options_apart(
 
 
 def _refuse_unknown(
-    known: Sequence[str], values: Mapping[str, Any], place: str
+    known: Sequence[str],
+    values: Mapping[str, Any],
+    place: str,
 ) -> None:
     """Raise a UsageError if one of the values is of no known option."""
     for name in values:
@@ -179,7 +201,11 @@ def _refuse_unknown(
         )
 
 
-def _group(value: Any, full: str, kind: type[Any] | None = None) -> Mapping[str, Any]:
+def _group(
+    value: Any,
+    full: str,
+    kind: type[Any] | None = None,
+) -> Mapping[str, Any]:
     """A value that must be a group of options."""
     if isinstance(value, Mapping):
         return value
@@ -193,7 +219,11 @@ def _group(value: Any, full: str, kind: type[Any] | None = None) -> Mapping[str,
     )
 
 
-def _value(option: Option, value: Any, full: str) -> Any:
+def _value(
+    option: Option,
+    value: Any,
+    full: str,
+) -> Any:
     """A value as the option's type has it."""
     if value is None and option.optional:
         return None
@@ -220,7 +250,10 @@ def _value(option: Option, value: Any, full: str) -> Any:
     raise UsageError(f"{full} must be {wanted}, not {value}.")
 
 
-def _converted(kind: Any, value: Any) -> Any:
+def _converted(
+    kind: Any,
+    value: Any,
+) -> Any:
     """The value as this type, or None if it is not one."""
     if kind is str:
         # YAML reads true and false as truth values; the command line writes them in small letters.
@@ -241,14 +274,20 @@ def _converted(kind: Any, value: Any) -> Any:
         return None
 
 
-def _list(value: Any, full: str) -> list[str]:
+def _list(
+    value: Any,
+    full: str,
+) -> list[str]:
     """A value that must be a list, whose items may be numbers."""
     if not isinstance(value, (list, tuple)):
         raise UsageError(f"{full} must be a list, as in {full}=[a,b].")
     return [str(each) for each in value]
 
 
-def _dictionary(value: Any, full: str) -> dict[str, Any]:
+def _dictionary(
+    value: Any,
+    full: str,
+) -> dict[str, Any]:
     """Plain values by name, such as the options of another library's class."""
     if not isinstance(value, Mapping):
         raise UsageError(
@@ -260,7 +299,10 @@ def _dictionary(value: Any, full: str) -> dict[str, Any]:
     return by_name
 
 
-def _plain_value(value: Any, full: str) -> Any:
+def _plain_value(
+    value: Any,
+    full: str,
+) -> Any:
     """A value of JSON, of finite numbers."""
     if isinstance(value, Mapping):
         return _dictionary(value, full)

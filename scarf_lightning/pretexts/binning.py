@@ -57,7 +57,12 @@ class Binning(CorruptingPretext):
         "place", "the place of a bin in their order, or which bin it is"
     )
 
-    def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
+    def head(
+        self,
+        width: int,
+        columns: Columns,
+        layers: LayerSettings,
+    ) -> nn.Module:
         """Places of bins and encoded categories, ``(..., N, D)``; or logits of the bins of all numbers, and of each
         column's categories, ``(..., N, M_numeric n_bins)`` and ``(..., N, C)``."""
         if self.estimates == "place":
@@ -90,7 +95,9 @@ class Binning(CorruptingPretext):
         return Views((view,), (torch.stack(target, dim=-1),))
 
     def compute_loss(
-        self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]
+        self,
+        outputs: tuple[Any, ...],
+        targets: tuple[Tensor, ...],
     ) -> Tensor:
         if self.estimates == "place":
             return mean_squared_error(outputs[0], targets[0])

@@ -45,7 +45,12 @@ class Vime(CorruptingPretext):
         2.0, "weight of feature estimation beside mask estimation", "(0, inf)"
     )
 
-    def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
+    def head(
+        self,
+        width: int,
+        columns: Columns,
+        layers: LayerSettings,
+    ) -> nn.Module:
         """Logits of the mask ``(..., N, M)`` and an estimate of the encoded row ``(..., N, D)``."""
         # A corruption of raw columns has a mask of the features, any other one of the encoded columns.
         n_masked = columns.n_encoded
@@ -60,7 +65,9 @@ class Vime(CorruptingPretext):
         return Views((view,), (mask.to(view.dtype), rows.encoded))
 
     def compute_loss(
-        self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]
+        self,
+        outputs: tuple[Any, ...],
+        targets: tuple[Tensor, ...],
     ) -> Tensor:
         # There is one view, for which g gives both estimates.
         mask_logits, features = outputs[0]
@@ -74,7 +81,9 @@ class Vime(CorruptingPretext):
         return True
 
     def compute_error(
-        self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]
+        self,
+        outputs: tuple[Any, ...],
+        targets: tuple[Tensor, ...],
     ) -> Tensor:
         """The share of features whose entry in the mask is estimated wrongly, ``(...)``."""
         mask_logits: Tensor = outputs[0][0]
@@ -82,7 +91,10 @@ class Vime(CorruptingPretext):
         return is_wrong.double().mean(dim=(-2, -1))
 
 
-def mask_loss(logits: Tensor, mask: Tensor) -> Tensor:
+def mask_loss(
+    logits: Tensor,
+    mask: Tensor,
+) -> Tensor:
     """Mean binary cross-entropy over rows and features: ``(..., N, M)`` twice gives ``(...)`` (equation 5).
 
     >>> mask_loss(torch.tensor([[2.0, -2.0]]), torch.tensor([[1.0, 0.0]]))
@@ -133,7 +145,12 @@ class SubTab(CorruptingPretext):
         1.0, "weight of the distance between projections", "[0, inf)"
     )
 
-    def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
+    def head(
+        self,
+        width: int,
+        columns: Columns,
+        layers: LayerSettings,
+    ) -> nn.Module:
         """The projection ``(..., N, layers.width)`` and the reconstructed row ``(..., N, D)``."""
         projection = super().head(width, columns, layers)
         return SideBySide(
@@ -153,7 +170,9 @@ class SubTab(CorruptingPretext):
         return Views(tuple(views), (rows.encoded,))
 
     def compute_loss(
-        self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]
+        self,
+        outputs: tuple[Any, ...],
+        targets: tuple[Tensor, ...],
     ) -> Tensor:
         projections, reconstructions = zip(*outputs, strict=True)
         errors = [squared_distance(each, targets[0]) for each in reconstructions]
@@ -168,7 +187,11 @@ class SubTab(CorruptingPretext):
         return loss + self.contrast * contrast + self.distance * distance
 
 
-def subsets(columns: Columns, n_subsets: int, overlap: float) -> list[list[int]]:
+def subsets(
+    columns: Columns,
+    n_subsets: int,
+    overlap: float,
+) -> list[list[int]]:
     """The encoded columns of each subset.
 
     The features are cut into runs of equal length. Each run is extended by ``overlap`` of its length into the run

@@ -44,7 +44,12 @@ class TargetAware(CorruptingPretext):
         "reconstruction", "what is learnt without labels"
     )
 
-    def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
+    def head(
+        self,
+        width: int,
+        columns: Columns,
+        layers: LayerSettings,
+    ) -> nn.Module:
         """An estimate of the encoded row ``(..., N, D)``, or logits of the mask ``(..., N, M)``."""
         # A corruption of raw columns has a mask of the features, any other one of the encoded columns.
         if self.pretext == "mask" and self.corruption.space == "raw":
@@ -57,12 +62,18 @@ class TargetAware(CorruptingPretext):
         return Views((view,), (target,))
 
     def compute_loss(
-        self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]
+        self,
+        outputs: tuple[Any, ...],
+        targets: tuple[Tensor, ...],
     ) -> Tensor:
         loss = mask_loss if self.pretext == "mask" else mean_squared_error
         return loss(outputs[0], targets[0])
 
-    def with_labels(self, loss: Tensor, of_labels: Tensor) -> Tensor:
+    def with_labels(
+        self,
+        loss: Tensor,
+        of_labels: Tensor,
+    ) -> Tensor:
         # Twice the mean, so that at equal weights both losses count in full.
         mean = (1 - self.weight) * loss + self.weight * of_labels
         return 2 * mean

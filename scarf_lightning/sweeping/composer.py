@@ -7,6 +7,7 @@ alone and on the default dataset. Choices that decide about different sections a
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
@@ -26,7 +27,15 @@ from ..errors import UsageError
 from ..options import Config, checked, read, within_max_epochs
 from ..options.combinations import on_dataset
 from ..options.settings import DatasetSettings
-from .hydra import fit_recipe, our_sections, read_config, usage_error
+from .hydra import (
+    fit_recipe,
+    hydra_started,
+    master_of,
+    named_plugins,
+    our_sections,
+    read_config,
+    usage_error,
+)
 
 GLOBAL = "_global_"
 """The package of a file that says itself which sections it has."""
@@ -272,6 +281,17 @@ class Composer:
         if any(_mentioned(values)):
             return None
         return checked(DatasetSettings, values, "dataset"), choices
+
+
+@contextmanager
+def composing(overrides: Sequence[str]) -> Iterator[Composer]:
+    """A composer of cells with the parts of the plugins that these overrides name, without a command line of Hydra's.
+
+    Raises:
+        UsageError: as by `hydra_started`.
+    """
+    with hydra_started(named_plugins(overrides)) as hydra:
+        yield Composer(hydra.config_loader, master_of(hydra))
 
 
 def _choices(file: ConfigResult) -> list[str] | None:

@@ -28,7 +28,10 @@ class Try(Generic[T]):
     result: T
 
 
-def tuning_metric(config: Config, target: "Target") -> Metric:
+def tuning_metric(
+    config: Config,
+    target: "Target",
+) -> Metric:
     """The metric that ranks the tries: the one that is chosen, or the one that tables of this target lead with."""
     return metric_named(config.finetune.metric or target.metric)
 
@@ -63,7 +66,10 @@ def tune(
         direction=direction, sampler=optuna.samplers.TPESampler(seed=seed)
     )
 
-    def tell(asked: "Trial", score: float) -> None:
+    def tell(
+        asked: "Trial",
+        score: float,
+    ) -> None:
         if math.isnan(score):
             study.tell(asked, state=TrialState.FAIL)
         else:
@@ -90,7 +96,10 @@ def tune(
     return tries, _first_best(tries, metric)
 
 
-def _first_best(tries: Sequence[Try[T]], metric: Metric) -> int:
+def _first_best(
+    tries: Sequence[Try[T]],
+    metric: Metric,
+) -> int:
     """The position of the first best try; a try that diverged is worse than any other."""
     scores = []
     for each in tries:
@@ -98,7 +107,11 @@ def _first_best(tries: Sequence[Try[T]], metric: Metric) -> int:
     return scores.index(max(scores))
 
 
-def _suggest(trial: "Trial", name: str, of_option: Range) -> Any:
+def _suggest(
+    trial: "Trial",
+    name: str,
+    of_option: Range,
+) -> Any:
     """The value that the search suggests for an option. Every version of Optuna since 2.10 understands these calls."""
     kind, *values = of_option
     if kind == "one_of":
@@ -108,7 +121,10 @@ def _suggest(trial: "Trial", name: str, of_option: Range) -> Any:
     return suggest(name, low, high, log=kind in ("log", "log_int"))
 
 
-def _lies_in(value: Any, of_option: Range) -> bool:
+def _lies_in(
+    value: Any,
+    of_option: Range,
+) -> bool:
     """True if the search could suggest the value."""
     kind, *values = of_option
     if kind == "one_of":
