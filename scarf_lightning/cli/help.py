@@ -49,7 +49,7 @@ def help_page(conf: Path) -> Group:
     try, and where results go; the parts of imported plugins too."""
     main = yaml.safe_load((conf / "train.yaml").read_text(encoding="utf-8"))
     # An entry that is no dictionary is `_self_`.
-    defaults = {}
+    defaults: dict[str, str] = {}
     for entry in main["defaults"]:
         if isinstance(entry, dict):
             defaults |= entry
