@@ -216,7 +216,7 @@ class StackedGenerator:
 
     def permutations(self, n: int) -> Tensor:
         """A permutation of 0, ..., n - 1; int64 ``(..., n)``."""
-        # On an accelerator `randperm` takes a launch a trial and waits for it; one sort serves all trials.
+        # On an accelerator `randperm` takes launches for each trial and draw; one sort serves all trials.
         if self._ahead:
             return self.integers(SORTED, n).argsort()
 

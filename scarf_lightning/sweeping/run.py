@@ -198,7 +198,7 @@ def _train(
         if todo:
             for each in todo:
                 tries[each.cell.key] += 1
-            # Planned again: the cells that other processes finished meanwhile have set the pace.
+            # Planned again, since trials that have ended meanwhile are not launched a second time.
             groups = make_plan(todo, plan.sizes).groups
             chunks = make_chunks(
                 groups, todo[0].cell.config.chunk, launcher, in_order=in_order
