@@ -55,7 +55,7 @@ def help_page(conf: Path) -> Group:
             defaults |= entry
     axes = Table("axis", "what it is", "default", "options", box=box.SIMPLE_HEAD)
     for axis in AXES:
-        # The launcher's default is Hydra's, and stands in no file of ours.
+        # The launcher's default is Hydra's own, and no file of ours has it.
         default = str(defaults.get(axis.name, "basic"))
         options = ", ".join(_options(conf / axis.name))
         axes.add_row(axis.name, axis.meaning, default, options)

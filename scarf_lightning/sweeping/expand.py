@@ -318,7 +318,7 @@ def deferred(arguments: Sequence[str]) -> list[str]:
         return "=" in argument and not argument.startswith("-")
 
     def is_sweep(argument: str) -> bool:
-        # A sweep file stands for many cells, though Hydra sees one value.
+        # A sweep file has many cells, though Hydra sees one value.
         if argument.startswith("sweeps="):
             return True
         return parser.parse_override(argument).is_sweep_override()
