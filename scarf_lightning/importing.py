@@ -38,6 +38,7 @@ def require(package: str, what: str) -> None:
         UsageError: it is not installed; the message ends with the command that installs it.
     """
     extra = EXTRAS[package]
+    # The package is looked for, not imported: an import may take seconds.
     if find_spec(package) is None:
         name = package.rpartition(".")[2]
         raise UsageError(
@@ -63,5 +64,6 @@ def without_garbage_collection() -> Iterator[None]:
     try:
         yield
     finally:
+        # A collection in a fork would write into the objects' counters, and so copy the shared memory.
         gc.freeze()
         gc.enable()

@@ -54,6 +54,7 @@ def overlap_ratio(
         return n_test / n_train
     rows = n_test + n_train
     correlation = (test_share * n_test + (1 - test_share) * n_labelled) / rows
+    # Fewer labels never make trials more alike than all labels do.
     return min(correlation / (1 - correlation), n_test / n_train)
 
 
@@ -69,6 +70,7 @@ def unseen(n_test: float, trials: int) -> float:
     """
     # More than five trials test the same rows again.
     n_different = n_test * min(trials, TESTS_OF_A_TABLE)
+    # 1 - 0.05^(1/m) is a difference of nearly equal numbers for large m, which expm1 keeps exact.
     return -math.expm1(math.log1p(-LEVEL) / n_different)
 
 
@@ -120,6 +122,7 @@ def mean_intervals(
     for mean, half, of_metric, (least, most) in zip(
         means, halves.tolist(), values, bounds, strict=True
     ):
+        # Without a spread, as of ten trials with an accuracy of 1, the t-test would claim certainty.
         if math.isfinite(most) and are_equal(of_metric):
             half = unseen(n_test, n) * (most - least)
         intervals.append(
@@ -149,9 +152,8 @@ def level_intervals(
 ) -> list[Interval]:
     """As `level_interval`, of several metrics ``(metrics, trials)`` with the ``bounds`` of each."""
     if split in FIXED_SPLITS:
-        return [
-            Interval(mean, math.nan, math.nan) for mean in values.mean(axis=1).tolist()
-        ]
+        means = values.mean(axis=1).tolist()
+        return [Interval(mean, math.nan, math.nan) for mean in means]
     # Rows of an older version say their shares alone, which are below 1.
     n_test = sizes[0] if sizes[0] >= 1 else math.inf
     return mean_intervals(values, bounds, overlap_ratio(*sizes), n_test=n_test)
@@ -164,6 +166,7 @@ def median_sizes(
     these names; those of the paper's splits if a trial lacks one."""
     medians = []
     for name in SIZES:
+        # A record of an earlier version has None, or no such column.
         column = [float(size or 0) for size in sizes.get(name, ())]
         # NaN, of rows without such a column, is not above zero either.
         if not column or not all(size > 0 for size in column):

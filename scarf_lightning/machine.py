@@ -20,18 +20,20 @@ def usable_cores() -> int:
     time of a control group (versions 1 and 2).
     """
     cores = os.cpu_count() or 1
+    # Linux has affinity masks; macOS and Windows do not.
     if hasattr(os, "sched_getaffinity"):
         cores = len(os.sched_getaffinity(0))
+    # A quota of 1.5 cores keeps one core busy; a second process would only be throttled.
     return max(1, math.floor(min([cores, *cpu_quotas()])))
 
 
 def cpu_quotas() -> Iterator[float]:
     """Processor seconds a second that each control group of this process may take, where it has a limit."""
     for group, is_first_version in control_groups("cpu"):
+        # Version 1 has a file each and -1 for no limit, version 2 one file and "max".
         if is_first_version:
-            quota, period = (
-                number(group / f"cpu.cfs_{name}_us") for name in ("quota", "period")
-            )
+            quota = number(group / "cpu.cfs_quota_us")
+            period = number(group / "cpu.cfs_period_us")
         else:
             quota, period = _pair(group / "cpu.max")
         if quota is not None and period:
@@ -44,12 +46,11 @@ def free_memory() -> Iterator[int]:
         if line.startswith("MemAvailable:"):
             yield 1024 * int(line.split()[1])
     for group, is_first_version in control_groups("memory"):
-        limit, used = (
-            ("limit_in_bytes", "usage_in_bytes")
-            if is_first_version
-            else ("max", "current")
-        )
-        most, taken = (number(group / f"memory.{name}") for name in (limit, used))
+        limit, used = "max", "current"
+        if is_first_version:
+            limit, used = "limit_in_bytes", "usage_in_bytes"
+        most = number(group / f"memory.{limit}")
+        taken = number(group / f"memory.{used}")
         if most is None or taken is None:
             continue
         # The kernel drops unused pages of files before it refuses memory.
@@ -78,8 +79,10 @@ def control_groups(controller: str) -> Iterator[tuple[Path, bool]]:
         _, controllers, path = line.split(":", 2)
         if controllers and controller not in controllers.split(","):
             continue
+        # Version 2 names no controllers: one tree of groups has all of them.
         root = CGROUP / controller if controllers else CGROUP
         innermost = root / path.strip("/")
+        # A limit of any group around this one holds too. Folders above the root have no such files.
         for group in (innermost, *innermost.parents):
             yield group, bool(controllers)
 

@@ -189,6 +189,7 @@ def balanced_accuracy(probabilities: Floats, labels: Labels) -> float:
     0.833
     """
     predicted = probabilities.argmax(axis=1)
+    # A class without a test row has no recall, so it does not count.
     recalls = []
     for label in np.unique(labels):
         recalls.append(float((predicted[labels == label] == label).mean()))
@@ -206,6 +207,7 @@ def f1(probabilities: Floats, labels: Labels) -> float:
     0.733
     """
     truth, predicted, right = _counts(probabilities, labels)
+    # Of a class that is neither true nor predicted F1 would be 0 / 0.
     occurs = truth + predicted > 0
     return float((2 * right[occurs] / (truth + predicted)[occurs]).mean())
 
@@ -224,6 +226,7 @@ def mcc(probabilities: Floats, labels: Labels) -> float:
     n = len(labels)
     covariance = n * right.sum() - (truth * predicted).sum()
     variances = (n**2 - (truth**2).sum()) * (n**2 - (predicted**2).sum())
+    # Counts are whole numbers in float64, so a variance of zero is exactly zero.
     if not variances:
         return 0.0
     return float(covariance / math.sqrt(variances))
@@ -248,9 +251,8 @@ def auroc(probabilities: Floats, labels: Labels) -> float:
     n_positive = positive.sum(axis=0)
     n_negative = len(scores) - n_positive
     # Ranks among all rows, minus ranks among the rows of the class, count the other rows below.
-    above = (rankdata(scores, axis=0) * positive).sum(axis=0) - n_positive * (
-        n_positive + 1
-    ) / 2
+    ranks = (rankdata(scores, axis=0) * positive).sum(axis=0)
+    above = ranks - n_positive * (n_positive + 1) / 2
     return float((above / (n_positive * n_negative)).mean())
 
 
@@ -286,6 +288,7 @@ def log_loss(probabilities: Floats, labels: Labels) -> float:
     0.646
     """
     of_label = probabilities[np.arange(len(labels)), labels]
+    # One row that is wrong for sure would make the mean infinite, and all other rows not count.
     least = np.finfo(np.float64).eps
     return float(-np.log(np.maximum(of_label, least)).mean())
 
@@ -370,6 +373,7 @@ def r2(predictions: Floats, labels: Labels) -> float:
     0.25
     """
     variance = ((labels - labels.mean()) ** 2).mean()
+    # Of equal labels there is nothing to explain.
     if not variance:
         return math.nan
     return float(1 - ((predictions - labels) ** 2).mean() / variance)
@@ -406,6 +410,7 @@ def _counts(probabilities: Floats, labels: Labels) -> Floats:
     counts = [
         np.bincount(rows, minlength=n_classes) for rows in (labels, predicted, right)
     ]
+    # Squares and products of counts are taken of these, which integers of 32 bits could not hold.
     return np.stack(counts).astype(np.float64)
 
 
@@ -413,9 +418,11 @@ def _one_vs_rest(
     probabilities: Floats, labels: Labels
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Scores of the classes present, and which rows are theirs; both ``(n, classes present)``."""
+    # A class that no test row has is neither above nor below any row.
     present = np.unique(labels)
     return probabilities[:, present], labels[:, None] == present
 
 
+# Taken before any plugin is imported.
 METRICS = metrics()
 """Ours, in the order of tables."""

@@ -55,4 +55,5 @@ def _row(tag: str, texts: Sequence[str], numeric: frozenset[int]) -> str:
 
 
 def _cell(tag: str, text: str, side: str) -> str:
+    # A style of its own: notebooks align cells by their own sheet, which differs between them.
     return f'<{tag} style="text-align: {side}">{escape(text)}</{tag}>'

@@ -95,6 +95,7 @@ class Streams:
 
     def seed_of(self, trial: int, purpose: str, fit: int = 0) -> int:
         """A 63-bit seed. ``fit`` tells apart the fits of a method that trains several models in a trial."""
+        # A hash, so that neighbouring seeds and trials have unrelated streams.
         key = f"{self.seed}|{self.n_labelled}|{trial}|{purpose}|{fit}"
         return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "little") >> 1
 
@@ -146,14 +147,11 @@ class StackedGenerator:
         ahead: int | None = None,
     ) -> None:
         self.device = torch.device(device)
-        self._seeds, self._roster, self._leading = (
-            list(seeds),
-            roster or Roster(len(seeds)),
-            leading,
-        )
-        self._ahead = (
-            ahead if ahead is not None else 0 if self.device.type == "cpu" else AHEAD
-        )
+        self._seeds, self._leading = list(seeds), leading
+        self._roster = roster or Roster(len(seeds))
+        if ahead is None:
+            ahead = 0 if self.device.type == "cpu" else AHEAD
+        self._ahead = ahead
         self._drawn: dict[Hashable, Iterator[Tensor]] = {}
         self._all = [torch.Generator(self.device) for _ in seeds]
         self.reset()
@@ -172,6 +170,7 @@ class StackedGenerator:
         """Restart every stream from its beginning."""
         for generator, seed in zip(self._all, self._seeds, strict=True):
             generator.manual_seed(seed)
+        # What was drawn ahead belongs to the stream before, and so do the streams on the processor.
         self._drawn.clear()
         self.__dict__.pop("on_host", None)
 
@@ -217,6 +216,7 @@ class StackedGenerator:
 
     def permutations(self, n: int) -> Tensor:
         """A permutation of 0, ..., n - 1; int64 ``(..., n)``."""
+        # On an accelerator `randperm` takes launches for each trial and draw; one sort serves all trials.
         if self._ahead:
             return self.integers(SORTED, n).argsort()
 
@@ -232,6 +232,7 @@ class StackedGenerator:
             out = self._next(kind, shape, dtype, fill)
         else:
             out = torch.empty(len(self), *shape, dtype=dtype, device=self.device)
+            # A generator each: a trial's numbers do not depend on who trains beside it.
             for position, row in zip(self._roster.positions, out, strict=True):
                 fill(row, self._all[position])
         return out if self._leading is None else out.view(*self._leading, *shape)

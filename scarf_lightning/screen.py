@@ -36,6 +36,7 @@ COMMANDS = {
 ACTIVE = frozenset('"$`\\!')
 """The characters that a shell acts on within double quotes."""
 
+# Variables of a context, since threads of a program may run our functions side by side.
 _REPORTED: ContextVar[list[object] | None] = ContextVar("_REPORTED", default=None)
 _IS_SILENT: ContextVar[bool] = ContextVar("_IS_SILENT", default=False)
 
@@ -100,12 +101,11 @@ def escaped(text: str, kept: str = KEPT) -> str:
     def written_out(found: re.Match[str]) -> str:
         character = found.group()
         is_hidden = unicodedata.category(character) in HIDDEN and character not in kept
-        return (
-            character.encode("unicode_escape").decode("ascii")
-            if is_hidden
-            else character
-        )
+        if not is_hidden:
+            return character
+        return character.encode("unicode_escape").decode("ascii")
 
+    # The pattern passes over ASCII, of which most texts are, without a call a character.
     return NOT_PLAIN.sub(written_out, text)
 
 
@@ -142,11 +142,10 @@ def screen(*, stderr: bool = False) -> Screen:
     if _IS_SILENT.get():
         return Screen(quiet=True, force_terminal=False, force_jupyter=False)
     console = Screen(stderr=stderr)
-    return (
-        console
-        if console.is_terminal
-        else Screen(stderr=stderr, width=WIDTH_WITHOUT_TERMINAL)
-    )
+    if console.is_terminal:
+        return console
+    # Rich would take 80 characters, and fold tables that nobody has to fit on a screen.
+    return Screen(stderr=stderr, width=WIDTH_WITHOUT_TERMINAL)
 
 
 def doing(what: str) -> AbstractContextManager[object]:
@@ -154,6 +153,7 @@ def doing(what: str) -> AbstractContextManager[object]:
     console = screen(stderr=True)
     if console.is_terminal:
         return console.status(f"{what} ...")
+    # In a notebook the line would stay in the output, which is kept with the file.
     if not console.is_jupyter:
         console.say(f"{what} ...")
     return nullcontext()
@@ -170,6 +170,7 @@ class NotebookLine:
 
     def write(self, text: str, *, last: bool = False) -> None:
         """Replace the line, at most five times a second; the last text is always written."""
+        # Each update is a message to the browser, which may fall behind.
         now = time.monotonic()
         if now - self._written < self.SECONDS_BETWEEN and not last:
             return

@@ -13,10 +13,10 @@ class SlurmLauncher(Launcher):
     """Keeps the options of ``hydra/launcher=slurm`` for our sweeper, which submits the job array."""
 
     def __init__(self, **options: Any) -> None:
-        self.options = {
-            name: OmegaConf.to_container(value) if OmegaConf.is_config(value) else value
-            for name, value in options.items()
-        }
+        self.options: dict[str, Any] = {}
+        for name, value in options.items():
+            # The class of the options takes plain lists, as of `setup` and `sbatch`.
+            self.options[name] = OmegaConf.to_container(value) if OmegaConf.is_config(value) else value
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
         """Nothing is needed of Hydra: a task finds its cells in a file."""
@@ -27,6 +27,7 @@ class SlurmLauncher(Launcher):
 
 
 def _refuse() -> NoReturn:
+    # Hydra imports every plugin in every program, so the package is imported only where it is used.
     from scarf_lightning.errors import UsageError
 
     raise UsageError("hydra/launcher=slurm works with our own sweeper alone; leave hydra/sweeper out.")

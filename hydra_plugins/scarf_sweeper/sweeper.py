@@ -28,6 +28,7 @@ class Presets(SearchPathPlugin):
 
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
         launchers = ConfigStore.instance().repo["hydra"]["launcher"]
+        # Absent where the package is not installed.
         for name in PACKAGES:
             launchers.pop(f"{name}.yaml", None)
 
@@ -51,13 +52,16 @@ class ScarfSweeper(Sweeper):
         self._launcher_name = ""
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
+        # Hydra imports every plugin in every program, so heavy modules are imported only where they are used.
         from hydra.core.plugins import Plugins
 
         from scarf_lightning.importing import require
 
         self.config, self.hydra_context = config, hydra_context
         self._launcher_name = str(config.hydra.runtime.choices["hydra/launcher"])
-        if (package := PACKAGES.get(self._launcher_name)) is not None:
+        # Hydra would end in a traceback if the package of a launcher is not installed.
+        package = PACKAGES.get(self._launcher_name)
+        if package is not None:
             require(package, f"hydra/launcher={self._launcher_name}")
         self._launcher = Plugins.instance().instantiate_launcher(
             hydra_context=hydra_context, task_function=task_function, config=config
@@ -74,6 +78,7 @@ class ScarfSweeper(Sweeper):
         assert self.config is not None
         check_hydra(self.config.hydra)
         composer = Composer(self.hydra_context.config_loader, self.config)
+        # The folder of sweeps is beside the one that Hydra composes from, in a checkout as in a wheel.
         (conf,) = [source.path for source in self.config.hydra.runtime.config_sources if source.provider == "main"]
         request = expand(arguments, composer, Path(conf).parent / "sweeps")
         terminal = Terminal()
@@ -86,6 +91,7 @@ class ScarfSweeper(Sweeper):
         from scarf_lightning.sweeping.slurm import Slurm, SlurmOptions
 
         assert self._launcher is not None
+        # One array holds all chunks, and Hydra's interface knows single jobs alone.
         if isinstance(self._launcher, SlurmLauncher):
             return Slurm(checked(SlurmOptions, self._launcher.options, "hydra.launcher"), say)
         return by(self._launcher)

@@ -42,6 +42,7 @@ def plain(value: Any) -> Any:
     if hasattr(value, "item"):
         # A number of numpy.
         return plain(value.item())
+    # JSON has no NaN; most readers refuse what Python would write.
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, (bool, int, str)):
@@ -88,18 +89,20 @@ def of_plan(cells: "pd.DataFrame") -> dict[str, Any]:
     from ..sweeping.cost import START_UP
     from ..sweeping.plan import HOUR
 
-    found = []
+    planned = []
     for row in rows_of(cells):
         of_cell = {name: row.pop(name) for name in OF_A_PLAN}
-        options = {
-            name: value for name, value in row.items() if plain(value) is not None
-        }
-        found.append(of_cell | {"options": options})
+        # The frame has a column for each option that any cell uses.
+        options = {}
+        for name, value in row.items():
+            if plain(value) is not None:
+                options[name] = value
+        planned.append(of_cell | {"options": options})
     n_missing = int(cells["missing"].sum())
     # A command that has nothing to train imports little.
     start_up = START_UP / HOUR if n_missing else 0.0
     return {
-        "cells": found,
+        "cells": planned,
         "missing_trials": n_missing,
         "core_hours": float(cells["core_hours"].sum()) + start_up,
     }

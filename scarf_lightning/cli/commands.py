@@ -294,7 +294,7 @@ def run_report(arguments: list[str]) -> "WrittenReport | None":
         [argument for argument in arguments if argument.partition("=")[0] not in given]
     )
     upload = given.pop("upload", None)
-    # A missing package is named before minutes of reading and drawing.
+    # A missing package is refused before minutes of reading and drawing.
     check_upload(upload)
     written = write(overrides, **given)
     sys.stdout.write(f"{_escaped(str(written))}\n")

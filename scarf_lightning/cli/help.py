@@ -49,13 +49,13 @@ def help_page(conf: Path) -> Group:
     try, and where results go; the parts of imported plugins too."""
     main = yaml.safe_load((conf / "train.yaml").read_text(encoding="utf-8"))
     # An entry that is no dictionary is `_self_`.
-    defaults = {}
+    defaults: dict[str, str] = {}
     for entry in main["defaults"]:
         if isinstance(entry, dict):
             defaults |= entry
     axes = Table("axis", "what it is", "default", "options", box=box.SIMPLE_HEAD)
     for axis in AXES:
-        # The launcher's default is Hydra's, and stands in no file of ours.
+        # The launcher's default is Hydra's own, and no file of ours has it.
         default = str(defaults.get(axis.name, "basic"))
         options = ", ".join(_options(conf / axis.name))
         axes.add_row(axis.name, axis.meaning, default, options)

@@ -32,6 +32,7 @@ def kept_networks_section(
     """
     finished = results.cells[results.cells["finished"] > 0]
     names = dict(zip(finished.index, named_cells(results, finished), strict=True))
+    # Most folders have no networks, and torch is imported only if one has.
     kept: list[tuple[str, Path]] = []
     for label, name in names.items():
         folder = results.folders.get(int(label))
@@ -69,12 +70,14 @@ def _of_cell(
     plugins: Sequence[str],
 ) -> list[Block]:
     """The blocks of one cell. Data that have changed, or a damaged network, become a warning."""
-    from ..estimators.importance import importance_of_cell  # imports torch
+    # Imports torch.
+    from ..estimators.importance import importance_of_cell
     from ..importance.advising import on_use
     from ..importance.page import together, way_blocks
 
     try:
         found = importance_of_cell(folder, metric=metric, plugins=plugins)
+    # The other sections of the page need neither the data nor the networks.
     except UsageError as error:
         return [
             Paragraph(

@@ -79,25 +79,25 @@ class Measuring:
         """Seconds of one trial of each competitor on one core: as kept trials took, or as plans expect it."""
         table = self.question.competitors[0].table
         size = Size(table.n_rows, len(table.columns))
-        found = []
+        pace = []
         for place, cell in enumerate(self.cells):
+            # Permuting trains each competitor once on all columns, so it tells what any change costs.
             measured = self.kept.read(Task("permuted", place))
             if measured is not None:
-                found.append(measured.seconds_a_trial)
+                pace.append(measured.seconds_a_trial)
             else:
                 fresh = SurveyedCell(cell, State.WAITING, Rows.of([]))
-                found.append(
-                    make_plan([fresh], {cell.source.key: size}).seconds
-                    / cell.config.trials
-                )
-        return found
+                planned = make_plan([fresh], {cell.source.key: size})
+                pace.append(planned.seconds / cell.config.trials)
+        return pace
 
     def seconds(self, tasks: Iterable[Task]) -> float:
         """Seconds that the missing trials of tasks are expected to take on one core."""
         pace = self.seconds_a_trial()
-        return sum(
-            pace[task.competitor] * len(self.kept.missing(task)) for task in tasks
-        )
+        seconds = 0.0
+        for task in tasks:
+            seconds += pace[task.competitor] * len(self.kept.missing(task))
+        return seconds
 
     def n_workers(self, tasks: Sequence[Task]) -> int:
         """The number of workers for tasks: one a core, as far as memory and work suffice, or `workers` if it is set.
@@ -105,6 +105,7 @@ class Measuring:
         Raises:
             UsageError: several workers are asked for where a process cannot be forked.
         """
+        # The rule for the number of workers reads a plan, so each task is a group of one.
         groups = []
         for task in tasks:
             fresh = SurveyedCell(
@@ -134,8 +135,10 @@ class Measuring:
         chunks, cells = [], []
         for task in missing:
             cell = self.changed(task)
+            # Only failures of this command are counted.
             forget_failure(cell.results, cell.name_of_task)
             cells.append(cell)
+            # Workers take the chunks in their order, so their seconds are of no use.
             chunks.append(Chunk([cell], 0.0))
         train = Trainer(self.kept, ends, self.seconds_a_trial(), say)
         number = self.n_workers(missing)
@@ -181,13 +184,14 @@ class Trainer:
         """Measure those that end in the time that is left. One that fails leaves its traceback in the results."""
         for cell in cells:
             assert isinstance(cell, ChangedCell)
-            if self._is_in_time(cell.task):
-                try:
-                    self._measure(cell)
-                except Exception as error:
-                    keep_failure(
-                        cell.results, cell.name_of_task, self._label(cell.task), error
-                    )
+            if not self._is_in_time(cell.task):
+                continue
+            try:
+                self._measure(cell)
+            # One training that fails must not end a worker, which has others to do.
+            except Exception as error:
+                label = self._label(cell.task)
+                keep_failure(cell.results, cell.name_of_task, label, error)
 
     def _is_in_time(self, task: Task) -> bool:
         """True if a training is expected to end before the time does. Nobody has measured the first ones yet."""

@@ -69,9 +69,11 @@ def _predict(asked: argparse.Namespace) -> None:
     from ..estimators import load_model
 
     model = load_model(asked.model, asked.plugins)
+    # A file to predict is mostly written as the one that the model learned from.
     options = {}
     for option in ("separator", "decimal", "encoding"):
         options[option] = getattr(asked, option) or model.description.file.get(option)
+    # Caught, since Python would print the line of our code that warns.
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         rows = read_rows(
@@ -85,6 +87,7 @@ def _predict(asked: argparse.Namespace) -> None:
         # Other categories than ours are for programmers.
         if warning.category is UserWarning:
             sys.stderr.write(f"{escaped(str(warning.message))}\n")
+    # The names of classes are the user's texts, in the headings and in the first column.
     answers = answers.set_axis([spreadsheet(name) for name in answers.columns], axis=1)
     answers.isetitem(0, list(map(spreadsheet, answers.iloc[:, 0].tolist())))
     if asked.output is None:

@@ -427,7 +427,7 @@ def keep(recommendation: Recommendation) -> KeptModel:
         if isinstance(value, str) or not math.isnan(value):
             expected[name] = value
     model = refitted(config, table, expected, n_networks=N_NETWORKS)
-    # A dataset may be named by its path, or have blanks in its name.
+    # The name of a dataset may be a path, or have blanks.
     name = NOT_IN_A_NAME.sub("-", recommendation.dataset)
     folder = recommendation.cell.parent / MODELS / name
     model.save(folder)

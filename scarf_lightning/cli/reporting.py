@@ -159,7 +159,7 @@ class WrittenReport:
         say = screen(stderr=True).say
         cells = self._material.results.folders.values()
         problems: list[str] = []
-        # The cells of a sweep may be in several folders of results, each with notes of its own on what is uploaded.
+        # The cells of a sweep may be in several folders of results, and views are written into each.
         for place in dict.fromkeys(cell.parent for cell in cells):
             names = [cell.name for cell in cells if cell.parent == place]
             name = self._material.subject.name
@@ -386,7 +386,7 @@ def of_sweep(
     """The cells of a sweep, narrowed by other overrides."""
     for override in overrides:
         key, sign, _ = override.partition("=")
-        # The first part of +group/option@package decides, so that --help can be advised before Hydra composes.
+        # Checked here, since Hydra's own message would not lead to the options of a report.
         section = key.lstrip("+~").replace("/", ".").partition(".")[0].partition("@")[0]
         if not sign or section not in master:
             raise UsageError(
@@ -444,5 +444,5 @@ def of_folder(
             f"The cells name {are} not imported: {', '.join(others)}. "
             f"plugins=[{','.join([*plugins, *others])}] adds their metrics.",
         ]
-    # The folder may be given as "." or end in a slash, and its own name is the title of the page's folder.
+    # The folder may be given as "."; its own name becomes that of the page's folder.
     return Subject(folder.resolve().name, "", wanted, damaged, left_out=left_out)

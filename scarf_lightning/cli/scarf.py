@@ -87,6 +87,7 @@ def scarf() -> int:
     if name == "--version":
         sys.stdout.write(f"scarf-lightning {version('scarf-lightning')}\n")
         return 0
+    # Nothing is imported for a word that is no command, so the answer comes at once.
     if name not in SUB_COMMANDS:
         known = ", ".join(SUB_COMMANDS)
         sys.stderr.write(
@@ -125,6 +126,7 @@ def _plan(arguments: list[str]) -> int:
         return 0
     if JSON in arguments:
         return answered(_plan_as_json, arguments)
+    # The last of two options wins, so plan=false before it trains nothing.
     return answered(_train_alone, [*arguments, "plan=true"])
 
 
@@ -148,8 +150,10 @@ def _answer_in_words_or_json(arguments: list[str]) -> int:
         return _status(commands.run_train(asked))
     from .as_json import of_report, to_stderr, write
 
+    # Progress and tables are shown as ever, and a script reads the one object on standard output.
     with to_stderr():
         written = commands.run_train(asked)
+    # A plan, or help, has no report.
     if written is not None:
         write(of_report(written))
     return _status(written)
@@ -165,6 +169,7 @@ def _columns(arguments: list[str]) -> int:
 def _columns_in_words(arguments: list[str]) -> None:
     from .columns import of_arguments
 
+    # With --plan there are sentences, else a report.
     found = of_arguments(arguments)
     text = "\n".join(found) if isinstance(found, list) else str(found)
     sys.stdout.write(f"{text}\n")
@@ -196,6 +201,7 @@ def _status(written: "WrittenReport | None") -> int:
 
 
 def _predict(arguments: list[str]) -> int:
+    # It answers mistakes by itself, and needs neither Hydra nor the store.
     from .predict import main
 
     return main(arguments)

@@ -43,6 +43,7 @@ def write(view: CellView, results: Path, settings: LoggerSettings) -> None:
             writer.add_scalar(
                 tag, float(value), step, new_style=True, double_precision=True
             )
+        # The dashboard of hyper-parameters takes its numbers from the scalars of these names.
         of_summary = dict.fromkeys(
             (f"summary/{metric}" for metric in view.summary), 0.0
         )
@@ -55,6 +56,7 @@ def write(view: CellView, results: Path, settings: LoggerSettings) -> None:
             "failure": view.failure,
         }
         for tag, text in texts.items():
+            # Texts are Markdown, which would join the lines and swallow the indentation.
             if text is not None:
                 writer.add_text(tag, f"```\n{text}\n```")
 

@@ -173,6 +173,7 @@ def _summary(cell: StoredCell, levels: Mapping[str, Interval]) -> dict[str, floa
     if len(trials):
         trials = trials.assign(validation_error=validation_errors(cell))
     values: dict[str, Any] = {}
+    # A cell on numbers has no accuracy, and a model of another library no epochs.
     for column in (*(metric.name for metric in metrics()), *MEANS):
         if column in trials:
             values[column] = trials[column].mean()
@@ -210,6 +211,7 @@ def validation_errors(cell: StoredCell) -> list[float]:
         return [float("nan")] * len(cell.trials)
     finetune = cell.curves[cell.curves["phase"] == "finetune"]
     errors = finetune.set_index(["trial", "epoch"])["validation_error"]
+    # The epoch whose weights a trial kept is the best one, not the last.
     kept = zip(cell.trials["trial"], cell.trials["finetune_best_epoch"], strict=True)
     return [errors.get(trial_and_epoch, float("nan")) for trial_and_epoch in kept]
 

@@ -65,10 +65,10 @@ def upload_sweep(
     results = Path(results)
     problems: list[str] = []
     known = [cell for cell in cells if (results / cell / "cell.json").exists()]
-    overrides = [
-        load_cell(fingerprint, results).description["overrides"]
-        for fingerprint in known
-    ]
+    overrides = []
+    for fingerprint in known:
+        description = load_cell(fingerprint, results).description
+        overrides.append(description["overrides"])
     # What tells a cell apart can be said of several cells alone.
     names = told_apart(overrides) if overrides else ()
     for number, (fingerprint, called) in enumerate(
@@ -87,6 +87,7 @@ def upload_sweep(
             address = wandb_runs.write_report(
                 results, name, Path(report_folder), settings.wandb, described
             )
+        # As with a cell: the report is on the disk, whatever W&B answers.
         except Exception as error:
             problems.append(f"The report of {name} is not in W&B: {_reason(error)}.")
     if settings.wandb.mode == "offline" or address:

@@ -157,7 +157,7 @@ class Cell:
         for each in used_options(self.config):
             if not each.differs or each.name in COLUMNS:
                 continue
-            # What the recipe sets is said by the recipe's name.
+            # The recipe's name says what it sets.
             if each.name not in of_recipe or of_recipe[each.name] != each.value:
                 names.append(each.name)
         return names

@@ -88,8 +88,9 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> Expand
             raise UsageError(
                 f"{override.input_line}: {_axis(override)} is one for the whole run; give it one value."
             )
-    sweep, replaced = None, set[str]()
+    sweep: SweepFile | None = None
     name: Any = None
+    replaced = set[str]()
     for override in given:
         replaced.add(_axis(override))
         # As with every option of Hydra, the last one wins; null takes a sweep back.
@@ -317,7 +318,7 @@ def deferred(arguments: Sequence[str]) -> list[str]:
         return "=" in argument and not argument.startswith("-")
 
     def is_sweep(argument: str) -> bool:
-        # A sweep file stands for many cells, though Hydra sees one value.
+        # A sweep file has many cells, though Hydra sees one value.
         if argument.startswith("sweeps="):
             return True
         return parser.parse_override(argument).is_sweep_override()

@@ -87,7 +87,7 @@ class FileConfigSource(file_config_source.FileConfigSource):
 
     def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
         names = set(super().list(config_path, results_filter))
-        # Parts are options of their axis, and no axis is inside another one.
+        # Hydra also asks for the groups within a group, which parts are not.
         if results_filter is not ObjectType.GROUP and Path(self.path) == CONF:
             names |= set(_own_parts(config_path.strip("/")))
         return sorted(names)
@@ -198,7 +198,6 @@ def usage_error(error: BaseException) -> UsageError:
         known = [str(key) for key in cause.parent_node if key != "hydra"]
         full = str(cause.full_key)
         parent, _, name = full.rpartition(".")
-        # As corruption.name.rate: the parent is a value, not a group of options.
         if not known:
             return UnknownOptionError(
                 f"{full} is not an option; {parent} takes one value.", full

@@ -169,13 +169,12 @@ def _workers(
 
 def read_files(cells: Sequence[Cell]) -> "dict[str, Table]":
     """The users' own tables, by the key of their source: a plan says how they are read, and how large they are."""
-    tables = {}
+    # Cells share tables, and a large one takes seconds to read.
+    sources = {}
     for cell in cells:
-        source = cell.source
-        # Cells share tables, and a large one takes seconds to read.
-        if source.is_found_out and source.key not in tables:
-            tables[source.key] = source.read().table
-    return tables
+        if cell.source.is_found_out:
+            sources[cell.source.key] = cell.source
+    return {key: source.read().table for key, source in sources.items()}
 
 
 def sizes_of(tables: "Mapping[str, Table]") -> dict[str, Size]:
@@ -199,7 +198,7 @@ def _train(
         if todo:
             for each in todo:
                 tries[each.cell.key] += 1
-            # Planned again: the cells that other processes finished meanwhile have set the pace.
+            # Planned again, since trials that have ended meanwhile are not launched a second time.
             groups = make_plan(todo, plan.sizes).groups
             chunks = make_chunks(
                 groups, todo[0].cell.config.chunk, launcher, in_order=in_order

@@ -91,7 +91,7 @@ def _obstacle(config: Config, training: Training) -> str | None:
     # Frameworks of macOS may crash in a fork, and Windows has none.
     if sys.platform != "linux":
         return "processes are forked on Linux alone"
-    # Signal handlers, by which workers are ended, belong to the main thread.
+    # The kernel ends a worker with the thread that forked it, see `_end_with_parent`.
     if threading.current_thread() is not threading.main_thread():
         return "only the main thread may start them"
     if multiprocessing.current_process().daemon:
