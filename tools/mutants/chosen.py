@@ -131,7 +131,7 @@ REFACTORED = (
     # Test rows leak into the fitted scaling, because the option is not passed on.
     ("training/cell_training.py", "fit_on=self.config.fit_on,", 'fit_on="all",'),
     # The mean of a stack is taken over its trials instead of its rows.
-    ("losses/loss.py", "(highest > own).float().mean(dim=-1)", "(highest > own).float().mean(dim=0)"),
+    ("losses/loss.py", "return is_wrong.float().mean(dim=-1)", "return is_wrong.float().mean(dim=0)"),
     # Dropout is left on when the network predicts.
     ("networks/layers.py", "if not self.training or rate == 0:", "if rate == 0:"),
     # The network that predicts has the weights of the last epoch, and those of the best are not restored.
