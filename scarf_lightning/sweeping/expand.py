@@ -173,8 +173,9 @@ def _composed(
     A part's option may be set although some combinations choose a part without it, as in ``regime=full,few
     regime.labels=20``. It is left out of their overrides, and refused if no combination has it.
     """
-    composed, problems = dict[tuple[str, ...], Config](), list[str]()
+    composed = dict[tuple[str, ...], Config]()
     unknown, known = dict[str, str](), set[str]()
+    refused = list[tuple[str, str]]()
     for asked in combinations:
         prefix = f"{' '.join(asked)}: " if len(combinations) > 1 else ""
         overrides = asked
@@ -190,10 +191,15 @@ def _composed(
                     break
                 overrides = kept
             except UsageError as error:
-                problems.append(f"{prefix}{error}")
+                refused.append((prefix, str(error)))
                 break
         else:
             known.update(each.partition("=")[0] for each in overrides)
+    problems = [prefix + sentence for prefix, sentence in refused]
+    # What is wrong with every combination is wrong with what they share, such as the dataset.
+    sentences = {sentence for _, sentence in refused}
+    if len(refused) == len(combinations) and len(sentences) == 1:
+        problems = list(sentences)
     for option, sentence in unknown.items():
         if option not in known:
             problems.append(sentence)

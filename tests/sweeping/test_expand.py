@@ -235,6 +235,12 @@ def test_all_wrong_cells_are_listed_together_each_by_its_overrides() -> None:
     ]
 
 
+def test_what_is_wrong_with_all_cells_alike_is_one_sentence() -> None:
+    assert refusal("corruption=mean,marginal", "seed=1,2", "fit_on=some") == [
+        "fit_on must be one of all, train, not some."
+    ]
+
+
 def test_of_many_wrong_combinations_the_first_ten_are_listed() -> None:
     *first, last = refusal(f"seed={','.join(str(-seed) for seed in range(1, 13))}")
 
