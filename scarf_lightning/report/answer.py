@@ -155,11 +155,34 @@ def beside(results: CellResults, leading: Metric) -> list[str]:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the summary: a competitor's mean, by which lines are sorted, its entries by column, and its data."""
+    """A line of the summary: a competitor's mean, by which lines are sorted, its entries by column, and its data.
+
+    ``stars`` say how sure the direction of its difference is, see `stars_of`.
+    """
 
     mean: float
     entries: dict[str, Entry]
     data: dict[str, Any]
+    stars: str = ""
+
+
+STARS = {"***": 0.001, "**": 0.01, "*": 0.05}
+"""The marks of a direction, and the largest level after Holm's correction at which it has them."""
+STARS_IN_WORDS = ", ".join(
+    f"{stars} p ≤ {level:g}" for stars, level in reversed(STARS.items())
+)
+
+
+def stars_of(p: float) -> str:
+    """The mark of a level.
+
+    >>> stars_of(0.0004), stars_of(0.05), stars_of(0.06)
+    ('***', '*', '')
+    """
+    for stars, level in STARS.items():
+        if p <= level:
+            return stars
+    return ""
 
 
 def _summary(
@@ -212,13 +235,15 @@ def _for_a_column(
         effect = _with_ends(
             line.entries.get("effect", BLANK), line.entries.get("effect ends", BLANK)
         )
+        if line.stars:
+            effect = effect._replace(text=f"{effect.text} {line.stars}")
         rows.append(
             (line.entries["competitor"], level, effect, line.entries["verdict"])
         )
     over = references(comparisons)
     caption = (
         f"{metric.heading[:1].upper()}{metric.heading[1:]} and the improvement over {over}, with 95 % intervals. "
-        "Answers hold together."
+        f"Best in bold. Directions by Holm's correction over the comparisons: {STARS_IN_WORDS}."
     )
     columns = ("competitor", metric.heading, f"improvement{unit}", "answer")
     return Table("summary", caption, columns, tuple(rows), pd.DataFrame())
@@ -332,7 +357,12 @@ def _line(
         else verdict.next_table.loses,
         "reason": verdict.reason,
     }
-    return Line(level.mean, level.entries | entries, level.data | data)
+    return Line(
+        level.mean,
+        level.entries | entries,
+        level.data | data,
+        stars_of(comparison.p_together),
+    )
 
 
 def _share_of_rows(verdict: Verdict) -> float:

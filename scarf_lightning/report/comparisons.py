@@ -12,7 +12,14 @@ from .loading import CellResults
 from .pairing import Pair, pairs_of
 from .report_options import ReportOptions
 from .statistics import Answer, Verdict, answers_together
-from .statistics.answers import ALONE, CANNOT_TELL, STOPPING, Needed, needed_together
+from .statistics.answers import (
+    ALONE,
+    CANNOT_TELL,
+    STOPPING,
+    Needed,
+    corrected,
+    needed_together,
+)
 from .statistics.scores import mean_of
 from .verdicts import verdict_of
 
@@ -31,6 +38,7 @@ class Comparison:
         verdict: on their differences.
         claimed: the answer, claimed together with those of all other comparisons of the page; over the number of
             labels, together with those of the same competitor, which share a sentence.
+        p_together: the level of its direction after the correction over the same comparisons.
         is_sure: true if the answer is as sure as further trials need, see `answers.STOPPING`.
         needed: the levels that this comparison must reach to be claimed with the others, see `needed_together`.
         by_dataset: over a few datasets, the verdict on each.
@@ -49,6 +57,7 @@ class Comparison:
     datasets: Sequence[str]
     verdict: Verdict
     claimed: Answer = CANNOT_TELL
+    p_together: float = 1.0
     is_sure: bool = False
     needed: Needed = ALONE
     by_dataset: tuple[Verdict, ...] = ()
@@ -121,13 +130,22 @@ def _claimed_together(
         verdicts = [each.verdict for each in family]
         answers = answers_together(verdicts, margin)
         strict_answers = answers_together(verdicts, margin, STOPPING)
-        needed = needed_together([verdict.levels for verdict in verdicts])
-        for each, answer, strict_answer in zip(
-            family, answers, strict_answers, strict=True
+        levels = [verdict.levels for verdict in verdicts]
+        needed = needed_together(levels)
+        for each, answer, strict_answer, together in zip(
+            family, answers, strict_answers, corrected(levels), strict=True
         ):
             claimed = CANNOT_TELL if each.spoilt else answer
             is_sure = strict_answer != CANNOT_TELL
-            found.append(replace(each, claimed=claimed, is_sure=is_sure, needed=needed))
+            found.append(
+                replace(
+                    each,
+                    claimed=claimed,
+                    p_together=1.0 if each.spoilt else together.direction,
+                    is_sure=is_sure,
+                    needed=needed,
+                )
+            )
     return found
 
 

@@ -1,4 +1,5 @@
 import math
+import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from scarf_lightning.report.statistics import ErrorParts
 from scarf_lightning.report.statistics.answers import Needed
 from scarf_lightning.report.statistics.verdict import Basis
 from scarf_lightning.report.style import as_inline, save
+from tests.programs import pdflatex
 from tests.report.cell_results import HOSTILE, compared, results_of
 
 HIGH, LOW = [0.80, 0.81, 0.79, 0.80], [0.50, 0.51, 0.49, 0.51]
@@ -479,16 +481,34 @@ def test_the_answer_that_needs_no_model_takes_nothing_from_the_levels_of_others(
     assert alone[0].needed == next(each for each in beside if not each.is_baseline).needed
 
 
+def test_the_latex_table_of_an_answer_compiles_in_a_column_without_an_overfull_box(tmp_path: Path) -> None:
+    text = to_latex(table_of(compared({"iris": {"none": LOW, "scarf": HIGH, "vime": OTHER}})))
+    packages = r"\usepackage{booktabs,graphicx}"
+    document = [rf"\documentclass[twocolumn]{{article}}{packages}\begin{{document}}", text, r"\end{document}"]
+    (tmp_path / "t.tex").write_text("\n".join(document), encoding="utf-8")
+
+    ran = subprocess.run(
+        [pdflatex(), "-halt-on-error", "-interaction=nonstopmode", "t.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+
+    assert ran.returncode == 0, ran.stdout
+    assert "Overfull" not in ran.stdout
+
+
 def test_the_latex_table_of_an_answer_fits_a_column_with_the_best_in_bold() -> None:
     shown = table_of(compared({"iris": {"none": LOW, "scarf": HIGH}}))
 
     text = to_latex(shown)
 
     assert r"competitor & accuracy, \% & improvement, points & answer \\" in text
-    assert r"SCARF & \textbf{80.00 (78.10 to 81.90)} & +29.75 (+28.59 to +30.91) & helps \\" in text
+    assert r"SCARF & \textbf{80.00 (78.10 to 81.90)} & +29.75 (+28.59 to +30.91) *** & helps \\" in text
     assert r"no pre-training & 50.25 (48.02 to 52.48) & -- & reference \\" in text
     assert r"\resizebox{\columnwidth}" in text
     assert r"\caption{Accuracy, \% and the improvement over no pre-training, with 95 \% intervals." in text
+    assert r"over the comparisons: * p $\le$ 0.05, ** p $\le$ 0.01, *** p $\le$ 0.001.}" in text
     # The page and the other files have all columns.
     assert len(shown.columns) > 4
     assert "P(better)" in to_markdown(shown)
