@@ -98,6 +98,7 @@ class Table:
     def numeric(self) -> frozenset[int]:
         """The positions of the columns that hold only numbers, and dashes for missing ones."""
         positions = set(range(len(self.columns)))
+        # An entry sorts by its number, or by its text if it has none; a dash has no sort key at all.
         for row in self.rows:
             for position, entry in enumerate(row):
                 if isinstance(entry.sort, str):
@@ -161,6 +162,7 @@ def entry(value: Any, format: Format | None = None) -> Entry:
     """One value; a missing one is a dash."""
     if value is None or pd.isna(value):
         return Entry(NOTHING, None)
+    # Before numbers: to Python True is the number 1.
     if isinstance(value, bool):
         value = "yes" if value else "no"
     sort = value if isinstance(value, str) else float(value)
@@ -174,6 +176,7 @@ def entry(value: Any, format: Format | None = None) -> Entry:
 def number(value: float, format: str) -> str:
     """A number with a minus sign instead of a hyphen, and without negative zero."""
     text = f"{value:{format}}"
+    # A small loss that rounds to zero is no loss to a reader.
     if text.startswith("-") and float(text) == 0:
         text = f"{0.0:{format}}"
     return f"−{text[1:]}" if text.startswith("-") else text
@@ -215,9 +218,10 @@ def to_latex(table: Table) -> str:
     heading, *body = [
         f"{' & '.join(cells)} \\\\" for cells in _texts(table, latex, r"\textbf{{{}}}")
     ]
-    kinds = "".join(
-        "r" if column in table.numeric else "l" for column in range(len(table.columns))
-    )
+    kinds = ""
+    for column in range(len(table.columns)):
+        # Numbers are aligned at the right, so that their digits can be compared.
+        kinds += "r" if column in table.numeric else "l"
     lines = ["% needs \\usepackage{booktabs,graphicx}"]
     # A table without rows still has one page, with its headings.
     for start in range(0, max(len(body), 1), ROWS_OF_A_PAGE):
@@ -246,9 +250,11 @@ def _width(table: Table) -> int:
     """The letters of a line of the table."""
     letters = 0
     for column, heading in enumerate(table.columns):
-        texts = [heading, *(row[column].text for row in table.rows)]
+        longest = len(heading)
+        for row in table.rows:
+            longest = max(longest, len(row[column].text))
         # Two letters of space follow each column.
-        letters += max(map(len, texts)) + 2
+        letters += longest + 2
     return letters
 
 

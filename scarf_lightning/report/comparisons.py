@@ -95,25 +95,29 @@ def compare_all(results: CellResults, options: ReportOptions) -> list[Comparison
         index="cell", columns="trial", values=metric.name
     )
     groups: dict[tuple[str, str], list[Pair]] = {}
+    # One comparison has the pairs of all datasets on which its competitor and its context are the same.
     for pair in pairs:
         if pair.cell in values.index and pair.reference in values.index:
             groups.setdefault((pair.context, pair.name), []).append(pair)
 
-    found = []
+    comparisons = []
     several = len({pair.context for pair in pairs}) > 1
     for group in groups.values():
-        found.append(_compare(group, values, results, options, several=several))
-    claimed = _claimed_together(found, options.rope)
-    # A difference that is not known comes last.
-    return sorted(
-        claimed, key=lambda each: -np.nan_to_num(each.verdict.difference, nan=-np.inf)
-    )
+        comparisons.append(_compare(group, values, results, options, several=several))
+    # Answers are corrected before they are sorted, and the order decides nothing.
+    claimed = _claimed_together(comparisons, options.rope)
+    return sorted(claimed, key=_best_first)
+
+
+def _best_first(comparison: Comparison) -> float:
+    """A sort key by the difference; one that is not known comes last."""
+    return -float(np.nan_to_num(comparison.verdict.difference, nan=-np.inf))
 
 
 def answered(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """The comparisons that are answered. A baseline is in the table alone, unless nothing else is compared."""
-    found = [each for each in comparisons if not each.is_baseline]
-    return found or list(comparisons)
+    competitors = [each for each in comparisons if not each.is_baseline]
+    return competitors or list(comparisons)
 
 
 def _claimed_together(
@@ -125,19 +129,21 @@ def _claimed_together(
         # Nobody asks whether a baseline helps, so it takes nothing from the levels of the others.
         is_of_page = each.labels is None and not each.is_baseline
         families.setdefault("" if is_of_page else each.name, []).append(each)
-    found = []
+    answered_together = []
     for family in families.values():
         verdicts = [each.verdict for each in family]
         answers = answers_together(verdicts, margin)
+        # Further trials are looked at again and again, so they stop at a stricter level than a claim.
         strict_answers = answers_together(verdicts, margin, STOPPING)
         levels = [verdict.levels for verdict in verdicts]
         needed = needed_together(levels)
         for each, answer, strict_answer, together in zip(
             family, answers, strict_answers, corrected(levels), strict=True
         ):
+            # It stays in its family: a side that has not learnt is seen in the same results as the levels.
             claimed = CANNOT_TELL if each.spoilt else answer
             is_sure = strict_answer != CANNOT_TELL
-            found.append(
+            answered_together.append(
                 replace(
                     each,
                     claimed=claimed,
@@ -146,7 +152,7 @@ def _claimed_together(
                     needed=needed,
                 )
             )
-    return found
+    return answered_together
 
 
 def _compare(
@@ -176,13 +182,12 @@ def _compare(
     differences = (first - second) / sizes[:, None]
     cells = [(pair.cell, pair.reference) for pair in pairs]
     by_dataset = []
+    # More datasets would make a figure that nobody reads, and their verdicts take the time of a page.
     if 1 < len(pairs) <= MOST_IN_A_FOREST:
         for place, pair in enumerate(cells):
-            by_dataset.append(
-                verdict_of(
-                    results, [pair], differences[[place]], sizes[[place]], options
-                )
-            )
+            own, size = differences[[place]], sizes[[place]]
+            by_dataset.append(verdict_of(results, [pair], own, size, options))
+    # Pairs of one comparison share their names and their context.
     told = pairs[0]
     verdict = verdict_of(results, cells, differences, sizes, options)
     broken = _not_learnt([pair.cell for pair in pairs], results)
@@ -214,15 +219,17 @@ def _compare(
 
 def _not_learnt(cells: Sequence[int], results: CellResults) -> str:
     """The sign that a setting has learnt nothing, on a third of its datasets or more; empty otherwise."""
-    found = []
+    signs = []
     for cell in cells:
+        # The baseline is to predict one class, so this is no sign of a fault.
         if results.cells.loc[cell, "method"] == LEARNS_NOTHING:
             continue
         rows: Any = results.trials[results.trials["cell"] == cell].to_dict("records")
         if sign := not_learnt(rows, results.targets.get(cell)):
-            found.append(sign)
-    if len(found) < max(1, FEWEST_CONSTANT * len(cells)):
+            signs.append(sign)
+    # On a hard dataset or two nothing may be learnt by any method.
+    if len(signs) < max(1, FEWEST_CONSTANT * len(cells)):
         return ""
     if len(cells) == 1:
-        return f"{found[0]}, so it has not learnt"
-    return f"{found[0]}, and has not learnt on {len(found)} of {len(cells)} datasets"
+        return f"{signs[0]}, so it has not learnt"
+    return f"{signs[0]}, and has not learnt on {len(signs)} of {len(cells)} datasets"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ..errors import UsageError
@@ -46,10 +47,9 @@ def select(results: CellResults, where: Mapping[str, Any]) -> pd.DataFrame:
     for column, wanted in where.items():
         values = wanted if isinstance(wanted, list) else [wanted]
         allowed = set(map(_plain, values))
-        is_allowed = chosen[column].map(
-            lambda value, allowed=allowed: _plain(value) in allowed
-        )
-        chosen = chosen[is_allowed.astype(bool)]
+        is_allowed = [_plain(value) in allowed for value in chosen[column]]
+        # Of type bool even if it is empty: the next column may meet no cell.
+        chosen = chosen[np.array(is_allowed, dtype=bool)]
     if chosen.empty:
         conditions = ", ".join(f"{column}={value}" for column, value in where.items())
         raise UsageError(f"No cell has {conditions}.")
@@ -88,9 +88,8 @@ def named_competitors(
     Raises:
         UsageError: no trial has the metric.
     """
-    cells = pd.DataFrame(
-        {"dataset": results.cells["dataset"], "competitor": names}
-    ).loc[names.index]
+    datasets = results.cells.loc[names.index, "dataset"]
+    cells = pd.DataFrame({"dataset": datasets, "competitor": names})
     trials = results.trials.set_index("cell")[["trial", metric.name]]
     # A left join: a cell without trials keeps a row without values, so that it is counted as missing.
     scores = cells.join(trials)
@@ -98,10 +97,12 @@ def named_competitors(
         raise UsageError("None of these cells has a finished trial.")
     if scores[metric.name].isna().all():
         raise UsageError(f"No trial of these cells has the metric {metric.name}.")
+    # The one row of a cell without trials needs a number too; its value stays missing.
     scores["trial"] = scores["trial"].fillna(0).astype(int)
     scores["value"] = metric.sign * scores.pop(metric.name)
 
     measured = set(scores.loc[scores["value"].notna(), "competitor"])
+    # By name and not by cell: a competitor with a score on any dataset is drawn.
     with_scores: list[str] = []
     empty: list[str] = []
     for name in dict.fromkeys(names):
@@ -128,13 +129,12 @@ def grid_over_reference(
     Raises:
         UsageError: no row has the reference.
     """
-    settings = [
-        _joined(setting) for setting in cells[list(columns)].itertuples(index=False)
-    ]
+    settings = list(map(_joined, cells[list(columns)].itertuples(index=False)))
     row_names = named_by(results, cells, rows)
     column_names = named_by(results, cells, columns)
     full_names = named_by(results, cells, [*rows, *columns])
 
+    # References are collected first, because a cell may come before the reference of its row.
     references: dict[str, str] = {}
     compared: list[tuple[str, str, str]] = []
     for row, column, name, setting in zip(
@@ -188,6 +188,7 @@ def named_by(
     results: CellResults, cells: pd.DataFrame, columns: Sequence[str]
 ) -> "pd.Series[str]":
     """A name for each of these cells from these columns; different settings never share a name."""
+    # All cells of the report decide, so that a competitor has one name in every figure.
     namer = Namer(list(results.rows.values()), columns, results.usual, results.labels)
     names = [namer(row) for row in rows_of(cells)]
     return pd.Series(names, index=cells.index, dtype=object)
@@ -195,6 +196,7 @@ def named_by(
 
 def named_cells(results: CellResults, cells: pd.DataFrame) -> "pd.Series[str]":
     """The full name of each of these cells: its dataset if there are several, then all in which the cells differ."""
+    # Cells that differ in nothing, such as a single one, still have a name.
     columns = results.different or ["pretrain", "method"]
     if len(set(results.cells["dataset"])) > 1:
         columns = ["dataset", *columns]

@@ -34,10 +34,12 @@ def not_learnt(rows: Sequence[Mapping[str, Any]], target: Target | None) -> str:
         rows: of the cell's trials.
         target: what they predict; None if it is unknown, and with it the number of classes.
     """
+    # The plainest sign comes first, and is the one that a user can check by eye.
     flags = _known(rows, "one_class")
     n_constant = sum(map(bool, flags))
     if n_constant and n_constant >= FEWEST_CONSTANT * len(flags):
         return f"predicts one class for every test row in {n_constant} of {counted(len(flags), 'trial')}"
+    # Of numbers the guess is their mean, whose R2 is zero.
     explained = _known(rows, "r2")
     if explained and np.mean(explained) <= 0:
         return f"predicts no better than the mean (R² {np.mean(explained):.2f})"
@@ -48,6 +50,7 @@ def not_learnt(rows: Sequence[Mapping[str, Any]], target: Target | None) -> str:
     chance = 1 / target.n_outputs
     # Trials test the same rows of the table over and over, so many of them are worth a few.
     n_tested = min(len(balanced), TESTS_OF_A_TABLE) * float(np.median(sizes))
+    # The standard error of the mean balanced accuracy of guesses.
     noise = math.sqrt(chance * (1 - chance) / n_tested)
     mean = np.mean(balanced)
     if mean > chance + GUESSES * noise:
@@ -73,9 +76,9 @@ def on_not_learnt(
     first = "; ".join(clauses[:MOST_NAMED])
     if len(clauses) > MOST_NAMED:
         first += f"; and {counted(len(clauses) - MOST_NAMED, 'other')}"
-    those = (
-        "It has" if len(clauses) == 1 else f"{len(clauses)} of {len(cells)} cells have"
-    )
+    those = "It has"
+    if len(clauses) > 1:
+        those = f"{len(clauses)} of {len(cells)} cells have"
     return [
         f"{first}. {those} not learnt, which says nothing about the method: train longer, stop by another metric, or "
         "show more labels."
@@ -84,6 +87,9 @@ def on_not_learnt(
 
 def _known(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
     """The values of a column that are there."""
-    return [
-        value for value in values_of(rows, name) if value is not None and value == value
-    ]
+    known = []
+    for value in values_of(rows, name):
+        # Only NaN, the metric of a trial that diverged, is not equal to itself.
+        if value is not None and value == value:
+            known.append(value)
+    return known
