@@ -156,6 +156,7 @@ class FitSettings(Options):
             if self.max_steps is None
             else math.ceil(self.max_steps / steps_per_epoch)
         )
+        # A fit of one or two steps an epoch needs more epochs than `max_epochs` for its `min_steps`.
         return at_least, max(at_least, at_most)
 
     def scheduled_epochs(self, steps_per_epoch: int) -> int:
@@ -230,6 +231,7 @@ class FinetuneSettings(FitSettings):
         """The settings of a fit on ``n`` rows."""
         if n >= self.fixed_below:
             return self
+        # `min_steps` would train beyond the fixed length.
         return replace(self.unwatched(), min_steps=0, max_steps=self.fixed_steps)
 
     @property
@@ -600,7 +602,8 @@ class Config(Options):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.time_limit is not None:
-            seconds_of(self.time_limit)  # refuses what is no time
+            # Refused with the other options, before anything trains.
+            seconds_of(self.time_limit)
         # No field, because it is no option.
         self.derived: dict[str, Any] = {}
 
@@ -635,6 +638,7 @@ def within_max_epochs(config: Config, given: Iterable[str]) -> Config:
         settings: FitSettings = getattr(config, phase)
         is_set = not names.isdisjoint({f"{phase}.max_epochs", "max_epochs"})
         changes: dict[str, Any] = {}
+        # Whoever sets both numbers means both.
         if is_set and f"{phase}.min_steps" not in names:
             changes["min_steps"] = min(settings.min_steps, settings.max_epochs)
         sets_length = not names.isdisjoint(
