@@ -316,7 +316,7 @@ def _listed(asked: Asked) -> list[ListedCell]:
         values = results.trials.loc[results.trials["cell"] == label, metric]
         rows = [row for _, row in sorted(stored.rows.items())]
         # A frame has NaN for an option that a cell does not use.
-        options = {}
+        options: dict[str, object] = {}
         for name, value in cell.axes.items():
             if value is not None and not pd.isna(value):
                 options[name] = value

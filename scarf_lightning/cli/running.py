@@ -332,8 +332,8 @@ def that_fit(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
             with_validation = counts_validation(each.cell)
             of_data = each.cell.source.key, with_validation
             column = "n_labels" if with_validation else "n_labelled"
-            most = int(min(each.rows.column(column)))
-            known[of_data] = min(most, known.get(of_data, most))
+            fewest = int(min(each.rows.column(column)))
+            known[of_data] = min(fewest, known.get(of_data, fewest))
     fitting, too_many = [], dict[tuple[str, int], list[float]]()
     for cell in cells:
         wanted = cell.config.regime.get("labels", 0)

@@ -109,8 +109,8 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> Expand
 
     # Blocks may overlap, and a cell is trained once: a dictionary keeps the first of equal combinations.
     asked = dict[tuple[str, ...], None]()
-    for block in blocks:
-        asked |= dict.fromkeys(_product(block, composer))
+    for overrides_of_block in blocks:
+        asked |= dict.fromkeys(_product(overrides_of_block, composer))
     combinations = list(asked)
     composed, problems = _composed(combinations, composer)
     cells, illegal, reasons = list[Cell](), list[str](), list[str]()
@@ -458,9 +458,9 @@ def check_choices(arguments: Sequence[str]) -> None:
         if override.is_sweep_override() or isinstance(value, str):
             continue
         # A list of names was meant as a sweep; a list of anything else is no choice.
-        is_list = isinstance(value, list) and value
-        if is_list and all(isinstance(each, str) for each in value):
-            _refuse_several(group, ",".join(value))
+        names = value if isinstance(value, list) else []
+        if names and all(isinstance(each, str) for each in names):
+            _refuse_several(group, ",".join(names))
         raise UsageError(
             f"{argument}: {group} is chosen by name; --help {group} lists the names."
         )

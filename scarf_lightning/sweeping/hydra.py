@@ -187,8 +187,11 @@ class UnknownOptionError(UsageError):
 def usage_error(error: BaseException) -> UsageError:
     """An error of Hydra's or OmegaConf's in one sentence, which names the options that exist if one is unknown."""
     # A choice of an axis that has neither a file nor a part.
-    is_missing = isinstance(error, MissingConfigException)
-    if is_missing and error.options and error.missing_cfg_file:
+    if (
+        isinstance(error, MissingConfigException)
+        and error.options
+        and error.missing_cfg_file
+    ):
         return UsageError(_unknown_choice(error.missing_cfg_file, error.options))
     # Hydra wraps OmegaConf's errors, whose attributes name the option.
     cause = error if isinstance(error, OmegaConfBaseException) else error.__cause__
