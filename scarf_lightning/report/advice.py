@@ -74,12 +74,12 @@ class ComparedRun:
         margin = ReportOptions().rope
         keys = set[str]()
         for each in self.comparisons:
-            if (
-                each.is_sure
-                or each.verdict.reason
-                or not _trials_may_settle(each, margin)
-            ):
+            # A side that has not learnt does not begin to learn with more trials.
+            if each.is_sure or each.verdict.reason:
                 continue
+            if not _trials_may_settle(each, margin):
+                continue
+            # Both sides: a trial counts in a comparison if its reference has the same one.
             for cell, reference in each.pairs:
                 keys.add(self.tried[cell].cell.key)
                 keys.add(self.tried[reference].cell.key)
@@ -104,19 +104,21 @@ def reported(cell: Cell, axes: Row, folder: Path | None, **known: Any) -> Report
 def compared(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> ComparedRun:
     """Compare the cells of a run so far."""
     tried = [each for each in surveyed if each.rows]
-    wanted = [
-        reported(each.cell, each.axes, each.folder, rows=each.rows, target=each.target)
-        for each in tried
-    ]
+    wanted = []
+    for each in tried:
+        rows, target = each.rows, each.target
+        cell = reported(each.cell, each.axes, each.folder, rows=rows, target=target)
+        wanted.append(cell)
     results = read_results(wanted, usual=dict(request.usual))
+    # What the command line asks for counts more than what a sweep file leads with.
     if request.sweep is not None and request.cells[0].config.metric is None:
         results = replace(results, metric=request.sweep.leading(results.metric))
+    # A run has no option for the margin, so its answer is by the default of a report.
     options = ReportOptions(reference=request.cells[0].config.reference)
     if len(tried) < 2:
         return ComparedRun(tried, results, [])
-    return ComparedRun(
-        tried, results, answered(compare_all(results, options.of(results)))
-    )
+    comparisons = compare_all(results, options.of(results))
+    return ComparedRun(tried, results, answered(comparisons))
 
 
 def check_reference(cells: Sequence[Cell]) -> None:
@@ -207,12 +209,11 @@ def what_would_settle(
             if price is None
             else _priced(advice.change, price)
         )
-        # Comparisons that differ in nothing but their reference are trained by one command.
-        lines = (
-            dict.fromkeys(commands(each, advice.change) for each in group)
-            if advice.change
-            else {}
-        )
+        lines: list[str] = []
+        for each in group:
+            # Comparisons that differ in nothing but their reference are trained by one command.
+            if advice.change and (line := commands(each, advice.change)) not in lines:
+                lines.append(line)
         sentences.append((f"{labels}: {advice.sentence}{cost}", " && ".join(lines)))
     if by_rows:
         sentences.append((_by_rows(by_rows), ""))
@@ -221,14 +222,12 @@ def what_would_settle(
 
 def _by_trials(trials: int, comparisons: Sequence[Comparison]) -> Advice:
     """The advice on all comparisons that trials will settle; ``trials`` are as many as the last of them needs."""
-    more = counted(
-        trials - min(each.verdict.trials for each in comparisons), "more trial"
-    )
+    fewest = min(each.verdict.trials for each in comparisons)
+    more = counted(trials - fewest, "more trial")
+    sentence = f"up to {more} will settle each of them{MOSTLY}"
     if len(comparisons) == 1:
-        return Advice(f"trials={trials}", f"{more} will settle it{MOSTLY}", trials)
-    return Advice(
-        f"trials={trials}", f"up to {more} will settle each of them{MOSTLY}", trials
-    )
+        sentence = f"{more} will settle it{MOSTLY}"
+    return Advice(f"trials={trials}", sentence, trials)
 
 
 def _by_rows(comparisons: Sequence[tuple[Comparison, Advice]]) -> str:
@@ -246,19 +245,20 @@ def _by_rows(comparisons: Sequence[tuple[Comparison, Advice]]) -> str:
 def _trials_may_settle(comparison: Comparison, margin: float) -> bool:
     """True if more trials are worth their time: there are few, the comparison alone is answered, or it could be."""
     verdict = comparison.verdict
+    # What a comparison claims alone, and not with the others, a little more evidence is likely to settle.
     if verdict.trials < FEWEST_FOR_SAME or verdict.answer != CANNOT_TELL:
         return True
+    # Without its parts nobody knows how much of the error trials average away.
     if verdict.parts is None:
         return False
-    return (
-        settling(verdict.difference, verdict.parts, margin, comparison.needed).trials
-        is not None
-    )
+    needed = settling(verdict.difference, verdict.parts, margin, comparison.needed)
+    return needed.trials is not None
 
 
 def _advice(comparison: Comparison, known: set[str], margin: float) -> Advice:
     """Advice on how to settle a comparison of which we cannot tell."""
     verdict = comparison.verdict
+    # Over tables the tables are the sample: more trials of each hardly move the interval of the typical one.
     if verdict.datasets > 1:
         return _advice_over_tables(comparison, known, margin)
     enough = f"trials={FEWEST_FOR_SAME}"
@@ -269,6 +269,7 @@ def _advice(comparison: Comparison, known: set[str], margin: float) -> Advice:
             return Advice(enough, f"few trials; go on to {FEWEST_FOR_SAME}")
         return Advice("", "without predictions it is not known what would settle it")
     needed = settling(verdict.difference, verdict.parts, margin, comparison.needed)
+    # Worded later, by `_by_trials`: all comparisons that trials settle share one command.
     if needed.trials is not None:
         return Advice("", "", needed.trials)
     cause = f"{100 * needed.of_rows:.0f} % of the error's variance comes from which rows the table has"
@@ -307,12 +308,14 @@ def _advice_over_tables(
 
 def _more_tables(more: int, known: set[str]) -> str:
     """The change that adds this many datasets: small ones if they are enough, else the paper's."""
-    others = [
-        name for name in SMALL_DATASETS if name.removeprefix("cc18-") not in known
-    ]
-    return (
-        f"dataset={','.join(others[:more])}" if more <= len(others) else PAPERS_DATASETS
-    )
+    others = []
+    for name in SMALL_DATASETS:
+        # Results name a dataset as OpenML does, without the prefix of its configuration.
+        if name.removeprefix("cc18-") not in known:
+            others.append(name)
+    if more > len(others):
+        return PAPERS_DATASETS
+    return f"dataset={','.join(others[:more])}"
 
 
 def _rounded(number: int) -> str:
@@ -324,7 +327,11 @@ def _rounded(number: int) -> str:
 def _cost(comparisons: Sequence[Comparison], change: str, results: CellResults) -> str:
     """Expected time of the command, if more trials, or datasets, take as long as the finished ones; empty if the
     times of these are unknown."""
-    cells = {cell for each in comparisons for pair in each.pairs for cell in pair}
+    # A set, because many comparisons share a reference, which is trained once.
+    cells = set[int]()
+    for each in comparisons:
+        for pair in each.pairs:
+            cells.update(pair)
     trials = results.trials[results.trials["cell"].isin(cells)]
     seconds = trials[list(SECONDS)].sum(axis=1)
     if not change or not seconds.sum() > 0:
@@ -332,10 +339,10 @@ def _cost(comparisons: Sequence[Comparison], change: str, results: CellResults) 
     key, _, value = change.partition("=")
     if key == "trials":
         of_cells = seconds.groupby(trials["cell"]).agg(["mean", "count"])
+        # Finished trials are kept, so only those that are missing cost anything.
         n_missing = (int(value) - of_cells["count"]).clip(lower=0)
-        return (
-            f" (about {about(float((of_cells['mean'] * n_missing).sum()))} on one core)"
-        )
+        expected = float((of_cells["mean"] * n_missing).sum())
+        return f" (about {about(expected)} on one core)"
     n_datasets = (
         N_PAPERS_DATASETS if change == PAPERS_DATASETS else 1 + value.count(",")
     )
@@ -389,11 +396,11 @@ def by_cells(results: CellResults, folder: Path) -> Commands:
     of_folder = [] if folder == Path("results") else [f"paths.results={folder}"]
 
     def arguments_of(cell: int, change: str) -> list[str]:
-        own = [
-            override
-            for override in overrides[cell]
-            if _key(override) not in NOT_OF_A_CELL
-        ]
+        own = []
+        for override in overrides[cell]:
+            # A sweep file and its reference ask for more cells than this one.
+            if _key(override) not in NOT_OF_A_CELL:
+                own.append(override)
         return _without(own, change)
 
     def command(comparison: Comparison, change: str) -> str:
@@ -422,6 +429,7 @@ def by_cells(results: CellResults, folder: Path) -> Commands:
 
 def _without(overrides: Sequence[str], change: str) -> list[str]:
     """The overrides without those of the change's axis and its options."""
+    # Options of reading, such as dataset.drop, name columns that another dataset lacks.
     return [each for each in overrides if _key(each).partition(".")[0] != _key(change)]
 
 

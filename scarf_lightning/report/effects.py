@@ -70,12 +70,14 @@ def effects_picture(
     metric, comparisons = options.measure, comparisons[:MOST_ROWS]
     words, lines, kinds = [], [], []
     for each in comparisons:
+        # One text for readers who cannot see the figure, and a longer one for the pointer.
         words.append(f"{each.label}: {effect(each, metric)}, {each.claimed}")
         tooltip = (
             f"{each.label}: {effect_over(each, metric)}, {won(each)}; {each.claimed}"
         )
         lines.append(Effect(each.label, each.verdict, each.claimed, tooltip))
         kind = KINDS[each.verdict.basis]
+        # Lines of one figure may have intervals of two kinds, if some predictions were not kept.
         if kind and kind not in kinds:
             kinds.append(kind)
     interval = f", with its 95 % interval {' or '.join(kinds)}" if kinds else ""
@@ -105,19 +107,20 @@ def effects_figure(
 
     Names and answers stand beside the lines; in a narrow figure they stand above them.
     """
-    width, height = (COLUMN * 1.1, 0.34) if is_narrow else (PAGE * 1.3, 0.21)
+    # A line that has its name above it needs more height.
+    width, height = PAGE * 1.3, 0.21
+    if is_narrow:
+        width, height = COLUMN * 1.1, 0.34
     figure, (axes,) = new_figure(width, 0.6 + height * len(lines))
     scale = metric.difference_scale
     _band(axes, metric, margin)
     for y, each in enumerate(lines):
         verdict, shade = each.verdict, COLOUR_OF[each.answer]
         face = "white" if each.answer in HOLLOW else shade
-        (line,) = axes.plot(
-            [scale * verdict.low, scale * verdict.high], [y, y], color=shade, lw=1.8
-        )
-        (point,) = axes.plot(
-            [scale * verdict.difference], [y], "o", color=shade, ms=5, mfc=face
-        )
+        ends = [scale * verdict.low, scale * verdict.high]
+        middle = [scale * verdict.difference]
+        (line,) = axes.plot(ends, [y, y], color=shade, lw=1.8)
+        (point,) = axes.plot(middle, [y], "o", color=shade, ms=5, mfc=face)
         words = each.words or f"{each.label}: {each.answer}"
         tip(line, words)
         tip(point, words)
@@ -148,6 +151,7 @@ def _name_beside(axes: Axes, lines: Sequence[Effect]) -> None:
     names = shortened([each.label for each in lines], 60)
     places = range(len(lines))
     axes.set_yticks(places, [names[each.label] for each in lines])
+    # Axes have labels on one side, so answers are those of a second pair.
     right = axes.twinx()
     right.set_ylim(axes.get_ylim())
     right.set_yticks(places, [each.answer for each in lines])
@@ -211,27 +215,20 @@ def forest_figure(comparisons: Sequence[Comparison], options: ReportOptions) -> 
         for y, (name, verdict) in enumerate(
             zip(each.datasets, each.by_dataset, strict=True)
         ):
-            (line,) = axes.plot(
-                [scale * verdict.low, scale * verdict.high],
-                [y, y],
-                color=COLOURS[0],
-                lw=1.4,
-            )
-            axes.plot([scale * verdict.difference], [y], "o", color=COLOURS[0], ms=4)
+            ends = [scale * verdict.low, scale * verdict.high]
+            middle = [scale * verdict.difference]
+            (line,) = axes.plot(ends, [y, y], color=COLOURS[0], lw=1.4)
+            axes.plot(middle, [y], "o", color=COLOURS[0], ms=4)
             tip(line, f"{name}: {signed(verdict.difference, metric)}")
+        # The mean is below the datasets, black and with a diamond, as in a meta-analysis.
         last = len(each.datasets)
         average = each.verdict.average
-        axes.plot(
-            [scale * average.low, scale * average.high],
-            [last, last],
-            color="black",
-            lw=1.8,
-        )
+        ends = [scale * average.low, scale * average.high]
+        axes.plot(ends, [last, last], color="black", lw=1.8)
         axes.plot([scale * average.mean], [last], "D", color="black", ms=5)
         names = shortened(each.datasets, 24)
-        axes.set_yticks(
-            range(last + 1), [*(names[name] for name in each.datasets), "mean"]
-        )
+        labels = [names[name] for name in each.datasets]
+        axes.set_yticks(range(last + 1), [*labels, "mean"])
         axes.set_ylim(last + 0.6, -0.6)
         # The caption names the only comparison already.
         axes.set_title(titles[each.label] if are_several else "")
@@ -244,14 +241,15 @@ def outlying_in_words(comparisons: Sequence[Comparison], metric: Metric) -> str:
     clauses = []
     for each in comparisons[:MOST_FORESTS]:
         means = np.array(each.means)
+        # Datasets without a common trial have no mean, and quartiles of NaN are NaN.
         known = np.flatnonzero(np.isfinite(means))
         outside = known[outlying(means[known])]
         if not len(outside):
             continue
         largest_first = outside[np.argsort(-np.abs(means[outside]), kind="stable")]
-        datasets = [
-            f"{each.datasets[i]} {signed(means[i], metric)}" for i in largest_first
-        ]
+        datasets = []
+        for i in largest_first:
+            datasets.append(f"{each.datasets[i]} {signed(means[i], metric)}")
         clauses.append(f"{each.label}: {named(datasets, 5)}")
     if not clauses:
         return ""
@@ -269,10 +267,10 @@ def label_curve(
     words = []
     for name, by_budget in curve_points(results, options, comparisons).items():
         lines[name] = list(by_budget.values())
-        levels = ", ".join(
-            f"{metric.shown(level.mean)} with {n:g}" for n, level in lines[name]
-        )
-        words.append(f"{name}: {levels}")
+        levels = []
+        for n_labels, level in lines[name]:
+            levels.append(f"{metric.shown(level.mean)} with {n_labels:g}")
+        words.append(f"{name}: {', '.join(levels)}")
     verdicts = ""
     if comparisons:
         verdicts = (
@@ -308,10 +306,10 @@ def curve_points(
     }
     # Sorting is stable: competitors keep the order of the sweep.
     for label, budget in sorted(competing.budgets.items(), key=lambda each: each[1]):
-        if label in measured:
-            cells.setdefault(competing.names[label], {}).setdefault(budget, []).append(
-                label
-            )
+        if label not in measured:
+            continue
+        by_budget = cells.setdefault(competing.names[label], {})
+        by_budget.setdefault(budget, []).append(label)
     points: dict[str, dict[float, Point]] = {}
     for name, by_budget in cells.items():
         points[name] = {}
@@ -369,13 +367,12 @@ def label_curve_figure(
 
 def _point(cells: Sequence[int], results: CellResults, metric: Metric) -> Point:
     """The number of labels, and the metric of one cell, or of several as their mean over datasets."""
-    trials = results.trials[results.trials["cell"].isin(cells)].dropna(
-        subset=[metric.name]
-    )
+    is_of_these = results.trials["cell"].isin(cells)
+    trials = results.trials[is_of_these].dropna(subset=[metric.name])
     # Rows of older versions lack the labels in all.
     n_labels = float(trials["n_labels"].fillna(trials["n_labelled"]).median())
     if len(cells) == 1:
         return n_labels, level_of(results, int(cells[0]), metric)
-    return n_labels, datasets_interval(
-        trials.groupby("cell")[metric.name].mean().to_numpy()
-    )
+    # Over datasets each counts once, however many trials it has.
+    means = trials.groupby("cell")[metric.name].mean()
+    return n_labels, datasets_interval(means.to_numpy())

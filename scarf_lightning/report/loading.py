@@ -127,12 +127,10 @@ class CellResults:
     @cached_property
     def different(self) -> list[str]:
         """The columns in which cells of one dataset differ, as `telling` finds them."""
-        asked = {
-            column
-            for overrides in self.cells["overrides"]
-            for column in asked_for(overrides)
-        }
-        return telling(list(self.rows.values()), self.axes, list(asked))
+        asked: list[str] = []
+        for overrides in self.cells["overrides"]:
+            asked += asked_for(overrides)
+        return telling(list(self.rows.values()), self.axes, asked)
 
     @property
     def contexts(self) -> list[str]:
@@ -171,6 +169,7 @@ def read_results(
     targets: dict[int, Target] = {}
     for label, cell in enumerate(wanted):
         rows, target = cell.rows, cell.target
+        # A run brings the rows that it has just trained; a report of a folder reads them.
         if not rows and cell.folder is not None:
             rows, target, unreadable = _read_rows(cell.folder, cell.trials)
             damaged |= unreadable
@@ -185,11 +184,11 @@ def read_results(
     for cell in wanted:
         for axis, name in cell.labels.items():
             labels.setdefault(axis, {})[str(cell.axes.get(axis))] = name
-    folders = {
-        label: cell.folder
-        for label, cell in enumerate(wanted)
-        if cell.folder is not None
-    }
+    folders = {}
+    for label, cell in enumerate(wanted):
+        if cell.folder is not None:
+            folders[label] = cell.folder
+    # Runs that asked for different metrics have none in common, so their targets decide.
     asked = {cell.metric for cell in wanted if cell.metric is not None}
     metric = asked.pop() if len(asked) == 1 else leading_metric(targets.values())
     return CellResults(
@@ -322,25 +321,24 @@ def cells_of_folder(
     if not cells:
         raise no_results(results, damaged)
 
-    described = [
-        (place, stored, stored.description)
-        for place, stored in cells
-        if stored.description is not None
-    ]
-    readings = _readings([cell for _, _, cell in described])
-    names = _names_of_datasets([cell for _, _, cell in described], readings)
+    described = []
+    for place, stored in cells:
+        if stored.description is not None:
+            described.append((place, stored, stored.description))
+    descriptions = [description for _, _, description in described]
+    readings = _readings(descriptions)
+    names = _names_of_datasets(descriptions, readings)
     wanted = []
     for folder, stored, cell in sorted(described, key=lambda each: _place(each[2])):
         table = _table_of(cell)
         # Columns of reading are worded in one way for all cells of a table, see `_readings`.
-        options = {
-            column: value
-            for column, value in cell["options"].items()
-            if not is_of_reading(column)
-        }
-        n_trials = max(
-            [_asked_for(cell["overrides"]), *(trial + 1 for trial in stored.rows)]
-        )
+        options = {}
+        for column, value in cell["options"].items():
+            if not is_of_reading(column):
+                options[column] = value
+        # A later run may have added trials beyond those that the description was written for.
+        last = max(stored.rows, default=-1)
+        n_trials = max(_asked_for(cell["overrides"]), last + 1)
         wanted.append(
             ReportedCell(
                 axes={"dataset": names[table]} | options | dict(readings[table]),
@@ -386,13 +384,12 @@ def _readings(cells: Sequence[Row]) -> dict[tuple[str, str], Reading]:
         for column, value in cell["options"].items():
             if is_of_reading(column):
                 options[column] = value
-        reading = tuple(
-            sorted((column, str(value)) for column, value in options.items())
-        )
+        in_order = sorted(options.items())
+        reading = tuple((column, str(value)) for column, value in in_order)
         table = _table_of(cell)
-        readings[table] = min(
-            readings.get(table, reading), reading, key=lambda each: (len(each), each)
-        )
+        earlier = readings.get(table, reading)
+        # Of two that are equally short the first by the alphabet: the order of cells decides nothing.
+        readings[table] = min(earlier, reading, key=lambda each: (len(each), each))
     return readings
 
 
@@ -423,6 +420,7 @@ def narrowed(
                 f"{condition} is not an option of a report, nor a column of its results; --help names the "
                 f"options.{near}"
             )
+        # A cell that does not use the option is found by null, as on the command line.
         values_of_cells = [str(cell.axes.get(column, "null")) for cell in chosen]
         # A comma within brackets, as in [a,b], is part of the value.
         wanted = re.split(r",(?![^\[]*\])", values)
@@ -432,11 +430,11 @@ def narrowed(
                 raise UsageError(
                     f"No cell has {column}={value}; {column} has: {choices}."
                 )
-        chosen = [
-            cell
-            for cell, value in zip(chosen, values_of_cells, strict=True)
-            if value in wanted
-        ]
+        matching = []
+        for cell, value in zip(chosen, values_of_cells, strict=True):
+            if value in wanted:
+                matching.append(cell)
+        chosen = matching
     return chosen
 
 
@@ -454,6 +452,7 @@ def curves_of(results: CellResults, cells: Iterable[int]) -> pd.DataFrame:
         if len(wanted):
             frames.append(wanted)
     every = pd.concat(frames) if frames else pd.DataFrame()
+    # Drawings look for all columns, even where no cell has a curve.
     return every.reindex(columns=list(CURVE))
 
 
@@ -464,6 +463,7 @@ def environments(results: CellResults) -> list[dict[str, str]]:
         of_stacks, damaged = read_environments(read_cell(folder))
         results.damaged.update(damaged)
         for environment in of_stacks:
+            # Packages are listed beside the hardware, one line each.
             versions = environment.pop("packages", {})
             together = {**environment, **versions}
             flat.append({str(name): str(value) for name, value in together.items()})
@@ -489,6 +489,7 @@ def _place(cell: Row) -> list[tuple[bool, float, str]]:
 
 def _sort_key(value: Any) -> tuple[bool, float, str]:
     """A key that sorts missing values first, numbers by size, and names in the paper's order or by the alphabet."""
+    # Tuples compare a number with a number: a column may hold texts in some cells and numbers in others.
     if isinstance(value, int | float):
         return True, float(value), ""
     rank = PAPERS_ORDER.index(value) if value in PAPERS_ORDER else len(PAPERS_ORDER)

@@ -58,9 +58,8 @@ def mean_roc(probabilities: Floats, labels: NDArray[np.int64]) -> Floats | None:
         return None
     curves = []
     for label in present:
-        false_positive, true_positive = roc_curve(
-            probabilities[:, label], labels == label
-        )
+        scores = probabilities[:, label]
+        false_positive, true_positive = roc_curve(scores, labels == label)
         # A mean of curves needs points at the same rates.
         curves.append(np.interp(GRID, false_positive, true_positive))
     rates: Floats = np.mean(curves, axis=0)
@@ -133,10 +132,12 @@ class RocCurves(Drawing):
                 curves.append((cell, rates))
         if not curves:
             raise UsageError("No trial of these cells has test rows of two classes.")
+        # As many lines as there are colours that a reader can tell from each other.
         drawn = curves[:MOST_LINES]
-        areas = "; ".join(
-            f"{cell.name} {100 * area(rates):.1f} %" for cell, rates in drawn
-        )
+        in_words = []
+        for cell, rates in drawn:
+            in_words.append(f"{cell.name} {100 * area(rates):.1f} %")
+        areas = "; ".join(in_words)
         blocks: list[Block] = [
             Picture(
                 name,
@@ -151,8 +152,12 @@ class RocCurves(Drawing):
 
 def curves_of_trials(cell: PredictedCell) -> Floats:
     """True-positive rates at `GRID` of the trials whose test rows show two classes, ``(T, len(GRID))``."""
-    found = [mean_roc(each.values, each.labels) for each in cell.trials]
-    return np.array([rates for rates in found if rates is not None])
+    curves = []
+    for trial in cell.trials:
+        rates = mean_roc(trial.values, trial.labels)
+        if rates is not None:
+            curves.append(rates)
+    return np.array(curves)
 
 
 def area(rates: Floats) -> float:
@@ -168,7 +173,9 @@ def roc_figure(curves: Sequence[tuple[PredictedCell, Floats]]) -> Figure:
     for place, (cell, rates) in enumerate(curves):
         mean, deviation = rates.mean(axis=0), rates.std(axis=0)
         axes.plot(GRID, mean, color=colour(place), label=names[cell.name])
-        low, high = np.clip(mean - deviation, 0, 1), np.clip(mean + deviation, 0, 1)
+        # A rate lies between 0 and 1, and one deviation from it may not.
+        low = np.clip(mean - deviation, 0, 1)
+        high = np.clip(mean + deviation, 0, 1)
         axes.fill_between(GRID, low, high, color=colour(place), alpha=0.15, lw=0)
     axes.plot([0, 1], [0, 1], color=GREY, lw=0.6, ls=":")
     axes.set_aspect("equal")
@@ -213,31 +220,33 @@ class ConfusionMatrix(Drawing):
 def confusion(cell: PredictedCell) -> NDArray[np.float64]:
     """Percent of each class's test rows that are given each class, ``(C, C)``; NaN for a class without a row."""
     counts = np.zeros((len(cell.classes), len(cell.classes)))
-    for each in cell.trials:
-        np.add.at(counts, (each.labels, each.values.argmax(axis=1)), 1)
+    for trial in cell.trials:
+        given = trial.values.argmax(axis=1)
+        # An index that occurs twice counts twice here, and once in `counts[...] += 1`.
+        np.add.at(counts, (trial.labels, given), 1)
     rows = counts.sum(axis=1, keepdims=True)
-    return np.asarray(
-        100 * np.divide(counts, rows, out=np.full_like(counts, np.nan), where=rows > 0)
-    )
+    unknown = np.full_like(counts, np.nan)
+    shares = np.divide(counts, rows, out=unknown, where=rows > 0)
+    return np.asarray(100 * shares)
 
 
 def mistakes(cell: PredictedCell) -> str:
     """The largest ones in a sentence."""
     shares = np.nan_to_num(confusion(cell))
+    # What is right is no mistake, and most of the matrix.
     np.fill_diagonal(shares, 0)
     largest_first = np.argsort(-shares, axis=None, kind="stable")
     worst = []
     for place in largest_first[:3]:
         label, given = np.unravel_index(place, shares.shape)
-        if shares[label, given] > 0:
+        share = shares[label, given]
+        if share > 0:
             worst.append(
-                f"{shares[label, given]:.1f} % of {cell.classes[label]} for {cell.classes[given]}"
+                f"{share:.1f} % of {cell.classes[label]} for {cell.classes[given]}"
             )
-    return (
-        f"{cell.name} takes {named(worst)}."
-        if worst
-        else f"{cell.name} takes no class for another."
-    )
+    if not worst:
+        return f"{cell.name} takes no class for another."
+    return f"{cell.name} takes {named(worst)}."
 
 
 @styled()
@@ -268,12 +277,14 @@ def _squares(
 def _square(axes: Axes, shares: NDArray[np.float64], classes: Sequence[str]) -> None:
     """A confusion matrix in percent: blue on the diagonal, red beside it."""
     n = len(classes)
+    # Three quarters of the scale, so that numbers can be read on the darkest square.
     shade = 0.75 * np.nan_to_num(shares) / 100
     is_right = np.eye(n, dtype=bool)[:, :, None]
     faces = np.where(is_right, colormaps["Blues"](shade), colormaps["Reds"](shade))
     axes.imshow(faces, aspect="equal")
     if n <= MOST_WRITTEN:
         _write_shares(axes, shares)
+    # About twenty names fit beside a matrix; of more classes every so many is written.
     every = max(1, n // 20)
     names = classes[::every]
     places = range(0, n, every)
@@ -336,12 +347,15 @@ class PredictedAgainstTrue(Drawing):
 def errors_in_words(cell: PredictedCell) -> str:
     """The sizes of a cell's errors in a sentence."""
     errors = np.concatenate([each.values - each.labels for each in cell.trials])
+    bias = errors.mean()
+    # Quantiles, because a few rows that are far off would rule a mean.
     half, most = np.quantile(np.abs(errors), [0.5, 0.9])
-    side = "above" if errors.mean() > 0 else "below"
-    near, far, bias = map(metric_named("mae").plain, (half, most, abs(errors.mean())))
+    side = "above" if bias > 0 else "below"
+    plain = metric_named("mae").plain
+    near, far, distance = plain(half), plain(most), plain(abs(bias))
     return (
         f"{cell.name}: half of the predictions are at most {near} from the truth, nine tenths at most {far}; on "
-        f"average they lie {bias} {side} it."
+        f"average they lie {distance} {side} it."
     )
 
 
@@ -356,6 +370,7 @@ def predicted_figure(cells: Sequence[PredictedCell]) -> Figure:
         truth = np.concatenate([each.labels for each in cell.trials])
         predicted = np.concatenate([each.values for each in cell.trials])
         points.append((truth, predicted))
+    # One scale for all, so that the clouds of two cells can be compared by eye.
     every = np.concatenate([np.concatenate(pair) for pair in points])
     ends = [float(every.min()), float(every.max())]
     for (axes, _), (truth, predicted) in zip(places, points, strict=True):
