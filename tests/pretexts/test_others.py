@@ -159,9 +159,10 @@ class TestSubTab:
         seen: list[tuple[Tensor, ...]] = []
         embed = PretextTask._embed
 
-        def spied(task: PretextTask, x: Tensor, n: int) -> object:
-            seen.append(x.chunk(n, dim=1))
-            return embed(task, x, n)
+        def spied(task: PretextTask, x: Tensor) -> Tensor:
+            # The views of both subsets, one after the other.
+            seen.append(x.chunk(2, dim=1))
+            return embed(task, x)
 
         monkeypatch.setattr(PretextTask, "_embed", spied)
         stack = make_stack(patients, [0])
