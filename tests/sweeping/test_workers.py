@@ -195,8 +195,10 @@ class TestEnding:
         said: list[str] = []
         with Workers(1, trainer(log), said.append) as launch:
             launch(chunks(1))
-            os.kill(int(log.lines()[0][0]), signal.SIGKILL)
-            time.sleep(0.1)
+            worker = int(log.lines()[0][0])
+            os.kill(worker, signal.SIGKILL)
+            while _is_alive(worker):
+                time.sleep(0.01)
             launch(chunks(2))
 
         assert [seed for _, seed in log.lines()] == ["0", "0", "1"]
