@@ -86,15 +86,17 @@ def make_chunks(
     # The longest first: a long job that begins last would leave the other cores idle.
     if not in_order:
         chunks.sort(key=lambda chunk: -chunk.seconds)
-    if max_jobs is not None and len(chunks) > max_jobs:
-        joined = [Chunk([], 0.0) for _ in range(max_jobs)]
-        # The longest chunk that is left goes to the job with the least.
-        for chunk in chunks:
-            shortest = min(joined, key=lambda each: each.seconds)
-            shortest.cells += chunk.cells
-            shortest.seconds += chunk.seconds
-        chunks = sorted(joined, key=lambda chunk: -chunk.seconds)
-    return chunks
+    if max_jobs is None or len(chunks) <= max_jobs:
+        return chunks
+    joined = [Chunk([], 0.0) for _ in range(max_jobs)]
+    # The next chunk, which is the longest one left or the one asked for next, goes to the job with the least.
+    for chunk in chunks:
+        shortest = min(joined, key=lambda each: each.seconds)
+        shortest.cells += chunk.cells
+        shortest.seconds += chunk.seconds
+    if not in_order:
+        joined.sort(key=lambda chunk: -chunk.seconds)
+    return joined
 
 
 def by(launcher: Launcher) -> Launch:

@@ -171,6 +171,15 @@ def test_work_is_dealt_out_evenly() -> None:
     assert (labels([long]), len(short.cells)) == ([[cells[0].label]], 6)
 
 
+def test_in_order_the_first_job_begins_with_the_cell_that_was_asked_for_first() -> None:
+    cells = [cell(11, "none", "control"), cell(1590, "scarf", "control"), cell(1489, "scarf", "control")]
+
+    first, second = make_chunks(groups(cells), ChunkSettings(minutes=0, max_jobs=2), "joblib", in_order=True)
+
+    assert labels([first]) == [[cells[0].label, cells[2].label]]
+    assert labels([second]) == [[cells[1].label]]
+
+
 def test_nothing_to_do_is_no_chunk() -> None:
     assert make_chunks([], ChunkSettings(max_jobs=3), "basic") == []
 
