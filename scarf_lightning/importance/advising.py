@@ -23,8 +23,9 @@ def advice(asked: Asked) -> list[str]:
         )
     must_stay = columns_that_must_stay(asked)
     if must_stay:
+        any_of = "it" if len(must_stay) == 1 else "any one of them"
         sentences.append(
-            f"Keep {_listed(must_stay)}: trained without {_it(must_stay)}, every competitor is worse."
+            f"Keep {_listed(must_stay)}: trained without {any_of}, every competitor is worse."
         )
     # Which columns pre-training lives on, by each of its ways.
     needed = found.helping("left out of pre-training")
@@ -112,9 +113,11 @@ def _is_redundant(found: Importance, group: Sequence[str]) -> bool:
 
 def _listed(names: Sequence[str]) -> str:
     """Names in a sentence: some of them, and how many more there are."""
-    shown = ", ".join(names[:MOST_NAMES])
     more = len(names) - MOST_NAMES
-    return shown if more <= 0 else f"{shown} and {more} more"
+    # One more name takes no more room than its number.
+    if more <= 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:MOST_NAMES])} and {more} more"
 
 
 def _counted(names: Sequence[str]) -> str:

@@ -38,9 +38,8 @@ def columns_report(asked: Asked, competitors: Sequence[Competitor]) -> Report:
     found = asked.importance
     first: list[Block] = [Paragraph(sentence) for sentence in advice(asked)]
     if not first:
-        first.append(
-            Paragraph("We cannot tell enough about any column to give advice.")
-        )
+        constant = share_of_the_commonest(competitors[0])
+        first.append(Paragraph(_without_advice(found, constant)))
     # What each of them uses is what most readers look for first.
     for competitor in found.competitors:
         first.append(Paragraph(on_use(found, competitor)))
@@ -64,26 +63,48 @@ def columns_report(asked: Asked, competitors: Sequence[Competitor]) -> Report:
         sections.append(Section("groups", "Groups of columns", [Paragraph(text)]))
     name = competitors[0].table.name
     n_trials = len(competitors[0].trials)
-    levels = {
-        each.competitor: found.metric.shown(each.score)
-        for each, _ in found.of("permuted")
-    }
-    as_they_are = ", ".join(f"{who} {level}" for who, level in levels.items())
     about = [
         f"{name}: {len(asked.names)} columns, {competitors[0].table.n_labelled} rows with labels.",
         f"{found.metric.label} on the test rows of {n_trials} trials, the same rows with every column.",
-        f"With all columns, {found.metric.label}: {as_they_are}{_of_the_commonest(competitors[0])}.",
+        _levels(found, share_of_the_commonest(competitors[0])),
     ]
     return Report(f"Which columns matter on {name}?", about, sections)
 
 
-def _of_the_commonest(competitor: Competitor) -> str:
-    """The level of a constant answer, for readers who ask if a competitor has learnt anything; of accuracy alone."""
+def share_of_the_commonest(competitor: Competitor) -> float | None:
+    """The accuracy of always answering the commonest class; None where the metric is another one."""
     if competitor.metric.name != "accuracy":
-        return ""
+        return None
     labels = competitor.table.labels[competitor.table.is_labelled]
-    share = float(np.bincount(labels.astype(np.int64)).max() / len(labels))
-    return f"; always the commonest class {competitor.metric.shown(share)}"
+    return float(np.bincount(labels.astype(np.int64)).max() / len(labels))
+
+
+def _scores(found: Importance) -> dict[str, float]:
+    """The metric of each competitor with all columns."""
+    scores = {}
+    for competitor in found.competitors:
+        (first, _), *_ = found.of("permuted", competitor)
+        scores[competitor] = first.score
+    return scores
+
+
+def _levels(found: Importance, constant: float | None) -> str:
+    """A sentence on the competitors as they are, beside a constant answer if its level is known."""
+    shown = found.metric.shown
+    levels = ", ".join(
+        f"{competitor} {shown(score)}" for competitor, score in _scores(found).items()
+    )
+    beside = (
+        "" if constant is None else f"; always the commonest class {shown(constant)}"
+    )
+    return f"With all columns, {found.metric.label}: {levels}{beside}."
+
+
+def _without_advice(found: Importance, constant: float | None) -> str:
+    """The first sentence of a page that cannot advise."""
+    if constant is not None and max(_scores(found).values()) <= constant + found.margin:
+        return "No competitor is better than always the commonest class, so that no column can be found to matter."
+    return "We cannot tell enough about any column to give advice."
 
 
 def write_columns(

@@ -47,6 +47,10 @@ def test_a_page_that_cannot_advise_says_so() -> None:
     page = columns_report(nothing, known.question.competitors)
 
     assert page.answer[0] == "We cannot tell enough about any column to give advice."
+    competitor = known.question.competitors[0]
+    rare = replace(competitor.table, labels=np.where(np.arange(600) < 30, 0, 1))
+    page = columns_report(nothing, [replace(competitor, table=rare)])
+    assert page.answer[0].startswith("No competitor is better than always the commonest class, so that no column")
     assert "SCARF: it uses none that we can tell." in page.answer
 
 
