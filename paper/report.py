@@ -74,13 +74,12 @@ def paper_cells(results: CellResults, defaults: Mapping[Competitor, Row]) -> pd.
         defaults: for each competitor, the axis columns that the configuration has by default.
     """
     cells = results.cells[results.cells["dataset_id"].isin(published_accuracy()["dataset_id"].unique())]
-    expected = {competitor: _settings(row) for competitor, row in defaults.items()}
 
     def is_the_papers(row: Row) -> bool:
-        settings = expected.get((row["regime"], row["pretrain"], row["method"]))
-        if settings is None:
+        usual = defaults.get((row["regime"], row["pretrain"], row["method"]))
+        if usual is None:
             return False
-        return _settings(row) == _on_dataset(settings, row)
+        return not differences(row, usual)
 
     chosen = [is_the_papers(row) for row in cells.to_dict("records")]  # type: ignore[arg-type]
     return cells[pd.Series(chosen, index=cells.index, dtype=bool)]
@@ -89,11 +88,13 @@ def paper_cells(results: CellResults, defaults: Mapping[Competitor, Row]) -> pd.
 def differences(row: Row, usual: Row) -> list[str]:
     """The settings in which a cell differs from the defaults, as ``option=value``; an unused option is ``null``."""
     ours, expected = _settings(row), _on_dataset(_settings(usual), row)
-    return [
-        f"{option}={ours.get(option, 'null')}"
-        for option in dict.fromkeys([*ours, *expected])
-        if ours.get(option) != expected.get(option)
-    ]
+    found = []
+    for option in dict.fromkeys([*ours, *expected]):
+        # A record lacks an option that was added after it, and an option that does nothing by default is null.
+        value = ours.get(option, "null")
+        if value != expected.get(option, "null"):
+            found.append(f"{option}={value}")
+    return found
 
 
 def paper_section(results: CellResults, defaults: Mapping[Competitor, Row]) -> Section | None:

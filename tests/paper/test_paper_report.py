@@ -95,6 +95,18 @@ def test_cells_with_other_settings_or_data_are_not(tmp_path: Path) -> None:
     assert sorted(chosen[columns].to_numpy().tolist()) == [[11, "zscore", 0.6, 0], [4134, "none", 0.6, 0]]
 
 
+def test_an_option_that_came_after_a_cell_and_does_nothing_by_default_is_no_difference(tmp_path: Path) -> None:
+    leave(tmp_path, "pretrain=scarf", id=11)
+    results = read_results(cells_of_folder(tmp_path)[0])
+    usual = defaults(results)
+    (competitor,) = usual
+    usual[competitor] |= {"finetune.of_tomorrow": "null"}
+
+    assert len(paper_cells(results, usual)) == 1
+    usual[competitor]["finetune.of_tomorrow"] = 3
+    assert len(paper_cells(results, usual)) == 0
+
+
 def test_without_such_cells_there_is_no_section(tmp_path: Path) -> None:
     leave(tmp_path, "pretrain=scarf", "corruption.rate=0.3", id=11)
     results = read_results(cells_of_folder(tmp_path)[0])
