@@ -1,10 +1,14 @@
 """Gains beside the paper's, computed anew without pandas' grouping."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
+import paper
+from paper.published import published_accuracy
 from paper.readings import against_default, gains_beside, reading_scores, reading_summary
 
 DATASETS = (11, 14, 16, 29)
@@ -180,3 +184,21 @@ def test_readings_stand_in_the_order_of_the_trials() -> None:
     assert against_default(rows, published())["reading"].tolist() == order
     assert reading_scores(gains)["reading"].unique().tolist() == ["default", *order]
     assert reading_summary(gains).index.get_level_values("reading").unique().tolist() == ["default", *order]
+
+
+def test_the_pages_table_of_six_tables_follows_from_its_trials() -> None:
+    pages = Path(paper.__file__).parent / "pages"
+    cells = pd.read_csv(pages / "readings_six_tables.csv", keep_default_na=False)
+    rows = cells.assign(accuracy=cells["accuracies"].str.split()).explode("accuracy")
+    rows["trial"] = rows.groupby(["dataset_id", "regime", "pretrain", "reading"]).cumcount()
+    rows["accuracy"] = rows["accuracy"].astype(float) / 100
+    page = (pages / "readings.md").read_text(encoding="utf-8")
+
+    found = against_default(rows, published_accuracy())
+
+    assert len(found) == 29
+    for _, each in found.iterrows():
+        entries = [f"{each['S']:+.1f} ± {each['S_se']:.1f}"]
+        for name in ("gain_absolute", "level_absolute"):
+            entries.append(f"{each[name]:+.2f} ± {each[f'{name}_se']:.2f}")
+        assert f" | {' | '.join(entries)} |\n".replace("-", "−") in page, each["reading"]
