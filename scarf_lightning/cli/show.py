@@ -140,9 +140,9 @@ class Terminal:
             )
             # A sweep in rounds asks one question over numbers of labels, which are the columns of its table.
             if request.sweep is not None and request.sweep.rounds:
-                console.print(label_table(shown, metric))
+                console.print(label_table(shown, console.width, metric))
             elif len(shown) > LONGEST_TABLE:
-                console.print(summary_table(shown, metric))
+                console.print(summary_table(shown, console.width, metric))
             else:
                 console.print(sweep_table(shown, console.width, metric))
             # Imports pandas.

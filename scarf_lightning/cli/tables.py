@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -43,6 +44,10 @@ LEAST_NEEDED = (
 """The columns that a narrow screen drops, the first one first."""
 OF_LABELS = ("regime", "regime.labels")
 """The columns that `label_table` lays out as columns of its own."""
+APART = ("dataset", "regime", "pretrain", "method")
+"""The options that keep a column of their own where many options vary."""
+LEGIBLE = 8
+"""The letters below which a column of longer texts cannot be read."""
 UNBOUNDED = 10_000
 UNKNOWN = "–"
 NOT_SHOWN = ("fingerprint", "data", "dataset_id")
@@ -164,10 +169,12 @@ def sweep_table(
         if needed > width:
             del kept[heading]
             table = _laid_out(varying, kept)
-    return table
+    return _legible(varying, kept, width)
 
 
-def label_table(cells: ShownCells, chosen: Metric = CHOSEN) -> Table:
+def label_table(
+    cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOSEN
+) -> Table:
     """A line for each competitor and a column for each number of labels, with the metric and its interval."""
     varying, competitors = _by_setting(cells, OF_LABELS)
     lines: list[dict[float, str]] = []
@@ -181,13 +188,15 @@ def label_table(cells: ShownCells, chosen: Metric = CHOSEN) -> Table:
     for labels in sorted({_n_labels(axes) for axes, _ in cells}):
         heading = f"{labels:g} labels" if math.isfinite(labels) else "all labels"
         outcomes[heading] = [line.get(labels, "") for line in lines]
-    table = _laid_out(varying, outcomes)
+    table = _legible(varying, outcomes, width)
     table.title = f"{chosen.label} ± half of its 95 % interval"
     table.title_justify = "left"
     return table
 
 
-def summary_table(cells: ShownCells, chosen: Metric = CHOSEN) -> Table:
+def summary_table(
+    cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOSEN
+) -> Table:
     """A line for each setting with the mean of the datasets' means, for sweeps of very many cells."""
     varying, settings = _by_setting(cells, ("dataset",))
     finished, wanted, overall = list[str](), list[str](), list[str]()
@@ -206,7 +215,7 @@ def summary_table(cells: ShownCells, chosen: Metric = CHOSEN) -> Table:
         "of": wanted,
         f"mean {chosen.label}": overall,
     }
-    return _laid_out(varying, outcomes)
+    return _legible(varying, outcomes, width)
 
 
 def _with_reading(cells: ShownCells) -> ShownCells:
@@ -258,6 +267,40 @@ def _with_interval(axes: Row, rows: Sequence[Row], chosen: Metric) -> str:
     if constant:
         return f"{chosen.plain(mean)}{half}, {constant} one class"
     return f"{chosen.plain(mean)}{half}"
+
+
+def _legible(
+    varying: Mapping[str, Sequence[str]],
+    outcomes: Mapping[str, Sequence[str]],
+    width: int,
+) -> Table:
+    """A table in which each option that varies has a column; or, where these would be too narrow to be read, a table
+    with one column of what is unusual about each line."""
+    needed = 0
+    for heading, values in varying.items():
+        needed += 2 + min(LEGIBLE, max(len(heading), *map(len, values)))
+    for heading, values in outcomes.items():
+        needed += 2 + max(len(heading), *map(len, values))
+    others = {name: values for name, values in varying.items() if name not in APART}
+    if needed <= width or len(others) < 2:
+        return _laid_out(varying, outcomes)
+    usual = {}
+    for name, values in others.items():
+        # A line that does not use an option says nothing of what is usual.
+        ((usual[name], _),) = Counter(filter(None, values)).most_common(1)
+    n_lines = len(next(iter(others.values())))
+    unusual = []
+    for place in range(n_lines):
+        its = []
+        for name, values in others.items():
+            if values[place] not in ("", usual[name]):
+                its.append(f"{name}={values[place]}")
+        unusual.append(", ".join(its) or "as usual")
+    apart = {name: varying[name] for name in APART if name in varying}
+    table = _laid_out({**apart, "options": unusual}, outcomes)
+    table.caption = f"As usual: {', '.join('='.join(each) for each in usual.items())}"
+    table.caption_justify = "left"
+    return table
 
 
 def _laid_out(

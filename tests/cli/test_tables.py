@@ -1,5 +1,6 @@
 import csv
 import io
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -289,6 +290,30 @@ def test_names_too_long_for_the_screen_are_folded_and_the_metric_is_whole(width:
     assert sum("0.5100" in line for line in lines) == 2
     assert "".join(lines).count("a") - "".join(lines).count("accuracy") >= 180
     assert not any("…" in line for line in lines)
+
+
+@pytest.mark.parametrize("table", [sweep_table, summary_table])
+def test_many_options_that_vary_are_one_column_of_what_is_unusual(table: Callable[..., Table]) -> None:
+    """As of a sweep that varies one option after the other: a column each would be a letter wide."""
+    changed: list[FinetuneSettings] = [FinetuneSettings()]
+    changed += [FinetuneSettings(patience=7), FinetuneSettings(schedule="cosine"), FinetuneSettings(weight_decay=0.1)]
+    changed += [FinetuneSettings(min_steps=50), FinetuneSettings(ties="last"), FinetuneSettings(gradient_clip=1.0)]
+    changed += [FinetuneSettings(batch_size=32), FinetuneSettings(beta2=0.95)]
+    cells = [
+        (axes_of(some_config(finetune=each), dataset), rows_of(3)) for dataset in ("wdbc", "adult") for each in changed
+    ]
+
+    headings, usual, patient, *_ = grid(table(cells, 80))
+
+    assert "options" in headings
+    assert not any("finetune." in heading for heading in headings)
+    place = headings.index("options")
+    assert (usual[place], patient[place]) == ("as usual", "finetune.patience=7")
+    lines = printed(table(cells, 80), 80)
+    assert max(map(len, lines)) <= 80
+    assert "As usual: " in " ".join(lines)
+    # Where there is room, each option has its column.
+    assert "finetune.patience" in grid(table(cells, 400))[0]
 
 
 def printed(table: Table, width: int) -> list[str]:
