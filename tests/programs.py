@@ -3,6 +3,8 @@
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
@@ -19,6 +21,19 @@ def pdflatex() -> str:
     path = program("pdflatex")
     style = subprocess.run([program("kpsewhich"), "booktabs.sty"], capture_output=True, text=True)
     return path if style.stdout.strip() else missing("This TeX has no booktabs")
+
+
+def compiled(document: Sequence[str], folder: Path) -> str:
+    """What pdflatex writes while it makes a document of these lines. It must end well."""
+    (folder / "t.tex").write_text("\n".join(document), encoding="utf-8")
+    ran = subprocess.run(
+        [pdflatex(), "-halt-on-error", "-interaction=nonstopmode", "t.tex"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stdout
+    return ran.stdout
 
 
 def missing(what: str) -> NoReturn:

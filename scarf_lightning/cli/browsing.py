@@ -249,7 +249,7 @@ def _set_aside(results: Path, cell: Path) -> str:
         # The claim is ours, and ends with the block.
         kept = [path for path in sorted(cell.iterdir()) if path.name != "claim"]
         sentence = set_aside(results, kept, "it was dropped by scarf results drop")
-    # Another process may have begun to train the cell anew in this folder.
+    # Another process may have begun to train the cell again in this folder.
     with suppress(OSError):
         cell.rmdir()
     _, _, place = sentence.partition(" is set aside in ")

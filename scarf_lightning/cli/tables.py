@@ -151,7 +151,7 @@ def sweep_table(
     for axes, rows in cells:
         for heading, value in _outcome(axes, rows, chosen).items():
             columns.setdefault(heading, []).append(value)
-    # A column in which no cell has a value, as the epochs of other libraries' models, takes place in vain.
+    # A column in which no cell has a value, as the epochs of other libraries' models, is left out.
     kept = {}
     for heading, values in columns.items():
         if not set(values) <= {"", UNKNOWN}:

@@ -36,9 +36,9 @@ TITLES: dict[Way, str] = {
 def columns_report(asked: Asked, competitors: Sequence[Competitor]) -> Report:
     """The page: advice, then each way with its figure and its table, and what was compared."""
     found = asked.importance
+    constant = share_of_the_commonest(competitors[0])
     first: list[Block] = [Paragraph(sentence) for sentence in advice(asked)]
     if not first:
-        constant = share_of_the_commonest(competitors[0])
         first.append(Paragraph(_without_advice(found, constant)))
     # What each of them uses is what most readers look for first.
     for competitor in found.competitors:
@@ -66,7 +66,7 @@ def columns_report(asked: Asked, competitors: Sequence[Competitor]) -> Report:
     about = [
         f"{name}: {len(asked.names)} columns, {competitors[0].table.n_labelled} rows with labels.",
         f"{found.metric.label} on the test rows of {n_trials} trials, the same rows with every column.",
-        _levels(found, share_of_the_commonest(competitors[0])),
+        _levels(found, constant),
     ]
     return Report(f"Which columns matter on {name}?", about, sections)
 

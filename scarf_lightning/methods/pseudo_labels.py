@@ -97,7 +97,7 @@ class SelfTrain(PseudoLabelling):
             )
             earlier.append(fit)
             probabilities = stack.predict(classifier, training.unlabelled[None])[0]
-            # In a round in which nothing is sure the next model starts anew all the same: its batches are others.
+            # A round in which nothing is sure still trains another model: its batches are others.
             is_sure = probabilities.max(axis=1) > self.threshold
             training.add(is_sure, probabilities.argmax(axis=1))
         final, classifier = phase.fit(stack, training.examples(stack), self)

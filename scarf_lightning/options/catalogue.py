@@ -180,7 +180,7 @@ def _sources(axis: str) -> dict[str, str]:
     modules = (
         sorted(place.glob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
     )
-    # Hashes and not times, which a checkout or an installation sets anew.
+    # Hashes and not times, which a checkout or an installation changes.
     hashes = {}
     for path in modules:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()

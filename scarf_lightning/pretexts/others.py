@@ -161,7 +161,7 @@ class SubTab(CorruptingPretext):
     def make_views(self, rows: Rows) -> Views:
         views = []
         for subset in subsets(rows.columns, self.n_subsets, self.overlap):
-            # Corrupted anew for each subset, as in the authors' code.
+            # Each subset has a corruption of its own, as in the authors' code.
             view, _ = self.corrupted(rows)
             inside = torch.zeros(view.shape[-1], dtype=torch.bool, device=view.device)
             # A list would be an index, and the host would wait for its copy.

@@ -125,7 +125,7 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> Expand
         else:
             cells.append(Cell(overrides, config))
 
-    # The target may have to be read from the data, which is in vain if the run is refused anyway.
+    # The target may have to be read from the data, which a run that is refused does not need.
     unserved = list[str]()
     if not problems:
         cells, unserved = _served(cells)

@@ -1,5 +1,4 @@
 import math
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +21,7 @@ from scarf_lightning.report.statistics import ErrorParts
 from scarf_lightning.report.statistics.answers import Needed
 from scarf_lightning.report.statistics.verdict import Basis
 from scarf_lightning.report.style import as_inline, save
-from tests.programs import pdflatex
+from tests.programs import compiled
 from tests.report.cell_results import HOSTILE, compared, results_of
 
 HIGH, LOW = [0.80, 0.81, 0.79, 0.80], [0.50, 0.51, 0.49, 0.51]
@@ -485,17 +484,8 @@ def test_the_latex_table_of_an_answer_compiles_in_a_column_without_an_overfull_b
     text = to_latex(table_of(compared({"iris": {"none": LOW, "scarf": HIGH, "vime": OTHER}})))
     packages = r"\usepackage{booktabs,graphicx}"
     document = [rf"\documentclass[twocolumn]{{article}}{packages}\begin{{document}}", text, r"\end{document}"]
-    (tmp_path / "t.tex").write_text("\n".join(document), encoding="utf-8")
 
-    ran = subprocess.run(
-        [pdflatex(), "-halt-on-error", "-interaction=nonstopmode", "t.tex"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-
-    assert ran.returncode == 0, ran.stdout
-    assert "Overfull" not in ran.stdout
+    assert "Overfull" not in compiled(document, tmp_path)
 
 
 def test_the_latex_table_of_an_answer_fits_a_column_with_the_best_in_bold() -> None:

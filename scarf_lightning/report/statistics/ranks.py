@@ -149,7 +149,7 @@ def wilcoxon_cliques(ranking: Ranking, *, alpha: float = 0.05) -> Cliques:
 
     groups: Cliques = []
     reached = 0
-    # From each competitor, the longest run of neighbours of which no two differ.
+    # From each competitor, the longest run of neighbours that do not differ from each other.
     for start in range(len(names)):
         end = start + 1
         while end < len(names) and joins(names[end], names[start:end]):
