@@ -15,7 +15,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from scarf_lightning.engine.hardware import Hardware, prepare_process
 from tools.benchmarks.step_time import PHASES, Case, Clock
-from tools.benchmarks.sweep_time import cells_a_minute
+from tools.benchmarks.sweep_time import time_of
 
 TRIALS = (1, 5, 30, 100)
 N_FEATURES, STEPS = 60, 30
@@ -73,7 +73,8 @@ def main() -> None:
         print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}\n")
     for line in rows(asked.device, asked.turns):
         print(line, flush=True)
-    print(f"\n`sweeps=quick trainer={asked.device}`: {cells_a_minute((f'trainer={asked.device}',)):.1f} cells a minute")
+    wall, _ = time_of(("sweeps=quick", f"trainer={asked.device}"))
+    print(f"\n`sweeps=quick trainer={asked.device}`: {wall:.1f} s")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """A sweep's pace, and epochs that are computed for nobody: `python -m tools.benchmarks.sweep_time [--turns N]`.
 
-The pace is of `sweeps=quick`, start of the process included: in one process, and in two by the launcher joblib. Epochs
-are counted trial by trial, of thirty trials on the bundled table: those that a stack's numbers are computed for, over
-those that the trials train until each stops; and what they would be if a trial stayed until the last one stops.
+The pace is that of whole commands, start included, with one worker, with two, and with two jobs of joblib:
+`sweeps=quick`, and sixty small cells. Epochs are counted trial by trial, of thirty trials on the bundled table: those
+that a stack's numbers are computed for, over those that the trials train until each stops; and what they would be if a
+trial stayed until the last one stops.
 """
 
 import argparse
@@ -21,26 +22,20 @@ from unittest.mock import patch
 
 import numpy as np
 
-from tests.composing import ROOT, request_of
+from tests.composing import ROOT
 
-PROCESSES = {"one process": (), "two processes": ("hydra/launcher=joblib", "hydra.launcher.n_jobs=2")}
-
-SIXTY = ("pretrain=none,scarf", f"seed={','.join(map(str, range(30)))}", "trials=2")
-WAYS: dict[str, tuple[tuple[str, ...], int]] = {
-    "one process": ((), 1),
-    "two, started by hand": ((), 2),
-    "two of joblib": (PROCESSES["two processes"], 1),
+SWEEPS = {
+    "`sweeps=quick`": ("sweeps=quick",),
+    "sixty cells of two trials": ("-m", "pretrain=none,scarf", f"seed={','.join(map(str, range(30)))}", "trials=2"),
 }
-"""Options and the number of processes that are started."""
-GOAL = 0.55
-
-
-def cells_a_minute(options: tuple[str, ...]) -> float:
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, str(ROOT / "train.py"), "sweeps=quick", *options]
-        started = time.perf_counter()
-        subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        return 60 * len(request_of("sweeps=quick").cells) / (time.perf_counter() - started)
+"""Arguments by name."""
+WAYS = {
+    "one worker": ("workers=1",),
+    "two workers": ("workers=2",),
+    "two jobs of joblib": ("hydra/launcher=joblib", "hydra.launcher.n_jobs=2"),
+}
+"""Options by name; the first one is what the others are compared with."""
+GOAL = 0.58
 
 
 def epochs() -> dict[str, tuple[float, float]]:
@@ -82,47 +77,44 @@ def epochs() -> dict[str, tuple[float, float]]:
     }
 
 
-def sixty_cells(way: str) -> tuple[float, float]:
-    """Seconds by the wall and of the processor that sixty small cells take, started in one of the `WAYS`."""
-    options, n = WAYS[way]
-    command = [sys.executable, str(ROOT / "train.py"), "-m", *SIXTY, *options]
+def time_of(arguments: tuple[str, ...]) -> tuple[float, float]:
+    """Seconds by the wall and of the processor that a command with these arguments takes in an empty folder."""
+    command = [sys.executable, str(ROOT / "train.py"), *arguments]
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        processes = [
-            subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            for _ in range(n)
-        ]
-        assert not any(process.wait() for process in processes), way
+        subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         wall = time.perf_counter() - started
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def rows(turns: int, openml: Path | None) -> Iterator[str]:
-    """A Markdown table, as it comes."""
-    yield "| sixty cells of two trials | wall, s | over one process (goal) | of the processor, s |"
-    yield "|---|---|---|---|"
-    alone = 0.0
-    for way in WAYS:
-        wall, used = (statistics.median(each) for each in zip(*(sixty_cells(way) for _ in range(turns)), strict=True))
-        alone = alone or wall
-        goal = f" ({GOAL:g})" if way != "one process" else ""
-        yield f"| {way} | {wall:.1f} | {wall / alone:.2f}{goal} | {used:.1f} |"
-    yield ""
-    yield "| `sweeps=quick` | cells a minute |"
-    yield "|---|---|"
-    for name, options in PROCESSES.items():
-        yield f"| {name} | {statistics.median(cells_a_minute(options) for _ in range(turns)):.1f} |"
-    yield ""
+def rows(turns: int, openml: Path | None = None) -> Iterator[str]:
+    """Markdown tables, a line at a time."""
+    for sweep, arguments in SWEEPS.items():
+        # The ways take turns, so that none has the machine's best minutes for itself.
+        measured: dict[str, list[tuple[float, float]]] = {way: [] for way in WAYS}
+        for _ in range(turns):
+            for way, options in WAYS.items():
+                measured[way].append(time_of((*arguments, *options)))
+        yield f"| {sweep} | wall, s | over one worker (goal) | of the processor, s |"
+        yield "|---|--:|--:|--:|"
+        alone = 0.0
+        for way, of_turns in measured.items():
+            wall, used = (statistics.median(each) for each in zip(*of_turns, strict=True))
+            alone = alone or wall
+            goal = f" ({GOAL:g})" if way == "two workers" else ""
+            yield f"| {way} | {wall:.1f} | {wall / alone:.2f}{goal} | {used:.1f} |"
+        yield ""
     yield "| trial epochs, 30 trials | computed over needed | if nobody left |"
-    yield "|---|---|---|"
-    yield from (f"| {name} | {here:.2f} | {stayed:.2f} |" for name, (here, stayed) in epochs().items())
+    yield "|---|--:|--:|"
+    for phase, (here, stayed) in epochs().items():
+        yield f"| {phase} | {here:.2f} | {stayed:.2f} |"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--turns", type=int, default=1, help="sweeps of each kind (default 1)")
-    for line in rows(parser.parse_args().turns, None):
+    for line in rows(parser.parse_args().turns):
         print(line, flush=True)
 
 
