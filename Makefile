@@ -3,12 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-ALL_MARKS := not gpu and not slurm and not corpus
+ALL_MARKS := not gpu and not slurm and not corpus and not ray
 
 # Bytecode is kept whatever the environment says: without it every process needs up to ten seconds more to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: ablation test test-all check format docs notebooks lowest dist installed benchmark calibration slurm gpu mutants fuzzing corpus mlflow clean
+.PHONY: ablation test test-all check format docs notebooks lowest dist installed benchmark calibration slurm gpu mutants fuzzing corpus mlflow ray clean
 
 ablation: $(INSTALLED)
 	$(BIN)/python train.py sweeps=answer time_limit=2min
@@ -127,6 +127,14 @@ mlflow: $(INSTALLED) build/mlflow/.installed
 
 build/mlflow/.installed:
 	$(BIN)/pip install --quiet --no-compile --target build/mlflow "mlflow-skinny>=3.17,<4"
+	touch $@
+
+# Hydra's launcher for Ray needs an older cloudpickle than skrub, so it is installed beside the tests, too.
+ray: $(INSTALLED) build/ray/.installed
+	PYTHONPATH=$(CURDIR)/build/ray $(BIN)/pytest -q -m ray tests/launchers
+
+build/ray/.installed:
+	$(BIN)/pip install --quiet --no-compile --target build/ray ray "hydra-ray-launcher==1.2.2" "hydra-core==1.3.8"
 	touch $@
 
 clean:
