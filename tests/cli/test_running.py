@@ -1,6 +1,7 @@
 """Sweeps that go on until they are answered, and the time limit of all."""
 
 import math
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +19,7 @@ from scarf_lightning.sweeping.cell import State
 from scarf_lightning.sweeping.expand import ExpandedSweep
 from scarf_lightning.sweeping.plan import Plan
 from scarf_lightning.sweeping.sizes import Size
+from tests.cells import some_cell
 from tests.composing import cells_of, composing_once, request_of
 from tests.processes import TINY
 
@@ -107,10 +109,12 @@ class SayingTerminal(Terminal):
         pass
 
 
-def test_models_without_a_network_come_first_and_pre_trained_ones_last(asked: list[str]) -> None:
-    methods = "method=control,logistic,xgboost"
-    cells = cells_of(*asked[1:3], methods, "regime=few", "regime.labels=20,50") + cells_of(*asked[1:3], methods)
-    cells += cells_of(*asked)
+def test_models_without_a_network_come_first_and_pre_trained_ones_last() -> None:
+    models = [("control", "scarf"), ("control", "none"), ("logistic", "none")]
+    regimes = [{"name": "few", "labels": 20}, {"name": "full"}, {"name": "few", "labels": 50}]
+    cells = []
+    for (method, pretrain), regime in product(models, regimes):
+        cells.append(some_cell(method={"name": method}, pretrain=pretrain, regime=regime))
     said = SayingTerminal()
 
     ordered = running.in_order_of_worth(cells, {}, said)
