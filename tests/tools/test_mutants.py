@@ -6,66 +6,29 @@ import pytest
 
 from tools.mutants import chosen
 from tools.mutants.chosen import PACKAGE, ROOT, guards, guards_of, is_equivalent, named_mutants, refactored_mutants
-from tools.mutants.operators import OMITTED, SETS, Mutant, mutants_of
+from tools.mutants.operators import CHANGED, OMITTED, SETS, Mutant, mutants_of
 
 SOURCES = {module: (PACKAGE / module).read_text(encoding="utf-8") for module in chosen.modules()}
 
 
 @pytest.mark.parametrize(
-    ("source", "mutated"),
+    ("of", "source", "mutated"),
     [
-        ("a < b", {"(a <= b)", "(a >= b)"}),
-        ("a < b <= c", {"(a <= b <= c)", "(a >= b <= c)", "(a < b < c)", "(a < b > c)"}),
-        ("a + b", {"(a - b)"}),
-        ("a and b", {"(a or b)"}),
-        ("not a", {"(a)"}),
-        ("a.mean(axis=-1)", {"pass", "a.mean(axis=(0))"}),
-        ("x = 3", {"x = (4)", "x = (2)"}),
-        ("x = True", {"x = (False)"}),
-        ("x = 0.5", {"x = (0.55)"}),
-        ("x = a if b else c", {"x = (c if b else a)"}),
-        ("x = round(a)", {"x = (int(a))"}),
-        ("x = a.argmax()", {"x = (a.argmin())"}),
-        ("if a:\n    b()", {"if (not (a)):\n    b()", "if a:\n    pass"}),
-        ("x += a", {"x -= a"}),
-        ("é = 'é', a + b", {"é = 'é', (a - b)"}),
+        (CHANGED, "a < b", ["(a <= b)", "(a >= b)"]),
+        (CHANGED, "x = 0.5", ["x = (0.55)"]),
+        (CHANGED, "if a:\n    b()", ["if (not (a)):\n    b()", "if a:\n    pass"]),
+        (CHANGED, "é = 'é', a + b", ["é = 'é', (a - b)"]),
+        (OMITTED, "x = [a for a in b if a if c]", ["x = ([a for a in b if c])", "x = ([a for a in b if a])"]),
+        (OMITTED, "x = f(a=b, c=d)", ["x = (f(c=d))", "x = (f(a=b))"]),
+        (OMITTED, "x = list(a)", []),
         # What decides no number is left alone.
-        *((source, set()) for source in (
-            '"""Text."""', "raise ValueError(f'{a + 1} is below {2}')", "x = f'{a + 1}'", "x = 'a' + b",
-            "x: int | None", "Rows = dict[str, tuple[int, ...]]", "assert a < b",
-            "def __repr__(self):\n    return 1 + 1", "@cache(maxsize=3)\ndef f(): ...",
-            "if TYPE_CHECKING:\n    import a", "x = zip(a, b, strict=True)",
-        )),
+        (CHANGED, "raise ValueError(f'{a + 1} is below {2}')", []),
+        (CHANGED, "def __repr__(self):\n    return 1 + 1", []),
+        (CHANGED, "x = zip(a, b, strict=True)", []),
     ],
-)  # fmt: skip
-def test_mutants_that_change_a_statement(source: str, mutated: set[str]) -> None:
-    assert {mutant.apply(source) for mutant in mutants_of("a.py", source)} == mutated
-
-
-@pytest.mark.parametrize(
-    ("source", "mutated"),
-    [
-        ("if a:\n    b = 1", {"if True:\n    b = 1", "if False:\n    b = 1"}),
-        ("for a in b:\n    pass", {"for a in list(b)[:-1]:\n    pass"}),
-        ("a = -a", {"pass"}),
-        ("a += b", {"pass"}),
-        ("a or b or c", {"(b or c)", "(a or c)", "(a or b)"}),
-        ("x = [a for a in b if a if c]", {"x = ([a for a in b if c])", "x = ([a for a in b if a])"}),
-        ("x = a.sum()", {"x = (a)"}),
-        ("x = np.log(a)", {"x = (a)"}),
-        ("x = f(a, b)", {"x = (f(b, a))"}),
-        ("x = f(a=b, c=d)", {"x = (f(c=d))", "x = (f(a=b))"}),
-        ("x = a[1:b]", {"x = (a[:b])", "x = (a[1:])"}),
-        ("x = [a, b]", {"x = ([a])"}),
-        ("x = (a, b)", {"x = ((a,))"}),
-        *((source, set()) for source in (
-            "x = zip(strict=b)", "x = list(a)", "x = dict[str, tuple[int, ...]]", "x = a.tolist()", "x = max(a, b)",
-            "x = f(a, a)",
-        )),
-    ],
-)  # fmt: skip
-def test_mutants_that_leave_something_out(source: str, mutated: set[str]) -> None:
-    assert {mutant.apply(source) for mutant in mutants_of("a.py", source, OMITTED)} == mutated
+)
+def test_mutants_of_one_statement(of: str, source: str, mutated: list[str]) -> None:
+    assert {mutant.apply(source) for mutant in mutants_of("a.py", source, of)} == set(mutated)
 
 
 @pytest.mark.slow
