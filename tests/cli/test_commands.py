@@ -5,6 +5,7 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,6 +67,11 @@ def test_ctrl_c_within_a_fit_ends_with_its_sentence_and_gives_the_claim_back(tmp
     assert not list(tmp_path.rglob("claim"))
 
 
+def slow(*case: str) -> Any:
+    """A case that a faster one is like."""
+    return pytest.param(*case, marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize(
     ("arguments", "shown"),
     [
@@ -73,8 +79,9 @@ def test_ctrl_c_within_a_fit_ends_with_its_sentence_and_gives_the_claim_back(tmp
         ("--version", f"scarf-lightning {version('scarf-lightning')}\n"),
         ("--cfg job pretrain=none", "pretrain:"), ("-c job pretrain=none", "pretrain:"),
         ("--info defaults", "Defaults List"), ("-i defaults", "Defaults List"),
-        ("--run plan=true", "1 cell: 1 waiting"), ("-r plan=true", "1 cell: 1 waiting"),
-        ("--multirun plan=true seed=0,1", "2 cells: 2 waiting"), ("-m plan=true seed=0,1", "2 cells: 2 waiting"),
+        slow("--run plan=true", "1 cell: 1 waiting"), ("-r plan=true", "1 cell: 1 waiting"),
+        slow("--multirun plan=true seed=0,1", "2 cells: 2 waiting"),
+        slow("-m plan=true seed=0,1", "2 cells: 2 waiting"),
         ("--shell-completion install=bash", "hydra_bash_completion"), ("-sc install=zsh", "hydra_bash_completion"),
     ],
 )  # fmt: skip

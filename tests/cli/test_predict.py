@@ -8,6 +8,8 @@ import pytest
 from scarf_lightning.cli.predict import main
 from tests.estimators.conftest import OfACell, rows, scarf, train_on
 
+Shown = pytest.CaptureFixture[str]
+
 __all__ = ["rows", "scarf", "train_on"]
 
 
@@ -17,11 +19,7 @@ def file(scarf: OfACell, tmp_path: Path) -> Path:
     return tmp_path / "new.csv"
 
 
-def test_classes_and_probabilities_are_written_where_it_is_asked_for(
-    scarf: OfACell,
-    file: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_classes_and_probabilities_are_written_where_it_is_asked_for(scarf: OfACell, file: Path, capsys: Shown) -> None:
     model, to = str(scarf.folder / "model"), file.with_name("out.csv")
     assert main([model, str(file)]) == 0
     out, err = capsys.readouterr()
@@ -55,13 +53,7 @@ def test_classes_and_probabilities_are_written_where_it_is_asked_for(
     ],
 )
 def test_bad_input_is_answered_in_a_sentence(
-    model: str,
-    new: str,
-    output: str | None,
-    sentence: str,
-    scarf: OfACell,
-    file: Path,
-    capsys: pytest.CaptureFixture[str],
+    model: str, new: str, output: str | None, sentence: str, scarf: OfACell, file: Path, capsys: Shown
 ) -> None:
     scarf.rows.drop(columns="colour").to_csv(file.with_name("lacking.csv"), index=False)
     where = scarf.folder / "model" if model == "" else file.with_name(model)

@@ -207,21 +207,17 @@ def test_a_limit_counts_what_has_gone_and_keeps_time_for_the_report_and_the_mode
 
 def test_the_size_of_a_table_that_was_read_tells_how_long_its_model_takes(asked: list[str]) -> None:
     cells = cells_of(*asked, "time_limit=30min")
-    request = ExpandedSweep(cells)
-    sizes = {cells[0].source.key: Size(100_000, 30)}
+    request, sizes = ExpandedSweep(cells), {cells[0].source.key: Size(100_000, 30)}
 
     unread = running._seconds_to_train(request, ends_with_model=True)
-    assert unread is not None
     read = running._seconds_to_train(request, ends_with_model=True, sizes=sizes)
+
+    assert unread is not None
     assert read is not None
     assert read < unread - 5
-
-
-def test_a_pre_trained_cell_is_expected_to_take_longer_and_a_finished_one_as_long_as_before(asked: list[str]) -> None:
-    cells = [cell for cell in cells_of(*asked) if "labels" not in cell.config.regime]
-
-    (scratch, pretrained) = running.expected_seconds(cells)
-
+    # A pre-trained cell is expected to take longer.
+    full = [cell for cell in cells if "labels" not in cell.config.regime]
+    (scratch, pretrained) = running.expected_seconds(full)
     assert [cell.config.pretrain.name for cell, _ in (scratch, pretrained)] == ["none", "scarf"]
     assert 0 < scratch[1] < pretrained[1]
 
@@ -240,11 +236,6 @@ def test_a_run_that_is_out_of_time_says_so(asked: list[str], monkeypatch: pytest
     monkeypatch.setattr(running, "survey", lambda cells: [SimpleNamespace(rows=[{"n_labels": 1}], cell=cells[0])])
     with pytest.raises(UnfinishedError, match="time_limit=2min is over; the same command goes on"):
         ended(*asked[1:])
-
-
-def test_a_page_of_which_nothing_is_finished_says_so(asked: list[str], tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"^Nothing is finished yet: none of 10 cells has a trial"):
-        scarf_lightning.report([f"sweeps={tmp_path / 'mine.yaml'}", *asked[1:3]])
 
 
 def test_a_block_ends_when_its_time_is_over_and_is_left_alone_without_a_limit_or_within_it() -> None:

@@ -4,11 +4,14 @@ import json
 import re
 from importlib.metadata import entry_points, version
 from pathlib import Path
+from unittest.mock import Mock
 
+import pandas as pd
 import pytest
 
 from scarf_lightning.cli import api, commands
 from scarf_lightning.cli import scarf as module
+from scarf_lightning.cli.reporting import WrittenReport
 from scarf_lightning.cli.scarf import SUB_COMMANDS, scarf
 from scarf_lightning.sweeping.cost import START_UP
 from tests.composing import composing_once
@@ -37,6 +40,10 @@ def test_every_command_has_a_page_of_help(tmp_path: Path) -> None:
         assert ran.returncode == 0, ran.stderr
         assert f"scarf {name}" in ran.stdout
         assert "python train.py" not in ran.stdout
+    shown = asked("options", "corruption", cwd=tmp_path)
+    assert shown.returncode == 0
+    assert "corruption=marginal" in shown.stdout
+    assert "corruption.rate" in shown.stdout
     assert list(tmp_path.iterdir()) == []
 
 
@@ -49,14 +56,6 @@ def test_the_help_of_predict_is_called_as_it_was_asked(
 
     assert ended.value.code == 0
     assert capsys.readouterr().out.startswith("usage: scarf predict")
-
-
-def test_the_options_of_an_axis_are_shown(tmp_path: Path) -> None:
-    ran = asked("options", "corruption", cwd=tmp_path)
-
-    assert ran.returncode == 0
-    assert "corruption=marginal" in ran.stdout
-    assert "corruption.rate" in ran.stdout
 
 
 @pytest.mark.parametrize(
@@ -110,40 +109,49 @@ def test_a_plan_is_told_in_words_as_by_train_and_as_json(tmp_path: Path, monkeyp
     assert plan["core_hours"] == pytest.approx(of_cells + START_UP / 3600)
 
 
-def test_a_report_says_by_its_status_and_as_json_whether_we_can_tell(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("answers", "status", "state"),
+    [
+        ([], 0, "answered"),
+        (["reference", "cannot tell"], 3, "open"),
+        (["reference", "cannot tell", "helps"], 0, "answered"),
+    ],
+)
+def test_a_report_says_by_its_status_and_as_json_whether_we_can_tell(
+    answers: list[str], status: int, state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = WrittenReport(
+        tmp_path / "index.html", ["So it is."], [], pd.DataFrame({"answer": answers}), "accuracy", None, Mock(), {}
+    )
+    monkeypatch.setattr(commands, "run_report", lambda arguments: print("a table") or written)
+
+    told = asked("report", "results=results", cwd=tmp_path)
+    ran = asked("report", "results=results", "--json", cwd=tmp_path)
+
+    assert (told.returncode, told.stdout) == (status, "a table\n")
+    assert (ran.returncode, ran.stderr) == (status, "a table\n")
+    found = json.loads(ran.stdout)
+    assert (found["state"], found["metric"], found["answer"]) == (state, "accuracy", ["So it is."])
+    assert [each["answer"] for each in found["competitors"]] == answers
+    assert found["page"] == str(tmp_path / "index.html")
+
+
+@pytest.mark.slow
+def test_commands_that_a_report_advises_are_those_of_the_command_that_made_it(tmp_path: Path) -> None:
     # Two tables are too few for an answer over datasets.
     fill_store(tmp_path / "results", datasets=2, trials=3, pretrains=("none", "scarf"))
 
     ran = asked("report", "results=results", "--json", "out=as-json", cwd=tmp_path)
+    older = here(commands.report, "results=results", cwd=tmp_path)
 
+    assert "scarf train" in ran.stderr
+    assert "python train.py" not in ran.stderr
     found = json.loads(ran.stdout)
-    assert (ran.returncode, found["state"], found["metric"]) == (3, "open", "accuracy")
+    assert (ran.returncode, found["state"]) == (3, "open")
     (reference,) = [each for each in found["competitors"] if each["answer"] == "reference"]
     (scarf_,) = [each for each in found["competitors"] if each["answer"] != "reference"]
     assert reference["difference"] is None
     assert scarf_["mean_difference"] == pytest.approx(scarf_["accuracy"] - reference["accuracy"])
-    assert Path(tmp_path, found["page"]).is_file()
-    # What it advises are its own commands.
-    assert "scarf train" in ran.stderr
-    assert "python train.py" not in ran.stderr
-
-
-@pytest.mark.slow
-def test_the_older_command_advises_its_own_and_ends_well(tmp_path: Path) -> None:
-    fill_store(tmp_path / "results", datasets=2, trials=3, pretrains=("none", "scarf"))
-
-    ran = here(commands.report, "results=results", cwd=tmp_path)
-
-    assert ran.returncode == 0
-    assert "python train.py" in ran.stdout
-
-
-@pytest.mark.slow
-def test_reports_of_which_nothing_is_open_end_well(tmp_path: Path) -> None:
-    fill_store(tmp_path / "one" / "results", datasets=1, trials=3, pretrains=("scarf",))
-    fill_store(tmp_path / "twelve" / "results", datasets=12, trials=5, pretrains=("none", "scarf"))
-
-    assert asked("report", "results=results", cwd=tmp_path / "one").returncode == 0
-    ran = asked("report", "results=results", "--json", cwd=tmp_path / "twelve")
-    state = json.loads(ran.stdout)["state"]
-    assert (ran.returncode, state) == ((3, "open") if state == "open" else (0, "answered"))
+    assert Path(found["page"]).is_file()
+    assert older.returncode == 0
+    assert "python train.py" in older.stdout

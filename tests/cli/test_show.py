@@ -131,13 +131,8 @@ def test_on_a_terminal_a_line_is_kept_up_to_date_and_removed_at_the_end(
 @pytest.mark.parametrize("width", [80, 100, 160])
 def test_nothing_of_it_is_cut_off_on_a_narrow_terminal(tmp_path: Path, clock: Clock, width: int) -> None:
     shared = ("dataset=csv", "dataset.path=some/folder/of/mine/customers.csv")
-    long = (
-        "corruption.rate=0.{n}",
-        "network.encoder.width={n}000",
-        "finetune.batch_size={n}12",
-        "loss.temperature={n}",
-    )
-    names = [[option.format(n=n) for option in long] for n in range(1, 4)]
+    varied = "corruption.rate=0.{n} network.encoder.width={n}000 finetune.batch_size={n}12 loss.temperature={n}"
+    names = [varied.format(n=n).split() for n in range(1, 4)]
     cells = [some_cell(*shared, *own, seed=n, paths=results_in(tmp_path)) for n, own in enumerate(names)]
     progress, out = watching(named(cells), terminal=True, width=width)
     finish(cells[0])
@@ -211,20 +206,6 @@ def test_looking_takes_a_small_share_of_the_time(cells: list[Cell], monkeypatch:
     assert waits == [10 / module.BUSY_AT_MOST]
 
 
-def test_a_cell_that_is_finished_is_not_looked_at_again(cells: list[Cell], monkeypatch: pytest.MonkeyPatch) -> None:
-    progress, _ = watching(cells, terminal=False)
-    looked: list[list[str]] = []
-    look = module.survey
-    monkeypatch.setattr(module, "survey", lambda cells: looked.append([c.label for c in cells]) or look(cells))
-
-    progress.look()
-    finish(cells[2])
-    progress.look()
-    progress.look()
-
-    assert looked == [["seed=1", "seed=2", "seed=3"]] * 2 + [["seed=1", "seed=3"]]
-
-
 def test_a_pretraining_that_cells_share_weighs_once(tmp_path: Path, clock: Clock) -> None:
     """Two methods that share a pre-training, and one cell without: each counts as what it is expected to cost."""
     shared = [some_cell(f"method={n}", method={"name": n}, paths=results_in(tmp_path)) for n in ("control", "dropout")]
@@ -267,10 +248,10 @@ def test_what_one_table_is_too_small_for_is_told_before_training(tmp_path: Path)
 
     (sentence,) = too_small(known)
 
-    said = (
-        "30 test rows in each of 5 trials: of differences of accuracy below about {:.0f} points we will often not be "
+    assert sentence == (
+        "30 test rows in each of 5 trials: of differences of accuracy below about "
+        f"{100 * least:.0f} points we will often not be able to tell."
     )
-    assert sentence == said.format(100 * least) + "able to tell."
     assert too_small(plan) == [], "the target is not known"
     assert too_small(replace(known, sizes={})) == [], "the size is not known"
     assert too_small(replace(known, surveyed=known.surveyed[:1])) == [], "nothing is compared"

@@ -2,6 +2,7 @@ import csv
 import io
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -199,10 +200,7 @@ def test_a_line_says_what_came_out_of_its_cell() -> None:
 
 VARIED = [
     some_config(corruption={"name": name, "rate": rate}, scaling={"name": scaling}, regime={"name": regime})
-    for name, rate, scaling, regime in (
-        ("single_row", 0.3, "minmax", "noise30"),
-        ("marginal", 0.6, "zscore", "full"),
-    )
+    for name, rate, scaling, regime in (("single_row", 0.3, "minmax", "noise30"), ("marginal", 0.6, "zscore", "full"))
 ]
 
 
@@ -211,9 +209,7 @@ VARIED = [
     [(80, ["pretrain epochs", "finetune epochs", "seconds"]), (100, ["finetune epochs", "seconds"]), (160, [])],
 )
 def test_a_narrow_screen_shows_what_varies_and_the_metric_whole(width: int, lacking: list[str]) -> None:
-    cells = [(axes_of(config), rows_of(3)) for config in VARIED]
-
-    table = sweep_table(cells, width)
+    table = sweep_table([(axes_of(config), rows_of(3)) for config in VARIED], width)
 
     varying = ["regime", "scaling", "corruption", "corruption.rate"]
     assert grid(table)[0] == varying + [each for each in OUTCOMES[1:] if each not in lacking]
@@ -223,30 +219,25 @@ def test_a_narrow_screen_shows_what_varies_and_the_metric_whole(width: int, lack
         told = [each.regime["name"], each.scaling["name"], each.corruption["name"], str(each.corruption["rate"])]
         assert any(line.split()[:4] == told for line in lines)
     assert sum("0.5100" in line and "0.4761 to 0.5439" in line for line in lines) == 2
-
-
-@pytest.mark.parametrize("width", [80, 100, 160])
-def test_names_too_long_for_the_screen_are_folded_and_the_metric_is_whole(width: int) -> None:
+    # Names that are too long are folded.
     names = ["a" * 90 + "1", "a" * 90 + "2"]
-
-    lines = printed(sweep_table([(axes_of(some_config(), name), rows_of(3)) for name in names], width), width)
-
-    assert max(map(len, lines)) <= width
-    assert sum("0.5100" in line for line in lines) == 2
-    assert "".join(lines).count("a") - "".join(lines).count("accuracy") >= 180
-    assert not any("…" in line for line in lines)
+    folded = printed(sweep_table([(axes_of(some_config(), name), rows_of(3)) for name in names], width), width)
+    assert max(map(len, folded)) <= width
+    assert sum("0.5100" in line for line in folded) == 2
+    assert "".join(folded).count("a") - "".join(folded).count("accuracy") >= 180
+    assert not any("…" in line for line in folded)
 
 
 @pytest.mark.parametrize("table", [sweep_table, summary_table])
 def test_many_options_that_vary_are_one_column_of_what_is_unusual(table: Callable[..., Table]) -> None:
     """As of a sweep that varies one option after the other: a column each would be a letter wide."""
-    changed: list[FinetuneSettings] = [FinetuneSettings()]
-    changed += [FinetuneSettings(patience=7), FinetuneSettings(schedule="cosine"), FinetuneSettings(weight_decay=0.1)]
-    changed += [FinetuneSettings(min_steps=50), FinetuneSettings(ties="last"), FinetuneSettings(gradient_clip=1.0)]
-    changed += [FinetuneSettings(batch_size=32), FinetuneSettings(beta2=0.95)]
-    cells = [
-        (axes_of(some_config(finetune=each), dataset), rows_of(3)) for dataset in ("wdbc", "adult") for each in changed
-    ]
+    changed: list[dict[str, Any]] = [
+        {}, {"patience": 7}, {"schedule": "cosine"}, {"weight_decay": 0.1}, {"min_steps": 50}, {"ties": "last"},
+        {"gradient_clip": 1.0}, {"batch_size": 32}, {"beta2": 0.95},
+    ]  # fmt: skip
+    cells = []
+    for dataset, options in product(("wdbc", "adult"), changed):
+        cells.append((axes_of(some_config(finetune=FinetuneSettings(**options)), dataset), rows_of(3)))
 
     headings, usual, patient, *_ = grid(table(cells, 80))
 
@@ -292,13 +283,11 @@ def test_the_full_table_holds_every_metric_and_what_cells_share() -> None:
     assert rows[0]["accuracy"] == ""
 
 
-@pytest.mark.parametrize("splits", [[], ["random"], ["time"], ["time", "random", "time", "files"]])
-def test_each_split_in_which_trials_share_their_test_rows_says_why_it_has_no_interval(splits: list[str]) -> None:
-    said = why_no_interval([{"split": split} for split in splits])
-
-    assert [sentence.split(" all ")[0] for sentence in said] == [
-        f"With split={split}" for split in ("files", "time") if split in splits
-    ]
+def test_each_split_in_which_trials_share_their_test_rows_says_why_it_has_no_interval() -> None:
+    for splits in ([], ["random"], ["time"], ["time", "random", "time", "files"]):
+        said = why_no_interval([{"split": split} for split in splits])
+        shared = [split for split in ("files", "time") if split in splits]
+        assert [sentence.split(" all ")[0] for sentence in said] == [f"With split={split}" for split in shared]
 
 
 def test_a_line_a_competitor_has_a_column_for_each_number_of_labels() -> None:
