@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from scarf_lightning.cli import show as module
 from scarf_lightning.cli.show import SweepProgress, out_of_reach, too_small
 from scarf_lightning.data.targets import Classes
 from scarf_lightning.errors import UsageError
@@ -183,27 +182,6 @@ def test_the_watch_goes_on_after_a_look_that_the_system_refused(
 
     assert unhandled == []
     assert progress._counts == "1 of 4 cells done"
-
-
-def test_looking_takes_a_small_share_of_the_time(cells: list[Cell], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A survey that takes ten seconds is made every eight minutes."""
-    progress, _ = watching(cells, terminal=False)
-    now = [0.0]
-    waits: list[float] = []
-
-    def look() -> None:
-        now[0] += 10
-
-    def wait(seconds: float) -> None:
-        waits.append(seconds)
-        progress._stopped.set()
-
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(progress, "look", look)
-    monkeypatch.setattr(progress._stopped, "wait", wait)
-    progress._watch()
-
-    assert waits == [10 / module.BUSY_AT_MOST]
 
 
 def test_a_pretraining_that_cells_share_weighs_once(tmp_path: Path, clock: Clock) -> None:
