@@ -1,5 +1,7 @@
 """The configuration in `conf/`, composed as `train.py` composes it, without a process of its own."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import fields
 from functools import cache
@@ -101,6 +103,12 @@ def config_of(*overrides: str) -> Config:
 def _composer() -> Composer:
     """One for all tests: what it has composed before does not show, but what it gives is not to be changed."""
     return Composer(*loader_and_master())
+
+
+@contextmanager
+def composing_once(overrides: Sequence[str]) -> Iterator[Composer]:
+    """What `scarf_lightning.sweeping.composer.composing` yields, made once for all tests."""
+    yield _composer()
 
 
 def cells_of(*arguments: str) -> list[Cell]:

@@ -16,6 +16,8 @@ from scarf_lightning.estimators import RivalModel, load_model
 from tests.composing import ROOT
 from tests.processes import TINY
 
+pytestmark = pytest.mark.slow
+
 N, N_LABELLED = 300, 120
 
 
@@ -42,16 +44,11 @@ def customers() -> pd.DataFrame:
 def scarf(*arguments: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [sys.executable, "-m", "scarf_lightning.cli.scarf", *arguments],
-        cwd=cwd,
-        env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
+        cwd=cwd, env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600,
+    )  # fmt: skip
 
 
-@pytest.mark.slow
 def test_from_a_dirty_file_to_predictions_by_two_commands(tmp_path: Path) -> None:
     customers().to_csv(tmp_path / "customers.csv", index=False)
     new = customers().drop(columns="churned").head(20)
@@ -84,7 +81,6 @@ def test_from_a_dirty_file_to_predictions_by_two_commands(tmp_path: Path) -> Non
     assert [line.partition(",")[0] for line in lines[1:]] == model.predict(new).tolist()
 
 
-@pytest.mark.slow
 def test_an_answer_from_python_leaves_the_model_of_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     random = np.random.default_rng(0)
@@ -104,7 +100,6 @@ def test_an_answer_from_python_leaves_the_model_of_numbers(tmp_path: Path, monke
     assert 200 < expected["low"] < 300 < expected["high"] < 450
 
 
-@pytest.mark.slow
 def test_a_network_is_kept_where_it_is_recommended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A narrowed answer has networks alone."""
     monkeypatch.chdir(tmp_path)
@@ -139,7 +134,6 @@ class Blend(SelectiveCorruption):
 """
 
 
-@pytest.mark.slow
 def test_ones_own_corruption_against_scarf_by_three_commands(tmp_path: Path) -> None:
     """A plan, the training and its page; on one table here, for five take no other way."""
     (tmp_path / "my_parts.py").write_text(BLEND, encoding="utf-8")

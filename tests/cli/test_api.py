@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pandas as pd
@@ -11,72 +13,67 @@ from hydra.core.global_hydra import GlobalHydra
 
 import scarf_lightning
 from scarf_lightning import UnfinishedError, UsageError
+from scarf_lightning.cli import api as module
 from scarf_lightning.cli import commands
 from scarf_lightning.report import drawings
-from tests.processes import TIMES, TINY, here
+from tests.composing import composing_once
+from tests.processes import TINY, here
 from tests.storing import one_overflows
+
+Patch = pytest.MonkeyPatch
+Shown = pytest.CaptureFixture[str]
+Trained = tuple[Path, pd.DataFrame]
 
 TWO = ("corruption=mean,marginal", "trials=2", *TINY)
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pd.DataFrame]:
-    """A folder in which two cells were trained, and what came back. Nobody changes it."""
-    cwd = tmp_path_factory.mktemp("trained")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(cwd)
-        return cwd, scarf_lightning.run(TWO)
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    """A folder in which two cells were trained without a word, and what came back. Nobody changes it."""
+    cwd, said = tmp_path_factory.mktemp("trained"), StringIO()
+    with chdir(cwd), redirect_stdout(said), redirect_stderr(said):
+        trials = scarf_lightning.run(TWO, verbose=False)
+    assert said.getvalue() == ""
+    return cwd, trials
 
 
-def test_the_trials_come_back_a_row_each(trained: tuple[Path, pd.DataFrame]) -> None:
+def test_the_trials_come_back_a_row_each_and_are_not_trained_again(trained: Trained, monkeypatch: Patch) -> None:
     cwd, trials = trained
-
-    assert trials[["corruption", "trial"]].values.tolist() == [
-        ["mean", 0],
-        ["mean", 1],
-        ["marginal", 0],
-        ["marginal", 1],
-    ]
+    rows = [[corruption, trial] for corruption in ("mean", "marginal") for trial in (0, 1)]
+    assert trials[["corruption", "trial"]].values.tolist() == rows
     assert trials["accuracy"].between(0, 1).all()
     assert [path.name for path in cwd.iterdir()] == ["results"]
-
-
-def test_they_are_those_that_train_py_leaves(trained: tuple[Path, pd.DataFrame], tmp_path: Path) -> None:
-    ran = here(commands.train, "-m", *TWO, cwd=tmp_path)
-
-    assert ran.returncode == 0, ran.stderr
-    order = ["fingerprint", "trial"]
-    theirs = scarf_lightning.load(tmp_path / "results").sort_values(order, ignore_index=True)
-    ours = trained[1].sort_values(order, ignore_index=True)
-    pd.testing.assert_frame_equal(ours.drop(columns=TIMES), theirs.drop(columns=TIMES))
-
-
-def test_finished_trials_are_not_trained_again(
-    trained: tuple[Path, pd.DataFrame], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    cwd, before = trained
-    monkeypatch.chdir(cwd)
     monkeypatch.setattr("scarf_lightning.training.loop.CellLoop.train_cell", None)
 
-    again = scarf_lightning.run(TWO)
-    one_trial = scarf_lightning.run("corruption=mean", "trials=1", *TINY)
+    # They are those that train.py leaves.
+    ran = here(commands.train, "-m", *TWO, cwd=cwd)
 
-    pd.testing.assert_frame_equal(again, before)
-    assert one_trial[["corruption", "trial"]].values.tolist() == [["mean", 0]]
-    assert "2 of 2 cells were finished already." in capsys.readouterr().out
+    assert ran.returncode == 0, ran.stderr
+    assert "2 of 2 cells were finished already." in ran.stdout
+    order = ["fingerprint", "trial"]
+    kept = scarf_lightning.load(cwd / "results").sort_values(order, ignore_index=True)
+    pd.testing.assert_frame_equal(kept, trials.sort_values(order, ignore_index=True), check_like=True)
 
 
-def test_without_verbose_nothing_is_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+def test_a_program_of_hydras_own_may_ask_for_some_of_them(
+    trained: Trained, tmp_path: Path, monkeypatch: Patch, capsys: Shown
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    trials = scarf_lightning.run(TWO, verbose=False)
+    monkeypatch.chdir(trained[0])
+    monkeypatch.setattr("scarf_lightning.training.loop.CellLoop.train_cell", None)
+    (tmp_path / "theirs.yaml").write_text("answer: 42\n")
 
-    assert len(trials) == 4
-    assert capfd.readouterr() == ("", "")
+    with initialize_config_dir(str(tmp_path), version_base="1.3"):
+        theirs = GlobalHydra.instance().hydra
+        one_trial = scarf_lightning.run("corruption=mean", "trials=1", *TINY)
+        assert GlobalHydra.instance().hydra is theirs
+        assert compose("theirs").answer == 42
+
+    assert one_trial[["corruption", "trial"]].values.tolist() == [["mean", 0]]
+    assert "(finished already)" in " ".join(capsys.readouterr().out.split())
 
 
-def test_the_plan_says_what_there_is_to_do(trained: tuple[Path, pd.DataFrame], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_plan_says_what_there_is_to_do(trained: Trained, tmp_path: Path, monkeypatch: Patch) -> None:
+    monkeypatch.setattr(module, "composing", composing_once)
     monkeypatch.chdir(trained[0])
 
     plan = scarf_lightning.plan(["corruption=mean,zero", "method=control,mixup", "trials=2", *TINY])
@@ -91,22 +88,16 @@ def test_the_plan_says_what_there_is_to_do(trained: tuple[Path, pd.DataFrame], m
     hours = plan["core_hours"].tolist()
     assert hours[0] == 0
     assert hours[2] == hours[3] > hours[1] > 0, "two cells share the pre-training with zeros, that with means is kept"
-
-
-def test_a_sweep_goes_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A sweep goes by its name.
     monkeypatch.chdir(tmp_path)
-
-    plan = scarf_lightning.plan("quick", "regime=full")
-
-    assert set(plan["dataset"]) == {"wdbc"}
-    assert set(plan["regime"]) == {"full"}
-    assert len(plan) > 1
+    named = scarf_lightning.plan("quick", "regime=full", "method=control", "corruption.rate=0.4")
+    assert (set(named["dataset"]), set(named["regime"])) == ({"wdbc"}, {"full"})
+    assert len(named) > 1
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_report_is_written_and_says_what_it_says(
-    trained: tuple[Path, pd.DataFrame], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.slow
+def test_the_report_is_written_and_says_what_it_says(trained: Trained, tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.chdir(tmp_path)
     assert drawings  # importing a part of the package `report` leaves the function where it was
 
@@ -116,12 +107,13 @@ def test_the_report_is_written_and_says_what_it_says(
     html = written.index.read_text(encoding="utf-8")
     assert f"python report.py results={trained[0] / 'results'} metric=auroc out=page" in html
     assert any("AUROC" in sentence for sentence in written.answer)
-    assert str(written).splitlines()[-1] == f"The report is {tmp_path / 'page' / 'index.html'}"
+    place = f"The report is {tmp_path / 'page' / 'index.html'}"
+    assert str(written).splitlines()[-1] == place
     shown = written._repr_html_()
     assert shown.startswith(f"<p><strong>{written.answer[0][:20]}")
     assert written.table is not None
     assert written.table._repr_html_() in shown
-    assert shown.endswith(f"The report is {tmp_path / 'page' / 'index.html'}</p>")
+    assert shown.endswith(f"{place}</p>")
 
 
 @pytest.mark.parametrize(
@@ -133,9 +125,7 @@ def test_the_report_is_written_and_says_what_it_says(
         (["hydra.mode=RUN"], "hydra.mode=RUN is not for scarf_lightning.run: train.py takes it."),
     ],
 )
-def test_what_is_wrong_is_a_sentence(
-    asked: str | list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_wrong_is_a_sentence(asked: str | list[str], sentence: str, tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.chdir(tmp_path)
 
     with pytest.raises(UsageError) as caught:
@@ -145,36 +135,22 @@ def test_what_is_wrong_is_a_sentence(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_report_refuses_what_it_does_not_know() -> None:
-    with pytest.raises(UsageError, match=r"^upload=nowhere is unknown; "):
-        scarf_lightning.report("quick", upload="nowhere")
-    with pytest.raises(UsageError, match=r"^metrik is not an option; "):
-        scarf_lightning.report("quick", metrik="auroc")
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [({"upload": "nowhere"}, r"^upload=nowhere is unknown; "), ({"metrik": "auroc"}, r"^metrik is not an option; ")],
+)
+def test_a_report_refuses_what_it_does_not_know(options: dict[str, str], sentence: str, trained: Trained) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        scarf_lightning.report(results=trained[0] / "results", **options)  # type: ignore[arg-type]
 
 
-def test_a_cell_that_fails_stops_no_other_and_is_raised_in_the_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cell_that_fails_stops_no_other_and_is_raised_in_the_end(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.chdir(tmp_path)
 
     with pytest.raises(UnfinishedError, match="scaling=zscore"):
-        scarf_lightning.run(one_overflows(tmp_path), "trials=1", *TINY)
+        scarf_lightning.run(one_overflows(tmp_path), "method=logistic", "pretrain=none", "trials=1", "trainer=cpu")
 
     assert scarf_lightning.load()["scaling"].tolist() == ["minmax"]
-
-
-def test_a_program_of_hydras_own_may_call_it(
-    trained: tuple[Path, pd.DataFrame], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(trained[0])
-    (tmp_path / "theirs.yaml").write_text("answer: 42\n")
-    with initialize_config_dir(str(tmp_path), version_base="1.3"):
-        theirs = GlobalHydra.instance().hydra
-
-        scarf_lightning.run(TWO)
-
-        assert GlobalHydra.instance().hydra is theirs
-        assert compose("theirs").answer == 42
 
 
 def test_importing_the_package_imports_nothing_heavy_and_sets_the_rounding() -> None:
@@ -187,7 +163,8 @@ def test_importing_the_package_imports_nothing_heavy_and_sets_the_rounding() -> 
     assert not set(imported) & {"torch", "numpy", "pandas", "hydra", "omegaconf", "rich"}
 
 
-def test_all_that_trains_nothing_is_done_without_torch(trained: tuple[Path, pd.DataFrame], tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_all_that_trains_nothing_is_done_without_torch(trained: Trained, tmp_path: Path) -> None:
     """It takes more than a second of processor time to import, and scipy.stats half a second."""
     finished = [*TWO, f"paths.results={trained[0] / 'results'}"]
     commands = [

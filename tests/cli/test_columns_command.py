@@ -13,173 +13,173 @@ import pytest
 
 import scarf_lightning
 from scarf_lightning import UnfinishedError, UsageError
+from scarf_lightning.cli import columns as module
 from scarf_lightning.cli.columns import Asking, FoundColumns, affordable, answered, asked, of_arguments
 from scarf_lightning.cli.measuring import Measuring, Trainer
 from scarf_lightning.importance.competing import Competitor
+from scarf_lightning.importance.kept import Kept
 from scarf_lightning.report.statistics.answers import ANSWERS
+from tests.composing import composing_once
 from tests.processes import TINY
 from tests.test_vocabulary import OTHER_NAMES
 
-QUICK = (*TINY, "finetune.max_epochs=20", "method.n_estimators=20", "trials=4")
+QUICK = (*TINY, "finetune.max_epochs=20", "method.n_estimators=20")
 
 
-def frame(n: int = 240) -> pd.DataFrame:
+def frame(n: int) -> pd.DataFrame:
     """A number that decides, a copy of it, a category, and noise."""
     random = np.random.default_rng(8)
     size = random.normal(size=n)
-    its = pd.DataFrame(
-        {
-            "size": size,
-            "copy": size + 0.001 * random.normal(size=n),
-            "kind": random.choice(["u", "v"], n),
-            "noise": random.normal(size=n),
-        }
-    )
-    return its.assign(plan=np.where(size + 0.3 * (its["kind"] == "u") > 0.1, "yes", "no"))
+    kind = random.choice(["u", "v"], n)
+    others = {"copy": size + 0.001 * random.normal(size=n), "kind": kind, "noise": random.normal(size=n)}
+    plan = np.where(size + 0.3 * (kind == "u") > 0.1, "yes", "no")
+    return pd.DataFrame({"size": size, **others, "plan": plan})
 
 
-@pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> FoundColumns:
-    folder = tmp_path_factory.mktemp("columns")
-    place = f"paths.results={folder / 'results'}"
-    return scarf_lightning.columns(
-        frame(), "plan", *QUICK, place, repeats=2, out=folder / "page", time_limit="2h", verbose=False
+@pytest.mark.slow
+def test_all_columns_are_changed_in_all_ways_and_the_page_reads_by_itself(tmp_path: Path) -> None:
+    place = f"paths.results={tmp_path / 'results'}"
+    found: FoundColumns = scarf_lightning.columns(
+        frame(240), "plan", *QUICK, "trials=4", place, repeats=2, out=tmp_path / "page", time_limit="2h", verbose=False
     )
 
-
-def test_all_ways_are_tried_with_all_competitors(found: FoundColumns) -> None:
-    by_way = found.importance.frame.groupby("way")["competitor"].unique().map(set).to_dict()
-
-    every = {"no pre-training", "SCARF", "random forest"}
-    assert by_way == {
+    verdicts, every = found.importance.frame, {"no pre-training", "SCARF", "random forest"}
+    assert verdicts.groupby("way")["competitor"].unique().map(set).to_dict() == {
         "permuted": every,
         "beyond the labels": {"SCARF"},
         "left out": every,
         "left out of pre-training": {"SCARF"},
         "left out of corruption": {"SCARF"},
     }
-    assert set(found.importance.frame["columns"]) == {"size", "copy", "kind", "noise", "size + copy"}
-
-
-def test_columns_that_stand_in_for_each_other_matter_together(found: FoundColumns) -> None:
-    its = found.importance.frame.set_index(["way", "competitor", "columns"])["answer"]
-
+    assert set(verdicts["columns"]) == {"size", "copy", "kind", "noise", "size + copy"}
+    # Columns that stand in for each other matter together.
+    its = verdicts.set_index(["way", "competitor", "columns"])["answer"]
     assert its["permuted", "random forest", "size + copy"].startswith("helps")
     assert its["left out", "random forest", "size + copy"].startswith("helps")
     assert not its["left out", "random forest", "size"].startswith("helps")
     assert set(its) <= set(ANSWERS)
-
-
-def test_the_page_reads_by_itself(found: FoundColumns) -> None:
     text = re.sub(r"<(style|script|svg).*?</\1>", "", found.index.read_text(encoding="utf-8"), flags=re.DOTALL)
-
-    assert "Which columns matter on " in text
-    for heading in ("What trained competitors use", "What training needs", "What pre-training needs"):
-        assert heading in text
-    assert "These answers hold together" in text
+    titles = ("Which columns matter on ", "What trained competitors use", "What training needs")
+    for words in (*titles, "What pre-training needs", "These answers hold together"):
+        assert words in text
     assert not OTHER_NAMES.findall(text)
     meanings = pd.read_csv(found.index.parent / "tables" / "meanings-of-columns.csv")
     assert not meanings["meaning"].isna().any()
     assert len(list((found.index.parent / "figures").glob("columns-*.svg"))) == 5
 
 
-def asking(folder: Path, *overrides: str, time_limit: str = "2h") -> Asking:
-    """A question on a smaller table, in a folder of its own."""
-    file = folder / "mine.csv"
-    frame(120).to_csv(file, index=False)
-    place = f"paths.results={folder / 'results'}"
-    options = [*QUICK, "trials=3", "workers=1", place, *overrides]
-    return asked(file, "plan", options, groups="alike", repeats=1, time_limit=time_limit)
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("table") / "mine.csv"
+    frame(120).to_csv(place, index=False)
+    return place
 
 
-def test_without_time_only_permutations_are_tried_and_the_rest_counts(tmp_path: Path) -> None:
-    hurried = asking(tmp_path)
+@pytest.fixture(scope="module")
+def question(file: Path) -> Asking:
+    """A question on a small table, with four trials."""
+    options = [*QUICK, "trials=4", "workers=1", f"paths.results={file.parent / 'results'}"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "composing", composing_once)
+        return asked(file, "plan", options, groups="alike", repeats=1, time_limit="2h")
+
+
+def asking(question: Asking, folder: Path, trials: int = 3, **more: Any) -> Asking:
+    """The question with so many trials, whose trainings are kept in this folder."""
+    competitors = [replace(each, config=replace(each.config, trials=trials)) for each in question.question.competitors]
+    cells = [replace(each, config=replace(each.config, trials=trials, **more)) for each in question.measuring.cells]
+    kept = Kept(replace(question.question, competitors=competitors), folder)
+    return replace(question, measuring=Measuring(kept, cells), n_wanted=trials)
+
+
+def quiet(sentence: str) -> None:
+    """Shows no progress."""
+
+
+def test_time_that_is_over_leaves_columns_untried_or_the_question_unfinished(question: Asking, tmp_path: Path) -> None:
+    hurried, over = asking(question, tmp_path), time.monotonic() - 7200
+    with pytest.raises(UnfinishedError, match="time_limit=2h was over before all columns were permuted; a longer one"):
+        answered(hurried, over, tmp_path / "page", verbose=False)
     # Ten seconds before the limit all columns are permuted already, and no other training begins.
-    hurried.measuring.launch(hurried.question.permuting, math.inf, lambda sentence: None)
+    hurried.measuring.launch(hurried.question.permuting, math.inf, quiet)
 
-    its = answered(hurried, time.monotonic() - 7200, tmp_path / "page", verbose=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("scarf_lightning.importance.page.write_columns", lambda found, *others: tmp_path / "index.html")
+        its = answered(hurried, over, tmp_path / "page", verbose=False)
 
     assert its.importance.ways == ["permuted", "beyond the labels"]
     # Five columns and groups, left out with three competitors and in two ways of pre-training.
     assert its.importance.n_untried == 5 * 5
     assert any("time was over" in sentence for sentence in its.advice)
+    assert str(its).endswith(f"The report is {tmp_path / 'index.html'}")
 
 
-def test_time_that_is_over_before_the_columns_are_permuted_is_unfinished(tmp_path: Path) -> None:
-    with pytest.raises(UnfinishedError, match="time_limit=2h was over before all columns were permuted; a longer one"):
-        answered(asking(tmp_path), time.monotonic() - 7200, tmp_path / "page", verbose=False)
-
-
-def test_a_stopped_question_goes_on_where_it_ended(tmp_path: Path) -> None:
+def test_a_stopped_question_goes_on_where_it_ended(question: Asking, tmp_path: Path) -> None:
     """Nothing is trained twice, more trials train the others alone, and workers find the same numbers."""
-    first = asking(tmp_path)
-    said: list[str] = []
-    first.measuring.launch([*first.question.permuting, *first.question.changing[:2]], math.inf, said.append)
-    assert len(said) == 5
+    first, said = asking(question, tmp_path), list[str]()
+    first.measuring.launch([*first.question.permuting[:2], first.question.changing[0]], math.inf, said.append)
+    assert len(said) == 3
 
-    again = asking(tmp_path, "trials=4")
-    n_missing = [len(again.measuring.kept.missing(task)) for task in again.question.changing]
-    assert n_missing == [1, 1, *[4] * (len(n_missing) - 2)]
+    again = asking(question, tmp_path, trials=4)
+    tasks = again.question.changing
+    assert [len(again.measuring.kept.missing(task)) for task in tasks] == [1, *[4] * (len(tasks) - 1)]
 
-    task = again.question.changing[2]
-    again.measuring.launch([task], math.inf, said.append)
-    other = tmp_path / "other"
-    other.mkdir()
-    forked = asking(other, "trials=4", "workers=2")
-    two = forked.question.changing[2:4]
-    assert forked.measuring.n_workers(two) == 2
-    forked.measuring.launch(two, math.inf, lambda sentence: None)
-    one, same = again.measuring.kept.read(task), forked.measuring.kept.read(task)
+    again.measuring.launch(tasks[1:2], math.inf, said.append)
+    forked = asking(question, tmp_path / "other", trials=4, workers=2)
+    assert forked.measuring.n_workers(tasks[1:3]) == 2
+    forked.measuring.launch(tasks[1:3], math.inf, quiet)
+    one, same = again.measuring.kept.read(tasks[1]), forked.measuring.kept.read(tasks[1])
     assert one is not None
     assert same is not None
     for trial, rows in one.tested[0].items():
         np.testing.assert_array_equal(same.tested[0][trial].values, rows.values)
 
 
-def test_a_training_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_training_that_fails_says_why_and_is_done_the_next_time(question: Asking, tmp_path: Path) -> None:
     def fail(*arguments: object) -> None:
         raise ValueError("no luck")
 
-    broken = asking(tmp_path)
-    monkeypatch.setattr(Competitor, "without", fail)
+    broken = asking(question, tmp_path, trials=1)
+    tasks = broken.question.changing[:1]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Competitor, "without", fail)
+        with pytest.raises(UnfinishedError, match="no luck"):
+            broken.measuring.launch(tasks, math.inf, quiet)
+    broken.measuring.launch(tasks, math.inf, quiet)
+    assert broken.measuring.missing(tasks) == []
 
-    with pytest.raises(UnfinishedError, match="no luck"):
-        broken.measuring.launch(broken.question.changing[:1], math.inf, lambda sentence: None)
-    monkeypatch.undo()
-    broken.measuring.launch(broken.question.changing[:1], math.inf, lambda sentence: None)
-    assert broken.measuring.missing(broken.question.changing[:1]) == []
 
-
-def test_a_training_that_would_end_too_late_does_not_begin(tmp_path: Path) -> None:
-    its = asking(tmp_path)
+def test_a_training_that_would_end_too_late_does_not_begin(question: Asking, tmp_path: Path) -> None:
+    its = asking(question, tmp_path)
     tasks = its.question.changing[:4]
     # Of three trials, the second competitor needs 30 seconds and more.
-    train = Trainer(its.measuring.kept, time.monotonic() + 32, [0.001, 10.0, 10.0], lambda sentence: None)
+    train = Trainer(its.measuring.kept, time.monotonic() + 32, [0.001, 10.0, 10.0], quiet)
 
     train([its.measuring.changed(task) for task in tasks])
 
     assert [task.competitor for task in its.measuring.missing(tasks)] == [1, 2, 2]
 
 
-def test_fewer_trials_are_trained_if_all_would_take_most_of_the_time(tmp_path: Path) -> None:
-    pace = [10.0, 1.0, 20.0]
-    long = asking(tmp_path, "trials=50", time_limit="10min")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Measuring, "seconds_a_trial", lambda self: pace)
-        fewer = affordable(long)
-        # Two fifths of ten minutes, on one core.
-        assert fewer.n_trials == int(0.4 * 600 / 31) == 7
-        assert "7 of 50 trials are trained" in fewer.on_few_trials
-        with pytest.raises(UsageError, match="takes about 2 min, longer than time_limit=90s; time_limit=2min "):
-            affordable(replace(long, limit=90.0, time_limit="90s"))
+def test_fewer_trials_are_trained_if_all_would_take_most_of_the_time(
+    question: Asking, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Measuring, "seconds_a_trial", lambda self: [10.0, 1.0, 20.0])
+    long = replace(asking(question, tmp_path, trials=50), limit=600.0, time_limit="10min")
+
+    fewer = affordable(long)
+
+    # Two fifths of ten minutes, on one core.
+    assert fewer.n_trials == int(0.4 * 600 / 31) == 7
+    assert "7 of 50 trials are trained" in fewer.on_few_trials
+    with pytest.raises(UsageError, match="takes about 2 min, longer than time_limit=90s; time_limit=2min "):
+        affordable(replace(long, limit=90.0, time_limit="90s"))
 
 
-def test_a_plan_says_the_cost(tmp_path: Path) -> None:
-    file = tmp_path / "mine.csv"
-    frame(120).to_csv(file, index=False)
-    options = [str(file), "plan", *QUICK, "trials=3", "workers=2", f"paths.results={tmp_path / 'results'}", "--plan"]
+def test_a_plan_says_the_cost(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "composing", composing_once)
+    options = [*QUICK, "trials=3", "workers=2", f"paths.results={tmp_path / 'results'}", "--plan"]
 
-    lines = of_arguments(options)
+    lines = of_arguments([str(file), "plan", *options])
 
     assert isinstance(lines, list)
     about, permuted, left_out, together = lines
@@ -198,14 +198,18 @@ def test_a_plan_says_the_cost(tmp_path: Path) -> None:
         (["time_limit=6s"], "Training each competitor 3 times takes about 10 s, longer than time_limit=6s"),
         (["time_limit=soon"], "time_limit must be a time such as 90s, 10min or 2h, not soon."),
         (["dataset=wdbc,diabetes"], "name one dataset"),
+        (["tune=2"], "Columns are asked of cells without tune; leave it out."),
     ],
 )
-def test_what_cannot_be_asked_is_refused(arguments: list[str], message: str) -> None:
+def test_what_cannot_be_asked_is_refused(
+    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "composing", composing_once)
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match=re.escape(message)):
         of_arguments(arguments)
 
 
-def test_groups_are_lists_of_columns() -> None:
-    options: dict[str, Any] = {"groups": "some", "verbose": False}
-    with pytest.raises(UsageError, match="groups must be lists of columns, alike or None"):
-        scarf_lightning.columns(None, None, **options)
+def test_groups_that_are_no_lists_of_columns_are_refused(question: Asking) -> None:
+    with pytest.raises(UsageError, match="groups must be lists of columns, alike or None, not 'some'"):
+        module._groups(question.question.competitors[0].table, "some")

@@ -8,6 +8,7 @@ import pytest
 
 import scarf_lightning
 from scarf_lightning.errors import UsageError
+from scarf_lightning.results import load_predictions
 
 LINES = ["without a", "without b c", "all columns"]
 
@@ -26,6 +27,10 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_it_ends_in_named_lines_on_the_same_rows_and_ranks_the_columns(
     asked: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
+    with pytest.raises(UsageError, match=r"^reference=d is no competitor .* they are: without a; without b c; all col"):
+        scarf_lightning.run([*asked, "reference=d"])
+    assert not Path("results").exists()
+
     trials = scarf_lightning.run(asked)
 
     said = capsys.readouterr().out
@@ -34,31 +39,20 @@ def test_it_ends_in_named_lines_on_the_same_rows_and_ranks_the_columns(
     assert set(trials["dataset"]) == {"mine"}
     means = trials.groupby("dataset.drop")["accuracy"].mean()
     assert means["null"] > means["[a]"] + 0.2
-    predictions = [
-        scarf_lightning.results.load_predictions(name).groupby("trial")["row"].apply(sorted).tolist()
-        for name in trials["fingerprint"].unique()
+    rows = [
+        load_predictions(name).groupby("trial")["row"].apply(sorted).tolist() for name in set(trials["fingerprint"])
     ]
-    assert predictions[0] == predictions[1] == predictions[2]
+    assert rows[0] == rows[1] == rows[2]
     last_run = pd.read_csv("results/tables/last_run.csv", keep_default_na=False)
     assert last_run["dataset.drop"].tolist() == ["[a]", "[b c]", "null"]
-
     page = scarf_lightning.report(results="results")
-
     ranked = pd.read_csv(page.index.parent / "tables" / "columns.csv")
     assert ranked["columns_left_out"].tolist() == ["a", "b c"]
     summary = pd.read_csv(page.index.parent / "tables" / "summary.csv")
     assert sorted(summary["competitor"]) == sorted(LINES)
     assert set(summary["datasets"]) == {1}
 
-
-@pytest.mark.slow
-def test_a_run_has_any_competitor_as_its_reference_and_refuses_others_before_it_trains(
-    asked: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(UsageError, match=r"^reference=d is no competitor .* they are: without a; without b c; all col"):
-        scarf_lightning.run([*asked, "reference=d"])
-    assert not Path("results").exists()
-
+    # A run has any competitor as its reference.
     scarf_lightning.run([*asked, "reference=without a"])
 
     assert "2 comparisons with without a on mine" in capsys.readouterr().out

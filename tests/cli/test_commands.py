@@ -5,6 +5,7 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,45 +17,31 @@ from tests.processes import TINY, here
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--trials", "3"], "--trials is not known; options have no dashes: trials=3."),
-        (["--trials=3"], "--trials=3 is not known; options have no dashes: trials=3."),
-        (["-m", "pretrain=none,scarf", "lr=3"], "lr is not an option; the options are: .* Did you mean learning_rate?"),
-        (["pretrain=none,scarf", "lr=3"], "lr is not an option; the options are: .* Did you mean learning_rate?"),
-        (["corruption=[mean,marginal]"], "corruption=[mean,marginal]: name one option, or try each of them with "),
-        (["trials=${x}"], "trials: Interpolation key 'x' not found; to write ${ as text, put a backslash before it."),
-        (["corruption.rate=0.3,${x}"], ".*corruption.rate: Interpolation key 'x' not found; to write ${ as text"),
-        (["paths.results=${oc.env:NOWHERE}"], "paths.results: .*Environment variable 'NOWHERE' not found.*backslash"),
-        (["dataset.target='${x:1}'", "dataset.path=a.csv"], "dataset.target: Unsupported interpolation type x; to "),
-        (["dataset.target='${'", "dataset.path=a.csv"], "dataset.target: .* at input '${'; to write ${ as text, put a"),
+        ("--trials 3", "--trials is not known; options have no dashes: trials=3."),
+        ("--trials=3", "--trials=3 is not known; options have no dashes: trials=3."),
+        ("-m pretrain=none,scarf lr=3", "lr is not an option; the options are: .* Did you mean learning_rate?"),
+        ("pretrain=none,scarf lr=3", "lr is not an option; the options are: .* Did you mean learning_rate?"),
+        ("corruption=[mean,marginal]", "corruption=[mean,marginal]: name one option, or try each of them with "),
+        ("trials=${x}", "trials: Interpolation key 'x' not found; to write ${ as text, put a backslash before it."),
+        ("corruption.rate=0.3,${x}", ".*corruption.rate: Interpolation key 'x' not found; to write ${ as text"),
+        ("paths.results=${oc.env:NOWHERE}", "paths.results: .*Environment variable 'NOWHERE' not found.*backslash"),
+        ("dataset.target='${x:1}' dataset.path=a.csv", "dataset.target: Unsupported interpolation type x; to "),
+        ("dataset.target='${' dataset.path=a.csv", "dataset.target: .* at input '${'; to write ${ as text, put a"),
+        (
+            "-m corruption=mean,zero --cfg job",
+            "--cfg shows the configuration of one cell; give every option one value.",
+        ),
+        ("--experimental-rerun job.pickle", "--experimental-rerun reads a job that Hydra pickled"),
+        ("--help corruptions", "There is no axis corruptions; the axes are: .*. Did you mean corruption?"),
     ],
 )
-def test_a_mistake_is_answered_in_a_line(arguments: list[str], sentence: str, tmp_path: Path) -> None:
-    ran = here(commands.train, *arguments, cwd=tmp_path)
+def test_a_mistake_is_answered_in_a_line(arguments: str, sentence: str, tmp_path: Path) -> None:
+    ran = here(commands.train, *arguments.split(), cwd=tmp_path)
 
     assert (ran.returncode, ran.stdout) == (2, "")
     (said,) = ran.stderr.splitlines()
     assert re.match(re.escape(sentence).replace(r"\.\*", ".*"), said)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_an_unknown_axis_has_no_page(tmp_path: Path) -> None:
-    ran = here(commands.train, "--help", "corruptions", cwd=tmp_path)
-
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert re.fullmatch(
-        r"There is no axis corruptions; the axes are: .*\. Did you mean corruption\?\n", ran.stderr, re.DOTALL
-    )
-
-
-def test_the_version_is_ours(tmp_path: Path) -> None:
-    assert here(commands.train, "--version", cwd=tmp_path).stdout == f"scarf-lightning {version('scarf-lightning')}\n"
-
-
-def test_the_configuration_of_several_cells_is_refused_in_a_sentence(tmp_path: Path) -> None:
-    ran = here(commands.train, "-m", "corruption=mean,zero", "--cfg", "job", cwd=tmp_path)
-
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert ran.stderr == "--cfg shows the configuration of one cell; give every option one value.\n"
 
 
 INTERRUPTED = """
@@ -80,24 +67,26 @@ def test_ctrl_c_within_a_fit_ends_with_its_sentence_and_gives_the_claim_back(tmp
     assert not list(tmp_path.rglob("claim"))
 
 
-FLAGS = {
-    "--help": ("corruption",), "-h": ("corruption",), "--version": ("scarf-lightning",),
-    "--cfg=job": ("pretrain:", "pretrain=none"), "-c=job": ("pretrain:", "pretrain=none"),
-    "--info=defaults": ("Defaults List",), "-i=defaults": ("Defaults List",),
-    "--run": ("1 cell: 1 waiting", "plan=true"), "-r": ("1 cell: 1 waiting", "plan=true"),
-    "--multirun": ("2 cells: 2 waiting", "plan=true", "seed=0,1"),
-    "-m": ("2 cells: 2 waiting", "plan=true", "seed=0,1"),
-    "--shell-completion=install=bash": ("hydra_bash_completion",), "-sc=install=zsh": ("hydra_bash_completion",),
-}  # fmt: skip
-"""Flags of Hydra's, what they show, and what else is asked."""
+def slow(*case: str) -> Any:
+    """A case that a faster one is like."""
+    return pytest.param(*case, marks=pytest.mark.slow)
 
 
-@pytest.mark.parametrize("flag", FLAGS)
-def test_every_flag_of_hydra_shows_what_it_is_for(flag: str, tmp_path: Path) -> None:
-    shown, *others = FLAGS[flag]
-    name, _, value = flag.partition("=")
-
-    ran = here(commands.train, name, *([value] if value else []), *others, cwd=tmp_path)
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ("--help", "corruption"), ("-h", "corruption"),
+        ("--version", f"scarf-lightning {version('scarf-lightning')}\n"),
+        ("--cfg job pretrain=none", "pretrain:"), ("-c job pretrain=none", "pretrain:"),
+        ("--info defaults", "Defaults List"), ("-i defaults", "Defaults List"),
+        slow("--run plan=true", "1 cell: 1 waiting"), ("-r plan=true", "1 cell: 1 waiting"),
+        slow("--multirun plan=true seed=0,1", "2 cells: 2 waiting"),
+        slow("-m plan=true seed=0,1", "2 cells: 2 waiting"),
+        ("--shell-completion install=bash", "hydra_bash_completion"), ("-sc install=zsh", "hydra_bash_completion"),
+    ],
+)  # fmt: skip
+def test_every_flag_of_hydra_shows_what_it_is_for(arguments: str, shown: str, tmp_path: Path) -> None:
+    ran = here(commands.train, *arguments.split(), cwd=tmp_path)
 
     assert ran.returncode == 0, ran.stderr
     assert shown in ran.stdout
@@ -111,10 +100,3 @@ def test_completion_names_the_options_of_an_axis(tmp_path: Path, monkeypatch: py
     ran = here(commands.train, "-sc", "query=bash", cwd=tmp_path)
 
     assert ran.stdout.split() == ["pretrain=scarf", "pretrain=scarf_ae", "pretrain=scarf_disc"]
-
-
-def test_a_rerun_is_refused_with_the_way_out(tmp_path: Path) -> None:
-    ran = here(commands.train, "--experimental-rerun", "job.pickle", cwd=tmp_path)
-
-    assert ran.returncode == 2
-    assert ran.stderr.startswith("--experimental-rerun reads a job that Hydra pickled")

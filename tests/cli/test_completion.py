@@ -35,28 +35,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def lines_of(command: list[str], folder: Path) -> list[str]:
-    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    assert ran.returncode == 0, ran.stderr
-    assert ran.stderr == ""
-    return [line for line in ran.stdout.splitlines() if line]
-
-
-def test_bash_completes_each_line(folder: Path) -> None:
-    bash = program("bash")
-    for line, expected in LINES.items():
-        asks = (
-            f'source ./bash; COMP_LINE="{line}"; COMP_POINT=${{#COMP_LINE}}; _scarf; printf "%s\\n" "${{COMPREPLY[@]}}"'
-        )
-
-        found = lines_of([bash, "--norc", "-c", asks], folder)
-
-        # Readline keeps what is before the last equals sign.
-        before = line.rpartition(" ")[2].rpartition("=")
-        cut = len(before[0] + before[1])
-        assert found == [word[cut:] for word in expected], line
-
-
 ZSH = """
 compdef() {{ }}
 compadd() {{ shift 3; printf '%s\\n' "$@" | grep "^${{words[CURRENT]}}" }}
@@ -66,12 +44,21 @@ words=("${{(@s: :):-{line}}}")
 CURRENT=${{#words}}
 _scarf || true
 """
+BASH = 'source ./bash; COMP_LINE="{line}"; COMP_POINT=${{#COMP_LINE}}; _scarf; printf "%s\\n" "${{COMPREPLY[@]}}"'
 
 
-def test_zsh_completes_each_line(folder: Path) -> None:
-    zsh = program("zsh")
+@pytest.mark.parametrize(("shell", "asks"), [(["bash", "--norc"], BASH), (["zsh", "-f"], ZSH)])
+def test_a_shell_completes_each_line(shell: list[str], asks: str, folder: Path) -> None:
+    name, *flags = shell
     for line, expected in LINES.items():
-        assert lines_of([zsh, "-f", "-c", ZSH.format(line=line)], folder) == expected, line
+        ran = subprocess.run(
+            [program(name), *flags, "-c", asks.format(line=line)], cwd=folder, capture_output=True, text=True
+        )
+        assert (ran.returncode, ran.stderr) == (0, "")
+        # Readline keeps what is before the last equals sign.
+        before = line.rpartition(" ")[2].rpartition("=")
+        cut = len(before[0] + before[1]) if name == "bash" else 0
+        assert [word for word in ran.stdout.splitlines() if word] == [word[cut:] for word in expected], line
 
 
 def test_words_are_the_options_with_their_values() -> None:

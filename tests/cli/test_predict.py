@@ -6,64 +6,41 @@ import pandas as pd
 import pytest
 
 from scarf_lightning.cli.predict import main
-from tests.estimators.conftest import OfACell, rows, scarf, train_on  # noqa: F401
+from tests.estimators.conftest import OfACell, rows, scarf, train_on
+
+Shown = pytest.CaptureFixture[str]
+
+__all__ = ["rows", "scarf", "train_on"]
 
 
 @pytest.fixture
-def file(scarf: OfACell, tmp_path: Path) -> Path:  # noqa: F811
+def file(scarf: OfACell, tmp_path: Path) -> Path:
     scarf.rows.head(7).to_csv(tmp_path / "new.csv", index=False)
     return tmp_path / "new.csv"
 
 
-def test_classes_and_probabilities_are_written(
-    scarf: OfACell,  # noqa: F811
-    file: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main([str(scarf.folder / "model"), str(file)]) == 0
-
+def test_classes_and_probabilities_are_written_where_it_is_asked_for(scarf: OfACell, file: Path, capsys: Shown) -> None:
+    model, to = str(scarf.folder / "model"), file.with_name("out.csv")
+    assert main([model, str(file)]) == 0
     out, err = capsys.readouterr()
+    assert main([model, str(file), "--output", str(to)]) == 0
+
     written = pd.read_csv(io.StringIO(out))
     assert err == ""
     assert list(written.columns) == ["class", "probability_no", "probability_yes"]
     assert written["class"].tolist() == scarf.model.predict(scarf.rows.head(7)).tolist()
     np.testing.assert_allclose(written.iloc[:, 1:], scarf.model.predict_proba(scarf.rows.head(7)), atol=1e-12)
-
-
-def test_a_file_is_written_where_it_is_asked_for(
-    scarf: OfACell,  # noqa: F811
-    file: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main([str(scarf.folder / "model"), str(file), "--output", str(file.with_name("out.csv"))]) == 0
     assert capsys.readouterr().out == ""
-    assert len(pd.read_csv(file.with_name("out.csv"))) == 7
-
-
-def test_an_unseen_category_is_said_in_a_sentence(
-    scarf: OfACell,  # noqa: F811
-    file: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    pd.testing.assert_frame_equal(pd.read_csv(to), written)
+    # Another separator is found, and a decimal sign is asked for.
+    scarf.rows.head(7).to_csv(file, index=False, sep=";", decimal=",")
+    assert main([str(scarf.folder), str(file), "--decimal", ","]) == 0
+    assert capsys.readouterr().out == out
+    # An unseen category is said in a sentence.
     scarf.rows.head(2).assign(colour="mauve").to_csv(file, index=False)
-
-    assert main([str(scarf.folder / "model"), str(file)]) == 0
-
+    assert main([model, str(file)]) == 0
     said = "Column 'colour' has 'mauve', which the training table did not: taken as missing.\n"
     assert capsys.readouterr().err == said
-
-
-def test_another_separator_is_found_and_a_decimal_sign_is_asked_for(
-    scarf: OfACell,  # noqa: F811
-    file: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    main([str(scarf.folder), str(file)])
-    expected = capsys.readouterr().out
-    scarf.rows.head(7).to_csv(file, index=False, sep=";", decimal=",")
-
-    assert main([str(scarf.folder), str(file), "--decimal", ","]) == 0
-    assert capsys.readouterr().out == expected
 
 
 @pytest.mark.parametrize(
@@ -76,13 +53,7 @@ def test_another_separator_is_found_and_a_decimal_sign_is_asked_for(
     ],
 )
 def test_bad_input_is_answered_in_a_sentence(
-    model: str,
-    new: str,
-    output: str | None,
-    sentence: str,
-    scarf: OfACell,  # noqa: F811
-    file: Path,
-    capsys: pytest.CaptureFixture[str],
+    model: str, new: str, output: str | None, sentence: str, scarf: OfACell, file: Path, capsys: Shown
 ) -> None:
     scarf.rows.drop(columns="colour").to_csv(file.with_name("lacking.csv"), index=False)
     where = scarf.folder / "model" if model == "" else file.with_name(model)

@@ -1,6 +1,7 @@
 """Sweeps that go on until they are answered, and the time limit of all."""
 
 import math
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,8 +11,7 @@ import pandas as pd
 import pytest
 
 import scarf_lightning
-from scarf_lightning.cli import running
-from scarf_lightning.cli.scarf import scarf as scarf_command
+from scarf_lightning.cli import api, running
 from scarf_lightning.cli.show import Terminal
 from scarf_lightning.cli.signals import OutOfTime, alarm
 from scarf_lightning.errors import UnfinishedError, UsageError
@@ -19,9 +19,9 @@ from scarf_lightning.sweeping.cell import State
 from scarf_lightning.sweeping.expand import ExpandedSweep
 from scarf_lightning.sweeping.plan import Plan
 from scarf_lightning.sweeping.sizes import Size
-from scarf_lightning.training import CellTraining
-from tests.composing import cells_of
-from tests.processes import TINY, here
+from tests.cells import some_cell
+from tests.composing import cells_of, composing_once, request_of
+from tests.processes import TINY
 
 SWEEP = """\
 title: T
@@ -41,6 +41,10 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     frame = pd.DataFrame(random.normal(size=(120, 3)), columns=list("abc"))
     frame.assign(target=np.where(frame["a"] > 0, "yes", "no")).to_csv(tmp_path / "mine.csv", index=False)
     return [f"sweeps={tmp_path / 'mine.yaml'}", "dataset=mine.csv", "dataset.target=target", *TINY]
+
+
+def over(*_: object, **__: object) -> None:
+    raise OutOfTime
 
 
 @pytest.mark.slow
@@ -75,9 +79,6 @@ def test_trials_on_the_command_line_take_the_place_of_rounds(asked: list[str]) -
 def test_when_the_time_is_over_what_is_finished_is_shown_and_the_same_command_goes_on(
     asked: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def over(*_: object, **__: object) -> None:
-        raise OutOfTime
-
     real, calls = running.run, []
 
     def once(*arguments: object, **others: object) -> object:
@@ -86,7 +87,6 @@ def test_when_the_time_is_over_what_is_finished_is_shown_and_the_same_command_go
 
     monkeypatch.setattr(running, "run", once)
     first = scarf_lightning.run([*asked, "time_limit=1h"])
-    monkeypatch.undo()
 
     assert set(first["regime"]) == {"full", "few"}
     assert "time_limit=1h is over; the same command goes on." in capsys.readouterr().err
@@ -96,8 +96,25 @@ def table_of(n_labelled: int, **more: Any) -> Any:
     return SimpleNamespace(n_labelled=n_labelled, n_rows=n_labelled, n_copies=0, columns=list("abc"), **more)
 
 
-def test_models_without_a_network_come_first_and_pre_trained_ones_last(asked: list[str]) -> None:
-    cells = cells_of(*asked[:-7], "sweeps=answer")
+class SayingTerminal(Terminal):
+    """Keeps what it is to say, and shows nothing."""
+
+    def __init__(self) -> None:
+        self.sentences: list[str] = []
+
+    def say(self, sentence: str) -> None:
+        self.sentences.append(sentence)
+
+    def results(self, *shown: object) -> None:
+        pass
+
+
+def test_models_without_a_network_come_first_and_pre_trained_ones_last() -> None:
+    models = [("control", "scarf"), ("control", "none"), ("logistic", "none")]
+    regimes = [{"name": "few", "labels": 20}, {"name": "full"}, {"name": "few", "labels": 50}]
+    cells = []
+    for (method, pretrain), regime in product(models, regimes):
+        cells.append(some_cell(method={"name": method}, pretrain=pretrain, regime=regime))
     said = SayingTerminal()
 
     ordered = running.in_order_of_worth(cells, {}, said)
@@ -109,16 +126,6 @@ def test_models_without_a_network_come_first_and_pre_trained_ones_last(asked: li
     assert kinds == sorted(kinds)
     assert {kind[:2] for kind in kinds} == {(False, False), (True, False), (True, True)}
     assert said.sentences == []
-
-
-class SayingTerminal(Terminal):
-    """Keeps what it is to say."""
-
-    def __init__(self) -> None:
-        self.sentences: list[str] = []
-
-    def say(self, sentence: str) -> None:
-        self.sentences.append(sentence)
 
 
 def test_few_labels_come_first_where_all_labels_take_longer_than_there_is_time(
@@ -167,11 +174,13 @@ def test_no_file_is_read_if_all_cells_are_finished(asked: list[str], monkeypatch
     assert running._tables_to_train(cells_of(*asked)) == {}
 
 
-def test_a_plan_has_the_cells_that_will_run(asked: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    ran = here(scarf_command, "plan", *asked, cwd=Path.cwd())
+def test_a_plan_has_the_cells_that_will_run(asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "run", lambda request, *others: request)
 
-    assert "8 cells: 8 waiting; 16 trials to train." in ran.stdout
-    assert "Left out: 400 labels; the table has 120, a fifth of them for testing." in ran.stderr
+    planned: Any = running.run_all(request_of(*asked, "plan=true"), lambda _: None, SayingTerminal())
+
+    assert [cell.config.trials for cell in planned.cells] == [2] * 8
+    assert planned.left_out == ("400 labels; the table has 120, a fifth of them for testing.",)
 
 
 def test_a_limit_counts_what_has_gone_and_keeps_time_for_the_report_and_the_model(
@@ -198,40 +207,38 @@ def test_a_limit_counts_what_has_gone_and_keeps_time_for_the_report_and_the_mode
 
 def test_the_size_of_a_table_that_was_read_tells_how_long_its_model_takes(asked: list[str]) -> None:
     cells = cells_of(*asked, "time_limit=30min")
-    request = ExpandedSweep(cells)
-    sizes = {cells[0].source.key: Size(100_000, 30)}
+    request, sizes = ExpandedSweep(cells), {cells[0].source.key: Size(100_000, 30)}
 
     unread = running._seconds_to_train(request, ends_with_model=True)
-    assert unread is not None
     read = running._seconds_to_train(request, ends_with_model=True, sizes=sizes)
+
+    assert unread is not None
     assert read is not None
     assert read < unread - 5
-
-
-def test_a_pre_trained_cell_is_expected_to_take_longer_and_a_finished_one_as_long_as_before(asked: list[str]) -> None:
-    cells = [cell for cell in cells_of(*asked) if "labels" not in cell.config.regime]
-
-    (scratch, pretrained) = running.expected_seconds(cells)
-
+    # A pre-trained cell is expected to take longer.
+    full = [cell for cell in cells if "labels" not in cell.config.regime]
+    (scratch, pretrained) = running.expected_seconds(full)
     assert [cell.config.pretrain.name for cell, _ in (scratch, pretrained)] == ["none", "scarf"]
     assert 0 < scratch[1] < pretrained[1]
 
 
-def test_a_page_of_which_nothing_is_finished_says_so(
-    asked: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def over(*_: object) -> None:
-        raise OutOfTime
+def test_a_run_that_is_out_of_time_says_so(asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def ended(*options: str) -> list[str]:
+        terminal = SayingTerminal()
+        running.run_all(request_of(*options, "time_limit=2min"), lambda _: None, terminal)
+        return terminal.sentences
 
-    monkeypatch.setattr(CellTraining, "run", over)
-    with pytest.raises(UnfinishedError, match="time_limit=1h was over before a trial was finished; raise it"):
-        scarf_lightning.run([*asked, "time_limit=1h"])
+    monkeypatch.setattr(running, "run", over)
+    for options in (asked, asked[1:]):
+        with pytest.raises(UnfinishedError, match="time_limit=2min was over before a trial was finished; raise it"):
+            ended(*options)
+    # Rounds answer with what there is; without rounds a script must see that cells are missing.
+    monkeypatch.setattr(running, "survey", lambda cells: [SimpleNamespace(rows=[{"n_labels": 1}], cell=cells[0])])
+    with pytest.raises(UnfinishedError, match="time_limit=2min is over; the same command goes on"):
+        ended(*asked[1:])
 
-    with pytest.raises(UsageError, match=r"^Nothing is finished yet: none of 10 cells has a trial"):
-        scarf_lightning.report([f"sweeps={tmp_path / 'mine.yaml'}", *asked[1:3]])
 
-
-def test_a_block_ends_when_its_time_is_over() -> None:
+def test_a_block_ends_when_its_time_is_over_and_is_left_alone_without_a_limit_or_within_it() -> None:
     def endless() -> None:
         with alarm(0.01):
             while True:
@@ -239,9 +246,6 @@ def test_a_block_ends_when_its_time_is_over() -> None:
 
     with pytest.raises(OutOfTime):
         endless()
-
-
-def test_a_block_without_a_limit_or_within_it_is_left_alone() -> None:
     with alarm(None):
         pass
     with alarm(3600):
@@ -249,24 +253,7 @@ def test_a_block_without_a_limit_or_within_it_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize("wrong", ["5", "ten", "5 days", "-3min"])
-def test_a_limit_that_is_no_time_is_refused(wrong: str) -> None:
+def test_a_limit_that_is_no_time_is_refused(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api, "composing", composing_once)
     with pytest.raises(UsageError, match=r"time_limit must be a time such as 90s, 10min or 2h, not "):
         scarf_lightning.plan([f"time_limit='{wrong}'"])
-
-
-def test_a_run_without_rounds_that_is_out_of_time_says_so(asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    real = running.run
-
-    def over(*_: object, **__: object) -> None:
-        raise OutOfTime
-
-    def over_in_the_end(*arguments: object, **others: object) -> None:
-        real(*arguments, **others)  # type: ignore[arg-type]
-        raise OutOfTime
-
-    monkeypatch.setattr(running, "run", over)
-    with pytest.raises(UnfinishedError, match="time_limit=2min was over before a trial was finished; raise it"):
-        scarf_lightning.run([*asked[1:], "time_limit=2min"])
-    monkeypatch.setattr(running, "run", over_in_the_end)
-    with pytest.raises(UnfinishedError, match="time_limit=2min is over; the same command goes on"):
-        scarf_lightning.run([*asked[1:], "time_limit=2min", "trials=1"])

@@ -2,13 +2,14 @@ import io
 import re
 import threading
 import time
+from contextlib import AbstractContextManager
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from scarf_lightning.cli import show as module
 from scarf_lightning.cli.show import SweepProgress, out_of_reach, too_small
 from scarf_lightning.data.targets import Classes
 from scarf_lightning.errors import UsageError
@@ -32,20 +33,27 @@ def cells(tmp_path: Path) -> list[Cell]:
 class Clock:
     """Time that passes when it is told to."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.now = 1000.0
-        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+    now = 1000.0
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return Clock(monkeypatch)
+    its = Clock()
+    monkeypatch.setattr(time, "monotonic", lambda: its.now)
+    return its
 
 
 def watching(cells: list[Cell], *, terminal: bool, width: int = 120) -> tuple[SweepProgress, io.StringIO]:
     out = io.StringIO()
     console = Console(file=out, force_terminal=terminal, width=width, color_system=None)
     return SweepProgress(make_plan(survey(cells)), console), out
+
+
+def held(cell: Cell) -> AbstractContextManager[object]:
+    """A cell that trains until the context ends."""
+    store = cell.store()
+    assert store is not None
+    return store.claim()
 
 
 def test_in_a_file_a_line_a_minute_says_how_far_it_is_and_how_long_it_takes(cells: list[Cell], clock: Clock) -> None:
@@ -60,59 +68,44 @@ def test_in_a_file_a_line_a_minute_says_how_far_it_is_and_how_long_it_takes(cell
     progress.look()
 
     # Two of three cells in 70 seconds: the third is expected to take 35.
-    result = "last seed=2: accuracy 0.5050"
-    assert out.getvalue() == f"3 of 4 cells done, 0:01:10 gone, 0:00:35 left; {result}\n"
-
-
-def test_the_time_left_runs_down_while_a_cell_trains(cells: list[Cell], clock: Clock) -> None:
-    progress, out = watching(cells, terminal=True)
-    finish(cells[1])
-    clock.now += 30
-    progress.look()
-
-    for seconds in (10, 60):
-        clock.now += seconds
-        progress.look()
-        progress._console.print(progress._lines())
-
-    first, second = (line for line in out.getvalue().splitlines() if "cells done" in line)
-    assert first.strip() == "2 of 4 cells done, 0:00:40 gone, 0:00:50 left"
-    assert second.strip() == "2 of 4 cells done, 0:01:40 gone, time left unknown"
-
-
-def test_no_line_says_that_nothing_has_changed(cells: list[Cell], clock: Clock) -> None:
-    progress, out = watching(cells, terminal=False)
-
+    said = "3 of 4 cells done, 0:01:10 gone, 0:00:35 left; last seed=2: accuracy 0.5050\n"
+    assert out.getvalue() == said
+    # No line says that nothing has changed.
     clock.now += 3600
     progress.look()
-
-    assert out.getvalue() == ""
+    assert out.getvalue() == said
 
 
 def test_what_runs_and_what_failed_is_told(cells: list[Cell], clock: Clock) -> None:
     progress, out = watching(cells, terminal=False)
     finish(cells[1])
     keep_failure(cells[2].results, cells[2].key, "x", UsageError("y."))
-    store = cells[3].store()
-    assert store is not None
 
     clock.now += 5000
-    with store.claim():
+    with held(cells[3]):
         progress.look()
 
     said = "2 of 4 cells done, 1 failed, 1:23:20 gone, 1:23:20 left; training seed=3; last seed=1: accuracy 0.5050"
     assert out.getvalue().startswith(said)
 
 
-def test_before_the_first_cell_is_done_nobody_knows_how_long(
-    cells: list[Cell], clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_time_left_runs_down_while_a_cell_trains(cells: list[Cell], clock: Clock) -> None:
     progress, out = watching(cells, terminal=True)
-
-    with progress._live:
+    # Before the first cell is done nobody knows how long it takes.
+    for seconds in (0, 30, 10, 60):
+        if seconds == 30:
+            finish(cells[1])
+        clock.now += seconds
         progress.look()
+        progress._console.print(progress._lines())
 
-    assert "1 of 4 cells done, 0:00:00 gone, time left unknown" in out.getvalue()
+    said = [line.strip() for line in out.getvalue().splitlines() if "cells done" in line]
+    assert said == [
+        "1 of 4 cells done, 0:00:00 gone, time left unknown",
+        "2 of 4 cells done, 0:00:30 gone, 0:01:00 left",
+        "2 of 4 cells done, 0:00:40 gone, 0:00:50 left",
+        "2 of 4 cells done, 0:01:40 gone, time left unknown",
+    ]
 
 
 def test_on_a_terminal_a_line_is_kept_up_to_date_and_removed_at_the_end(
@@ -126,46 +119,34 @@ def test_on_a_terminal_a_line_is_kept_up_to_date_and_removed_at_the_end(
     with progress.shown():
         finish(cells[1])
         assert looked.wait(30)
-        looked.clear()
         progress.look()
         progress._live.refresh()
-    progress_shown = out.getvalue()
 
-    assert "2 of 4 cells done" in progress_shown
-    assert "last seed=1: accuracy 0.5050" in progress_shown
-    assert progress_shown.endswith("\x1b[2K")  # the lines are cleared
+    assert "2 of 4 cells done" in out.getvalue()
+    assert "last seed=1: accuracy 0.5050" in out.getvalue()
+    assert out.getvalue().endswith("\x1b[2K")  # the lines are cleared
 
 
 @pytest.mark.parametrize("width", [80, 100, 160])
 def test_nothing_of_it_is_cut_off_on_a_narrow_terminal(tmp_path: Path, clock: Clock, width: int) -> None:
     shared = ("dataset=csv", "dataset.path=some/folder/of/mine/customers.csv")
-    names = [
-        (
-            f"corruption.rate=0.{n}",
-            f"network.encoder.width={n}000",
-            f"finetune.batch_size={n}12",
-            f"loss.temperature={n}",
-        )
-        for n in range(1, 4)
-    ]
+    varied = "corruption.rate=0.{n} network.encoder.width={n}000 finetune.batch_size={n}12 loss.temperature={n}"
+    names = [varied.format(n=n).split() for n in range(1, 4)]
     cells = [some_cell(*shared, *own, seed=n, paths=results_in(tmp_path)) for n, own in enumerate(names)]
     progress, out = watching(named(cells), terminal=True, width=width)
     finish(cells[0])
-    store = cells[1].store()
-    assert store is not None
     clock.now += 3725
 
-    with store.claim(), progress._live:
+    with held(cells[1]), progress._live:
         progress.look()
 
     lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", out.getvalue()).replace("\r", "\n").splitlines()
     assert max(map(len, lines)) <= width
     text = "".join(line.strip() for line in lines)
-    assert "…" not in text
     assert "1 of 3 cells done, 1:02:05 gone" in text
-    for own in names[:2]:
-        assert " ".join(own).replace(" ", "") in text.replace(" ", "")
-    assert "accuracy0.5050" in text.replace(" ", "")
+    for words in ("".join(names[0]), "".join(names[1]), "accuracy0.5050"):
+        assert words in text.replace(" ", "")
+    assert "…" not in text
     assert "customers.csv" not in text  # all cells share it
 
 
@@ -203,41 +184,6 @@ def test_the_watch_goes_on_after_a_look_that_the_system_refused(
     assert progress._counts == "1 of 4 cells done"
 
 
-def test_looking_takes_a_small_share_of_the_time(cells: list[Cell], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A survey that takes ten seconds is made every eight minutes."""
-    progress, _ = watching(cells, terminal=False)
-    now = [0.0]
-    waits: list[float] = []
-
-    def look() -> None:
-        now[0] += 10
-
-    def wait(seconds: float) -> None:
-        waits.append(seconds)
-        progress._stopped.set()
-
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(progress, "look", look)
-    monkeypatch.setattr(progress._stopped, "wait", wait)
-    progress._watch()
-
-    assert waits == [10 / module.BUSY_AT_MOST]
-
-
-def test_a_cell_that_is_finished_is_not_looked_at_again(cells: list[Cell], monkeypatch: pytest.MonkeyPatch) -> None:
-    progress, _ = watching(cells, terminal=False)
-    looked: list[list[str]] = []
-    look = module.survey
-    monkeypatch.setattr(module, "survey", lambda cells: looked.append([c.label for c in cells]) or look(cells))
-
-    progress.look()
-    finish(cells[2])
-    progress.look()
-    progress.look()
-
-    assert looked == [["seed=1", "seed=2", "seed=3"]] * 2 + [["seed=1", "seed=3"]]
-
-
 def test_a_pretraining_that_cells_share_weighs_once(tmp_path: Path, clock: Clock) -> None:
     """Two methods that share a pre-training, and one cell without: each counts as what it is expected to cost."""
     shared = [some_cell(f"method={n}", method={"name": n}, paths=results_in(tmp_path)) for n in ("control", "dropout")]
@@ -261,17 +207,13 @@ def test_a_pretraining_that_cells_share_weighs_once(tmp_path: Path, clock: Clock
 def test_too_few_datasets_for_an_answer_over_them_are_told_before_training(
     n_datasets: int, n_seeds: int, is_said: bool, tmp_path: Path
 ) -> None:
-    cells = [
-        some_cell(seed=seed, dataset=DatasetSettings(name=f"d{n}"), paths=results_in(tmp_path))
-        for n in range(n_datasets)
-        for seed in range(n_seeds)
-    ]
+    datasets = [DatasetSettings(name=f"d{n}") for n in range(n_datasets)]
+    asked = product(datasets, range(n_seeds))
+    cells = [some_cell(dataset=dataset, seed=seed, paths=results_in(tmp_path)) for dataset, seed in asked]
 
-    said = out_of_reach(make_plan(survey(named(cells))))
+    said = [sentence.split(":")[0] for sentence in out_of_reach(make_plan(survey(named(cells))))]
 
-    assert [sentence.split(":")[0] for sentence in said] == [
-        "An answer over datasets needs 6 or more, and these are 5"
-    ] * is_said
+    assert said == ["An answer over datasets needs 6 or more, and these are 5"] * is_said
 
 
 def test_what_one_table_is_too_small_for_is_told_before_training(tmp_path: Path) -> None:

@@ -34,6 +34,9 @@ def interrupted() -> None:
     signal.raise_signal(signal.SIGINT)
 
 
+both_signals = pytest.mark.parametrize(("send", "ends"), [(terminated, Terminated), (interrupted, KeyboardInterrupt)])
+
+
 def test_the_signal_ends_the_block_with_the_status_of_a_process_that_it_ended() -> None:
     cleaned = []
 
@@ -51,26 +54,26 @@ def test_the_signal_ends_the_block_with_the_status_of_a_process_that_it_ended() 
     assert cleaned == [True]
 
 
-@pytest.mark.parametrize(("act", "raises"), [(terminated, Terminated), (interrupted, KeyboardInterrupt)])
+@both_signals
 def test_one_that_comes_where_no_exception_gets_out_is_sent_again(
-    act: Callable[[], None], raises: type[BaseException]
+    send: Callable[[], None], ends: type[BaseException]
 ) -> None:
     went_on = []
 
     @ended_by_signals()
     def block() -> None:
-        Dropped(act)
+        Dropped(send)
         went_on.append(True)
         time.sleep(IN_VAIN)
         pytest.fail("the signal came to nothing")
 
-    with pytest.raises(raises):
+    with pytest.raises(ends):
         block()
 
     assert went_on == [True]
 
 
-@pytest.mark.parametrize(("send", "ends"), [(terminated, Terminated), (interrupted, KeyboardInterrupt)])
+@both_signals
 def test_one_that_makes_another_error_as_it_leaves_is_still_what_ended_the_block(
     send: Callable[[], None], ends: type[BaseException]
 ) -> None:
@@ -90,20 +93,16 @@ def test_one_that_makes_another_error_as_it_leaves_is_still_what_ended_the_block
         raise KeyError("of no signal")
 
 
-def test_what_else_comes_to_nothing_is_said_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_signals_and_other_errors_do_is_what_it_was_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: said.append(unraisable.exc_type))
+    before = signal.getsignal(signal.SIGTERM), sys.unraisablehook
+
     with ended_by_signals():
         Dropped(lambda: 1 / 0)
-
-    assert said == [ZeroDivisionError]
-
-
-def test_afterwards_signals_do_what_they_did() -> None:
-    before = signal.getsignal(signal.SIGTERM), sys.unraisablehook
-    with ended_by_signals():
         assert (signal.getsignal(signal.SIGTERM), sys.unraisablehook) != before
 
+    assert said == [ZeroDivisionError]
     assert (signal.getsignal(signal.SIGTERM), sys.unraisablehook) == before
 
 
@@ -122,19 +121,17 @@ def test_other_threads_which_get_no_signals_are_left_alone() -> None:
     assert handlers == [before]
 
 
-def test_a_busy_machine_slows_a_command_down(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = SimpleNamespace(monotonic=lambda: 112.0, process_time=lambda: 4.0)
-    monkeypatch.setattr(signals, "time", clock)
+@pytest.mark.parametrize(("started", "slowdown"), [([100.0], 3.0), ([110.0], 1.0), ([], 1.0)])
+def test_a_busy_machine_slows_a_command_down(
+    started: list[float], slowdown: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(signals, "time", SimpleNamespace(monotonic=lambda: 112.0, process_time=lambda: 4.0))
+    monkeypatch.setattr(signals, "_started", started)
 
-    monkeypatch.setattr(signals, "_started", [100.0])
-    assert signals.slowdown() == 3.0
-    monkeypatch.setattr(signals, "_started", [110.0])
-    assert signals.slowdown() == 1.0
-    monkeypatch.setattr(signals, "_started", [])
-    assert signals.slowdown() == 1.0
+    assert signals.slowdown() == slowdown
 
 
-def test_an_alarm_can_be_changed_while_its_block_runs() -> None:
+def test_an_alarm_can_be_changed_while_its_block_runs_and_none_is_set_where_none_was() -> None:
     def block() -> None:
         with alarm(1000.0):
             change_alarm(0.05)
@@ -142,9 +139,5 @@ def test_an_alarm_can_be_changed_while_its_block_runs() -> None:
 
     with pytest.raises(OutOfTime):
         block()
-
-
-def test_no_alarm_is_set_where_none_was() -> None:
     change_alarm(0.05)
-
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -26,14 +27,9 @@ LOG_LOSS = metric_named("log_loss")
 
 def frame() -> pd.DataFrame:
     random = np.random.default_rng(6)
-    its = pd.DataFrame(
-        {
-            "size": random.normal(size=N),
-            "weight": random.normal(5, 2, size=N),
-            "colour": random.choice(["red", "green", "blue"], N),
-            "level": random.integers(0, 2, N).astype(float),
-        }
-    )
+    size, weight = random.normal(size=N), random.normal(5, 2, size=N)
+    colour, level = random.choice(["red", "green", "blue"], N), random.integers(0, 2, N).astype(float)
+    its = pd.DataFrame({"size": size, "weight": weight, "colour": colour, "level": level})
     its.loc[::8, "weight"] = np.nan
     return its
 
@@ -116,11 +112,6 @@ def test_a_column_that_is_left_out_leaves_the_rows_of_each_trial() -> None:
     np.testing.assert_array_equal(values(kept_apart.without([2])), values(alone._tested(alone._training())))
 
 
-def test_no_column_left_is_refused() -> None:
-    with pytest.raises(UsageError, match="No column would be left"):
-        competitor("pretrain=none").without([0, 1, 2, 3])
-
-
 def encoders(of: Competitor, hidden: list[int]) -> dict[str, np.ndarray]:
     """The pre-trained weights of f."""
     training = of._training()
@@ -157,20 +148,13 @@ def test_the_second_phase_sees_what_pretraining_did_not() -> None:
     assert not np.array_equal(values(hidden), values(its._tested(training)))
 
 
-class OfNines:
-    """A corruption to nines everywhere."""
-
-    space = "raw"
-    learns_missing_values = False
-
-    def __call__(self, x: torch.Tensor, *others: Any) -> tuple[torch.Tensor, torch.Tensor]:
+def test_spared_columns_keep_their_values_and_count_as_not_selected() -> None:
+    def nines(x: torch.Tensor, *others: Any) -> tuple[torch.Tensor, torch.Tensor]:
         return torch.full_like(x, 9.0), torch.ones(x.shape[-2:], dtype=torch.bool)
 
-
-def test_spared_columns_keep_their_values_and_count_as_not_selected() -> None:
     x = torch.randn(2, 5, 4)
 
-    view, mask = Spared(OfNines(), [1, 3])(x, None, None, None)  # type: ignore[arg-type]
+    view, mask = Spared(nines, [1, 3])(x, None, None, None)  # type: ignore[arg-type]
 
     assert torch.equal(view[..., [1, 3]], x[..., [1, 3]])
     assert (view[..., [0, 2]] == 9).all()
@@ -179,23 +163,18 @@ def test_spared_columns_keep_their_values_and_count_as_not_selected() -> None:
     assert not mask[..., [1, 3]].any()
 
 
-@pytest.mark.parametrize("corruption", ["marginal", "mean"])
+@pytest.mark.parametrize(("corruption", "places"), [("marginal", [0, 2]), ("mean", [0, 2, 3, 4])])
 def test_the_corruption_of_a_cell_spares_columns_in_either_space(
-    corruption: str, monkeypatch: pytest.MonkeyPatch
+    corruption: str, places: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A category has an encoded column for each of its values. With all columns spared, views are the rows."""
+    """A category has an encoded column for each of its values."""
     its = competitor("pretrain=scarf", f"corruption={corruption}")
-    kept: list[list[int]] = []
-    made = Spared.__init__
+    made = Mock(wraps=Spared)
+    monkeypatch.setattr(competing, "Spared", made)
 
-    def noting(self: Spared, inner: Any, places: list[int]) -> None:
-        kept.append(places)
-        made(self, inner, places)
-
-    monkeypatch.setattr(Spared, "__init__", noting)
     spared = its.spared_by_corruption([0, 2])
 
-    assert kept == [[0, 2] if corruption == "marginal" else [0, 2, 3, 4]]
+    assert [call.args[1] for call in made.call_args_list] == [places]
     assert not np.array_equal(values(spared), values(its._tested(its._training())))
 
 
@@ -206,7 +185,9 @@ def test_a_corruption_that_spares_all_columns_is_none() -> None:
     np.testing.assert_array_equal(values(spared), values(none._tested(none._training())))
 
 
-def test_what_pretraining_is_there_to_change() -> None:
+def test_what_there_is_to_change() -> None:
+    with pytest.raises(UsageError, match="No column would be left"):
+        competitor("pretrain=none").without([0, 1, 2, 3])
     assert not competitor("pretrain=none").is_pretrained
     assert competitor("pretrain=scarf").is_corrupted
     assert competitor("pretrain=binning").is_pretrained

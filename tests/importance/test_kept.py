@@ -1,5 +1,6 @@
 """Measurements on the disk: they are read as they were, by their own question alone."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ PERMUTED, LEFT_OUT = Task("permuted", 0), Task("left out", 1, 2)
 class Counted(Question):
     """A question whose measurements cost nothing; its trainings are counted in a file."""
 
-    def measure(self, task: Task, trials: "list[int]") -> Measurement:  # type: ignore[override]
+    def measure(self, task: Task, trials: Sequence[int]) -> Measurement:
         known = Known.of({(task.way, "no pre-training", ("copy",)): 0.4}, self)
         known.launch([task])
         whole = known.read(task)

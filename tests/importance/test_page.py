@@ -5,31 +5,36 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 
-from scarf_lightning.importance.asking import ask
+from scarf_lightning.importance.asking import Asked, ask
 from scarf_lightning.importance.page import columns_report, together, way_blocks, write_columns
-from scarf_lightning.report.blocks import Paragraph, Picture, Table
+from scarf_lightning.report.blocks import Picture, Table
 from tests.importance.answers import Known
 
 LOSSES = {
-    ("permuted", "no pre-training", ("size",)): 0.3,
-    ("permuted", "SCARF", ("size",)): 0.3,
-    ("left out", "SCARF", ("size",)): 0.3,
+    (way, name, ("size",)): 0.3
+    for way, name in (("permuted", "no pre-training"), ("permuted", "SCARF"), ("left out", "SCARF"))
 }
 
 
-def test_a_section_for_each_way_and_the_answer_first() -> None:
+@pytest.fixture(scope="module")
+def answered() -> tuple[Known, Asked]:
+    """The measurements and the answers of a question that nobody changes."""
     known = Known.of(LOSSES)
-    asked = ask(known, known.launch)
+    return known, ask(known, known.launch)
+
+
+def test_a_section_for_each_way_and_the_answer_first(answered: tuple[Known, Asked]) -> None:
+    known, asked = answered
 
     page = columns_report(asked, known.question.competitors)
 
     table = known.question.competitors[0].table
     commonest = 100 * max(np.mean(table.labels == 0), np.mean(table.labels == 1))
     level = 100 * np.mean([rows.values.mean() for rows in known._tested(0.0).values()])
-    names = [section.name for section in page.sections]
     ways = ["permuted", "beyond-the-labels", "left-out", "left-out-of-pre-training", "left-out-of-corruption"]
-    assert names == ["summary", *ways, "groups"]
+    assert [section.name for section in page.sections] == ["summary", *ways, "groups"]
     assert page.title == "Which columns matter on mine?"
     assert "SCARF: it uses size." in page.answer
     assert page.about == [
@@ -38,6 +43,10 @@ def test_a_section_for_each_way_and_the_answer_first() -> None:
         f"With all columns, accuracy: no pre-training {level:.2f}, SCARF {level:.2f}; always the commonest class "
         f"{commonest:.2f}.",
     ]
+    # The correction counts twelve verdicts on permuted columns and groups, and four units in four ways.
+    said = together(asked.importance)
+    assert "Holm's correction over 28 comparisons, those that were not tried among them" in said
+    assert "among them" not in together(replace(asked.importance, n_untried=0))
 
 
 def test_a_page_that_cannot_advise_says_so() -> None:
@@ -54,20 +63,8 @@ def test_a_page_that_cannot_advise_says_so() -> None:
     assert "SCARF: it uses none that we can tell." in page.answer
 
 
-def test_the_correction_counts_what_was_not_tried() -> None:
-    known = Known.of(LOSSES)
-    found = ask(known, known.launch).importance
-
-    # Twelve verdicts on permuted columns and groups, and four units in four ways.
-    assert "Holm's correction over 28 comparisons, those that were not tried among them" in together(found)
-    assert "among them" not in together(replace(found, n_untried=0))
-
-
-def test_the_table_of_a_way_has_every_verdict(tmp_path: Path) -> None:
-    known = Known.of(LOSSES)
-    asked = ask(known, known.launch)
-
-    picture, table = way_blocks(asked.importance, "left out", "mine")
+def test_the_table_of_a_way_has_every_verdict(answered: tuple[Known, Asked]) -> None:
+    picture, table = way_blocks(answered[1].importance, "left out", "mine")
 
     assert isinstance(picture, Picture)
     assert "size, SCARF: +" in picture.alt
@@ -75,7 +72,15 @@ def test_the_table_of_a_way_has_every_verdict(tmp_path: Path) -> None:
     assert table.name == "mine-importance"
     assert [row[0].text for row in table.rows] == ["size", "size"]
     assert [row[2].text for row in table.rows] == ["helps", "no practical difference"]
-    index = write_columns(asked, known.question.competitors, tmp_path / "page")
+
+
+def test_the_page_is_written_with_the_table_of_each_way(answered: tuple[Known, Asked], tmp_path: Path) -> None:
+    known, asked = answered
+    # A picture of each way costs most of the time, and two are enough.
+    two = [each for each in asked.importance.verdicts if each.way in ("permuted", "left out")]
+    short = replace(asked, importance=replace(asked.importance, verdicts=two))
+
+    index = write_columns(short, known.question.competitors, tmp_path / "page")
+
     kept = pd.read_csv(index.parent / "tables" / "left-out-importance.csv")
     assert list(kept["competitor"]) == ["SCARF", "no pre-training"]
-    assert all(isinstance(block, Paragraph | Picture | Table) for block in (picture, table))

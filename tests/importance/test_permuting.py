@@ -3,9 +3,6 @@ import numpy as np
 from scarf_lightning.importance.permuting import permutations, permuted, permuted_rows
 from scarf_lightning.metrics import metric_named
 
-PROBABILITIES = np.array([[[0.9, 0.1], [0.2, 0.8]], [[0.4, 0.6], [0.2, 0.8]]])
-LABELS = np.array([0, 1])
-
 
 def test_each_permutation_holds_every_row_once_and_they_differ() -> None:
     found = permutations(50, 4, seed=3)
@@ -27,13 +24,11 @@ def test_columns_of_a_block_move_together_and_the_others_stay() -> None:
         np.testing.assert_array_equal(its[:, [0, 2]], values[order][:, [0, 2]])
 
 
-def test_values_are_means_over_permutations() -> None:
-    found = permuted_rows(metric_named("accuracy"), PROBABILITIES, LABELS, np.array([7, 9]))
+def test_values_are_means_over_permutations_and_none_where_the_metric_is_not_defined() -> None:
+    probabilities = np.array([[[0.9, 0.1], [0.2, 0.8]], [[0.4, 0.6], [0.2, 0.8]]])
+
+    found = permuted_rows(metric_named("accuracy"), probabilities, np.array([0, 1]), np.array([7, 9]))
 
     assert found is not None
-    assert found.values.tolist() == [0.5, 1.0]
-    assert found.rows.tolist() == [7, 9]
-
-
-def test_rows_on_which_the_metric_is_not_defined_are_none() -> None:
-    assert permuted_rows(metric_named("auroc"), PROBABILITIES, np.array([0, 0]), np.arange(2)) is None
+    assert (found.values.tolist(), found.rows.tolist()) == ([0.5, 1.0], [7, 9])
+    assert permuted_rows(metric_named("auroc"), probabilities, np.array([0, 0]), np.arange(2)) is None

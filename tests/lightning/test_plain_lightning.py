@@ -1,6 +1,6 @@
 """Lightning's own loop: the same numbers as the engine's, checkpoints, callbacks and refusals."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,15 +17,10 @@ from scarf_lightning.engine.fitting import Fit
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.engine.modules import StackModule
 from scarf_lightning.errors import UsageError
-from scarf_lightning.lightning import (
-    CotrainModule,
-    FinetuneModule,
-    OpenMLDataModule,
-    PretrainModule,
-    TableDataModule,
-)
+from scarf_lightning.lightning import CotrainModule, FinetuneModule, OpenMLDataModule, PretrainModule, TableDataModule
 from scarf_lightning.lightning import datamodules as room
 from scarf_lightning.training import CellTraining
+from tests.composing import composing_once
 from tests.data.sources.test_openml import home, no_network
 from tests.data.sources.test_openml_task import TASK, cache, rows_of
 
@@ -33,12 +28,17 @@ __all__ = ["cache", "home", "no_network"]
 
 SMALL = ["network.encoder.width=8", "network.encoder.depth=2", "network.pretrain_head.width=8", "batch_size=32"]
 FINE = [*SMALL[:2], "network.head.width=8", "batch_size=32"]
-EPOCHS = 3
+EPOCHS = 2
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning:pytorch_lightning"),
     pytest.mark.filterwarnings("ignore:.*does not have many workers"),
 ]
+
+
+@pytest.fixture(autouse=True)
+def quick_composing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "composing", composing_once)
 
 
 class Curves(pl.Callback):
@@ -62,11 +62,11 @@ def trainer(*callbacks: pl.Callback, **options: Any) -> pl.Trainer:
     return pl.Trainer(callbacks=list(callbacks), **chosen)
 
 
-def wdbc(*options: str, trials: int = 1) -> TableDataModule:
+def wdbc(trials: int = 1) -> TableDataModule:
     """The bundled table, whose options are the paper's."""
     data = TableDataModule.__new__(TableDataModule)
     data._frame = None
-    data._begin(["dataset=wdbc"], options, trials)
+    data._begin(["dataset=wdbc"], [], trials)
     return data
 
 
@@ -87,10 +87,8 @@ def of_engine(data: TableDataModule, phase: str, options: Sequence[str], precisi
     ("kind", "phase", "options", "trials", "precision"),
     [
         (PretrainModule, "pretrain", [*SMALL, "corruption=marginal"], 1, "32-true"),
-        (PretrainModule, "pretrain", [*SMALL, "pretrain=vime", "pretrain.schedule=cosine"], 3, "32-true"),
-        (FinetuneModule, "finetune", [*FINE, "pretrain=none", "finetune.class_weight=balanced"], 1, "32-true"),
-        (FinetuneModule, "finetune", [*FINE, "pretrain=none"], 3, "64-true"),
-        (FinetuneModule, "finetune", [*FINE, "pretrain=none"], 2, "bf16-mixed"),
+        (PretrainModule, "pretrain", [*SMALL, "pretrain=vime", "pretrain.schedule=cosine"], 3, "64-true"),
+        (FinetuneModule, "finetune", [*FINE, "pretrain=none", "finetune.class_weight=balanced"], 2, "bf16-mixed"),
         (CotrainModule, "finetune", [*SMALL, "pretrain=none", "method=cotrain"], 3, "32-true"),
     ],
 )
@@ -117,18 +115,23 @@ def test_both_loops_compute_the_same_losses_and_weights(
         assert torch.equal(trained[name], weight), name
 
 
-def test_ten_lines_pretrain_fine_tune_and_test(tmp_path: Path) -> None:
-    data = wdbc(trials=2)
-    pretraining = PretrainModule(SMALL)
+def test_ten_lines_pretrain_fine_tune_keep_and_test(tmp_path: Path) -> None:
+    """Fine-tuning starts from the pre-trained encoder, and its checkpoint predicts as it does."""
+    data, pretraining = wdbc(trials=2), PretrainModule(SMALL)
     keep = ModelCheckpoint(tmp_path, monitor="validation_loss")
     trainer(keep, EarlyStopping("validation_loss", patience=1)).fit(pretraining, data)
     assert Path(keep.best_model_path).exists()
+    finetuning = FinetuneModule(FINE, encoder=pretraining.encoder, data=data)
+    pretrained = pretraining.encoder.state_dict()
+    for name, weight in finetuning.classifier.encoder.state_dict().items():
+        assert torch.equal(weight, pretrained[name])
 
-    finetuning = FinetuneModule(FINE, encoder=pretraining.encoder)
-    last = trainer(max_epochs=8)
+    last = trainer(ModelCheckpoint(tmp_path, filename="last"), max_epochs=6)
     last.fit(finetuning, data)
     (measured,) = last.test(finetuning, data, verbose=False)
     predicted = torch.cat(last.predict(finetuning, data), dim=1).numpy()
+    loaded = FinetuneModule.load_from_checkpoint(tmp_path / "last.ckpt", data=data)
+    (after,) = trainer().test(loaded, data, verbose=False)
 
     for trial in data.trials:
         expected = accuracy_score(data.test_labels[trial], predicted[trial].argmax(axis=-1))
@@ -136,49 +139,22 @@ def test_ten_lines_pretrain_fine_tune_and_test(tmp_path: Path) -> None:
         assert expected > 0.8
     means = [measured[f"test_accuracy/trial_{trial}"] for trial in data.trials]
     assert measured["test_accuracy"] == pytest.approx(np.mean(means))
-
-
-def test_fine_tuning_starts_from_the_pretrained_encoder() -> None:
-    data = wdbc()
-    pretraining = PretrainModule(SMALL)
-    trainer(max_epochs=1).fit(pretraining, data)
-
-    module = FinetuneModule(FINE, encoder=pretraining.encoder, data=data)
-
-    expected = pretraining.encoder.state_dict()
-    for name, weight in module.classifier.encoder.state_dict().items():
-        assert torch.equal(weight, expected[name])
+    assert (loaded.options, after) == (tuple(FINE), measured)
+    with pytest.raises(UsageError, match=r"use FinetuneModule\.load_from_checkpoint\(\.\.\., data=data\)"):
+        FinetuneModule.load_from_checkpoint(tmp_path / "last.ckpt")
 
 
 @pytest.mark.parametrize("kind", [PretrainModule, CotrainModule])
 def test_a_run_that_goes_on_from_a_checkpoint_ends_with_the_same_weights(
     kind: type[StackModule], tmp_path: Path
 ) -> None:
-    whole = kind(SMALL)
-    trainer(max_epochs=4).fit(whole, wdbc(trials=2))
-
-    first = trainer(ModelCheckpoint(tmp_path, filename="half"), max_epochs=2)
-    first.fit(kind(SMALL), wdbc(trials=2))
-    resumed = kind(SMALL)
-    trainer(max_epochs=4).fit(resumed, wdbc(trials=2), ckpt_path=tmp_path / "half.ckpt")
+    whole, resumed = kind(SMALL), kind(SMALL)
+    trainer(max_epochs=2).fit(whole, wdbc(trials=2))
+    trainer(ModelCheckpoint(tmp_path, filename="half"), max_epochs=1).fit(kind(SMALL), wdbc(trials=2))
+    trainer(max_epochs=2).fit(resumed, wdbc(trials=2), ckpt_path=tmp_path / "half.ckpt")
 
     for name, weight in whole.state_dict().items():
         assert torch.equal(weight, resumed.state_dict()[name]), name
-
-
-def test_a_checkpoint_loads_with_its_options(tmp_path: Path) -> None:
-    data = wdbc()
-    module = FinetuneModule(FINE)
-    fitted = trainer(ModelCheckpoint(tmp_path, filename="last"), max_epochs=1)
-    fitted.fit(module, data)
-
-    loaded = FinetuneModule.load_from_checkpoint(tmp_path / "last.ckpt", data=data)
-
-    assert loaded.options == tuple(FINE)
-    (before,), (after,) = (trainer().test(each, data, verbose=False) for each in (module, loaded))
-    assert before == after
-    with pytest.raises(UsageError, match=r"use FinetuneModule\.load_from_checkpoint\(\.\.\., data=data\)"):
-        FinetuneModule.load_from_checkpoint(tmp_path / "last.ckpt")
 
 
 def test_early_stopping_and_flags_of_the_trainer_work() -> None:
@@ -201,9 +177,8 @@ def test_a_frame_and_a_file_are_the_same_table(tmp_path: Path) -> None:
 
     measured = []
     for table in (frame, tmp_path / "table.csv"):
-        data = TableDataModule(table, "plan", ["scaling=zscore"], trials=2)
-        module = FinetuneModule(FINE)
-        trainer(max_epochs=2).fit(module, data)
+        data, module = TableDataModule(table, "plan", ["scaling=zscore"], trials=2), FinetuneModule(FINE)
+        trainer(max_epochs=1).fit(module, data)
         measured += trainer().test(module, data, verbose=False)
 
     assert measured[0] == measured[1]
@@ -215,7 +190,7 @@ def test_numbers_are_measured_by_their_own_metrics() -> None:
     data = TableDataModule(pd.DataFrame({"x": x, "y": 3 * x + random.normal(size=200)}), "y")
     module = FinetuneModule([*FINE, "finetune.learning_rate=0.02"])
     with pytest.warns(UserWarning, match="dataset.target_kind=classes takes each of them as a class"):
-        trainer(max_epochs=30).fit(module, data)
+        trainer(max_epochs=20).fit(module, data)
     (measured,) = trainer().test(module, data, verbose=False)
     assert measured["test_r2"] > 0.5
 
@@ -223,53 +198,60 @@ def test_numbers_are_measured_by_their_own_metrics() -> None:
 @pytest.mark.usefixtures("no_network")
 def test_a_task_of_openml_is_tested_on_its_own_rows(cache: Path) -> None:
     data = OpenMLDataModule(task=TASK, options=[f"paths.openml={cache}"])
-    pretraining, cotraining = PretrainModule(SMALL), CotrainModule(SMALL)
+    pretraining = PretrainModule(SMALL)
     trainer(max_epochs=1).fit(pretraining, data)
     finetuning = FinetuneModule(FINE, encoder=pretraining.encoder)
-    for module in (finetuning, cotraining):
-        trainer(max_epochs=1).fit(module, data)
-        (measured,) = trainer().test(module, data, verbose=False)
-        assert 0 <= measured["test_accuracy"] <= 1
-        (tested,) = data._served.data.test
-        labelled = np.flatnonzero(data.table.labels >= 0)
-        assert set(tested.tolist()) == set(rows_of(0, 0)) & set(labelled.tolist())
+    trainer(max_epochs=1).fit(finetuning, data)
+    (measured,) = trainer().test(finetuning, data, verbose=False)
+
+    assert 0 <= measured["test_accuracy"] <= 1
+    (tested,) = data._served.data.test
+    labelled = np.flatnonzero(data.table.labels >= 0)
+    assert set(tested.tolist()) == set(rows_of(0, 0)) & set(labelled.tolist())
     several = OpenMLDataModule(task=TASK, options=[f"paths.openml={cache}"], trials=2)
     with pytest.raises(UsageError, match="another number of rows in each trial; use trials=1"):
         trainer().fit(PretrainModule(SMALL), several)
 
 
-def refusals() -> Iterator[Any]:
-    yield partial(TableDataModule, "f.csv", "y", ["corruption=mean"]), "give it to the module"
-    yield partial(TableDataModule, "f.csv", "y", ["trials=3"]), "the number of trials is an argument"
-    yield partial(TableDataModule, pd.DataFrame({"a": [1]}), "y"), "y is not a column of the table, which has a"
-    yield OpenMLDataModule, "the number of a task or of a dataset"
-    yield partial(PretrainModule, ["scaling=minmax"], data=wdbc()), "give it to the data module"
-    yield partial(PretrainModule, ["pretrain.patience=3"], data=wdbc()), "arguments and callbacks decide"
-    yield partial(PretrainModule, ["max_epochs=3"], data=wdbc()), "arguments and callbacks decide"
-    yield partial(PretrainModule, ["method=mixup"], data=wdbc()), "has no effect on a pre-training"
-    yield partial(PretrainModule, ["tune=3"], data=wdbc()), "train.py takes it"
-    yield partial(PretrainModule, ["pretrain=none"], data=wdbc()), "trains nothing"
-    yield partial(PretrainModule, ["corruption=men"], data=wdbc()), "corruption=men is not an option"
-    yield partial(FinetuneModule, ["method=cotrain"], data=wdbc()), "CotrainModule"
-    yield partial(FinetuneModule, ["method=distill"], data=wdbc()), "more than one fit"
-    yield partial(FinetuneModule, ["method=random_forest"], data=wdbc()), "more than one fit"
-
-
-@pytest.mark.parametrize(("make", "sentence"), refusals())
-def test_what_cannot_be_done_is_refused(make: Any, sentence: str) -> None:
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (partial(TableDataModule, "f.csv", "y", ["corruption=mean"]), "give it to the module"),
+        (partial(TableDataModule, "f.csv", "y", ["trials=3"]), "the number of trials is an argument"),
+        (partial(TableDataModule, pd.DataFrame({"a": [1]}), "y"), "y is not a column of the table, which has a"),
+        (OpenMLDataModule, "the number of a task or of a dataset"),
+    ],
+)
+def test_data_that_cannot_be_served_are_refused(make: Any, sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         make()
 
 
-def test_an_encoder_of_other_columns_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("kind", "option", "sentence"),
+    [
+        (PretrainModule, "scaling=minmax", "give it to the data module"),
+        (PretrainModule, "pretrain.patience=3", "arguments and callbacks decide"),
+        (PretrainModule, "max_epochs=3", "arguments and callbacks decide"),
+        (PretrainModule, "method=mixup", "has no effect on a pre-training"),
+        (PretrainModule, "tune=3", "train.py takes it"),
+        (PretrainModule, "pretrain=none", "trains nothing"),
+        (PretrainModule, "corruption=men", "corruption=men is not an option"),
+        (FinetuneModule, "method=cotrain", "CotrainModule"),
+        (FinetuneModule, "method=distill", "more than one fit"),
+        (FinetuneModule, "method=random_forest", "more than one fit"),
+    ],
+)
+def test_options_that_are_not_a_modules_are_refused(kind: type[StackModule], option: str, sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        kind([option], data=wdbc())
+
+
+def test_modules_and_trainers_that_do_not_fit_the_data_are_refused() -> None:
     pretraining = PretrainModule(SMALL, data=wdbc())
     frame = pd.DataFrame({"x": np.random.default_rng(0).normal(size=60), "y": np.arange(60) % 2})
-    other = TableDataModule(frame, "y")
     with pytest.raises(UsageError, match="not one for this table"):
-        FinetuneModule(FINE, encoder=pretraining.encoder, data=other)
-
-
-def test_a_trainer_without_a_data_module_or_with_a_number_type_that_is_not_served_is_refused() -> None:
+        FinetuneModule(FINE, encoder=pretraining.encoder, data=TableDataModule(frame, "y"))
     with pytest.raises(UsageError, match="give the trainer a data module of it"):
         trainer().fit(PretrainModule(SMALL), [1])
     with pytest.raises(UsageError, match="precision='bf16-true' is not served"):

@@ -21,11 +21,8 @@ def test_what_was_disturbed_at_random_moments_equals_what_was_not(tmp_path: Path
     counts = (f"--kills={KILLS}", f"--workers={WORKERS}", f"--sleeps={SLEEPS}")
     ran = subprocess.run(
         [sys.executable, "-m", "tools.faults.hazards", tmp_path / "sweeps", *counts],
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-    )
+        cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+    )  # fmt: skip
 
     assert ran.returncode == 0, ran.stderr
     seen = [json.loads(line) for line in ran.stdout.splitlines()]

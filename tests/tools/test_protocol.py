@@ -12,12 +12,11 @@ import pytest
 from tests.composing import ROOT
 from tools.faults.protocol import STACK, TRIALS, Seen
 
+pytestmark = pytest.mark.slow
+
 ENDS = {"full-disk": "failed", "stop": "stopped"}
 TORN = {
-    "cell": [
-        r"cell\.json: cell\.json is torn",
-        r"stacks/0002-0003-\w+: curves\.parquet is torn",
-    ],
+    "cell": [r"cell\.json: cell\.json is torn", r"stacks/0002-0003-\w+: curves\.parquet is torn"],
     "pretraining": [r"trials/0001: curve\.json is torn"],
 }
 
@@ -25,11 +24,8 @@ TORN = {
 def disturbed(scenario: str, fault: str, every: int, folder: Path) -> Iterator[Seen]:
     ran = subprocess.run(
         [sys.executable, "-m", "tools.faults.protocol", scenario, fault, str(every), str(folder)],
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-    )
+        cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+    )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     *seen, last = [Seen(**json.loads(line)) for line in ran.stdout.splitlines()]
     assert {each.ended for each in seen} == {ENDS.get(fault, "killed")}
@@ -46,22 +42,6 @@ def check(seen: Seen) -> None:
     assert (seen.left, seen.not_old) == ([], [])
 
 
-@pytest.mark.parametrize("scenario", ["cell", pytest.param("pretraining", marks=pytest.mark.slow)])
-@pytest.mark.slow
-def test_told_to_end_at_some_steps(scenario: str, tmp_path: Path) -> None:
-    for seen in disturbed(scenario, "stop", 16, tmp_path):
-        check(seen)
-        assert (seen.claims, seen.unfinished, seen.aside) == ([], [], [])
-
-
-@pytest.mark.parametrize("scenario", ["cell", pytest.param("pretraining", marks=pytest.mark.slow)])
-def test_killed_at_some_steps(scenario: str, tmp_path: Path) -> None:
-    for seen in disturbed(scenario, "kill", 8, tmp_path):
-        check(seen)
-        assert seen.aside == []
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("scenario", ["cell", "pretraining", "cell-takeover", "pretraining-takeover"])
 def test_killed_at_every_step(scenario: str, tmp_path: Path) -> None:
     published = set()
@@ -77,7 +57,6 @@ def test_killed_at_every_step(scenario: str, tmp_path: Path) -> None:
     assert claimed
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scenario", ["cell", "pretraining"])
 def test_told_to_end_at_every_step(scenario: str, tmp_path: Path) -> None:
     """SIGTERM and Ctrl-C, unlike a kill, leave nothing at all that is in the way."""
@@ -86,7 +65,6 @@ def test_told_to_end_at_every_step(scenario: str, tmp_path: Path) -> None:
         assert (seen.claims, seen.unfinished, seen.aside) == ([], [], [])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("work", ["cell", "pretraining"])
 def test_killed_at_every_step_where_records_were_damaged(work: str, tmp_path: Path) -> None:
     """What was damaged is set aside once, and nothing else is."""
@@ -96,7 +74,6 @@ def test_killed_at_every_step_where_records_were_damaged(work: str, tmp_path: Pa
             assert re.fullmatch(expected, found)
 
 
-@pytest.mark.slow
 def test_killed_at_every_step_where_the_cache_is_too_small(tmp_path: Path) -> None:
     """Two trials fit; the others are evicted, and trained again when they are asked for."""
     for seen in disturbed("pretraining-evicting", "kill", 1, tmp_path):
@@ -106,7 +83,6 @@ def test_killed_at_every_step_where_the_cache_is_too_small(tmp_path: Path) -> No
         assert (seen.left, seen.not_old, seen.aside) == ([], [], [])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scenario", ["cell", "pretraining"])
 @pytest.mark.parametrize("fault", ["kill-in-write", "full-disk"])
 def test_stopped_in_the_middle_of_a_write(scenario: str, fault: str, tmp_path: Path) -> None:
