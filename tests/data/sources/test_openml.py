@@ -264,9 +264,7 @@ class TestCachedDataset:
         table = frame().assign(flag=[i % 2 == 0 for i in range(ROWS)])
         table["defect"] = pd.Categorical(["b", "c"] * 6, categories=["a", "b", "c"], ordered=True)
         fill(tmp_path / "cache", table=table)
-
         loaded = OpenMLSource(ID, tmp_path / "cache").load()
-
         assert loaded.target.names == ("b", "c")
         assert loaded.columns[-1].categories == ("false", "true")
 
@@ -274,9 +272,7 @@ class TestCachedDataset:
         elsewhere = home.parent / "elsewhere"
         folder = fill(elsewhere)
         monkeypatch.setenv("OPENML_CACHE_DIR", str(elsewhere))
-
         source = OpenMLSource(ID)
-
         assert source.load().n_rows == ROWS
         assert source.files() == (folder / "description.xml", folder / f"dataset_{ID}.pq")
 
@@ -342,9 +338,7 @@ def test_a_cached_copy_is_held_to_what_openml_published_of_it(
 
 class TestDownload:
     @pytest.mark.parametrize("has_parquet", [True, False])
-    def test_then_no_further_connection(
-        self, tmp_path: Path, server: Server, parquet: bytes, has_parquet: bool
-    ) -> None:
+    def test_then_no_other_connection(self, tmp_path: Path, server: Server, parquet: bytes, has_parquet: bool) -> None:
         """Stumps in the cache are replaced."""
         server.offer(parquet=parquet if has_parquet else None)
         source, folder = OpenMLSource(ID, tmp_path / "cache"), server.folder(tmp_path / "cache")
@@ -371,7 +365,6 @@ class TestDownload:
     ) -> None:
         server.offer(parquet=parquet)
         (tmp_path / "file").touch()
-
         assert OpenMLSource(ID, tmp_path / "file" / "cache").load().n_rows == ROWS
         assert caplog.text.count("could not be kept in the cache") == 1
 
@@ -430,7 +423,7 @@ class TestNoServer:
             ("arff", "description.xml", lambda _: b"<oml:data_set_description/>"),
         ],
     )
-    def test_a_part_that_lacks_or_is_damaged(
+    def test_a_part_lacks_or_is_damaged(
         self, tmp_path: Path, refused: str, data: str, file: str, change: Change
     ) -> None:
         source = OpenMLSource(ID, tmp_path / "cache")
@@ -514,9 +507,7 @@ class TestGlobalState:
             OpenMLSource(ID, tmp_path / "cache").load()
 
     @pytest.mark.slow
-    def test_home_directory_is_left_alone_by_a_process_that_imports_the_client(
-        self, tmp_path: Path, home: Path
-    ) -> None:
+    def test_home_directory_is_left_alone_where_the_client_is_imported(self, tmp_path: Path, home: Path) -> None:
         fill(tmp_path / "cache")
         program = (
             "from pathlib import Path; from scarf_lightning.data.sources.openml import OpenMLSource; "
@@ -541,9 +532,7 @@ class TestFiles:
         files = (folder / "description.xml", folder / f"dataset_{ID}.pq")
         assert done.stdout.split() == [*map(str, files), "t", "csv-t-", "()", "set()"]
 
-    def test_arff_where_the_client_is_told_to_skip_parquet(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_arff_where_the_client_is_to_skip_parquet(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         folder = fill(tmp_path / "cache")
         (folder / "dataset.arff").write_text(arff())
         source = OpenMLSource(ID, tmp_path / "cache")

@@ -30,9 +30,7 @@ from scarf_lightning.data.targets.answers import answers_of, dtype_of
 )
 def test_every_type(labels: Any) -> None:
     _, spelled = Coded.of(pd.Series(labels)).in_order()
-
     found = answers_of(spelled, dtype_of(labels))
-
     assert found.dtype == labels.dtype
     assert sorted(found.tolist()) == sorted(labels.tolist())
 
@@ -49,7 +47,6 @@ def test_what_is_no_spelling_or_no_type_is_refused(spelled: list[str], dtype: An
 def test_the_type_is_in_the_record_and_not_in_the_identity() -> None:
     numbers, _, _ = Classes.read(pd.Series([0, 1] * 5), "X")
     text, _, _ = Classes.read(pd.Series(["0", "1"] * 5), "X")
-
     assert (numbers.dtype, text.dtype) == ("int64", "object")
     assert numbers == text
     assert numbers.identity == text.identity
