@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from scarf_lightning.data.device_table import DeviceTable
-from scarf_lightning.data.preprocessing import Mean, MinMax, NoScaling, Scaling, ZScore
+from scarf_lightning.data.preprocessing import Mean, MinMax, NoScaling, Quantile, Robust, Scaling, ZScore
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import Full, TrialData, prepare_trials
 from scarf_lightning.engine.encoder import Encoder
@@ -16,8 +16,8 @@ from scarf_lightning.engine.pretext_task import CorruptionSource
 from scarf_lightning.networks import Columns
 from scarf_lightning.randomness import Roster, Streams
 
-SCALINGS: list[Scaling] = [ZScore(), MinMax(), Mean(), NoScaling()]
-every_scaling = pytest.mark.parametrize("scaling", SCALINGS, ids=lambda s: s.name)
+SCALINGS: list[Scaling] = [ZScore(), MinMax(), Mean(), NoScaling(), Robust(), Quantile(), Quantile(5)]
+every_scaling = pytest.mark.parametrize("scaling", SCALINGS, ids=str)
 every_fit = pytest.mark.parametrize("fit_on", ["all", "train"])
 
 
@@ -58,6 +58,7 @@ def test_rows_and_cells_are_imputed_and_scaled_as_each_trial_does(
         found = device_table.rows(index, Roster(3))
         assert (device_table.n_features, found.dtype) == (8, dtype)
         np.testing.assert_allclose(found.numpy(), expected, rtol=tolerance, atol=tolerance)
+        np.testing.assert_array_equal(device_table.of(1).rows(index[1:2], Roster(1))[0], found[1])
         of_cells = device_table.cells(cells, Roster(3)).numpy()
         np.testing.assert_allclose(of_cells, fetch_cells(seen, cells), rtol=tolerance, atol=tolerance)
     codes = found[..., torch.from_numpy(mixed_table.is_categorical)]
@@ -157,9 +158,7 @@ class TestTrainingRows:
         return CorruptionSource(encoder_of(table), on_device(table, data, dtype), rows, roster)
 
     @every_fit
-    def test_cells_are_values_of_that_trials_training_rows_in_that_column(
-        self, mixed_table: Table, fit_on: str
-    ) -> None:
+    def test_cells_are_values_of_that_trials_training_rows_in_the_column(self, mixed_table: Table, fit_on: str) -> None:
         data = prepare(mixed_table, range(3), fit_on)
         rows = self.training_rows(mixed_table, data)
         assert rows.n_rows == 42
@@ -205,9 +204,7 @@ class TestTrainingRows:
 
     @pytest.mark.parametrize("mean_before", [False, True])
     @every_fit
-    def test_those_that_stay_draw_the_same_when_trials_leave(
-        self, large: Table, fit_on: str, mean_before: bool
-    ) -> None:
+    def test_those_that_stay_draw_the_same_when_others_go(self, large: Table, fit_on: str, mean_before: bool) -> None:
         data = prepare(large, range(4), fit_on)
         whole = self.training_rows(large, data, torch.float32)
         positions = torch.from_numpy(np.random.default_rng(1).integers(1120, size=(4, 50, 3)))

@@ -236,9 +236,7 @@ def test_a_table_without_copies_is_split_as_if_nobody_looked_for_them(
     splitting: Shuffled, seed: int, n: int, unlabelled: float
 ) -> None:
     table = table_of(labels_of(n, unlabelled=unlabelled, seed=seed))
-
     found, expected = (cut(rule, table, seed) for rule in (splitting, replace(splitting, copies="apart")))
-
     for part in PARTS:
         np.testing.assert_array_equal(getattr(found, part), getattr(expected, part))
     assert not splitting.is_ragged(table)
@@ -260,9 +258,7 @@ def test_copies_stay_in_one_part_and_promised_sizes_are_kept(
 ) -> None:
     labels = np.array(labels_of(sum(n_times), unlabelled=unlabelled, seed=seed), dtype=object)
     table = copied(len(n_times), n_times, labels, seed=seed)
-
     splits = [cut(splitting, table, trial) for trial in range(4)]
-
     for split in splits:
         rows = np.concatenate([split.train, split.validation, split.test])
         assert (np.sort(rows) == np.arange(len(labels))).all()
@@ -274,9 +270,7 @@ def test_copies_stay_in_one_part_and_promised_sizes_are_kept(
 
 def test_a_table_that_is_written_three_times_is_cut_into_exact_parts() -> None:
     table = copied(200, 3)
-
     split = cut(Random(), table)
-
     assert not Random().is_ragged(table)
     assert [len(split.train), len(split.validation), len(split.test)] == [420, 60, 120]
     assert are_together(split, table)
@@ -287,14 +281,10 @@ def test_a_table_that_is_written_three_times_is_cut_into_exact_parts() -> None:
     ("n_times", "is_ragged", "most_off"),
     [([*[1] * 10, *[6] * 15], False, 0), ([*[1] * 9, *[6] * 15], True, 7), ([*[2] * 20, *[7] * 15], True, 7)],
 )
-def test_equal_sizes_are_promised_where_single_rows_fill_them_up(
-    n_times: list[int], is_ragged: bool, most_off: int
-) -> None:
+def test_sizes_are_equal_where_single_rows_fill_them_up(n_times: list[int], is_ragged: bool, most_off: int) -> None:
     """Groups of six leave five rows of the test part and five of the validation part at most."""
     table = copied(len(n_times), n_times)
-
     sizes = {tuple(len(getattr(cut(Random(), table, seed), part)) for part in PARTS) for seed in range(20)}
-
     assert Random().is_ragged(table) == is_ragged
     assert is_ragged or sizes == {(70, 10, 20)}
     assert all(abs(n_test - 0.2 * table.n_rows) <= most_off for *_, n_test in sizes)
@@ -307,7 +297,6 @@ def test_every_group_of_copies_is_as_likely_to_be_tested() -> None:
     tested = np.zeros(table.n_rows)
     for seed in range(repeats):
         tested[cut(Random(), table, seed).test] += 1
-
     size = np.bincount(table.alike, minlength=table.n_rows)[table.alike]
     for wanted in (1, 4):
         share = tested[size == wanted].mean() / repeats
@@ -318,9 +307,7 @@ def test_copies_of_two_classes_belong_to_the_class_of_the_first() -> None:
     labels = pd.Series(["a"] * 100 + ["b"] * 100, name="y")
     features = pd.DataFrame({"x": [*range(100), *range(20), *range(100, 180)]})
     table = Table.from_frame(features, labels, categorical=[False], name="t", source="test:t")
-
     splits = [cut(Stratified(), table, seed) for seed in range(20)]
-
     assert all(are_together(split, table) for split in splits)
     assert {(len(split.train), len(split.validation), len(split.test)) for split in splits} == {(140, 20, 40)}
     assert {int((split.test >= 120).sum()) for split in splits} == {16}, "a fifth of the 80 that are of class b alone"
@@ -331,7 +318,6 @@ def test_three_distinct_rows_make_three_parts_and_two_are_too_few() -> None:
     split = cut(Random(), copied(3, [50, 60, 70]))
     assert sorted(len(getattr(split, part)) for part in PARTS) == [50, 60, 70]
     assert len(split.test) == 50, "the size that is closest to its share"
-
     two = copied(2, [50, 60], ["a", "b"] * 55)
     with pytest.raises(UsageError, match=r"leaves no row with a label for .*; split\.copies=apart"):
         cut(Random(), two)
@@ -384,9 +370,7 @@ def test_times_of_a_datetime_column_keep_their_nanoseconds_and_may_be_of_any_yea
 def test_parts_go_by_the_names_that_people_give_them(dtype: Any) -> None:
     names = {"train": 0, "training": 0, "validation": 1, "valid": 1, "val": 1, "dev": 1, "test": 2, "testing": 2}
     names |= {"holdout": 2, " Train": 0, "DEV ": 1, None: np.nan}
-
     found = split_values("column", pd.Series(list(names), dtype=dtype), "t.csv")
-
     np.testing.assert_array_equal(found, list(names.values()))
     with pytest.raises(UsageError, match=r"says 'rest' of a row, and split=column knows train, validation and test"):
         split_values("column", pd.Series(["train", "rest"], dtype=dtype), "t.csv")

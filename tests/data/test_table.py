@@ -158,17 +158,6 @@ def test_all_missing_columns_are_dropped_and_constants_kept() -> None:
     assert table.values[:, 2].tolist() == [0.0] * 12
 
 
-def test_the_mixed_table_has_every_kind_of_column(mixed_table: Table, mixed_data: dict[str, Any]) -> None:
-    names = ["length", "colour", "income", "constant", "grade", "flag", "steps", "same"]
-    assert [column.name for column in mixed_table.columns] == names
-    assert mixed_table.is_categorical.tolist() == [False, True, False, False, True, True, False, True]
-    assert (mixed_table.n_rows, mixed_table.target.n_outputs) == (60, 3)
-    assert mixed_table.values.shape == (60, 8)
-    assert (np.isnan(mixed_table.values) == mixed_data["features"][names].isna().to_numpy()).all()
-    assert mixed_table.labels.dtype == np.int64
-    assert mixed_table.columns[4].categories == tuple(str(v) for v in range(1, 13))
-
-
 BASE: dict[str, Any] = {"x": GAPS, "z": WHOLE, "c": COLOURS}
 CHANGES: dict[str, Callable[[], Table]] = {
     "a number": lambda: build(BASE | {"z": [9, 10, 2, 2, 30, 9, 10, 2, 9, 30, 2, 3]}),

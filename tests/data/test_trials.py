@@ -87,9 +87,7 @@ def test_a_table_that_is_read_otherwise_keeps_its_rows(changed: Table) -> None:
 def test_further_rows_without_a_label_leave_what_is_tested_and_another_order_is_another_split() -> None:
     before = prepare(table_of(NUMBERS), range(3), regime=Few(20))
     more = pd.concat([NUMBERS, NUMBERS.head(25) * 2], ignore_index=True)
-
     after = prepare(table_of(more, CLASS.reindex(range(len(more)))), range(3), regime=Few(20))
-
     for name in ("validation", "test", "labelled", "labels"):
         np.testing.assert_array_equal(getattr(after, name), getattr(before, name), err_msg=name)
     np.testing.assert_array_equal(np.sort(after.train[:, -25:]), np.tile(np.arange(90, 115), (3, 1)))
@@ -103,7 +101,6 @@ def test_weights_train_unless_all_labelled_training_rows_weigh_nothing() -> None
     heavy = np.where(np.arange(90) % 2, 2.0, 0.0)
     weighted = table_of(NUMBERS).weighted(heavy)
     assert prepare(weighted, range(3)).train.shape == (3, 63)
-
     test = prepare(table_of(NUMBERS), [0]).test[0]
     only_tested = np.where(np.isin(np.arange(90), test), 1.0, 0.0)
     with pytest.raises(UsageError, match="the 63 labelled training rows of trial 0 all have the weight 0"):
@@ -134,9 +131,7 @@ def test_a_trial_does_not_depend_on_those_it_is_asked_with(mixed_table: Table, r
 
 
 @pytest.mark.parametrize(("regime", "n_shown", "most_wrong"), [(Full(), 42, 0), (Semi25(), 10, 0), (Noise30(), 42, 13)])
-def test_a_regime_shows_training_labels_alone(
-    mixed_table: Table, regime: Regime, n_shown: int, most_wrong: int
-) -> None:
+def test_a_regime_shows_labels_that_train(mixed_table: Table, regime: Regime, n_shown: int, most_wrong: int) -> None:
     before = mixed_table.labels.copy()
     data = prepare(mixed_table, range(30), regime=regime)
     assert data.labelled.shape == data.labels.shape == (30, n_shown)
@@ -310,30 +305,6 @@ def labels_of(n: int, n_classes: int) -> np.ndarray:
     return np.random.default_rng(n).integers(n_classes, size=n)
 
 
-@given(n=st.integers(1, 500), trial=st.integers(0, 50))
-def test_semi25_shows_a_quarter_of_the_labels_as_they_are(n: int, trial: int) -> None:
-    labels = labels_of(n, 4)
-    positions, seen = Semi25().apply(labels, classes(4), STREAMS, trial)
-    assert len(positions) == len(seen) == max(1, round(0.25 * n))
-    assert len(set(positions)) == len(positions)
-    assert positions.min() >= 0
-    assert positions.max() < n
-    assert (seen == labels[positions]).all()
-
-
-@given(n=st.integers(1, 500), n_classes=st.integers(2, 9), trial=st.integers(0, 50))
-def test_noise30_changes_at_most_three_labels_in_ten(n: int, n_classes: int, trial: int) -> None:
-    labels = labels_of(n, n_classes)
-    before = labels.copy()
-    positions, seen = Noise30().apply(labels, classes(n_classes), STREAMS, trial)
-    assert (positions == np.arange(n)).all()
-    assert (seen != labels).sum() <= round(0.3 * n)
-    assert seen.min() >= 0
-    assert seen.max() < n_classes
-    assert seen.dtype == np.int64
-    assert (labels == before).all()
-
-
 @pytest.mark.parametrize("n_classes", [2, 3, 10])
 def test_noise30_redraws_uniformly_over_classes_and_rows(n_classes: int) -> None:
     """So fewer labels are wrong, for the true class is drawn too."""
@@ -363,6 +334,7 @@ def test_shares_of_rows_are_rounded_and_one_label_is_the_fewest(n: int, share: f
         if round(n * share) > 0:
             noisy = Noise30(noise=share).apply(np.zeros(n, dtype=np.int64), many, STREAMS, trial)[1]
             assert (noisy != 0).sum() == count
+            assert (noisy.dtype, noisy.min() >= 0, noisy.max() < 10**9) == (np.int64, True, True)
     assert not Noise30(noise=0.0).apply(np.zeros(n, dtype=np.int64), many, STREAMS, 0)[1].any()
 
 

@@ -13,6 +13,7 @@ from torch.nn.functional import poisson_nll_loss
 import scarf_lightning
 from scarf_lightning import ScarfRegressor, load_model
 from scarf_lightning.cli import commands
+from scarf_lightning.data.sources import FileSource
 from scarf_lightning.data.targets import kind_named
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options import load_plugins
@@ -71,7 +72,7 @@ def test_the_example_has_the_likelihood_of_poisson_and_refuses_what_is_no_count(
     frame.loc[3, "visits"] = -1
     frame.to_csv(folder / "visits.csv", index=False)
     with pytest.raises(UsageError, match="holds a value that is no count"):
-        scarf_lightning.plan(*OF_THE_TABLE)
+        FileSource(folder / "visits.csv", "visits", target_kind="count").load()
 
 
 def test_results_of_a_kind_that_is_not_imported_name_what_lacks(folder: Path) -> None:
