@@ -169,18 +169,6 @@ class TestTrainingRows:
         assert found.shape == (3, 200, 8)
         np.testing.assert_allclose(found, fetch_cells(train, positions), rtol=1e-12, atol=1e-12)
 
-    def test_cells_never_leave_the_training_rows(self) -> None:
-        """Every value of this table occurs once, so that a value tells its row and column."""
-        values = np.arange(90.0).reshape(30, 3)
-        frame, target = pd.DataFrame(values, columns=list("abc")), pd.Series(["a", "b"] * 15, name="y")
-        table = Table.from_frame(frame, target, categorical=[False] * 3, name="t", source="test:t")
-        data = prepare(table, range(4), "all", NoScaling())
-        positions = torch.from_numpy(np.random.default_rng(1).integers(21, size=(4, 500, 3)))
-        found = self.training_rows(table, data).cells(positions).numpy()
-        assert (found % 3 == np.arange(3)).all()
-        for t in range(4):
-            assert set(np.unique(found[t] // 3)) == set(data.train[t])
-
     @every_fit
     def test_the_mean_is_that_of_the_encoded_training_rows(self, large: Table, fit_on: str) -> None:
         data = prepare(large, range(10), fit_on)

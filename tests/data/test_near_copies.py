@@ -29,7 +29,7 @@ def measured(n_times: int, error: float) -> pd.DataFrame:
 def test_it_is_what_distances_one_by_one_give(n_times: int, error: float) -> None:
     frame = measured(n_times, error)
     places = ((frame - frame.mean()) / frame.std(ddof=0)).to_numpy()
-    sorted_distances = np.sort([[abs(a - b).max() for b in places] for a in places], axis=1)
+    sorted_distances = np.sort(np.abs(places[:, None] - places).max(axis=2), axis=1)
     nearest, kth, twice = (sorted_distances[:, rank] for rank in (1, NEIGHBOURS, 2 * NEIGHBOURS))
     dimension = math.log(2) / math.log(np.median(twice / kth))
     by_chance = 1 - (1 - NEAR**dimension) ** NEIGHBOURS

@@ -133,6 +133,7 @@ DAYS = pd.date_range("2020-01-01", periods=N)
         (DAYS.tz_localize("UTC"), {}, "dates", None, []),
         (DAYS.tz_localize("Europe/Berlin"), {}, "dates", None, ["time zones other than UTC"]),
         ([f"2020-01-{day:02}T10:00:00+0200" for day in range(1, 29)] * 2, {}, "dates", None, ["time zones other than"]),
+        ([f"2020-01-{day:02}T10:00:00Z" for day in range(1, 29)] * 2, {}, "dates", None, []),
         (cycle("01/02/2024", "03/04/2024"), {}, "dates", None, ["could be %d/%m/%Y"]),
         (["31/01/2024", *cycle("30/12/2023", "01/02/2024")], {}, "dates", None, []),
         (cycle("2024-01-02", "2024-03-04"), {}, "dates", None, []),

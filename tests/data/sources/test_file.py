@@ -660,16 +660,6 @@ class TestNothingIsReadOtherwiseInSilence:
         with pytest.warns(UserWarning, match="1 line of .* has fewer values than the header, line 11"):
             assert len(read_rows(path)) == 42
 
-    @pytest.mark.parametrize(("zone", "is_said"), [("Z", False), ("+00:00", False), ("+09:00", True)])
-    def test_time_zones_are_said(self, zone: str, is_said: bool, tmp_path: Path) -> None:
-        said = "Column 'since': its times are in time zones other than UTC, and are read as the same moments in UTC."
-        days = [f"2024-01-{1 + i % 28:02d}T02:00:00{zone}" for i in range(40)]
-        table = pd.DataFrame({"since": days, "level": ["no", "yes"] * 20})
-        assert (said in loaded(in_csv(table, tmp_path / "t.csv")).notes) == is_said
-        table["since"] = pd.to_datetime(table["since"]).dt.tz_convert("Asia/Tokyo" if is_said else "UTC")
-        table.to_parquet(tmp_path / "t.parquet")
-        assert (said in loaded(tmp_path / "t.parquet").notes) == is_said
-
 
 PARTS = ["train"] * 80 + ["Val"] * 10 + ["test"] * 30
 CODES = [0.0] * 80 + [1.0] * 10 + [2.0] * 30
