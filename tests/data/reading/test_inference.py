@@ -235,6 +235,7 @@ def test_equal_parts_of_strings_are_seen() -> None:
         *(([f"31 {march} 2024", f"1 {april} 2024"], 19813) for march,
          april in (("mars", "avril"), ("marzo", "aprile"))),
         (["31 maart 2024", "1 april 2024"], 19813),
+        *(([f"31-{march}-2024", f"01-{april}-2024"], 19813) for march, april in (("MAR", "APR"), ("march", "april"))),
     ],
 )  # fmt: skip
 def test_dates_in_text(texts: list[str], day: float) -> None:
