@@ -124,7 +124,7 @@ def test_numeric_columns_are_imputed_and_scaled_as_by_scikit_learn_and_codes_sta
 
 
 @every_scaling
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(
     seed=st.integers(0, 10**6), n_rows=st.integers(10, 40), n_fitted=st.integers(2, 10), places=st.sampled_from([1, 15])
 )

@@ -126,6 +126,7 @@ DAYS = pd.date_range("2020-01-01", periods=N)
         (cycle("07:30", "18:00:36", "?"), {}, "times of day", [7.5, 18.01, None], ["20 of its values are not times "
          "('?') and are read as missing"]),
         (cycle("3:02:15", "23:59"), {}, "times of day", None, []),
+        (cycle("12:30", "12:30:00"), {}, "constant", None, []),
         (cycle("23:00", "25:30", None), {}, "durations", [82_800, 91_800, None], []),
         (cycle("PT1H", "n/a", "P1D"), {}, "durations", [3_600, None, 86_400], ["values are not durations ('n/a')"]),
         (pd.to_timedelta(cycle(60, 90, None), unit="s"), {}, "durations", [60, 90, None], []),

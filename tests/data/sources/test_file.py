@@ -16,7 +16,6 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
-from scarf_lightning.cli import commands
 from scarf_lightning.cli.show import Terminal
 from scarf_lightning.data.reading.pandas_two import EXACT_FLOATS
 from scarf_lightning.data.sources import FileSource, SplitBy, open_source
@@ -24,12 +23,11 @@ from scarf_lightning.data.sources.formats import read_rows
 from scarf_lightning.data.table import Column, Table
 from scarf_lightning.data.targets import Number
 from scarf_lightning.errors import UsageError
-from scarf_lightning.results import KnownData, known_data, load, note_data
+from scarf_lightning.results import KnownData, known_data, note_data
 from scarf_lightning.sweeping.chunks import by
 from scarf_lightning.sweeping.expand import ExpandedSweep
 from scarf_lightning.sweeping.run import run
 from tests.composing import cells_of
-from tests.processes import here
 
 ROWS = 12
 LABELS = ["no", "yes", "no"] * 4
@@ -591,20 +589,20 @@ class TestDirtyTable:
         assert not any("predicts" in str(note) for note in table.notes)
 
     def test_more_rows_without_labels_have_the_same_columns(self, tmp_path: Path) -> None:
-        whole = dirty().assign(level=["low", "high"] * 200)
-        path = in_csv(whole[:300], tmp_path / "t.csv")
-        more = in_csv(whole[300:].drop(columns="level").assign(other=3), tmp_path / "more.csv")
+        whole = dirty(160).assign(level=["low", "high"] * 80)
+        path = in_csv(whole[:120], tmp_path / "t.csv")
+        more = in_csv(whole[120:].drop(columns="level").assign(other=3), tmp_path / "more.csv")
         table = loaded(path, unlabelled=more)
-        assert (table.n_rows, table.n_unlabelled) == (400, 100)
-        assert (table.labels[300:] == -1).all()
-        without = loaded(in_csv(whole.assign(level=whole["level"].where(whole.index < 300)), tmp_path / "one.csv"))
+        assert (table.n_rows, table.n_unlabelled) == (160, 40)
+        assert (table.labels[120:] == -1).all()
+        without = loaded(in_csv(whole.assign(level=whole["level"].where(whole.index < 120)), tmp_path / "one.csv"))
         assert table.hash == without.hash
 
         in_csv(whole.drop(columns=["price", "level"]), more)
         assert refusal(path, unlabelled=more, at_check=True) == (
             f"{more} has no column 'price', which {path} has; dataset.unlabelled needs the same columns."
         )
-        assert loaded(path, unlabelled=more, drop=("price",)).n_unlabelled == 400
+        assert loaded(path, unlabelled=more, drop=("price",)).n_unlabelled == 160
         assert "there is no file" in refusal(path, unlabelled=tmp_path / "gone.csv", at_check=True)
 
     @pytest.mark.parametrize(("values", "are_codes"), [(("007", "7"), True), (("007", "1.5", "7"), False)])
@@ -814,31 +812,3 @@ class TestConfiguration:
         assert wrong_target.startswith("dataset.target names 'leve', which is not a column of t.csv (did you mean ")
         assert gone.startswith("there is no file gone.csv; ")
         assert list(tmp_path.iterdir()) == [tmp_path / "t.csv"]
-
-
-def test_a_typical_file_is_learnt_from(tmp_path: Path) -> None:
-    """What a user might have: 60 rows as pandas writes them, with an index."""
-    random = np.random.default_rng(8)
-    size = random.normal(size=60)
-    typical = {
-        "size": size,
-        "income": np.where(random.random(60) < 0.2, np.nan, random.lognormal(size=60)),
-        "rooms": random.integers(1, 6, 60),
-        "city": pd.Series(random.choice(["Bern", "Köln", "Wien"], 60)).where(random.random(60) < 0.9),
-        "owner": random.random(60) < 0.5,
-        "insured": pd.Series(random.random(60) < 0.5, dtype=object).where(random.random(60) < 0.8),
-        "risk": np.where(size > 0, "high", "low"),
-    }
-    pd.DataFrame(typical).to_csv(tmp_path / "houses.csv")
-    overrides = ["dataset=csv", "dataset.path=houses.csv", "dataset.target=risk", "dataset.categorical=[rooms]"]
-
-    ran = here(commands.train, *overrides, "method=constant", "trials=1", cwd=tmp_path)
-
-    assert ran.returncode == 0, ran.stderr
-    assert "houses.csv: 60 rows, 6 columns beside the target, 6 columns for 2 classes\n" in ran.stderr
-    assert ran.stdout.startswith("dataset=houses, ")
-    rows = load(tmp_path / "results")
-    assert rows[["dataset", "n_train", "n_test"]].to_numpy().tolist() == [["houses", 48, 12]]
-    assert [path.name for path in (tmp_path / "results" / "datasets").iterdir()] == [
-        FileSource(tmp_path / "houses.csv", "risk", ("rooms",)).key + ".json"
-    ]

@@ -94,17 +94,22 @@ def test_a_trial_that_sees_only_rows_of_weight_zero_is_refused(tmp_path: Path) -
         prepare_trials(table, trials, Streams(0, table.n_labelled), **given)
 
 
-def test_the_cell_is_that_of_the_estimator_with_the_same_weights(tmp_path: Path) -> None:
-    frame(UNEQUAL).to_csv(tmp_path / "t.csv", index=False)
+def test_the_cell_of_a_file_is_that_of_the_estimator_with_the_same_weights(tmp_path: Path) -> None:
+    frame(UNEQUAL).to_csv(tmp_path / "t.csv")
     given = ["dataset=csv", "dataset.path=t.csv", "dataset.target=y", "dataset.weight=w", "trials=1", "pretrain=none"]
     ran = here(commands.train, *given, *TINY_CONTROL, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
+    assert "t.csv: 60 rows, 3 columns beside the target, 2 columns for the number 'y'\n" in ran.stderr
+    assert ran.stdout.startswith("dataset=t, ")
+    rows = load(tmp_path / "results")
+    assert rows[["dataset", "n_train", "n_test"]].to_numpy().tolist() == [["t", 42, 12]]
+    (note,) = (tmp_path / "results" / "datasets").iterdir()
+    assert note.name == FileSource(tmp_path / "t.csv", "y", weight="w").key + ".json"
 
     options = {name: int(value) for name, value in (each.split("=") for each in TINY_CONTROL) if name != "trainer"}
     estimator = ScarfRegressor(pretrain="none", n_trials=1, device="cpu", options=options)
     table = pd.read_csv(tmp_path / "t.csv")
     scores = estimator.score_trials(table[["size", "colour"]], table["y"], sample_weight=table["w"])
-
-    assert scores["rmse"].tolist() == load(tmp_path / "results")["rmse"].tolist()
+    assert scores["rmse"].tolist() == rows["rmse"].tolist()
     with pytest.raises(UsageError, match=r"dataset\.weight is a parameter of its own; set sample_weight in fit\."):
         ScarfRegressor(options={"dataset.weight": "w"}).fit(table[["size"]], table["y"])

@@ -82,7 +82,9 @@ def test_a_record_gives_the_target_back() -> None:
         assert again == target
         assert again.metric == target.metric
     assert target_from_plain({"classes": ["a", "b"]}) == Classes(("a", "b")), "a record without a kind has classes"
-    for said in ({"kind": "tree"}, {"kind": "number"}, {"kind": "number", "column": 3}, 7):
+    with pytest.raises(ValueError, match=r"^'tree' is no kind of target; a plugin's kind needs plugins=\[MODULE\]$"):
+        target_from_plain({"target": {"kind": "tree"}, "classes": []})
+    for said in ({"kind": "number"}, {"kind": "number", "column": 3}, 7):
         with pytest.raises(ValueError, match="target"):
             target_from_plain({"target": said, "classes": []})
 

@@ -75,6 +75,7 @@ def test_the_example_has_the_likelihood_of_poisson_and_refuses_what_is_no_count(
         FileSource(folder / "visits.csv", "visits", target_kind="count").load()
 
 
+@pytest.mark.slow
 def test_results_of_a_kind_that_is_not_imported_name_what_lacks(folder: Path) -> None:
     scarf_lightning.run("dataset=visits.csv", "dataset.target=x", "method=constant", "trials=2")
     (record,) = Path("results").glob("*/cell.json")
