@@ -78,6 +78,7 @@ def test_whole_numbers_that_are_all_different_stay_unless_they_count_or_are_name
     assert read(range(29)).kind == "numbers", "too few rows to tell"
     assert read([*range(N - 1), 0]).kind == "numbers"
     assert read((np.arange(N) / 2).tolist()).kind == "numbers"
+    assert read([*range(N - 1), np.inf], "customer_id").kind == "numbers"
 
 
 @pytest.mark.parametrize("value", [3, "x", True, "2024-01-31", "7"])
@@ -145,6 +146,9 @@ def test_a_column_is_of_a_kind_and_doubts_are_said(
 ) -> None:
     found = read(values, **options)
     assert found.kind == kind
+    if kind in ("durations", "times of day"):
+        assert found.rule is not None
+        assert found.rule.from_text is isinstance(values, list)
     if first is not None:
         known = [value.lower() if kind == "Boolean" and value else value for value in map(plainly, column(found))]
         assert known[: len(first)] == first
