@@ -116,6 +116,7 @@ DAYS = pd.date_range("2020-01-01", periods=N)
         ([f"{i}.5 kg" for i in range(40)], {}, "numbers", [0.5, 1.5], ["its numbers have the unit 'kg', which is cut "
          "off"]),
         ([f"{i}.5 {'kg' if i % 2 else 'lb'}" for i in range(40)], {}, "id or text", None, [TWO_UNITS]),
+        ([f"{i % 30} {'kg' if i % 2 else 'lb'}" for i in range(N)], {}, "strings", None, [TWO_UNITS]),
         (cycle("a", "a ", " b", "  "), {}, "categories", ["a", "a", "b", None], [BLANKS]),
         (cycle(" a", "b "), {}, "categories", ["a", "b"], []),
         (cycle(True, False), {}, "Boolean", ["true", "false"], []),
