@@ -20,7 +20,6 @@ def test_a_name_comes_back_through_a_shell_and_hydra(name: str) -> None:
     for value in (name, [name], [name, "z"]):
         (pasted,) = shlex.split(argument("dataset.drop", value))
         (readable,) = spelled_out([pasted])
-
         assert OverridesParser.create().parse_override(readable).value() == value
 
 

@@ -17,31 +17,16 @@ from scarf_lightning.data.trials import Full, prepare_trials
 from scarf_lightning.randomness import Purpose, Roster, Streams
 
 
-class TestBatchBounds:
-    @given(n=st.integers(1, 400), size=st.integers(2, 130))
-    def test_batches_hold_every_example_once(self, n: int, size: int) -> None:
-        bounds = batch_bounds(n, size)
-        assert [i for start, end in bounds for i in range(start, end)] == list(range(n))
-        lengths = [end - start for start, end in bounds]
-        assert all(length == size for length in lengths[:-1])
-        assert lengths[-1] <= size + 1
-        assert min(lengths) > 1 or n == 1
-        assert len(bounds) == max(1, -(-n // size) - (n % size == 1 and n > size))
-
-    @pytest.mark.parametrize(
-        ("n", "bounds"),
-        [
-            (1, [(0, 1)]),
-            (4, [(0, 4)]),
-            (5, [(0, 5)]),
-            (6, [(0, 4), (4, 6)]),
-            (8, [(0, 4), (4, 8)]),
-            (9, [(0, 4), (4, 9)]),
-            (10, [(0, 4), (4, 8), (8, 10)]),
-        ],
-    )
-    def test_a_last_row_alone_joins_the_batch_before_it(self, n: int, bounds: list[tuple[int, int]]) -> None:
-        assert batch_bounds(n, 4) == bounds
+@given(n=st.integers(1, 400), size=st.integers(2, 130))
+def test_batches_hold_every_example_once(n: int, size: int) -> None:
+    bounds = batch_bounds(n, size)
+    assert [i for start, end in bounds for i in range(start, end)] == list(range(n))
+    lengths = [end - start for start, end in bounds]
+    assert all(length == size for length in lengths[:-1])
+    assert lengths[-1] <= size + 1
+    assert min(lengths) > 1 or n == 1, "a last row alone joins the batch before it"
+    assert len(bounds) == max(1, -(-n // size) - (n % size == 1 and n > size))
+    assert (batch_bounds(9, 4), batch_bounds(10, 4)) == ([(0, 4), (4, 9)], [(0, 4), (4, 8), (8, 10)])
 
 
 TRIALS = (0, 3, 4, 7)
@@ -113,13 +98,11 @@ def serve_again(served: Served, datamodule: StackDataModule, roster: Roster) -> 
 
 
 def test_batches_have_the_asked_size(make: Make) -> None:
-    for options, expected in (
-        ({}, [(4, 8)] * 5 + [(4, 2)]),
-        ({"batch_size": 41}, [(4, 42)]),
-    ):
+    for options, expected in (({}, [(4, 8)] * 5 + [(4, 2)]), ({"batch_size": 41}, [(4, 42)])):
         datamodule = make(**options).datamodule
         assert [batch.rows.shape for batch in datamodule.training_examples()] == expected
         assert datamodule.steps_per_epoch == len(expected)
+    assert len(Examples(torch.zeros(3, 11, dtype=torch.int64))) == 11, "those of a trial"
 
 
 def test_lightning_is_given_a_pass_as_one_item(make: Make) -> None:
@@ -138,12 +121,17 @@ def test_lightning_is_given_a_pass_as_one_item(make: Make) -> None:
             assert torch.equal(got.targets, expected.targets)
 
 
-def test_an_epoch_is_a_permutation_of_the_examples(make: Make) -> None:
+def test_an_epoch_is_a_permutation_of_the_examples_of_its_own_in_every_trial(make: Make) -> None:
     served = make()
-    expected = served.train.rows.sort(dim=1).values
-    orders = [served.epoch() for _ in range(3)]
-    for order in orders:
-        assert torch.equal(order.sort(dim=1).values, expected)
+    seen: set[tuple[int, ...]] = set()
+    for _ in range(5):
+        order = served.epoch()
+        assert torch.equal(order.sort(dim=1).values, served.train.rows.sort(dim=1).values)
+        # Where each row stood among the examples given: comparable between trials, whose rows differ.
+        positions = (order.unsqueeze(2) == served.train.rows.unsqueeze(1)).int().argmax(dim=2)
+        seen |= {tuple(trial.tolist()) for trial in positions}
+    assert len(seen) == 5 * 4
+    assert tuple(range(42)) not in seen
 
 
 def test_the_order_is_drawn_from_each_trials_stream(mixed_table: Table, make: Make) -> None:
@@ -153,18 +141,6 @@ def test_the_order_is_drawn_from_each_trials_stream(mixed_table: Table, make: Ma
     for _ in range(2):
         drawn = torch.stack([torch.randperm(42, generator=generator) for generator in plain])
         assert torch.equal(served.epoch(), served.train.rows.gather(1, drawn))
-
-
-def test_epochs_and_trials_have_orders_of_their_own(make: Make) -> None:
-    served = make()
-    seen: set[tuple[int, ...]] = set()
-    for _ in range(5):
-        order = served.epoch()
-        # Where each row stood among the examples given: comparable between trials, whose rows differ.
-        positions = (order.unsqueeze(2) == served.train.rows.unsqueeze(1)).int().argmax(dim=2)
-        seen |= {tuple(trial.tolist()) for trial in positions}
-    assert len(seen) == 5 * 4
-    assert tuple(range(42)) not in seen
 
 
 def test_a_trials_batches_do_not_depend_on_the_stack(make: Make) -> None:
@@ -193,14 +169,14 @@ def test_a_trials_batches_are_the_same_after_others_have_left(make: Make, kept: 
             assert torch.equal(got.targets, expected.targets[kept])
 
 
-@pytest.mark.parametrize("targets", [targets_of, soft_targets_of], ids=["hard", "soft"])
-def test_targets_and_weights_follow_their_rows(make: Make, targets: Callable[[Tensor], Tensor]) -> None:
+@pytest.mark.parametrize("targets", [targets_of, soft_targets_of, None], ids=["hard", "soft", "none"])
+def test_targets_and_weights_follow_their_rows(make: Make, targets: Callable[[Tensor], Tensor] | None) -> None:
     served = make(targets=targets)
     for kept in ([0, 1, 2, 3], [3, 1]):
         served.roster.keep(kept)
         for batch in served.datamodule.training_examples():
             assert len(batch.rows) == len(kept)
-            assert torch.equal(batch.targets, targets(batch.rows))
+            assert batch.targets is None if targets is None else torch.equal(batch.targets, targets(batch.rows))
             assert torch.equal(batch.weights, weights_of(batch.rows))
         for batch in served.datamodule.validation_examples():
             assert len(batch.rows) == len(kept)
@@ -208,35 +184,15 @@ def test_targets_and_weights_follow_their_rows(make: Make, targets: Callable[[Te
             assert batch.weights is None
 
 
-def test_without_targets_there_are_none(make: Make) -> None:
-    served = make(targets=None)
-    served.roster.keep([1])
-    assert all(batch.targets is None for batch in served.datamodule.training_examples())
-
-
-def test_validation_goes_through_its_rows_in_their_order(make: Make) -> None:
-    served = make()
+def test_validation_goes_through_its_rows_in_their_order_and_draws_nothing(make: Make) -> None:
+    served, quiet = make(), make()
     for _ in range(2):
         batches = list(served.datamodule.validation_examples())
-        assert len(batches) == 2
         assert [batch.rows.shape for batch in batches] == [(4, 4), (4, 2)]
         assert torch.equal(torch.cat([batch.rows for batch in batches], dim=1), served.validation.rows)
-
-
-def test_validation_draws_nothing(make: Make) -> None:
-    quiet, busy = make(), make()
-    for _ in range(2):
-        assert len(list(busy.datamodule.validation_examples())) == 2
-        assert torch.equal(busy.epoch(), quiet.epoch())
-
-
-def test_a_last_validation_row_joins_the_batch_before_it(make: Make) -> None:
-    batches = make(validation_batch_size=5).datamodule.validation_examples()
-    assert [batch.rows.shape for batch in batches] == [(4, 6)]
-
-
-def test_validation_is_one_batch_where_it_is_small(make: Make) -> None:
-    served = make()
+        assert torch.equal(served.epoch(), quiet.epoch())
+    (joined,) = make(validation_batch_size=5).datamodule.validation_examples()
+    assert joined.rows.shape == (4, 6), "a last row joins the batch before it"
     default = StackDataModule(served.datamodule.table)
     serve_again(served, default, Roster(4))
     assert len(list(default.validation_examples())) == 1
@@ -258,7 +214,8 @@ def test_a_batch_holds_the_features_of_its_rows(mixed_table: Table, make: Make, 
 
 
 def test_trials_leave_this_phase_and_not_the_table(make: Make) -> None:
-    served = make(fit_on="train")
+    """The fits of a stack share one datamodule, of which what is served last counts."""
+    served, fresh = make(fit_on="train"), make(fit_on="train")
     datamodule, table, rows = served.datamodule, served.datamodule.table, served.train.rows
     before = table.rows(rows, Roster(4))
     served.roster.keep([1, 2])
@@ -266,18 +223,6 @@ def test_trials_leave_this_phase_and_not_the_table(make: Make) -> None:
     assert torch.equal(table.rows(rows[[1, 2]], served.roster), before[[1, 2]])
     assert torch.equal(table.rows(rows, Roster(4)), before)
     serve_again(served, datamodule, Roster(4))
-    assert torch.equal(served.epoch().sort(dim=1).values, rows.sort(dim=1).values), "all are back in the next one"
-
-
-def test_what_is_served_last_counts(make: Make) -> None:
-    """The fits of a stack share one datamodule."""
-    served, fresh = make(), make()
-    served.epoch()
-    serve_again(served, served.datamodule, Roster(4))
     serve_again(fresh, fresh.datamodule, Roster(4))
-    assert torch.equal(served.epoch(), fresh.epoch())
+    assert torch.equal(served.epoch(), fresh.epoch()), "all are back in the next one"
     assert len(list(served.datamodule.validation_examples())) == 1
-
-
-def test_examples_count_those_of_a_trial() -> None:
-    assert len(Examples(torch.zeros(3, 11, dtype=torch.int64))) == 11

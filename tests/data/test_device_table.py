@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from scarf_lightning.data.device_table import DeviceTable
-from scarf_lightning.data.preprocessing import Mean, MinMax, NoScaling, Scaling, ZScore
+from scarf_lightning.data.preprocessing import Mean, MinMax, NoScaling, Quantile, Robust, Scaling, ZScore
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import Full, TrialData, prepare_trials
 from scarf_lightning.engine.encoder import Encoder
@@ -16,8 +16,8 @@ from scarf_lightning.engine.pretext_task import CorruptionSource
 from scarf_lightning.networks import Columns
 from scarf_lightning.randomness import Roster, Streams
 
-SCALINGS: list[Scaling] = [ZScore(), MinMax(), Mean(), NoScaling()]
-every_scaling = pytest.mark.parametrize("scaling", SCALINGS, ids=lambda s: s.name)
+SCALINGS: list[Scaling] = [ZScore(), MinMax(), Mean(), NoScaling(), Robust(), Quantile(), Quantile(5)]
+every_scaling = pytest.mark.parametrize("scaling", SCALINGS, ids=str)
 every_fit = pytest.mark.parametrize("fit_on", ["all", "train"])
 
 
@@ -47,50 +47,24 @@ def fetch_cells(seen: NDArray, index: Tensor) -> NDArray:
 
 @every_fit
 @every_scaling
-def test_rows_are_imputed_and_scaled_as_each_trial_does(mixed_table: Table, fit_on: str, scaling: Scaling) -> None:
+def test_rows_and_cells_are_imputed_and_scaled_as_each_trial_does(
+    mixed_table: Table, fit_on: str, scaling: Scaling
+) -> None:
     data = prepare(mixed_table, range(3), fit_on, scaling)
-    device_table = on_device(mixed_table, data)
-    index = random_rows(3, 80)
-    found = device_table.rows(index, Roster(3))
-    assert device_table.n_features == 8
-    assert found.dtype == torch.float64
-    expected = np.take_along_axis(applied(mixed_table, data), index.numpy()[:, :, None], axis=1)
-    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-12, atol=1e-12)
-
-
-@every_fit
-@every_scaling
-def test_cells_come_each_from_its_own_row(mixed_table: Table, fit_on: str, scaling: Scaling) -> None:
-    data = prepare(mixed_table, range(3), fit_on, scaling)
-    index = random_rows(3, 80, 8)
-    found = on_device(mixed_table, data).cells(index, Roster(3))
-    np.testing.assert_allclose(found.numpy(), fetch_cells(applied(mixed_table, data), index), rtol=1e-12, atol=1e-12)
-
-
-def test_trials_with_fits_of_their_own_see_different_numbers(mixed_table: Table) -> None:
-    """The tests above would say nothing of fits a trial were these the same."""
-    device_table = on_device(mixed_table, prepare(mixed_table, range(3), "train"))
-    found = device_table.rows(random_rows(1, 40).expand(3, 40), Roster(3))
-    assert not torch.allclose(found[0], found[1])
-    assert not torch.allclose(found[1], found[2])
-
-
-@every_fit
-def test_codes_stay_whole_numbers(mixed_table: Table, fit_on: str) -> None:
-    device_table = on_device(mixed_table, prepare(mixed_table, range(3), fit_on), torch.float32)
-    found = device_table.rows(random_rows(3, 60), Roster(3))
+    seen, index, cells = applied(mixed_table, data), random_rows(3, 80), random_rows(3, 80, 8)
+    expected = np.take_along_axis(seen, index.numpy()[:, :, None], axis=1)
+    for dtype, tolerance in ((torch.float64, 1e-12), (torch.float32, 1e-5)):
+        device_table = on_device(mixed_table, data, dtype)
+        found = device_table.rows(index, Roster(3))
+        assert (device_table.n_features, found.dtype) == (8, dtype)
+        np.testing.assert_allclose(found.numpy(), expected, rtol=tolerance, atol=tolerance)
+        np.testing.assert_array_equal(device_table.of(1).rows(index[1:2], Roster(1))[0], found[1])
+        of_cells = device_table.cells(cells, Roster(3)).numpy()
+        np.testing.assert_allclose(of_cells, fetch_cells(seen, cells), rtol=tolerance, atol=tolerance)
     codes = found[..., torch.from_numpy(mixed_table.is_categorical)]
-    assert torch.equal(codes, codes.round())
-
-
-@every_fit
-@every_scaling
-def test_float32_is_float64_but_for_rounding(mixed_table: Table, fit_on: str, scaling: Scaling) -> None:
-    data = prepare(mixed_table, range(3), fit_on, scaling)
-    found = on_device(mixed_table, data, torch.float32).rows(random_rows(3, 60), Roster(3))
-    assert found.dtype == torch.float32
-    exact = on_device(mixed_table, data).rows(random_rows(3, 60), Roster(3))
-    torch.testing.assert_close(found.double(), exact, rtol=1e-5, atol=1e-5)
+    assert torch.equal(codes, codes.round()), "codes stay whole numbers"
+    if fit_on == "train" and scaling.name != "none":
+        assert not np.allclose(seen[0], seen[1], equal_nan=True), "trials with fits of their own see other numbers"
 
 
 @every_fit
@@ -112,36 +86,23 @@ def test_float32_keeps_small_differences_between_large_numbers(fit_on: str) -> N
 
 
 @every_fit
-@pytest.mark.parametrize("kept", [[1], [2, 0], [0, 1, 2, 3]])
-def test_values_of_those_that_stay_do_not_change_when_trials_leave(
-    mixed_table: Table, fit_on: str, kept: list[int]
-) -> None:
+def test_a_trial_sees_the_same_bits_in_any_stack(mixed_table: Table, fit_on: str) -> None:
+    """Where others have left, where it is taken out, and where it is prepared with others or alone."""
     device_table = on_device(mixed_table, prepare(mixed_table, range(4), fit_on), torch.float32)
-    row_index, cell_index, roster = random_rows(4, 30), random_rows(4, 30, 8), Roster(4)
-    rows, cells = device_table.rows(row_index, roster), device_table.cells(cell_index, roster)
-    roster.keep(kept)
-    assert torch.equal(device_table.rows(row_index[kept], roster), rows[kept])
-    assert torch.equal(device_table.cells(cell_index[kept], roster), cells[kept])
-
-
-@every_fit
-def test_a_trial_taken_out_alone_sees_what_it_saw_among_others(mixed_table: Table, fit_on: str) -> None:
-    device_table = on_device(mixed_table, prepare(mixed_table, range(4), fit_on), torch.float32)
-    index = random_rows(4, 30)
-    rows = device_table.rows(index, Roster(4))
+    row_index, cell_index = random_rows(4, 30), random_rows(4, 30, 8)
+    rows, cells = device_table.rows(row_index, Roster(4)), device_table.cells(cell_index, Roster(4))
+    for kept in ([1], [2, 0], [0, 1, 2, 3]):
+        roster = Roster(4)
+        roster.keep(kept)
+        assert torch.equal(device_table.rows(row_index[kept], roster), rows[kept])
+        assert torch.equal(device_table.cells(cell_index[kept], roster), cells[kept])
+    for asked in ([3], [2, 1]):
+        prepared = on_device(mixed_table, prepare(mixed_table, asked, fit_on), torch.float32)
+        assert torch.equal(prepared.rows(row_index[asked], Roster(len(asked))), rows[asked])
     for position in range(4):
-        alone = device_table.of(position).rows(index[[position]], Roster(1))
+        alone = device_table.of(position).rows(row_index[[position]], Roster(1))
         assert torch.equal(alone, rows[[position]])
-    assert torch.equal(device_table.rows(index, Roster(4)), rows), "the table itself stays"
-
-
-@pytest.mark.parametrize(("fit_on", "asked"), [("all", [3]), ("all", [5, 3]), ("train", [3]), ("train", [5, 3])])
-def test_a_trial_sees_the_same_bits_in_any_stack(mixed_table: Table, fit_on: str, asked: list[int]) -> None:
-    index = random_rows(10, 40)
-    every = on_device(mixed_table, prepare(mixed_table, range(10), fit_on), torch.float32).rows(index, Roster(10))
-    alone = on_device(mixed_table, prepare(mixed_table, asked, fit_on), torch.float32)
-    some = alone.rows(index[asked], Roster(len(asked)))
-    assert torch.equal(some, every[asked])
+    assert torch.equal(device_table.rows(row_index, Roster(4)), rows), "the table itself stays"
 
 
 @every_fit
@@ -197,9 +158,7 @@ class TestTrainingRows:
         return CorruptionSource(encoder_of(table), on_device(table, data, dtype), rows, roster)
 
     @every_fit
-    def test_cells_are_values_of_that_trials_training_rows_in_that_column(
-        self, mixed_table: Table, fit_on: str
-    ) -> None:
+    def test_cells_are_values_of_that_trials_training_rows_in_the_column(self, mixed_table: Table, fit_on: str) -> None:
         data = prepare(mixed_table, range(3), fit_on)
         rows = self.training_rows(mixed_table, data)
         assert rows.n_rows == 42
@@ -210,49 +169,30 @@ class TestTrainingRows:
         assert found.shape == (3, 200, 8)
         np.testing.assert_allclose(found, fetch_cells(train, positions), rtol=1e-12, atol=1e-12)
 
-    def test_cells_never_leave_the_training_rows(self) -> None:
-        """Every value of this table occurs once, so that a value tells its row and column."""
-        values = np.arange(90.0).reshape(30, 3)
-        frame, target = pd.DataFrame(values, columns=list("abc")), pd.Series(["a", "b"] * 15, name="y")
-        table = Table.from_frame(frame, target, categorical=[False] * 3, name="t", source="test:t")
-        data = prepare(table, range(4), "all", NoScaling())
-        positions = torch.from_numpy(np.random.default_rng(1).integers(21, size=(4, 500, 3)))
-        found = self.training_rows(table, data).cells(positions).numpy()
-        assert (found % 3 == np.arange(3)).all()
-        for t in range(4):
-            assert set(np.unique(found[t] // 3)) == set(data.train[t])
-
     @every_fit
     def test_the_mean_is_that_of_the_encoded_training_rows(self, large: Table, fit_on: str) -> None:
-        data = prepare(large, range(3), fit_on)
-        found = self.training_rows(large, data).mean()
-        assert found.shape == (3, 1, 5)
-        assert found.dtype == torch.float64
+        data = prepare(large, range(10), fit_on)
+        every = self.training_rows(large, data).mean()
+        assert every.shape == (10, 1, 5)
+        assert every.dtype == torch.float64
         for t in range(3):
             train = data.preprocessing.apply(large.values, t)[data.train[t]]
             encoded = np.column_stack([train[:, 0], np.eye(3)[train[:, 1].astype(int)], train[:, 2]])
-            np.testing.assert_allclose(found[t, 0].numpy(), encoded.mean(axis=0), rtol=1e-11, atol=1e-12)
-
-    def test_the_mean_is_summed_in_float64(self, large: Table) -> None:
-        data = prepare(large, range(2), "all", NoScaling())
-        found = self.training_rows(large, data, torch.float32).mean()
-        assert found.dtype == torch.float32
-        train = data.preprocessing.apply(large.values, 0)[data.train]
-        exact = train[..., 0].astype(np.float32).astype(np.float64).mean(axis=1)
-        assert (found[:, 0, 0].numpy() == exact.astype(np.float32)).all()
-
-    @every_fit
-    def test_the_mean_has_the_same_bits_in_any_stack(self, large: Table, fit_on: str) -> None:
-        every = self.training_rows(large, prepare(large, range(10), fit_on)).mean()
+            np.testing.assert_allclose(every[t, 0].numpy(), encoded.mean(axis=0), rtol=1e-11, atol=1e-12)
         for asked in ([3], [7, 3]):
             some = self.training_rows(large, prepare(large, asked, fit_on)).mean()
-            assert torch.equal(some, every[asked])
+            assert torch.equal(some, every[asked]), "the same bits in any stack"
+
+        plain = prepare(large, range(2), "all", NoScaling())
+        found = self.training_rows(large, plain, torch.float32).mean()
+        assert found.dtype == torch.float32
+        first = plain.preprocessing.apply(large.values, 0)[plain.train][..., 0].astype(np.float32)
+        summed = first.astype(np.float64).mean(axis=1).astype(np.float32)
+        assert (found[:, 0, 0].numpy() == summed).all(), "summed in float64"
 
     @pytest.mark.parametrize("mean_before", [False, True])
     @every_fit
-    def test_those_that_stay_draw_the_same_when_trials_leave(
-        self, large: Table, fit_on: str, mean_before: bool
-    ) -> None:
+    def test_those_that_stay_draw_the_same_when_others_go(self, large: Table, fit_on: str, mean_before: bool) -> None:
         data = prepare(large, range(4), fit_on)
         whole = self.training_rows(large, data, torch.float32)
         positions = torch.from_numpy(np.random.default_rng(1).integers(1120, size=(4, 50, 3)))
@@ -274,7 +214,5 @@ def test_a_table_imputed_and_scaled_a_few_rows_at_a_time_is_the_whole_one(
 ) -> None:
     monkeypatch.setattr("scarf_lightning.data.device_table.ROWS_AT_A_TIME", 7)
     data = prepare(mixed_table, [0], "all")
-
     stored = on_device(mixed_table, data).rows(torch.arange(60).unsqueeze(0), Roster(1))
-
     assert np.array_equal(stored.numpy(), applied(mixed_table, data))

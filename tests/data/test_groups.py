@@ -6,7 +6,6 @@ import pytest
 
 from scarf_lightning.data.arguments import argument
 from scarf_lightning.data.reading import ReadingOptions
-from scarf_lightning.data.table import Table
 from scarf_lightning.data.untyped import read_table
 
 N = 240
@@ -29,38 +28,17 @@ def hinted(frame: pd.DataFrame, *, is_split: bool = False) -> list[str]:
     return [str(note) for note in table.notes if "split" in str(note)]
 
 
-@pytest.mark.parametrize("name", ["patient", "patient_id", "PatientID", "household no", "user.id"])
-def test_an_id_whose_rows_agree_in_the_target_is_named(name: str) -> None:
-    assert hinted(visits(name)) == [
+@pytest.mark.parametrize("name", ["patient", "patient_id", "PatientID", "household no", "user.id", "seen"])
+def test_an_id_or_a_day_whose_rows_agree_in_the_target_is_named(name: str) -> None:
+    frame = visits(name)
+    if name == "seen":
+        days = pd.date_range("2024-01-01", periods=60).strftime("%Y-%m-%d")
+        frame[name] = days[frame[name].str[1:].astype(int)]
+    assert hinted(frame) == [
         f"Rows with one value of {name!r} mostly have the same target, and a random split parts them; "
         f"split=group with {argument('split.column', name)} keeps them together."
     ]
-
-
-def test_days_whose_rows_agree_are_named() -> None:
-    frame = visits("patient")
-    days = pd.Series(pd.date_range("2024-01-01", periods=60)).map(lambda day: f"{day:%Y-%m-%d}")
-    frame["patient"] = frame["patient"].str[1:].astype(int).map(days)
-    (said,) = hinted(frame.rename(columns={"patient": "seen"}))
-    assert "split=group with split.column=seen" in said
-
-
-@pytest.mark.parametrize(
-    "frame",
-    [
-        pytest.param(visits("ward"), id="a name of another thing"),
-        pytest.param(visits("patient", agree=0.0), id="rows that agree by chance"),
-        pytest.param(visits("patient").assign(patient=[f"P{each}" for each in range(N)]), id="a patient a row"),
-        pytest.param(visits("patient").assign(patient=["P1", "P2", "P3"] * 80), id="three patients"),
-        pytest.param(visits("width"), id="an id within a word"),
-    ],
-)
-def test_it_is_silent_on(frame: pd.DataFrame) -> None:
-    assert hinted(frame) == []
-
-
-def test_a_split_by_the_data_needs_no_hint() -> None:
-    assert hinted(visits("patient"), is_split=True) == []
+    assert hinted(frame, is_split=True) == [], "a split by the data needs no hint"
 
 
 def copies_with(column: "pd.Series[float] | np.ndarray", n_times: int = 3) -> pd.DataFrame:  # type: ignore[type-arg]
@@ -72,33 +50,24 @@ def copies_with(column: "pd.Series[float] | np.ndarray", n_times: int = 3) -> pd
 
 
 def test_the_column_that_hides_copies_is_named() -> None:
+    """Six columns of three values have 729 combinations, so that rows repeat some by chance, which hides nothing."""
     frame = copies_with(np.random.default_rng(2).normal(size=N))
     assert hinted(frame) == [
         "Without column 'clock', 67% of the rows equal an earlier row in every column; dataset.drop=[clock] leaves it "
         "out, and split.copies=together then keeps equal rows in one part."
     ]
-
-
-def test_copies_that_nothing_hides_need_no_column_to_be_left_out() -> None:
-    constant_for_each = copies_with(np.zeros(N))
-    assert hinted(constant_for_each) == []
-
-
-def test_rows_that_repeat_by_chance_hide_nothing() -> None:
-    """Six columns of three values have 729 combinations, so that rows repeat some."""
+    assert hinted(copies_with(np.zeros(N))) == [], "copies that nothing hides need no column to be left out"
     random = np.random.default_rng(3)
-    frame = pd.DataFrame(random.integers(3, size=(2000, 6)).astype(float), columns=list("abcdef"))
-    frame = frame.assign(g=random.normal(size=2000), y=random.choice(["u", "v"], 2000))
-    assert hinted(frame) == []
+    by_chance = pd.DataFrame(random.integers(3, size=(2000, 6)).astype(float), columns=list("abcdef"))
+    assert hinted(by_chance.assign(g=random.normal(size=2000), y=random.choice(["u", "v"], 2000))) == []
 
 
 def test_it_is_silent_on_the_bundled_tables() -> None:
-    from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
+    from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 
-    for load in (load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine):
+    for load in (load_breast_cancer, load_diabetes, load_iris, load_wine):
         bunch = load(as_frame=True)
         table = read_table(bunch.data, bunch.target.rename("y"), ReadingOptions(), name="t", source="t")
-        assert isinstance(table, Table)
         assert [note for note in map(str, table.notes) if "split" in note] == []
 
 
@@ -113,31 +82,30 @@ def measured(n_things: int, n_times: int, error: float, width: int = 6) -> pd.Da
 
 @pytest.mark.parametrize(("n_times", "error"), [(2, 0.01), (3, 0.01), (8, 0.003)])
 def test_rows_that_nearly_equal_another_are_counted(n_times: int, error: float) -> None:
-    (said,) = hinted(measured(600 // n_times, n_times, error))
-    assert said == (
+    frame = measured(600 // n_times, n_times, error)
+    assert hinted(frame) == [
         "About 100% of the rows nearly equal another row, and a random split tests a model on rows much like those it "
         "has seen; if they are measurements of one thing, write a column that says of which, and split=group with "
         "split.column=COLUMN keeps them together."
-    )
+    ]
+    assert hinted(frame, is_split=True) == [], "its advice works"
 
 
-def test_its_advice_works() -> None:
-    frame = measured(200, 3, 0.01)
-    thing = np.repeat(np.arange(200.0), 3)
-    table = read_table(frame.drop(columns="y"), frame["y"], ReadingOptions(), name="t", source="t", split_by=thing)
-    assert [note for note in table.notes if "nearly" in str(note)] == []
+SILENT = {
+    "a name of another thing": visits("ward"),
+    "rows that agree by chance": visits("patient", agree=0.0),
+    "a patient a row": visits("patient").assign(patient=[f"P{each}" for each in range(N)]),
+    "three patients": visits("patient").assign(patient=["P1", "P2", "P3"] * 80),
+    "an id within a word": visits("width"),
+    "things that were measured once": measured(600, 1, 0.0),
+    "points of a curve": measured(600, 1, 0.0, width=1).assign(x1=lambda frame: frame["x0"] ** 2),
+    "errors as large as the distance of things": measured(200, 3, 0.3),
+    "a few rows": measured(50, 3, 0.01),
+    "copies, which are counted elsewhere": measured(200, 3, 0.0),
+    "rare categories": measured(200, 3, 0.01).assign(c=[f"c{n}" for n in np.arange(600) % 97]),
+}
 
 
-@pytest.mark.parametrize(
-    "frame",
-    [
-        pytest.param(measured(600, 1, 0.0), id="things that were measured once"),
-        pytest.param(measured(600, 1, 0.0, width=1).assign(x1=lambda frame: frame["x0"] ** 2), id="points of a curve"),
-        pytest.param(measured(200, 3, 0.3), id="errors as large as the distance of things"),
-        pytest.param(measured(50, 3, 0.01), id="a few rows"),
-        pytest.param(measured(200, 3, 0.0), id="copies, which are counted elsewhere"),
-        pytest.param(measured(200, 3, 0.01).assign(c=[f"c{n}" for n in np.arange(600) % 97]), id="rare categories"),
-    ],
-)
-def test_no_near_copies_in(frame: pd.DataFrame) -> None:
-    assert hinted(frame) == []
+@pytest.mark.parametrize("name", SILENT)
+def test_it_is_silent_on(name: str) -> None:
+    assert hinted(SILENT[name]) == []

@@ -29,23 +29,16 @@ def measured(n_times: int, error: float) -> pd.DataFrame:
 def test_it_is_what_distances_one_by_one_give(n_times: int, error: float) -> None:
     frame = measured(n_times, error)
     places = ((frame - frame.mean()) / frame.std(ddof=0)).to_numpy()
-    sorted_distances = np.sort([[abs(a - b).max() for b in places] for a in places], axis=1)
+    sorted_distances = np.sort(np.abs(places[:, None] - places).max(axis=2), axis=1)
     nearest, kth, twice = (sorted_distances[:, rank] for rank in (1, NEIGHBOURS, 2 * NEIGHBOURS))
     dimension = math.log(2) / math.log(np.median(twice / kth))
     by_chance = 1 - (1 - NEAR**dimension) ** NEIGHBOURS
     assert share(frame) == pytest.approx(max(0.0, np.mean(nearest <= NEAR * kth) - by_chance), abs=1e-9)
 
 
-def test_chance_is_what_even_points_of_a_plane_give() -> None:
-    """Of points without copies hardly any share is left."""
-    plane = np.random.default_rng(2).uniform(size=(5000, 2))
-    assert share(pd.DataFrame(plane).add_prefix("x")) == pytest.approx(0, abs=0.03)
-
-
-def test_rows_with_other_categories_are_no_neighbours() -> None:
-    frame = measured(2, 0.01)
-    pairs_share = frame.assign(c=np.arange(N) // 2 % 3)
-    pairs_differ = frame.assign(c=np.arange(N) % 2)
-    letters = np.array(["r", "s", "t"])
-    assert share(pairs_share.assign(c=letters[pairs_share["c"]])) > 0.9
-    assert share(pairs_differ.assign(c=letters[pairs_differ["c"]])) < 0.1
+def test_rows_with_other_categories_are_no_neighbours_and_even_points_are_no_copies() -> None:
+    frame, letters = measured(2, 0.01), np.array(["r", "s", "t"])
+    assert share(frame.assign(c=letters[np.arange(N) // 2 % 3])) > 0.9
+    assert share(frame.assign(c=letters[np.arange(N) % 2])) < 0.1
+    plane = np.random.default_rng(2).uniform(size=(3000, 2))
+    assert share(pd.DataFrame(plane).add_prefix("x")) == pytest.approx(0, abs=0.03), "hardly any is left of chance"

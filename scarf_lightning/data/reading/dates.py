@@ -41,6 +41,8 @@ MONTHS = {
 }
 """Months in German, French, Spanish, Italian, Portuguese, Dutch and Swedish."""
 ENGLISH = {word: month for month, words in MONTHS.items() for word in words.split()}
+# Names that are the English ones, and their first three letters, also come in small or in capital letters.
+ENGLISH |= {name.lower(): name for month in MONTHS for name in (month, month[:3])}
 LONG_WORD = re.compile(r"[^\W\d_]{3,}")
 
 LONGEST_DATE = 100

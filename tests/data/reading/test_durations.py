@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scarf_lightning.data.reading.durations import as_seconds, seconds_in, seconds_of
@@ -31,17 +31,10 @@ def test_notations(text: str, seconds: float) -> None:
     assert seconds_of(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["", "P", "PT", "P1M", "12", "3:60", "3:02:60", "oak", "1 dayses", "9" * 1000 + ":00"])
-def test_what_is_no_length_of_time(text: str) -> None:
-    assert np.isnan(seconds_of(text))
-
-
-@settings(max_examples=200)
 @given(st.integers(-(10**17), 10**17))
 def test_text_of_pandas_and_python_gives_the_seconds_of_the_type(nanoseconds: int) -> None:
     length = pd.Timedelta(nanoseconds)
     of_type = seconds_in(pd.Series([length]))[0]
-
     assert seconds_of(str(length)) == of_type
     assert seconds_of(length.isoformat()) == of_type
     of_python = length.floor("us").to_pytimedelta()
@@ -54,3 +47,5 @@ def test_all_texts_are_lengths_or_missing() -> None:
     assert as_seconds(["24:00", "n/a"]) == pytest.approx([86_400, np.nan], nan_ok=True)
     assert as_seconds(["24:00", "late"]) is None
     assert as_seconds(["n/a"]) is None
+    for text in ("", "P", "PT", "P1M", "12", "3:60", "3:02:60", "oak", "1 dayses", "9" * 1000 + ":00"):
+        assert np.isnan(seconds_of(text))

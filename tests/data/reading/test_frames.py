@@ -51,50 +51,38 @@ def arrow(kind: pa.DataType) -> pd.ArrowDtype:
 )
 def test_a_value_has_one_form_whatever_its_type(values: list[Any], dtype: Any, expected: list[Any]) -> None:
     column = plain_column(pd.Series(values, dtype=dtype, name="c", index=[3, 5]))
-
     assert [None if pd.isna(value) else value for value in column] == expected
     assert column.name == "c"
     assert column.index.tolist() == [3, 5]
 
 
-def test_categories_and_their_order_stay() -> None:
+def test_columns_of_arrow_are_exact_and_categories_keep_their_order() -> None:
+    frame = frame_of(pa.table({"n": pa.array([LARGE, None]), "view": pa.array(["a", None], pa.string_view())}))
+    assert frame is not None
+    assert plain_column(frame["n"]).tolist() == [str(LARGE), None]
+    assert frame["view"].isna().tolist() == [False, True]
     given = pd.Series(pd.Categorical(["b", "a"], categories=["b", "a"], ordered=True))
     assert plain_column(given).cat.categories.tolist() == ["b", "a"]
 
 
-class TestOtherLibraries:
-    def test_columns_of_arrow_are_exact(self) -> None:
-        table = pa.table({"n": pa.array([LARGE, None]), "view": pa.array(["a", None], pa.string_view())})
-
-        frame = frame_of(table)
-
-        assert frame is not None
-        assert plain_column(frame["n"]).tolist() == [str(LARGE), None]
-        assert frame["view"].isna().tolist() == [False, True]
-
-    def test_names_become_text_and_need_not_differ(self) -> None:
-        frame = frame_of(pd.DataFrame([[1, 2, 3]], columns=[0, ("a", 1), 0]))
-
-        assert frame is not None
-        assert frame.columns.tolist() == ["0", "('a', 1)", "0"]
-
-    @pytest.mark.parametrize("rows", [np.zeros((2, 2)), [[1, 2]], None, pd.Series([1]), 3])
-    def test_what_has_no_columns_is_no_frame(self, rows: Any) -> None:
+def test_names_become_text_and_need_not_differ_and_what_has_no_columns_is_no_frame() -> None:
+    frame = frame_of(pd.DataFrame([[1, 2, 3]], columns=[0, ("a", 1), 0]))
+    assert frame is not None
+    assert frame.columns.tolist() == ["0", "('a', 1)", "0"]
+    for rows in (np.zeros((2, 2)), [[1, 2]], None, pd.Series([1]), 3):
         assert frame_of(rows) is None
 
-    def test_a_name_with_half_a_character_is_refused(self) -> None:
-        with pytest.raises(UsageError, match="a name with half a character"):
-            frame_of(pd.DataFrame({"a": [1]}).set_axis(pd.Index(["\ud800"], dtype=object), axis=1))
 
-    def test_what_is_no_table_is_refused(self) -> None:
-        class Exporter:
-            def __arrow_c_stream__(self, _: Any = None) -> Any:
-                return pa.chunked_array([[1, 2]]).__arrow_c_stream__()
+class Exporter:
+    def __arrow_c_stream__(self, _: Any = None) -> Any:
+        return pa.chunked_array([[1, 2]]).__arrow_c_stream__()
 
-        with pytest.raises(UsageError, match="The rows are a Exporter, which is no table with columns"):
-            frame_of(Exporter())
 
-    def test_polars_frames_that_are_not_computed_are_refused(self) -> None:
-        polars = pytest.importorskip("polars", reason="frames of polars need it")
-        with pytest.raises(UsageError, match=r"a LazyFrame, which is not computed yet; collect\(\) it first"):
-            frame_of(polars.LazyFrame({"a": [1]}))
+def test_what_is_no_table_is_refused() -> None:
+    with pytest.raises(UsageError, match="a name with half a character"):
+        frame_of(pd.DataFrame({"a": [1]}).set_axis(pd.Index(["\ud800"], dtype=object), axis=1))
+    with pytest.raises(UsageError, match="The rows are a Exporter, which is no table with columns"):
+        frame_of(Exporter())
+    polars = pytest.importorskip("polars", reason="frames of polars need it")
+    with pytest.raises(UsageError, match=r"a LazyFrame, which is not computed yet; collect\(\) it first"):
+        frame_of(polars.LazyFrame({"a": [1]}))

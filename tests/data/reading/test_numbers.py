@@ -37,31 +37,26 @@ def test_what_is_no_number() -> None:
     assert read.others == texts[2:]
 
 
-def test_a_unit_is_cut_off_and_said_and_another_one_is_no_number() -> None:
+def test_a_unit_is_part_of_the_notation_and_another_one_is_no_number() -> None:
     read = as_numbers(["12 kg", "3 kg", "5 kg", "4 lb", "kg"])
     assert read.values == {"12 kg": 12, "3 kg": 3, "5 kg": 5}
     assert read.others == ["4 lb", "kg"]
+    assert read.notes == ["its numbers have the unit 'kg', which is cut off"]
+    assert read.notation.read(["4kg", "5", "6 lb"]) == {"4kg": 4, "5": 5}
     assert not as_numbers(["1st", "2nd", "3rd"]).values
 
 
-def test_a_unit_is_part_of_the_notation() -> None:
-    read = as_numbers(["12 kg", "3 kg"])
-    assert read.notes == ["its numbers have the unit 'kg', which is cut off"]
-    assert read.notation.read(["4kg", "5", "6 lb"]) == {"4kg": 4, "5": 5}
-
-
-def test_commas_that_could_be_either_are_said() -> None:
+def test_commas_that_could_be_either_and_several_currencies_are_said() -> None:
     read = as_numbers(["1,234", "5,678"])
     assert read.values["1,234"] == 1234
     assert "read as separators of thousands" in str(read.notes[0])
     assert as_numbers(["1,234", "5,678"], ",").values["1,234"] == 1.234
-    for clear in (["1,234", "5.6"], ["1,234,567"], ["1.5", "2"], ["1,5", "1,234"]):
-        assert not as_numbers(clear).notes
-
-
-def test_several_currencies_are_said() -> None:
     assert "several currencies (EUR, USD)" in as_numbers(["1 USD", "2 eur"]).notes[0]
-    assert not as_numbers(["1 USD", "2"]).notes
+    for clear in (["1,234", "5.6"], ["1,234,567"], ["1.5", "2"], ["1,5", "1,234"], ["1 USD", "2"]):
+        assert not as_numbers(clear).notes
+    for text in ("?", "-", "N/A", "n.a.", "Unknown", "#DIV/0!"):
+        assert is_missing(text)
+        assert not is_missing(text + "x")
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, unique=True))
@@ -89,9 +84,3 @@ def test_thousands_come_back(values: list[int], signs: tuple[str, str]) -> None:
 def test_whole_numbers_that_are_codes(texts: list[str], why: str | None) -> None:
     found = are_codes(texts)
     assert found is None if why is None else why in (found or "")
-
-
-@pytest.mark.parametrize("text", ["?", "-", "N/A", "n.a.", "Unknown", "#DIV/0!"])
-def test_texts_that_say_there_is_no_number(text: str) -> None:
-    assert is_missing(text)
-    assert not is_missing(text + "x")

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.io import arff
 
 from scarf_lightning.data.columns import Column
 from scarf_lightning.data.sources import FileSource
@@ -33,14 +34,10 @@ def test_json_is_read_by_its_content(tmp_path: Path, text: str) -> None:
     pd.testing.assert_frame_equal(open_file(tmp_path / "t.json").read(), FRAME)
 
 
-def test_large_whole_numbers_of_json_stay_apart(tmp_path: Path) -> None:
+def test_large_whole_numbers_of_json_stay_apart_and_objects_do_not_stop_the_reading(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text('{"x": 9007199254740993, "z": 9007199254740992}\n{"x": null, "z": 1}\n')
     rows = open_file(tmp_path / "t.jsonl").read()
-    assert rows["x"].tolist()[0] == "9007199254740993"
-    assert rows["z"].tolist() == [9007199254740992, 1]
-
-
-def test_objects_in_a_column_do_not_stop_the_reading_of_others(tmp_path: Path) -> None:
+    assert (rows["x"].tolist()[0], rows["z"].tolist()) == ("9007199254740993", [9007199254740992, 1])
     (tmp_path / "t.json").write_text(json.dumps([{**record, "more": {"a": [1]}} for record in RECORDS]))
     assert open_file(tmp_path / "t.json").unusable == {"more": "lists or objects"}
     table = FileSource(tmp_path / "t.json", "y", drop=("more",)).load()
@@ -76,8 +73,6 @@ def test_arff(tmp_path: Path) -> None:
 
 
 def test_arff_is_read_as_scipy_reads_it(tmp_path: Path) -> None:
-    from scipy.io import arff
-
     lines = [f"{size},{colour},{y}" for size, colour, y in FRAME.to_numpy()]
     header = ["@relation t", "@attribute size numeric", "@attribute colour {red,blue}", "@attribute y {p,q}", "@data"]
     (tmp_path / "t.arff").write_text("\n".join([*header, *lines]))

@@ -11,7 +11,7 @@ import pytest
 
 from scarf_lightning.data.sources import FileSource, LastTable, WdbcSource
 from scarf_lightning.data.sources.evidence import stamps_of
-from scarf_lightning.data.sources.source import READINGS, Source
+from scarf_lightning.data.sources.source import READINGS
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
 
@@ -60,9 +60,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_calm_file_is_read_once_with_its_stamps(file: Path) -> None:
     source = FileSource(file, "y")
-
     read = source.read()
-
     assert read.table.hash == hash_of(file)
     assert read.stamps == stamps_of([file]) == source.stamps()
     (stamp,), found = read.stamps, file.stat()
@@ -73,37 +71,26 @@ def test_a_calm_file_is_read_once_with_its_stamps(file: Path) -> None:
 @pytest.mark.parametrize("is_before", [True, False])
 def test_a_file_that_changes_while_it_is_read_is_read_again(file: Path, is_before: bool) -> None:
     source = Disturbed(file, "y", changes=[lambda path: write(path, first=9)], is_before=is_before)
-
     read = source.read()
-
     assert read.table.hash == hash_of(file)
     assert read.stamps == source.stamps()
 
 
-def truncate(path: Path) -> None:
-    os.truncate(path, 3)
+def test_an_error_of_half_a_file_is_no_error_of_the_data_unless_it_stays(file: Path) -> None:
+    def truncate(path: Path) -> None:
+        os.truncate(path, 3)
 
+    changes: list[Change] = [truncate, lambda path: write(path, first=9)]
+    assert Disturbed(file, "y", changes=changes, is_before=True).read().table.hash == hash_of(file)
 
-def test_an_error_of_half_a_file_is_no_error_of_the_data(file: Path) -> None:
-    def whole_again(path: Path) -> None:
-        write(path, first=9)
-
-    source = Disturbed(file, "y", changes=[truncate, whole_again], is_before=True)
-
-    assert source.read().table.hash == hash_of(file)
-
-
-def test_a_file_that_stays_truncated_has_its_own_error(file: Path) -> None:
-    source = Disturbed(file, "y", changes=[truncate], is_before=True)
-
+    stays = Disturbed(file, "y", changes=[truncate], is_before=True)
     with pytest.raises(UsageError, match=r"dataset\.target names 'y', which is not a column of .*t\.csv"):
-        source.read()
+        stays.read()
 
 
 def test_a_file_that_never_stays_the_same_is_named(file: Path) -> None:
     changes: list[Change] = [lambda path, first=first: write(path, first=first) for first in range(READINGS)]  # type: ignore[misc]
     source = Disturbed(file, "y", changes=changes)
-
     with pytest.raises(UsageError, match=rf"^{file} changed while it was read, {READINGS} times; wait until no "):
         source.read()
     assert source.changes == []
@@ -116,9 +103,7 @@ def test_a_change_within_a_tick_of_the_clock_has_another_stamp(file: Path, monke
     os.utime(file, (now, now))
     slept: list[float] = []
     monkeypatch.setattr(time, "sleep", slept.append)
-
     FileSource(file, "y").read()
-
     assert slept
     assert slept[0] >= 0.01
 
@@ -139,53 +124,35 @@ def test_a_download_is_read_again_from_the_cache(tmp_path: Path) -> None:
     assert read.stamps == source.stamps() != ()
 
 
-def test_data_without_files_have_no_stamps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(WdbcSource, "bundled", ("none.csv",))
-
-    read = WdbcSource().read()
-
-    assert (read.stamps, read.table.n_rows) == ((), 569)
-
-
-def test_the_stamps_are_of_all_files(file: Path, tmp_path: Path) -> None:
+def test_the_stamps_are_of_all_files(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     more = tmp_path / "more.csv"
     pd.DataFrame({"a": [1, 2], "b": [3, 4]}).to_csv(more, index=False)
-
     names = [stamp.name for stamp in FileSource(file, "y", unlabelled=more).read().stamps]
-
     assert names == ["t.csv", "more.csv"]
+    monkeypatch.setattr(WdbcSource, "bundled", ("none.csv",))
+    read = WdbcSource().read()
+    assert (read.stamps, read.table.n_rows) == ((), 569), "data without files have none"
 
 
-def over(path: Path) -> None:
-    write(path.with_name("new.csv"), first=9).replace(path)
-
-
-def in_place(path: Path) -> None:
-    with path.open("r+b") as opened:
-        opened.write(write(path.with_name("new.csv"), first=9).read_bytes())
-
-
-@pytest.mark.parametrize("change", [over, in_place])
-def test_the_last_table_is_read_again_once_its_file_has_changed(file: Path, change: Change) -> None:
+@pytest.mark.parametrize("is_in_place", [False, True])
+def test_the_last_table_is_read_again_once_its_file_or_the_source_has_changed(file: Path, is_in_place: bool) -> None:
     """Also where size and modification time are those of before."""
     tables, source = LastTable(), FileSource(file, "y")
     os.utime(file, ns=(WHEN, WHEN))
     first = tables.load(source)
     assert tables.load(source) is first
-    size = file.stat().st_size
+    size, other = file.stat().st_size, write(file.with_name("new.csv"), first=9)
+    assert tables.load(FileSource(other, "y")).table.hash == hash_of(other)
+    assert tables.load(source).table.hash == first.table.hash
 
-    change(file)
+    if is_in_place:
+        with file.open("r+b") as opened:
+            opened.write(other.read_bytes())
+    else:
+        other.replace(file)
     os.utime(file, ns=(WHEN, WHEN))
     second = tables.load(source)
 
     assert file.stat().st_size == size
     assert second.table.hash == hash_of(file) != first.table.hash
     assert second.stamps == source.stamps()
-
-
-def test_another_source_is_another_table(file: Path, tmp_path: Path) -> None:
-    other = write(tmp_path / "other.csv", first=9)
-    tables = LastTable()
-    sources: list[Source] = [FileSource(path, "y") for path in (file, other, file)]
-
-    assert [tables.load(each).table.hash for each in sources] == [hash_of(file), hash_of(other), hash_of(file)]

@@ -8,9 +8,8 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
@@ -23,10 +22,20 @@ from scarf_lightning.data.sources import open_source
 from scarf_lightning.data.sources import openml as module
 from scarf_lightning.data.sources.openml import OpenMLSource
 from scarf_lightning.errors import UsageError
+from tests.composing import ROOT
 
 ID = 7
 ROWS = 12
 PUBLIC = Path("org", "openml", "www", "datasets", str(ID))
+
+
+@pytest.fixture
+def client(home: Path) -> Any:
+    """OpenML's own, which looks into the home directory when it is imported."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import openml
+    return openml
 
 
 @pytest.fixture(autouse=True)
@@ -173,10 +182,10 @@ class Server:
         if parquet is not None:
             self.pages[f"/datasets/dataset_{ID}.pq"] = 200, parquet
 
-    def answer_error(self, status: int, code: int, message: str) -> None:
-        error = f"<oml:code>{code}</oml:code><oml:message>{message}</oml:message>"
-        page = f'<oml:error xmlns:oml="http://openml.org/openml">{error}</oml:error>'
-        self.pages[f"/api/v1/xml/data/{ID}"] = status, page.encode()
+
+def error_page(code: int, message: str) -> str:
+    error = f"<oml:code>{code}</oml:code><oml:message>{message}</oml:message>"
+    return f'<oml:error xmlns:oml="http://openml.org/openml">{error}</oml:error>'
 
 
 @pytest.fixture
@@ -204,7 +213,10 @@ def parquet(tmp_path: Path) -> bytes:
     return path.read_bytes()
 
 
-def one_sentence(error: pytest.ExceptionInfo[UsageError]) -> str:
+def refusal(cache: Path, match: str = "") -> str:
+    """The one sentence that the dataset is refused with."""
+    with pytest.raises(UsageError, match=match) as error:
+        OpenMLSource(ID, cache).load()
     text = str(error.value)
     assert text.endswith(".")
     assert "\n" not in text
@@ -212,16 +224,18 @@ def one_sentence(error: pytest.ExceptionInfo[UsageError]) -> str:
     return text
 
 
+@pytest.mark.usefixtures("no_network")
 class TestCachedDataset:
     @pytest.mark.parametrize("data", ["parquet", "arff"])
-    def test_loads_without_a_connection(self, tmp_path: Path, no_network: None, data: str) -> None:
-        fill(tmp_path / "cache", data=data)
+    def test_loads_without_a_connection_and_changes_nothing(self, tmp_path: Path, home: Path, data: str) -> None:
+        folder = fill(tmp_path / "cache", data=data)
+        (folder / "dataset.pkl.py3").write_bytes(b"not a pickle")  # of the client, which is not read
+        before = snapshot(tmp_path / "cache")
+        source = open_source("openml", id=ID, name=None, openml_cache=str(tmp_path / "cache"))
 
-        table = OpenMLSource(ID, tmp_path / "cache").load()
+        table = source.load()
 
-        assert table.name == "tiny"
-        assert table.source == f"openml:{ID}"
-        assert table.dataset_id == ID
+        assert (source.key, table.name, table.source, table.dataset_id) == ("openml-7", "tiny", "openml:7", ID)
         # row identifies, note is ignored, empty is always missing
         assert [column.name for column in table.columns] == ["size", "colour"]
         assert table.columns[1].categories == ("blue", "red")
@@ -229,29 +243,13 @@ class TestCachedDataset:
         np.testing.assert_array_equal(table.labels, frame()["defect"].astype(int))
         np.testing.assert_array_equal(table.values[:, 0], frame()["size"])
         np.testing.assert_array_equal(table.values[:, 1], [np.nan, *[1, 0] * 5, 1])
-
-    def test_parquet_and_arff_give_the_same_table(self, tmp_path: Path, no_network: None) -> None:
-        fill(tmp_path / "parquet")
-        fill(tmp_path / "arff", data="arff")
-
-        hashes = {OpenMLSource(ID, tmp_path / name).load().hash for name in ("parquet", "arff")}
-
-        assert len(hashes) == 1
-
-    def test_name_of_ones_own(self, tmp_path: Path, no_network: None) -> None:
-        fill(tmp_path / "cache")
         assert OpenMLSource(ID, tmp_path / "cache", dataset_name="mine").load().name == "mine"
-
-    @pytest.mark.parametrize("data", ["parquet", "arff"])
-    def test_cache_is_left_untouched(self, tmp_path: Path, no_network: None, data: str) -> None:
-        fill(tmp_path / "cache", data=data)
-        before = snapshot(tmp_path / "cache")
-
-        OpenMLSource(ID, tmp_path / "cache").load()
-
         assert snapshot(tmp_path / "cache") == before
+        assert list(home.rglob("*")) == []
+        fill(tmp_path / "other", data="arff" if data == "parquet" else "parquet")
+        assert OpenMLSource(ID, tmp_path / "other").load().hash == table.hash
 
-    def test_read_only_cache(self, tmp_path: Path, no_network: None) -> None:
+    def test_read_only_cache(self, tmp_path: Path) -> None:
         folder = fill(tmp_path / "cache")
         writable = [*folder.iterdir(), folder, folder.parent]
         for path in writable:
@@ -262,155 +260,102 @@ class TestCachedDataset:
             for path in writable:
                 path.chmod(0o755)
 
-    def test_pickles_of_the_client_are_not_read(self, tmp_path: Path, no_network: None) -> None:
-        folder = fill(tmp_path / "cache", data="arff")
-        (folder / "dataset.pkl.py3").write_bytes(b"not a pickle")
-        assert OpenMLSource(ID, tmp_path / "cache").load().n_rows == ROWS
-
-    def test_boolean_and_unused_category_in_a_feature(self, tmp_path: Path, no_network: None) -> None:
+    def test_boolean_and_unused_category_in_a_feature(self, tmp_path: Path) -> None:
         table = frame().assign(flag=[i % 2 == 0 for i in range(ROWS)])
         table["defect"] = pd.Categorical(["b", "c"] * 6, categories=["a", "b", "c"], ordered=True)
         fill(tmp_path / "cache", table=table)
-
         loaded = OpenMLSource(ID, tmp_path / "cache").load()
-
         assert loaded.target.names == ("b", "c")
         assert loaded.columns[-1].categories == ("false", "true")
 
-    def test_in_the_clients_own_folder(self, home: Path, no_network: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_in_the_clients_own_folder(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         elsewhere = home.parent / "elsewhere"
         folder = fill(elsewhere)
         monkeypatch.setenv("OPENML_CACHE_DIR", str(elsewhere))
-
         source = OpenMLSource(ID)
-
         assert source.load().n_rows == ROWS
         assert source.files() == (folder / "description.xml", folder / f"dataset_{ID}.pq")
 
-    def test_open_source(self, tmp_path: Path, no_network: None) -> None:
-        fill(tmp_path / "cache")
-        source = open_source("openml", id=ID, name=None, openml_cache=str(tmp_path / "cache"))
-        assert source.key == f"openml-{ID}"
-        assert source.load().target.n_outputs == 2
+    @pytest.mark.parametrize(
+        ("options", "sentence"),
+        [
+            ({"target": None}, f"dataset {ID} has no default target"),
+            ({"target": "note"}, "no default target 'note'"),
+            ({"target": "size,defect"}, "no default target 'size,defect'"),
+            ({"data": "arff", "format": "Sparse_ARFF"}, "sparse ARFF"),
+        ],
+    )
+    def test_an_unusable_dataset_is_refused(self, tmp_path: Path, options: dict[str, Any], sentence: str) -> None:
+        fill(tmp_path / "cache", **options)
+        refusal(tmp_path / "cache", sentence)
 
-
-class TestUnusableDataset:
-    def test_no_default_target(self, tmp_path: Path, no_network: None) -> None:
-        fill(tmp_path / "cache", target=None)
-        with pytest.raises(UsageError, match=f"dataset {ID} has no default target") as error:
-            OpenMLSource(ID, tmp_path / "cache").load()
-        one_sentence(error)
-
-    @pytest.mark.parametrize("target", ["note", "size,defect"])
-    def test_target_that_is_not_one_column(self, tmp_path: Path, no_network: None, target: str) -> None:
-        fill(tmp_path / "cache", target=target)
-        with pytest.raises(UsageError, match=f"no default target '{target}'") as error:
-            OpenMLSource(ID, tmp_path / "cache").load()
-        one_sentence(error)
-
-    def test_a_split_by_what_is_no_feature(self, tmp_path: Path, no_network: None) -> None:
+    def test_a_split_by_what_is_no_feature(self, tmp_path: Path) -> None:
         fill(tmp_path / "cache")
         split = {"name": "group", "column": "defect"}
         source = open_source("openml", id=ID, name=None, openml_cache=str(tmp_path / "cache"), split=split)
-        with pytest.raises(
-            UsageError, match=r"names 'defect', which is no feature .*; they are: size, colour, empty"
-        ) as e:
+        said = r"names 'defect', which is no feature .*; they are: size, colour, empty\.$"
+        with pytest.raises(UsageError, match=said):
             source.load()
-        one_sentence(e)
-
-    def test_sparse_arff(self, tmp_path: Path, no_network: None) -> None:
-        fill(tmp_path / "cache", data="arff", format="Sparse_ARFF")
-        with pytest.raises(UsageError, match="sparse ARFF") as error:
-            OpenMLSource(ID, tmp_path / "cache").load()
-        one_sentence(error)
-
-    @pytest.mark.parametrize("data", ["parquet", "arff"])
-    def test_damaged_in_the_middle(self, tmp_path: Path, no_network: None, data: str) -> None:
-        folder = fill(tmp_path / "cache", data=data)
-        path = next(folder.glob("dataset*"))
-        content = bytearray(path.read_bytes())
-        content[4:-4] = b"\xff" * (len(content) - 8)
-        path.write_bytes(content)
-
-        with pytest.raises(UsageError, match=r"cannot be read \(.*\); delete") as error:
-            OpenMLSource(ID, tmp_path / "cache").load()
-
-        assert str(folder) in one_sentence(error)
-        assert path.read_bytes() == content
-
-
-class TestIntegrity:
-    """A cached copy is held to what OpenML published of it."""
-
-    def refusal(self, cache: Path) -> str:
-        with pytest.raises(UsageError, match="cannot be read") as error:
-            OpenMLSource(ID, cache).load()
-        text = one_sentence(error)
-        assert f"delete {cache / PUBLIC} to download them again" in text
-        return text
-
-    @pytest.mark.parametrize("n_lines", [1, 2])
-    def test_arff_cut_at_the_end_of_a_line(self, tmp_path: Path, no_network: None, n_lines: int) -> None:
-        file = fill(tmp_path / "cache", data="arff") / "dataset.arff"
-        file.write_text("".join(file.read_text().splitlines(keepends=True)[:-n_lines]))
-        assert "dataset.arff is not the file whose checksum" in self.refusal(tmp_path / "cache")
-
-    def test_one_digit_of_an_arff(self, tmp_path: Path, no_network: None) -> None:
-        file = fill(tmp_path / "cache", data="arff") / "dataset.arff"
-        file.write_text(file.read_text().replace("0.5,", "0.6,", 1))
-        assert "checksum" in self.refusal(tmp_path / "cache")
-
-    def test_line_ends_that_the_client_writes_on_windows(self, tmp_path: Path, no_network: None) -> None:
-        file = fill(tmp_path / "cache", data="arff") / "dataset.arff"
-        file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
-        assert OpenMLSource(ID, tmp_path / "cache").load().n_rows == ROWS
-
-    @pytest.mark.parametrize("page", ["<" + description(), "<oml:data_set_description></oml:data_set_description>"])
-    def test_damaged_xml(self, tmp_path: Path, no_network: None, page: str) -> None:
-        (fill(tmp_path / "cache") / "description.xml").write_text(page)
-        assert "description.xml is not XML as OpenML writes it" in self.refusal(tmp_path / "cache")
-
-    @pytest.mark.parametrize(
-        "entities",
-        [
-            '<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;">',
-            '<!ENTITY c SYSTEM "file:///etc/hostname">',
-        ],
-    )
-    def test_entities_in_a_cached_description(self, tmp_path: Path, no_network: None, entities: str) -> None:
-        file = fill(tmp_path / "cache") / "description.xml"
-        file.write_text(with_entities(file.read_text(), entities))
-        assert "entities are disabled" in self.refusal(tmp_path / "cache")
-
-    def test_entities_in_a_downloaded_description(self, tmp_path: Path, server: Server) -> None:
-        server.offer()
-        page = with_entities(description(server.host), '<!ENTITY c "ha">')
-        server.pages[f"/api/v1/xml/data/{ID}"] = 200, page.encode()
-        with pytest.raises(UsageError, match="entities are disabled") as error:
-            OpenMLSource(ID, tmp_path / "cache").load()
-        one_sentence(error)
-        assert not (tmp_path / "cache").exists()
 
 
 def with_entities(text: str, entities: str) -> str:
     return f"<!DOCTYPE d [{entities}]>" + text.replace(">tiny<", ">&c;<", 1)
 
 
+MANY = '<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;">'
+A_FILE = '<!ENTITY c SYSTEM "file:///etc/hostname">'
+Change = Callable[[bytes], bytes | None]
+
+
+@pytest.mark.usefixtures("no_network")
+@pytest.mark.parametrize(
+    ("file", "change", "sentence"),
+    [
+        ("dataset.arff", lambda d: b"".join(d.splitlines(True)[:-1]), "dataset.arff is not the file whose checksum"),
+        ("dataset.arff", lambda d: b"".join(d.splitlines(True)[:-2]), "dataset.arff is not the file whose checksum"),
+        ("dataset.arff", lambda data: data.replace(b"0.5,", b"0.6,", 1), "checksum"),
+        ("dataset.arff", lambda data: data[:4] + b"\xff" * (len(data) - 8) + data[-4:], "checksum"),
+        (f"dataset_{ID}.pq", lambda data: data[:4] + b"\xff" * (len(data) - 8) + data[-4:], "cannot be read"),
+        ("description.xml", lambda data: b"<" + data, "description.xml is not XML as OpenML writes it"),
+        ("description.xml", lambda _: b"<oml:data_set_description></oml:data_set_description>", "is not XML as OpenML"),
+        ("description.xml", lambda data: with_entities(data.decode(), MANY).encode(), "entities are disabled"),
+        ("description.xml", lambda data: with_entities(data.decode(), A_FILE).encode(), "entities are disabled"),
+        ("dataset.arff", lambda data: data.replace(b"\n", b"\r\n"), None),  # as the client writes on Windows
+    ],
+)  # fmt: skip
+def test_a_cached_copy_is_held_to_what_openml_published_of_it(
+    tmp_path: Path, file: str, change: Change, sentence: str | None
+) -> None:
+    path = fill(tmp_path / "cache", data="arff" if file.endswith(".arff") else "parquet") / file
+    path.write_bytes(content := change(path.read_bytes()) or b"")
+    if sentence is None:
+        assert OpenMLSource(ID, tmp_path / "cache").load().n_rows == ROWS
+        return
+    text = refusal(tmp_path / "cache", rf"cannot be read \(.*\); delete {tmp_path / 'cache' / PUBLIC} to download them")
+    assert sentence in text
+    assert path.read_bytes() == content
+
+
 class TestDownload:
     @pytest.mark.parametrize("has_parquet", [True, False])
-    def test_then_no_further_connection(
-        self, tmp_path: Path, server: Server, parquet: bytes, has_parquet: bool
-    ) -> None:
+    def test_then_no_other_connection(self, tmp_path: Path, server: Server, parquet: bytes, has_parquet: bool) -> None:
+        """Stumps in the cache are replaced."""
         server.offer(parquet=parquet if has_parquet else None)
-        source = OpenMLSource(ID, tmp_path / "cache")
+        source, folder = OpenMLSource(ID, tmp_path / "cache"), server.folder(tmp_path / "cache")
+        data = folder / (f"dataset_{ID}.pq" if has_parquet else "dataset.arff")
+        if has_parquet:
+            folder.mkdir(parents=True)
+            (folder / "description.xml").write_text(description()[:100])
+            data.write_bytes(parquet[:100])
         assert source.files() == ()
 
         first = source.load()
 
-        folder = server.folder(tmp_path / "cache")
-        data = folder / (f"dataset_{ID}.pq" if has_parquet else "dataset.arff")
+        assert first.n_rows == ROWS
         assert set(folder.iterdir()) == {folder / "description.xml", data}  # no pickle, nothing half-written
         assert source.files() == (folder / "description.xml", data)
+        assert (folder / "description.xml").read_text() == description(server.host)
+        assert not has_parquet or data.read_bytes() == parquet
         server.requests.clear()
         assert source.load().hash == first.hash
         assert server.requests == []
@@ -420,10 +365,7 @@ class TestDownload:
     ) -> None:
         server.offer(parquet=parquet)
         (tmp_path / "file").touch()
-
-        table = OpenMLSource(ID, tmp_path / "file" / "cache").load()
-
-        assert table.n_rows == ROWS
+        assert OpenMLSource(ID, tmp_path / "file" / "cache").load().n_rows == ROWS
         assert caplog.text.count("could not be kept in the cache") == 1
 
     def test_interrupted_while_it_is_kept(
@@ -438,41 +380,25 @@ class TestDownload:
             OpenMLSource(ID, tmp_path / "cache").load()
         assert list(server.folder(tmp_path / "cache").iterdir()) == []
 
-    def test_stumps_are_replaced(self, tmp_path: Path, server: Server, parquet: bytes) -> None:
-        server.offer(parquet=parquet)
-        folder = server.folder(tmp_path / "cache")
-        folder.mkdir(parents=True)
-        (folder / "description.xml").write_text(description()[:100])
-        (folder / f"dataset_{ID}.pq").write_bytes(parquet[:100])
-
-        assert OpenMLSource(ID, tmp_path / "cache").load().n_rows == ROWS
-
-        assert (folder / f"dataset_{ID}.pq").read_bytes() == parquet
-        assert (folder / "description.xml").read_text() == description(server.host)
-
-    def test_unknown_id(self, tmp_path: Path, server: Server) -> None:
-        server.answer_error(412, 111, "Unknown dataset")
-        with pytest.raises(UsageError, match=f"OpenML dataset {ID} does not exist") as error:
-            OpenMLSource(ID, tmp_path / "cache").load()
-        one_sentence(error)
+    @pytest.mark.parametrize(
+        ("status", "page", "sentence"),
+        [
+            (412, error_page(111, "Unknown dataset"), f"OpenML dataset {ID} does not exist"),
+            (412, error_page(112, "No access granted"), "OpenML does not give dataset 7: No access granted"),
+            (200, "<html><body>Log in</body></html>", "log-in page"),
+            (511, "<html><body>Log in</body></html>", "log-in page"),
+            (200, with_entities(description(), '<!ENTITY c "ha">'), "entities are disabled"),
+        ],
+    )
+    def test_what_the_server_answers_in_place_of_a_description(
+        self, tmp_path: Path, server: Server, status: int, page: str, sentence: str
+    ) -> None:
+        server.offer()
+        server.pages[f"/api/v1/xml/data/{ID}"] = status, page.encode()
+        refusal(tmp_path / "cache", sentence)
         assert not (tmp_path / "cache").exists()
 
-    def test_private_dataset(self, tmp_path: Path, server: Server) -> None:
-        server.answer_error(412, 112, "No access granted")
-        with pytest.raises(UsageError, match="OpenML does not give dataset 7: No access granted") as error:
-            OpenMLSource(ID, tmp_path / "cache").load()
-        one_sentence(error)
-
-    @pytest.mark.parametrize("status", [200, 511])
-    def test_log_in_page(self, tmp_path: Path, server: Server, status: int) -> None:
-        server.pages[f"/api/v1/xml/data/{ID}"] = status, b"<html><body>Log in</body></html>"
-        with pytest.raises(UsageError, match="log-in page") as error:
-            OpenMLSource(ID, tmp_path / "cache").load()
-        one_sentence(error)
-
-    def test_download_that_differs_from_its_checksum(
-        self, tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_download_that_differs_from_its_checksum(self, tmp_path: Path, server: Server) -> None:
         server.offer(md5_checksum="0" * 32)
         with pytest.raises(UsageError, match="Checksum of downloaded file"):
             OpenMLSource(ID, tmp_path / "cache").load()
@@ -481,89 +407,47 @@ class TestDownload:
 
 class TestNoServer:
     def test_nothing_cached(self, tmp_path: Path, refused: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        started = time.monotonic()
-        with pytest.raises(UsageError) as error:
-            OpenMLSource(ID, tmp_path / "cache").load()
-
-        text = one_sentence(error)
+        monkeypatch.setattr("openml.datasets.get_dataset", lambda *_, **__: pytest.fail("it would wait for long"))
+        text = refusal(tmp_path / "cache", "cannot be reached; connect to the network, or set paths.openml")
         assert f"OpenML dataset {ID} is not in the cache {tmp_path / 'cache'}" in text
-        assert "connect to the network, or set paths.openml" in text
-        assert time.monotonic() - started < 6
         assert not (tmp_path / "cache").exists()
 
-    @pytest.mark.parametrize("kept", ["description.xml", f"dataset_{ID}.pq"])
-    def test_partly_cached(self, tmp_path: Path, refused: str, monkeypatch: pytest.MonkeyPatch, kept: str) -> None:
+    @pytest.mark.parametrize(
+        ("data", "file", "change"),
+        [
+            ("parquet", "description.xml", lambda _: None),
+            ("parquet", f"dataset_{ID}.pq", lambda _: None),
+            ("parquet", f"dataset_{ID}.pq", lambda data: data[:-50]),
+            ("arff", "dataset.arff", lambda _: b""),
+            ("arff", "description.xml", lambda _: b"<html/>"),
+            ("arff", "description.xml", lambda _: b"<oml:data_set_description/>"),
+        ],
+    )
+    def test_a_part_lacks_or_is_damaged(
+        self, tmp_path: Path, refused: str, data: str, file: str, change: Change
+    ) -> None:
         source = OpenMLSource(ID, tmp_path / "cache")
-        made = fill(tmp_path / "made", host=refused)
+        made = fill(tmp_path / "made", host=refused, data=data)
         folder = module._locations(source.cache, "datasets", ID)[1]
-        folder.mkdir(parents=True)
-        (made / kept).rename(folder / kept)
+        folder.parent.mkdir(parents=True)
+        made.rename(folder)
+        content = change((folder / file).read_bytes())
+        (folder / file).unlink() if content is None else (folder / file).write_bytes(content)
         (folder / "features.xml").write_text("<features/>")
         before = snapshot(folder)
 
-        with pytest.raises(UsageError) as error:
-            source.load()
+        text = refusal(tmp_path / "cache", r"incomplete or damaged|description\.xml is not XML as OpenML writes it")
 
-        text = one_sentence(error)
-        assert f"OpenML dataset {ID} is incomplete or damaged in {folder}" in text
-        assert "set paths.openml" in text
+        assert str(folder) in text
+        assert "set paths.openml" in text or "description.xml" in text
         assert snapshot(folder) == before
-        assert source.files() == ()
-
-    def test_data_cut_to_nothing(self, tmp_path: Path, refused: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        source = OpenMLSource(ID, tmp_path / "cache")
-        made = fill(tmp_path / "made", host=refused, data="arff")
-        folder = module._locations(source.cache, "datasets", ID)[1]
-        folder.parent.mkdir(parents=True)
-        made.rename(folder)
-        (folder / "dataset.arff").write_bytes(b"")
-
-        with pytest.raises(UsageError, match="incomplete or damaged"):
-            source.load()
-
-    def test_the_client_is_not_asked_where_no_server_answers(
-        self, tmp_path: Path, refused: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("openml.datasets.get_dataset", lambda *_, **__: pytest.fail("it would wait for long"))
-
-        with pytest.raises(UsageError, match=r"cannot be reached; connect to the network"):
-            OpenMLSource(ID, tmp_path / "cache").load()
-
-    @pytest.mark.parametrize("page", ["<html/>", "<oml:data_set_description/>"])
-    def test_a_cached_description_of_something_else(self, tmp_path: Path, refused: str, page: str) -> None:
-        source = OpenMLSource(ID, tmp_path / "cache")
-        made = fill(tmp_path / "made", host=refused, data="arff")
-        folder = module._locations(source.cache, "datasets", ID)[1]
-        folder.parent.mkdir(parents=True)
-        made.rename(folder)
-        (folder / "description.xml").write_text(page)
-
-        with pytest.raises(UsageError, match=r"incomplete or damaged|description\.xml is not XML as OpenML writes it"):
-            source.load()
-
-    def test_stump(self, tmp_path: Path, refused: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        source = OpenMLSource(ID, tmp_path / "cache")
-        made = fill(tmp_path / "made", host=refused)
-        folder = module._locations(source.cache, "datasets", ID)[1]
-        folder.parent.mkdir(parents=True)
-        made.rename(folder)
-        data = folder / f"dataset_{ID}.pq"
-        data.write_bytes(data.read_bytes()[:-50])
-        before = snapshot(folder)
-
-        with pytest.raises(UsageError, match="incomplete or damaged"):
-            source.load()
-
-        assert snapshot(folder) == before
+        assert content is not None or source.files() == ()
 
     def test_silent_server(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "TIMEOUT", 0.2)
         with socket.create_server(("127.0.0.1", 0)) as silent:
-            host = f"http://127.0.0.1:{silent.getsockname()[1]}"
-            monkeypatch.setattr(module, "SERVER", f"{host}/api/v1/xml")
-            with pytest.raises(UsageError, match=r"did not answer within 0\.2 s") as error:
-                OpenMLSource(ID, tmp_path / "cache").load()
-        one_sentence(error)
+            monkeypatch.setattr(module, "SERVER", f"http://127.0.0.1:{silent.getsockname()[1]}/api/v1/xml")
+            refusal(tmp_path / "cache", r"did not answer within 0\.2 s")
 
     def test_silent_parquet_store(self, tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "TIMEOUT", 1.0)
@@ -575,21 +459,14 @@ class TestNoServer:
 class TestGlobalState:
     @pytest.mark.parametrize("succeeds", [True, False])
     def test_is_restored(
-        self,
-        tmp_path: Path,
-        refused: str,
-        monkeypatch: pytest.MonkeyPatch,
-        capfd: pytest.CaptureFixture[str],
-        succeeds: bool,
+        self, tmp_path: Path, client: Any, refused: str, monkeypatch: pytest.MonkeyPatch, capfd: Any, succeeds: bool
     ) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            import openml
-            import requests
-            import urllib3
-        monkeypatch.setattr(openml.config, "server", "https://example.invalid/api/v1/xml")
-        monkeypatch.setattr(openml.config, "retry_policy", "robot")
-        monkeypatch.setattr(openml.config, "show_progress", True)
+        import requests
+        import urllib3
+
+        monkeypatch.setattr(client.config, "server", "https://example.invalid/api/v1/xml")
+        monkeypatch.setattr(client.config, "retry_policy", "robot")
+        monkeypatch.setattr(client.config, "show_progress", True)
         monkeypatch.setenv("OPENML_SKIP_PARQUET", "true")
         monkeypatch.setattr(logging.root, "handlers", [])
         if succeeds:
@@ -598,15 +475,10 @@ class TestGlobalState:
 
         def state() -> list[Any]:
             return [
-                openml.config.get_config_as_dict(),
-                dict(os.environ),
-                list(logging.root.handlers),
-                logging.root.level,
-                list(logging.getLogger("openml").handlers),
-                list(warnings.filters),
-                requests.Session.request,
+                client.config.get_config_as_dict(), dict(os.environ), list(logging.root.handlers), logging.root.level,
+                list(logging.getLogger("openml").handlers), list(warnings.filters), requests.Session.request,
                 urllib3.PoolManager.urlopen,
-            ]
+            ]  # fmt: skip
 
         before = state()
         with contextlib.nullcontext() if succeeds else pytest.raises(UsageError):
@@ -615,23 +487,27 @@ class TestGlobalState:
         assert state() == before
         assert capfd.readouterr() == ("", "")
 
-    def test_warnings_of_the_client_are_not_shown(
-        self, tmp_path: Path, no_network: None, monkeypatch: pytest.MonkeyPatch
+    def test_warnings_of_the_client_are_not_shown_and_a_fault_of_ours_is_not_hidden(
+        self, tmp_path: Path, client: Any, no_network: None, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            import openml
-        get_dataset = openml.datasets.get_dataset
+        get_dataset = client.datasets.get_dataset
 
         def noisy(*args: Any, **kwargs: Any) -> Any:
             warnings.warn("this will change", FutureWarning, stacklevel=2)
             return get_dataset(*args, **kwargs)
 
-        fill(tmp_path / "cache")
-        monkeypatch.setattr(openml.datasets, "get_dataset", noisy)
-        assert OpenMLSource(ID, tmp_path / "cache").load().n_rows == ROWS
+        def faulty(*args: Any, **kwargs: Any) -> None:
+            raise RuntimeError("a fault")
 
-    def test_home_directory_is_left_alone(self, tmp_path: Path, home: Path) -> None:
+        fill(tmp_path / "cache")
+        monkeypatch.setattr(client.datasets, "get_dataset", noisy)
+        assert OpenMLSource(ID, tmp_path / "cache").load().n_rows == ROWS
+        monkeypatch.setattr(client.OpenMLDataset, "get_data", faulty)
+        with pytest.raises(RuntimeError, match="a fault"):
+            OpenMLSource(ID, tmp_path / "cache").load()
+
+    @pytest.mark.slow
+    def test_home_directory_is_left_alone_where_the_client_is_imported(self, tmp_path: Path, home: Path) -> None:
         fill(tmp_path / "cache")
         program = (
             "from pathlib import Path; from scarf_lightning.data.sources.openml import OpenMLSource; "
@@ -643,19 +519,20 @@ class TestGlobalState:
 
 
 class TestFiles:
-    def test_needs_no_client(self, tmp_path: Path) -> None:
+    def test_looking_for_finished_cells_imports_nothing_heavy(self, tmp_path: Path) -> None:
         folder = fill(tmp_path / "cache")
         program = (
-            "import sys; from pathlib import Path; from scarf_lightning.data.sources.openml import OpenMLSource; "
-            f"print(*OpenMLSource({ID}, Path({str(tmp_path / 'cache')!r})).files()); "
-            "print('openml' in sys.modules)"
+            "import sys; from scarf_lightning.data.sources import open_source; "
+            f"source = open_source('openml', id={ID}, name=None, openml_cache={str(tmp_path / 'cache')!r}); "
+            "file = open_source('csv', name=None, openml_cache=None, path='t.csv', target='y'); "
+            "heavy = {'openml', 'pandas', 'pyarrow', 'torch'} & set(sys.modules); "
+            "print(*source.files(), file.label, file.key[:6], file.files(), heavy)"
         )
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-        assert done.stdout.split() == [str(folder / "description.xml"), str(folder / f"dataset_{ID}.pq"), "False"]
+        done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+        files = (folder / "description.xml", folder / f"dataset_{ID}.pq")
+        assert done.stdout.split() == [*map(str, files), "t", "csv-t-", "()", "set()"]
 
-    def test_arff_where_the_client_is_told_to_skip_parquet(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_arff_where_the_client_is_to_skip_parquet(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         folder = fill(tmp_path / "cache")
         (folder / "dataset.arff").write_text(arff())
         source = OpenMLSource(ID, tmp_path / "cache")
@@ -665,38 +542,16 @@ class TestFiles:
 
     @pytest.mark.parametrize("variable", [None, "OPENML_CACHE_DIR", "XDG_CACHE_HOME"])
     def test_default_cache_is_the_clients(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str | None
+        self, tmp_path: Path, home: Path, client: Any, monkeypatch: pytest.MonkeyPatch, variable: str | None
     ) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            import openml
         if variable:
             monkeypatch.setenv(variable, str(tmp_path / "set"))
-        assert module._default_cache() == openml.config._resolve_default_cache_dir().expanduser()
-
-    def test_default_cache_from_the_clients_settings(self, home: Path) -> None:
-        settings = home / ".config" / "openml" / "config"
-        settings.parent.mkdir(parents=True)
-        settings.write_text("apikey = abc\ncachedir = ~/mine\n")
-        assert module._default_cache() == home / "mine"
-
-    def test_settings_without_a_cache_change_nothing(self, home: Path) -> None:
-        before = module._default_cache()
-        settings = home / ".config" / "openml" / "config"
-        settings.parent.mkdir(parents=True)
-        settings.write_text("apikey = abc\n")
-        assert module._default_cache() == before
-
-
-def test_a_fault_of_ours_is_not_hidden(tmp_path: Path, no_network: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import openml
-
-    def faulty(*args: Any, **kwargs: Any) -> None:
-        raise RuntimeError("a fault")
-
-    fill(tmp_path / "cache")
-    monkeypatch.setattr(openml.OpenMLDataset, "get_data", faulty)
-    with pytest.raises(RuntimeError, match="a fault"):
-        OpenMLSource(ID, tmp_path / "cache").load()
+        found = module._default_cache()
+        assert found == client.config._resolve_default_cache_dir().expanduser()
+        if variable is None:
+            settings = home / ".config" / "openml" / "config"
+            settings.parent.mkdir(parents=True)
+            settings.write_text("apikey = abc\n")
+            assert module._default_cache() == found
+            settings.write_text("apikey = abc\ncachedir = ~/mine\n")
+            assert module._default_cache() == home / "mine"

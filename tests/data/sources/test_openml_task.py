@@ -47,10 +47,9 @@ def splits() -> Iterator[str]:
 @pytest.fixture
 def cache(tmp_path: Path) -> Path:
     fill(tmp_path / "cache")
-    folder = tmp_path / "cache" / PUBLIC.parents[1] / "tasks" / str(TASK)
-    folder.mkdir(parents=True)
-    (folder / "task.xml").write_text(TASK_XML.format(task=TASK, kind=1, dataset=ID, target="colour"))
-    (folder / "datasplits.arff").write_text("\n".join(splits()) + "\n")
+    task_folder(tmp_path / "cache").mkdir(parents=True)
+    describe(tmp_path / "cache")
+    (task_folder(tmp_path / "cache") / "datasplits.arff").write_text("\n".join(splits()) + "\n")
     return tmp_path / "cache"
 
 
@@ -69,69 +68,53 @@ def loaded(cache: Path, split: str = "task") -> Table:
     return opened(cache, split).load()
 
 
+def describe(cache: Path, *, kind: int = 1, target: str = "colour") -> None:
+    text = TASK_XML.format(task=TASK, kind=kind, dataset=ID, target=target)
+    (task_folder(cache) / "task.xml").write_text(text)
+
+
 def test_it_classifies_by_the_tasks_target(cache: Path) -> None:
     table = loaded(cache)
-
     assert (table.name, table.dataset_id, table.source) == ("tiny", ID, f"openml-task:{TASK}")
     assert table.target.names == ("blue", "red")  # the dataset's default is `defect`
     assert "defect" in [column.name for column in table.columns]
     assert table.n_unlabelled == 1
 
 
-@pytest.mark.parametrize("trial", range(FOLDS * REPEATS))
-def test_a_trial_is_tested_on_the_rows_of_its_fold(cache: Path, trial: int) -> None:
-    table, random = loaded(cache), np.random.default_rng(trial)
-
-    split = Task().of_trial(table, trial, random)
-
-    theirs = set(rows_of(*divmod(trial, FOLDS)))
+def test_a_trial_is_tested_on_the_rows_of_its_fold(cache: Path) -> None:
+    table = loaded(cache)
     labelled = set(np.flatnonzero(table.labels >= 0).tolist())
-    assert set(split.test.tolist()) == theirs & labelled
-    assert len(split.validation) == round(0.1 * ROWS)
-    assert set(split.validation.tolist()) <= labelled - theirs
-    assert sorted([*split.train, *split.validation]) == sorted(set(range(ROWS)) - theirs)
-
-
-def test_without_a_trial_the_split_is_the_first_ones(cache: Path) -> None:
-    table = loaded(cache)
-
-    split = Task().split(table, np.random.default_rng(0))
-
-    assert set(split.test.tolist()) <= set(rows_of(0, 0))
-
-
-def test_trials_of_a_fold_validate_on_rows_of_their_own(cache: Path) -> None:
-    table = loaded(cache)
-
+    for trial in range(FOLDS * REPEATS):
+        split = Task().of_trial(table, trial, np.random.default_rng(trial))
+        theirs = set(rows_of(*divmod(trial, FOLDS)))
+        assert set(split.test.tolist()) == theirs & labelled
+        assert len(split.validation) == round(0.1 * ROWS)
+        assert set(split.validation.tolist()) <= labelled - theirs
+        assert sorted([*split.train, *split.validation]) == sorted(set(range(ROWS)) - theirs)
+    first = Task().split(table, np.random.default_rng(0))
+    assert set(first.test.tolist()) <= set(rows_of(0, 0)), "without a trial the split is the first one's"
     drawn = {int(Task().of_trial(table, 0, np.random.default_rng(seed)).validation[0]) for seed in range(20)}
-
-    assert len(drawn) > 1
-
-
-def test_there_are_as_many_trials_as_splits(cache: Path) -> None:
-    table = loaded(cache)
-
+    assert len(drawn) > 1, "trials of a fold validate on rows of their own"
     Task().check(table, FOLDS * REPEATS)
-    with pytest.raises(
-        UsageError, match=rf"^openml-task:{TASK} has 6 splits, one for each trial; ask for trials=6 at most\.$"
-    ):
+    said = rf"^openml-task:{TASK} has 6 splits, one for each trial; ask for trials=6 at most\.$"
+    with pytest.raises(UsageError, match=said):
         Task().check(table, FOLDS * REPEATS + 1)
 
 
 def test_another_split_takes_the_tasks_data_alone(cache: Path) -> None:
-    table = loaded(cache, "stratified")
-
+    table, before = loaded(cache, "stratified"), loaded(cache).hash
     assert table.split_by is None
     assert len(Stratified().split(table, np.random.default_rng(0)).test) > 0
     assert opened(cache).key == f"openml-task-{TASK}"
     assert opened(cache, "stratified").key == f"openml-task-{TASK}-data"
+    file = task_folder(cache) / "datasplits.arff"
+    file.write_text(file.read_text().replace("TEST,0,0,0", "TRAIN,0,0,0"))
+    assert loaded(cache).hash != before, "other splits are other data"
 
 
 def test_the_cache_is_as_it_was_and_its_files_name_the_data(cache: Path) -> None:
     before = {path: path.read_bytes() for path in cache.rglob("*") if path.is_file()}
-
     loaded(cache)
-
     assert {path: path.read_bytes() for path in cache.rglob("*") if path.is_file()} == before
     named = {path.name for path in opened(cache).files()}
     assert named == {"task.xml", "datasplits.arff", "description.xml", f"dataset_{ID}.pq"}
@@ -139,54 +122,21 @@ def test_the_cache_is_as_it_was_and_its_files_name_the_data(cache: Path) -> None
     assert opened(cache).files() == ()
 
 
-def test_other_splits_are_other_data(cache: Path) -> None:
-    before = loaded(cache).hash
-    file = task_folder(cache) / "datasplits.arff"
-
-    file.write_text(file.read_text().replace("TEST,0,0,0", "TRAIN,0,0,0"))
-
-    assert loaded(cache).hash != before
-
-
 def test_a_regression_has_a_number_to_predict(cache: Path) -> None:
-    text = TASK_XML.format(task=TASK, kind=2, dataset=ID, target="size")
-    (task_folder(cache) / "task.xml").write_text(text)
-
+    describe(cache, kind=2, target="size")
     assert loaded(cache).target == Number("size")
     assert opened(cache, target_kind="classes").load().target.name == "classes", "what is asked for goes first"
 
 
-def test_a_task_of_another_kind_is_refused(cache: Path) -> None:
-    text = TASK_XML.format(task=TASK, kind=5, dataset=ID, target="size")
-    (task_folder(cache) / "task.xml").write_text(text)
-
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the client leaves the file open
+def test_a_task_that_cannot_be_used_is_refused(cache: Path) -> None:
+    describe(cache, kind=5, target="size")
     with pytest.raises(UsageError, match=rf"^OpenML task {TASK} is no classification or regression; "):
         loaded(cache)
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the client leaves the file open
-def test_damaged_splits_are_named(cache: Path) -> None:
-    (task_folder(cache) / "datasplits.arff").write_text("<html>")
-
-    with pytest.raises(UsageError, match=rf"^OpenML task {TASK} cannot be read .*; delete .*tasks/{TASK} to download"):
-        loaded(cache)
-
-
-def test_the_target_must_be_a_column(cache: Path) -> None:
-    (task_folder(cache) / "task.xml").write_text(TASK_XML.format(task=TASK, kind=1, dataset=ID, target="none"))
-
+    describe(cache, target="none")
     with pytest.raises(UsageError, match="has no target 'none' among the columns that count"):
         loaded(cache)
-
-
-@pytest.mark.parametrize(
-    ("given", "split", "sentence"),
-    [
-        ({"id": None, "task": None}, "random", "dataset=openml needs the id of a dataset, or of a task: "),
-        ({"id": 3, "task": 4}, "task", "dataset=openml needs the id of a dataset, or of a task: "),
-        ({"id": 3, "task": None}, "task", "split=task takes the splits of an OpenML task; "),
-    ],
-)
-def test_what_does_not_go_together_is_refused(given: dict[str, int | None], split: str, sentence: str) -> None:
-    with pytest.raises(UsageError, match=f"^{sentence}"):
-        open_source("openml", name=None, openml_cache=None, split={"name": split}, **given)
+    describe(cache)
+    (task_folder(cache) / "datasplits.arff").write_text("<html>")
+    with pytest.raises(UsageError, match=rf"^OpenML task {TASK} cannot be read .*; delete .*tasks/{TASK} to download"):
+        loaded(cache)

@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -24,14 +24,6 @@ N = 40
 LABELS = ["p", "q"] * (N // 2)
 Tried = Callable[[Path], Any]
 """What a user tries in a folder."""
-
-
-class Case(NamedTuple):
-    """What is refused, how the sentence ends, and what it advises."""
-
-    refused: Tried
-    ends: str
-    advised: Tried
 
 
 def frame() -> pd.DataFrame:
@@ -129,252 +121,150 @@ class WrittenWhileRead(FileSource):
         return table
 
 
+def quiet(folder: Path) -> Any:
+    return FileSource(written(frame(), folder / "t.csv"), "y").read()
+
+
 def busy(folder: Path) -> Any:
     with patch("time.sleep"):
         return WrittenWhileRead(written(frame(), folder / "t.csv"), "y").read()
 
 
-GOOD, LINES = load(frame()), frame().to_csv(index=False)
+GOOD, ARFF, SHEET = load(frame()), load(arff(), "t.arff"), load(frame(), "t.xlsx")
+LINES = frame().to_csv(index=False)
 HALF = json.dumps([{"c": "\ud800" if i % 3 else "a", "size": i / 8, "y": label} for i, label in enumerate(LABELS)])
 NAMED_ROWS = pd.DataFrame({"y": LABELS}, index=[f"row {i}" for i in range(N)])
 """The target alone, beside the names of the rows."""
 WEIGHTED = frame().assign(w=1.0)
+WEIGHED, LATER = load(WEIGHTED, weight="w"), rows(lambda r: r)
 
-CASES = {
+CASES: dict[str, tuple[Tried, str, Tried]] = {
     # Options of a source.
-    "unknown source": Case(opened("cvs"), "the sources are csv, diabetes, openml, wdbc.", opened("diabetes")),
-    "option of another source": Case(
-        opened("wdbc", path="t.csv"), "its options are: name, id.", opened("wdbc", id=1510)
-    ),
-    "another number for wdbc": Case(opened("wdbc", id=3), "for 3 use dataset=openml.", opened("openml", id=3)),
-    "no file": Case(opened("csv"), "set dataset.path=F and dataset.target=C.", opened("csv", path="t.csv", target="y")),
-    "no id": Case(opened("openml"), "set dataset.id=N or dataset.task=N.", opened("openml", task=3)),
-    "no task": Case(
-        opened("csv", path="t.csv", split={"name": "task"}),
-        "use it with dataset=openml dataset.task=N.",
-        opened("openml", task=3, split={"name": "task"}),
-    ),
-    "nothing to split by": Case(
-        opened("wdbc", split={"name": "group", "column": "a"}),
-        "has no such columns; use dataset=csv.",
-        opened("csv", path="t.csv", split={"name": "group", "column": "a"}),
-    ),
-    "split without a column": Case(
-        opened("csv", path="t.csv", split={"name": "group"}),
-        "split=group needs split.column; set it.",
-        opened("csv", path="t.csv", split={"name": "group", "column": "a"}),
-    ),
+    "unknown source": (opened("cvs"), "the sources are csv, diabetes, openml, wdbc.", opened("diabetes")),
+    "option of another source": (opened("wdbc", path="t.csv"), "its options are: name, id.", opened("wdbc", id=1510)),
+    "another number for wdbc": (opened("wdbc", id=3), "for 3 use dataset=openml.", opened("openml", id=3)),
+    "no file": (opened("csv"), "set dataset.path=F and dataset.target=C.", opened("csv", path="t.csv", target="y")),
+    "no id": (opened("openml"), "set dataset.id=N or dataset.task=N.", opened("openml", task=3)),
+    "id and task": (opened("openml", id=3, task=4), "set dataset.id=N or dataset.task=N.", opened("openml", task=4)),
+    "no task for its splits": (opened("openml", id=3, split={"name": "task"}),
+     "use it with dataset=openml dataset.task=N.", opened("openml", task=3, split={"name": "task"})),
+    "no task": (opened("csv", path="t.csv", split={"name": "task"}), "use it with dataset=openml dataset.task=N.",
+     opened("openml", task=3, split={"name": "task"})),
+    "nothing to split by": (opened("wdbc", split={"name": "group", "column": "a"}),
+     "has no such columns; use dataset=csv.", opened("csv", path="t.csv", split={"name": "group", "column": "a"})),
+    "split without a column": (opened("csv", path="t.csv", split={"name": "group"}),
+     "split=group needs split.column; set it.", opened("csv", path="t.csv", split={"name": "group", "column": "a"})),
     # Files.
-    "no such file": Case(lambda folder: FileSource(folder / "gone.csv", "y").load(), "that the command runs in.", GOOD),
-    "written while it is read": Case(
-        busy, "or name a copy.", lambda folder: FileSource(written(frame(), folder / "t.csv"), "y").read()
-    ),
-    "unknown ending": Case(load(frame(), "t.xls"), "write it again as one of these.", load(frame(), "t.txt")),
-    "sheet of a text file": Case(load(frame(), sheet="A"), "leave dataset.sheet out.", GOOD),
-    "no such sheet": Case(
-        load(frame(), "t.xlsx", sheet="Data"), "are: 'Sheet1'.", load(frame(), "t.xlsx", sheet="Sheet1")
-    ),
-    "no openpyxl": Case(
-        without_openpyxl(load(frame(), "t.xlsx")), "pip install 'scarf-lightning[xlsx]'.", load(frame(), "t.xlsx")
-    ),
-    "damaged": Case(load(b"PAR1", "t.parquet"), "with a name for every column, or as Parquet.", GOOD),
-    "no encoding": Case(
-        load(b"gr\x81\xdf,y\n" + b"1,p\n2,q\n" * 20),
-        "or name its encoding, as in dataset.encoding=cp1252.",
-        load(b"gr\x81\xdf,y\n" + b"1,p\n2,q\n" * 20, encoding="cp437"),
-    ),
-    "no rows to predict": Case(
-        lambda folder: read_rows(written("a,b\n", folder / "t.csv")),
-        "has no rows below its header.",
-        lambda folder: read_rows(written("a,b\n1,2\n", folder / "t.csv")),
-    ),
-    "text after a quote": Case(
-        load(LINES + '1.5,"x"y,p\n'),
-        "double a quote that is part of a value, or remove it.",
-        load(LINES + '1.5,"x""y",p\n'),
-    ),
-    "notes of pandas": Case(
-        load(pa.table(frame()).replace_schema_metadata({b"pandas": b"{"}), "t.parquet"),
-        "write it again from pandas, or without its metadata.",
-        load(pa.table(frame()).replace_schema_metadata({}), "t.parquet"),
-    ),
-    "no records": Case(
-        load("[1, 2]", "t.json"),
-        "as DataFrame.to_json(orient='records') does.",
-        load(frame().to_json(orient="records"), "t.json"),
-    ),
-    "no attribute": Case(
-        load(arff(attribute="@attribute size"), "t.arff"), "give it a name and a type.", load(arff(), "t.arff")
-    ),
-    "attribute twice": Case(
-        load(arff(attribute="@attribute y numeric"), "t.arff"), "rename all but one.", load(arff(), "t.arff")
-    ),
-    "no data": Case(load(arff(data=""), "t.arff"), "or give it the ending of its format.", load(LINES, "t.dat")),
-    "sparse rows": Case(load(arff("{0 1}"), "t.arff"), "as in CSV.", GOOD),
-    "long row": Case(
-        load(arff("{},3,4"), "t.arff"), "with 4 values for 2 columns; correct it.", load(arff(), "t.arff")
-    ),
-    "undeclared category": Case(
-        load(arff("{}x"), "t.arff"),
-        "holds 'px', which its header lacks; add it there.",
-        load(arff("{}x").replace("{p,q}", "{px,qx}"), "t.arff"),
-    ),
-    "ARFF number": Case(load(arff("x{}"), "t.arff"), "correct it.", load(arff(), "t.arff")),
+    "no such file": (lambda folder: FileSource(folder / "gone.csv", "y").load(), "that the command runs in.", GOOD),
+    "written while it is read": (busy, "or name a copy.", quiet),
+    "unknown ending": (load(frame(), "t.xls"), "write it again as one of these.", load(frame(), "t.txt")),
+    "sheet of a text file": (load(frame(), sheet="A"), "leave dataset.sheet out.", GOOD),
+    "no such sheet": (load(frame(), "t.xlsx", sheet="Data"), "are: 'Sheet1'.", load(frame(), "t.xlsx", sheet="Sheet1")),
+    "no openpyxl": (without_openpyxl(SHEET), "pip install 'scarf-lightning[xlsx]'.", SHEET),
+    "damaged": (load(b"PAR1", "t.parquet"), "with a name for every column, or as Parquet.", GOOD),
+    "no encoding": (load(b"gr\x81\xdf,y\n" + b"1,p\n2,q\n" * 20),
+     "or name its encoding, as in dataset.encoding=cp1252.",
+     load(b"gr\x81\xdf,y\n" + b"1,p\n2,q\n" * 20, encoding="cp437")),
+    "no rows to predict": (lambda folder: read_rows(written("a,b\n", folder / "t.csv")),
+     "has no rows below its header.", lambda folder: read_rows(written("a,b\n1,2\n", folder / "t.csv"))),
+    "text after a quote": (load(LINES + '1.5,"x"y,p\n'), "double a quote that is part of a value, or remove it.",
+     load(LINES + '1.5,"x""y",p\n')),
+    "notes of pandas": (load(pa.table(frame()).replace_schema_metadata({b"pandas": b"{"}), "t.parquet"),
+     "write it again from pandas, or without its metadata.",
+     load(pa.table(frame()).replace_schema_metadata({}), "t.parquet")),
+    "no records": (load("[1, 2]", "t.json"), "as DataFrame.to_json(orient='records') does.",
+     load(frame().to_json(orient="records"), "t.json")),
+    "no attribute": (load(arff(attribute="@attribute size"), "t.arff"), "give it a name and a type.", ARFF),
+    "attribute twice": (load(arff(attribute="@attribute y numeric"), "t.arff"), "rename all but one.", ARFF),
+    "no data": (load(arff(data=""), "t.arff"), "or give it the ending of its format.", load(LINES, "t.dat")),
+    "sparse rows": (load(arff("{0 1}"), "t.arff"), "as in CSV.", GOOD),
+    "long row": (load(arff("{},3,4"), "t.arff"), "with 4 values for 2 columns; correct it.", ARFF),
+    "undeclared category": (load(arff("{}x"), "t.arff"), "holds 'px', which its header lacks; add it there.",
+     load(arff("{}x").replace("{p,q}", "{px,qx}"), "t.arff")),
+    "ARFF number": (load(arff("x{}"), "t.arff"), "correct it.", ARFF),
     # Columns.
-    "column twice": Case(
-        load("size,size,y\n" + "1,2,p\n3,4,q\n" * 20),
-        "has more than one column 'size'; rename all but one.",
-        load("size,width,y\n" + "1,2,p\n3,4,q\n" * 20),
-    ),
-    "column of another file": Case(
-        load(frame(), unlabelled=lambda folder: (frame()[["size"]], folder / "more.csv")),
-        "dataset.unlabelled needs the same columns.",
-        load(frame(), unlabelled=lambda folder: (frame()[["size", "colour"]], folder / "more.csv")),
-    ),
-    "column without a name": Case(
-        load(frame().set_index(pd.Index([0, *range(N - 1)])).reset_index(names="")),
-        'leave it out by "dataset.drop=[Unnamed: 0]".',
-        load(frame().set_index(pd.Index([0, *range(N - 1)])).reset_index(names=""), drop=("Unnamed: 0",)),
-    ),
-    "no target": Case(load(frame(), target=""), "its columns are: 'size', 'colour', 'y'.", load(frame(), target="y")),
-    "no such column": Case(load(frame(), target="Y"), "its columns are: 'size', 'colour', 'y'.", GOOD),
-    "no header": Case(
-        load(LINES.partition("\n")[2], "t.data", target="2"),
-        "so if it has no header, write a line of names above it.",
-        load("0,1,2\n" + LINES.partition("\n")[2], "t.data", target="2"),
-    ),
-    "no separator": Case(
-        load(LINES.replace(",", "~")),
-        "so set dataset.separator, or mend them.",
-        load(LINES.replace(",", "~"), separator="~"),
-    ),
-    "one column": Case(
-        load(LINES.replace(",", "~"), target="size~colour~y"),
-        "so set dataset.separator, or mend them.",
-        load(LINES.replace(",", "~"), separator="~"),
-    ),
-    "no header, numbers twice": Case(
-        load("1,1,p\n" * 20 + "2,3,q\n" * 20, "t.data"),
-        "so if it has no header, write a line of names above it.",
-        load("size,width,y\n" + "1,1,p\n" * 20 + "2,3,q\n" * 20, "t.data"),
-    ),
-    "another sheet": Case(
-        lambda folder: FileSource(two_sheets(folder), "y").load(),
-        "dataset.sheet reads another of its sheets: 'data'.",
-        lambda folder: FileSource(two_sheets(folder), "y", sheet="data").load(),
-    ),
-    "target as feature": Case(load(frame(), drop=("y",)), "which is no feature; leave it out.", GOOD),
-    "weight and split": Case(
-        load(WEIGHTED, weight="w", split=SplitBy("time", "w")),
-        "choose another column for one.",
-        load(WEIGHTED, weight="w", split=SplitBy("time", "size")),
-    ),
-    "weight in a list": Case(
-        load(WEIGHTED, weight="w", numeric=("w",)), "leave it out of one.", load(WEIGHTED, weight="w")
-    ),
-    "column in two lists": Case(
-        load(frame(), numeric=("size",), categorical=("size",)),
-        "leave it out of one.",
-        load(frame(), numeric=("size",)),
-    ),
-    "lists": Case(
-        load(with_lists(), "t.parquet"),
-        "leave it out by dataset.drop=[l].",
-        load(with_lists(), "t.parquet", drop=("l",)),
-    ),
-    "several of lists and objects": Case(
-        load(with_lists_and_objects(), "t.jsonl", drop=("a",)),
-        'leave them out by "dataset.drop=[a,l,the object]".',
-        load(with_lists_and_objects(), "t.jsonl", drop=("a", "l", "the object")),
-    ),
-    "objects": Case(
-        load(frame().assign(o=[{"a": 1}] * N), "t.jsonl"),
-        "leave it out by dataset.drop=[o].",
-        load(frame().assign(o=[{"a": 1}] * N), "t.jsonl", drop=("o",)),
-    ),
-    "names of rows alone": Case(
-        load(NAMED_ROWS.to_csv()),
-        'is left out; "dataset.text=[Unnamed: 0]" reads them as text.',
-        load(NAMED_ROWS.to_csv(), text=("Unnamed: 0",)),
-    ),
-    "numbers of rows alone": Case(
-        load(NAMED_ROWS.reset_index(drop=True).to_csv()),
-        "'Unnamed: 0' is left out; add a column.",
-        load(NAMED_ROWS.reset_index(drop=True).assign(size=np.arange(N) / 8).to_csv()),
-    ),
-    "target of lists": Case(
-        load(with_lists(), "t.parquet", target="l"),
-        "or choose another column.",
-        load(with_lists(), "t.parquet", drop=("l",)),
-    ),
+    "column twice": (load("size,size,y\n" + "1,2,p\n3,4,q\n" * 20),
+     "has more than one column 'size'; rename all but one.", load("size,width,y\n" + "1,2,p\n3,4,q\n" * 20)),
+    "column of another file": (load(frame(), unlabelled=lambda folder: (frame()[["size"]], folder / "more.csv")),
+     "dataset.unlabelled needs the same columns.",
+     load(frame(), unlabelled=lambda folder: (frame()[["size", "colour"]], folder / "more.csv"))),
+    "column without a name": (load(frame().set_index(pd.Index([0, *range(N - 1)])).reset_index(names="")),
+     'leave it out by "dataset.drop=[Unnamed: 0]".',
+     load(frame().set_index(pd.Index([0, *range(N - 1)])).reset_index(names=""), drop=("Unnamed: 0",))),
+    "no target": (load(frame(), target=""), "its columns are: 'size', 'colour', 'y'.", load(frame(), target="y")),
+    "no such column": (load(frame(), target="Y"), "its columns are: 'size', 'colour', 'y'.", GOOD),
+    "no header": (load(LINES.partition("\n")[2], "t.data", target="2"),
+     "so if it has no header, write a line of names above it.",
+     load("0,1,2\n" + LINES.partition("\n")[2], "t.data", target="2")),
+    "no separator": (load(LINES.replace(",", "~")), "so set dataset.separator, or mend them.",
+     load(LINES.replace(",", "~"), separator="~")),
+    "one column": (load(LINES.replace(",", "~"), target="size~colour~y"), "so set dataset.separator, or mend them.",
+     load(LINES.replace(",", "~"), separator="~")),
+    "no header, numbers twice": (load("1,1,p\n" * 20 + "2,3,q\n" * 20, "t.data"),
+     "so if it has no header, write a line of names above it.",
+     load("size,width,y\n" + "1,1,p\n" * 20 + "2,3,q\n" * 20, "t.data")),
+    "another sheet": (lambda folder: FileSource(two_sheets(folder), "y").load(),
+     "dataset.sheet reads another of its sheets: 'data'.",
+     lambda folder: FileSource(two_sheets(folder), "y", sheet="data").load()),
+    "target as feature": (load(frame(), drop=("y",)), "which is no feature; leave it out.", GOOD),
+    "weight and split": (load(WEIGHTED, weight="w", split=SplitBy("time", "w")), "choose another column for one.",
+     load(WEIGHTED, weight="w", split=SplitBy("time", "size"))),
+    "weight in a list": (load(WEIGHTED, weight="w", numeric=("w",)), "leave it out of one.", WEIGHED),
+    "column in two lists": (load(frame(), numeric=("size",), categorical=("size",)), "leave it out of one.",
+     load(frame(), numeric=("size",))),
+    "lists": (load(with_lists(), "t.parquet"), "leave it out by dataset.drop=[l].",
+     load(with_lists(), "t.parquet", drop=("l",))),
+    "several of lists and objects": (load(with_lists_and_objects(), "t.jsonl", drop=("a",)),
+     'leave them out by "dataset.drop=[a,l,the object]".',
+     load(with_lists_and_objects(), "t.jsonl", drop=("a", "l", "the object"))),
+    "objects": (load(frame().assign(o=[{"a": 1}] * N), "t.jsonl"), "leave it out by dataset.drop=[o].",
+     load(frame().assign(o=[{"a": 1}] * N), "t.jsonl", drop=("o",))),
+    "names of rows alone": (load(NAMED_ROWS.to_csv()), 'is left out; "dataset.text=[Unnamed: 0]" reads them as text.',
+     load(NAMED_ROWS.to_csv(), text=("Unnamed: 0",))),
+    "numbers of rows alone": (load(NAMED_ROWS.reset_index(drop=True).to_csv()),
+     "'Unnamed: 0' is left out; add a column.",
+     load(NAMED_ROWS.reset_index(drop=True).assign(size=np.arange(N) / 8).to_csv())),
+    "target of lists": (load(with_lists(), "t.parquet", target="l"), "or choose another column.",
+     load(with_lists(), "t.parquet", drop=("l",))),
     # Weights.
-    "weight that is text": Case(
-        load(WEIGHTED.assign(w="x"), weight="w"), "a weight must be a number.", load(WEIGHTED, weight="w")
-    ),
-    "negative weight": Case(
-        load(WEIGHTED.assign(w=-1), weight="w"), "a weight must be zero or more.", load(WEIGHTED, weight="w")
-    ),
-    "large weight": Case(
-        load(WEIGHTED.assign(w=1e300), weight="w"), "rescale it.", load(WEIGHTED.assign(w=1e30), weight="w")
-    ),
-    "missing weight": Case(
-        load(WEIGHTED.assign(w=[None, *[1.0] * (N - 1)]), weight="w"), "fill them in.", load(WEIGHTED, weight="w")
-    ),
-    "no weight": Case(
-        load(WEIGHTED.assign(w=0), weight="w"), "there is nothing to learn from.", load(WEIGHTED, weight="w")
-    ),
+    "weight that is text": (load(WEIGHTED.assign(w="x"), weight="w"),
+     "dataset.weight: column 'w' of * holds 'x'; a weight must be a number.", WEIGHED),
+    "negative weight": (load(WEIGHTED.assign(w=-2), weight="w"),
+     "holds the negative weight -2; a weight must be zero or more.", WEIGHED),
+    "large weight": (load(WEIGHTED.assign(w=1e300), weight="w"),
+     "holds the weight 1e+300, which is too large to train with; rescale it.",
+     load(WEIGHTED.assign(w=1e30), weight="w")),
+    "infinite weight": (load(WEIGHTED.assign(w=np.inf), weight="w"),
+     "the weight inf, which is too large to train with; rescale it.", WEIGHED),
+    "missing weight": (load(WEIGHTED.assign(w=[None, *[1.0] * (N - 1)]), weight="w"),
+     "has no weight in 1 of the rows with a label; fill them in.", WEIGHED),
+    "no weight": (load(WEIGHTED.assign(w=0), weight="w"),
+     "has the weight 0 in every row with a label; there is nothing to learn from.", WEIGHED),
     # What columns hold.
-    "no dates": Case(
-        load(frame(), dates=("colour",)),
-        "write them as 2024-12-31, or leave the column out of dataset.dates.",
-        load(frame().assign(colour=["2024-12-31", "2024-12-30"] * 20), dates=("colour",)),
-    ),
-    "no numbers": Case(
-        load(frame(), numeric=("colour",)), "leave the column out of dataset.numeric.", load(frame(), numeric=("size",))
-    ),
-    "half a character in a file": Case(
-        load(HALF, "t.json"), "remove it, or drop the column.", load(HALF, "t.json", drop=("c",))
-    ),
-    "half a character in a label": Case(
-        load(HALF, "t.json", target="c"),
-        "remove it, or drop the column.",
-        load(HALF.replace("\\ud800", "b"), "t.json", target="c"),
-    ),
-    "NUL": Case(load(LINES.replace("red", "r\0d")), "remove it from the file.", GOOD),
+    "no dates": (load(frame(), dates=("colour",)),
+     "write them as 2024-12-31, or leave the column out of dataset.dates.",
+     load(frame().assign(colour=["2024-12-31", "2024-12-30"] * 20), dates=("colour",))),
+    "no numbers": (load(frame(), numeric=("colour",)), "leave the column out of dataset.numeric.",
+     load(frame(), numeric=("size",))),
+    "half a character in a file": (load(HALF, "t.json"), "remove it, or drop the column.",
+     load(HALF, "t.json", drop=("c",))),
+    "half a character in a label": (load(HALF, "t.json", target="c"), "remove it, or drop the column.",
+     load(HALF.replace("\\ud800", "b"), "t.json", target="c")),
+    "NUL": (load(LINES.replace("red", "r\0d")), "remove it from the file.", GOOD),
     # Later rows.
-    "no frame": Case(
-        rows(lambda later: later.to_numpy()),
-        "must be a table whose columns have names, not ndarray.",
-        rows(lambda later: later),
-    ),
-    "lacking": Case(
-        rows(lambda later: later.drop(columns="size")), "which the model was trained on.", rows(lambda later: later)
-    ),
-    "twice": Case(rows(lambda later: pd.concat([later, later], axis=1)), "more than once.", rows(lambda later: later)),
-    "unseen categories alone": Case(
-        rows(lambda later: later.assign(colour=["RED", "BLUE"] * (N // 2))),
-        "but 'RED', 'BLUE' in the rows; correct it.",
-        rows(lambda later: later),
-    ),
-    "another kind": Case(
-        rows(lambda later: later.assign(size="x")), "but 'x' in the rows; correct it.", rows(lambda later: later)
-    ),
-    "another format of dates": Case(
-        lambda folder: rows_of_times(folder, "15.01.2024"),
-        "write them as 2024-12-31.",
-        lambda folder: rows_of_times(folder, "2024-01-15"),
-    ),
-    "infinite": Case(
-        rows(lambda later: later.assign(size=np.inf)),
-        "mark it as missing.",
-        rows(lambda later: later.assign(size=np.nan)),
-    ),
-    "text among plain numbers": Case(
-        plain_rows(lambda later: later.astype(object).assign(V1="x")),
-        "but the rows hold 'x' in it.",
-        plain_rows(lambda later: later),
-    ),
-}
+    "no frame": (rows(lambda r: r.to_numpy()), "must be a table whose columns have names, not ndarray.", LATER),
+    "lacking": (rows(lambda r: r.drop(columns="size")), "The rows lack 'size', which the model was trained on.", LATER),
+    "twice": (rows(lambda r: pd.concat([r, r], axis=1)), "The rows have 'size', 'colour' more than once.", LATER),
+    "unseen categories alone": (rows(lambda r: r.assign(colour=["RED", "BLUE"] * (N // 2))),
+     "but 'RED', 'BLUE' in the rows; correct it.", LATER),
+    "another kind": (rows(lambda r: r.assign(size="x")), "but 'x' in the rows; correct it.", LATER),
+    "another format of dates": (lambda folder: rows_of_times(folder, "15.01.2024"), "write them as 2024-12-31.",
+     lambda folder: rows_of_times(folder, "2024-01-15")),
+    "infinite": (rows(lambda r: r.assign(size=np.inf)), "mark it as missing.", rows(lambda r: r.assign(size=np.nan))),
+    "text among plain numbers": (plain_rows(lambda r: r.astype(object).assign(V1="x")), "but the rows hold 'x' in it.",
+     plain_rows(lambda r: r)),
+}  # fmt: skip
+"""What is refused, how the sentence ends, and what it advises."""
 
 
 def two_sheets(folder: Path) -> Path:
@@ -393,17 +283,17 @@ REACHED: set[tuple[str, int]] = set()
 def test_the_advice_of_a_refusal_works(name: str, tmp_path: Path) -> None:
     if name in ("no such sheet", "another sheet", "no openpyxl"):
         pytest.importorskip("openpyxl", reason="the extra xlsx")
-    case = CASES[name]
+    refused, ends, advised = CASES[name]
 
     with pytest.raises(UsageError) as caught:
-        case.refused(tmp_path)
+        refused(tmp_path)
 
     sentence = str(caught.value)
-    assert sentence.endswith(case.ends)
+    assert sentence.replace(str(tmp_path / "t.csv"), "*").endswith(ends)
     assert "\n" not in sentence
     raised = caught.traceback[-1]
     REACHED.add((Path(raised.path).name, raised.lineno + 1))
-    case.advised(tmp_path)
+    advised(tmp_path)
 
 
 def test_no_refusal_is_without_a_case() -> None:

@@ -17,21 +17,17 @@ def table() -> Table:
     return WdbcSource().load()
 
 
-def test_the_values_are_those_of_scikit_learn(table: Table) -> None:
+def test_the_values_are_those_of_scikit_learn_and_the_names_those_of_openml_1510(table: Table) -> None:
     bundle = load_breast_cancer()
     assert table.values.shape == (569, 30)
     assert (table.values == bundle.data).all()
     malignant = bundle.target == list(bundle.target_names).index("malignant")
     assert (table.labels == malignant).all()
-
-
-def test_columns_and_classes_are_those_of_openml_1510(table: Table) -> None:
     assert [column.name for column in table.columns] == [f"V{i}" for i in range(1, 31)]
     assert not table.is_categorical.any()
     assert table.target.names == ("1", "2")
     assert np.bincount(table.labels).tolist() == [357, 212]
-    assert table.dataset_id == 1510
-    assert table.name == "wdbc"
+    assert (table.dataset_id, table.name) == (1510, "wdbc")
     # The first row of the original file: a malignant tumour of mean radius 17.99 and mean texture 10.38.
     assert table.values[0, :2].tolist() == [17.99, 10.38]
     assert table.target.names[table.labels[0]] == "2"
@@ -43,33 +39,28 @@ def test_the_size_of_a_bundled_table_is_known(source: BundledSource) -> None:
 
 
 def test_the_source_names_its_key_and_its_file() -> None:
-    source = open_source("wdbc", id=None, name=None, openml_cache=None)
-    assert isinstance(source, WdbcSource)
-    assert source.key == "wdbc"
-    (file,) = source.files()
-    assert file.name == "breast_cancer.csv"
-    assert os.access(file, os.R_OK)
-
-
-def test_a_bundled_table_that_has_lost_a_file_names_none() -> None:
-    """Two files, of which the installed package has one."""
+    """A bundled table that has lost one of its files names none."""
 
     @dataclass(frozen=True)
     class TwoFiles(WdbcSource):
         bundled: ClassVar[tuple[str, ...]] = ("breast_cancer.csv", "no_such_file.csv")
 
+    source = open_source("wdbc", id=1510, name="tumours", openml_cache=None)
+    assert isinstance(source, WdbcSource)
+    assert (source.key, source.load().name) == ("wdbc", "tumours")
+    (file,) = source.files()
+    assert file.name == "breast_cancer.csv"
+    assert os.access(file, os.R_OK)
     assert TwoFiles().files() == ()
 
 
-def test_the_table_has_the_name_that_is_asked_for() -> None:
-    assert open_source("wdbc", id=1510, name="tumours", openml_cache=None).load().name == "tumours"
-
-
-def test_wdbc_is_no_other_dataset() -> None:
-    with pytest.raises(UsageError, match="wdbc is OpenML dataset 1510; for 11 use dataset=openml"):
-        open_source("wdbc", id=11, name=None, openml_cache=None)
-
-
-def test_an_unknown_source_is_refused_by_name() -> None:
-    with pytest.raises(UsageError, match=r"dataset\.source=wdcb is not a source; .* wdbc"):
-        open_source("wdcb", id=None, name=None, openml_cache=None)
+@pytest.mark.parametrize(
+    ("source", "id", "sentence"),
+    [
+        ("wdbc", 11, "wdbc is OpenML dataset 1510; for 11 use dataset=openml"),
+        ("wdcb", None, r"dataset\.source=wdcb is not a source; .* wdbc"),
+    ],
+)
+def test_what_is_no_source_is_refused(source: str, id: int | None, sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        open_source(source, id=id, name=None, openml_cache=None)

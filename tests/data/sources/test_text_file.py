@@ -44,37 +44,26 @@ COMMENTED = [*lines(",")[:20], "# half of them", *lines(",")[20:]]
         ("t.csv", ['"","size","colour","y"', *lines(",", names=NUMBERS)], ["Column 1 of * has no name and numbers"]),
         ("t.csv", ['"","size","colour","y"', *lines(",", names=CARS)], ["Column 1 of * has no name and another"]),
         ("t.csv", [HEADER, *lines(",", names=CARS)], ["The header of * has one name fewer", "Column 1 of * has no"]),
-        (
-            "t.txt",
-            [HEADER.replace(",", " "), *lines(" ", names=NUMBERS)],
-            ["The columns of * are separated by blanks", "The header of * has one name fewer", "Column 1 of * has no"],
-        ),
+        ("t.txt", [HEADER.replace(",", " "), *lines(" ", names=NUMBERS)],
+         ["The columns of * are separated by blanks", "The header of * has one name fewer", "Column 1 of * has no"]),
         ("t.dat", [HEADER.replace(",", "   "), *lines("\t ")], ["The columns of * are separated by blanks"]),
         ("t.data", [HEADER.replace(",", ";"), *lines(";")], ["The columns of * are separated by ';'"]),
         ("t.tab", [HEADER.replace(",", "\t"), *lines("\t")], []),
         ("t.csv", [HEADER.replace(",", ",   "), *BLANKS_BEFORE], []),
         ("t.csv", [HEADER, *BLANKS_BEFORE], []),
-        (
-            "t.tab",
-            [HEADER.replace(",", "\t"), "c\td\tp q", "\t\tclass", *lines("\t")],
-            ["The 2 lines of types and roles below the header of * are Orange's"],
-        ),
+        ("t.tab", [HEADER.replace(",", "\t"), "c\td\tp q", "\t\tclass", *lines("\t")],
+         ["The 2 lines of types and roles below the header of * are Orange's"]),
         ("t.csv", ["sep=;", HEADER.replace(",", ";"), *lines(";")], ["The columns of *", "The header of * is line 2"]),
-        (
-            "t.csv",
-            ["# made by a program", "# in May, on a Friday", HEADER, *COMMENTED],
-            ["The header of * is line 3; the 2 lines above it", "Lines of * that begin with # are comments"],
-        ),
+        ("t.csv", ["# made by a program", "# in May, on a Friday", HEADER, *COMMENTED],
+         ["The header of * is line 3; the 2 lines above it", "Lines of * that begin with # are comments"]),
         ("t.csv", ["Report of sales", "", HEADER, *lines(",")], ["The header of * is line 3"]),
         ("t.csv", ["Report of sales,,", "Berlin,2024,", HEADER, *lines(",")], ["The header of * is line 3"]),
     ],
-)
+)  # fmt: skip
 def test_the_same_table_is_read(tmp_path: Path, name: str, content: list[str], notes: list[str]) -> None:
     expected = FileSource(written(tmp_path, HEADER, *lines(","), name="plain.csv"), "y").load()
     path = written(tmp_path, *content, name=name)
-
     table = FileSource(path, "y").load()
-
     assert table.hash == expected.hash
     assert table.target.names == ("p", "q")
     said = [str(note) for note in table.notes]
@@ -143,14 +132,6 @@ def test_quotes_behind_a_backslash(tmp_path: Path) -> None:
     assert kept.columns[0].categories == ("a \\",)
 
 
-def test_lines_keep_their_numbers_below_a_title(tmp_path: Path) -> None:
-    content = ["Report of sales", "", HEADER, *lines(","), "1.5"]
-    table = FileSource(written(tmp_path, *content), "y").load()
-    assert f"1 line of {tmp_path / 't.csv'} has fewer values than the header, line {N + 4}; what is" in " ".join(
-        map(str, table.notes)
-    )
-
-
 @pytest.mark.parametrize(
     ("value", "may_be"),
     [
@@ -158,22 +139,23 @@ def test_lines_keep_their_numbers_below_a_title(tmp_path: Path) -> None:
         *((value, False) for value in ("0.05", "1.05", "1e-05", "2E+05", "2024-01-05", "10:05", "1/05", "100")),
     ],
 )
-@pytest.mark.parametrize("chunk", [7, 8, 9, 1000])
-def test_where_a_zero_may_lead_a_number(
-    tmp_path: Path, value: str, may_be: bool, chunk: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(text_file, "CHUNK", chunk)
+def test_a_zero_may_lead_a_number(tmp_path: Path, value: str, may_be: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "t.csv").write_text(f"a,b\n1,{value}\n{value},1\n")
-    assert has_leading_zeros(tmp_path / "t.csv", TextFormat(",")) == may_be
+    for chunk in (7, 8, 9, 1000):
+        monkeypatch.setattr(text_file, "CHUNK", chunk)
+        assert has_leading_zeros(tmp_path / "t.csv", TextFormat(",")) == may_be
 
 
-def test_a_question_mark_among_labels_is_noted(tmp_path: Path) -> None:
+def test_a_question_mark_among_labels_and_the_numbers_of_lines_below_a_title(tmp_path: Path) -> None:
     content = [f"{size},{'?' if i % 4 == 0 else y}" for i, (size, y) in enumerate(zip(SIZES, LABELS, strict=True))]
     table = FileSource(written(tmp_path, "size,y", *content), "y").load()
     assert table.target.names == ("?", "p", "q")
     assert [str(note) for note in table.notes] == [
         "Target 'y': '?' is a class, of 10 rows; if it stands for no label, leave these fields empty."
     ]
+    path = written(tmp_path, "Report of sales", "", HEADER, *lines(","), "1.5")
+    said = " ".join(map(str, FileSource(path, "y").load().notes))
+    assert f"1 line of {path} has fewer values than the header, line {N + 4}; what is" in said
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])

@@ -11,25 +11,20 @@ from scarf_lightning.data.targets import Classes, Number, Target
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=40))
 def test_they_are_scikit_learns(labels: list[int]) -> None:
+    """A class without a row weighs as one with a single row."""
     of_trial = np.array(labels)
     present = np.unique(of_trial)
-
     weights = Classes(tuple("abcde")).class_weights(np.stack([of_trial, of_trial]))
-
     assert weights.shape == (2, 5)
     np.testing.assert_allclose(weights[1, present], compute_class_weight("balanced", classes=present, y=of_trial))
-
-
-def test_a_class_without_a_row_weighs_as_one_with_a_single_row() -> None:
-    np.testing.assert_allclose(Classes(tuple("abc")).class_weights(np.array([[0, 0, 0, 2]])), [[4 / 6, 4 / 2, 4 / 2]])
+    absent = np.setdiff1d(np.arange(5), present)
+    np.testing.assert_allclose(weights[1, absent], len(labels) / len(present))
 
 
 def test_soft_targets_weigh_the_mean_of_their_classes_weights() -> None:
     labels, classes = np.array([[0, 0, 0, 2], [1, 1, 2, 0]]), Classes(tuple("abc"))
     soft = torch.tensor([[[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]], [[1.0, 0.0, 0.0], [0.2, 0.3, 0.5]]], dtype=torch.float64)
-
     weights = classes.balanced(labels, soft).numpy()
-
     of_classes = classes.class_weights(labels)
     np.testing.assert_allclose(weights, [soft[trial].numpy() @ of_classes[trial] for trial in range(2)])
     of_rows = [[of_trial[label] for label in row] for of_trial, row in zip(of_classes, labels, strict=True)]
@@ -37,11 +32,8 @@ def test_soft_targets_weigh_the_mean_of_their_classes_weights() -> None:
 
 
 @pytest.mark.parametrize(("target", "labels"), [(Classes(("a", "b")), [0, 1, 1]), (Number("y"), [0.5, 1.0, 2.0])])
-def test_a_kind_says_how_many_numbers_it_fits_and_whether_it_can_be_balanced(
-    target: Target, labels: list[float]
-) -> None:
+def test_a_kind_says_how_many_numbers_it_fits_and_whether_it_balances(target: Target, labels: list[float]) -> None:
     known = np.array(labels)
-
     assert target.fit(known).shape == (target.n_fitted,)
     if target.can_balance:
         assert target.balanced(known[None], torch.from_numpy(known[None])).shape == (1, 3)
@@ -53,7 +45,6 @@ def test_a_kind_says_how_many_numbers_it_fits_and_whether_it_can_be_balanced(
 @pytest.mark.parametrize(("target", "label"), [(Classes(("a", "b", "c")), 1), (Number("y"), 2.5)])
 def test_a_library_is_not_asked_to_learn_labels_that_are_all_equal(target: Target, label: float) -> None:
     predicted = target.taught(np.array([label] * 4), 3, lambda _: pytest.fail("there is nothing to learn"))
-
     expected = [[0, 1, 0]] * 3 if isinstance(target, Classes) else [2.5] * 3
     assert predicted.tolist() == expected
 
@@ -69,9 +60,7 @@ def test_the_size_in_a_file_is_that_of_the_columns() -> None:
 
 def test_noise_draws_from_all_classes_alike_and_leaves_other_rows_alone() -> None:
     target, labels = Classes(("a", "b", "c")), np.zeros(4000, dtype=np.int64)
-
     noisy = target.redrawn(labels, np.arange(3000), np.random.default_rng(0))
-
     assert not labels.any(), "the labels that were given stay"
     assert not noisy[3000:].any()
     assert stats.chisquare(np.bincount(noisy[:3000], minlength=3)).pvalue > 0.001
@@ -91,19 +80,12 @@ def test_a_library_learns_the_classes_that_occur_from_zero() -> None:
     np.testing.assert_array_equal(found, [[0, 0.3, 0, 0.7, 0]] * 2)
 
 
-def test_rows_without_a_label_have_no_name() -> None:
-    named = Classes(("a", "b")).named(np.array([1, -1, 0]))
-
-    assert named.name == "class"
-    assert named[0] == "b"
-    assert named.isna().tolist() == [False, True, False]
-
-
-@pytest.mark.parametrize(
-    ("predictions", "is_one"),
-    [([[0.9, 0.1], [0.6, 0.4]], True), ([[0.9, 0.1], [0.4, 0.6]], False), ([[0.5, 0.5], [0.9, 0.1]], True)],
-)
-def test_one_class_is_what_is_decided_for_every_row(predictions: list[list[float]], is_one: bool) -> None:
+def test_what_is_decided_is_named_and_one_class_is_decided_for_every_row() -> None:
     target = Classes(("no", "yes"))
-    assert target.is_one_class(np.array(predictions)) is is_one
-    assert (len(set(target.decided(np.array(predictions)))) == 1) is is_one
+    for predictions, is_one in (([[0.9, 0.1], [0.6, 0.4]], True), ([[0.9, 0.1], [0.4, 0.6]], False),
+                                ([[0.5, 0.5], [0.9, 0.1]], True)):  # fmt: skip
+        assert target.is_one_class(np.array(predictions)) is is_one
+        assert (len(set(target.decided(np.array(predictions)))) == 1) is is_one
+    named = target.named(np.array([1, -1, 0]))
+    assert (named.name, named[0]) == ("class", "yes")
+    assert named.isna().tolist() == [False, True, False], "rows without a label have no name"

@@ -30,62 +30,50 @@ def read(values: Any, kind: str | None = "number") -> Any:
     return read_target(series(values), "t.csv", kind)
 
 
-class TestReading:
-    def test_text_with_thousands_and_gaps(self) -> None:
-        values = ["1,200.5", " 3 ", "?", None, *map(str, range(20))]
-        found = read([each if each != "?" else None for each in values])
+def test_text_with_thousands_and_gaps() -> None:
+    found = read(["1,200.5", " 3 ", None, None, *map(str, range(20))])
+    assert found.target == Number("y")
+    np.testing.assert_array_equal(found.labels[:4], [1200.5, 3, np.nan, np.nan])
+    assert found.target.is_labelled(found.labels).sum() == 22
 
-        assert found.target == Number("y")
-        np.testing.assert_array_equal(found.labels[:4], [1200.5, 3, np.nan, np.nan])
-        assert found.target.is_labelled(found.labels).sum() == 22
 
-    @pytest.mark.parametrize(
-        ("values", "sentence"),
-        [
-            ([*range(20), np.inf], "target 'y' of t.csv holds an infinite value; mark it as missing."),
-            ([*map(str, range(20)), "red"], "target 'y' of t.csv is to be a number and holds 'red'; mend it, mark it "
-             "as missing, or set dataset.target_kind=classes."),
-            ([7.0] * 20, "target 'y' of t.csv has the one value 7; there is nothing to predict."),
-            ([1e308, -1e308] * 10, "target 'y' of t.csv cannot be standardised: its numbers go up to 1e+308 in size; "
-             "rescale it."),
-            ([1.5, *[None] * 30], "t.csv has 1 rows with a label in 'y'; a 70/10/20 split needs at least 10."),
-        ],
-        ids=["infinite", "text", "equal", "huge", "missing"],
-    )  # fmt: skip
-    def test_what_cannot_be_learnt_is_refused_in_a_sentence(self, values: Any, sentence: str) -> None:
-        with pytest.raises(UsageError, match=f"^{re.escape(sentence)}$"):
-            read(values)
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ([*range(20), np.inf], "target 'y' of t.csv holds an infinite value; mark it as missing."),
+        ([*map(str, range(20)), "red"], "target 'y' of t.csv is to be a number and holds 'red'; mend it, mark it "
+         "as missing, or set dataset.target_kind=classes."),
+        ([7.0] * 20, "target 'y' of t.csv has the one value 7; there is nothing to predict."),
+        ([1e308, -1e308] * 10, "target 'y' of t.csv cannot be standardised: its numbers go up to 1e+308 in size; "
+         "rescale it."),
+        ([1.5, *[None] * 30], "t.csv has 1 rows with a label in 'y'; a 70/10/20 split needs at least 10."),
+    ],
+    ids=["infinite", "text", "equal", "huge", "missing"],
+)  # fmt: skip
+def test_what_cannot_be_learnt_is_refused_in_a_sentence(values: Any, sentence: str) -> None:
+    with pytest.raises(UsageError, match=f"^{re.escape(sentence)}$"):
+        read(values)
+    with pytest.raises(UsageError, match=r"target 'y' of t.csv has the one class 'a'; two are needed"):
+        read_target(series([" a ", "a"] * 10), "t.csv", is_raw=True)
 
-    def test_classes_that_cannot_be_told_apart_are_refused_by_the_columns_name(self) -> None:
-        with pytest.raises(UsageError, match=r"target 'y' of t.csv has the one class 'a'; two are needed"):
-            read_target(series([" a ", "a"] * 10), "t.csv", is_raw=True)
 
-    def test_auto_takes_many_numbers_as_a_number_and_few_as_classes(self) -> None:
-        many = read(np.arange(60) / 7, None)
+def test_auto_takes_many_numbers_as_a_number_and_few_as_classes() -> None:
+    assert read(np.arange(60) / 7, None).target == Number("y")
+    assert read(np.arange(60) % 3, "auto").target == Classes(("0", "1", "2"))
+    assert read(np.arange(60) / 7, "classes").target.n_outputs == 60
+    assert read(np.arange(60) % 3).target == Number("y")
 
-        assert many.target == Number("y")
-        assert tuple(map(str, many.notes)) == (
-            "Target 'y' has 60 different numbers and is predicted as a number; dataset.target_kind=classes takes each "
-            "of them as a class.",
-        )
-        assert read(np.arange(60) % 3, "auto").target == Classes(("0", "1", "2"))
-        assert read(np.arange(60) / 7, "classes").target.n_outputs == 60
-        assert read(np.arange(60) % 3).target == Number("y")
 
-    def test_an_imbalanced_target_says_so_and_leads_with_balanced_accuracy(self) -> None:
-        found = read(["yes"] * 7 + ["no"] * 93, None)
-
-        assert found.target.metric == "balanced_accuracy"
-        assert str(found.notes[0]).startswith("Target 'y' is imbalanced: 7 % of its rows are of class 'yes'; ")
-        assert read(["yes"] * 10 + ["no"] * 90, None).target.metric == "accuracy"
-        assert read([chr(97 + n % 26) for n in range(260)], None).target.metric == "accuracy", "26 equal classes"
-
-    def test_the_bundled_table(self) -> None:
-        table = DiabetesSource().load()
-
-        assert (table.n_rows, len(table.columns), table.target) == (442, 10, Number("progression"))
-        assert table.labels[:3].tolist() == [151.0, 75.0, 141.0]
-        assert [column.name for column in table.columns if column.is_categorical] == ["sex"]
+def test_an_imbalanced_target_says_so_and_leads_with_balanced_accuracy() -> None:
+    found = read(["yes"] * 7 + ["no"] * 93, None)
+    assert found.target.metric == "balanced_accuracy"
+    assert str(found.notes[0]).startswith("Target 'y' is imbalanced: 7 % of its rows are of class 'yes'; ")
+    assert read(["yes"] * 10 + ["no"] * 90, None).target.metric == "accuracy"
+    assert read([chr(97 + n % 26) for n in range(260)], None).target.metric == "accuracy", "26 equal classes"
+    rare, even = Classes(("a", "b"), 0.01), Classes(("a", "b"), 0.5)
+    assert (leading_metric([]), leading_metric([rare, even])) == ("accuracy", "accuracy")
+    assert leading_metric([rare, rare]) == "balanced_accuracy"
+    assert leading_metric([Number("x"), Number("y"), rare]) == "rmse"
 
 
 def test_a_record_gives_the_target_back() -> None:
@@ -94,31 +82,20 @@ def test_a_record_gives_the_target_back() -> None:
         assert again == target
         assert again.metric == target.metric
     assert target_from_plain({"classes": ["a", "b"]}) == Classes(("a", "b")), "a record without a kind has classes"
+    with pytest.raises(ValueError, match=r"^'tree' is no kind of target; a plugin's kind needs plugins=\[MODULE\]$"):
+        target_from_plain({"target": {"kind": "tree"}, "classes": []})
+    for said in ({"kind": "number"}, {"kind": "number", "column": 3}, 7):
+        with pytest.raises(ValueError, match="target"):
+            target_from_plain({"target": said, "classes": []})
 
 
-@pytest.mark.parametrize("said", [{"kind": "tree"}, {"kind": "number"}, {"kind": "number", "column": 3}, 7])
-def test_a_record_of_no_target_is_refused(said: Any) -> None:
-    with pytest.raises(ValueError, match="target"):
-        target_from_plain({"target": said, "classes": []})
-
-
-@pytest.mark.parametrize("wrong", [{"label": [np.nan, 1.0]}, {"0": [1.0, np.inf]}])
-def test_predictions_that_are_not_finite_are_refused(wrong: dict[str, list[float]]) -> None:
-    labels, predictions = np.array([1.0, 2.0]), np.array([1.5, 2.5])
-    packed = Number("y").packed(labels, predictions)
-
+def test_predictions_that_are_not_finite_are_refused() -> None:
+    packed = Number("y").packed(np.array([1.0, 2.0]), np.array([1.5, 2.5]))
     assert [each.tolist() for each in Number("y").unpacked(packed)] == [[1.0, 2.0], [1.5, 2.5]]
-    with pytest.raises(ValueError, match="not finite"):
-        Number("y").unpacked(packed.assign(**wrong))
-
-
-def test_the_metric_of_several_targets() -> None:
-    rare, even = Classes(("a", "b"), 0.01), Classes(("a", "b"), 0.5)
-
-    assert leading_metric([]) == "accuracy"
-    assert leading_metric([rare, rare]) == "balanced_accuracy"
-    assert leading_metric([rare, even]) == "accuracy"
-    assert leading_metric([Number("x"), Number("y"), rare]) == "rmse"
+    wrong: list[dict[str, Any]] = [{"label": [np.nan, 1.0]}, {"0": [1.0, np.inf]}]
+    for changed in wrong:
+        with pytest.raises(ValueError, match="not finite"):
+            Number("y").unpacked(packed.assign(**changed))
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40))
@@ -126,7 +103,6 @@ def test_labels_are_standardised_and_put_back(values: list[float]) -> None:
     labels, target = np.array([values]), Number("y")
     fitted = target.fit(labels[0])[None]
     encoded = target.encode(labels, fitted)
-
     assert encoded.shape == (1, len(values), 1)
     if labels.std() > 1e-3:
         np.testing.assert_allclose([encoded.mean(), encoded.std()], [0, 1], atol=1e-6)
@@ -137,7 +113,6 @@ def test_labels_are_standardised_and_put_back(values: list[float]) -> None:
 def test_noise_takes_the_labels_of_other_rows() -> None:
     labels = np.arange(1000.0)
     positions, noisy = Noise30().apply(labels, Number("y"), STREAMS, 0)
-
     assert positions.tolist() == list(range(1000))
     assert (noisy != labels).sum() == 300, "each changed row has another row's label"
     assert set(noisy) <= set(labels)
@@ -158,28 +133,21 @@ def test_a_stratified_split_has_every_tenth_in_proportion() -> None:
         assert np.bincount(np.searchsorted(inner, labels[part], side="right")).tolist() == [each] * 10
     assert len(split.train) == 28 * 10 + 30
     assert (table.strata[400:] == -1).all()
+    assert Number("y").strata(np.array([3.0, np.nan, 1.0, 2.0])).tolist() == [0, -1, 0, 0], "few labels are one stratum"
 
 
-def test_a_number_with_few_labels_is_one_stratum() -> None:
-    assert Number("y").strata(np.array([3.0, np.nan, 1.0, 2.0])).tolist() == [0, -1, 0, 0]
-
-
-def test_weights_and_labels_are_part_of_the_datas_hash() -> None:
+def test_the_bundled_table_whose_hash_is_of_its_weights_and_labels() -> None:
     table = DiabetesSource().load()
-    hashes = {
-        table.hash,
-        replace(table, labels=table.labels + 1).hash,
-        replace(table, weights=np.ones(442)).hash,
-        replace(table, weights=np.arange(442.0)).hash,
-    }
-    assert len(hashes) == 4
+    assert (table.n_rows, len(table.columns), table.target) == (442, 10, Number("progression"))
+    assert table.labels[:3].tolist() == [151.0, 75.0, 141.0]
+    assert [column.name for column in table.columns if column.is_categorical] == ["sex"]
+    weighted = [replace(table, weights=weights) for weights in (np.ones(442), np.arange(442.0))]
+    assert len({each.hash for each in (table, replace(table, labels=table.labels + 1), *weighted)}) == 4
     assert replace(table, target=Number("another name")).hash == table.hash
 
 
 def test_validation_is_by_the_mean_squared_and_the_mean_absolute_error() -> None:
     outputs, targets = torch.tensor([[[1.0], [4.0]], [[0.0], [0.0]]]), torch.tensor([[[3.0], [3.0]], [[0.0], [-2.0]]])
-
     measured = Number("y").validation(outputs, targets)
-
     torch.testing.assert_close(measured["loss"], torch.tensor([2.5, 2.0]))
     torch.testing.assert_close(measured["error"], torch.tensor([1.5, 1.0], dtype=torch.float64))

@@ -1,8 +1,7 @@
 """A kind of target is one file: the one of docs/plugins.md, used as a plugin."""
 
+import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +12,14 @@ from torch.nn.functional import poisson_nll_loss
 
 import scarf_lightning
 from scarf_lightning import ScarfRegressor, load_model
+from scarf_lightning.cli import commands
+from scarf_lightning.data.sources import FileSource
 from scarf_lightning.data.targets import kind_named
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options import load_plugins
 from tests.composing import ROOT
-from tests.processes import environment
+from tests.processes import here
+from tests.results.sealing import reseal
 
 N_ROWS = 300
 
@@ -56,8 +58,7 @@ def test_a_subclass_of_a_kind_trains_with_its_parts_and_is_measured_by_its_metri
         scarf_lightning.run(*OF_THE_TABLE, "method=label_smoothing", *small)
 
 
-@pytest.mark.usefixtures("folder")
-def test_the_example_has_the_likelihood_of_poisson() -> None:
+def test_the_example_has_the_likelihood_of_poisson_and_refuses_what_is_no_count(folder: Path) -> None:
     load_plugins(["counts"])
     target = kind_named("count")("visits")
     outputs, targets = torch.randn(3, 7, 1), torch.poisson(torch.full((3, 7, 1), 2.0))
@@ -67,31 +68,30 @@ def test_the_example_has_the_likelihood_of_poisson() -> None:
     torch.testing.assert_close(target.loss(outputs, targets, None), each.mean(-1))
     torch.testing.assert_close(target.loss(outputs, targets, weights), (each * weights).sum(-1) / weights.sum(-1))
 
-
-def test_what_the_kind_does_not_read_is_refused(folder: Path) -> None:
     frame = pd.read_csv(folder / "visits.csv")
     frame.loc[3, "visits"] = -1
     frame.to_csv(folder / "visits.csv", index=False)
     with pytest.raises(UsageError, match="holds a value that is no count"):
-        scarf_lightning.plan(*OF_THE_TABLE)
+        FileSource(folder / "visits.csv", "visits", target_kind="count").load()
 
 
+@pytest.mark.slow
 def test_results_of_a_kind_that_is_not_imported_name_what_lacks(folder: Path) -> None:
-    scarf_lightning.run(*OF_THE_TABLE, "method=ridge", "trials=2")
-    ran = subprocess.run(
-        [sys.executable, ROOT / "report.py", "results=results"],
-        cwd=folder, env=environment(), capture_output=True, text=True,
-    )  # fmt: skip
+    scarf_lightning.run("dataset=visits.csv", "dataset.target=x", "method=constant", "trials=2")
+    (record,) = Path("results").glob("*/cell.json")
+    content = json.loads(record.read_text(encoding="utf-8"))
+    assert content.pop("sha256")
+    reseal(record, content | {"target": content["target"] | {"kind": "tree"}})
+    ran = here(commands.report, "results=results", cwd=folder)
     assert ran.returncode == 2
-    assert "'count' is no kind of target; a plugin's kind needs plugins=[MODULE]" in ran.stderr
+    assert "'tree' is no kind of target; a plugin's kind needs plugins=[MODULE]" in ran.stderr
 
 
 def test_a_model_of_such_a_kind_names_its_plugin_and_is_loaded_with_it(folder: Path) -> None:
-    options = {"plugins": ["counts"], "dataset.target_kind": "count", "finetune.max_epochs": 2}
-    rows = pd.read_csv(folder / "visits.csv")
+    options = {"plugins": ["counts"], "dataset.target_kind": "count", "finetune.max_epochs": 1}
+    rows = pd.read_csv(folder / "visits.csv").head(60)
     fitted = ScarfRegressor(n_trials=1, pretrain="none", options=options).fit(rows[["x", "noise"]], rows["visits"])
     fitted.save("model")
-
     with pytest.raises(UsageError, match=r"needs the module counts; allow its import with plugins=\['counts'\]"):
         load_model("model")
     loaded = load_model("model", plugins=["counts"])
