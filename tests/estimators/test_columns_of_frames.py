@@ -96,7 +96,10 @@ class TestWhatIsRefused:
     @pytest.mark.parametrize(
         ("column", "sentence"),
         [
-            ([[1]] * N, r"Column 'l' holds \[1\], which is neither a number nor a category nor a date; .*leave the col"),
+            (
+                [[1]] * N,
+                r"Column 'l' holds \[1\], which is neither a number nor a category nor a date; .*leave the col",
+            ),
             ([{"a": 1}] * N, "Column 'l' holds {'a': 1}, which is neither"),
             ([1j] * N, "Column 'l' holds complex numbers; .* or leave it out"),
             ([b"a", b"b"] * (N // 2), "Column 'l' holds bytes; decode them to text, or leave it out"),
@@ -194,9 +197,7 @@ class TestCopies:
     def test_mlflow_keeps_and_loads_it_by_its_default(self, small_fit: Any, tmp_path: Any) -> None:
         mlflow = pytest.importorskip("mlflow.sklearn", reason="writes skops unless told otherwise")
         # Without its list of requirements, it starts a process that loads the model to find them.
-        mlflow.save_model(
-            small_fit, tmp_path / "m", skops_trusted_types=OURS, pip_requirements=["scarf-lightning"]
-        )
+        mlflow.save_model(small_fit, tmp_path / "m", skops_trusted_types=OURS, pip_requirements=["scarf-lightning"])
         assert (tmp_path / "m" / "model.skops").exists()
         loaded = mlflow.load_model(str(tmp_path / "m"))
         np.testing.assert_array_equal(loaded.predict_proba(X), small_fit.predict_proba(X))
