@@ -133,7 +133,7 @@ class TestRows:
             "reads it as text."
         ) in said
         assert (
-            "Target 'y' is imbalanced: 5.0 % of its rows are of class 'rare'; "
+            "Target 'y' is imbalanced: 5 % of its rows are of class 'rare'; "
             "options={'finetune.class_weight': 'balanced'} trains with equal weights of the classes."
         ) in said
         assert fitted.reading_.set_index("column")["kind"].to_dict() == {

@@ -97,7 +97,7 @@ def test_labels_with_blanks_as_pandas_reads_adult() -> None:
 )
 def test_what_is_no_label_is_refused(labels: Any, sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
-        labels_of_classes(one_a_row(labels), None)
+        labels_of_classes(one_a_row(labels) if isinstance(labels, pa.Table) else labels, None)
 
 
 @pytest.mark.parametrize(

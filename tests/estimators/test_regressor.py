@@ -40,7 +40,7 @@ def test_predictions_are_in_the_unit_of_y_and_alike_after_saving_and_on_the_comm
     assert main([str(tmp_path / "model"), str(tmp_path / "new.csv")]) == 0
     written = pd.read_csv(io.StringIO(capsys.readouterr().out))
     assert list(written.columns) == ["number"]
-    np.testing.assert_allclose(written["number"], predicted[:7], rtol=1e-9)
+    np.testing.assert_allclose(written["number"], fitted.predict(X.head(7)), rtol=1e-9)
 
 
 @pytest.mark.parametrize(
