@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,13 @@ numpy.savez("given.npz", **{{n: scarf_lightning.load_model(n).predict_proba(rows
     assert ran.returncode == 0, ran.stderr
     with np.load(elsewhere / "given.npz") as given:
         return dict(given)
+
+
+def rewritten(cell: Path, options: dict[str, Any]) -> None:
+    """Change a cell's configuration, with its hash."""
+    described = read_sealed(cell / "cell.json")
+    described["config"] |= options
+    (cell / "cell.json").write_text(sealed(described))
 
 
 BESIDE = {
@@ -243,6 +251,7 @@ def test_a_cell_without_such_a_network_says_so_and_has_no_model(
     asked = (f"paths.results={tmp_path}", "trials=2", *overrides)
     cell = Cell(asked, config_of(*asked))
     folder = finish(cell).folder
+    rewritten(folder, asdict(cell.config))
     save_model(cell.config, folder)
     assert not (folder / "model").exists()
     with pytest.raises(UsageError, match=sentence) as raised:
@@ -310,9 +319,7 @@ def test_a_cell_from_elsewhere_imports_nothing_and_is_taken_as_it_stands(
     options: dict[str, Any], sentence: str, copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SECRET", "hidden")
-    described = read_sealed(copy / "cell.json")
-    described["config"] |= options
-    (copy / "cell.json").write_text(sealed(described))
+    rewritten(copy, options)
     with pytest.raises(UsageError, match=sentence) as raised:
         load_model(copy)
     assert "hidden" not in str(raised.value)
