@@ -45,7 +45,6 @@ def test_there_are_some() -> None:
 def test_what_an_agent_starts_is_one_cell(file: Path) -> None:
     search = yaml(file)
     assert (set(search), search["name"]) == (KEYS, file.stem)
-
     for suggestion in suggestions(search):
         *start, program = command(search, suggestion)[:3]
         assert (start, program) == (["/usr/bin/env", "python"], "train.py")
@@ -64,11 +63,9 @@ def test_what_an_agent_starts_reports_to_the_agents_run(
     monkeypatch.setenv("WANDB_SWEEP_ID", "search")
     monkeypatch.setenv("WANDB_RUN_ID", "chosen-by-the-agent")
     overrides = [*command(search, suggestions(search)[0])[3:], *TINY]
-
     ran = train(
         *(o.replace("mode=online", "mode=offline").replace("trials=5", "trials=2") for o in overrides), cwd=tmp_path
     )
-
     assert (ran.returncode, said(ran)) == (0, [])
     results = tmp_path / "results" / "search_corruption"
     (run,) = runs(results)

@@ -123,7 +123,7 @@ def blobs(share: float, n: int = 400) -> tuple[Table, np.ndarray]:
 @pytest.mark.parametrize("share", [0.1, 0.3])
 def test_deep_knn_drops_planted_wrong_labels(make_stack: MakeStack, fits: Fits, share: float) -> None:
     table, wrong = blobs(share)
-    outcome = DeepKNN().run(make_stack(table, [0, 1]), SupervisedPhase(FinetuneSettings(max_epochs=4)))
+    outcome = DeepKNN().run(make_stack(table, [0, 1]), SupervisedPhase(FinetuneSettings(max_epochs=6)))
     rows = [examples.rows.numpy()[0] for examples in fits.examples]
     for examples, its in zip(fits.examples, rows, strict=True):
         assert np.array_equal(examples.targets.numpy()[0], table.labels[its]), "labels are left as they are"
