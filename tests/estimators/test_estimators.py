@@ -31,7 +31,16 @@ from tests.processes import TINY
 X, y = table()
 CPU = Hardware(torch.device("cpu"), "32-true")
 KEYS = [f"k{i}" for i in range(N)]
-IGNORED = pytest.mark.filterwarnings("ignore::UserWarning")
+CELLS: dict[str, dict[str, Any]] = {
+    "defaults": {},
+    "options": {"corruption": "mean", "scaling": "minmax", "fit_on": "train", "regime": "semi25", "random_state": 3}
+    | {"options": {"corruption.rate": 0.4}},
+    "self_train": {"pretrain": "scarf_ae", "method": "self_train", "regime": "few"}
+    | {"options": {"regime.labels": 30, "method.iterations": 2}},
+    "resnet": {"split": "stratified", "network": "resnet", "method": "mixup"},
+    "codes": {"options": {"encoding": "ordinal"}},
+}
+"""Parameters of estimators, which ask for cells by the same names but for the seed's."""
 
 
 def overrides(options: dict[str, Any]) -> list[str]:
@@ -41,37 +50,20 @@ def overrides(options: dict[str, Any]) -> list[str]:
 
 class TestTheTraining:
     @pytest.mark.parametrize(
-        ("asked", "parameters"),
-        [
-            ((), {}),
-            pytest.param(
-                ("corruption=mean", "corruption.rate=0.4", "scaling=minmax", "fit_on=train", "regime=semi25", "seed=3"),
-                {"corruption": "mean", "scaling": "minmax", "fit_on": "train", "regime": "semi25", "random_state": 3}
-                | {"options": {"corruption.rate": 0.4}},
-                marks=pytest.mark.slow,
-            ),
-            pytest.param(
-                ("pretrain=scarf_ae", "method=self_train", "regime=few", "regime.labels=30", "method.iterations=2"),
-                {"pretrain": "scarf_ae", "method": "self_train", "regime": "few"}
-                | {"options": {"regime.labels": 30, "method.iterations": 2}},
-                marks=pytest.mark.slow,
-            ),
-            pytest.param(
-                ("split=stratified", "network=resnet", "method=mixup"),
-                {"split": "stratified", "network": "resnet", "method": "mixup"},
-                marks=pytest.mark.slow,
-            ),
-            pytest.param(("encoding=ordinal",), {"options": {"encoding": "ordinal"}}, marks=pytest.mark.slow),
-        ],
-        ids=["defaults", "options", "self_train", "resnet", "codes"],
+        "name", [pytest.param(name, marks=() if name == "defaults" else pytest.mark.slow) for name in CELLS]
     )
-    @IGNORED
+    @pytest.mark.filterwarnings("ignore::UserWarning")
     def test_its_scores_are_those_of_the_cell_of_the_same_options_bit_for_bit(
-        self, asked: tuple[str, ...], parameters: dict[str, Any], train_on: TrainOn
+        self, name: str, train_on: TrainOn
     ) -> None:
-        cell = train_on(*asked)
+        parameters = CELLS[name]
+        plain = {"random_state": "seed"}
+        cell = train_on(
+            *(f"{plain.get(each, each)}={value}" for each, value in parameters.items() if each != "options"),
+            *(f"{each}={value}" for each, value in parameters.get("options", {}).items()),
+        )
         rows = pd.read_csv(cell.folder.parents[1] / "mine.csv")
-        given = {name: int(value) for name, value in (option.split("=") for option in TINY[:-1])}
+        given = {option: int(value) for option, value in (each.split("=") for each in TINY[:-1])}
         options = given | parameters.get("options", {}) | {"dataset.categorical": ["grade"]}
         chosen = {"pretrain": "scarf", "device": "cpu", "n_trials": 2} | parameters | {"options": options}
         classifier = ScarfClassifier(**chosen)
@@ -231,19 +223,11 @@ class TestTransformer:
         with pytest.raises(UsageError, match="has encoders alone, which predict nothing; use transform"):
             carried.predict(X)
 
-    @pytest.mark.parametrize(
-        ("parameters", "sentence"),
-        [
-            ({"pretrain": "none"}, r"ScarfTransformer pre-trains; choose a pretrain other than none\."),
-            (
-                {"options": {"pretrain": "target_aware"}},
-                r"ScarfTransformer has no labels, and pretrain=target_aware uses them",
-            ),
-        ],
-    )
-    def test_without_labels_and_a_pre_training_there_is_nothing_to_learn(self, parameters: Any, sentence: str) -> None:
-        with pytest.raises(UsageError, match=sentence):
-            ScarfTransformer(**parameters).fit(X)
+    def test_without_labels_and_a_pre_training_there_is_nothing_to_learn(self) -> None:
+        with pytest.raises(UsageError, match=r"ScarfTransformer pre-trains; choose a pretrain other than none\."):
+            ScarfTransformer(pretrain="none").fit(X)
+        with pytest.raises(UsageError, match="ScarfTransformer has no labels, and pretrain=target_aware uses them"):
+            ScarfTransformer(options={"pretrain": "target_aware"}).fit(X)
 
 
 @contextmanager
@@ -261,32 +245,27 @@ def two_threads() -> Iterator[None]:
 
 
 def state_of_torch() -> tuple[Any, ...]:
-    return (
-        torch.get_default_dtype(),
-        torch.is_inference_mode_enabled(),
-        torch.is_grad_enabled(),
-        torch.get_num_threads(),
-    )
+    modes = torch.is_inference_mode_enabled(), torch.is_grad_enabled()
+    return torch.get_default_dtype(), torch.get_num_threads(), *modes
 
 
-@pytest.mark.parametrize(
-    "state",
-    [
-        default_dtype,
-        partial(torch.autocast, "cpu", torch.bfloat16),
-        partial(torch.device, "meta"),
-        torch.inference_mode,
-        torch.no_grad,
-        two_threads,
-    ],
-    ids=["dtype", "autocast", "device", "inference", "no_grad", "threads"],
-)
-def test_what_the_caller_has_set_of_torch_changes_no_number_and_is_back_afterwards(state: Any, small_fit: Any) -> None:
+STATES = {
+    "dtype": default_dtype,
+    "autocast": partial(torch.autocast, "cpu", torch.bfloat16),
+    "device": partial(torch.device, "meta"),
+    "inference": torch.inference_mode,
+    "no_grad": torch.no_grad,
+    "threads": two_threads,
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_what_the_caller_has_set_of_torch_changes_no_number_and_is_back_afterwards(name: str, small_fit: Any) -> None:
     usual = small_fit.predict_proba(X)
-    with state():
+    with STATES[name]():
         before = state_of_torch()
         fitted = small(options={"trainer.threads": 1}).fit(X, y)
         found, after = fitted.predict_proba(X), state_of_torch()
-    np.testing.assert_array_equal(found, usual)
-    np.testing.assert_array_equal(fitted.predict_proba(X), usual)
+    for probabilities in (found, fitted.predict_proba(X)):
+        np.testing.assert_array_equal(probabilities, usual)
     assert after == before

@@ -98,7 +98,7 @@ BESIDE = {
 @pytest.mark.parametrize(
     ("chosen", "predicted"),
     [
-        (("mlp", "by_trial"), predicted_here),
+        (("by_trial",), predicted_here),
         pytest.param((*names("network"), *BESIDE), predicted_elsewhere, marks=pytest.mark.slow),
     ],
     ids=["some, loaded", "every, in another process"],
@@ -148,7 +148,7 @@ def test_a_gap_is_imputed_and_an_unseen_category_counts_as_one(train_on: TrainOn
     np.testing.assert_allclose(given(rows.assign(height=np.nan)), mean, atol=1e-6)
 
 
-@pytest.mark.parametrize("scaling", ["zscore", "quantile"])
+@pytest.mark.parametrize("scaling", ["zscore", pytest.param("quantile", marks=pytest.mark.slow)])
 def test_a_model_that_shows_gaps_sees_them_after_saving_too(train_on: TrainOn, scaling: str, tmp_path: Path) -> None:
     """An unseen category counts as a gap, which is no longer the mode; a missing number is not the mean."""
     scarf = train_on("fit_on=train", "pretrain=none", "encoding.gaps=true", f"scaling={scaling}", "trials=1")
@@ -250,7 +250,7 @@ def test_a_cell_without_such_a_network_says_so_and_has_no_model(
 ) -> None:
     asked = (f"paths.results={tmp_path}", "trials=2", *overrides)
     cell = Cell(asked, config_of(*asked))
-    folder = finish(cell).folder
+    folder = finish(cell, precision="32-true").folder
     rewritten(folder, asdict(cell.config))
     save_model(cell.config, folder)
     assert not (folder / "model").exists()
@@ -259,6 +259,7 @@ def test_a_cell_without_such_a_network_says_so_and_has_no_model(
     assert "train.py" not in str(raised.value), "no command is named that is refused"
 
 
+@pytest.mark.slow
 def test_a_network_that_looks_at_its_training_rows_is_not_there_before_training(train_on: TrainOn) -> None:
     with pytest.raises(UsageError, match="looks at its training rows before training"):
         load_model(train_on("pretrain=none", "network=mlp_ple", "trials=1").folder, phase="initial")

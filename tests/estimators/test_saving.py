@@ -167,7 +167,7 @@ CRAFTED: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (at("model", "encoder", "width", value=100_000), "is not an array of 2 x 1 x 100000 numbers"),
     (at("model", "encoder", "width", value="${oc.env:HOME}"), r"network\.encoder\.width must be a whole number"),
     (at("model", "encoder", "width", value={"a": 1}), "network.encoder.width must be a whole number"),
-    (at("model", "encoder", "depth", value=900), "encoder.body.layers.10.bias is missing"),
+    (at("model", "encoder", "depth", value=12), "encoder.body.layers.10.bias is missing"),
     (at("model", "head", "width", value=0), "head.width must be at least 1"),
     (at("model", "head", "colour", value="red"), 'head has an unknown field "colour"'),
     (at("model", "columns"), "model has no columns"),

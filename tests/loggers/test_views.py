@@ -84,6 +84,7 @@ def test_the_validation_error_is_that_of_the_kept_weights(results: Path) -> None
     assert cell_view(store.fingerprint, results, group="g").summary["validation_error"] == pytest.approx(0.6)
 
 
+@pytest.mark.slow
 def test_wandb_holds_what_the_view_says_also_of_a_cell_that_has_grown(results: Path) -> None:
     """It is the same run; numbers of NumPy do not keep it from being written, and the environment is left alone."""
     before, settings = dict(os.environ), LoggerSettings(name="both", per_trial=True)
@@ -156,11 +157,11 @@ class FakeRun:
 
     def __init__(self, shown: dict[str, Any] | None = None) -> None:
         self.resumed, self.summary, self.logged = shown is not None, dict(shown or {}), list[dict[str, Any]]()
-        self.notes, self.failed = "", None
+        self.notes, self.asked = "", dict[str, Any]()
 
     @contextmanager
-    def opened(self, *_: Any, failed: bool = False, **__: Any) -> Iterator["FakeRun"]:
-        self.failed = failed
+    def opened(self, settings: Any, results: Path, id: str, described: Any, *_: Any, **asked: Any) -> Iterator[Any]:
+        self.asked = {"id": id} | described | asked
         yield self
 
     def define_metric(self, *_: object, **__: object) -> None: ...
@@ -185,10 +186,16 @@ def test_a_run_that_the_server_has_keeps_its_curves_and_a_failed_one_says_why(
     monkeypatch.setattr("scarf_lightning.loggers.wandb_runs.open_run", run.opened)
     online = LoggerSettings(name="wandb", wandb=ONLINE)
     assert write_views(replace(view, failure=failure), results, online) == []
+    described = (run.asked["id"], run.asked["name"], run.asked["group"], run.asked["tags"], run.asked["config"])
+    assert described == (view.id, view.name, view.group, view.tags, view.config)
+    if curve is not None:
+        place = curve.removesuffix("/epoch")
+        for name, values in mean_curves(view.curves, per_trial=False)["finetune"].items():
+            assert [each[f"{place}/{name}"] for each in run.logged if curve in each] == pytest.approx(values.tolist())
     steps = [key for values in run.logged for key in values if key.startswith("finetune") and key.endswith("/epoch")]
     assert steps == ([] if curve is None else [curve] * 2)
-    assert run.summary["accuracy"] == view.summary["accuracy"]
-    assert (run.failed, run.notes) == (failure is not None, failure or "")
+    assert {name: run.summary[name] for name in view.summary} == view.summary
+    assert (run.asked["failed"], run.notes) == (failure is not None, failure or "")
 
 
 @pytest.mark.parametrize("logger", [LoggerSettings(), LoggerSettings(name="wandb", wandb=WandbSettings("disabled"))])
