@@ -49,37 +49,33 @@ def test_every_option_of_the_bitempered_loss_is_heeded(option: dict[str, Any]) -
     assert loss != Bitempered(**option).compute_loss(logits, labels, None)
 
 
-def test_smoothed_labels_and_their_loss_which_is_torchs(patients: Table, make_stack: MakeStack) -> None:
+def test_smoothed_labels_and_their_loss_which_is_torchs(exact: Stack) -> None:
     """The first step's loss is cross-entropy with PyTorch's own label smoothing."""
-    stack = make_stack(patients, [0, 1], precision="64-true")
-    targets = LabelSmoothing(0.1).examples(stack).targets
-    fit = LabelSmoothing(0.1).run(stack, SupervisedPhase(FinetuneSettings(max_epochs=1, batch_size=200))).fit
+    targets = LabelSmoothing(0.1).examples(exact).targets
+    fit = LabelSmoothing(0.1).run(exact, SupervisedPhase(FinetuneSettings(max_epochs=1, batch_size=200))).fit
     assert targets is not None
     assert fit is not None
     smoothed = np.full((2, 139, 3), 0.1 / 3)
-    smoothed[np.arange(2)[:, None], np.arange(139), stack.data.labels] += 0.9
+    smoothed[np.arange(2)[:, None], np.arange(139), exact.data.labels] += 0.9
     np.testing.assert_allclose(targets.numpy(), smoothed, atol=1e-6)
-    logits = fresh_classifier(stack)(stack.raw(stack.data.labelled))
+    logits = fresh_classifier(exact)(exact.raw(exact.data.labelled))
     for t, record in enumerate(fit.curves):
-        expected = F.cross_entropy(logits[t], torch.from_numpy(stack.data.labels[t]), label_smoothing=0.1)
+        expected = F.cross_entropy(logits[t], torch.from_numpy(exact.data.labels[t]), label_smoothing=0.1)
         assert record["train_loss"] == pytest.approx(expected.item(), rel=1e-6)
 
 
 class TestMixup:
     @pytest.mark.parametrize(("soft", "weighted"), [(False, False), (True, False), (False, True)])
-    def test_loss_is_that_of_mixed_rows_labels_and_weights(
-        self, patients: Table, make_stack: MakeStack, soft: bool, weighted: bool
-    ) -> None:
-        stack = make_stack(patients, [0, 1], precision="64-true")
-        raw = stack.raw(stack.data.labelled[:, :20])
-        targets = F.one_hot(torch.from_numpy(stack.data.labels[:, :20]), 3).double()
+    def test_loss_is_that_of_mixed_rows_labels_and_weights(self, exact: Stack, soft: bool, weighted: bool) -> None:
+        raw = exact.raw(exact.data.labelled[:, :20])
+        targets = F.one_hot(torch.from_numpy(exact.data.labels[:, :20]), 3).double()
         if soft:
             targets = 0.8 * targets + 0.2 / 3
-        module = finetune_module(stack, FinetuneSettings(), supervision=Mixup()).double()
+        module = finetune_module(exact, FinetuneSettings(), supervision=Mixup()).double()
         weights = torch.linspace(0.5, 3, 20).double().expand(2, -1) if weighted else None
         loss = module.losses(Batch(raw, targets, weights))
         for t, trial in enumerate((0, 1)):
-            generator = torch.Generator().manual_seed(stack.streams.seed_of(trial, Purpose.MIXUP))
+            generator = torch.Generator().manual_seed(exact.streams.seed_of(trial, Purpose.MIXUP))
             share = scipy.stats.beta.ppf(torch.rand(1, 1, generator=generator).item(), 0.2, 0.2)
             partner = torch.randperm(20, generator=generator)
             x, y = module.classifier.encoder.one_hot(raw)[t], targets[t]
@@ -164,12 +160,11 @@ class TestDropout:
                 kept = torch.rand(139, 8, generator=generator) >= 0.25
                 assert torch.equal(after[t], torch.where(kept, before[t] / 0.75, 0.0))
 
-    def test_validation_and_prediction_leave_nothing_out(self, patients: Table, make_stack: MakeStack) -> None:
-        stack = make_stack(patients, [0, 1], precision="64-true")
+    def test_validation_and_prediction_leave_nothing_out(self, patients: Table, exact: Stack) -> None:
         settings = FinetuneSettings(max_epochs=1, batch_size=46, restore_best=False)
-        fit, classifier = stack.finetune(settings, stack.labelled(), supervision=Dropout(0.5))
-        rows = stack.data.validation
-        logits, labels = stack.outputs(classifier, rows), torch.from_numpy(patients.labels[rows])
+        fit, classifier = exact.finetune(settings, exact.labelled(), supervision=Dropout(0.5))
+        rows = exact.data.validation
+        logits, labels = exact.outputs(classifier, rows), torch.from_numpy(patients.labels[rows])
         for t, record in enumerate(fit.curves):
             expected = F.cross_entropy(logits[t].detach(), labels[t]).item()
             assert record["validation_loss"] == pytest.approx(expected, rel=1e-9)

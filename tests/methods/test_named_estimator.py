@@ -13,6 +13,7 @@ from sklearn.naive_bayes import GaussianNB
 from scarf_lightning.data.sources import DiabetesSource, WdbcSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import Few
+from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
 from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.methods.named_estimator import NamedEstimator, distribution_of
@@ -81,8 +82,7 @@ def test_it_is_the_estimator_on_encoded_labelled_rows(patients: Table, make_stac
 
 
 @pytest.mark.parametrize("encoding", ["onehot", "ordinal", "categories"])
-def test_columns_come_in_the_encoding_that_is_asked_for(patients: Table, make_stack: MakeStack, encoding: Any) -> None:
-    stack = make_stack(patients, [0])
+def test_columns_come_in_the_encoding_that_is_asked_for(stack: Stack, encoding: Any) -> None:
     Spy.seen.clear()
     NamedEstimator(estimator=SPY, encoding=encoding).run(stack, PLAIN)
     ((x, y),) = Spy.seen
@@ -98,8 +98,7 @@ def test_columns_come_in_the_encoding_that_is_asked_for(patients: Table, make_st
         assert list(x["x6"].cat.categories) == [0, 1, 2, 3]
 
 
-def test_weights_reach_it_where_it_knows_them(patients: Table, make_stack: MakeStack) -> None:
-    stack = make_stack(patients, [0])
+def test_weights_reach_it_where_it_knows_them(stack: Stack) -> None:
     found = NamedEstimator(estimator="sklearn.naive_bayes.GaussianNB").run(stack, BALANCED).predictions[0]
     weights = stack.row_weights("balanced")
     assert weights is not None

@@ -136,9 +136,8 @@ def test_deep_knn_drops_planted_wrong_labels(make_stack: MakeStack, fits: Fits, 
 
 
 def test_deep_knn_trains_on_all_where_it_would_keep_fewer_than_two_and_once_if_it_diverges(
-    patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch, fits: Fits
+    stack: Stack, monkeypatch: pytest.MonkeyPatch, fits: Fits
 ) -> None:
-    stack = make_stack(patients, [0])
     result = DeepKNN().run(stack, SupervisedPhase(FinetuneSettings(max_epochs=2, learning_rate=1e12)))
     assert (result.diverged.tolist(), result.predictions[0].shape) == ([True], (40, 3))
     for n_kept, n_trained in ((0, 139), (1, 139), (2, 2)):

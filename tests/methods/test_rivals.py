@@ -257,14 +257,14 @@ def test_tabm_is_the_authors_network_trained_as_they_train_it(
 
 @pytest.mark.parametrize("patience", [0, 3])
 def test_tabm_stops_when_no_epoch_of_its_patience_and_one_more_was_better(
-    patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch, patience: int
+    stack: Stack, monkeypatch: pytest.MonkeyPatch, patience: int
 ) -> None:
     """A network that stands still is best in its first epoch; 139 rows in batches of 46 are three steps an epoch."""
     steps: list[None] = []
     monkeypatch.setattr(torch.optim.AdamW, "step", lambda *_: steps.append(None))
     torch.manual_seed(5)
     before = torch.get_rng_state()
-    replace(SMALL_TABM, max_epochs=20, patience=patience).run(make_stack(patients, [0]), PLAIN)
+    replace(SMALL_TABM, max_epochs=20, patience=patience).run(stack, PLAIN)
     assert len(steps) == 3 * (1 + patience + 1)
     assert torch.equal(torch.get_rng_state(), before), "torch's own stream is left alone"
 
@@ -303,10 +303,7 @@ def test_what_a_user_leaves_alone_is_as_the_packages_have_it() -> None:
     [Logistic(), RandomForest(n_estimators=5), CatBoost(iterations=5), XGBoost(n_estimators=5), SMALL_TABM, Probe()],
     ids=lambda method: method.name,
 )
-def test_a_class_that_no_label_shows_gets_no_probability_and_one_class_gets_all(
-    patients: Table, make_stack: MakeStack, method: Method
-) -> None:
-    stack = make_stack(patients, [0])
+def test_a_class_that_no_label_shows_gets_no_probability_and_one_class_gets_all(stack: Stack, method: Method) -> None:
     two, one = np.where(stack.data.labels == 1, 2, stack.data.labels), np.full_like(stack.data.labels, 2)
     of_two, of_one = (method.run(relabelled(stack, labels), PLAIN).predictions[0] for labels in (two, one))
     assert of_two.shape == (40, 3)
@@ -345,8 +342,7 @@ def test_probing_is_scikit_learns_classifier_on_the_embeddings(
         np.testing.assert_allclose(outcome.predictions[t], own.predict_proba(scaler.transform(test)), atol=1e-5)
 
 
-def test_more_neighbours_than_rows_are_all_of_them(patients: Table, make_stack: MakeStack) -> None:
-    stack = make_stack(patients, [0])
+def test_more_neighbours_than_rows_are_all_of_them(stack: Stack) -> None:
     few = replace(stack, data=replace(stack.data, labelled=stack.data.labelled[:, :3], labels=np.array([[0, 1, 1]])))
     np.testing.assert_allclose(Probe("knn", k=50).run(few, PLAIN).predictions[0, :, 1], 2 / 3)
 
@@ -360,9 +356,7 @@ def test_more_neighbours_than_rows_are_all_of_them(patients: Table, make_stack: 
     ],
     ids=lambda given: getattr(given, "name", ""),
 )
-def test_a_rival_takes_one_thread(
-    patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch, method: Rival, option: str
-) -> None:
+def test_a_rival_takes_one_thread(stack: Stack, monkeypatch: pytest.MonkeyPatch, method: Rival, option: str) -> None:
     """Many processes share the machine."""
     threads, predicted_by = [], Lesson.predicted_by
 
@@ -371,5 +365,5 @@ def test_a_rival_takes_one_thread(
         return predicted_by(lesson, model, *rows)
 
     monkeypatch.setattr(Lesson, "predicted_by", spied)
-    method.run(make_stack(patients, [0]), PLAIN)
+    method.run(stack, PLAIN)
     assert threads == [1]
