@@ -77,8 +77,6 @@ def test_a_trial_comes_out_alike_in_any_company_and_whatever_labels_are_hidden(
     validation rows. All fits are counted, and see training rows only."""
     among_stack, alone_stack = (make_stack(patients, t, regime=Semi25(validation=validation)) for t in ([1, 2], [2]))
     data, fits, numbers = among_stack.data, {1: 0, 2: 0}, list[tuple[int, ...]]()
-    # Few labels, validation rows among them, are trained on for a fixed time.
-    kept = data.validation if validation == "inside" else data.validation[:, :0]
     finetune = Stack.finetune
 
     def spied(self: Stack, settings: Any, examples: Any, *given: Any, **asked: Any) -> Any:
@@ -86,8 +84,8 @@ def test_a_trial_comes_out_alike_in_any_company_and_whatever_labels_are_hidden(
             fits[trial] += 1
             place = among_stack.trials.index(trial)
             # Unlabelled rows are for these methods alone.
-            allowed = data.train if name in ("distill", *HEAVY) else data.labelled
-            assert set(rows) <= {*allowed[place], *kept[place]}
+            allowed = data.usable if name in ("distill", *HEAVY) else data.labelled
+            assert set(rows) <= set(allowed[place]) - {*data.test[place], *data.validation[place]}
         numbers.append((*self.data.trials, asked["number"]))
         return finetune(self, settings, examples, *given, **asked)
 
