@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -249,20 +249,23 @@ def state_of_torch() -> tuple[Any, ...]:
     return torch.get_default_dtype(), torch.get_num_threads(), *modes
 
 
-STATES = {
-    "dtype": default_dtype,
-    "autocast": partial(torch.autocast, "cpu", torch.bfloat16),
-    "device": partial(torch.device, "meta"),
-    "inference": torch.inference_mode,
-    "no_grad": torch.no_grad,
-    "threads": two_threads,
+STATES: dict[str, tuple[Any, ...]] = {
+    "inference": (torch.inference_mode,),
+    "no gradients, two threads": (torch.no_grad, two_threads),
+    "types and devices": (
+        default_dtype,
+        partial(torch.autocast, "cpu", torch.bfloat16),
+        partial(torch.device, "meta"),
+    ),
 }
 
 
 @pytest.mark.parametrize("name", STATES)
 def test_what_the_caller_has_set_of_torch_changes_no_number_and_is_back_afterwards(name: str, small_fit: Any) -> None:
     usual = small_fit.predict_proba(X)
-    with STATES[name]():
+    with ExitStack() as entered:
+        for state in STATES[name]:
+            entered.enter_context(state())
         before = state_of_torch()
         fitted = small(options={"trainer.threads": 1}).fit(X, y)
         found, after = fitted.predict_proba(X), state_of_torch()

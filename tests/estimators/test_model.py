@@ -228,6 +228,7 @@ def test_all_trials_of_all_stacks_are_in_the_model(train_on: TrainOn) -> None:
     assert train_on("trials=3", "pretrain=none", "trainer.trials_per_stack=2").model.trials == [0, 1, 2]
 
 
+@pytest.mark.slow
 def test_a_trained_encoder_stands_in_a_pipeline(scarf: OfACell) -> None:
     encoder = FunctionTransformer(load_model(scarf.folder, trial=0, phase="pretrain").transform)
     scores = cross_val_score(make_pipeline(encoder, LogisticRegression()), scarf.rows, scarf.rows["grade"] > 1, cv=3)

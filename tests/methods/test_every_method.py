@@ -26,6 +26,8 @@ HEAVY = ("self_train", "tri_train")
 """They fit many networks, as many as the data ask for. Fast tests of their own say what each fit sees."""
 STOPPED = ("control", "tabm")
 """Those of each kind that look at validation rows; the others' validation is theirs."""
+QUICK_ONES = ("control", "distill", "ridge", "random_forest", "xgboost", "tabm")
+"""Those whose fast tests predict numbers: a network and two of them, and libraries of each kind."""
 PARTS: dict[str, dict[str, Any]] = QUICK | {
     "cotrain": {"pretext": task(), "weight": 0.1},
     "scarf_augment": {"corruption": Marginal(), "selection": Exact()},
@@ -125,7 +127,9 @@ def sizes(patients: Table) -> Table:
     return replace(patients, labels=labels, target=Number("size"))
 
 
-@pytest.mark.parametrize("name", OF_NUMBERS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n in QUICK_ONES else pytest.mark.slow) for n in OF_NUMBERS]
+)
 def test_numbers_come_out_alike_in_their_own_unit_and_may_be_equal(
     sizes: Table, make_stack: MakeStack, name: str
 ) -> None:

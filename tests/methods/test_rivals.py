@@ -35,7 +35,6 @@ PAPERS: dict[str, Any] = {
     "max_depth": 3, "n_estimators": 100, "learning_rate": 0.1, "tree_method": "exact", "base_score": 0.5,
 }  # fmt: skip
 FEW = PAPERS | {"n_estimators": 10}
-EITHER = pytest.mark.parametrize("phase", [PLAIN, BALANCED], ids=["none", "balanced"])
 
 
 def relabelled(stack: Stack, labels: Any) -> Stack:
@@ -91,8 +90,16 @@ REGRESSORS: dict[str, tuple[Rival, Any]] = {
 }
 
 
-@EITHER
-@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize(
+    ("name", "phase"),
+    [
+        ("logistic", BALANCED),
+        ("random_forest", PLAIN),
+        ("random_forest", BALANCED),
+        ("xgboost", BALANCED),
+        ("xgboost as it comes", PLAIN),
+    ],
+)
 def test_it_is_its_librarys_on_encoded_labelled_rows(
     patients: Table, make_stack: MakeStack, name: str, phase: SupervisedPhase
 ) -> None:
@@ -156,7 +163,7 @@ def test_xgboost_is_the_papers_classifier_on_codes_in_the_order_of_the_header(
     assert XGBoost() == XGBoost(**PAPERS, encoding="ordinal", order="declared"), "the paper's options"
 
 
-@EITHER
+@pytest.mark.parametrize("phase", [PLAIN, BALANCED], ids=["none", "balanced"])
 def test_catboost_knows_which_columns_are_categories(
     patients: Table, make_stack: MakeStack, phase: SupervisedPhase
 ) -> None:
@@ -185,7 +192,12 @@ def test_catboost_guesses_the_classes_shares_where_all_columns_are_constant(make
 
 @pytest.mark.parametrize(
     ("is_number", "is_weighted"),
-    [(False, False), (False, True), (True, False), (True, True)],
+    [
+        pytest.param(False, False, marks=pytest.mark.slow),
+        (False, True),
+        pytest.param(True, False, marks=pytest.mark.slow),
+        (True, True),
+    ],
     ids=["classes", "balanced classes", "numbers", "weighted numbers"],
 )
 def test_tabm_is_the_authors_network_trained_as_they_train_it(
