@@ -3,7 +3,7 @@
 import datetime as dt
 import pickle
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -118,11 +118,6 @@ QUICK = ("blanks", "times", "polars with gaps")
 LEARNED = {"finetune.max_epochs": 15, "finetune.learning_rate": 0.1}
 
 
-def with_slow(every: Iterable[str], quick: tuple[str, ...]) -> list[Any]:
-    """All names, of which only the quick ones are fast tests."""
-    return [name if name in quick else pytest.param(name, marks=pytest.mark.slow) for name in every]
-
-
 def given_labels(y: Any) -> tuple[Any, "pd.Series[Any]"]:
     """Which rows have a label, and the labels that they were given, as objects."""
     listed = y.to_pylist() if isinstance(y, pa.ChunkedArray) else list(y)
@@ -141,7 +136,7 @@ def test_labels_are_read_in_their_type(name: str) -> None:
     assert len(KINDS) >= 40
 
 
-@pytest.mark.parametrize("name", with_slow(KINDS, QUICK))
+@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in KINDS])
 def test_predictions_are_what_fit_was_given(name: str, tmp_path: Path) -> None:
     kind = KINDS[name]
     y = kind.labels(PLACES.to_numpy())
@@ -269,7 +264,8 @@ class TestColumns:
         np.testing.assert_array_equal(found.rows_reader.values(COLUMNS), expected.values)
         np.testing.assert_array_equal(fitted.predict_proba(rows), fitted.predict_proba(COLUMNS))
 
-    @pytest.mark.parametrize("form", with_slow(FORMS, ("polars",)))
+    @pytest.mark.slow  # the tables are equal
+    @pytest.mark.parametrize("form", FORMS)
     def test_a_model_of_another_frame_is_the_same(self, form: str, fitted: ScarfClassifier, tmp_path: Path) -> None:
         rows, expected = FORMS[form](COLUMNS), fitted.predict_proba(COLUMNS)
         again = clone(fitted).fit(rows, PLACES)

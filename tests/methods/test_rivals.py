@@ -337,7 +337,9 @@ def test_without_the_package_a_sentence_names_the_extra(
         Logistic(C=-1.0)
 
 
-@pytest.mark.parametrize(("classifier", "is_pretrained"), [("logistic", True), ("knn", False)])
+@pytest.mark.parametrize(
+    ("classifier", "is_pretrained"), [("logistic", False), pytest.param("knn", True, marks=pytest.mark.slow)]
+)
 def test_probing_is_scikit_learns_classifier_on_the_embeddings(
     patients: Table, make_stack: MakeStack, classifier: str, is_pretrained: bool
 ) -> None:
