@@ -356,6 +356,17 @@ def test_probing_is_scikit_learns_classifier_on_the_embeddings(
         np.testing.assert_allclose(outcome.predictions[t], own.predict_proba(scaler.transform(test)), atol=1e-5)
 
 
+def test_probing_numbers_is_ridge_regression_on_the_embeddings(make_stack: MakeStack) -> None:
+    stack = make_stack(DiabetesSource().load(), [0])
+    found = Probe(C=0.5).run(stack, PLAIN).predictions[0]
+    with torch.no_grad():
+        encoder = stack.networks.encoder([0])
+        train, test = (encoder(stack.raw(rows))[0].double() for rows in (stack.data.labelled, stack.data.test))
+    scaler = StandardScaler().fit(train)
+    own = LinearRidge(alpha=2.0).fit(scaler.transform(train), stack.data.labels[0])
+    np.testing.assert_allclose(found, own.predict(scaler.transform(test)), rtol=1e-4)
+
+
 def test_more_neighbours_than_rows_are_all_of_them(stack: Stack) -> None:
     few = replace(stack, data=replace(stack.data, labelled=stack.data.labelled[:, :3], labels=np.array([[0, 1, 1]])))
     np.testing.assert_allclose(Probe("knn", k=50).run(few, PLAIN).predictions[0, :, 1], 2 / 3)
