@@ -33,20 +33,15 @@ def _keep(found: list[Outcome], file: Path) -> None:
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def test_there_are_many(outcomes: list[Outcome]) -> None:
-    assert len(outcomes) >= FEWEST
-
-
 def test_no_table_ends_in_an_error_a_foreign_warning_or_advice_that_fails(outcomes: list[Outcome]) -> None:
-    faults = {str(each.file): each.faults for each in outcomes if each.faults}
-    assert faults == {}
+    assert len(outcomes) >= FEWEST
+    assert {str(each.file): each.faults for each in outcomes if each.faults} == {}
 
 
 def test_a_refusal_is_a_sentence(outcomes: list[Outcome]) -> None:
-    for each in outcomes:
-        for sentence in each.refusals:
-            assert sentence.endswith(".")
-            assert "\n" not in sentence
+    for sentence in (sentence for each in outcomes for sentence in each.refusals):
+        assert sentence.endswith(".")
+        assert "\n" not in sentence
 
 
 def test_most_tables_become_models(outcomes: list[Outcome]) -> None:

@@ -51,15 +51,18 @@ def rows() -> pd.DataFrame:
 
 @pytest.fixture(scope="session")
 def train_on(rows: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> TrainOn:
-    """Trains a cell of two trials on the table, in a folder of its own."""
+    """Trains a cell of two trials on the table, in a folder of its own. Tests that ask for the same cell share it, and
+    only read it."""
+    known: dict[tuple[str, ...], OfACell] = {}
 
     def run(*overrides: str) -> OfACell:
-        folder = tmp_path_factory.mktemp("cell")
-        target = pd.Series(np.where(rows["grade"] + (rows["colour"] == "red") > 2, "yes", "no"))
-        data = write_csv(folder, rows, target)
-        asked = (*data, "dataset.categorical=[grade]", "trials=2", "keep_weights=true", *overrides)
-        store = stored(folder / "results", *asked)
-        return OfACell(store.folder, rows, asked)
+        if overrides not in known:
+            folder = tmp_path_factory.mktemp("cell")
+            target = pd.Series(np.where(rows["grade"] + (rows["colour"] == "red") > 2, "yes", "no"))
+            data = write_csv(folder, rows, target)
+            asked = (*data, "dataset.categorical=[grade]", "trials=2", "keep_weights=true", *overrides)
+            known[overrides] = OfACell(stored(folder / "results", *asked).folder, rows, asked)
+        return known[overrides]
 
     return run
 

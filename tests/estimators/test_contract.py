@@ -5,6 +5,7 @@ import pickle
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,13 @@ from sklearn.base import clone
 
 from scarf_lightning import ScarfClassifier, load_model
 from scarf_lightning.cli.predict import main
+from scarf_lightning.data.reading.frames import frame_of
 from scarf_lightning.data.sources import FileSource
+from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
+from scarf_lightning.estimators.labels import labels_of_classes, one_a_row
 from scarf_lightning.estimators.onnx import inputs
-from tests.estimators.small import N, small, table
+from tests.estimators.small import N, read, small, table
 
 polars = pytest.importorskip("polars", reason="frames of polars need it")
 
@@ -110,34 +114,38 @@ KINDS = NUMBERS | {
     "NA among truth": Kind(with_gaps(of(True, False), pd.NA), [False, True], "bool"),
     "a list": Kind(lambda places: ["ab"[place] for place in places], ["a", "b"], "<U1"),
 }
-QUICK = ("int64", "bool", "blanks", "category", "digits", "times", "polars with gaps", "None among numbers")
-SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in KINDS if name not in QUICK]
+QUICK = ("blanks", "times", "polars with gaps")
+LEARNED = {"finetune.max_epochs": 15, "finetune.learning_rate": 0.1}
 
 
-@pytest.fixture(scope="module")
-def rows_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    file = tmp_path_factory.mktemp("rows") / "rows.csv"
-    X.to_csv(file, index=False)
-    return file
+def given_labels(y: Any) -> tuple[Any, "pd.Series[Any]"]:
+    """Which rows have a label, and the labels that they were given, as objects."""
+    listed = y.to_pylist() if isinstance(y, pa.ChunkedArray) else list(y)
+    known = ~pd.isna(pd.Series(np.asarray(y, dtype=object)))
+    return known, pd.Series(listed, dtype=object)[known]
 
 
-def test_there_are_forty_kinds() -> None:
+@pytest.mark.parametrize("name", KINDS)
+def test_labels_are_read_in_their_type(name: str) -> None:
+    kind, y = KINDS[name], KINDS[name].labels(PLACES.to_numpy())
+    found, (known, given) = labels_of_classes(one_a_row(y), None), given_labels(y)
+    assert found.known.dtype == np.dtype(kind.dtype)
+    np.testing.assert_array_equal(found.is_known, known)
+    np.testing.assert_array_equal(np.unique(found.known), np.array(kind.classes, dtype=kind.dtype))
+    assert all(a == b for a, b in zip(found.known, given, strict=True)), "equal to those that were given"
     assert len(KINDS) >= 40
 
 
-@pytest.mark.parametrize("name", [*QUICK, *SLOW])
-def test_predictions_are_what_fit_was_given(name: str, rows_file: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in KINDS])
+def test_predictions_are_what_fit_was_given(name: str, tmp_path: Path) -> None:
     kind = KINDS[name]
     y = kind.labels(PLACES.to_numpy())
-    fitted = small(options={"finetune.max_epochs": 30, "finetune.learning_rate": 0.05}).fit(X, y)
-
+    fitted = small(options=LEARNED).fit(X, y)
     predicted, probabilities = fitted.predict(X), fitted.predict_proba(X)
     assert predicted.dtype == np.dtype(kind.dtype)
     np.testing.assert_array_equal(fitted.classes_, np.array(kind.classes, dtype=kind.dtype))
     np.testing.assert_array_equal(predicted, fitted.classes_[probabilities.argmax(axis=1)])
-    known = ~pd.isna(pd.Series(np.asarray(y, dtype=object)))
-    listed = y.to_pylist() if isinstance(y, pa.ChunkedArray) else list(y)
-    given = pd.Series(listed, dtype=object)[known]
+    known, given = given_labels(y)
     is_right = np.array([a == b for a, b in zip(predicted[known], given, strict=True)], dtype=bool)
     assert is_right.mean() > 0.75, "labels are equal to those that were given, and learned"
     assert fitted.n_unlabelled_ == (~known).sum()
@@ -149,33 +157,28 @@ def test_predictions_are_what_fit_was_given(name: str, rows_file: Path, tmp_path
         np.testing.assert_array_equal(other.predict(X), predicted)
         assert other.predict(X).dtype == predicted.dtype
 
-    assert main([str(tmp_path / "m"), str(rows_file), "--output", str(tmp_path / "out.csv")]) == 0
+    X.to_csv(tmp_path / "rows.csv", index=False)
+    assert main([str(tmp_path / "m"), str(tmp_path / "rows.csv"), "--output", str(tmp_path / "out.csv")]) == 0
     written = pd.read_csv(tmp_path / "out.csv", dtype=str, keep_default_na=False)["class"]
-    spelled = dict(zip(range(2), fitted.model_.classes, strict=True))
-    if predicted.dtype.kind in "bf":
-        spelled = {place: str(label) for place, label in enumerate(fitted.classes_)}
+    spelled = dict(enumerate(map(str, fitted.classes_) if predicted.dtype.kind in "bf" else fitted.model_.classes))
     assert written.tolist() == [spelled[place] for place in probabilities.argmax(axis=1)]
 
 
-def onnx_type(dtype: str) -> np.dtype[Any]:
-    """The type in which an ONNX file gives labels: whole numbers as int64, text and times as text."""
-    known = np.dtype(dtype)
-    if known.kind == "i":
-        return np.dtype("int64")
-    return known if known.kind in "ubf" else np.dtype("object")
+def onnx_outputs(fitted: Any, rows: pd.DataFrame, folder: Path) -> list[Any]:
+    """What the ONNX file of an estimator gives for rows."""
+    onnxruntime = pytest.importorskip("onnxruntime", reason="runs ONNX files")
+    fitted.model_.to_onnx(folder / "m.onnx")
+    session = onnxruntime.InferenceSession(str(folder / "m.onnx"))
+    return list(session.run(None, inputs(fitted.model_, rows)))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_an_onnx_file_gives_the_same_labels(name: str, tmp_path: Path) -> None:
-    onnxruntime = pytest.importorskip("onnxruntime", reason="runs ONNX files")
-    fitted = small().fit(X, KINDS[name].labels(PLACES.to_numpy()))
-    fitted.model_.to_onnx(tmp_path / "m.onnx")
-
-    session = onnxruntime.InferenceSession(str(tmp_path / "m.onnx"))
-    labels, probabilities = session.run(None, inputs(fitted.model_, X))
-
-    assert labels.dtype == onnx_type(KINDS[name].dtype)
+    """Whole numbers as int64, text and times as text."""
+    fitted, known = small().fit(X, KINDS[name].labels(PLACES.to_numpy())), np.dtype(KINDS[name].dtype)
+    labels, probabilities = onnx_outputs(fitted, X, tmp_path)
+    assert labels.dtype == ("int64" if known.kind == "i" else known if known.kind in "ubf" else "object")
     np.testing.assert_allclose(probabilities, fitted.predict_proba(X), atol=1e-6)
     expected = fitted.predict(X)
     if expected.dtype.kind in "mM":
@@ -206,13 +209,15 @@ COLUMNS = pd.DataFrame(
         "same": 1,
     }
 )
+UNKNOWN = ["day", "length"]
+"""Columns of types that the older protocol does not know."""
 
 
 class OlderProtocol:
     """A frame that exports itself through ``__dataframe__`` alone."""
 
     def __init__(self, frame: pd.DataFrame) -> None:
-        self._frame = frame.drop(columns=["day", "length"])
+        self._frame = frame.drop(columns=UNKNOWN)
         self._frame["truth"] = self._frame["truth"].astype("bool")
 
     def __dataframe__(self, *_: Any, **__: Any) -> Any:
@@ -239,126 +244,103 @@ def fitted() -> ScarfClassifier:
         return found
 
 
+@pytest.fixture(scope="module")
+def whole() -> Table:
+    return read(COLUMNS, PLACES)
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
 class TestColumns:
-    def test_there_are_fifteen_kinds_and_none_is_lost(self, fitted: ScarfClassifier) -> None:
+    @pytest.mark.parametrize("form", FORMS)
+    def test_every_frame_is_the_same_table_and_predicted_by_the_model_of_every_other(
+        self, form: str, fitted: ScarfClassifier, whole: Table
+    ) -> None:
         done = fitted.reading_.set_index("column")["done"]
-
         assert len(done) >= 15
         assert done[done.str.startswith("left out")].index.tolist() == ["same"]
-
-    @pytest.mark.parametrize("form", FORMS)
-    def test_every_frame_gives_the_same_model_and_is_predicted_by_every_other(
-        self, form: str, fitted: ScarfClassifier, tmp_path: Path
-    ) -> None:
         rows = FORMS[form](COLUMNS)
-        expected = fitted.predict_proba(COLUMNS)
+        found, expected = read(rows, PLACES), whole
+        assert (found.columns, found.hash) == (expected.columns, expected.hash)
+        np.testing.assert_array_equal(found.rows_reader.values(COLUMNS), expected.values)
+        np.testing.assert_array_equal(fitted.predict_proba(rows), fitted.predict_proba(COLUMNS))
 
+    @pytest.mark.slow  # the tables are equal
+    @pytest.mark.parametrize("form", FORMS)
+    def test_a_model_of_another_frame_is_the_same(self, form: str, fitted: ScarfClassifier, tmp_path: Path) -> None:
+        rows, expected = FORMS[form](COLUMNS), fitted.predict_proba(COLUMNS)
         again = clone(fitted).fit(rows, PLACES)
-
-        assert again.feature_names_in_.tolist() == list(COLUMNS)
-        assert again.reading_["column"].tolist() == list(COLUMNS)
+        assert again.feature_names_in_.tolist() == again.reading_["column"].tolist() == list(COLUMNS)
         again.save(tmp_path / "m")
-        for model in (again, fitted, load_model(tmp_path / "m")):
-            np.testing.assert_array_equal(model.predict_proba(rows), expected)
-            np.testing.assert_array_equal(model.predict_proba(COLUMNS), expected)
+        for model, of in product((again, load_model(tmp_path / "m")), (rows, COLUMNS)):
+            np.testing.assert_array_equal(model.predict_proba(of), expected)
 
     @pytest.mark.slow  # exports the model
     def test_an_onnx_file_gives_the_same(self, fitted: ScarfClassifier, tmp_path: Path) -> None:
-        onnxruntime = pytest.importorskip("onnxruntime", reason="runs ONNX files")
         rows = COLUMNS.astype(object)
         for place, name in enumerate(rows):
             rows.loc[place::19, name] = None
-        fitted.model_.to_onnx(tmp_path / "m.onnx")
-
-        session = onnxruntime.InferenceSession(str(tmp_path / "m.onnx"))
-        labels, probabilities = session.run(None, inputs(fitted.model_, rows))
-
+        labels, probabilities = onnx_outputs(fitted, rows, tmp_path)
         np.testing.assert_allclose(probabilities, fitted.predict_proba(rows), atol=1e-6)
         np.testing.assert_array_equal(labels, fitted.predict(rows))
 
     def test_a_frame_of_the_older_protocol(self) -> None:
-        rest = COLUMNS.drop(columns=["day", "length"])
-        expected = small().fit(rest, PLACES).predict_proba(rest)
-
-        np.testing.assert_array_equal(
-            small().fit(OlderProtocol(COLUMNS), PLACES).predict_proba(OlderProtocol(COLUMNS)), expected
-        )
+        found, expected = (read(rows, PLACES) for rows in (OlderProtocol(COLUMNS), COLUMNS.drop(columns=UNKNOWN)))
+        assert (found.columns, found.hash) == (expected.columns, expected.hash)
+        np.testing.assert_array_equal(expected.rows_reader.values(frame_of(OlderProtocol(COLUMNS))), found.values)
 
     @pytest.mark.parametrize("ending", ["csv", "parquet"])
-    def test_a_file_is_the_same_table(self, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_file_is_the_same_table(self, ending: str, tmp_path: Path) -> None:
         """Lengths of time are no type of Parquet's that is read from files."""
-        frame = COLUMNS.drop(columns="length") if ending == "parquet" else COLUMNS
-        file = tmp_path / f"t.{ending}"
+        frame, file = COLUMNS.drop(columns="length") if ending == "parquet" else COLUMNS, tmp_path / f"t.{ending}"
         whole = frame.assign(y=PLACES)
         whole.to_csv(file, index=False) if ending == "csv" else whole.to_parquet(file)
-        of_file = FileSource(file, "y").load()
-
-        of_frame = small()._read(frame, PLACES, None).table
-
-        assert of_file.columns == of_frame.columns
-        assert of_file.hash == of_frame.hash
+        of_file, of_frame = FileSource(file, "y").load(), read(frame, PLACES)
+        assert (of_file.columns, of_file.hash) == (of_frame.columns, of_frame.hash)
 
     def test_reordered_and_extra_columns_change_nothing(self, fitted: ScarfClassifier) -> None:
-        expected = fitted.predict_proba(COLUMNS)
         rows = COLUMNS[COLUMNS.columns[::-1]].assign(extra=[[1]] * N, same=None)
-
-        np.testing.assert_array_equal(fitted.predict_proba(rows), expected)
-        np.testing.assert_array_equal(fitted.predict_proba(rows.drop(columns="same")), expected)
+        for form in (rows, rows.drop(columns="same")):
+            np.testing.assert_array_equal(fitted.predict_proba(form), fitted.predict_proba(COLUMNS))
 
     @pytest.mark.parametrize("column", [name for name in COLUMNS if name != "same"])
     def test_a_column_that_is_missing_or_of_another_kind_is_refused_and_one_unseen_value_is_a_gap(
         self, column: str, fitted: ScarfClassifier
     ) -> None:
+        values = fitted.model_.values
         with pytest.raises(UsageError, match=f"The rows lack '{column}'"):
-            fitted.predict(COLUMNS.drop(columns=column))
-        if column not in ("name",):  # any text may be hashed
-            words = COLUMNS.assign(**{column: np.array(["oak", "ash"], dtype=object)[np.arange(N) % 2]})
-            with pytest.raises(UsageError, match=f"Column '{column}(?: .*)?' holds .*, but '.*' in the rows"):
-                fitted.predict(words)
-            first = COLUMNS[column].astype(object)
-            first[0] = "oak"
-            gap = first.copy()
-            gap[0] = None
-            with pytest.warns(UserWarning, match="'oak'"):
-                read = fitted.predict_proba(COLUMNS.assign(**{column: first}))
-            if column != "one or none":  # there a gap is a value
-                np.testing.assert_array_equal(read, fitted.predict_proba(COLUMNS.assign(**{column: gap})))
+            values(COLUMNS.drop(columns=column))
+        if column == "name":  # any text may be hashed
+            return
+        words = COLUMNS.assign(**{column: np.array(["oak", "ash"], dtype=object)[np.arange(N) % 2]})
+        with pytest.raises(UsageError, match=f"Column '{column}(?: .*)?' holds .*, but '.*' in the rows"):
+            values(words)
+        first, gap = (COLUMNS[column].astype(object).where(np.arange(N) > 0, value) for value in ("oak", None))
+        with pytest.warns(UserWarning, match="'oak'"):
+            found = values(COLUMNS.assign(**{column: first}))
+        if column != "one or none":  # there a gap is a value
+            np.testing.assert_array_equal(found, values(COLUMNS.assign(**{column: gap})))
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # scikit-learn warns of names that fit did not have
 def test_columns_of_numbers_are_the_same_as_an_array(tmp_path: Path) -> None:
     array = np.column_stack([RANDOM.normal(size=(N, 3)), np.ones(N), RANDOM.integers(0, 2, N)])
-    of_array = small().fit(array, PLACES)
-    expected = of_array.predict_proba(array)
+    of_array, expected = small().fit(array, PLACES), read(array, PLACES)
     of_array.save(tmp_path / "m")
-    frame = pd.DataFrame(array)
-    forms = [
-        frame,
-        frame.set_axis(list("abcde"), axis=1),
-        frame.astype({3: "int64", 4: "Int8"}),
-        polars.DataFrame(array),
-        pa.table(dict(zip("abcde", array.T, strict=True))),
-        array.tolist(),
-        array.astype(object),
-    ]
-
-    np.testing.assert_array_equal(load_model(tmp_path / "m").predict_proba(array), expected)
-    for rows in forms:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # scikit-learn warns of names that fit did not have
-            np.testing.assert_array_equal(of_array.predict_proba(rows), expected)
-            np.testing.assert_array_equal(load_model(tmp_path / "m").predict_proba(rows), expected)
-            np.testing.assert_array_equal(small().fit(rows, PLACES).predict_proba(rows), expected)
-    file = tmp_path / "t.csv"
-    pd.DataFrame(array, columns=list("abcde")).assign(y=PLACES).to_csv(file, index=False)
-    of_file = FileSource(file, "y").load()
-    np.testing.assert_array_equal(of_file.values, small()._read(array, PLACES, None).table.values)
+    frame, loaded = pd.DataFrame(array), load_model(tmp_path / "m")
+    named = frame.set_axis(list("abcde"), axis=1)
+    for rows in (
+        array, frame, named, frame.astype({3: "int64", 4: "Int8"}), polars.DataFrame(array),
+        pa.table(dict(zip("abcde", array.T, strict=True))), array.tolist(), array.astype(object),
+    ):  # fmt: skip
+        for model in (of_array, loaded):
+            np.testing.assert_array_equal(model.predict_proba(rows), of_array.predict_proba(array))
+        np.testing.assert_array_equal(read(rows, PLACES).values, expected.values)
+    named.assign(y=PLACES).to_csv(tmp_path / "t.csv", index=False)
+    np.testing.assert_array_equal(FileSource(tmp_path / "t.csv", "y").load().values, expected.values)
 
 
 def test_a_day_may_come_as_anything_that_is_one() -> None:
     days = [dt.date(2024, 1, 1) + dt.timedelta(days=int(n)) for n in RANDOM.integers(0, 300, N)]
-    fitted = small().fit(pd.DataFrame({"day": days}), PLACES)
-    expected = fitted.predict_proba(pd.DataFrame({"day": days}))
-
+    found = read(pd.DataFrame({"day": days}), PLACES)
     for form in (pd.to_datetime(pd.Series(days)), pd.Series(days).astype("str"), pd.PeriodIndex(days, freq="D")):
-        np.testing.assert_array_equal(fitted.predict_proba(pd.DataFrame({"day": form})), expected)
+        np.testing.assert_array_equal(found.rows_reader.values(frame_of(pd.DataFrame({"day": form}))), found.values)

@@ -1,11 +1,11 @@
+"""A look into a trained cell: its rows and views, and what is measured of embeddings."""
+
 import math
-from pathlib import Path
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from scarf_lightning.data.splits import Random, Split
 from scarf_lightning.data.table import Table
@@ -21,9 +21,7 @@ from scarf_lightning.estimators import (
     uniformity,
 )
 from tests.estimators.conftest import OfACell, TrainOn
-from tests.storing import stored
 
-N_TEST, N_VALIDATION = 24, 12  # of 120 rows
 RANDOM = np.random.default_rng(5).normal(size=(40, 6))
 
 
@@ -38,30 +36,19 @@ def looked_at(scarf: OfACell) -> TrialRows:
 
 
 class TestRows:
-    def test_they_are_the_tables_own(self, scarf: OfACell, looked_at: TrialRows) -> None:
+    def test_they_are_the_tables_own_in_the_trials_split(
+        self, scarf: OfACell, encoder: Model, looked_at: TrialRows
+    ) -> None:
         read = looked_at.features
-
         pd.testing.assert_series_equal(read["colour"].astype("str"), scarf.rows["colour"])
         np.testing.assert_array_equal(read["height"], scarf.rows["height"])
         assert set(looked_at.target) == {"yes", "no"}
-
-    def test_the_model_takes_them_like_the_files_rows(
-        self, scarf: OfACell, encoder: Model, looked_at: TrialRows
-    ) -> None:
-        assert "since" not in looked_at.features, "dates were made into numbers"
-
-        np.testing.assert_array_equal(encoder.transform(looked_at.features), encoder.transform(scarf.rows))
-
-    def test_parts_are_the_trials_split(self, scarf: OfACell) -> None:
-        parts = [load_rows(scarf.folder, trial).part for trial in (0, 1)]
-
-        for part in parts:
-            assert part.value_counts().to_dict() == {
-                "train": 120 - N_TEST - N_VALIDATION,
-                "validation": N_VALIDATION,
-                "test": N_TEST,
-            }
-        assert (parts[0] != parts[1]).any()
+        assert "since" not in read, "dates were made into numbers"
+        np.testing.assert_array_equal(encoder.transform(read), encoder.transform(scarf.rows))
+        other = load_rows(scarf.folder, 1).part
+        for part in (looked_at.part, other):
+            assert part.value_counts().to_dict() == {"train": 84, "validation": 12, "test": 24}
+        assert (looked_at.part != other).any()
 
     def test_a_split_may_depend_on_the_number_of_the_trial(
         self, scarf: OfACell, monkeypatch: pytest.MonkeyPatch
@@ -73,29 +60,24 @@ class TestRows:
             return Split(*np.split(np.roll(rows, trial), [80, 100]))
 
         monkeypatch.setattr(Random, "of_trial", turned)
-
         for trial in (0, 1):
             part = load_rows(scarf.folder, trial).part
             assert part.tolist() == np.roll(["train"] * 80 + ["validation"] * 20 + ["test"] * 20, -trial).tolist()
 
     def test_data_that_have_changed_are_refused(self, train_on: TrainOn) -> None:
-        trained = train_on()
+        trained = train_on("pretrain=none", "trials=1", "seed=9")  # its file is changed, so no other test has this cell
         file = trained.folder.parents[1] / "mine.csv"
         file.write_text(file.read_text().replace("red", "pink"))
-
         with pytest.raises(UsageError, match=r"mine\.csv has changed since cell"):
             load_rows(trained.folder, 0)
 
     def test_a_cell_of_earlier_random_streams_is_refused(self, scarf: OfACell, monkeypatch: pytest.MonkeyPatch) -> None:
         """They split the rows otherwise, and drew other weights."""
         monkeypatch.setattr("scarf_lightning.estimators.cell_models.SCIENCE_VERSION", 10**6)
-        refused = pytest.raises(
-            UsageError, match=r"trained by an earlier version.*`python train\.py .* force=true` trains it"
-        )
-
-        with refused:
+        sentence = r"trained by an earlier version.*`python train\.py .* force=true` trains it"
+        with pytest.raises(UsageError, match=sentence):
             load_rows(scarf.folder, 0)
-        with refused:
+        with pytest.raises(UsageError, match=sentence):
             load_model(scarf.folder, phase="initial")
 
 
@@ -105,9 +87,7 @@ class TestViews:
     ) -> None:
         rows = looked_at.features.dropna()
         training = rows.head(40)
-
         view = corrupted_view(encoder, rows, training)
-
         assert (view.selected.sum(axis=1) == int(0.6 * rows.shape[1])).all()
         for column in rows:
             selected = view.selected[column]
@@ -118,26 +98,20 @@ class TestViews:
                 np.testing.assert_allclose(view.values[column][~selected], rows[column][~selected], rtol=1e-5)
                 nearest = np.abs(np.subtract.outer(view.values[column].to_numpy(), training[column].to_numpy())).min(1)
                 assert (nearest[selected] <= 1e-5 * rows[column].abs().max()).all()
-
-    def test_embeddings_are_those_of_the_view(self, encoder: Model, looked_at: TrialRows) -> None:
-        rows = looked_at.features.dropna()
-
-        view = corrupted_view(encoder, rows, rows)
-
         np.testing.assert_allclose(view.embeddings, encoder.transform(view.values), atol=1e-5)
         assert (view.embeddings != encoder.transform(rows)).any()
 
     def test_a_seed_gives_the_same_view_and_another_another(self, scarf: OfACell, encoder: Model) -> None:
         first, again, other = (corrupted_view(encoder, scarf.rows, scarf.rows, seed) for seed in (1, 1, 2))
-
         np.testing.assert_array_equal(first.embeddings, again.embeddings)
         assert (first.selected != other.selected).any(axis=None)
 
-    @pytest.mark.parametrize("name", ["mean", pytest.param("gaussian", marks=pytest.mark.slow), "missing"])
+    @pytest.mark.parametrize(
+        "name", [*(pytest.param(n, marks=pytest.mark.slow) for n in ("mean", "gaussian")), "missing"]
+    )
     def test_corruptions_of_encoded_columns_show_those(self, name: str, train_on: TrainOn) -> None:
-        trained = train_on(f"corruption={name}")
+        trained = train_on(f"corruption={name}", "trials=1")
         view = corrupted_view(load_model(trained.folder, trial=0, phase="pretrain"), trained.rows, trained.rows)
-
         assert {"height", "colour=blue", "colour=green", "colour=red"} <= set(view.values)
         assert view.values.shape == view.selected.shape
         assert np.isfinite(view.embeddings).all()
@@ -145,50 +119,41 @@ class TestViews:
             with pytest.raises(UsageError, match="corruption=missing learns its values in pre-training"):
                 corrupted_view(load_model(trained.folder, trial=0), trained.rows, trained.rows)
 
-    def test_a_model_without_a_view_says_why(self, scarf: OfACell, tmp_path: Path) -> None:
-        store = stored(tmp_path, "pretrain=none", "trials=1", "keep_weights=true")
-        rows = load_rows(store.folder, 0).features
-
+    def test_a_model_without_a_view_says_why(self, scarf: OfACell, train_on: TrainOn) -> None:
+        control = train_on("trials=1", "pretrain=none")
         for model, sentence in (
-            (load_model(store.folder), "corrupts nothing"),
-            (load_model(store.folder / "model"), "does not know its corruption; load it from its cell"),
+            (load_model(control.folder), "corrupts nothing"),
+            (load_model(control.folder / "model"), "does not know its corruption; load it from its cell"),
             (scarf.model, "this model has 2; choose with only"),
         ):
             with pytest.raises(UsageError, match=sentence):
-                corrupted_view(model, rows, rows)
+                corrupted_view(model, scarf.rows, scarf.rows)
 
 
-@pytest.mark.parametrize(("second", "expected"), [(RANDOM, 0.0), (3 * RANDOM, 0.0), (-RANDOM, 4.0)])
-def test_alignment_is_the_squared_distance_of_directions(second: np.ndarray, expected: float) -> None:  # type: ignore[type-arg]
-    assert alignment(RANDOM, second) == pytest.approx(expected, abs=1e-12)
+def test_alignment_is_the_squared_distance_of_directions() -> None:
+    axes = np.eye(3)
+    for first, second, expected in (
+        (RANDOM, RANDOM, 0.0),
+        (RANDOM, 3 * RANDOM, 0.0),
+        (RANDOM, -RANDOM, 4.0),
+        (axes, np.roll(axes, 1, axis=0), 2.0),
+    ):
+        assert alignment(first, second) == pytest.approx(expected, abs=1e-12)
 
 
-def test_right_angles_are_two_apart() -> None:
-    assert alignment(np.eye(3), np.roll(np.eye(3), 1, axis=0)) == pytest.approx(2.0)
-
-
-@pytest.mark.parametrize("t", [0.5, 2.0])
-def test_uniformity_of_axes_and_of_one_point(t: float) -> None:
-    assert uniformity(np.eye(5), t) == pytest.approx(-2 * t)  # any two of them are sqrt(2) apart
-    assert uniformity(np.tile([[3.0, 4.0]], (5, 1)), t) == pytest.approx(0.0)
-
-
-def test_uniformity_of_opposite_points() -> None:
+def test_uniformity_of_axes_of_one_point_and_of_opposite_points() -> None:
+    for t in (0.5, 2.0):
+        assert uniformity(np.eye(5), t) == pytest.approx(-2 * t)  # any two of them are sqrt(2) apart
+        assert uniformity(np.tile([[3.0, 4.0]], (5, 1)), t) == pytest.approx(0.0)
     points = np.array([[1.0, 0], [1, 0], [-1, 0]])  # one pair at distance 0, two at 2
-
     assert uniformity(points) == pytest.approx(math.log((1 + 2 * math.exp(-8)) / 3))
 
 
-@given(rank=st.integers(1, 6), scale=st.floats(1e-3, 1e3))
-def test_equal_singular_values_have_their_number_as_effective_rank(rank: int, scale: float) -> None:
-    orthonormal = np.linalg.qr(RANDOM)[0][:, :rank]
-
-    assert effective_rank(scale * orthonormal) == pytest.approx(rank)
-
-
 def test_effective_rank_of_known_singular_values() -> None:
+    """Equal ones have their number as effective rank."""
+    for rank, scale in product(range(1, 7), (1e-3, 0.3, 1.0, 1e3)):
+        assert effective_rank(scale * np.linalg.qr(RANDOM)[0][:, :rank]) == pytest.approx(rank)
     p = np.array([0.75, 0.25])
-
     assert effective_rank(np.diag([3.0, 1.0])) == pytest.approx(math.exp(-(p * np.log(p)).sum()))
     assert effective_rank(np.outer(np.ones(4), [1.0, 2.0])) == pytest.approx(1.0)
     assert effective_rank(np.zeros((3, 3))) == 0

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +26,15 @@ from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators import Model, load_model
-from scarf_lightning.estimators.cell_models import Phase
+from scarf_lightning.estimators.cell_models import Phase, save_model
 from scarf_lightning.options import build_parts
 from scarf_lightning.randomness import Streams
 from scarf_lightning.results.records import read_sealed, sealed
 from scarf_lightning.screen import Screen
+from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.training import CellTraining
 from scarf_lightning.training.loop import CellLoop
+from tests.cells import finish
 from tests.composing import ROOT, cells_of, config_of, names
 from tests.estimators.conftest import OfACell, TrainOn
 from tests.processes import TINY
@@ -76,6 +79,13 @@ numpy.savez("given.npz", **{{n: scarf_lightning.load_model(n).predict_proba(rows
         return dict(given)
 
 
+def rewritten(cell: Path, options: dict[str, Any]) -> None:
+    """Change a cell's configuration, with its hash."""
+    described = read_sealed(cell / "cell.json")
+    described["config"] |= options
+    (cell / "cell.json").write_text(sealed(described))
+
+
 BESIDE = {
     "by_trial": ("fit_on=train", "scaling=minmax", "pretrain=none", "trainer.precision=64-true"),
     "missing_values": ("corruption=missing", "method=dropout"),
@@ -88,7 +98,7 @@ BESIDE = {
 @pytest.mark.parametrize(
     ("chosen", "predicted"),
     [
-        (("mlp", "by_trial", "codes", "fewer_indicators"), predicted_here),
+        (("by_trial",), predicted_here),
         pytest.param((*names("network"), *BESIDE), predicted_elsewhere, marks=pytest.mark.slow),
     ],
     ids=["some, loaded", "every, in another process"],
@@ -99,12 +109,10 @@ def test_a_network_gives_what_it_gave_in_the_stack_and_again_where_it_is_loaded(
     train_on: TrainOn,
     tmp_path: Path,
 ) -> None:
-    cells = {name: train_on(*BESIDE.get(name, (f"network={name}",))) for name in chosen}
+    asked = BESIDE | {name: (f"network={name}",) for name in names("network")} | {"mlp": ()}
+    cells = {name: train_on(*asked[name]) for name in chosen}
     models = {name: cell.model for name, cell in cells.items()}
-    rows = next(iter(cells.values())).rows
-
-    again = predicted(models, rows, tmp_path)
-
+    again = predicted(models, next(iter(cells.values())).rows, tmp_path)
     for name, cell in cells.items():
         values, test, expected = predictions_in_the_stack(cell)
         for trial in (0, 1):
@@ -115,63 +123,44 @@ def test_a_network_gives_what_it_gave_in_the_stack_and_again_where_it_is_loaded(
         np.testing.assert_allclose(again[name], by_trial.mean(axis=0), atol=1e-6, err_msg=name)
 
 
-def test_the_most_probable_class_is_predicted(scarf: OfACell) -> None:
-    probabilities = scarf.model.predict_proba(scarf.rows)
-
-    assert scarf.model.classes == ["no", "yes"]
+def test_answers_and_embeddings_have_their_shapes(scarf: OfACell) -> None:
+    """The most probable class is predicted; embeddings of the trials stand side by side."""
+    model, rows = scarf.model, scarf.rows
+    probabilities, embedded = model.predict_proba(rows), model.transform(rows)
+    assert model.classes == ["no", "yes"]
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
-    expected = np.where(probabilities[:, 1] > probabilities[:, 0], "yes", "no")
-    assert scarf.model.predict(scarf.rows).tolist() == expected.tolist()
-
-
-def test_embeddings_of_the_trials_stand_side_by_side(scarf: OfACell) -> None:
-    embedded = scarf.model.transform(scarf.rows)
-
-    assert embedded.shape == (len(scarf.rows), 2 * 16)
-    assert embedded.dtype == np.float32
-    one = scarf.model.encoder
-    raw = torch.zeros(2, 1, len(scarf.model.description.reader.columns))
-    assert one(raw).shape == (2, 1, 16)
+    assert model.predict(rows).tolist() == np.where(probabilities[:, 1] > probabilities[:, 0], "yes", "no").tolist()
+    assert model.predict_proba(rows.head(0)).shape == (0, 2)
+    assert (embedded.shape, embedded.dtype) == ((len(rows), 2 * WIDTH), np.float32)
+    assert model.encoder(torch.zeros(2, 1, len(model.description.reader.columns))).shape == (2, 1, WIDTH)
+    with pytest.raises(UsageError, match=r"^The rows lack 'colour', which the model was trained on\.$"):
+        model.predict_proba(rows.drop(columns="colour"))
 
 
 def test_a_gap_is_imputed_and_an_unseen_category_counts_as_one(train_on: TrainOn) -> None:
-    scarf = train_on("fit_on=all", "pretrain=none", "encoding.gaps=false")
-    rows = scarf.rows.head(5)
-    mode = scarf.rows["colour"].mode()[0]
-
+    scarf = train_on("fit_on=all", "pretrain=none", "encoding.gaps=false", "trials=1")
+    rows, given = scarf.rows.head(5), scarf.model.predict_proba
     with pytest.warns(UserWarning, match="'colour' has 'mauve'"):
-        unseen = scarf.model.predict_proba(rows.assign(colour="mauve"))
-
-    np.testing.assert_array_equal(unseen, scarf.model.predict_proba(rows.assign(colour=None)))
-    np.testing.assert_array_equal(unseen, scarf.model.predict_proba(rows.assign(colour=mode)))
-    mean = scarf.rows["height"].mean()
-    gap = scarf.model.predict_proba(rows.assign(height=np.nan))
-    np.testing.assert_allclose(gap, scarf.model.predict_proba(rows.assign(height=mean)), atol=1e-6)
+        unseen = given(rows.assign(colour="mauve"))
+    for same in (None, scarf.rows["colour"].mode()[0]):
+        np.testing.assert_array_equal(unseen, given(rows.assign(colour=same)))
+    mean = given(rows.assign(height=scarf.rows["height"].mean()))
+    np.testing.assert_allclose(given(rows.assign(height=np.nan)), mean, atol=1e-6)
 
 
-@pytest.mark.parametrize("scaling", ["zscore", "quantile"])
+@pytest.mark.parametrize("scaling", ["zscore", pytest.param("quantile", marks=pytest.mark.slow)])
 def test_a_model_that_shows_gaps_sees_them_after_saving_too(train_on: TrainOn, scaling: str, tmp_path: Path) -> None:
     """An unseen category counts as a gap, which is no longer the mode; a missing number is not the mean."""
-    scarf = train_on("fit_on=train", "pretrain=none", "encoding.gaps=true", f"scaling={scaling}")
+    scarf = train_on("fit_on=train", "pretrain=none", "encoding.gaps=true", f"scaling={scaling}", "trials=1")
     rows = scarf.rows.head(5).assign(height=scarf.rows["height"].mean(), colour=scarf.rows["colour"].mode()[0])
-    known = scarf.model.predict_proba(rows)
+    scarf.model.save(tmp_path / "model")
+    loaded, known = load_model(tmp_path / "model"), scarf.model.predict_proba(rows)
     gaps = {name: scarf.model.predict_proba(rows.assign(**{name: None})) for name in ("height", "colour")}
     with pytest.warns(UserWarning, match="'colour' has 'mauve'"):
         np.testing.assert_array_equal(scarf.model.predict_proba(rows.assign(colour="mauve")), gaps["colour"])
-    scarf.model.save(tmp_path / "model")
-    loaded = load_model(tmp_path / "model")
     for name, probabilities in gaps.items():
         assert not np.allclose(probabilities, known, atol=1e-4)
         np.testing.assert_array_equal(loaded.predict_proba(rows.assign(**{name: None})), probabilities)
-
-
-def test_no_rows_have_no_probabilities(scarf: OfACell) -> None:
-    assert scarf.model.predict_proba(scarf.rows.head(0)).shape == (0, 2)
-
-
-def test_a_missing_column_is_named(scarf: OfACell) -> None:
-    with pytest.raises(UsageError, match=r"^The rows lack 'colour', which the model was trained on\.$"):
-        scarf.model.predict_proba(scarf.rows.drop(columns="colour"))
 
 
 def embeddings_in_the_stack(trained: OfACell) -> dict[Phase, np.ndarray[Any, Any]]:
@@ -195,20 +184,24 @@ def embeddings_in_the_stack(trained: OfACell) -> dict[Phase, np.ndarray[Any, Any
 
 
 @pytest.mark.parametrize(
-    ("fit_on", "encoding", "precision"),
+    "overrides",
     [
-        ("all", "onehot", "32-true"),
-        ("train", "onehot_drop_last", "64-true"),
-        pytest.param("all", "ordinal", "32-true", marks=pytest.mark.slow),
-        pytest.param("all", "ordinal", "64-true", marks=pytest.mark.slow),
-        pytest.param("train", "onehot", "32-true", marks=pytest.mark.slow),
+        (),
+        *(
+            pytest.param((f"fit_on={fit_on}", f"encoding={name}", f"trainer.precision={bits}"), marks=pytest.mark.slow)
+            for fit_on, name, bits in (
+                ("train", "onehot_drop_last", "64-true"),
+                ("all", "ordinal", "32-true"),
+                ("all", "ordinal", "64-true"),
+                ("train", "onehot", "32-true"),
+            )
+        ),
     ],
 )
 def test_each_phase_embeds_bit_for_bit_as_the_network_embeddings_in_the_stack(
-    fit_on: str, encoding: str, precision: str, train_on: TrainOn
+    overrides: tuple[str, ...], train_on: TrainOn
 ) -> None:
-    trained = train_on(f"fit_on={fit_on}", f"encoding={encoding}", f"trainer.precision={precision}")
-
+    trained = train_on(*overrides)
     for phase, expected in embeddings_in_the_stack(trained).items():
         both = load_model(trained.folder, phase=phase).transform(trained.rows)
         assert (both.dtype, both.shape) == (np.float32, (120, 2 * WIDTH))
@@ -221,159 +214,134 @@ def test_each_phase_embeds_bit_for_bit_as_the_network_embeddings_in_the_stack(
 
 def test_a_cell_is_its_saved_model(scarf: OfACell) -> None:
     expected = scarf.model.predict_proba(scarf.rows)
-
     for path in (scarf.folder, scarf.folder.parent):
         np.testing.assert_array_equal(load_model(path).predict_proba(scarf.rows), expected)
-    alone = load_model(scarf.folder / "model", trial=1)
+    alone, of_cell = load_model(scarf.folder / "model", trial=1), load_model(scarf.folder, trial=1)
     assert alone.trials == [1]
     assert alone._repr_html_().startswith("<p><strong>1 network (mlp)</strong></p>")
-    np.testing.assert_array_equal(
-        alone.predict_proba(scarf.rows), load_model(scarf.folder, trial=1).predict_proba(scarf.rows)
-    )
-    with pytest.raises(UsageError, match=r"The model has no trial 7; it has: 0, 1\."):
-        load_model(scarf.folder / "model", trial=7)
+    np.testing.assert_array_equal(alone.predict_proba(scarf.rows), of_cell.predict_proba(scarf.rows))
+    assert scarf_lightning.load_model is load_model
 
 
-def test_further_trials_are_added_to_the_model(train_on: TrainOn) -> None:
+def test_all_trials_of_all_stacks_are_in_the_model(train_on: TrainOn) -> None:
     assert train_on("trials=1", "pretrain=none").model.trials == [0]
     assert train_on("trials=3", "pretrain=none", "trainer.trials_per_stack=2").model.trials == [0, 1, 2]
 
 
+@pytest.mark.slow
 def test_a_trained_encoder_stands_in_a_pipeline(scarf: OfACell) -> None:
     encoder = FunctionTransformer(load_model(scarf.folder, trial=0, phase="pretrain").transform)
-
     scores = cross_val_score(make_pipeline(encoder, LogisticRegression()), scarf.rows, scarf.rows["grade"] > 1, cv=3)
-
     assert np.isfinite(scores).all()
 
 
-class TestWhatIsNotThere:
-    def test_a_tuned_cell_has_no_model_and_names_no_command_that_is_refused(self, train_on: TrainOn) -> None:
-        trained = train_on("tune=2", "keep_weights=false")
-
-        with pytest.raises(UsageError, match="with tune each trial has a network of its own shape") as raised:
-            load_model(trained.folder)
-
-        assert "train.py" not in str(raised.value)
-
-    def test_weights_that_were_not_kept_are_trained_again_by_the_command_that_is_named(self, train_on: TrainOn) -> None:
-        trained = train_on("keep_weights=false")
-        with pytest.raises(
-            UsageError, match=r"were not kept; `python train.py .* trains them again and keeps"
-        ) as raised:
-            load_model(trained.folder)
-
-        _, _, *command = shlex.split(str(raised.value).split("`")[1])
-        assert {"trials=2", "keep_weights=true", "force=true"} <= set(command)
-        (cell,) = cells_of(*command)
-        store = cell.store()
-        assert store is not None
-        store.clear("force=true")
-        assert CellLoop(shown=Screen(quiet=True)).train_cell(cell)
-        assert load_model(trained.folder).predict_proba(trained.rows).any()
-
-    def test_pretrained_weights_that_were_evicted(self, train_on: TrainOn) -> None:
-        trained = train_on()
-        shutil.rmtree(trained.folder.parent / "pretrained")
-
-        with pytest.raises(UsageError, match=r"of trial 1 of cell \w+ are not in the cache; `python train.py"):
-            load_model(trained.folder, trial=1, phase="pretrain")
-
-    @pytest.mark.parametrize(
-        ("overrides", "phase", "sentence"),
-        [
-            (["pretrain=none"], "pretrain", "is not pre-trained; it has phase=finetune and phase=initial alone"),
-            (["pretrain=none", "network=mlp_ple"], "initial", "looks at its training rows before training"),
-            (["method=xgboost", "pretrain=none"], "finetune", "has no model: method=xgboost trains no network"),
-            (["method=xgboost", "pretrain=none"], "initial", "has no encoder: method=xgboost trains no network"),
-            (["method=probe"], "finetune", "has no model: method=probe trains no network of ours"),
-            (
-                ["method=tri_train", "method.iterations=1", "regime=semi25", "pretrain=none"],
-                "finetune",
-                "has no model: the networks of method=tri_train vote",
-            ),
-        ],
-    )
-    def test_a_cell_without_such_a_network_says_so(
-        self, overrides: list[str], phase: Phase, sentence: str, train_on: TrainOn
-    ) -> None:
-        trained = train_on(*overrides)
-
-        assert (trained.folder / "model").exists() == ("network=mlp_ple" in overrides or overrides == ["pretrain=none"])
-        with pytest.raises(UsageError, match=sentence):
-            load_model(trained.folder, phase=phase)
-
-    @pytest.mark.parametrize(
-        ("path", "asked", "sentence"),
-        [
-            ("", {"trial": 7}, r"has no finished trial 7; it has: 0, 1\."),
-            ("", {"phase": "tuned"}, r"phase=tuned is unknown; the phases are: finetune, pretrain, initial\."),
-            ("model", {"phase": "pretrain"}, "is a saved model, which has one phase: name a cell's folder"),
-            ("nowhere", {}, "nowhere is no model: there is no such folder"),
-            ("stacks", {}, r"is no model: it has no model\.json"),
-        ],
-    )
-    def test_a_wrong_name_is_refused(self, path: str, asked: dict[str, Any], sentence: str, scarf: OfACell) -> None:
-        with pytest.raises(UsageError, match=sentence):
-            load_model(scarf.folder / path, **asked)
-
-    def test_a_folder_of_several_cells_asks_for_one(self, scarf: OfACell, tmp_path: Path) -> None:
-        for name in ("0" * 16, "1" * 16):
-            shutil.copytree(scarf.folder, tmp_path / name)
-
-        with pytest.raises(UsageError, match=r"holds 2 cells; name the folder of one, as .*0000.$"):
-            load_model(tmp_path)
+@pytest.mark.parametrize(
+    ("overrides", "phase", "sentence"),
+    [
+        (["pretrain=none"], "pretrain", "is not pre-trained; it has phase=finetune and phase=initial alone"),
+        (["method=xgboost", "pretrain=none"], "finetune", "has no model: method=xgboost trains no network"),
+        (["method=xgboost", "pretrain=none"], "initial", "has no encoder: method=xgboost trains no network"),
+        (["method=probe"], "finetune", "has no model: method=probe trains no network of ours"),
+        (["method=tri_train"], "finetune", "has no model: the networks of method=tri_train vote"),
+        (["tune=2"], "finetune", "with tune each trial has a network of its own shape"),
+    ],
+)
+def test_a_cell_without_such_a_network_says_so_and_has_no_model(
+    overrides: list[str], phase: Phase, sentence: str, tmp_path: Path
+) -> None:
+    asked = (f"paths.results={tmp_path}", "trials=2", *overrides)
+    cell = Cell(asked, config_of(*asked))
+    folder = finish(cell, precision="32-true").folder
+    rewritten(folder, asdict(cell.config))
+    save_model(cell.config, folder)
+    assert not (folder / "model").exists()
+    with pytest.raises(UsageError, match=sentence) as raised:
+        load_model(folder, phase=phase)
+    assert "train.py" not in str(raised.value), "no command is named that is refused"
 
 
-class TestACellFromElsewhere:
-    def test_it_imports_no_module_that_is_not_allowed(self, scarf: OfACell, tmp_path: Path) -> None:
-        copy = shutil.copytree(scarf.folder, tmp_path / scarf.folder.name)
-        rewritten(copy, plugins=["antigravity"])
-
-        with pytest.raises(UsageError, match="needs the module antigravity; allow its import with plugins="):
-            load_model(copy)
-        assert "antigravity" not in sys.modules
-
-    def test_its_configuration_is_taken_as_it_stands(
-        self, scarf: OfACell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("SECRET", "hidden")
-        copy = shutil.copytree(scarf.folder, tmp_path / scarf.folder.name)
-        rewritten(copy, fit_on="${oc.env:SECRET}")
-
-        with pytest.raises(UsageError, match="fit_on must be one of") as raised:
-            load_model(copy)
-        assert "hidden" not in str(raised.value)
-
-    @pytest.mark.parametrize(
-        "change", [lambda arrays: arrays.pop("fill"), lambda arrays: arrays.update(more=np.zeros((2, 1)))]
-    )
-    def test_its_preprocessing_has_the_vectors_that_a_model_needs(
-        self, change: Callable[[dict[str, Any]], object], scarf: OfACell, tmp_path: Path
-    ) -> None:
-        copy = shutil.copytree(scarf.folder, tmp_path / scarf.folder.name)
-        for file in copy.glob("stacks/*/preprocessing.safetensors"):
-            arrays = load_file(file)
-            change(arrays)
-            content = save({name: np.asarray(array) for name, array in arrays.items()})
-            replace_file(file.parent, "trials.json", file.name, content)
-
-        with pytest.raises(
-            UsageError, match=r"cannot be used: the preprocessing must hold fill, shift, scale as float64\."
-        ):
-            load_model(copy)
+@pytest.mark.slow
+def test_a_network_that_looks_at_its_training_rows_is_not_there_before_training(train_on: TrainOn) -> None:
+    with pytest.raises(UsageError, match="looks at its training rows before training"):
+        load_model(train_on("pretrain=none", "network=mlp_ple", "trials=1").folder, phase="initial")
 
 
-def rewritten(cell: Path, **options: Any) -> None:
-    """Change a cell's configuration, with its hash."""
-    described = read_sealed(cell / "cell.json")
-    described["config"] |= options
-    (cell / "cell.json").write_text(sealed(described))
+def test_weights_that_were_not_kept_are_trained_again_by_the_command_that_is_named(train_on: TrainOn) -> None:
+    trained = train_on("keep_weights=false", "pretrain=none")
+    with pytest.raises(UsageError, match=r"were not kept; `python train.py .* trains them again and keeps") as raised:
+        load_model(trained.folder)
+    _, _, *command = shlex.split(str(raised.value).split("`")[1])
+    assert {"trials=2", "keep_weights=true", "force=true"} <= set(command)
+    (cell,) = cells_of(*command)
+    store = cell.store()
+    assert store is not None
+    store.clear("force=true")
+    assert CellLoop(shown=Screen(quiet=True)).train_cell(cell)
+    assert load_model(trained.folder).predict_proba(trained.rows).any()
 
 
-def test_the_package_offers_it() -> None:
-    """Without an import of torch, see `tests.cli.test_api`."""
-    assert scarf_lightning.load_model is load_model
+@pytest.mark.parametrize(
+    ("path", "asked", "sentence"),
+    [
+        ("", {"trial": 7}, r"has no finished trial 7; it has: 0, 1\."),
+        ("", {"phase": "tuned"}, r"phase=tuned is unknown; the phases are: finetune, pretrain, initial\."),
+        ("model", {"trial": 7}, r"The model has no trial 7; it has: 0, 1\."),
+        ("model", {"phase": "pretrain"}, "is a saved model, which has one phase: name a cell's folder"),
+        ("nowhere", {}, "nowhere is no model: there is no such folder"),
+        ("stacks", {}, r"is no model: it has no model\.json"),
+    ],
+)
+def test_a_wrong_name_is_refused(path: str, asked: dict[str, Any], sentence: str, scarf: OfACell) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        load_model(scarf.folder / path, **asked)
+
+
+@pytest.fixture
+def copy(scarf: OfACell, tmp_path: Path) -> Path:
+    """A copy of the cell's folder, which a test may change."""
+    return shutil.copytree(scarf.folder, tmp_path / scarf.folder.name)
+
+
+def test_weights_that_were_evicted_and_a_folder_of_several_cells_are_said(copy: Path) -> None:
+    with pytest.raises(UsageError, match=r"of trial 1 of cell \w+ are not in the cache; `python train.py"):
+        load_model(copy, trial=1, phase="pretrain")
+    shutil.copytree(copy, copy.with_name("0" * 16))
+    with pytest.raises(UsageError, match=r"holds 2 cells; name the folder of one, as .*0000.$"):
+        load_model(copy.parent)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"plugins": ["antigravity"]}, "needs the module antigravity; allow its import with plugins="),
+        ({"fit_on": "${oc.env:SECRET}"}, "fit_on must be one of"),
+    ],
+)
+def test_a_cell_from_elsewhere_imports_nothing_and_is_taken_as_it_stands(
+    options: dict[str, Any], sentence: str, copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET", "hidden")
+    rewritten(copy, options)
+    with pytest.raises(UsageError, match=sentence) as raised:
+        load_model(copy)
+    assert "hidden" not in str(raised.value)
+    assert "antigravity" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    "change", [lambda arrays: arrays.pop("fill"), lambda arrays: arrays.update(more=np.zeros((2, 1)))]
+)
+def test_its_preprocessing_has_the_vectors_that_a_model_needs(
+    change: Callable[[dict[str, Any]], object], copy: Path
+) -> None:
+    for file in copy.glob("stacks/*/preprocessing.safetensors"):
+        arrays = load_file(file)
+        change(arrays)
+        content = save({name: np.asarray(array) for name, array in arrays.items()})
+        replace_file(file.parent, "trials.json", file.name, content)
+    sentence = r"cannot be used: the preprocessing must hold fill, shift, scale as float64\."
+    with pytest.raises(UsageError, match=sentence):
+        load_model(copy)
 
 
 @pytest.mark.slow

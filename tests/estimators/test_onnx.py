@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
-import onnxruntime
 import pandas as pd
 import pytest
+import torch
 
 from scarf_lightning import ScarfTransformer
 from scarf_lightning.data.table import Column
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators import Model
-from scarf_lightning.estimators.onnx import inputs
+from scarf_lightning.estimators import onnx as module
+from scarf_lightning.estimators.onnx import Voters, inputs
 from tests.composing import names
 from tests.estimators.conftest import OfACell, TrainOn
-from tests.estimators.test_estimators import OF_ENCODERS
+from tests.estimators.small import OF_ENCODERS
 from tests.estimators.test_model import BESIDE
 
 RUN = """
@@ -53,32 +53,36 @@ def new(rows: pd.DataFrame) -> pd.DataFrame:
     return new
 
 
-@pytest.mark.parametrize(
-    "chosen",
-    ["mlp", *(pytest.param(name, marks=pytest.mark.slow) for name in (*names("network"), *BESIDE) if name != "mlp")],
-)
+def test_what_is_exported_gives_our_probabilities(scarf: OfACell, new: pd.DataFrame) -> None:
+    with torch.no_grad():
+        found = Voters(scarf.model).eval()(torch.from_numpy(scarf.model.values(new)))
+    np.testing.assert_allclose(found, scarf.model.predict_proba(new), atol=1e-6)
+    given = inputs(scarf.model, new)
+    assert (given["colour"].shape, given["colour"][3:4].tolist(), given["height"].dtype) == ((40, 1), [[""]], "float64")
+
+
+@pytest.mark.slow  # exports models
+@pytest.mark.parametrize("chosen", [*names("network"), *BESIDE])
 def test_it_gives_our_probabilities(chosen: str, train_on: TrainOn, new: pd.DataFrame, tmp_path: Path) -> None:
     model = train_on(*BESIDE.get(chosen, (f"network={chosen}",))).model
-
     label, probabilities = run_elsewhere(model, new, tmp_path / "elsewhere")
-
     expected = model.predict_proba(new)
     assert np.ptp(expected[:, 0]) > 1e-3, "rows differ"
     np.testing.assert_allclose(probabilities, expected, atol=1e-5)
     assert label.tolist() == model.predict(new).tolist()
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # exports the model
 def test_encoders_alone_give_our_embeddings(rows: pd.DataFrame, tmp_path: Path) -> None:
     X = rows[["height", "colour"]]
     fitted = ScarfTransformer(device="cpu", n_trials=2, options=OF_ENCODERS).fit(X)
-
     (embeddings,) = run_elsewhere(fitted.model_, X, tmp_path / "elsewhere")
-
     np.testing.assert_allclose(embeddings, fitted.transform(X), atol=1e-5)
 
 
+@pytest.mark.slow  # exports the model
 def test_what_is_no_category_counts_as_missing_in_the_file_too(scarf: OfACell, tmp_path: Path) -> None:
+    onnx, onnxruntime = pytest.importorskip("onnx"), pytest.importorskip("onnxruntime")
     scarf.model.to_onnx(tmp_path / "m.onnx")
     session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
     given = inputs(scarf.model, scarf.rows.head(3))
@@ -90,29 +94,21 @@ def test_what_is_no_category_counts_as_missing_in_the_file_too(scarf: OfACell, t
     expected = scarf.model.predict_proba(scarf.rows.head(3).assign(colour=None))
     np.testing.assert_allclose(probabilities("mauve"), expected, atol=1e-5)
     assert (probabilities("red") != probabilities("blue")).any()
-    assert {each.key: each.value for each in onnx.load(tmp_path / "m.onnx").metadata_props}[
-        "classes"
-    ] == '["no", "yes"]'
+    described = {each.key: each.value for each in onnx.load(tmp_path / "m.onnx").metadata_props}
+    assert described["classes"] == '["no", "yes"]'
+    with pytest.raises(UsageError, match=r"no/m\.onnx cannot be written: No such file or directory\."):
+        scarf.model.to_onnx(tmp_path / "no" / "m.onnx")
 
 
 def test_columns_of_one_name_are_told_apart(scarf: OfACell) -> None:
-    described = replace(scarf.model.description, columns=(Column("a"), Column("a"), Column("a 2")))
+    described = replace(scarf.model.description, columns=(Column("a"), Column("a"), Column("a 2"), Column("label")))
     model = Model(described, scarf.model.preprocessing, scarf.model.weights)
-
-    from scarf_lightning.estimators.onnx import _names
-
-    assert _names(model) == ["a", "a 2", "a 2 2"]
-
-
-def test_a_file_that_cannot_be_written_is_named(scarf: OfACell, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"no/m\.onnx cannot be written: No such file or directory\."):
-        scarf.model.to_onnx(tmp_path / "no" / "m.onnx")
+    assert module._names(model) == ["a", "a 2", "a 2 2", "label 2"]
 
 
 def test_without_the_extra_it_says_what_to_install(
     scarf: OfACell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnxscript", None)
-
     with pytest.raises(UsageError, match=r"needs the package onnxscript: pip install 'scarf-lightning"):
         scarf.model.to_onnx(tmp_path / "m.onnx")

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+SETTINGS = ("SERVICE", "API_KEY", "MODE", "DIR", "SWEEP_ID")
+
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
@@ -14,15 +16,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("MPLCONFIGDIR", str(tmp_path / "matplotlib"))
     for name in ("no_proxy", "NO_PROXY"):
         monkeypatch.setenv(name, "*")
-    for name in (
-        "WANDB_SERVICE",
-        "WANDB_API_KEY",
-        "WANDB_MODE",
-        "WANDB_DIR",
-        "WANDB_SWEEP_ID",
-        "NETRC",
-        "XDG_CONFIG_HOME",
-    ):
+    for name in ("NETRC", "XDG_CONFIG_HOME", *(f"WANDB_{setting}" for setting in SETTINGS)):
         monkeypatch.delenv(name, raising=False)
     yield folder
     assert list(folder.iterdir()) == []

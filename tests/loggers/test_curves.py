@@ -1,41 +1,41 @@
+"""Curves over trials: their mean and its band, or one a trial."""
+
 import math
+from typing import Any
 
 import pandas as pd
 import pytest
 
 from scarf_lightning.loggers.view import mean_curves
 
+
+def record(phase: str, trial: int, epoch: int, **values: float) -> dict[str, Any]:
+    return {"phase": phase, "trial": trial, "epoch": epoch} | values
+
+
 CURVES = pd.DataFrame(
     [
-        {"phase": "pretrain", "trial": 0, "epoch": 1, "validation_loss": 4.0},
-        {"phase": "pretrain", "trial": 0, "epoch": 2, "validation_loss": 2.0},
-        {"phase": "pretrain", "trial": 0, "epoch": 3, "validation_loss": 1.0},
-        {"phase": "pretrain", "trial": 5, "epoch": 1, "validation_loss": 8.0},
-        {"phase": "finetune", "trial": 0, "epoch": 1, "validation_loss": 0.5, "validation_error": 0.25},
+        *(record("pretrain", 0, epoch, validation_loss=loss) for epoch, loss in ((1, 4.0), (2, 2.0), (3, 1.0))),
+        record("pretrain", 5, 1, validation_loss=8.0),
+        record("finetune", 0, 1, validation_loss=0.5, validation_error=0.25),
     ]
 )
 """Trial 5 stops after one epoch."""
 
 
-def test_a_trial_that_has_stopped_keeps_its_last_value() -> None:
+def test_a_trial_that_has_stopped_keeps_its_last_value_and_the_band_is_one_standard_deviation() -> None:
     curves = mean_curves(CURVES, per_trial=False)["pretrain"]
-
+    mean = curves["validation_loss_mean"]
     assert curves.index.tolist() == [1, 2, 3]
-    assert curves["validation_loss_mean"].tolist() == [6, 5, 4.5]
+    assert mean.tolist() == [6, 5, 4.5]
     assert curves["trials_training"].tolist() == [2, 1, 1]
-
-
-def test_the_band_is_one_standard_deviation_over_trials() -> None:
-    curves = mean_curves(CURVES, per_trial=False)["pretrain"]
-
     widths = [math.sqrt(8), math.sqrt(18), math.sqrt(24.5)]
-    assert (curves["validation_loss_high"] - curves["validation_loss_mean"]).tolist() == pytest.approx(widths)
-    assert (curves["validation_loss_mean"] - curves["validation_loss_low"]).tolist() == pytest.approx(widths)
+    assert (curves["validation_loss_high"] - mean).tolist() == pytest.approx(widths)
+    assert (mean - curves["validation_loss_low"]).tolist() == pytest.approx(widths)
 
 
 def test_phases_have_their_own_curves_and_one_trial_has_no_band() -> None:
     curves = mean_curves(CURVES, per_trial=False)
-
     assert list(curves) == ["pretrain", "finetune"]
     assert "validation_error_mean" not in curves["pretrain"]
     assert curves["finetune"].loc[1].to_dict() == {
@@ -43,26 +43,19 @@ def test_phases_have_their_own_curves_and_one_trial_has_no_band() -> None:
         **dict.fromkeys(("validation_error_mean", "validation_error_low", "validation_error_high"), 0.25),
         "trials_training": 1,
     }
+    assert mean_curves(pd.DataFrame(columns=["phase", "trial", "epoch"]), per_trial=True) == {}, "of no network"
 
 
 def test_a_curve_a_trial_ends_where_the_trial_did() -> None:
     curves = mean_curves(CURVES, per_trial=True)["pretrain"]
-
     assert curves["validation_loss_trial_0"].tolist() == [4, 2, 1]
     assert curves["validation_loss_trial_5"].dropna().to_dict() == {1: 8.0}
 
 
-def test_no_network_has_no_curves() -> None:
-    assert mean_curves(pd.DataFrame(columns=["phase", "trial", "epoch"]), per_trial=True) == {}
-
-
 def test_the_band_of_an_error_begins_at_zero() -> None:
-    rows = []
-    for trial, (error, loss) in enumerate([(0.0, -1.0), (0.0, 0.0), (0.3, 1.0)]):
-        rows.append({"phase": "finetune", "trial": trial, "epoch": 1, "validation_error": error, "train_loss": loss})
-
+    values = enumerate([(0.0, -1.0), (0.0, 0.0), (0.3, 1.0)])
+    rows = [record("finetune", trial, 1, validation_error=error, train_loss=loss) for trial, (error, loss) in values]
     curves = mean_curves(pd.DataFrame(rows), per_trial=False)["finetune"]
-
     assert curves["validation_error_low"].tolist() == [0.0]
     assert curves["validation_error_high"].tolist() == pytest.approx([0.1 + 0.3 / 3**0.5])
     assert curves["train_loss_low"].tolist() == pytest.approx([-1.0])

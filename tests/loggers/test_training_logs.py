@@ -38,7 +38,6 @@ def in_absolute(folder: Path) -> str:
 @pytest.mark.slow
 def test_two_cells_are_two_runs_that_say_what_the_store_says(tmp_path: Path) -> None:
     ran = here(commands.train, *TWO_CELLS, "logger=wandb", in_absolute(tmp_path), cwd=tmp_path)
-
     assert (ran.returncode, said(ran)) == (0, [])
     results, found = tmp_path / "results", runs(tmp_path / "results")
     rows = load(results)
@@ -50,12 +49,9 @@ def test_two_cells_are_two_runs_that_say_what_the_store_says(tmp_path: Path) -> 
         assert f"corruption={cell.config['corruption']['name']}" in run.tags
         made = {name: run.config.pop(name) for name in ("command", "commit")}
         assert made["command"].startswith("python train.py trials=2 ")
-        assert run.config == cell.config | {
-            "fingerprint": cell.fingerprint,
-            "trials": 2,
-            # Two trials are too few for levels by rows and fits.
-            "basis": "resampled t-test",
-        }
+        # Two trials are too few for levels by rows and fits.
+        added = {"fingerprint": cell.fingerprint, "trials": 2, "basis": "resampled t-test"}
+        assert run.config == cell.config | added
         for phase, curves in mean_curves(cell.curves, per_trial=False).items():
             assert run.curve(f"{phase}/epoch") == [1, 2]
             for curve in curves:
@@ -71,9 +67,7 @@ def test_two_cells_are_two_runs_that_say_what_the_store_says(tmp_path: Path) -> 
 @pytest.mark.slow
 def test_a_failing_cell_leaves_a_finished_failed_run_and_stops_no_other(tmp_path: Path) -> None:
     asked = ("trials=2", *TINY, *one_overflows(tmp_path), "logger=both", in_absolute(tmp_path))
-
     ran = here(commands.train, *asked, cwd=tmp_path)
-
     assert ran.returncode == 1
     failed, finished = sorted(runs(tmp_path / "results"), key=lambda run: run.summary.get("trials", 0))
     assert failed.exit_code == 1
@@ -86,11 +80,8 @@ def test_a_failing_cell_leaves_a_finished_failed_run_and_stops_no_other(tmp_path
 @pytest.mark.slow
 def test_a_cell_that_fails_before_the_store_knows_it_is_a_failed_run_too(tmp_path: Path) -> None:
     (tmp_path / "mine.csv").write_text("a,b\n" + "1,x\n2,x\n" * 10)  # one class
-
-    ran = train(
-        "dataset=csv", "dataset.path=mine.csv", "dataset.target=b", "trials=1", "logger=wandb", *TINY, cwd=tmp_path
-    )
-
+    asked = ("dataset=csv", "dataset.path=mine.csv", "dataset.target=b", "trials=1", "logger=wandb", *TINY)
+    ran = train(*asked, cwd=tmp_path)
     assert ran.returncode == 1
     assert "has the one class 'x'" in ran.stderr
     (run,) = runs(tmp_path / "results")
@@ -102,9 +93,7 @@ def test_a_cell_that_fails_before_the_store_knows_it_is_a_failed_run_too(tmp_pat
 @pytest.mark.slow
 def test_a_sweep_groups_its_runs(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("title: mine\ntrials: 1\ncells:\n  - corruption: [mean]\n")
-
     ran = train("sweeps=mine.yaml", *TINY, "logger=both", cwd=tmp_path)
-
     assert ran.returncode == 0, ran.stderr
     assert [run.group for run in runs(tmp_path / "results")] == ["mine"]
     assert [folder.name for folder in (tmp_path / "results" / "tensorboard").iterdir()] == ["mine"]
@@ -113,26 +102,20 @@ def test_a_sweep_groups_its_runs(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_being_killed_while_a_view_is_written_loses_nothing(tmp_path: Path) -> None:
     overrides = ("trials=2", *TINY, "logger=wandb")
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED_WHILE_IT_WRITES, *overrides, f"paths.results={tmp_path / 'results'}"],
-        cwd=ROOT,
-        capture_output=True,
-        timeout=120,
-    )
+    command = [sys.executable, "-c", KILLED_WHILE_IT_WRITES, *overrides, f"paths.results={tmp_path / 'results'}"]
+    killed = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=120)
     assert killed.returncode == -9
     before = load(tmp_path / "results")
-
     ran = train(*overrides, cwd=tmp_path)
-
     assert (ran.returncode, said(ran)) == (0, [])
     assert "(finished already)" in ran.stdout
     assert before["trial"].tolist() == [0, 1]
     assert load(tmp_path / "results").equals(before)
 
 
+@pytest.mark.slow
 def test_a_view_that_cannot_be_written_is_named_and_the_cell_is_finished(tmp_path: Path) -> None:
     ran = here(commands.train, "trials=1", *TINY, "logger=wandb", "logger.wandb.mode=online", cwd=tmp_path)
-
     assert ran.returncode == 0
     assert said(ran)[0].startswith(f"wdbc {' '.join(TINY[:-1])} (")
     assert ran.stderr.endswith(
@@ -150,9 +133,7 @@ def test_a_store_that_cannot_be_read_stops_no_other_cell(tmp_path: Path, monkeyp
     cell = some_cell("dataset.categorical=[a]", paths=results_in(tmp_path), logger=LoggerSettings(name="wandb"))
     finish(cell)
     console = Screen(record=True, file=StringIO(), width=1000)
-
     show_cell(cell, console)
-
     assert console.export_text() == (
         "dataset.categorical=[a] cannot be shown: the disk is gone. Nothing is lost: "
         f"`python report.py results={tmp_path / 'results'} upload=wandb` makes it.\n"

@@ -1,7 +1,8 @@
 """Views of made-up cells, written in this process."""
 
 import os
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,40 +19,33 @@ from scarf_lightning.loggers import CellView, cell_view, upload_sweep, write_vie
 from scarf_lightning.loggers.view import mean_curves, run_name
 from scarf_lightning.loggers.wandb_runs import open_run
 from scarf_lightning.options.settings import LoggerSettings, PretrainSettings, WandbSettings
-from scarf_lightning.results import load_cell
+from scarf_lightning.results import CellStore, load_cell
 from tests.cells import finish, results_in, some_cell, some_record
 from tests.loggers.wandb_files import runs, table
 
-BOTH = LoggerSettings(name="both")
-WANDB = LoggerSettings(name="wandb")
+BOTH, WANDB = LoggerSettings(name="both"), LoggerSettings(name="wandb")
+ONLINE = WandbSettings("online")
+
+
+def finished(results: Path, *overrides: str, trials: Any = None, values: Any = None, **chosen: Any) -> CellStore:
+    """A made-up cell of two trials."""
+    cell = some_cell(*overrides, paths=results_in(results.parent), **chosen)
+    return finish(cell, trials=trials, **values or {})
 
 
 @pytest.fixture
-def fingerprint(results: Path) -> str:
-    """Of a made-up cell of two trials."""
-    return finish(some_cell("trials=2", "corruption.rate=0.6", paths=results_in(results.parent))).fingerprint
+def view(results: Path) -> CellView:
+    return cell_view(finished(results, "trials=2", "corruption.rate=0.6").fingerprint, results, group="quick")
 
 
-@pytest.fixture
-def view(fingerprint: str, results: Path) -> CellView:
-    return cell_view(fingerprint, results, group="quick")
-
-
-def test_a_view_says_what_the_cell_is(view: CellView, fingerprint: str) -> None:
-    assert (view.id, view.group, view.name) == (fingerprint, "quick", "wdbc defaults")
-    assert {"dataset=wdbc", "regime=semi25", "pretrain=scarf", "corruption=marginal", "method=control"} <= set(
-        view.tags
-    )
+def test_a_view_says_what_the_cell_is(view: CellView, results: Path) -> None:
+    assert (view.id, view.group, view.name) == (view.config["fingerprint"], "quick", "wdbc defaults")
+    used = {"dataset=wdbc", "regime=semi25", "pretrain=scarf", "corruption=marginal", "method=control"}
+    assert used <= set(view.tags)
     assert not any(tag.startswith(("finetune", "cotrain")) for tag in view.tags)
-
-
-def test_a_control_is_not_named_after_a_corruption(results: Path) -> None:
-    control = PretrainSettings(name="none")
-    store = finish(some_cell("pretrain=none", pretrain=control, paths=results_in(results.parent)))
-
-    view = cell_view(store.fingerprint, results, group="quick", name="pretrain=none corruption=mean")
-
-    assert view.name == "wdbc pretrain=none"
+    control = finished(results, "pretrain=none", pretrain=PretrainSettings(name="none")).fingerprint
+    view = cell_view(control, results, group="quick", name="pretrain=none corruption=mean")
+    assert view.name == "wdbc pretrain=none", "it is not named after a corruption"
     assert not any(tag.startswith("corruption") for tag in view.tags)
 
 
@@ -70,44 +64,42 @@ def test_a_name_has_what_was_asked_and_is_used(asked: list[str], name: str) -> N
         options += ["corruption", "corruption.rate"]
     if "method=cotrain" in asked:
         options += ["cotrain.task"]
-
     assert run_name("mine", asked, options) == name
 
 
 def test_the_summary_is_the_mean_over_trials_and_leaves_out_what_is_not_defined(results: Path) -> None:
-    cell = some_cell(paths=results_in(results.parent), trials=3)
-    view = cell_view(finish(cell, auroc=float("nan"), finetune_best_epoch=2).fingerprint, results, group="cells")
-
-    assert view.summary["accuracy"] == pytest.approx(0.51)
+    store = finished(results, trials=range(3), values={"auroc": float("nan"), "finetune_best_epoch": 2})
+    summary = cell_view(store.fingerprint, results, group="cells").summary
     _, low, high = mean_interval([0.5, 0.51, 0.52])
-    assert (view.summary["accuracy_low"], view.summary["accuracy_high"]) == pytest.approx((low, high))
-    assert view.summary["accuracy_std"] == pytest.approx(0.01)
-    assert view.summary["log_loss_std"] == pytest.approx(0)
-    assert view.summary["finetune_seconds"] == pytest.approx(3 * 0.25)
-    assert view.summary["trials"] == 3
-    assert "auroc" not in view.summary
-    assert "validation_error" not in view.summary  # these curves have none
+    assert (summary["accuracy_low"], summary["accuracy_high"]) == pytest.approx((low, high))
+    means = {name: summary[name] for name in ("accuracy", "accuracy_std", "log_loss_std", "finetune_seconds", "trials")}
+    assert list(means.values()) == pytest.approx([0.51, 0.01, 0, 3 * 0.25, 3])
+    assert not {"auroc", "validation_error"} & set(summary), "these curves have no error"
 
 
 def test_the_validation_error_is_that_of_the_kept_weights(results: Path) -> None:
-    cell = some_cell(paths=results_in(results.parent))
-    store = finish(cell, trials=[])
-    record = some_record([0, 1], finetune_best_epoch=1)
+    store, record = finished(results, trials=[]), some_record([0, 1], finetune_best_epoch=1)
     curves = [curve | {"validation_error": curve["trial"] + curve["epoch"] / 10} for curve in record.curves]
     store.add(replace(record, curves=curves))
-
     assert cell_view(store.fingerprint, results, group="g").summary["validation_error"] == pytest.approx(0.6)
 
 
-@pytest.mark.parametrize("per_trial", [pytest.param(False, marks=pytest.mark.slow), True])
-def test_wandb_holds_what_the_view_says(per_trial: bool, view: CellView, results: Path) -> None:
-    assert write_views(view, results, LoggerSettings(name="wandb", per_trial=per_trial)) == []
-
+@pytest.mark.slow
+def test_wandb_holds_what_the_view_says_also_of_a_cell_that_has_grown(results: Path) -> None:
+    """It is the same run; numbers of NumPy do not keep it from being written, and the environment is left alone."""
+    before, settings = dict(os.environ), LoggerSettings(name="both", per_trial=True)
+    for trials, day in (([0], "2026-01-01"), ([0, 1], "2026-01-02")):
+        store = finished(results, trials=trials, values={"extra": np.float32(0.5)})
+        view = cell_view(store.fingerprint, results, group=f"cells {day}")
+        assert write_views(view, results, settings) == []
+    changed = {name for name, value in os.environ.items() if before.get(name) != value}
+    assert changed <= {"WANDB_SERVICE"}, "the address of W&B's own process"
+    assert [folder.parent.name for folder in (results / "tensorboard").glob("*/*")] == ["cells_2026-01-02"]
     (run,) = runs(results)
     assert (run.id, run.name, run.group, run.tags) == (view.id, view.name, view.group, view.tags)
-    assert run.exit_code == 0
+    assert (run.exit_code, run.summary["trials"]) == (0, 2)
     assert {key: run.summary[key] for key in view.summary} == pytest.approx(view.summary)
-    for phase, curves in mean_curves(view.curves, per_trial=per_trial).items():
+    for phase, curves in mean_curves(view.curves, per_trial=True).items():
         for curve in curves:
             assert run.curve(f"{phase}/{curve}") == pytest.approx(curves[curve].dropna().tolist())
     shown = table(results, run, "trials_table")
@@ -116,10 +108,11 @@ def test_wandb_holds_what_the_view_says(per_trial: bool, view: CellView, results
 
 
 def test_event_files_hold_the_stores_own_values(view: CellView, results: Path) -> None:
-    assert write_views(view, results, LoggerSettings(name="tensorboard", per_trial=True)) == []
-
+    for _ in range(2):  # the later view replaces the earlier one
+        assert write_views(view, results, LoggerSettings(name="tensorboard", per_trial=True)) == []
     (folder,) = (results / "tensorboard" / "quick").iterdir()
     assert folder.name == f"wdbc_defaults_{view.id}"
+    assert len(list(folder.glob("events*"))) == 1
     events = EventAccumulator(str(folder), size_guidance={"tensors": 0}).Reload()
     read = {
         tag: {event.step: make_ndarray(event.tensor_proto).item() for event in events.Tensors(tag)}
@@ -131,50 +124,32 @@ def test_event_files_hold_the_stores_own_values(view: CellView, results: Path) -
     for phase in ("pretrain", "finetune"):
         for trial in (0, 1):
             assert read[f"{phase}/validation_loss_trial_{trial}"] == curves[phase, trial].to_dict()
-        mean = curves[phase].groupby("epoch").mean()
-        assert read[f"{phase}/validation_loss_mean"] == mean.to_dict()
+        assert read[f"{phase}/validation_loss_mean"] == curves[phase].groupby("epoch").mean().to_dict()
     assert read["trials/accuracy"] == stored.trials.set_index("trial")["accuracy"].to_dict()
     assert read["summary/accuracy"] == {0: stored.trials["accuracy"].mean()}
     content = events.SummaryMetadata("_hparams_/session_start_info").plugin_data.content
     given = HParamsPluginData.FromString(content).session_start_info.hparams
-    assert given["seed"].number_value == 0
-    assert given["fingerprint"].string_value == view.id
+    assert (given["seed"].number_value, given["fingerprint"].string_value) == (0, view.id)
 
 
 @pytest.mark.slow
-def test_runs_of_one_process_never_merge_even_within_a_run_that_is_open(results: Path) -> None:
-    cells = [some_cell(paths=results_in(results.parent), seed=seed) for seed in range(3)]
-    views = [cell_view(finish(cell).fingerprint, results, group="cells") for cell in cells]
-
+def test_runs_of_one_process_never_merge_even_within_a_run_that_is_open_or_fails(results: Path) -> None:
+    cells = [finished(results, seed=seed).fingerprint for seed in range(3)]
+    views = [cell_view(cell, results, group="cells") for cell in cells]
+    views[2] = cell_view(cells[2], results, group="cells", failure="Traceback: diverged")
     with open_run(WandbSettings(), results, "outer", {"name": "outer", "group": "other"}) as outer:
-        for view in views:
-            write_views(view, results, WANDB)
+        for view in (*views, views[0]):  # the later view replaces the earlier one
+            assert write_views(view, results, WANDB) == []
         outer.log({"own": 1})
-
+    described = {"name": "broken", "group": "g"}
+    with pytest.raises(OSError, match="disk"), open_run(WandbSettings(), results, "broken", described):
+        raise OSError("disk")
     found = {run.id: run for run in runs(results)}
-    assert set(found) == {"outer", *(view.id for view in views)}
+    assert len(found) == len(runs(results)) == 5
     assert found["outer"].history == [{"own": 1}]
     assert all(len(found[view.id].curve("pretrain/epoch")) == 2 for view in views)
-
-
-@pytest.mark.slow
-def test_a_view_that_is_written_again_replaces_the_old_one(view: CellView, results: Path) -> None:
-    for _ in range(2):
-        write_views(view, results, BOTH)
-
-    assert [run.id for run in runs(results)] == [view.id]
-    assert len(list((results / "tensorboard").glob("*/*/events*"))) == 1
-
-
-def test_a_cell_that_has_grown_is_the_same_run(results: Path) -> None:
-    cell = some_cell(paths=results_in(results.parent))
-    for trials, day in (([0], "2026-01-01"), ([0, 1], "2026-01-02")):
-        store = finish(cell, trials=trials)
-        write_views(cell_view(store.fingerprint, results, group=f"cells {day}"), results, BOTH)
-
-    (run,) = runs(results)
-    assert (run.id, run.summary["trials"]) == (store.fingerprint, 2)
-    assert [folder.parent.name for folder in (results / "tensorboard").glob("*/*")] == ["cells_2026-01-02"]
+    assert (found[cells[2]].exit_code, found[cells[2]].notes) == (1, "Traceback: diverged")
+    assert [found[id].exit_code for id in ("outer", *cells[:2], "broken")] == [0, 0, 0, 1]
 
 
 class FakeRun:
@@ -182,6 +157,12 @@ class FakeRun:
 
     def __init__(self, shown: dict[str, Any] | None = None) -> None:
         self.resumed, self.summary, self.logged = shown is not None, dict(shown or {}), list[dict[str, Any]]()
+        self.notes, self.asked = "", dict[str, Any]()
+
+    @contextmanager
+    def opened(self, settings: Any, results: Path, id: str, described: Any, *_: Any, **asked: Any) -> Iterator[Any]:
+        self.asked = {"id": id} | described | asked
+        yield self
 
     def define_metric(self, *_: object, **__: object) -> None: ...
 
@@ -190,82 +171,55 @@ class FakeRun:
 
 
 @pytest.mark.parametrize(
-    ("shown", "curve"),
-    [(None, "finetune/epoch"), ({"trials": 2}, None), ({"trials": 1}, "finetune, 2 trials/epoch")],
+    ("shown", "failure", "curve"),
+    [
+        (None, None, "finetune/epoch"),
+        ({"trials": 2}, None, None),
+        ({"trials": 1}, None, "finetune, 2 trials/epoch"),
+        (None, "Traceback: diverged", "finetune/epoch"),
+    ],
 )
-def test_a_run_that_the_server_has_keeps_its_curves(
-    shown: dict[str, Any] | None, curve: str | None, view: CellView, results: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_run_that_the_server_has_keeps_its_curves_and_a_failed_one_says_why(
+    shown: Any, failure: str | None, curve: str | None, view: CellView, results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = FakeRun(shown)
-    monkeypatch.setattr("scarf_lightning.loggers.wandb_runs.open_run", lambda *_, **__: nullcontext(run))
-
-    assert write_views(view, results, LoggerSettings(name="wandb", wandb=WandbSettings(mode="online"))) == []
-
+    monkeypatch.setattr("scarf_lightning.loggers.wandb_runs.open_run", run.opened)
+    online = LoggerSettings(name="wandb", wandb=ONLINE)
+    assert write_views(replace(view, failure=failure), results, online) == []
+    described = (run.asked["id"], run.asked["name"], run.asked["group"], run.asked["tags"], run.asked["config"])
+    assert described == (view.id, view.name, view.group, view.tags, view.config)
+    if curve is not None:
+        place = curve.removesuffix("/epoch")
+        for name, values in mean_curves(view.curves, per_trial=False)["finetune"].items():
+            assert [each[f"{place}/{name}"] for each in run.logged if curve in each] == pytest.approx(values.tolist())
     steps = [key for values in run.logged for key in values if key.startswith("finetune") and key.endswith("/epoch")]
     assert steps == ([] if curve is None else [curve] * 2)
-    assert run.summary["accuracy"] == view.summary["accuracy"]
-
-
-def test_a_failed_cell_is_a_failed_run_that_says_why(fingerprint: str, results: Path) -> None:
-    view = cell_view(fingerprint, results, group="cells", failure="Traceback: diverged")
-
-    assert write_views(view, results, BOTH) == []
-
-    (run,) = runs(results)
-    assert (run.exit_code, run.notes) == (1, "Traceback: diverged")
-
-
-@pytest.mark.slow
-def test_a_run_whose_block_raises_is_finished_and_failed(results: Path) -> None:
-    with (
-        pytest.raises(OSError, match="disk"),
-        open_run(WandbSettings(), results, "broken", {"name": "broken", "group": "g"}),
-    ):
-        raise OSError("disk")
-
-    assert [(run.id, run.exit_code) for run in runs(results)] == [("broken", 1)]
+    assert {name: run.summary[name] for name in view.summary} == view.summary
+    assert (run.asked["failed"], run.notes) == (failure is not None, failure or "")
 
 
 @pytest.mark.parametrize("logger", [LoggerSettings(), LoggerSettings(name="wandb", wandb=WandbSettings("disabled"))])
 def test_what_is_turned_off_writes_nothing(logger: LoggerSettings, view: CellView, results: Path) -> None:
     before = sorted(results.rglob("*"))
-
     assert write_views(view, results, logger) == []
-
+    assert upload_sweep(results, [view.id], "quick", results, logger) == []
     assert sorted(results.rglob("*")) == before
 
 
-def test_online_without_a_login_asks_nobody_and_is_named(view: CellView, results: Path) -> None:
-    online = LoggerSettings(name="both", wandb=WandbSettings("online"))
-
-    (problem,) = write_views(view, results, online)
-
+def test_online_without_a_login_and_folders_that_cannot_be_written_are_named(view: CellView, results: Path) -> None:
+    (problem,) = write_views(view, results, LoggerSettings(name="both", wandb=ONLINE))
     assert problem == (
         f"wdbc defaults ({view.id}) is not in W&B: nobody is logged in; run `wandb login`, or use "
         "logger.wandb.mode=offline."
     )
     assert runs(results) == []
     assert list((results / "tensorboard").glob("*/*/events*"))
-
-
-def test_a_folder_that_cannot_be_written_is_named(view: CellView, results: Path) -> None:
-    (results / "tensorboard").touch()
-    (results / "wandb").touch()
-
-    problems = write_views(view, results, BOTH)
-
-    assert [problem.partition(":")[0] for problem in problems] == [
-        f"{view.name} ({view.id}) is not in W&B",
-        f"{view.name} ({view.id}) is not in TensorBoard",
-    ]
-
-
-def test_the_environment_is_left_as_it_was_but_for_the_address_of_wandbs_service(view: CellView, results: Path) -> None:
-    before = dict(os.environ)
-
-    write_views(view, results, WANDB)
-
-    assert {name for name, value in os.environ.items() if before.get(name) != value} <= {"WANDB_SERVICE"}
+    for name in ("tensorboard", "wandb"):
+        (results / name).rename(results / f"old {name}")
+        (results / name).touch()
+    called = f"{view.name} ({view.id})"
+    begins = [problem.partition(":")[0] for problem in write_views(view, results, BOTH)]
+    assert begins == [f"{called} is not in W&B", f"{called} is not in TensorBoard"]
 
 
 class TestUpload:
@@ -280,44 +234,32 @@ class TestUpload:
         (folder / "index.html").write_text("<p>SCARF wins</p>")
         return folder
 
-    def test_a_sweep_is_a_run_a_cell_and_one_of_its_report(self, report: Path, fingerprint: str, results: Path) -> None:
-        cells = [fingerprint, "0" * 16]  # the other is not trained yet
-
-        said: list[str] = []
-
-        assert upload_sweep(results, cells, "my sweep", report, WANDB, {"metric": "auroc"}, said.append) == []
-
+    def test_finished_cells_and_the_report_are_written_in_turn_and_what_fails_is_named(
+        self, view: CellView, results: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        run, said = FakeRun(), list[str]()
+        monkeypatch.setattr("scarf_lightning.loggers.wandb_runs.open_run", run.opened)
+        cells = [view.id, "0" * 16]  # the other is not trained yet
+        (problem,) = upload_sweep(results, cells, "quick", results / "none", WANDB, {}, said.append)
+        assert problem.startswith("The report of quick is not in W&B: ")
         assert said[:2] == ["1 of 1 cells: defaults", "the report"]
         assert said[2].endswith(f"send them by: wandb sync {results / 'wandb'}/offline-run-*")
+        assert run.summary["accuracy"] == view.summary["accuracy"]
 
+    @pytest.mark.slow
+    def test_a_sweep_is_a_run_a_cell_and_one_of_its_report(self, report: Path, view: CellView, results: Path) -> None:
+        assert upload_sweep(results, [view.id], "my sweep", report, WANDB, {"metric": "auroc"}) == []
         found = {run.id: run for run in runs(results)}
-        assert set(found) == {fingerprint, "report-my-sweep"}
+        assert set(found) == {view.id, "report-my-sweep"}
         assert {run.group for run in found.values()} == {"my sweep"}
         of_report: Any = found["report-my-sweep"]
         assert table(results, of_report, "tables/gains")["data"] == [["control", 0.5]]
         trials = table(results, of_report, "tables/trials")
         assert [row[trials["columns"].index("trial")] for row in trials["data"]] == [0, 1]
-        assert of_report.config == {"metric": "auroc", "cells": [fingerprint]}
+        assert (of_report.config, of_report.exit_code) == ({"metric": "auroc", "cells": [view.id]}, 0)
         (media,) = (results / "wandb").glob("offline-run-*-report-my-sweep/files/media")
         assert {path.suffix for path in media.rglob("*") if path.is_file()} == {".png", ".json", ".html"}
-        assert of_report.exit_code == 0
-
-    @pytest.mark.slow
-    def test_a_report_that_cannot_be_written_is_named(self, report: Path, fingerprint: str, results: Path) -> None:
         (report / "gains.csv").write_bytes(b"\xff\xfe\x00")
-
-        (problem,) = upload_sweep(results, [fingerprint], "quick", report, WANDB)
-
+        (problem,) = upload_sweep(results, [view.id], "quick", report, WANDB)
         assert problem.startswith("The report of quick is not in W&B: ")
-        assert {run.id: run.exit_code for run in runs(results)} == {fingerprint: 0, "report-quick": 1}
-
-    def test_what_is_turned_off_uploads_nothing(self, report: Path, fingerprint: str, results: Path) -> None:
-        assert upload_sweep(results, [fingerprint], "quick", report, LoggerSettings()) == []
-
-        assert not (results / "wandb").exists()
-
-
-def test_numbers_of_numpy_do_not_keep_a_view_from_being_written(results: Path) -> None:
-    store = finish(some_cell(paths=results_in(results.parent)), extra=np.float32(0.5))
-
-    assert write_views(cell_view(store.fingerprint, results, group="g"), results, BOTH) == []
+        assert {run.id: run.exit_code for run in runs(results)}["report-quick"] == 1

@@ -42,17 +42,13 @@ def test_there_are_some() -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_what_an_agent_starts_is_one_cell(file: Path) -> None:
+def test_what_is_suggested_is_one_cell(file: Path) -> None:
     search = yaml(file)
-    assert (set(search), search["name"]) == (KEYS, file.stem)
-
+    assert (set(search), search["name"], search["program"]) == (KEYS, file.stem, "train.py")
     for suggestion in suggestions(search):
-        *start, program = command(search, suggestion)[:3]
-        assert (start, program) == (["/usr/bin/env", "python"], "train.py")
-        (cell,) = cells_of(*command(search, suggestion)[3:])
+        (cell,) = cells_of(*(f"{name}={value}" for name, value in suggestion.items()))
         assert cell.config.corruption["rate"] == suggestion["corruption.rate"]
         assert cell.config.pretrain.batch_size == suggestion["pretrain.batch_size"]
-        assert (cell.config.logger.name, cell.config.logger.wandb.mode) == ("wandb", "online")
 
 
 @pytest.mark.slow
@@ -63,12 +59,16 @@ def test_what_an_agent_starts_reports_to_the_agents_run(
     search = yaml(file)
     monkeypatch.setenv("WANDB_SWEEP_ID", "search")
     monkeypatch.setenv("WANDB_RUN_ID", "chosen-by-the-agent")
+    *start, program = command(search, suggestions(search)[0])[:3]
+    assert (start, program) == (["/usr/bin/env", "python"], "train.py")
     overrides = [*command(search, suggestions(search)[0])[3:], *TINY]
-
+    for suggestion in suggestions(search):
+        (cell,) = cells_of(*command(search, suggestion)[3:])
+        assert (cell.config.logger.name, cell.config.logger.wandb.mode) == ("wandb", "online")
+        assert cell.config.corruption["rate"] == suggestion["corruption.rate"]
     ran = train(
         *(o.replace("mode=online", "mode=offline").replace("trials=5", "trials=2") for o in overrides), cwd=tmp_path
     )
-
     assert (ran.returncode, said(ran)) == (0, [])
     results = tmp_path / "results" / "search_corruption"
     (run,) = runs(results)

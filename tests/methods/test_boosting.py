@@ -18,18 +18,18 @@ from scarf_lightning.options.settings import FinetuneSettings
 from tests.stacks import MakeStack
 
 PLAIN = SupervisedPhase(FinetuneSettings())
-CATEGORIES = [6, 7]
-"""Positions of the categorical columns of the patients."""
+EITHER = pytest.mark.parametrize("kind", ["classes", "numbers"])
 
 
 def raw(stack: Stack, rows: np.ndarray) -> np.ndarray:
     return stack.raw(rows)[0].double().numpy()
 
 
-def frame(stack: Stack, rows: np.ndarray, categories: dict[int, int]) -> pd.DataFrame:
+def frame(stack: Stack, rows: np.ndarray) -> pd.DataFrame:
     found = pd.DataFrame(raw(stack, rows)).add_prefix("x")
-    for place, n in categories.items():
-        found[f"x{place}"] = pd.Categorical(found[f"x{place}"].astype(int), categories=range(n))
+    for place, n in enumerate(stack.table.n_categories):
+        if n:
+            found[f"x{place}"] = pd.Categorical(found[f"x{place}"].astype(int), categories=range(n))
     return found
 
 
@@ -37,34 +37,35 @@ def seed_of(stack: Stack) -> int:
     return stack.streams.seed_of(stack.trials[0], "another library's classifier") % 2**31
 
 
-def by_histograms(stack: Stack, cls: Any, *, leaf: int, labels: Any, categories: Any) -> Any:
-    model = cls(max_iter=9, min_samples_leaf=leaf, categorical_features=categories, random_state=seed_of(stack))
-    return model.fit(raw(stack, stack.data.labelled), labels)
+@EITHER
+def test_histograms_are_scikit_learns_with_categories(patients: Table, make_stack: MakeStack, kind: str) -> None:
+    is_number = kind == "numbers"
+    stack = make_stack(DiabetesSource().load() if is_number else patients, [2])
+    found = HistGradientBoosting(max_iter=9).run(stack, PLAIN).predictions[0]
+    cls = HistGradientBoostingRegressor if is_number else HistGradientBoostingClassifier
+
+    def direct(categories: Any) -> Any:
+        leaf = 20 if is_number else 13
+        model = cls(max_iter=9, min_samples_leaf=leaf, categorical_features=categories, random_state=seed_of(stack))
+        model.fit(raw(stack, stack.data.labelled), stack.data.labels[0])
+        return (model.predict if is_number else model.predict_proba)(raw(stack, stack.data.test))
+
+    np.testing.assert_array_equal(found, direct(np.array(stack.table.n_categories) > 0))
+    assert is_number or (found != direct(None)).any()
 
 
-def test_histograms_are_scikit_learns_with_categories(patients: Table, make_stack: MakeStack) -> None:
-    stack = make_stack(patients, [2])
-    outcome = HistGradientBoosting(max_iter=9).run(stack, PLAIN)
-
-    direct = by_histograms(
-        stack, HistGradientBoostingClassifier, leaf=13, labels=stack.data.labels[0], categories=CATEGORIES
-    )
-    np.testing.assert_array_equal(outcome.predictions[0], direct.predict_proba(raw(stack, stack.data.test)))
-    as_numbers = by_histograms(
-        stack, HistGradientBoostingClassifier, leaf=13, labels=stack.data.labels[0], categories=None
-    )
-    assert (as_numbers.predict_proba(raw(stack, stack.data.test)) != outcome.predictions[0]).any()
-
-
-def test_histograms_learn_numbers(make_stack: MakeStack) -> None:
-    stack = make_stack(DiabetesSource().load(), [1])
-    outcome = HistGradientBoosting(max_iter=9).run(stack, PLAIN)
-
-    categories = np.array(stack.table.n_categories) > 0
-    direct = by_histograms(
-        stack, HistGradientBoostingRegressor, leaf=20, labels=stack.data.labels[0], categories=categories
-    )
-    np.testing.assert_array_equal(outcome.predictions[0], direct.predict(raw(stack, stack.data.test)))
+@EITHER
+def test_lightgbm_is_its_own_with_categories(patients: Table, make_stack: MakeStack, kind: str) -> None:
+    lightgbm, is_number = pytest.importorskip("lightgbm"), kind == "numbers"
+    stack = make_stack(DiabetesSource().load() if is_number else patients, [2])
+    found, n = LightGBM(n_estimators=9).run(stack, PLAIN).predictions[0], stack.data.labelled.shape[1]
+    model = (lightgbm.LGBMRegressor if is_number else lightgbm.LGBMClassifier)(
+        n_estimators=9, min_child_samples=min(20, n // 10), min_data_per_group=n // 10, deterministic=True,
+        force_col_wise=True, n_jobs=1, random_state=seed_of(stack), verbosity=-1,
+    )  # fmt: skip
+    model.fit(frame(stack, stack.data.labelled), stack.data.labels[0])
+    test = frame(stack, stack.data.test)
+    np.testing.assert_array_equal(found, model.predict(test) if is_number else model.predict_proba(test))
 
 
 def test_columns_of_too_many_categories_are_numbered(make_stack: MakeStack) -> None:
@@ -79,40 +80,17 @@ def test_columns_of_too_many_categories_are_numbered(make_stack: MakeStack) -> N
     assert (predictions.argmax(axis=1) == table.labels[stack.data.test[0]]).mean() > 0.97
 
 
-@pytest.mark.parametrize("kind", ["classes", "numbers"])
-def test_lightgbm_is_its_own_with_categories(patients: Table, make_stack: MakeStack, kind: str) -> None:
-    lightgbm = pytest.importorskip("lightgbm")
-    table = patients if kind == "classes" else DiabetesSource().load()
-    stack = make_stack(table, [2])
-    outcome = LightGBM(n_estimators=9).run(stack, PLAIN)
-
-    n, categories = stack.data.labelled.shape[1], {m: k for m, k in enumerate(table.n_categories) if k}
-    cls = lightgbm.LGBMClassifier if kind == "classes" else lightgbm.LGBMRegressor
-    direct = cls(
-        n_estimators=9, min_child_samples=min(20, n // 10), min_data_per_group=n // 10, deterministic=True,
-        force_col_wise=True, n_jobs=1, random_state=seed_of(stack), verbosity=-1,
-    )  # fmt: skip
-    direct.fit(frame(stack, stack.data.labelled, categories), stack.data.labels[0])
-    test = frame(stack, stack.data.test, categories)
-    expected = direct.predict_proba(test) if kind == "classes" else direct.predict(test)
-    np.testing.assert_array_equal(outcome.predictions[0], expected)
-
-
-@pytest.mark.parametrize(("n_labels", "rows"), [(3, 1), (20, 2), (199, 19), (200, 20), (10_000, 20)])
-def test_a_leaf_holds_a_tenth_of_few_labels(n_labels: int, rows: int) -> None:
-    assert smallest(20, n_labels) == rows
-
-
 @pytest.mark.parametrize(
     ("make", "usual"), [(HistGradientBoosting, "min_samples_leaf"), (LightGBM, "min_child_samples")]
 )
 def test_twenty_labels_are_enough_for_a_split(
     patients: Table, make_stack: MakeStack, make: Callable[..., Method], usual: str
 ) -> None:
-    """By the libraries' own smallest leaf all test rows get the same class."""
+    """A leaf holds a tenth of few labels; by the libraries' own smallest leaf all test rows get the same class."""
     if make is LightGBM:
         pytest.importorskip("lightgbm")
     stack = make_stack(patients, [0], regime=Few(20))
     chosen = [make(**options).run(stack, PLAIN).predictions[0].argmax(axis=1) for options in ({}, {usual: 20})]
-    assert len(set(chosen[0])) == 3
-    assert len(set(chosen[1])) == 1
+    assert [len(set(classes)) for classes in chosen] == [3, 1]
+    for n_labels, rows in ((3, 1), (20, 2), (199, 19), (200, 20), (10_000, 20)):
+        assert smallest(20, n_labels) == rows

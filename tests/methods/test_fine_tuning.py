@@ -17,28 +17,20 @@ from scarf_lightning.engine.encoder import Classifier
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.losses.supervised import bitempered
 from scarf_lightning.methods import SupervisedPhase
-from scarf_lightning.methods.fine_tuning import (
-    Bitempered,
-    Control,
-    Distill,
-    Dropout,
-    LabelSmoothing,
-    Mixup,
-)
+from scarf_lightning.methods.fine_tuning import Bitempered, Control, Distill, Dropout, LabelSmoothing, Mixup
 from scarf_lightning.networks import Dropout as DropoutLayer
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from scarf_lightning.randomness import Purpose, StackedGenerator
 from tests.stacks import MakeStack, finetune_module, task
 
+SETTINGS = FinetuneSettings(max_epochs=3, batch_size=46)
+
 
 def test_it_learns(patients: Table, make_stack: MakeStack) -> None:
-    stack = make_stack(patients, range(3), width=128)
-    outcome = Control().run(stack, SupervisedPhase(FinetuneSettings(batch_size=46)))
+    stack = make_stack(patients, [0, 1], width=64)
+    outcome = Control().run(stack, SupervisedPhase(FinetuneSettings(batch_size=46, max_epochs=20)))
     accuracy = (outcome.predictions.argmax(axis=2) == patients.labels[stack.data.test]).mean()
     assert accuracy > 0.6, "three classes, well apart"
-
-
-SETTINGS = FinetuneSettings(max_epochs=3, batch_size=46)
 
 
 def fresh_classifier(stack: Stack) -> Classifier:
@@ -57,42 +49,33 @@ def test_every_option_of_the_bitempered_loss_is_heeded(option: dict[str, Any]) -
     assert loss != Bitempered(**option).compute_loss(logits, labels, None)
 
 
-def test_smoothed_labels(patients: Table, make_stack: MakeStack) -> None:
-    stack = make_stack(patients, [0, 1])
-    targets = LabelSmoothing(0.1).examples(stack).targets
-    assert targets is not None
-    expected = np.full((2, 139, 3), 0.1 / 3)
-    expected[np.arange(2)[:, None], np.arange(139), stack.data.labels] += 0.9
-    np.testing.assert_allclose(targets.numpy(), expected, atol=1e-6)
-
-
-def test_smoothing_is_torchs(patients: Table, make_stack: MakeStack) -> None:
+def test_smoothed_labels_and_their_loss_which_is_torchs(exact: Stack) -> None:
     """The first step's loss is cross-entropy with PyTorch's own label smoothing."""
-    stack = make_stack(patients, [0, 1], precision="64-true")
-    settings = FinetuneSettings(max_epochs=1, batch_size=200)
-    fit = LabelSmoothing(0.1).run(stack, SupervisedPhase(settings)).fit
+    targets = LabelSmoothing(0.1).examples(exact).targets
+    fit = LabelSmoothing(0.1).run(exact, SupervisedPhase(FinetuneSettings(max_epochs=1, batch_size=200))).fit
+    assert targets is not None
     assert fit is not None
-    logits = fresh_classifier(stack)(stack.raw(stack.data.labelled))
+    smoothed = np.full((2, 139, 3), 0.1 / 3)
+    smoothed[np.arange(2)[:, None], np.arange(139), exact.data.labels] += 0.9
+    np.testing.assert_allclose(targets.numpy(), smoothed, atol=1e-6)
+    logits = fresh_classifier(exact)(exact.raw(exact.data.labelled))
     for t, record in enumerate(fit.curves):
-        expected = F.cross_entropy(logits[t], torch.from_numpy(stack.data.labels[t]), label_smoothing=0.1)
+        expected = F.cross_entropy(logits[t], torch.from_numpy(exact.data.labels[t]), label_smoothing=0.1)
         assert record["train_loss"] == pytest.approx(expected.item(), rel=1e-6)
 
 
 class TestMixup:
     @pytest.mark.parametrize(("soft", "weighted"), [(False, False), (True, False), (False, True)])
-    def test_loss_is_that_of_mixed_rows_labels_and_weights(
-        self, patients: Table, make_stack: MakeStack, soft: bool, weighted: bool
-    ) -> None:
-        stack = make_stack(patients, [0, 1], precision="64-true")
-        raw = stack.raw(stack.data.labelled[:, :20])
-        targets = F.one_hot(torch.from_numpy(stack.data.labels[:, :20]), 3).double()
+    def test_loss_is_that_of_mixed_rows_labels_and_weights(self, exact: Stack, soft: bool, weighted: bool) -> None:
+        raw = exact.raw(exact.data.labelled[:, :20])
+        targets = F.one_hot(torch.from_numpy(exact.data.labels[:, :20]), 3).double()
         if soft:
             targets = 0.8 * targets + 0.2 / 3
-        module = finetune_module(stack, FinetuneSettings(), supervision=Mixup()).double()
+        module = finetune_module(exact, FinetuneSettings(), supervision=Mixup()).double()
         weights = torch.linspace(0.5, 3, 20).double().expand(2, -1) if weighted else None
         loss = module.losses(Batch(raw, targets, weights))
         for t, trial in enumerate((0, 1)):
-            generator = torch.Generator().manual_seed(stack.streams.seed_of(trial, Purpose.MIXUP))
+            generator = torch.Generator().manual_seed(exact.streams.seed_of(trial, Purpose.MIXUP))
             share = scipy.stats.beta.ppf(torch.rand(1, 1, generator=generator).item(), 0.2, 0.2)
             partner = torch.randperm(20, generator=generator)
             x, y = module.classifier.encoder.one_hot(raw)[t], targets[t]
@@ -103,13 +86,10 @@ class TestMixup:
             mixed = None if weights is None else (share * weights[t] + (1 - share) * weights[t][partner]).numpy()
             assert loss[t].item() == pytest.approx(np.average(of_rows, weights=mixed), rel=1e-9)
 
-    def test_shares_follow_the_beta_distribution(self) -> None:
+    def test_shares_follow_the_beta_distribution_and_a_large_alpha_mixes_evenly(self) -> None:
         random = StackedGenerator([7, 8])
-        shares = torch.cat([Mixup()._share(random, torch.float64).flatten() for _ in range(2000)]).numpy()
-        assert scipy.stats.kstest(shares, "beta", args=(0.2, 0.2)).pvalue > 1e-3
-
-    def test_a_large_alpha_mixes_evenly(self) -> None:
-        random = StackedGenerator([7, 8])
+        drawn = torch.cat([Mixup()._share(random, torch.float64).flatten() for _ in range(1000)]).numpy()
+        assert scipy.stats.kstest(drawn, "beta", args=(0.2, 0.2)).pvalue > 1e-3
         shares = torch.cat([Mixup(1e6)._share(random, torch.float64) for _ in range(50)])
         assert shares.shape == (100, 1, 1), "one a mini-batch and trial"
         assert (shares - 0.5).abs().max() < 0.01
@@ -180,26 +160,23 @@ class TestDropout:
                 kept = torch.rand(139, 8, generator=generator) >= 0.25
                 assert torch.equal(after[t], torch.where(kept, before[t] / 0.75, 0.0))
 
-    def test_validation_and_prediction_leave_nothing_out(self, patients: Table, make_stack: MakeStack) -> None:
-        stack = make_stack(patients, [0, 1], precision="64-true")
+    def test_validation_and_prediction_leave_nothing_out(self, patients: Table, exact: Stack) -> None:
         settings = FinetuneSettings(max_epochs=1, batch_size=46, restore_best=False)
-        fit, classifier = stack.finetune(settings, stack.labelled(), supervision=Dropout(0.5))
-        rows = stack.data.validation
-        logits, labels = stack.outputs(classifier, rows), torch.from_numpy(patients.labels[rows])
+        fit, classifier = exact.finetune(settings, exact.labelled(), supervision=Dropout(0.5))
+        rows = exact.data.validation
+        logits, labels = exact.outputs(classifier, rows), torch.from_numpy(patients.labels[rows])
         for t, record in enumerate(fit.curves):
             expected = F.cross_entropy(logits[t].detach(), labels[t]).item()
             assert record["validation_loss"] == pytest.approx(expected, rel=1e-9)
 
-    def test_the_methods_rate_arrives(
+    def test_the_methods_rate_arrives_and_a_rate_of_zero_is_control(
         self, patients: Table, make_stack: MakeStack, calls: list[tuple[Tensor, Tensor]]
     ) -> None:
-        Dropout().run(make_stack(patients, [0], width=64), SupervisedPhase(SETTINGS))
+        stack = make_stack(patients, [0], width=64)
+        Dropout().run(stack, SupervisedPhase(SETTINGS))
         shares = [(after == 0)[before > 0].double().mean().item() for before, after in calls]
         assert len(shares) == 3 * 3 * 5, "three epochs of three batches, five layers"
         assert np.mean(shares) == pytest.approx(0.04, abs=0.005), "the paper's rate"
-
-    def test_a_rate_of_zero_is_control(self, patients: Table, make_stack: MakeStack) -> None:
-        stack = make_stack(patients, [0, 1])
         none, control = (m.run(stack, SupervisedPhase(SETTINGS)).predictions for m in (Dropout(0.0), Control()))
         assert np.array_equal(none, control)
 

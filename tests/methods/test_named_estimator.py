@@ -13,6 +13,7 @@ from sklearn.naive_bayes import GaussianNB
 from scarf_lightning.data.sources import DiabetesSource, WdbcSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import Few
+from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
 from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.methods.named_estimator import NamedEstimator, distribution_of
@@ -50,52 +51,41 @@ class Spy(ClassifierMixin, BaseEstimator):
 
 
 SPY = f"{__name__}.Spy"
+SVC = "sklearn.svm.SVC"
+OF_BOOSTING = {"n_estimators": 5, "subsample": 0.5}
+EQUALS: dict[str, tuple[dict[str, Any], Any]] = {
+    "boosting": (
+        {"estimator": "sklearn.ensemble.GradientBoostingClassifier", "options": OF_BOOSTING},
+        lambda seed: GradientBoostingClassifier(**OF_BOOSTING, random_state=seed),
+    ),
+    "no name": ({"options": {"n_estimators": 7}}, lambda seed: ExtraTreesClassifier(7, random_state=seed)),
+    "a seed of one's own": (
+        {"options": {"n_estimators": 3, "random_state": 5, "n_jobs": 2}},
+        lambda seed: ExtraTreesClassifier(3, random_state=5),
+    ),
+    "no name, for numbers": ({"options": {"n_estimators": 7}}, lambda seed: ExtraTreesRegressor(7, random_state=seed)),
+}
 
 
-def test_it_is_the_estimator_on_encoded_labelled_rows(patients: Table, make_stack: MakeStack) -> None:
-    stack = make_stack(patients, [0, 3], regime=Few(40))
-    options = {"n_estimators": 5, "subsample": 0.5}
-    method = NamedEstimator(estimator="sklearn.ensemble.GradientBoostingClassifier", options=options)
-    outcome = method.run(stack, PLAIN)
+@pytest.mark.parametrize("case", EQUALS)
+def test_it_is_the_estimator_on_encoded_labelled_rows(patients: Table, make_stack: MakeStack, case: str) -> None:
+    """Without a name it is extra trees of the target."""
+    (asked, library), is_number = EQUALS[case], "numbers" in case
+    stack = make_stack(DiabetesSource().load() if is_number else patients, [0, 3], regime=Few(40))
+    outcome = NamedEstimator(**asked).run(stack, PLAIN)
     for t, trial in enumerate((0, 3)):
-        seed = stack.streams.seed_of(trial, "another library's classifier") % 2**31
-        direct = GradientBoostingClassifier(n_estimators=5, subsample=0.5, random_state=seed)
+        direct = library(stack.streams.seed_of(trial, "another library's classifier") % 2**31)
         direct.fit(stack.encoded(stack.data.labelled)[t], stack.data.labels[t])
-        expected = direct.predict_proba(stack.encoded(stack.data.test)[t])
-        np.testing.assert_array_equal(outcome.predictions[t], expected)
-
-
-@pytest.mark.parametrize("kind", ["classes", "numbers"])
-def test_without_a_name_it_is_extra_trees_of_the_target(patients: Table, make_stack: MakeStack, kind: str) -> None:
-    stack = make_stack(patients if kind == "classes" else DiabetesSource().load(), [1])
-    predictions = NamedEstimator(options={"n_estimators": 7}).run(stack, PLAIN).predictions[0]
-
-    seed = stack.streams.seed_of(1, "another library's classifier") % 2**31
-    cls = ExtraTreesClassifier if kind == "classes" else ExtraTreesRegressor
-    direct = cls(n_estimators=7, random_state=seed, n_jobs=1)
-    direct.fit(stack.encoded(stack.data.labelled)[0], stack.data.labels[0])
-    test = stack.encoded(stack.data.test)[0]
-    np.testing.assert_array_equal(
-        predictions, direct.predict_proba(test) if kind == "classes" else direct.predict(test)
-    )
-
-
-def test_a_seed_of_ones_own_is_kept(patients: Table, make_stack: MakeStack) -> None:
-    stack = make_stack(patients, [0])
-    found = NamedEstimator(options={"n_estimators": 3, "random_state": 5, "n_jobs": 2}).run(stack, PLAIN).predictions[0]
-
-    direct = ExtraTreesClassifier(n_estimators=3, random_state=5)
-    direct.fit(stack.encoded(stack.data.labelled)[0], stack.data.labels[0])
-    np.testing.assert_allclose(found, direct.predict_proba(stack.encoded(stack.data.test)[0]))
+        test = stack.encoded(stack.data.test)[t]
+        expected = direct.predict(test) if is_number else direct.predict_proba(test)
+        np.testing.assert_allclose(outcome.predictions[t], expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("encoding", ["onehot", "ordinal", "categories"])
-def test_columns_come_in_the_encoding_that_is_asked_for(patients: Table, make_stack: MakeStack, encoding: Any) -> None:
-    stack = make_stack(patients, [0])
+def test_columns_come_in_the_encoding_that_is_asked_for(stack: Stack, encoding: Any) -> None:
     Spy.seen.clear()
     NamedEstimator(estimator=SPY, encoding=encoding).run(stack, PLAIN)
     ((x, y),) = Spy.seen
-
     np.testing.assert_array_equal(y, stack.data.labels[0])
     if encoding == "onehot":
         np.testing.assert_array_equal(x, stack.encoded(stack.data.labelled)[0])
@@ -108,10 +98,8 @@ def test_columns_come_in_the_encoding_that_is_asked_for(patients: Table, make_st
         assert list(x["x6"].cat.categories) == [0, 1, 2, 3]
 
 
-def test_weights_reach_it_where_it_knows_them(patients: Table, make_stack: MakeStack) -> None:
-    stack = make_stack(patients, [0])
+def test_weights_reach_it_where_it_knows_them(stack: Stack) -> None:
     found = NamedEstimator(estimator="sklearn.naive_bayes.GaussianNB").run(stack, BALANCED).predictions[0]
-
     weights = stack.row_weights("balanced")
     assert weights is not None
     direct = GaussianNB().fit(stack.encoded(stack.data.labelled)[0], stack.data.labels[0], weights[0])
@@ -129,39 +117,35 @@ def test_weights_reach_it_where_it_knows_them(patients: Table, make_stack: MakeS
         ({"estimator": "sklearn.svm.SVCs"}, "sklearn.svm has no SVCs. Did you mean SVC"),
         ({"estimator": "sklearn.svm.l1_min_c"}, "is no estimator: it needs fit, predict, get_params."),
         ({"estimator": "subprocess.Popen"}, "is no estimator"),
-        ({"estimator": "sklearn.svm.SVC", "options": {"gama": 2}}, "gama is no option of sklearn.svm.SVC"),
+        ({"estimator": SVC, "options": {"gama": 2}}, "gama is no option of sklearn.svm.SVC"),
         ({"estimator": "sklearn.ensemble.VotingClassifier"}, "needs estimators; set method.options={estimators:VALUE}"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_such_estimator_is_refused_before_it_trains(options: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=re.escape(said)):
         NamedEstimator(**options)
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "is_number", "said"),
     [
-        ({"estimator": "sklearn.svm.SVC"}, "has no predict_proba with these options"),
-        ({"estimator": "sklearn.linear_model.Ridge"}, "sklearn.linear_model.Ridge has no predict_proba"),
-        ({"options": {"max_depth": -1}}, "refuses these rows, or its options: The 'max_depth' parameter of"),
-        ({"estimator": SPY, "options": {"shift": 1}}, "Spy predicts 39 of 40 rows."),
+        ({"estimator": SVC}, False, "has no predict_proba with these options"),
+        ({"estimator": "sklearn.linear_model.Ridge"}, False, "sklearn.linear_model.Ridge has no predict_proba"),
+        ({"options": {"max_depth": -1}}, False, "refuses these rows, or its options: The 'max_depth' parameter of"),
+        ({"estimator": SPY, "options": {"shift": 1}}, False, "Spy predicts 39 of 40 rows."),
+        ({"estimator": SVC}, True, "sklearn.svm.SVC is a classifier, and the target is a number"),
     ],
-)  # fmt: skip
-def test_what_does_not_serve_classes_is_refused(
-    patients: Table, make_stack: MakeStack, options: dict[str, Any], said: str
+)
+def test_what_does_not_serve_the_target_is_refused(
+    patients: Table, make_stack: MakeStack, options: dict[str, Any], is_number: bool, said: str
 ) -> None:
+    stack = make_stack(DiabetesSource().load() if is_number else patients, [0])
     with pytest.raises(UsageError, match=re.escape(said)):
-        NamedEstimator(**options).run(make_stack(patients, [0]), PLAIN)
-
-
-def test_a_classifier_is_refused_for_numbers(make_stack: MakeStack) -> None:
-    stack = make_stack(DiabetesSource().load(), [0])
-    with pytest.raises(UsageError, match=r"sklearn.svm.SVC is a classifier, and the target is a number"):
-        NamedEstimator(estimator="sklearn.svm.SVC").run(stack, PLAIN)
+        NamedEstimator(**options).run(stack, PLAIN)
 
 
 def test_its_name_and_its_options_are_its_identity() -> None:
-    asked = ["method=sklearn", "method.estimator=sklearn.svm.SVC"]
+    asked = ["method=sklearn", f"method.estimator={SVC}"]
 
     def name_of(*options: str) -> str:
         return fingerprint(identity(config_of(*asked, *options), DATA_HASH))
@@ -170,23 +154,18 @@ def test_its_name_and_its_options_are_its_identity() -> None:
     assert name_of(both) == name_of("method.options={kernel:rbf,C:2.0}")
     assert len({name_of(), name_of(both), name_of("method.options={C:3,kernel:rbf}")}) == 3
     found = columns(config_of(*asked, both))
-    assert (found["method.estimator"], found["method.options"]) == ("sklearn.svm.SVC", "{C:2,kernel:rbf}")
+    assert (found["method.estimator"], found["method.options"]) == (SVC, "{C:2,kernel:rbf}")
     assert pretraining_identity(config_of(*asked), "")["pretrain"] == "none"
+    cells = cells_of(asked[0], f"{asked[1]},sklearn.naive_bayes.GaussianNB", "regime=few", "regime.labels=20,50")
+    assert len({fingerprint(identity(cell.config, DATA_HASH)) for cell in cells}) == 4
+    assert all(cell.config.pretrain.name == "none" for cell in cells)
 
 
 @pytest.mark.parametrize("value", ["3", "[a]", "text"])
 def test_options_are_given_by_name(value: str) -> None:
-    with pytest.raises(
-        UsageError, match=re.escape("method.options must be options by name, as in method.options={a:1")
-    ):
+    said = re.escape("method.options must be options by name, as in method.options={a:1")
+    with pytest.raises(UsageError, match=said):
         config_of("method=sklearn", f"method.options={value}")
-
-
-def test_several_estimators_are_several_cells() -> None:
-    names = "sklearn.svm.SVC,sklearn.naive_bayes.GaussianNB"
-    cells = cells_of("method=sklearn", f"method.estimator={names}", "regime=few", "regime.labels=20,50")
-    assert len({fingerprint(identity(cell.config, DATA_HASH)) for cell in cells}) == 4
-    assert all(cell.config.pretrain.name == "none" for cell in cells)
 
 
 def test_the_record_has_the_version_of_its_package() -> None:

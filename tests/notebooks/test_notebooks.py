@@ -13,6 +13,7 @@ from tests.composing import ROOT
 from tests.documentation import pattern
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+EACH = pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
 FIGURES = {"inspect_run": 5, "lightning": 1, "own_table": 1, "read_ablation": 4}
 LEAVES = {
     "inspect_run": "one_run/*/cell.json",
@@ -39,22 +40,16 @@ def read(file: Path) -> Any:
 
 def test_every_notebook_has_its_text_and_every_text_its_notebook() -> None:
     texts = sorted((ROOT / "notebooks").glob("*.py"))
-
     assert [file.stem for file in NOTEBOOKS] == [file.stem for file in texts] == sorted(FIGURES)
 
 
-@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
-def test_notebook_and_text_say_the_same(file: Path) -> None:
-    assert contents(read(file)) == contents(jupytext.read(file.with_suffix(".py")))
-
-
-@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
-def test_one_cell_has_the_parameters_that_papermill_sets(file: Path) -> None:
-    cells = [cell for cell in read(file).cells if "parameters" in cell.metadata.get("tags", [])]
-
-    assert len(cells) == 1
+@EACH
+def test_notebook_and_text_say_the_same_and_one_cell_has_the_parameters_that_papermill_sets(file: Path) -> None:
+    notebook = read(file)
+    assert contents(notebook) == contents(jupytext.read(file.with_suffix(".py")))
+    (cell,) = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
     values: dict[str, Any] = {}
-    exec(cells[0].source, values)
+    exec(cell.source, values)
     del values["__builtins__"]
     assert values
     for value in values.values():
@@ -78,12 +73,11 @@ def numbers(cell: Any) -> list[float]:
     return [float(number) for number in re.findall(r"(?<![\w.])-?\d+\.\d+", text)]
 
 
-@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
+@EACH
 def test_outputs_are_kept_small_and_name_no_machine(file: Path) -> None:
     code = code_of(read(file))
     outputs = [output for cell in code for output in cell.outputs]
     pictures = ["image/png" in output.get("data", {}) for output in outputs]
-
     assert [cell.execution_count for cell in code] == [*range(1, len(code) + 1)]
     assert sum(pictures) == FIGURES[file.stem]
     assert {output.output_type for output in outputs} <= {"stream", "display_data", "execute_result"}
@@ -98,7 +92,7 @@ def test_a_machine_path_is_recognised() -> None:
 
 
 @pytest.mark.notebook
-@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
+@EACH
 def test_it_runs_from_top_to_bottom_and_gives_what_is_committed(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,15 +101,10 @@ def test_it_runs_from_top_to_bottom_and_gives_what_is_committed(
     work = tmp_path / "work"
     work.mkdir()
     execute = runpy.run_path(str(ROOT / "docs" / "notebooks.py"))["execute"]
-
     executed, committed = code_of(execute(file.with_suffix(".py"), work)), code_of(read(file))
-
     assert [words(cell) for cell in executed] == [words(cell) for cell in committed]
-    compared = [
-        (cell, old)
-        for cell, old in zip(executed, committed, strict=True)
-        if "compared" in cell.metadata.get("tags", [])
-    ]
+    pairs = zip(executed, committed, strict=True)
+    compared = [(cell, old) for cell, old in pairs if "compared" in cell.metadata.get("tags", [])]
     for cell, old in compared:
         far = CLOSE * (100 if "points of accuracy" in cell.source else 1)
         assert numbers(old)

@@ -198,6 +198,7 @@ EQUIVALENT = (
     ("methods/pseudo_labels.py", "rows)[0].cpu().numpy()", "rows)[0].cpu()"),
     # A stack of one trial.
     ("methods/rivals.py", "np.asarray(stack.encoded(rows)[0])", "np.asarray(stack.encoded(rows)[-1])"),
+    ("methods/rivals.py", "features: Floats = stack.raw(rows)[0]", "features: Floats = stack.raw(rows)[-1]"),
     # A few letters more of a random name.
     ("results/claims.py", "uuid4().hex[:8]", "uuid4().hex[:9]"),
     # The arrays of all stacks have the same names.
