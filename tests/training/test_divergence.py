@@ -70,9 +70,9 @@ def test_a_trial_that_diverges_says_so_and_the_others_are_kept(
 
 @pytest.mark.parametrize("method", ["self_train", "tri_train", "deep_knn", "distill", "cotrain"])
 def test_all_of_a_methods_fits_may_diverge(method: str, wdbc: Table) -> None:
-    options = ["method.iterations=2"] if method in ("self_train", "tri_train") else []
+    options = ["method.iterations=1"] if method in ("self_train", "tri_train") else []
     config = config_of(f"method={method}", "regime=semi25", "finetune.learning_rate=1e12", *options)
 
-    record = trained(config, wdbc)
+    (row,) = trained(config, wdbc, trials=[0]).rows
 
-    assert [row["diverged"] for row in record.rows] == ["finetune"] * 2
+    assert row["diverged"] == "finetune"
