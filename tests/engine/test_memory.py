@@ -69,7 +69,7 @@ def test_the_encoded_table_of_a_model_without_a_network_is_counted(patients: Tab
 
 
 def test_as_many_trials_fit_as_the_bytes_allow(patients: Table) -> None:
-    asked = demand(patients, MLP(depth=1), batch_size=1024)
+    asked = replace(demand(patients, MLP(depth=1), batch_size=1024), pretexts=())
     one, two = asked.counted(1), asked.counted(2)
 
     assert one < two

@@ -3,6 +3,7 @@
 The device ``meta``, which computes nothing, shows it everywhere; `pytest -m gpu` repeats it on a GPU with whole fits.
 """
 
+from collections.abc import Iterable
 from contextlib import nullcontext
 from itertools import cycle, zip_longest
 from typing import Any, get_type_hints
@@ -41,13 +42,19 @@ PAIRS = [
 ]
 """Each pretext with each loss that serves it."""
 CORRUPTIONS = list(zip(parts("corruption"), cycle(parts("selection"))))
-PRETEXTS = [(*pair, *chosen) for pair, chosen in zip_longest(PAIRS, CORRUPTIONS, fillvalue=("marginal", "exact"))]
+QUICK = ("scarf", "vime", "mlp_plr", "label_smoothing")
+
+
+def slow_but_for_some(walk: Iterable[tuple[Any, ...]]) -> list[Any]:
+    """Of each walk a few are quick; the others are left to the slow tests."""
+    return [pytest.param(*each, marks=() if set(each) & set(QUICK) else pytest.mark.slow) for each in walk]
+
+
+PRETEXTS = slow_but_for_some(
+    (*pair, *chosen) for pair, chosen in zip_longest(PAIRS, CORRUPTIONS, fillvalue=("marginal", "exact"))
+)
 """All of them, with each corruption and each selection once or more."""
-QUICK = ("mlp_plr", "mlp_ple", "label_smoothing")
-NETWORKS = [
-    pytest.param(*pair, marks=() if set(pair) & set(QUICK) else pytest.mark.slow)
-    for pair in zip_longest(parts("network"), OF_NETWORKS, fillvalue="mlp")
-]
+NETWORKS = slow_but_for_some(zip_longest(parts("network"), OF_NETWORKS, fillvalue="mlp"))
 """Each network, and each method, most of them with the quickest network."""
 
 

@@ -168,7 +168,7 @@ def hash_now(cell: Cell) -> str:
     return cell.source.load().hash
 
 
-@pytest.mark.parametrize("when", ["between two cells", "while a cell trains"])
+@pytest.mark.parametrize("when", [pytest.param("between two cells", marks=pytest.mark.slow), "while a cell trains"])
 def test_a_table_that_is_edited_while_a_sweep_trains_is_trained_again_and_never_noted_as_the_old_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
