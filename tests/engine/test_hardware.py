@@ -78,14 +78,8 @@ def test_every_trial_is_in_one_stack_and_in_a_fixed_one_always_in_the_same(
         assert trained == sorted(trials)
 
 
-def test_dtypes() -> None:
-    cpu = torch.device("cpu")
-    assert {Hardware(cpu, name).dtype for name in ("32-true", "bf16-mixed", "tf32")} == {torch.float32}
-    assert Hardware(cpu, "64-true").dtype == torch.float64
-
-
 @pytest.mark.parametrize(("times", "is_slow"), [(18.0, True), (1.5, True), (1.04, False)])
-def test_a_precision_that_the_processor_is_slow_in_is_said(
+def test_a_precision_has_its_dtype_and_one_that_the_processor_is_slow_in_is_said(
     times: float, is_slow: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "bfloat16_time", lambda: times)
@@ -98,6 +92,8 @@ def test_a_precision_that_the_processor_is_slow_in_is_said(
         f"trainer.precision=bf16-mixed: a training step takes {times:.1f} times as long as with 32-true"
     )
     assert Hardware(cpu, "32-true").drawback is None
+    assert {Hardware(cpu, name).dtype for name in ("32-true", "bf16-mixed", "tf32")} == {torch.float32}
+    assert Hardware(cpu, "64-true").dtype == torch.float64
     assert Hardware(torch.device("cuda"), "bf16-mixed").drawback is None
 
 

@@ -289,7 +289,9 @@ def test_accuracy_stops_where_the_error_does(patients: Table, make_stack: MakeSt
         assert torch.equal(weight, by_accuracy.weights[name])
 
 
-def test_a_metric_that_the_validation_rows_do_not_define_is_refused(patients: Table, make_stack: MakeStack) -> None:
+def test_a_metric_that_the_validation_rows_do_not_define_or_that_chooses_nothing_is_refused(
+    patients: Table, make_stack: MakeStack
+) -> None:
     stack = make_stack(patients, [4])
     of_one_class = stack.data.validation_labels[0] == 1
     rows, labels = (each[:, of_one_class] for each in (stack.data.validation, stack.data.validation_labels))
@@ -297,41 +299,35 @@ def test_a_metric_that_the_validation_rows_do_not_define_is_refused(patients: Ta
 
     with pytest.raises(UsageError, match=r"finetune.metric=auroc is not defined on the validation rows of trial 4"):
         alone.finetune(replace(WATCHING_SETTINGS, metric="auroc"), alone.labelled())
-
-
-def test_a_metric_that_chooses_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="metric has nothing to choose"):
         FinetuneSettings(metric="auroc", patience=None, restore_best=False)
 
 
-@pytest.mark.parametrize(("min_steps", "epochs"), [(0, 5), (15, 5), (16, 6), (30, 10), (31, 11)])
-def test_no_trial_stops_before_its_steps_are_made(
-    patients: Table, make_stack: MakeStack, min_steps: int, epochs: int
-) -> None:
-    """139 rows in batches of 46 are three steps an epoch. A network that stands still never improves on its first."""
-    stack = make_stack(patients, [0, 1])
-    still = FinetuneSettings(batch_size=46, learning_rate=1e-30, max_epochs=200, min_steps=min_steps)
-
-    fit, _ = stack.finetune(still, stack.labelled())
-
-    assert fit.best_epochs.tolist() == [1, 1]
-    assert fit.epochs.tolist() == [epochs] * 2
-    assert fit.steps.tolist() == [3 * epochs] * 2
-
-
 @pytest.mark.parametrize(
-    ("options", "steps"),
+    ("options", "epochs", "best"),
     [
-        pytest.param({"max_epochs": 2, "min_steps": 30}, 30, id="those asked for go before the most epochs"),
-        pytest.param({"max_steps": 2}, 3, id="whole epochs"),
-        pytest.param({"max_steps": 3}, 3, id="an epoch"),
-        pytest.param({"max_steps": 31}, 33, id="in place of the most epochs"),
+        # 139 rows in batches of 46 are three steps an epoch. A network that stands still never improves on its first.
+        *[
+            ({"learning_rate": 1e-30, "patience": 3, "min_steps": steps}, of, 1)
+            for steps, of in ((0, 5), (15, 5), (16, 6), (31, 11))
+        ],
+        pytest.param({"max_epochs": 2, "min_steps": 30}, 10, None, id="steps asked for go before the most epochs"),
+        pytest.param({"max_steps": 2}, 1, None, id="whole epochs"),
+        pytest.param({"max_steps": 3}, 1, None, id="an epoch"),
+        pytest.param({"max_epochs": 2, "max_steps": 31}, 11, None, id="in place of the most epochs"),
+        pytest.param({"max_steps": 6, "validate_every": 10}, 2, 2, id="rarer validation judges the last epoch"),
     ],
 )
-def test_steps_are_whole_epochs(patients: Table, make_stack: MakeStack, options: dict[str, int], steps: int) -> None:
-    stack = make_stack(patients, [0])
-    fit, _ = stack.finetune(replace(WATCHING_SETTINGS, **options), stack.labelled())  # type: ignore[arg-type]
-    assert fit.steps.tolist() == [steps]
+def test_a_fit_takes_the_steps_that_it_is_asked_for(
+    patients: Table, make_stack: MakeStack, options: dict[str, Any], epochs: int, best: int | None
+) -> None:
+    stack = make_stack(patients, [0, 1])
+    fit, _ = stack.finetune(
+        FinetuneSettings(**{"batch_size": 46, "max_epochs": 200, "patience": None} | options), stack.labelled()
+    )
+    assert fit.epochs.tolist() == [epochs] * 2
+    assert fit.steps.tolist() == [3 * epochs] * 2
+    assert best is None or fit.best_epochs.tolist() == [best] * 2
 
 
 def without_validation(stack: Stack) -> Stack:
@@ -387,13 +383,6 @@ def test_a_fit_on_few_rows_has_a_fixed_length(patients: Table, make_stack: MakeS
     assert many.curves == plain.curves
 
 
-def test_validation_that_is_rarer_than_the_epochs_judges_the_last_one(patients: Table, make_stack: MakeStack) -> None:
-    stack = make_stack(patients, [0])
-    settings = FinetuneSettings(max_epochs=10, validate_every=10, batch_size=46, max_steps=6)
-    fit, _ = stack.finetune(settings, stack.labelled())
-    assert fit.best_epochs.tolist() == [2]
-
-
 def test_dropout_follows_its_schedule(patients: Table, make_stack: MakeStack) -> None:
     stack = make_stack(patients, [0], network=ResNet(width=16))
     module = finetune_module(stack, FinetuneSettings(max_epochs=4, dropout_schedule="flat_cos"))
@@ -426,9 +415,10 @@ def test_label_smoothing_is_the_methods_own(patients: Table, make_stack: MakeSta
 def test_numbers_are_not_smoothed(patients: Table, make_stack: MakeStack) -> None:
     labels = patients.labels.astype(np.float64)
     stack = make_stack(replace(patients, target=Number("y"), labels=labels), [0])
-    plain, _ = stack.finetune(SETTINGS, stack.labelled())
-    smoothed, _ = stack.finetune(replace(SETTINGS, label_smoothing=0.2), stack.labelled())
-    assert plain.curves == smoothed.curves
+    plain, smoothed = (
+        stack.finetune(replace(SETTINGS, label_smoothing=share), stack.labelled())[0].curves for share in (0.0, 0.2)
+    )
+    assert plain == smoothed
 
 
 def test_a_loss_of_another_shape_is_refused(patients: Table, make_stack: MakeStack) -> None:

@@ -291,7 +291,7 @@ NEAR = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.1]])
     ("loss", "clean", "corrupted", "error"),
     [
         pytest.param(
-            Discrimination(), [[-1.0], [2.0], [-3.0], [0.0]], [[4.0], [-5.0], [-6.0], [0.0]], 4 / 8,
+            Discrimination(), [[-1.0], [0.5], [-3.0], [0.0]], [[0.5], [-5.0], [-6.0], [0.0]], 4 / 8,
             id="wrong sides of zero, which itself says clean",
         ),
         pytest.param(Discrimination(), -SURE, SURE, 0, id="all right"),

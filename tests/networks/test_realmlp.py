@@ -3,6 +3,7 @@
 import json
 import math
 import warnings
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -162,20 +163,15 @@ def test_a_stack_needs_no_vmap() -> None:
     assert type(lift(built)) is nn.Sequential
 
 
-def test_activations_are_torchs() -> None:
+def test_activations_are_torchs_and_alike_wherever_an_element_stands() -> None:
     x = torch.linspace(-30, 30, 601, dtype=torch.float64)
-    torch.testing.assert_close(selu(x), F.selu(x))
-    torch.testing.assert_close(mish(x), F.mish(x))
+    for ours, theirs in ((selu, F.selu), (mish, F.mish)):
+        torch.testing.assert_close(ours(x), theirs(x))
+        single = torch.randn(500)
+        whole = ours(single)
+        for start, n in product(range(0, 400, 7), (1, 5, 17, 50)):
+            assert torch.equal(ours(single[start : start + n].clone()), whole[start : start + n])
     assert mish(torch.tensor([1e30])).isfinite().all()
-
-
-@pytest.mark.parametrize("function", [selu, mish])
-def test_they_round_an_element_alike_wherever_it_stands(function: Any) -> None:
-    x = torch.randn(500)
-    whole = function(x)
-    for start in range(0, 400, 7):
-        for n in (1, 5, 17, 50):
-            assert torch.equal(function(x[start : start + n].clone()), whole[start : start + n])
 
 
 def test_a_learned_strength_of_one_is_the_activation_and_of_zero_none() -> None:
