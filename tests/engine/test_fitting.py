@@ -95,16 +95,38 @@ def falling(n: int) -> list[float]:
     return [1 - 0.01 * epoch for epoch in range(n)]
 
 
-def test_networks_that_never_improve_train_five_epochs(patients: Table) -> None:
-    """As all of the paper's on dataset 40923: patience 3 stops after the fourth epoch without improvement."""
-    _, stopping = run(patients, [[0.5] * 9, [0.5] * 9])
-    assert stopping.epochs.tolist() == [5, 5]
-    assert stopping.best_epochs.tolist() == [1, 1]
+TIES = [0.9, 0.5, 0.5, 0.6, 0.5, 0.7, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]
+LATE = [0.9, 0.8, 0.9, 0.9, 0.9, 0.7, 0.9, 0.9, 0.9, 0.9, 0.1, 0.1]
+LAST = [0.5, 0.3, 0.4, 0.3, 0.3, 0.6, 0.6, 0.6]
 
 
-def test_patience_of_zero_stops_at_the_first_epoch_without_improvement(patients: Table) -> None:
-    _, stopping = run(patients, [[0.5, 0.4, 0.4, 0.3, 0.2]], patience=0)
-    assert stopping.epochs.tolist() == [3]
+@pytest.mark.parametrize(
+    ("script", "options", "epochs", "best"),
+    [
+        # As all of the paper's on dataset 40923: patience 3 stops after the fourth epoch without improvement.
+        pytest.param([[0.5] * 9, [0.5] * 9], {}, [5, 5], [1, 1], id="never better"),
+        pytest.param([[0.5, 0.4, 0.4, 0.3, 0.2]], {"patience": 0}, [3], [2], id="patience of zero"),
+        pytest.param([[0.5] * 9], {"patience": None}, [9], [1], id="no patience, all epochs"),
+        pytest.param([TIES, falling(12), LATE, [0.1] * 12], {}, [6, 12, 10, 5], [2, 12, 6, 1], id="each by itself"),
+        pytest.param([LAST], {"patience": 2}, [5], [2], id="ties do not improve"),
+        pytest.param([LAST], {"patience": 2, "ties": "last"}, [8], [5], id="the last of ties"),
+    ],
+)
+def test_each_trial_stops_by_itself_and_keeps_its_best_weights(
+    patients: Table, script: list[list[float]], options: dict[str, Any], epochs: list[int], best: list[int]
+) -> None:
+    module, stopping = run(patients, script, **options)
+    assert (stopping.epochs.tolist(), stopping.best_epochs.tolist()) == (epochs, best)
+    assert stopping.weights["epochs_trained"].squeeze(1).tolist() == best
+    assert stopping.best.tolist() == pytest.approx([script[t][epoch - 1] for t, epoch in enumerate(best)])
+    in_each_epoch = [sum(last > epoch for last in epochs) for epoch in range(max(epochs))]
+    assert module.trials_in_each_epoch == in_each_epoch, "no work for trials that have stopped"
+    assert stopping.seconds.min() > 0
+    for t, losses in enumerate(script):
+        records = [record for record in stopping.curves if record["trial"] == 10 + t]
+        assert [record["epoch"] for record in records] == list(range(1, epochs[t] + 1))
+        assert [record["validation_loss"] for record in records] == pytest.approx(losses[: epochs[t]])
+        assert [record["train_loss"] for record in records] == [-epoch for epoch in range(epochs[t])]
 
 
 def test_patience_counts_validations_where_there_is_one_every_few_epochs(patients: Table) -> None:
@@ -114,37 +136,6 @@ def test_patience_counts_validations_where_there_is_one_every_few_epochs(patient
     assert stopping.weights["epochs_trained"].squeeze(1).tolist() == [6]
     assert len(module.trials_in_each_epoch) == 5, "no other epoch is validated"
     assert ["validation_loss" in record for record in stopping.curves] == [False, True] * 5
-
-
-def test_without_patience_all_epochs_are_trained(patients: Table) -> None:
-    _, stopping = run(patients, [[0.5] * 9], patience=None)
-    assert stopping.epochs.tolist() == [9]
-
-
-def test_each_trial_stops_by_itself_and_keeps_its_first_best_weights(patients: Table) -> None:
-    script = [
-        [0.9, 0.5, 0.5, 0.6, 0.5, 0.7, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1],  # ties do not improve: best 2, stops after 6
-        falling(12),  # to the end
-        [0.9, 0.8, 0.9, 0.9, 0.9, 0.7, 0.9, 0.9, 0.9, 0.9, 0.1, 0.1],  # improves at the last moment: best 6, stops 10
-        [0.1] * 12,  # best 1, stops after 5
-    ]
-    module, stopping = run(patients, script)
-    assert stopping.epochs.tolist() == [6, 12, 10, 5]
-    assert stopping.best_epochs.tolist() == [2, 12, 6, 1]
-    assert stopping.best.tolist() == pytest.approx([0.5, 0.89, 0.7, 0.1])
-    assert stopping.weights["epochs_trained"].squeeze(1).tolist() == [2, 12, 6, 1]
-    assert module.trials_in_each_epoch == [4] * 5 + [3] + [2] * 4 + [1] * 2, "no work for trials that have stopped"
-    assert stopping.seconds.min() > 0
-
-
-def test_of_equally_good_epochs_the_last_may_be_the_best(patients: Table) -> None:
-    script = [[0.5, 0.3, 0.4, 0.3, 0.3, 0.6, 0.6, 0.6]]
-    first, stopping = run(patients, script, patience=2)
-    assert (stopping.best_epochs.tolist(), stopping.epochs.tolist()) == ([2], [5])
-    last, stopping = run(patients, script, patience=2, ties="last")
-    assert (stopping.best_epochs.tolist(), stopping.epochs.tolist()) == ([5], [8])
-    assert [module.epochs_trained.tolist() for module in (first, last)] == [[[5.0]], [[8.0]]]
-    assert stopping.weights["epochs_trained"].tolist() == [[5.0]]
 
 
 def test_an_epochs_time_is_shared_equally_among_the_trials_in_it(
@@ -172,21 +163,6 @@ def test_a_fit_leaves_the_kept_weights_of_all_trials_in_the_module(
     assert done.epochs.tolist() == [6, 8]
     assert module.epochs_trained.squeeze(1).tolist() == kept
     assert done.weights["epochs_trained"].squeeze(1).tolist() == kept
-
-
-def test_last_weights_can_be_kept_instead(patients: Table) -> None:
-    _, stopping = run(patients, [[0.1] * 12, falling(12)], restore_best=False)
-    assert stopping.weights["epochs_trained"].squeeze(1).tolist() == [5, 12]
-
-
-def test_curves_have_a_record_an_epoch_and_trial(patients: Table) -> None:
-    script = [[0.1] * 12, falling(12)]
-    _, stopping = run(patients, script)
-    for trial, n_epochs, losses in ((10, 5, script[0]), (11, 12, script[1])):
-        records = [record for record in stopping.curves if record["trial"] == trial]
-        assert [record["epoch"] for record in records] == list(range(1, n_epochs + 1))
-        assert [record["validation_loss"] for record in records] == pytest.approx(losses[:n_epochs])
-        assert [record["train_loss"] for record in records] == [-epoch for epoch in range(n_epochs)]
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

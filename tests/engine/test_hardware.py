@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from hypothesis import given
+from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 
 from scarf_lightning.data.table import Table
@@ -48,11 +49,10 @@ def test_stack_size(
     assert hardware(monkeypatch, promised, device).stack_size(trials_per_stack) == size
 
 
-def test_where_kernels_are_exact_the_missing_trials_are_stacked_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_kernels_are_exact_missing_trials_are_stacked_as_they_come_and_elsewhere_whole_blocks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert hardware(monkeypatch, EXACT).stacks([1, 2, 5, 6, 9], 2) == [[1, 2], [5, 6], [9]]
-
-
-def test_where_they_are_not_whole_blocks_are_trained(monkeypatch: pytest.MonkeyPatch) -> None:
     fixed = hardware(monkeypatch, FIXED)
     assert fixed.stacks([1, 2, 5, 6, 13], 4) == [[0, 1, 2, 3], [4, 5, 6, 7], [12, 13, 14, 15]]
     assert fixed.stacks([3, 0], "auto") == [[0], [3]]
@@ -61,6 +61,7 @@ def test_where_they_are_not_whole_blocks_are_trained(monkeypatch: pytest.MonkeyP
 @given(
     trials=st.sets(st.integers(0, 60), min_size=1), size=st.integers(1, 12), promised=st.sampled_from([EXACT, FIXED])
 )
+@example_settings(max_examples=15)
 def test_every_trial_is_in_one_stack_and_in_a_fixed_one_always_in_the_same(
     trials: set[int], size: int, promised: Promise
 ) -> None:
@@ -77,14 +78,8 @@ def test_every_trial_is_in_one_stack_and_in_a_fixed_one_always_in_the_same(
         assert trained == sorted(trials)
 
 
-def test_dtypes() -> None:
-    cpu = torch.device("cpu")
-    assert {Hardware(cpu, name).dtype for name in ("32-true", "bf16-mixed", "tf32")} == {torch.float32}
-    assert Hardware(cpu, "64-true").dtype == torch.float64
-
-
-@pytest.mark.parametrize(("times", "is_slow"), [(18.0, True), (1.5, True), (1.04, False), (0.3, False)])
-def test_a_precision_that_the_processor_is_slow_in_is_said(
+@pytest.mark.parametrize(("times", "is_slow"), [(18.0, True), (1.5, True), (1.04, False)])
+def test_a_precision_has_its_dtype_and_one_that_the_processor_is_slow_in_is_said(
     times: float, is_slow: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "bfloat16_time", lambda: times)
@@ -97,6 +92,8 @@ def test_a_precision_that_the_processor_is_slow_in_is_said(
         f"trainer.precision=bf16-mixed: a training step takes {times:.1f} times as long as with 32-true"
     )
     assert Hardware(cpu, "32-true").drawback is None
+    assert {Hardware(cpu, name).dtype for name in ("32-true", "bf16-mixed", "tf32")} == {torch.float32}
+    assert Hardware(cpu, "64-true").dtype == torch.float64
     assert Hardware(torch.device("cuda"), "bf16-mixed").drawback is None
 
 
@@ -208,13 +205,11 @@ def said_by(code: str, **variables: str) -> str:
     return ran.stdout.strip()
 
 
-def test_importing_the_package_asks_for_one_rounding() -> None:
-    assert said_by(ASKED) == "AUTO"
-
-
-@pytest.mark.parametrize("own", ["COMPATIBLE", "AVX2", ""])
-def test_a_setting_of_ones_own_is_left_alone(own: str) -> None:
-    assert said_by(ASKED, MKL_CBWR=own) == own
+@pytest.mark.parametrize(("own", "found"), [({}, "AUTO"), ({"MKL_CBWR": "AVX2"}, "AVX2"), ({"MKL_CBWR": ""}, "")])
+def test_importing_the_package_asks_for_one_rounding_and_leaves_a_setting_of_ones_own(
+    own: dict[str, str], found: str
+) -> None:
+    assert said_by(ASKED, **own) == found
 
 
 @pytest.mark.slow
@@ -233,15 +228,9 @@ def test_the_stacks_contract_holds_as_promised_with_the_guard_and_without(guard:
     assert " skipped" not in said
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not torch.backends.mkl.is_available(), reason="this build of torch has no MKL")
-@pytest.mark.parametrize(
-    "before",
-    [
-        "torch.randn(300)",
-        pytest.param("", marks=pytest.mark.slow),
-        pytest.param("import numpy; numpy.ones((9, 9)) @ numpy.ones((9, 9))", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("before", ["torch.randn(300)", "import numpy; numpy.ones((9, 9)) @ numpy.ones((9, 9))"])
 def test_with_the_guard_products_are_exact_although_torch_was_imported_first(before: str) -> None:
     assert said_by(PROMISE.format(before=before)) == "exact"
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
@@ -77,26 +77,21 @@ def test_outputs_and_gradients_are_those_of_each_network_alone(kind: str) -> Non
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_networks_given_are_left_alone(kind: str) -> None:
-    singles = networks(kind)
+def test_networks_come_back_as_they_were_lifted_and_are_left_alone_meanwhile(kind: str) -> None:
+    singles, others = networks(kind), [KINDS[kind]().double() for _ in range(T)]
     before = [parameter.clone() for single in singles for parameter in single.parameters()]
     lifted = lift(singles)
+
+    returned = unlift(lifted, others)
+
+    assert all(own is other for own, other in zip(returned, others, strict=True))
+    for own, single in zip(returned, singles, strict=True):
+        assert all(torch.equal(weight, own.state_dict()[name]) for name, weight in single.state_dict().items())
     with torch.no_grad():
         for parameter in lifted.parameters():
             parameter.zero_()
     after = [parameter for single in singles for parameter in single.parameters()]
     assert all(torch.equal(*pair) for pair in zip(before, after, strict=True))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_networks_come_back_as_they_were_lifted(kind: str) -> None:
-    singles, others = networks(kind), [KINDS[kind]().double() for _ in range(T)]
-
-    returned = unlift(lift(singles), others)
-
-    assert all(own is other for own, other in zip(returned, others, strict=True))
-    for own, single in zip(returned, singles, strict=True):
-        assert all(torch.equal(weight, own.state_dict()[name]) for name, weight in single.state_dict().items())
 
 
 def test_what_acts_on_the_last_axis_is_told_by_its_layers() -> None:
@@ -160,6 +155,7 @@ def plain(layer: StackedLinear, trial: int) -> nn.Linear:
 
 
 @given(n_trials=st.integers(1, 4), n_rows=st.integers(1, 6), n_in=st.integers(1, 5), n_out=st.integers(1, 5))
+@settings(max_examples=15)
 def test_each_trial_is_a_linear_layer_of_its_own(n_trials: int, n_rows: int, n_in: int, n_out: int) -> None:
     layer = stacked(n_trials, n_in, n_out).double()
     assert layer.weight.shape == (n_trials, n_in, n_out)
@@ -182,15 +178,18 @@ def test_each_trial_is_a_linear_layer_of_its_own(n_trials: int, n_rows: int, n_i
             torch.testing.assert_close(got, expected, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize(("n_rows", "n_in", "n_out"), [(128, 30, 256), (128, 256, 256), (40, 256, 3), (2, 5, 3)])
+@pytest.mark.parametrize(
+    ("n_rows", "n_in", "n_out"),
+    [(128, 30, 256), (128, 256, 256), (40, 256, 3), (2, 5, 3), (128, 1, 256), (128, 256, 1), (128, 1, 1), (128, 5, 1)],
+)
 def test_a_trial_computes_the_same_bits_alone_and_in_a_stack(n_rows: int, n_in: int, n_out: int) -> None:
-    layer = stacked(10, n_in, n_out)
-    x, probe = normal(10, n_rows, n_in, dtype=torch.float32), normal(10, n_rows, n_out, seed=1, dtype=torch.float32)
+    layer = stacked(8, n_in, n_out)
+    x, probe = normal(8, n_rows, n_in, dtype=torch.float32), normal(8, n_rows, n_out, seed=1, dtype=torch.float32)
     x.requires_grad_()
     out = layer(x)
     (out * probe).sum().backward()
     for kept in ([4], [7, 2, 3]):
-        some = stacked(10, n_in, n_out)
+        some = stacked(8, n_in, n_out)
         for parameter in some.parameters():
             parameter.data = parameter.data[kept]
         own_x = x.detach()[kept].requires_grad_()
@@ -202,18 +201,14 @@ def test_a_trial_computes_the_same_bits_alone_and_in_a_stack(n_rows: int, n_in: 
         assert_same_numbers(some.bias.grad, layer.bias.grad[kept])
 
 
-def test_weight_and_bias_are_those_of_the_layers() -> None:
+def test_weight_and_bias_are_those_of_the_layers_which_may_have_none() -> None:
     singles = layers(2, 4, 3)
     layer = StackedLinear(singles)
     assert torch.equal(layer.weight, torch.stack([single.weight.T for single in singles]))
     assert torch.equal(layer.bias, torch.stack([single.bias[None] for single in singles]))
     assert [name for name, _ in layer.named_parameters()] == ["weight", "bias"]
-
-
-def test_layers_without_a_bias_stay_without() -> None:
     single = nn.Linear(4, 3, bias=False)
-    layer = StackedLinear([single])
-    x = normal(1, 5, 4, dtype=torch.float32)
+    layer, x = StackedLinear([single]), normal(1, 5, 4, dtype=torch.float32)
     torch.testing.assert_close(layer(x)[0], single(x[0]))
     assert [name for name, parameter in layer.named_parameters() if parameter.requires_grad] == ["weight"]
 
@@ -222,27 +217,7 @@ def test_a_parameter_that_is_frozen_stays_frozen() -> None:
     networks = [nn.Sequential(nn.Linear(3, 2), nn.PReLU()) for _ in range(2)]
     for network in networks:
         network[1].weight.requires_grad_(False)
-
-    lifted = Vmapped(networks)
-
-    assert [parameter.requires_grad for parameter in lifted.parameters()] == [True, True, False]
-
-
-@pytest.mark.parametrize(("n_in", "n_out"), [(1, 256), (256, 1), (1, 1), (1, 3), (5, 1)])
-def test_widths_of_one_compute_the_same_bits_alone_and_in_a_stack(n_in: int, n_out: int) -> None:
-    random = torch.Generator().manual_seed(0)
-    x, probe = torch.randn(6, 128, n_in, generator=random), torch.randn(6, 128, n_out, generator=random)
-    found = []
-    for kept in ([4], list(range(6))):
-        every = layers(6, n_in, n_out)
-        layer = StackedLinear([every[trial] for trial in kept])
-        own = x[kept].requires_grad_()
-        out = layer(own)
-        (out * probe[kept]).sum().backward()
-        t = kept.index(4)
-        found.append([out[t], own.grad[t], layer.weight.grad[t], layer.bias.grad[t]])
-    for alone, among in zip(*found, strict=True):
-        assert_same_numbers(alone, among)
+    assert [parameter.requires_grad for parameter in Vmapped(networks).parameters()] == [True, True, False]
 
 
 LAYER_NORM_T = 3
@@ -320,8 +295,9 @@ def tokens(trials: list[int], n_in: int, n_out: int, *, bias: bool = True) -> li
     return modules
 
 
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize(("n_in", "n_out"), [(1, 1), (1, 5), (5, 1), (5, 7), (16, 32)])
+@pytest.mark.parametrize(
+    ("n_in", "n_out", "bias"), [(1, 1, True), (1, 5, False), (5, 1, True), (5, 7, False), (16, 32, True)]
+)
 def test_a_linear_layer_on_tokens(n_in: int, n_out: int, bias: bool) -> None:
     """It is the layer of each trial, and the same bits alone and among six, whatever its widths."""
     x, probe = torch.randn(6, 9, 3 * n_in), torch.randn(6, 9, 3, n_out)

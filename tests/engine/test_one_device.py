@@ -3,7 +3,9 @@
 The device ``meta``, which computes nothing, shows it everywhere; `pytest -m gpu` repeats it on a GPU with whole fits.
 """
 
+from collections.abc import Iterable
 from contextlib import nullcontext
+from itertools import cycle, zip_longest
 from typing import Any, get_type_hints
 
 import numpy as np
@@ -11,7 +13,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from scarf_lightning.corruption.strategies import Exact, Marginal
 from scarf_lightning.data.datamodule import StackDataModule
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import Semi25
@@ -20,7 +21,6 @@ from scarf_lightning.engine.fitting import PER_TRIAL, Fit
 from scarf_lightning.engine.lifting import state
 from scarf_lightning.engine.modules import StackModule
 from scarf_lightning.engine.stack import Stack
-from scarf_lightning.losses.loss import InfoNCE
 from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.networks import Network
 from scarf_lightning.options.axes import parts
@@ -41,6 +41,21 @@ PAIRS = [
     for loss in ([None] if kind is None else [name for name, cls in parts("loss").items() if issubclass(cls, kind)])
 ]
 """Each pretext with each loss that serves it."""
+CORRUPTIONS = list(zip(parts("corruption"), cycle(parts("selection"))))
+QUICK = ("scarf", "vime", "mlp_plr", "label_smoothing")
+
+
+def slow_but_for_some(walk: Iterable[tuple[Any, ...]]) -> list[Any]:
+    """Of each walk a few are quick; the others are left to the slow tests."""
+    return [pytest.param(*each, marks=() if set(each) & set(QUICK) else pytest.mark.slow) for each in walk]
+
+
+PRETEXTS = slow_but_for_some(
+    (*pair, *chosen) for pair, chosen in zip_longest(PAIRS, CORRUPTIONS, fillvalue=("marginal", "exact"))
+)
+"""All of them, with each corruption and each selection once or more."""
+NETWORKS = slow_but_for_some(zip_longest(parts("network"), OF_NETWORKS, fillvalue="mlp"))
+"""Each network, and each method, most of them with the quickest network."""
 
 
 def one_epoch(phase: str, module: StackModule, datamodule: StackDataModule, *_: Any, **given: Any) -> Fit:
@@ -121,31 +136,19 @@ def pretrain(stack: Stack, chosen: Pretext) -> Fit:
     return fit
 
 
-@pytest.mark.parametrize(("name", "loss"), PAIRS)
-def test_pretexts_and_losses(on_device: Any, name: str, loss: str | None) -> None:
+@pytest.mark.parametrize(("name", "loss", "corruption", "selection"), PRETEXTS)
+def test_pretexts_losses_corruptions_and_selections(
+    on_device: Any, name: str, loss: str | None, corruption: str, selection: str
+) -> None:
     given = {} if loss is None else {"loss": parts("loss")[loss]()}
-    pretrain(on_device(fit_on="train"), parts("pretrain")[name](Marginal(), Exact(), **given))
+    chosen = parts("pretrain")[name](parts("corruption")[corruption](), parts("selection")[selection](), **given)
+    pretrain(on_device(fit_on="train"), chosen)
 
 
-@pytest.mark.parametrize("corruption", parts("corruption"))
-def test_corruptions(on_device: Any, corruption: str) -> None:
-    pretrain(on_device(), task(parts("corruption")[corruption](), InfoNCE(), views="both"))
-
-
-@pytest.mark.parametrize("selection", parts("selection"))
-def test_selections(on_device: Any, selection: str) -> None:
-    pretrain(on_device(), task(Marginal(), InfoNCE(), parts("selection")[selection]()))
-
-
-@pytest.mark.parametrize("network", parts("network"))
-def test_networks(on_device: Any, network: str) -> None:
-    stack = on_device(network)
-    encoder = pretrain(stack, task()).part("encoder")
-    made("dropout").run(stack, SupervisedPhase(FinetuneSettings(**SETTINGS), encoder))
-
-
-@pytest.mark.parametrize("method", OF_NETWORKS)
-def test_methods(on_device: Any, method: str) -> None:
+@pytest.mark.parametrize(("network", "method"), NETWORKS)
+def test_networks_and_methods(on_device: Any, network: str, method: str) -> None:
+    stack = on_device(network, regime=Semi25())
+    encoder = pretrain(stack, task(views="both")).part("encoder")
     settings = FinetuneSettings(class_weight="balanced", **SETTINGS)
-    outcome = made(method).run(on_device(regime=Semi25()), SupervisedPhase(settings))
+    outcome = made(method).run(stack, SupervisedPhase(settings, encoder))
     np.testing.assert_allclose(outcome.predictions.sum(axis=2), 1, atol=1e-6)

@@ -1,6 +1,6 @@
 """Every pretext task in training: what it computes, and that the stack changes nothing."""
 
-from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,31 +30,35 @@ from scarf_lightning.engine.lifting import load_state
 from scarf_lightning.engine.pretext_task import BatchRows, CorruptionSource, PretextTask, StaticViews
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.losses.loss import AlignUniform, BarlowTwins, Discrimination, InfoNCE, Reconstruction
-from scarf_lightning.methods import SupervisedPhase
+from scarf_lightning.methods import Method, SupervisedPhase
 from scarf_lightning.methods.fine_tuning import Cotrain, ScarfAugment
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from scarf_lightning.pretexts import Pretext, Views
 from scarf_lightning.pretexts.others import SubTab, Vime
 from scarf_lightning.pretexts.scarf import Autoencoder
 from scarf_lightning.randomness import Roster, StackedGenerator
-from tests.promises import assert_same_numbers, assert_same_start, is_exact
+from tests.promises import assert_same_numbers
 from tests.stacks import MakeStack, task
 
-TASKS = {
+TASKS: dict[str, Pretext] = {
     "scarf": task(),
-    "both views": task(views="both"),
-    "joint": task(Joint()),
+    "both views, joint": task(Joint(), views="both"),
     "missing": task(Missing()),
-    "single row, shared features": task(SingleRow(), selection=Shared()),
-    "zero, Bernoulli": task(Zero(), selection=Bernoulli()),
-    "Barlow Twins": task(loss=BarlowTwins()),
-    "alignment and uniformity": task(loss=AlignUniform()),
+    "Barlow Twins, single row, shared features": task(SingleRow(), BarlowTwins(), Shared()),
+    "alignment and uniformity, zero, Bernoulli": task(Zero(), AlignUniform(), Bernoulli()),
     "auto-encoder": task(NoCorruption(), Reconstruction()),
     "denoising auto-encoder": task(Gaussian(), Reconstruction()),
-    "SCARF auto-encoder": task(Marginal(), Reconstruction()),
-    "discriminative SCARF": task(Marginal(), Discrimination()),
+    "discriminative": task(Marginal(), Discrimination()),
+    "VIME with gaps": Vime(Marginal(), Exact()),
+    "SubTab with gaps": SubTab(Joint(), Exact()),
 }
-QUICK = PretrainSettings(max_epochs=6, batch_size=46, patience=1)
+ROUNDS = PretrainSettings(max_epochs=2, batch_size=46, patience=0)
+
+
+@pytest.fixture
+def gappy(patients: Table) -> Table:
+    """The table with its gaps in view."""
+    return OneHotEncoding(gaps=True).encode(patients)
 
 
 def assert_trial_is_the_same(alone: Fit, among: Fit, position: int) -> None:
@@ -65,23 +69,16 @@ def assert_trial_is_the_same(alone: Fit, among: Fit, position: int) -> None:
     assert alone.curves == curve
 
 
-@pytest.mark.parametrize("chosen", TASKS.values(), ids=TASKS)
-def test_a_trial_pretrains_alike_in_any_company(patients: Table, make_stack: MakeStack, chosen: Pretext) -> None:
-    settings = PretrainSettings(
-        max_epochs=6, batch_size=46, patience=0, monitor="error" if chosen.has_error else "loss"
-    )
-    among = make_stack(patients, range(6)).pretrain(settings, chosen)
-    alone = make_stack(patients, [4]).pretrain(settings, chosen)
-    assert_trial_is_the_same(alone, among, 4)
-
-
-@pytest.mark.parametrize("chosen", [*TASKS.values(), Vime(Marginal(), Exact()), SubTab(Marginal(), Exact())], ids=repr)
-def test_losses_of_groups_of_trials_are_those_of_the_stack(
-    patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch, chosen: Pretext
+@pytest.mark.parametrize("name", TASKS)
+def test_a_trial_pretrains_alike_in_any_company_and_in_groups_of_any_size(
+    patients: Table, gappy: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """So that the similarities of large batches need memory for a group alone."""
-    settings = PretrainSettings(max_epochs=2, batch_size=46)
-    whole = make_stack(patients, range(5)).pretrain(settings, chosen)
+    """The losses of groups of trials are those of the stack, so large batches need memory for a group alone."""
+    chosen, table = TASKS[name], gappy if "gaps" in name else patients
+    settings = replace(ROUNDS, monitor="error" if chosen.has_error else "loss")
+    whole = make_stack(table, range(3)).pretrain(settings, chosen)
+    assert_trial_is_the_same(make_stack(table, [2]).pretrain(settings, chosen), whole, 2)
+
     sizes: list[int] = []
     compute_loss = type(chosen).compute_loss
 
@@ -91,31 +88,22 @@ def test_losses_of_groups_of_trials_are_those_of_the_stack(
         return loss
 
     monkeypatch.setattr(type(chosen), "compute_loss", spied)
-    for limit, expected in ((2 * 47**2, [2, 2, 1]), (1, [1] * 5)):
+    for limit, expected in ((2 * 47**2, [2, 1]), (1, [1] * 3)):
         sizes.clear()
         monkeypatch.setattr(pretext_task, "SIMILARITIES", limit)
-        grouped = make_stack(patients, range(5)).pretrain(settings, chosen)
+        grouped = make_stack(table, range(3)).pretrain(replace(settings, max_epochs=1), chosen)
         assert sizes[: len(expected)] == expected
-        for name, weight in whole.weights.items():
-            assert_same_numbers(weight, grouped.weights[name])
-        if is_exact():
-            assert whole.curves == grouped.curves
+        losses = [record["train_loss"] for record in grouped.curves]
+        assert_same_numbers(np.array(losses), np.array([each["train_loss"] for each in whole.curves[:3]]))
 
 
-def cotrained(stack: Stack) -> Fit:
-    return Cotrain(task(Missing()), 0.3).run(stack, SupervisedPhase(FinetuneSettings(max_epochs=6, batch_size=46))).fit
-
-
-def augmented(stack: Stack) -> Fit:
-    method = ScarfAugment(Joint(), Exact())
-    return method.run(stack, SupervisedPhase(FinetuneSettings(max_epochs=6, batch_size=46))).fit
-
-
-@pytest.mark.parametrize("train", [cotrained, augmented])
-def test_a_trial_fine_tunes_alike_in_any_company(
-    patients: Table, make_stack: MakeStack, train: Callable[[Stack], Fit]
-) -> None:
-    assert_trial_is_the_same(train(make_stack(patients, [4])), train(make_stack(patients, range(6))), 4)
+@pytest.mark.parametrize("method", [Cotrain(task(Missing()), 0.3), ScarfAugment(Joint(), Exact())], ids=repr)
+def test_a_trial_fine_tunes_alike_in_any_company(patients: Table, make_stack: MakeStack, method: Method) -> None:
+    phase = SupervisedPhase(FinetuneSettings(max_epochs=3, batch_size=46))
+    alone, among = (method.run(make_stack(patients, trials), phase).fit for trials in ([2], range(4)))
+    assert alone is not None
+    assert among is not None
+    assert_trial_is_the_same(alone, among, 2)
 
 
 @pytest.fixture
@@ -145,21 +133,35 @@ def sorted_rows(rows: np.ndarray) -> np.ndarray:
     return rows[np.lexsort(rows.T)]
 
 
-def test_with_both_views_no_row_passes_clean(patients: Table, make_stack: MakeStack, calls: list[Tensor]) -> None:
+def test_f_sees_the_views_of_each_task(
+    patients: Table, make_stack: MakeStack, calls: list[Tensor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both views corrupted, each by itself; the row itself and its view; or one of these alone."""
     stack = make_stack(patients, [0])
-    one_step(stack, task(views="both"))
-    first, second = calls[0].chunk(2, dim=1)
     clean = sorted_rows(encoded_training_rows(stack)[0])
-    assert not torch.equal(first, second), "corrupted independently"
-    for view in (first, second):
-        assert not np.array_equal(sorted_rows(view[0].numpy()), clean)
+
+    def seen_of(chosen: Pretext) -> Tensor:
+        calls.clear()
+        one_step(stack, chosen)
+        return calls[0]
+
+    def is_clean(view: Tensor) -> bool:
+        return np.array_equal(sorted_rows(view[0].numpy()), clean)
+
+    first, second = seen_of(task(views="both")).chunk(2, dim=1)
+    assert not torch.equal(first, second)
+    assert (is_clean(first), is_clean(second)) == (False, False)
+    for loss in (InfoNCE(), Discrimination()):
+        first, second = seen_of(task(Marginal(), loss)).chunk(2, dim=1)
+        assert (is_clean(first), is_clean(second)) == (True, False)
+    assert is_clean(seen_of(task(NoCorruption(), Reconstruction())))
+    assert not is_clean(seen_of(task(Gaussian(), Reconstruction())))
 
 
-def test_an_auto_encoder_sees_corrupted_rows_only_and_is_held_to_the_clean_ones(
+def test_an_auto_encoder_is_held_to_the_clean_rows(
     patients: Table, make_stack: MakeStack, calls: list[Tensor], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held: list[tuple[Tensor, Tensor]] = []
-
     compute_loss = Autoencoder.compute_loss
 
     def spied(self: Autoencoder, outputs: tuple[Tensor, ...], targets: tuple[Tensor, ...]) -> Tensor:
@@ -170,40 +172,23 @@ def test_an_auto_encoder_sees_corrupted_rows_only_and_is_held_to_the_clean_ones(
     monkeypatch.setattr(Autoencoder, "compute_loss", spied)
     stack = make_stack(patients, [0])
     fit = one_step(stack, task(Gaussian(), Reconstruction()))
-    assert calls[0].shape[1] == len(stack.data.train[0])
     output, target = held[0]
     np.testing.assert_array_equal(sorted_rows(target[0].numpy()), sorted_rows(encoded_training_rows(stack)[0]))
-    assert output.shape == target.shape, "g is as wide as the encoded row"
-    noise = calls[0] - target
-    assert 0.4 < noise.std() < 0.6
+    assert output.shape == target.shape == calls[0].shape, "g is as wide as the encoded row"
+    assert 0.4 < (calls[0] - target).std() < 0.6
     expected = (output - target).square().mean().item()
     assert fit.curves[0]["train_loss"] == pytest.approx(expected, rel=1e-5)
 
 
-def test_the_classical_auto_encoder_sees_the_row_itself(
-    patients: Table, make_stack: MakeStack, calls: list[Tensor]
-) -> None:
-    stack = make_stack(patients, [0])
-    one_step(stack, task(NoCorruption(), Reconstruction()))
-    np.testing.assert_array_equal(sorted_rows(calls[0][0].numpy()), sorted_rows(encoded_training_rows(stack)[0]))
-
-
-def test_discriminative_scarf_sees_each_row_twice_and_gives_one_logit(
-    patients: Table, make_stack: MakeStack, calls: list[Tensor]
-) -> None:
-    stack = make_stack(patients, [0])
-    fit = one_step(stack, task(Marginal(), Discrimination()))
-    clean, corrupted = calls[0].chunk(2, dim=1)
-    np.testing.assert_array_equal(sorted_rows(clean[0].numpy()), sorted_rows(encoded_training_rows(stack)[0]))
-    assert not torch.equal(clean, corrupted)
-    heads = [name for name in fit.weights if name.startswith("head.")]
-    assert len(heads) == 6, "two layers and a linear one after them"
+def test_discriminative_scarf_gives_one_logit(patients: Table, make_stack: MakeStack) -> None:
+    fit = one_step(make_stack(patients, [0]), task(Marginal(), Discrimination()))
+    assert len(fit.part("head")) == 6, "two layers and a linear one after them"
     assert fit.weights["head.1.weight"].shape == (1, 16, 1)
 
 
 def test_missing_values_are_learned_and_kept_with_the_encoder(patients: Table, make_stack: MakeStack) -> None:
     stack = make_stack(patients, [0, 1])
-    fit = stack.pretrain(QUICK, task(Missing()))
+    fit = stack.pretrain(ROUNDS, task(Missing()))
     values = fit.part("encoder")["missing"]
     assert values.shape == (2, 1, stack.networks.columns.n_encoded)
     assert (values != 0).all()
@@ -211,67 +196,52 @@ def test_missing_values_are_learned_and_kept_with_the_encoder(patients: Table, m
     assert np.isfinite(outcome.predictions).all()
 
 
-class TestCotraining:
-    def train(self, stack: Stack, weight: float, chosen: Pretext) -> Fit:
-        settings = FinetuneSettings(max_epochs=1, batch_size=200, restore_best=False)
-        return Cotrain(chosen, weight).run(stack, SupervisedPhase(settings)).fit
-
-    def test_the_loss_is_supervised_plus_weighted(self, patients: Table, make_stack: MakeStack) -> None:
-        """In the first step the networks are the same whatever the weight is."""
-        stack = make_stack(patients, [0, 1], precision="64-true")
-        losses = {
-            weight: np.array([r["train_loss"] for r in self.train(stack, weight, task()).curves])
-            for weight in (1e-12, 1.0, 3.0)
-        }
-        pretext = losses[1.0] - losses[1e-12]
-        np.testing.assert_allclose(losses[3.0] - losses[1e-12], 3 * pretext, rtol=1e-9)
-        assert (np.abs(pretext) > 1e-3).all()
-
-    def test_what_is_weighted_is_the_loss_of_pretraining(self, patients: Table, make_stack: MakeStack) -> None:
-        """One batch of all training rows, uncorrupted: the first step is that of pre-training and of the control."""
-        stack = make_stack(patients, [0, 1], precision="64-true")
-        alone = stack.pretrain(PretrainSettings(max_epochs=1, batch_size=200), task(NoCorruption()))
-        with_it, without = (self.train(stack, weight, task(NoCorruption())) for weight in (2.0, 1e-300))
-        added = [
-            one["train_loss"] - other["train_loss"] for one, other in zip(with_it.curves, without.curves, strict=True)
-        ]
-        np.testing.assert_allclose(added, [2 * record["train_loss"] for record in alone.curves], rtol=1e-9)
-
-    def test_a_vanishing_weight_is_control(self, patients: Table, make_stack: MakeStack) -> None:
-        stack = make_stack(patients, [0], precision="64-true")
-        settings = FinetuneSettings(max_epochs=1, batch_size=200, restore_best=False)
-        control, _ = stack.finetune(settings, stack.labelled())
-        fit = self.train(stack, 1e-300, task())
-        assert fit.curves[0]["train_loss"] == pytest.approx(control.curves[0]["train_loss"], rel=1e-12)
-        for name, weight in control.weights.items():
-            torch.testing.assert_close(fit.weights[name], weight, atol=1e-9, rtol=0)
-
-    @pytest.mark.parametrize("name", ["scarf", "auto-encoder", "denoising auto-encoder", "SCARF auto-encoder"])
-    def test_both_heads_are_trained(self, patients: Table, make_stack: MakeStack, name: str) -> None:
-        stack = make_stack(patients, [0])
-        fit = self.train(stack, 0.1, TASKS[name])
-        fresh = self.train(stack, 1e-30, TASKS[name])
-        assert any(
-            not torch.equal(fit.weights[n], w) for n, w in fresh.weights.items() if n.startswith("pretrain_head")
-        )
-        assert any("classifier.head" in n for n in fit.weights)
+def cotrained(stack: Stack, weight: float, chosen: Pretext) -> Fit:
+    settings = FinetuneSettings(max_epochs=1, batch_size=200, restore_best=False)
+    return Cotrain(chosen, weight).run(stack, SupervisedPhase(settings)).fit
 
 
-class TestAugmentation:
-    def test_training_rows_are_corrupted_and_validation_rows_are_not(
-        self, patients: Table, make_stack: MakeStack
-    ) -> None:
-        stack = make_stack(patients, [0, 1])
-        settings = FinetuneSettings(max_epochs=2, batch_size=200, restore_best=False)
-        zeros = ScarfAugment(Zero(1.0), Exact())  # every training row becomes nothing but zeros
-        fit, classifier = stack.finetune(settings, stack.labelled(), supervision=zeros)
-        first_layer = "classifier.encoder.body.layers.0.weight"
-        fresh = stack.networks.encoder([0, 1])
-        assert torch.equal(fit.weights[first_layer], fresh.body.layers[0].weight), "zeros give it no gradient"
-        predicted = stack.predict(classifier, stack.data.validation).argmax(axis=2)
-        error = (predicted != patients.labels[stack.data.validation]).mean(axis=1)
-        recorded = [record["validation_error"] for record in fit.curves if record["epoch"] == 2]
-        np.testing.assert_allclose(recorded, error)
+def test_the_loss_of_cotraining_is_that_of_control_plus_the_weighted_one_of_pretraining(
+    patients: Table, make_stack: MakeStack
+) -> None:
+    """One batch of all training rows, uncorrupted: in the first step the networks are the same whatever the weight."""
+    stack, chosen = make_stack(patients, [0, 1], precision="64-true"), task(NoCorruption())
+    alone = stack.pretrain(PretrainSettings(max_epochs=1, batch_size=200), chosen)
+    settings = FinetuneSettings(max_epochs=1, batch_size=200, restore_best=False)
+    control, _ = stack.finetune(settings, stack.labelled())
+    fits = {weight: cotrained(stack, weight, chosen) for weight in (1e-300, 1.0, 3.0)}
+
+    def losses(fit: Fit) -> np.ndarray:
+        return np.array([record["train_loss"] for record in fit.curves])
+
+    assert (np.abs(losses(alone)) > 1e-3).all()
+    for weight, fit in fits.items():
+        np.testing.assert_allclose(losses(fit), losses(control) + weight * losses(alone), rtol=1e-9)
+    for name, tensor in control.weights.items():
+        torch.testing.assert_close(fits[1e-300].weights[name], tensor, atol=1e-9, rtol=0)
+
+
+@pytest.mark.parametrize("name", ["scarf", "denoising auto-encoder"])
+def test_cotraining_trains_both_heads(patients: Table, make_stack: MakeStack, name: str) -> None:
+    stack = make_stack(patients, [0])
+    fit, fresh = (cotrained(stack, weight, TASKS[name]) for weight in (0.1, 1e-30))
+    heads = [each for each in fresh.weights if each.startswith("pretrain_head")]
+    assert any(not torch.equal(fit.weights[each], fresh.weights[each]) for each in heads)
+    assert any("classifier.head" in each for each in fit.weights)
+
+
+def test_augmentation_corrupts_training_rows_and_no_validation_rows(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0, 1])
+    settings = FinetuneSettings(max_epochs=2, batch_size=200, restore_best=False)
+    zeros = ScarfAugment(Zero(1.0), Exact())  # every training row becomes nothing but zeros
+    fit, classifier = stack.finetune(settings, stack.labelled(), supervision=zeros)
+    first_layer = "classifier.encoder.body.layers.0.weight"
+    fresh = stack.networks.encoder([0, 1])
+    assert torch.equal(fit.weights[first_layer], fresh.body.layers[0].weight), "zeros give it no gradient"
+    predicted = stack.predict(classifier, stack.data.validation).argmax(axis=2)
+    error = (predicted != patients.labels[stack.data.validation]).mean(axis=1)
+    recorded = [record["validation_error"] for record in fit.curves if record["epoch"] == 2]
+    np.testing.assert_allclose(recorded, error)
 
 
 def test_infonce_of_a_pass_is_that_of_its_rows_alone(patients: Table, make_stack: MakeStack) -> None:
@@ -283,10 +253,6 @@ def test_infonce_of_a_pass_is_that_of_its_rows_alone(patients: Table, make_stack
     load_state(head, fit.part("head"))
     (z,) = head(encoder(stack.raw(stack.data.validation)))
     assert fit.curves[0]["validation_loss"] == pytest.approx(InfoNCE()(z, z).item(), abs=1e-12)
-
-
-SETTINGS = PretrainSettings(max_epochs=20, batch_size=8, patience=0)
-"""Of twenty validation rows it makes three mini-batches; trials leave at different times."""
 
 
 @pytest.fixture
@@ -303,56 +269,40 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
     return calls
 
 
-@pytest.mark.parametrize(
-    "make_task",
-    [
-        pytest.param(task, id="one view", marks=pytest.mark.slow),
-        pytest.param(lambda: task(views="both"), id="both views"),
-        pytest.param(lambda: task(loss=Reconstruction()), id="auto-encoder", marks=pytest.mark.slow),
-        pytest.param(lambda: task(loss=Discrimination()), id="discriminative", marks=pytest.mark.slow),
-        pytest.param(lambda: Vime(Marginal(), Bernoulli()), id="vime"),
-    ],
-)
-def test_keeping_views_changes_no_number(
-    make_task: Callable[[], Pretext],
-    patients: Table,
-    make_stack: MakeStack,
-    made: list[Tensor],
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("chosen", [task(views="both"), Vime(Marginal(), Bernoulli())], ids=["SCARF", "VIME"])
+def test_validation_views_are_kept_up_to_a_limit_and_keeping_them_changes_no_number(
+    chosen: Pretext, patients: Table, make_stack: MakeStack, made: list[Tensor], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Of twenty validation rows there are three mini-batches; trials leave at different times."""
+    settings = PretrainSettings(max_epochs=6, batch_size=8, patience=0, learning_rate=0.05)
+
     def train() -> Fit:
-        return make_stack(patients, range(6)).pretrain(SETTINGS, make_task())
+        made.clear()
+        return make_stack(patients, range(4)).pretrain(settings, chosen)
 
     kept = train()
     assert len(made) == 3, "once, though trials left"
     assert len(set(kept.epochs)) > 1
     monkeypatch.setattr(pretext_task, "MOST_BYTES", 0)
     drawn_again = train()
-
-    assert len(made) == 3 + 3 * kept.epochs.max()
+    assert len(made) == 3 * kept.epochs.max()
     assert drawn_again.curves == kept.curves
     for name, weight in drawn_again.weights.items():
         assert torch.equal(weight, kept.weights[name])
 
 
-def test_the_limit_is_of_all_mini_batches_together(
+def test_the_limit_is_of_all_mini_batches_together_and_learned_values_are_made_anew(
     patients: Table, make_stack: MakeStack, made: list[Tensor], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ten passes and the clean rows: 11 x 20 rows of six numbers and six indicators, in float32, of two trials."""
-    encoded = make_stack(patients, [0]).encoded(make_stack(patients, [0]).data.train).shape[2]
-    size = 2 * 11 * 20 * encoded * 4
-    for limit, times in ((size, 1), (size - 1, 4)):
+    stack = make_stack(patients, range(2))
+    size = 2 * 11 * 20 * stack.networks.columns.n_encoded * 4
+    settings = PretrainSettings(max_epochs=2, batch_size=8, patience=None)
+    for limit, chosen, times in ((size, task(), 1), (size - 1, task(), 2), (2 * size, task(Missing()), 2)):
         made.clear()
         monkeypatch.setattr(pretext_task, "MOST_BYTES", limit)
-        settings = PretrainSettings(max_epochs=4, batch_size=8, patience=None)
-        make_stack(patients, range(2)).pretrain(settings, task())
+        stack.pretrain(settings, chosen)
         assert len(made) == 3 * times
-
-
-def test_views_with_learned_values_are_made_anew(patients: Table, make_stack: MakeStack, made: list[Tensor]) -> None:
-    settings = PretrainSettings(max_epochs=4, batch_size=8, patience=None)
-    make_stack(patients, range(2)).pretrain(settings, task(Missing()))
-    assert len(made) == 3 * 4
 
 
 def test_what_stands_in_several_places_is_kept_once() -> None:
@@ -368,12 +318,6 @@ def test_what_stands_in_several_places_is_kept_once() -> None:
     assert left.parts == views.parts
     assert left.targets[0][0] is left.targets[1][0] is left.inputs[0]
     assert left.n_bytes == 4 * 16 * 3
-
-
-@pytest.fixture
-def gappy(patients: Table) -> Table:
-    """The table with its gaps in view."""
-    return OneHotEncoding(gaps=True).encode(patients)
 
 
 @pytest.mark.parametrize("corruption", [Marginal(), Joint(), Zero(), Mean()], ids=lambda each: each.name)
@@ -405,15 +349,3 @@ def test_the_gap_of_a_number_is_replaced_with_it(gappy: Table, make_stack: MakeS
             assert (view[..., gap] == 0)[~stays].all()
     if corruption.space == "raw":
         assert torch.equal(mask.any(dim=-1), (view != clean).any(dim=-1))
-
-
-def test_a_stack_with_gaps_in_view_trains_alike_in_any_company(gappy: Table, make_stack: MakeStack) -> None:
-    settings = PretrainSettings(max_epochs=3, batch_size=46)
-    for chosen in (task(Marginal()), Vime(Marginal(), Exact()), SubTab(Joint(), Exact())):
-        whole = make_stack(gappy, range(3)).pretrain(settings, chosen)
-        alone = make_stack(gappy, [1]).pretrain(settings, chosen)
-        if not is_exact():
-            assert_same_start(alone, whole, [1])
-            continue
-        for name, weight in alone.weights.items():
-            assert torch.equal(weight[0], whole.weights[name][1]), name

@@ -130,21 +130,40 @@ def test_a_pipe_gets_a_line_a_minute_within_an_epoch_too(monkeypatch: pytest.Mon
     ]
 
 
-def test_a_terminal_shows_phase_trials_epoch_best_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    stopping = state([20, 30, 6, 30], [4, 4, 3, 2], [2, 3])
-
-    text = shown(stopping, terminal=True, monkeypatch=monkeypatch, seconds=120.0)
-
-    assert "pretrain" in text
-    assert "2 of 4 trials, epoch 30, best loss 0.2500" in text
-    assert "~1:16 left" in text  # 19 epochs, as the median of 20 and 30 is 25, of 4 seconds each
+AUROC = TrialStopping([0], FinetuneSettings(metric="auroc"), metric=metric_named("auroc"))
+AUROC.best, AUROC.epochs = np.array([-0.75]), np.array([10])
 
 
-def test_a_metric_is_shown_in_its_own_direction(monkeypatch: pytest.MonkeyPatch) -> None:
-    stopping = TrialStopping([0], FinetuneSettings(metric="auroc"), metric=metric_named("auroc"))
-    stopping.best, stopping.epochs = np.array([-0.75]), np.array([10])
+@pytest.mark.parametrize(
+    ("stopping", "seconds", "width", "line"),
+    [
+        # 19 epochs, as the median of 20 and 30 is 25, of 4 seconds each.
+        (state([20, 30, 6, 30], [4, 4, 3, 2], [2, 3]), 120.0, 160, "2 of 4 trials, epoch 30, best loss 0.2500"),
+        (AUROC, 0.0, 160, "1 of 1 trials, epoch 10, best auroc 0.7500"),
+        *[
+            (
+                state([995] * 30, [0] * 30, list(range(30))),
+                3000.0,
+                width,
+                "30 of 30 trials, epoch 995, best loss 0.2500",
+            )
+            for width in (80, 100)
+        ],
+    ],
+)
+def test_a_terminal_shows_phase_trials_epoch_best_and_time_left_until_the_phase_ends(
+    monkeypatch: pytest.MonkeyPatch, stopping: TrialStopping, seconds: float, width: int, line: str
+) -> None:
+    """A metric is shown in its own direction, and the line is whole on a narrow terminal."""
+    text = shown(stopping, terminal=True, monkeypatch=monkeypatch, seconds=seconds, width=width)
 
-    assert "epoch 10, best auroc 0.7500" in shown(stopping, terminal=True, monkeypatch=monkeypatch)
+    assert f"pretrain: {line}" in text
+    assert "left" in text
+    assert "~1:16 left" in text or seconds != 120.0
+    assert "…" not in text
+    erase_line, show_cursor = "\x1b[2K", "\x1b[?25h"
+    assert text.rfind(erase_line) > text.rfind("pretrain")
+    assert show_cursor in text
 
 
 def test_steps_that_are_asked_for_are_counted_in_the_epochs_left() -> None:
@@ -152,25 +171,6 @@ def test_steps_that_are_asked_for_are_counted_in_the_epochs_left() -> None:
     stopping.epochs = np.array([3])
 
     assert expected_epochs_left(stopping, 100) == 47
-
-
-@pytest.mark.parametrize("width", [80, 100, 160])
-def test_the_line_is_whole_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
-    stopping = state([995] * 30, [0] * 30, list(range(30)))
-
-    text = shown(stopping, terminal=True, monkeypatch=monkeypatch, seconds=3000.0, width=width)
-
-    assert "pretrain: 30 of 30 trials, epoch 995, best loss 0.2500" in text
-    assert "left" in text
-    assert "…" not in text
-
-
-def test_the_line_is_gone_when_the_phase_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = shown(state([5], [0], [0]), terminal=True, monkeypatch=monkeypatch, seconds=1.0)
-
-    erase_line, show_cursor = "\x1b[2K", "\x1b[?25h"
-    assert text.rfind(erase_line) > text.rfind("pretrain")
-    assert show_cursor in text
 
 
 def test_the_line_is_gone_when_training_fails(monkeypatch: pytest.MonkeyPatch) -> None:

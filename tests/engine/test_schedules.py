@@ -23,18 +23,13 @@ def rates_of(kind: type[torch.optim.lr_scheduler.LRScheduler], steps: int, *opti
     return found
 
 
-def test_cosine_is_pytorchs_from_epoch_to_epoch() -> None:
+def test_cosine_and_warming_up_are_pytorchs() -> None:
+    """From epoch to epoch; by default nothing warms up, and a schedule that is over stays at its end."""
     got = [level("cosine", share_done("cosine", 3 * epoch + 2, 3, 10)) for epoch in range(10)]
     assert got == pytest.approx(rates_of(CosineAnnealingLR, 10, 10))
-
-
-def test_warming_up_is_pytorchs() -> None:
-    got = [warmth(step, 5) for step in range(8)]
-    assert got == pytest.approx(rates_of(LinearLR, 8, 0.2, 1.0, 4))
-
-
-def test_nothing_warms_up_by_default() -> None:
+    assert [warmth(step, 5) for step in range(8)] == pytest.approx(rates_of(LinearLR, 8, 0.2, 1.0, 4))
     assert [warmth(step, 0) for step in range(3)] == [1.0] * 3
+    assert share_done("flat_cos", 100, 3, 10) == 1.0
 
 
 def test_the_second_half_of_flat_cos_is_a_cosine() -> None:
@@ -54,7 +49,3 @@ def test_they_are_the_authors(name: str) -> None:
     scheduling = pytest.importorskip("pytabkit.models.training.scheduling")
     theirs = scheduling.get_schedule(name)
     assert [level(name, done) for done in TIMES] == pytest.approx([theirs.call_time_(done) for done in TIMES])  # type: ignore[arg-type]
-
-
-def test_a_schedule_that_is_over_stays_at_its_end() -> None:
-    assert share_done("flat_cos", 100, 3, 10) == 1.0

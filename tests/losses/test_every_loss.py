@@ -1,5 +1,6 @@
 """What holds for each registered loss at its default options."""
 
+import math
 from typing import Any, get_type_hints
 
 import pytest
@@ -34,27 +35,19 @@ def test_serves_a_pretext(loss: Any) -> None:
 
 
 @in_both_precisions
-def test_gives_one_number_in_the_precision_of_its_inputs(loss: Any, dtype: torch.dtype) -> None:
-    inputs = inputs_of(loss, 6, 3, dtype=dtype)
+@pytest.mark.parametrize("stack", [(), (4,)], ids=["alone", "stack"])
+def test_gives_each_trial_one_number_in_the_precision_of_its_inputs(
+    loss: Any, stack: tuple[int, ...], dtype: torch.dtype
+) -> None:
+    inputs = inputs_of(loss, *stack, 6, 3, dtype=dtype)
     result = loss(*inputs)
-    assert result.shape == ()
-    assert result.dtype == dtype
+    assert (result.shape, result.dtype) == (stack, dtype)
+    assert result.unique().numel() == math.prod(stack)
     if loss.has_error:
         wrong = loss.error(*inputs)
-        assert wrong.shape == ()
+        assert wrong.shape == stack
         assert wrong.is_floating_point()
-        assert 0 <= wrong <= 1
-
-
-@in_both_precisions
-def test_gives_each_trial_of_a_stack_one_of_its_own(loss: Any, dtype: torch.dtype) -> None:
-    inputs = inputs_of(loss, 4, 6, 3, dtype=dtype)
-    result = loss(*inputs)
-    assert result.shape == (4,)
-    assert result.dtype == dtype
-    assert result.unique().numel() == 4
-    if loss.has_error:
-        assert loss.error(*inputs).shape == (4,)
+        assert ((wrong >= 0) & (wrong <= 1)).all()
 
 
 def test_is_a_pure_function(loss: Any) -> None:
@@ -87,7 +80,7 @@ def test_gradient(loss: Any) -> None:
 
 
 @in_both_precisions
-@pytest.mark.parametrize("n_rows", [1, 2, 5])
+@pytest.mark.parametrize("n_rows", [1, 2])
 @pytest.mark.parametrize("kind", ["different", "equal views", "equal rows", "all equal", "zero"])
 def test_value_and_gradient_are_finite(loss: Any, kind: str, n_rows: int, dtype: torch.dtype) -> None:
     first, second = inputs_of(loss, n_rows, 3, dtype=dtype)
@@ -104,7 +97,7 @@ def test_value_and_gradient_are_finite(loss: Any, kind: str, n_rows: int, dtype:
 
 
 @in_both_precisions
-@pytest.mark.parametrize(("n_rows", "width"), [(1, 3), (2, 5), (7, 3), (17, 13)])
+@pytest.mark.parametrize(("n_rows", "width"), [(1, 3), (2, 5), (17, 13)])
 def test_a_stack_is_a_loop_over_trials(loss: Any, n_rows: int, width: int, dtype: torch.dtype) -> None:
     """Bit for bit, so is each trial's gradient, and no trial's gradient reaches another."""
     inputs = inputs_of(loss, 5, n_rows, width, dtype=dtype)

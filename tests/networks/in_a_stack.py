@@ -65,7 +65,7 @@ def train(network: Network, table: Table, trials: list[int], precision: str = "3
     data = prepare_trials(table, trials, streams, regime=Full(), scaling=ZScore(), fit_on="train")
     settings = NetworkSettings(pretrain_head=layers, head=layers)
     stack = Stack(table, data, streams, network, settings, Hardware(torch.device("cpu"), precision))
-    short = {"max_epochs": 8, "batch_size": 46, "patience": 0}
+    short = {"max_epochs": 3, "batch_size": 46, "patience": 0}
     pretraining = stack.pretrain(PretrainSettings(**short), Scarf(Marginal(), Exact(), InfoNCE()))
     finetuning, classifier = stack.finetune(FinetuneSettings(**short), stack.labelled(), pretraining.part("encoder"))
     return Trained(trials, pretraining, finetuning, stack.predict(classifier, stack.data.test))
@@ -88,6 +88,11 @@ def assert_same(part: Trained, whole: Trained) -> None:
         for name, weight in fit.weights.items():
             assert torch.equal(weight, of_whole.weights[name][positions]), name
     assert np.array_equal(part.probabilities, whole.probabilities[positions])
+
+
+def assert_alone_is_among(network: Network, table: Table) -> None:
+    """A trial that trains alone is that trial among three."""
+    assert_same(train(network, table, [2]), train(network, table, [0, 1, 2]))
 
 
 def built(network: Network, columns: Columns, n_trials: int) -> list[nn.Module]:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,10 +46,24 @@ def test_columns_are_encoded_as_by_scikit_learn(n_categories: list[int], n_rows:
     assert (encoded.numpy() == expected).all()
 
 
-def test_by_hand() -> None:
-    x = torch.tensor([[0.5, 2.0, 1.0, 0.0], [1.0, 0.0, -3.0, 0.0]])
-    expected = torch.tensor([[0.5, 0, 0, 1, 1.0, 1], [1.0, 1, 0, 0, -3.0, 1]])
-    assert torch.equal(OneHot([0, 3, 0, 1])(x), expected)
+@pytest.mark.parametrize(
+    ("n_categories", "x", "encoded"),
+    [
+        (
+            [0, 3, 0, 1],
+            [[0.5, 2.0, 1.0, 0.0], [1.0, 0.0, -3.0, 0.0]],
+            [[0.5, 0, 0, 1, 1.0, 1], [1.0, 1, 0, 0, -3.0, 1]],
+        ),
+        ([0, 2], [[1.0, 1.0], [0.0, 0.0]], [[1.0, 0, 1], [0.0, 1, 0]]),  # a number that equals a code is no category
+        ([0, 0], [[0.1, 1e30], [-2.0, 0.0]], [[0.1, 1e30], [-2.0, 0.0]]),  # numbers pass untouched
+        ([1000], torch.arange(1000.0).unsqueeze(1), torch.eye(1000)),  # many codes stay apart
+    ],
+)
+def test_columns_are_encoded_by_hand_in_float32_and_nothing_is_learnt(n_categories: Any, x: Any, encoded: Any) -> None:
+    one_hot = OneHot(n_categories)
+    assert torch.equal(one_hot(torch.as_tensor(x)), torch.as_tensor(encoded))
+    assert list(one_hot.parameters()) == []
+    assert one_hot.state_dict() == {}
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
@@ -62,34 +77,11 @@ def test_all_leading_axes_are_kept_and_the_dtype_too(dtype: torch.dtype) -> None
     assert torch.equal(encoded.view(24, 6), one_hot(x))
 
 
-def test_numbers_pass_untouched() -> None:
-    x = torch.from_numpy(raw_features([0, 0, 0], 5))
-    one_hot = OneHot([0, 0, 0])
-    assert torch.equal(one_hot(x), x)
-
-
-def test_a_number_that_equals_a_code_is_no_category() -> None:
-    x = torch.tensor([[1.0, 1.0], [0.0, 0.0]])
-    assert torch.equal(OneHot([0, 2])(x), torch.tensor([[1.0, 0, 1], [0.0, 1, 0]]))
-
-
-def test_many_codes_stay_apart_in_float32() -> None:
-    count = 1000
-    encoded = OneHot([count])(torch.arange(count, dtype=torch.float32).unsqueeze(1))
-    assert torch.equal(encoded, torch.eye(count))
-
-
 def test_gradients_pass_through_numeric_columns_alone() -> None:
     x = torch.tensor([[1.0, 0.3, 2.0]], requires_grad=True)
     encoded = OneHot([3, 0, 3])(x)
     (encoded * torch.arange(1.0, 8.0)).sum().backward()
     assert x.grad.tolist() == [[0.0, 4.0, 0.0]]
-
-
-def test_nothing_is_learnt_or_stored() -> None:
-    one_hot = OneHot([3, 0])
-    assert list(one_hot.parameters()) == []
-    assert one_hot.state_dict() == {}
 
 
 RATE = 0.3
@@ -125,24 +117,17 @@ def test_alone_it_is_torchs() -> None:
     assert torch.equal(found, expected)
 
 
-def test_under_vmap_a_trials_masks_are_those_that_it_has_alone() -> None:
-    x = torch.randn(4, 6, 5)
+def test_under_vmap_a_trials_masks_and_gradients_are_those_that_it_has_alone() -> None:
+    x = torch.randn(4, 6, 5, requires_grad=True)
     among, alone = Dropout(RATE), Dropout(RATE)
     among.random = StackedGenerator([11, 12, 13, 14])
     alone.random = StackedGenerator([13])
     whole = torch.vmap(among)(x)
+    whole.sum().backward()
+    assert torch.equal(x.grad, torch.where(whole != 0, 1 / (1 - RATE), 0.0))
     assert torch.equal(torch.vmap(alone)(x[[2]])[0], whole[2])
     among.random.reset()
     assert torch.equal(among(x), whole), "with and without vmap alike"
-
-
-def test_gradients_pass_through_what_was_kept() -> None:
-    dropout = Dropout(RATE)
-    dropout.random = StackedGenerator([1, 2, 3])
-    x = torch.randn(3, 6, 5, requires_grad=True)
-    out = torch.vmap(dropout)(x)
-    out.sum().backward()
-    assert torch.equal(x.grad, torch.where(out != 0, 1 / (1 - RATE), 0.0))
 
 
 @given(width=st.integers(1, 5), n=st.integers(2, 9), momentum=st.floats(0.01, 0.9), seed=st.integers(0, 99))
@@ -229,10 +214,6 @@ def test_weights_are_distributed_as_torchs(scheme: str, function: Callable[[Tens
     assert stats.ks_2samp(weight.flatten().numpy(), torch_linear(function).numpy()).pvalue > 1e-3
 
 
-def test_glorot_has_biases_of_zero() -> None:
-    assert torch.equal(drawn("glorot_uniform").bias, torch.zeros(N_OUT))
-
-
 def test_biases_as_pytorch_starts_them() -> None:
     n_out = 4000
     bias = drawn("pytorch", 25, n_out).bias.detach()
@@ -249,6 +230,7 @@ def test_layers_are_drawn_one_after_the_other_and_alone() -> None:
     network = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4), nn.Sequential(nn.Linear(4, 4)))
     initialise(network, "glorot_uniform", torch.Generator().manual_seed(3))
     random = torch.Generator().manual_seed(3)
+    assert not network[0].bias.any(), "biases of Glorot are zero"
     for layer in (network[0], network[2][0]):
         expected = (2 * torch.rand(4, 4, generator=random) - 1) * math.sqrt(6 / 8)
         assert torch.equal(layer.weight, expected.T)

@@ -1,23 +1,28 @@
+import pytest
+
 from scarf_lightning.networks import Columns
 
 
-def test_encoded_columns_of_each_feature() -> None:
-    columns = Columns((0, 3, 0, 1, 2))
-    assert (columns.n_features, columns.n_encoded) == (5, 8)
-    assert columns.numeric == [0, 4]
-    assert columns.categorical == [slice(1, 4), slice(5, 6), slice(6, 8)]
-
-
-def test_a_table_of_one_kind() -> None:
-    assert (Columns((0, 0)).numeric, Columns((0, 0)).categorical) == ([0, 1], [])
-    assert (Columns((2,)).numeric, Columns((2,)).categorical) == ([], [slice(0, 2)])
-
-
-def test_a_number_that_shows_its_gaps_has_two_columns() -> None:
-    columns = Columns((0, 3, 0), gaps=(True, False, False))
-    assert columns.n_encoded == 6
-    assert columns.numeric == [0, 5]
-    assert columns.categorical == [slice(1, 2), slice(2, 5)]
-    assert columns.of_feature(0) == range(2)
-    assert columns.chosen == [0, 0, 1, 2, 3, 4]
-    assert Columns((0, 3, 0)).chosen == [0, 1, 2, 3, 4]
+@pytest.mark.parametrize(
+    ("n_categories", "gaps", "numeric", "categorical", "chosen"),
+    [
+        ((0, 3, 0, 1, 2), (), [0, 4], [slice(1, 4), slice(5, 6), slice(6, 8)], range(8)),
+        ((0, 0), (), [0, 1], [], range(2)),
+        ((2,), (), [], [slice(0, 2)], range(2)),
+        ((0, 3, 0), (True, False, False), [0, 5], [slice(1, 2), slice(2, 5)], [0, 0, 1, 2, 3, 4]),
+    ],
+)
+def test_encoded_columns_of_each_feature(
+    n_categories: tuple[int, ...],
+    gaps: tuple[bool, ...],
+    numeric: list[int],
+    categorical: list[slice],
+    chosen: list[int],
+) -> None:
+    """A number that shows its gaps has two columns."""
+    columns = Columns(n_categories, gaps=gaps)
+    assert columns.n_features == len(n_categories)
+    assert columns.n_encoded == len(columns.chosen)
+    assert (columns.numeric, columns.categorical) == (numeric, categorical)
+    assert columns.chosen == list(chosen)
+    assert columns.of_feature(0) == range(2 if gaps or n_categories == (2,) else 1)

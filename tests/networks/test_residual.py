@@ -1,13 +1,14 @@
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from scarf_lightning.networks import BatchNorm, Columns, Dropout
+from scarf_lightning.networks import BatchNorm, Columns, Dropout, Network
 from scarf_lightning.networks.residual import Attention, FeatureTokenizer, FTTransformer, ResNet
-from tests.networks.in_a_stack import KINDS_OF_TABLES, assert_lifted_is_a_loop, assert_same, make_table, train
+from tests.networks.in_a_stack import KINDS_OF_TABLES, assert_alone_is_among, assert_lifted_is_a_loop, make_table
 
 COLUMNS = Columns((0, 3, 1, 0))
 SMALL = {"width": 12, "heads": 3}
@@ -15,16 +16,22 @@ SURE = {"attention_dropout": 0.0, "hidden_dropout": 0.0}
 
 
 @pytest.mark.parametrize(
-    "kind", ["every kind of column", pytest.param("one number", marks=pytest.mark.slow), "two constants"]
+    ("network", "kind"),
+    [
+        (FTTransformer(**SMALL, depth=1), "two constants"),
+        pytest.param(FTTransformer(**SMALL), "every kind of column", marks=pytest.mark.slow),
+        (ResNet(width=12, hidden_factor=1.7), "every kind of column"),
+        (ResNet(width=1, depth=1), "two constants"),
+    ],
 )
-def test_a_trial_alone_is_that_trial_among_four(kind: str) -> None:
-    network, table = FTTransformer(**SMALL), make_table(KINDS_OF_TABLES[kind])
-    assert_same(train(network, table, [2]), train(network, table, [0, 1, 2, 3]))
+def test_a_trial_alone_is_that_trial_among_three(network: Network, kind: str) -> None:
+    assert_alone_is_among(network, make_table(KINDS_OF_TABLES[kind]))
 
 
 @pytest.mark.parametrize("kind", KINDS_OF_TABLES)
-def test_it_is_a_loop_over_single_networks(kind: str) -> None:
-    assert_lifted_is_a_loop(FTTransformer(**SMALL, **SURE), Columns(KINDS_OF_TABLES[kind]))
+@pytest.mark.parametrize("network", [FTTransformer(**SMALL, **SURE), ResNet(width=6, depth=2, hidden_dropout=0.0)])
+def test_it_is_a_loop_over_single_networks(network: Network, kind: str) -> None:
+    assert_lifted_is_a_loop(network, Columns(KINDS_OF_TABLES[kind]))
 
 
 def test_tokens_are_the_papers() -> None:
@@ -133,26 +140,33 @@ def test_it_starts_as_the_authors_let_it() -> None:
         assert getattr(module.blocks[0].attention, name).bias.abs().max() == 0
 
 
-def test_the_method_dropout_sets_the_rate_of_hidden_units() -> None:
-    def rates(dropout: float | None) -> list[float]:
-        module = FTTransformer(depth=1).build(COLUMNS, dropout)
-        return [part.rate for part in module.modules() if isinstance(part, Dropout)]
-
-    assert rates(None) == [0.15, 0.05, 0.0]
-    assert rates(0.4) == [0.15, 0.4, 0.0]
+@pytest.mark.parametrize(
+    ("network", "usual", "asked"),
+    [
+        (FTTransformer(depth=1), [0.15, 0.05, 0.0], [0.15, 0.4, 0.0]),
+        (ResNet(depth=1), [0.15, 0.0], [0.4, 0.0]),
+    ],
+)
+def test_the_method_dropout_sets_the_rate_of_hidden_units(
+    network: Network, usual: list[float], asked: list[float]
+) -> None:
+    for dropout, expected in ((None, usual), (0.4, asked)):
+        modules = network.build(COLUMNS, dropout).modules()
+        assert [part.rate for part in modules if isinstance(part, Dropout)] == expected
 
 
 @pytest.mark.parametrize(
-    ("options", "name"),
+    ("made", "sentence"),
     [
-        ({"width": 12}, "width"),
-        ({"width": 8}, "width"),
-        ({"hidden_factor": 0.01}, "hidden_factor"),
+        (lambda: FTTransformer(width=12), "width"),
+        (lambda: FTTransformer(width=8), "width"),
+        (lambda: FTTransformer(hidden_factor=0.01), "hidden_factor"),
+        (lambda: ResNet(hidden_factor=0.001), "hidden_factor must leave a hidden layer of at least one unit"),
     ],
 )
-def test_bad_options_are_refused_by_name(options: dict[str, float], name: str) -> None:
-    with pytest.raises(ValueError, match=name):
-        FTTransformer(**options)
+def test_bad_options_are_refused_by_name(made: Callable[[], Network], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        made()
 
 
 TABLE = Columns((0, 3, 0))
@@ -173,40 +187,20 @@ def torchs(norm: BatchNorm) -> nn.BatchNorm1d:
     return layer
 
 
-class TestResNet:
-    @pytest.mark.parametrize("width", [16, 12, 1])
-    def test_a_trial_alone_is_that_trial_among_four(self, width: int) -> None:
-        network, table = ResNet(width=width, hidden_factor=1.7), make_table((0, 4, 0, 1))
-        assert_same(train(network, table, [2]), train(network, table, [0, 1, 2, 3]))
+@pytest.mark.parametrize("training", [True, False])
+def test_a_resnet_is_the_papers_equations(training: bool) -> None:
+    """Section 3.2, with torch's own batch normalisation."""
+    module = ResNet(width=6, depth=2, hidden_factor=1.5, hidden_dropout=0.0).build(TABLE, None).double()
+    x = torch.randn(20, TABLE.n_encoded, dtype=torch.float64)
+    module(x + 1)  # moves the running statistics from where they start
+    first, *blocks, norm, _ = module.train(training)
+    assert len(blocks) == 2
 
-    @pytest.mark.parametrize("kind", KINDS_OF_TABLES)
-    def test_it_is_a_loop_over_single_networks(self, kind: str) -> None:
-        assert_lifted_is_a_loop(ResNet(width=6, depth=2, hidden_dropout=0.0), Columns(KINDS_OF_TABLES[kind]))
+    expected = first(x)
+    for block in blocks:
+        hidden = nn.functional.linear(torchs(block.norm)(expected), block.widen.weight, block.widen.bias).relu()
+        assert hidden.shape == (20, 9)
+        expected = expected + nn.functional.linear(hidden, block.narrow.weight, block.narrow.bias)
+    expected = torchs(norm)(expected).relu()
 
-    @pytest.mark.parametrize("training", [True, False])
-    def test_it_is_the_papers_equations(self, training: bool) -> None:
-        """Section 3.2, with torch's own batch normalisation."""
-        module = ResNet(width=6, depth=2, hidden_factor=1.5, hidden_dropout=0.0).build(TABLE, None).double()
-        x = torch.randn(20, TABLE.n_encoded, dtype=torch.float64)
-        module(x + 1)  # moves the running statistics from where they start
-        first, *blocks, norm, _ = module.train(training)
-        assert len(blocks) == 2
-
-        expected = first(x)
-        for block in blocks:
-            hidden = nn.functional.linear(torchs(block.norm)(expected), block.widen.weight, block.widen.bias).relu()
-            assert hidden.shape == (20, 9)
-            expected = expected + nn.functional.linear(hidden, block.narrow.weight, block.narrow.bias)
-        expected = torchs(norm)(expected).relu()
-
-        torch.testing.assert_close(module(x), expected, rtol=1e-12, atol=1e-12)
-
-    def test_the_method_dropout_sets_the_rate_of_hidden_units(self) -> None:
-        rates = [part.rate for part in ResNet(depth=1).build(TABLE, 0.4).modules() if isinstance(part, Dropout)]
-        assert rates == [0.4, 0.0]
-        rates = [part.rate for part in ResNet(depth=1).build(TABLE, None).modules() if isinstance(part, Dropout)]
-        assert rates == [0.15, 0.0]
-
-    def test_a_hidden_layer_without_units_is_refused(self) -> None:
-        with pytest.raises(ValueError, match="hidden_factor must leave a hidden layer of at least one unit"):
-            ResNet(hidden_factor=0.001)
+    torch.testing.assert_close(module(x), expected, rtol=1e-12, atol=1e-12)

@@ -68,25 +68,21 @@ class TestSwitchTab:
         found = SwitchTab(Marginal(), Bernoulli(), switched=switched).compute_loss((outputs,), (row,))
         assert found.item() == pytest.approx(expected.item(), rel=1e-12)
 
-    def test_over_a_ring_of_two_rows_it_is_the_papers_sum_over_a_pair(self) -> None:
+    def test_a_ring_of_two_rows_is_the_papers_pair_and_a_row_alone_is_paired_with_itself(self) -> None:
         """L = the sum of the four squared errors of a pair, here a mean over its two rows."""
         mutual, salient, row = normal(2, 3), normal(2, 3, seed=1), normal(2, 3, seed=2)
+        task = SwitchTab(Marginal(), Bernoulli())
         four = [((mutual[k] + salient[i] - row[i]) ** 2).mean() for i in (0, 1) for k in (0, 1)]
-        found = SwitchTab(Marginal(), Bernoulli()).compute_loss(((mutual, salient),), (row,))
+        found = task.compute_loss(((mutual, salient),), (row,))
         assert found.item() == pytest.approx(sum(four).item() / 2, rel=1e-12)
-
-    def test_a_row_alone_is_paired_with_itself(self) -> None:
-        mutual, salient, row = normal(1, 3), normal(1, 3, seed=1), normal(1, 3, seed=2)
-        found = SwitchTab(Marginal(), Bernoulli()).compute_loss(((mutual, salient),), (row,))
-        assert found.item() == pytest.approx(2 * F.mse_loss(mutual + salient, row).item())
-
-    def test_both_parts_are_as_wide_as_the_encoded_row(self) -> None:
-        outputs = SwitchTab(Marginal(), Bernoulli()).head(7, COLUMNS, LAYERS)(torch.zeros(2, 7))
-        assert [each.shape for each in outputs] == [(2, 5), (2, 5)]
+        alone = task.compute_loss(((mutual[:1], salient[:1]),), (row[:1],))
+        assert alone.item() == pytest.approx(2 * F.mse_loss(mutual[:1] + salient[:1], row[:1]).item())
+        outputs = task.head(7, COLUMNS, LAYERS)(torch.zeros(2, 7))
+        assert [each.shape for each in outputs] == [(2, 5), (2, 5)], "as wide as the encoded row"
 
 
 class TestBins:
-    @pytest.mark.parametrize("n_bins", [2, 5, 10])
+    @pytest.mark.parametrize("n_bins", [2, 10])
     def test_bins_hold_equally_many_training_rows(self, make_stack: MakeStack, n_bins: int) -> None:
         stack = make_stack(WdbcSource().load(), [0, 1])
         bins = rows_of(stack, stack.data.train).bins(n_bins).numpy()
@@ -114,7 +110,9 @@ class TestBins:
 
 
 class TestBinning:
-    def test_places_are_scaled_and_categories_are_encoded(self, patients: Table, make_stack: MakeStack) -> None:
+    def test_places_are_scaled_and_learned_by_their_squared_error_and_categories_are_encoded(
+        self, patients: Table, make_stack: MakeStack
+    ) -> None:
         stack = make_stack(patients, [0])
         rows = rows_of(stack, stack.data.train)
         ((view,), (target,)) = Binning(NoCorruption(), Exact(), n_bins=5).make_views(rows)
@@ -126,11 +124,9 @@ class TestBinning:
         assert target[..., 0].std().item() == pytest.approx(1, abs=0.02)
         assert torch.equal(target[..., 6:], rows.encoded[..., 6:])
         assert not torch.equal(rows.encoded[..., :5], target[..., :5]), "the rows themselves stay"
-
-    def test_the_loss_of_places_is_the_mean_squared_error(self) -> None:
-        output, target = normal(4, 5), normal(4, 5, seed=1)
-        found = Binning(Marginal(), Bernoulli()).compute_loss((output,), (target,))
-        assert found.item() == pytest.approx(F.mse_loss(output, target).item(), rel=1e-12)
+        output = normal(*target.shape)
+        found = Binning(Marginal(), Bernoulli()).compute_loss((output,), (target.double(),))
+        assert found[0].item() == pytest.approx(F.mse_loss(output[0], target[0].double()).item(), rel=1e-12)
 
     @pytest.mark.parametrize("n_categories", [(0, 3, 0), (0, 0), (2, 4)])
     def test_the_loss_of_classes_is_the_mean_over_columns_of_their_cross_entropies(
@@ -168,44 +164,32 @@ class TestBinning:
         assert torch.equal(smoker, raw[..., 7].long())
 
 
-EVERY: list[Any] = [
-    SwitchTab(Marginal(), Bernoulli()),
-    Binning(Marginal(), Bernoulli()),
-    Binning(Marginal(), Bernoulli(), estimates="class"),
-    Binning(Zero(), Exact(), n_bins=3),
-    TargetAware(Marginal(), Bernoulli()),
-    TargetAware(Marginal(), Bernoulli(), pretext="mask"),
-    TargetAware(Zero(), Exact(), pretext="mask", weight=0.2),
-]
-every = pytest.mark.parametrize("pretext", EVERY, ids=lambda p: f"{p.name} {p.corruption.name} {vars(p)}"[:60])
-SETTINGS = PretrainSettings(max_epochs=4, batch_size=46, patience=0)
+SETTINGS = PretrainSettings(max_epochs=3, batch_size=46, patience=None)
 
 
-@every
-def test_a_trial_comes_out_alike_in_any_company(patients: Table, make_stack: MakeStack, pretext: Pretext) -> None:
-    among = make_stack(patients, range(4), regime=Semi25()).pretrain(SETTINGS, pretext)
-    alone = make_stack(patients, [2], regime=Semi25()).pretrain(SETTINGS, pretext)
+@pytest.mark.parametrize(
+    "pretext",
+    [
+        SwitchTab(Marginal(), Bernoulli()),
+        Binning(Marginal(), Bernoulli(), estimates="class"),
+        Binning(Zero(), Exact(), n_bins=3),
+        TargetAware(Marginal(), Bernoulli()),
+        TargetAware(Zero(), Exact(), pretext="mask", weight=0.2),
+    ],
+    ids=lambda pretext: f"{pretext.name} {pretext.corruption.name}",
+)
+def test_a_trial_comes_out_alike_in_any_company_and_its_loss_falls(
+    patients: Table, make_stack: MakeStack, pretext: Pretext
+) -> None:
+    settings = replace(SETTINGS, max_epochs=6, learning_rate=0.01)
+    among, alone = (make_stack(patients, of, regime=Semi25()).pretrain(settings, pretext) for of in (range(3), [2]))
     for name, weight in alone.weights.items():
         assert_same_numbers(weight[0].numpy(), among.weights[name][2].numpy(), precision="32-true", rounding=1e-2)
-
-
-@every
-def test_the_cache_expects_the_weights_that_there_are(patients: Table, make_stack: MakeStack, pretext: Pretext) -> None:
-    stack = make_stack(patients, [0])
-    fit = stack.pretrain(replace(SETTINGS, max_epochs=1), pretext)
-    shapes = {name: tuple(weight.shape[1:]) for name, weight in fit.weights.items()}
-    assert shapes == {name: shape for name, (shape, _) in stack.pretrained_shapes(pretext).items()}
-
-
-@every
-def test_the_training_loss_falls(patients: Table, make_stack: MakeStack, pretext: Pretext) -> None:
-    fit = make_stack(patients, [0]).pretrain(replace(SETTINGS, max_epochs=30, patience=None), pretext)
-    losses = [record["train_loss"] for record in fit.curves]
-    assert losses[-1] < 0.9 * losses[0]
+    assert alone.curves[-1]["train_loss"] < 0.9 * alone.curves[0]["train_loss"]
 
 
 class TestTargetAware:
-    @pytest.mark.parametrize("weight", [0.0, 0.2, 0.5, 1.0])
+    @pytest.mark.parametrize("weight", [0.0, 0.2, 1.0])
     def test_the_loss_is_the_authors_sum(self, weight: float) -> None:
         task = TargetAware(Marginal(), Bernoulli(), weight=weight)
         found = task.with_labels(torch.tensor([3.0]), torch.tensor([5.0]))
@@ -258,7 +242,7 @@ class TestTargetAware:
 
     def test_without_a_labelled_row_in_a_batch_the_pretext_is_all(self, patients: Table, make_stack: MakeStack) -> None:
         stack = make_stack(patients, [0], regime=Few(1))
-        fit = stack.pretrain(replace(SETTINGS, batch_size=2, max_epochs=1), TargetAware(Marginal(), Bernoulli()))
+        fit = stack.pretrain(replace(SETTINGS, batch_size=5, max_epochs=1), TargetAware(Marginal(), Bernoulli()))
         assert not fit.diverged.any()
 
     def test_noisy_labels_are_learnt_as_they_are_shown(self, patients: Table, make_stack: MakeStack) -> None:

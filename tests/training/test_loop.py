@@ -14,7 +14,7 @@ import torch
 
 from scarf_lightning.cli import commands
 from scarf_lightning.cli.show import Terminal
-from scarf_lightning.data.sources.source import WdbcSource
+from scarf_lightning.data.table import Table
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
@@ -35,45 +35,48 @@ from scarf_lightning.sweeping.expand import ExpandedSweep
 from scarf_lightning.sweeping.run import run
 from scarf_lightning.training.loop import CellLoop
 from tests.composing import cells_of, config_of
-from tests.processes import TINY, TINY_CONTROL, here
+from tests.processes import TINY_CONTROL, here
 from tests.short_training import training_of
 
-ONE = ("trials=1", *TINY)
 CONTROL = ("trials=1", "pretrain=none", *TINY_CONTROL)
+LOGISTIC = ("trials=1", "pretrain=none", "method=logistic")
+
+
+def ran(folder: Path, *asked: str) -> str:
+    """Train what a command line asks for, in this process and into this folder, and give back what was shown."""
+    cells, shown = cells_of(*asked, f"paths.results={folder}"), io.StringIO()
+    loop = CellLoop(shown=Screen(file=shown, width=1000))
+
+    def launch(chunks: Sequence[Chunk]) -> None:
+        for chunk in chunks:
+            loop.train(chunk.cells)
+
+    run(ExpandedSweep(list(cells)), launch, Terminal())
+    return shown.getvalue()
 
 
 def test_a_columns_name_that_looks_like_an_interpolation_is_a_name(tmp_path: Path) -> None:
-    random, name = np.random.default_rng(0), "${oc.env:HOME}"
-    frame = pd.DataFrame(
-        {"a": random.normal(size=60), "b": random.normal(size=60), name: random.choice(["x", "y"], 60)}
-    )
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    asked = ("dataset=csv", "dataset.path=t.csv", f"dataset.target='\\{name}'", *ONE)
+    name, file = "${oc.env:HOME}", table_file(tmp_path / "t.csv", 0)
+    file.write_text(file.read_text(encoding="utf-8").replace("y", name, 1), encoding="utf-8")
 
-    ran = here(commands.train, *asked, cwd=tmp_path)
+    ran(tmp_path, "dataset=csv", f"dataset.path={file}", f"dataset.target='\\{name}'", *LOGISTIC)
 
-    assert ran.returncode == 0, ran.stderr
-    (fingerprint,) = load(tmp_path / "results")["fingerprint"]
-    assert load_cell(fingerprint, tmp_path / "results").config["dataset"]["target"] == name
+    (fingerprint,) = load(tmp_path)["fingerprint"]
+    assert load_cell(fingerprint, tmp_path).config["dataset"]["target"] == name
 
 
-def test_weights_of_a_finished_cell_are_not_claimed_to_be_kept(tmp_path: Path) -> None:
-    assert here(commands.train, *CONTROL, cwd=tmp_path).returncode == 0
-
-    ran = here(commands.train, *CONTROL, "keep_weights=true", cwd=tmp_path)
-    forced = here(commands.train, *CONTROL, "keep_weights=true", "force=true", cwd=tmp_path)
-
-    assert ran.returncode == 2
-    assert ran.stderr.endswith(" has finished trials without weights; force=true trains them again.\n")
-    assert forced.returncode == 0
-    assert here(commands.train, *CONTROL, "keep_weights=true", cwd=tmp_path).returncode == 0
-    assert list(tmp_path.glob("results/*/stacks/*/weights.safetensors"))
+def test_weights_of_a_finished_cell_are_kept_where_they_are_asked_for_in_time(tmp_path: Path) -> None:
+    ran(tmp_path, *CONTROL)
+    with pytest.raises(UsageError, match=r" has finished trials without weights; force=true trains them again\.$"):
+        ran(tmp_path, *CONTROL, "keep_weights=true")
+    ran(tmp_path, *CONTROL, "keep_weights=true", "force=true")
+    ran(tmp_path, *CONTROL, "keep_weights=true")
+    assert list(tmp_path.glob("*/stacks/*/weights.safetensors"))
 
 
 def test_a_method_without_a_network_has_no_weights_to_lack(tmp_path: Path) -> None:
-    for again in ((), ("keep_weights=true",)):
-        ran = here(commands.train, "trials=1", "pretrain=none", "method=logistic", *again, cwd=tmp_path)
-        assert ran.returncode == 0, ran.stderr
+    ran(tmp_path, *LOGISTIC)
+    ran(tmp_path, *LOGISTIC, "keep_weights=true")
 
 
 def test_curves_are_sent_live_under_the_name_of_the_cells_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,20 +89,19 @@ def test_curves_are_sent_live_under_the_name_of_the_cells_run(tmp_path: Path, mo
     monkeypatch.setattr("scarf_lightning.loggers.live_curves", live_curves)
     monkeypatch.setattr("scarf_lightning.loggers.write_views", lambda *_: [])
 
-    ran = here(commands.train, *CONTROL, "logger=tensorboard", "seed=3", cwd=tmp_path)
+    ran(tmp_path, *LOGISTIC, "logger=tensorboard", "seed=3")
 
-    assert ran.returncode == 0, ran.stderr
-    (found,) = load(tmp_path / "results")["fingerprint"]
+    (found,) = load(tmp_path)["fingerprint"]
     ((results, fingerprint, name, _),) = opened
-    assert (tmp_path / results, fingerprint) == (tmp_path / "results", found)
+    assert (results, fingerprint) == (tmp_path, found)
     assert name.startswith("wdbc ")
     assert "seed=3" in name
 
-    assert here(commands.train, *CONTROL, "seed=4", cwd=tmp_path).returncode == 0
+    ran(tmp_path, *LOGISTIC, "seed=4")
     assert len(opened) == 1, "without a logger nothing is opened"
 
 
-@pytest.mark.parametrize("when", ["describe", "add"])
+@pytest.mark.parametrize("when", [pytest.param("describe", marks=pytest.mark.slow), "add"])
 def test_a_results_folder_that_becomes_a_file_is_said_in_a_sentence(
     when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,19 +114,19 @@ def test_a_results_folder_that_becomes_a_file_is_said_in_a_sentence(
 
     monkeypatch.setattr(CellStore, when, replace_folder)
 
-    ran = here(commands.train, *CONTROL, cwd=tmp_path)
+    process = here(commands.train, *LOGISTIC, cwd=tmp_path)
 
-    assert ran.returncode == 1
-    assert "Traceback" not in ran.stderr
-    assert "results" in ran.stderr
-    assert "Not a directory" in ran.stderr or "File exists" in ran.stderr
+    assert process.returncode == 1
+    assert "Traceback" not in process.stderr
+    assert "results" in process.stderr
+    assert "Not a directory" in process.stderr or "File exists" in process.stderr
 
 
 def test_a_cell_that_was_taken_over_is_said_and_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def lose(*_: object) -> None:
         raise LostClaimError("The cell was taken over.")
 
-    (cell,) = cells_of(*CONTROL, f"paths.results={tmp_path}")
+    (cell,) = cells_of(*LOGISTIC, f"paths.results={tmp_path}")
     monkeypatch.setattr(CellStore, "add", lose)
     out = io.StringIO()
 
@@ -135,19 +137,15 @@ def test_a_cell_that_was_taken_over_is_said_and_is_no_failure(tmp_path: Path, mo
 
 
 def test_the_drawback_of_a_precision_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cells = [*cells_of(*CONTROL, "seed=1,2", f"paths.results={tmp_path}")]
     monkeypatch.setattr(Hardware, "drawback", property(lambda hardware: f"{hardware.precision} is slow here."))
     monkeypatch.setattr("scarf_lightning.training.loop.choose_hardware", lambda _: Hardware(torch.device("cpu")))
-    out = io.StringIO()
 
-    CellLoop(shown=Screen(file=out)).train(cells)
-
-    assert out.getvalue().count("32-true is slow here.") == 1
+    assert ran(tmp_path, *LOGISTIC, "seed=1,2").count("32-true is slow here.") == 1
     assert len(load(tmp_path)) == 2
 
 
-def test_a_method_must_predict_the_rows_that_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    training = training_of(config_of("method=logistic"), WdbcSource().load())
+def test_a_method_must_predict_the_rows_that_it_is_asked_for(wdbc: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    training = training_of(config_of("method=logistic"), wdbc)
     method, run = type(training.parts.method), type(training.parts.method).run
 
     def predict_test_rows(method: Any, stack: Stack, phase: Any) -> Any:
@@ -170,15 +168,15 @@ def hash_now(cell: Cell) -> str:
     return cell.source.load().hash
 
 
-@pytest.mark.parametrize("when", ["between two cells", "while a cell trains"])
+@pytest.mark.parametrize("when", [pytest.param("between two cells", marks=pytest.mark.slow), "while a cell trains"])
 def test_a_table_that_is_edited_while_a_sweep_trains_is_trained_again_and_never_noted_as_the_old_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     file = table_file(Path("t.csv"), 0)
-    asked = ("dataset=csv", "dataset.path=t.csv", "dataset.target=y", "pretrain=none", "method=logistic", "trials=1")
-    cells = cells_of(*asked, "scaling=zscore,minmax,none")
-    before, shown = hash_now(cells[0]), io.StringIO()
+    asked = ("dataset=csv", "dataset.path=t.csv", "dataset.target=y", *LOGISTIC, "scaling=zscore,minmax,none")
+    cells = cells_of(*asked)
+    before = hash_now(cells[0])
     usual, trained = CellLoop.train_cell, list[str]()
 
     def train_cell(loop: CellLoop, cell: Cell) -> bool:
@@ -192,13 +190,8 @@ def test_a_table_that_is_edited_while_a_sweep_trains_is_trained_again_and_never_
             table_file(Path("new.csv"), 1).replace(file)
         return is_ended
 
-    def launch(chunks: Sequence[Chunk]) -> None:
-        loop = CellLoop(shown=Screen(file=shown, width=1000))
-        for chunk in chunks:
-            loop.train(chunk.cells)
-
     monkeypatch.setattr(CellLoop, "train_cell", train_cell)
-    run(ExpandedSweep(list(cells)), launch, Terminal())
+    shown = ran(Path("results"), *asked)
 
     after = hash_now(cells[0])
     assert after != before
@@ -206,7 +199,7 @@ def test_a_table_that_is_edited_while_a_sweep_trains_is_trained_again_and_never_
     assert len(trained) == 4, "the first cell is trained again"
     stored = {each.description["identity"]["data"] for _, each in described_cells(Path("results")) if each.description}
     assert stored == {before, after}
-    assert shown.getvalue().count("t.csv changed while the sweep trained: this cell and those after it") == 1
+    assert shown.count("t.csv changed while the sweep trained: this cell and those after it") == 1
     assert [len(each.rows) for each in survey(cells)] == [1, 1, 1]
     assert {each.folder.name for each in survey(cells) if each.folder} == set(
         load(fingerprints=[store.fingerprint for cell in cells if (store := cell.store())])["fingerprint"]

@@ -14,6 +14,7 @@ from scarf_lightning.results import load
 from tests.composing import ROOT
 from tests.processes import TINY, environment, here, without_times
 from tests.promises import is_exact
+from tests.storing import stored
 
 CELL = ["dataset=diabetes", "pretrain=scarf", *TINY, "finetune.min_steps=0"]
 
@@ -26,16 +27,16 @@ def train(folder: Path, *more: str) -> pd.DataFrame:
 
 @pytest.mark.skipif(not is_exact(), reason="this processor's products depend on the size of a stack")
 def test_trials_that_are_added_are_those_of_one_stack(tmp_path: Path) -> None:
-    folders = [tmp_path / "whole", tmp_path / "added"]
-    for folder in folders:
-        folder.mkdir()
-    whole = train(folders[0], "trials=3")
-    train(folders[1], "trials=1")
-    added = train(folders[1], "trials=3", "trainer.trials_per_stack=1")
+    def rows(folder: str) -> pd.DataFrame:
+        return without_times(load(tmp_path / folder)).sort_values("trial", ignore_index=True)
 
-    assert len(whole) == 3
-    assert {"rmse", "mae", "r2", "spearman"} <= set(whole)
-    pd.testing.assert_frame_equal(whole, added, check_exact=True)
+    stored(tmp_path / "whole", *CELL, "trials=3")
+    for more in (["trials=1"], ["trials=3", "trainer.trials_per_stack=1"]):
+        stored(tmp_path / "added", *CELL, *more)
+
+    assert len(rows("whole")) == 3
+    assert {"rmse", "mae", "r2", "spearman"} <= set(rows("whole"))
+    pd.testing.assert_frame_equal(rows("whole"), rows("added"), check_exact=True)
 
 
 @pytest.mark.slow
