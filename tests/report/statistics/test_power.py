@@ -51,16 +51,9 @@ def test_more_trials_lower_the_part_of_rows_to_that_of_the_table_and_no_further(
     assert few.expected(10**6).of_rows == pytest.approx(1 / 400, rel=0.25)
     assert few.expected(10**6, growth=2.0).of_rows == pytest.approx(1 / 800, rel=0.25)
     assert parts_of(of_fits=1e-4).expected(40).of_fits == pytest.approx(1e-4 / 4)
-
-
-def test_expected_parts_of_the_same_trials_are_the_parts() -> None:
-    random = np.random.default_rng(2)
-    units = [random.permutation(100)[:20] for _ in range(6)]
-    parts = error_parts([random.normal(size=20) + random.normal() for _ in units], units)
-
-    same = parts.expected(6)
-
-    assert (same.of_rows, same.of_fits, same.freedom) == pytest.approx((parts.of_rows, parts.of_fits, parts.freedom))
+    noisy = error_parts([rows[its] + random.normal() for its in units[:6]], units[:6])
+    same = noisy.expected(6)
+    assert (same.of_rows, same.of_fits, same.freedom) == pytest.approx((noisy.of_rows, noisy.of_fits, noisy.freedom))
 
 
 def test_trials_settle_what_fits_leave_open() -> None:
@@ -111,11 +104,14 @@ def test_rows_settle_what_trials_cannot() -> None:
         assert (chance_of_answer(0.02, parts, later) >= POWER) == enough
 
 
-def test_a_difference_near_zero_is_settled_when_the_interval_lies_within_the_margin() -> None:
-    found = settling(0.0, parts_of(of_fits=2e-5))
+def test_a_difference_near_zero_is_settled_within_the_margin_and_more_comparisons_take_more_trials() -> None:
+    def trials(difference: float, of_fits: float, *needed: float) -> int:
+        found = settling(difference, parts_of(of_fits=of_fits), needed=Needed(*needed)).trials
+        assert found is not None
+        return found
 
-    assert found.trials is not None
-    assert settling(0.0, parts_of(of_fits=2e-5), needed=Needed(within=0.01)).trials > found.trials
+    assert trials(0.0, 2e-5, 0.05, 0.01) > trials(0.0, 2e-5)
+    assert trials(0.02, 1e-4, 0.005, 0.005) > 1.3 * trials(0.02, 1e-4)
 
 
 def test_nothing_realistic_settles_what_would_take_too_many_rows() -> None:
@@ -123,15 +119,7 @@ def test_nothing_realistic_settles_what_would_take_too_many_rows() -> None:
     assert settling(0.01, parts_of(of_rows=1.0), needed=Needed(1e-9, 1e-9)) == (None, None, 1.0)
 
 
-def test_more_comparisons_on_a_page_take_more_trials() -> None:
-    alone = settling(0.02, parts_of(of_fits=1e-4)).trials
-    of_ten = settling(0.02, parts_of(of_fits=1e-4), needed=Needed(0.005, 0.005)).trials
-
-    assert alone is not None
-    assert of_ten is not None
-    assert of_ten > 1.3 * alone
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("comparisons", [1, 5])
 def test_advised_trials_settle_in_four_cases_of_five(comparisons: int) -> None:
     """60 and 37 % of them were answered while a difference was taken to stay as it was measured."""
@@ -141,6 +129,7 @@ def test_advised_trials_settle_in_four_cases_of_five(comparisons: int) -> None:
     assert 0.7 < line.direction / line.draws < 0.98
 
 
+@pytest.mark.slow
 def test_advised_tables_settle_in_four_cases_of_five() -> None:
     """Gains of tables around a mean that lies anywhere, and verdicts on those that advice adds."""
     random = np.random.default_rng(6)
@@ -159,5 +148,15 @@ def test_advised_tables_settle_in_four_cases_of_five() -> None:
     assert 0.65 < answered / asked < 0.98
 
 
-def test_equal_tables_take_no_number() -> None:
-    assert settling_tables(Interval(0.0, 0.0, 0.0), 8, 80) is None
+def test_tables_settle_as_trials_do_whose_error_falls_with_their_number() -> None:
+    """A table is a trial of fits alone: eight of them have Student's interval of seven degrees of freedom."""
+    interval = Interval(0.04, 0.0, 0.08)
+    parts = ErrorParts(0.04, 0.0, (0.04 / stats.t.ppf(0.975, 7)) ** 2, 7, 8, 8, 1, 0.0, True)
+
+    total = settling_tables(interval, 8, 60)
+
+    assert total is not None
+    assert 9 <= total <= 20
+    assert chance_of_answer(0.04, parts, parts.expected(total + 1)) > POWER - 0.02
+    assert settling_tables(Interval(0.02, -0.04, 0.08), 8, 10) is None, "ten tables are too few"
+    assert settling_tables(Interval(0.0, 0.0, 0.0), 8, 80) is None, "equal tables take no number"
