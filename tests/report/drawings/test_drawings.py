@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -164,7 +163,6 @@ def test_every_drawing_is_of_any_metric_and_turns_it_once(kind: str) -> None:
         elif kind in ("gain_table", "box_plot"):
             gain = 100 * metric.sign * (np.mean(better) / np.mean(worse) - 1)
             assert f"SCARF {gain:+.2f} %" in shown
-        plt.close("all")
 
 
 def test_a_drawing_may_have_a_metric_of_its_own(stored: tuple[CellResults, pd.DataFrame]) -> None:
