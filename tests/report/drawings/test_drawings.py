@@ -285,19 +285,19 @@ def test_what_is_missing_is_counted_and_named() -> None:
     assert [block.name for block in of_others if isinstance(block, Table)]
 
 
-def test_two_settings_under_one_name_are_refused() -> None:
-    cell = {"dataset": "iris", "regime": "full", "pretrain": "scarf", "method": "control"}
-    results = results_of(
-        [
-            (cell | {"corruption.rate": 0.3}, [0.5]),
-            (cell | {"corruption.rate": 0.6}, [0.5]),
-            (cell | {"pretrain": "none"}, [0.5]),
-        ]
-    )
+USUAL = {"dataset": "iris", "regime": "full", "pretrain": "scarf", "method": "control"}
 
-    (sentence,) = said(blocks_of(results, "win_matrix", compare="pretrain"))
 
+def test_what_cannot_be_drawn_says_why() -> None:
+    cells = [({"corruption.rate": rate}, [0.5]) for rate in (0.3, 0.6)] + [({"pretrain": "none"}, [0.5])]
+    two_settings = results_of([(USUAL | columns, values) for columns, values in cells])
+    (sentence,) = said(blocks_of(two_settings, "win_matrix", compare="pretrain"))
     assert sentence.startswith("Not drawn: Competitor SCARF has two values for trial 0 on dataset iris; ")
+
+    without_predictions = compared({"a": {"none": [0.5, 0.6], "scarf": [0.6, 0.7]}})
+    for kind in ("roc_curves", "confusion_matrix"):
+        (sentence,) = said(blocks_of(without_predictions, kind))
+        assert "have kept no predictions; keep_predictions_mb=20 force=true" in sentence
 
 
 def test_sensitivity_is_relative_to_each_datasets_best() -> None:
@@ -313,39 +313,32 @@ def test_sensitivity_is_relative_to_each_datasets_best() -> None:
 
 
 def test_sensitivity_names_datasets_that_lack_a_setting() -> None:
-    usual = {"regime": "full", "pretrain": "scarf", "method": "control"}
     cells = [("iris", 0.3, [0.5]), ("iris", 0.6, [0.6]), ("wine", 0.3, [0.5]), ("wine", 0.6, [])]
-    results = results_of([(usual | {"dataset": d, "corruption.rate": rate}, values) for d, rate, values in cells])
+    results = results_of([(USUAL | {"dataset": d, "corruption.rate": rate}, values) for d, rate, values in cells])
 
     blocks = blocks_of(results, "sensitivity", x="corruption.rate")
 
     assert said(blocks) == ["Without trials of every corruption rate, and left out: wine."]
     assert [row[:2] for row in entries(table_named(blocks, "sensitivity"))] == [["0.3", "83.33"], ["0.6", "100.00"]]
-    assert said(blocks_of(results, "sensitivity", x="method")) == [
-        "Not drawn: method has values that are not numbers: control."
-    ]
+    of_methods = said(blocks_of(results, "sensitivity", x="method"))
+    assert of_methods == ["Not drawn: method has values that are not numbers: control."]
 
 
 def test_a_folder_of_pretrainings_is_drawn_by_default(stored: tuple[CellResults, pd.DataFrame]) -> None:
     drawings = default_drawings(stored[0])
 
+    of_pretrain = ("win_matrix", "metric_table", "wins_over_reference", "gain_table")
     assert [(d.name, getattr(d, "compare", None) or getattr(d, "columns", None)) for d in drawings] == [
-        ("win_matrix", ["pretrain"]),
-        ("metric_table", ["pretrain"]),
-        ("wins_over_reference", ["pretrain"]),
-        ("gain_table", ["pretrain"]),
+        *[(name, ["pretrain"]) for name in of_pretrain],
         *[("loss_curves", None)] * 3,
         *[("roc_curves", None), ("confusion_matrix", None)] * 3,
     ]
     assert len({drawing.where["dataset"] for drawing in drawings[4:7]}) == 3
 
 
-def test_regimes_are_not_compared_with_each_other_by_default() -> None:
-    usual = {"dataset": "iris", "method": "control"}
-    cells = [(usual | {"regime": r, "pretrain": p}, [0.5, 0.6]) for r in ("full", "semi25") for p in ("none", "scarf")]
-
+def test_regimes_are_not_compared_and_numbers_have_their_sensitivity_by_default() -> None:
+    cells = [(USUAL | {"regime": r, "pretrain": p}, [0.5, 0.6]) for r in ("full", "semi25") for p in ("none", "scarf")]
     drawings = default_drawings(results_of(cells))
-
     matrices = [d for d in drawings if d.name == "win_matrix"]
     assert [(d.title, d.where) for d in matrices] == [
         ("All against each other, all labels", {"regime": "full"}),
@@ -354,22 +347,15 @@ def test_regimes_are_not_compared_with_each_other_by_default() -> None:
     (over,) = [d for d in drawings if isinstance(d, WinsOverReference)]
     assert (over.rows, over.columns) == (["regime"], ["pretrain"])
 
-
-def test_an_option_with_numbers_has_its_sensitivity_by_default() -> None:
-    usual = {"dataset": "iris", "regime": "full", "pretrain": "scarf", "method": "control"}
-    results = results_of([(usual | {"corruption.rate": rate}, [0.5]) for rate in (0.3, 0.6)])
-
-    drawn = [(d.name, getattr(d, "x", None)) for d in default_drawings(results)]
-
-    assert drawn == [
-        ("win_matrix", None),
-        ("metric_table", None),
-        ("sensitivity", "corruption.rate"),
-        ("loss_curves", None),
-    ]
+    rates = results_of([(USUAL | {"corruption.rate": rate}, [0.5]) for rate in (0.3, 0.6)])
+    drawn = [(d.name, getattr(d, "x", None)) for d in default_drawings(rates)]
+    names = [("win_matrix", None), ("metric_table", None), ("sensitivity", "corruption.rate"), ("loss_curves", None)]
+    assert drawn == names
 
 
-def test_the_confusion_matrix_is_scikit_learns(stored: tuple[CellResults, pd.DataFrame]) -> None:
+def test_the_confusion_matrix_is_scikit_learns_and_the_area_of_a_roc_curve_is_the_metric(
+    stored: tuple[CellResults, pd.DataFrame],
+) -> None:
     results, _ = stored
     (cell,) = predicted_cells(results, results.cells.iloc[:1], Classes)
     labels = np.concatenate([each.labels for each in cell.trials])
@@ -380,36 +366,19 @@ def test_the_confusion_matrix_is_scikit_learns(stored: tuple[CellResults, pd.Dat
     np.testing.assert_allclose(shares, 100 * confusion_matrix(labels, given, normalize="true"))
     a, b = (0, 1) if shares[0, 1] > shares[1, 0] else (1, 0)
     assert f"takes {shares[a, b]:.1f} % of {cell.classes[a]} for {cell.classes[b]}" in mistakes(cell)
-
-
-@pytest.mark.parametrize(("classes", "angle"), [(("+", "-"), 0), (("returned", "kept"), 0), (("w" * 13, "v" * 13), 45)])
-def test_short_class_names_are_written_upright(
-    stored: tuple[CellResults, pd.DataFrame], classes: tuple[str, ...], angle: int
-) -> None:
-    (cell,) = predicted_cells(stored[0], stored[0].cells.iloc[:1], Classes)
-    trials = [
-        replace(each, values=each.values[:, :2], labels=each.labels % 2, target=Classes(classes))
-        for each in cell.trials
-    ]
-
-    (axes,) = confusion_matrices([replace(cell, trials=trials)]).axes
-
-    assert [label.get_text() for label in axes.get_xticklabels()] == list(classes)
-    assert {label.get_rotation() for label in axes.get_xticklabels()} == {angle}
-
-
-def test_the_area_of_a_roc_curve_is_the_metric(stored: tuple[CellResults, pd.DataFrame]) -> None:
-    results, _ = stored
-    (cell,) = predicted_cells(results, results.cells.iloc[:1], Classes)
     expected = np.mean([auroc(each.values, each.labels) for each in cell.trials])
-
     assert area(curves_of_trials(cell)) == pytest.approx(expected, abs=0.02)
 
 
-@pytest.mark.parametrize("kind", ["roc_curves", "confusion_matrix"])
-def test_cells_without_predictions_say_what_to_do(kind: str) -> None:
-    results = compared({"a": {"none": [0.5, 0.6], "scarf": [0.6, 0.7]}})
+def test_short_class_names_are_written_upright(stored: tuple[CellResults, pd.DataFrame]) -> None:
+    (cell,) = predicted_cells(stored[0], stored[0].cells.iloc[:1], Classes)
+    for classes, angle in ((("+", "-"), 0), (("returned", "kept"), 0), (("w" * 13, "v" * 13), 45)):
+        trials = [
+            replace(each, values=each.values[:, :2], labels=each.labels % 2, target=Classes(classes))
+            for each in cell.trials
+        ]
 
-    (sentence,) = said(blocks_of(results, kind))
+        (axes,) = confusion_matrices([replace(cell, trials=trials)]).axes
 
-    assert "have kept no predictions; keep_predictions_mb=20 force=true" in sentence
+        assert [label.get_text() for label in axes.get_xticklabels()] == list(classes)
+        assert {label.get_rotation() for label in axes.get_xticklabels()} == {angle}
