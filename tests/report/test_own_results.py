@@ -50,10 +50,8 @@ def test_metrics_are_judged_by_the_resampled_test_and_answered_together() -> Non
     found = compare(frame, metric="accuracy", reference="base")
 
     assert found.competitors == ["better", "same"]
-    expected = judge((wide["better"] - wide["base"]).to_numpy()[None], width=1.0)
-    assert found.verdicts[0] == expected
-    assert found.answers == ["helps", "cannot tell"]
-    assert found.frame["answer"].tolist() == list(found.answers)
+    assert found.verdicts[0] == judge((wide["better"] - wide["base"]).to_numpy()[None], width=1.0)
+    assert found.answers == found.frame["answer"].tolist() == ["helps", "cannot tell"]
     assert found.sentences[0].startswith("better beside base on t0: helps; ")
 
 

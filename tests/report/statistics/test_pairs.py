@@ -129,7 +129,7 @@ def test_holm_by_hand(raw: list[float], adjusted: list[float]) -> None:
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
-@settings(max_examples=20)
+@settings(max_examples=10)
 def test_holm_is_between_the_raw_and_bonferroni_keeps_the_order_and_corrects_columns_apart(raw: list[float]) -> None:
     p, adjusted = np.array(raw), holm(raw)
 
@@ -304,7 +304,7 @@ def test_bad_arguments_are_refused(arguments: dict[str, Any], message: str) -> N
 
 
 @given(ragged_scores(), KINDS, st.booleans(), st.randoms(use_true_random=False))
-@settings(max_examples=12)
+@settings(max_examples=8)
 def test_one_wins_what_the_other_loses_no_dataset_is_lost_and_no_order_matters(
     scores: pd.DataFrame, test: Test, adjust: bool, random: Any
 ) -> None:

@@ -102,6 +102,9 @@ def test_rows_settle_what_trials_cannot() -> None:
     for rows, enough in ((found.rows, True), (found.rows / 1.03, False)):
         later = parts.expected(MOST_TRIALS, rows / 600)
         assert (chance_of_answer(0.02, parts, later) >= POWER) == enough
+    # Nothing realistic settles what would take too many trials or rows.
+    assert settling(0.01, parts_of(of_fits=1.0)) == (None, None, 0.0)
+    assert settling(0.01, parts_of(of_rows=1.0), needed=Needed(1e-9, 1e-9)) == (None, None, 1.0)
 
 
 def test_a_difference_near_zero_is_settled_within_the_margin_and_more_comparisons_take_more_trials() -> None:
@@ -112,11 +115,6 @@ def test_a_difference_near_zero_is_settled_within_the_margin_and_more_comparison
 
     assert trials(0.0, 2e-5, 0.05, 0.01) > trials(0.0, 2e-5)
     assert trials(0.02, 1e-4, 0.005, 0.005) > 1.3 * trials(0.02, 1e-4)
-
-
-def test_nothing_realistic_settles_what_would_take_too_many_rows() -> None:
-    assert settling(0.01, parts_of(of_fits=1.0)) == (None, None, 0.0)
-    assert settling(0.01, parts_of(of_rows=1.0), needed=Needed(1e-9, 1e-9)) == (None, None, 1.0)
 
 
 @pytest.mark.slow

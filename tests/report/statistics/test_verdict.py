@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -32,6 +32,7 @@ def of_one(differences: np.ndarray, **options: float) -> Verdict:
 
 
 @given(seed=st.integers(0, 1000), n=st.integers(3, 30))
+@settings(max_examples=10)
 def test_without_predictions_it_is_the_corrected_resampled_test_and_the_posterior_of_baycomp(seed: int, n: int) -> None:
     """Nadeau and Bengio's variance, and the posterior of Corani and Benavoli that baycomp computes, from formulas."""
     differences = normal(seed, n)
