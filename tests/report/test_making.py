@@ -240,12 +240,11 @@ def test_a_new_report_takes_the_place_of_an_old_one_and_leaves_other_folders_alo
 def test_rows_that_equal_an_earlier_one_are_said_once_for_each_dataset(tmp_path: Path) -> None:
     results = compared({"kc1": {"none": [0.5], "scarf": [0.6]}, "iris": {"none": [0.5]}, "old": {"none": [0.5]}})
     readings = [{"n_copies": 917, "n_labelled": 2109}, {"n_copies": 0, "n_labelled": 150}, {}]
-    first = results.cells["dataset"].drop_duplicates().index
-    for label, reading in zip(first, readings, strict=True):
-        CellStore(tmp_path, {"label": int(label)}).describe(
-            dataset="d", dataset_id=None, source="s", **(OF_WDBC | {"reading": reading})
-        )
-    folders = {int(label): CellStore(tmp_path, {"label": int(label)}).folder for label in first}
+    folders = {}
+    for label, reading in zip(results.cells["dataset"].drop_duplicates().index, readings, strict=True):
+        store = CellStore(tmp_path, {"label": int(label)})
+        store.describe(dataset="d", dataset_id=None, source="s", **(OF_WDBC | {"reading": reading}))
+        folders[int(label)] = store.folder
 
     assert on_copies(results) == ""
     assert on_copies(replace(results, folders=folders)) == (

@@ -78,8 +78,7 @@ def test_a_trial_that_diverged_is_finished_and_has_no_metrics_and_environments_a
 
 
 def test_a_half_finished_sweep_is_counted(tmp_path: Path) -> None:
-    some = leave(tmp_path, range(2))
-    none = leave(tmp_path, range(0), pretrain="none")
+    some, none = leave(tmp_path, range(2)), leave(tmp_path, range(0), pretrain="none")
 
     results = read_results([asked(some), asked(none), asked(None)])
 
@@ -147,16 +146,15 @@ def test_cells_are_compared_and_narrowed_by_lists_too(tmp_path: Path) -> None:
         narrowed(cells, ["corruption.columns=[a]"])
 
 
-@pytest.mark.parametrize(
-    ("asked", "near"),
-    [("output=F", "out"), ("metrc=mae", "metric"), ("pretrian=none", "pretrain"), ("dataset", "dataset"), ("zz=1", "")],
-)
-def test_what_is_no_option_of_a_report_is_answered_with_the_nearest_one(tmp_path: Path, asked: str, near: str) -> None:
+def test_what_is_no_option_of_a_report_is_answered_with_the_nearest_one(tmp_path: Path) -> None:
     leave(tmp_path, range(1))
-    with pytest.raises(UsageError) as caught:
-        narrowed(cells_of_folder(tmp_path)[0], [asked], OPTIONS)
-    said = f"{asked} is not an option of a report, nor a column of its results; --help names the options."
-    assert str(caught.value) == said + (f" Did you mean {near}?" if near else "")
+    cells, *_ = cells_of_folder(tmp_path)
+    nearest = {"output=F": "out", "metrc=mae": "metric", "pretrian=none": "pretrain", "dataset": "dataset", "zz=1": ""}
+    for asked, near in nearest.items():
+        with pytest.raises(UsageError) as caught:
+            narrowed(cells, [asked], OPTIONS)
+        said = f"{asked} is not an option of a report, nor a column of its results; --help names the options."
+        assert str(caught.value) == said + (f" Did you mean {near}?" if near else "")
 
 
 def test_versions_of_a_table_are_one_dataset_and_other_tables_of_its_name_are_others(tmp_path: Path) -> None:
@@ -183,33 +181,24 @@ def of_file(**options: list[str] | str | None) -> DatasetSettings:
 
 def test_readings_of_one_file_are_one_dataset(tmp_path: Path) -> None:
     for number, drop in enumerate((["a"], ["b"], None)):
-        leave(tmp_path, range(2), data=str(number) * 64, name="mine", dataset=of_file(drop=drop))
-
-    results = read_results(cells_of_folder(tmp_path)[0])
-
+        leave(tmp_path / "drops", range(2), data=str(number) * 64, name="mine", dataset=of_file(drop=drop))
+    results = read_results(cells_of_folder(tmp_path / "drops")[0])
     assert set(results.cells["dataset"]) == {"mine"}
     assert sorted(results.cells["dataset.drop"]) == ["[a]", "[b]", "null"]
     assert results.different == ["dataset.drop"]
     assert results.usual["dataset.drop"] == "null"
 
-
-def test_a_file_that_is_read_alike_and_differs_has_its_hash_in_its_name(tmp_path: Path) -> None:
+    # A file that is read alike and differs has its hash in its name.
     for data, drop in (("1", ["a"]), ("2", ["a"]), ("3", None)):
         own: dict[str, Any] = {"source": data, "columns": ((f"V{data}", None),)}  # which makes it no version of another
-        leave(tmp_path, range(2), data=data * 64, name="mine", dataset=of_file(drop=drop), **own)
-
-    cells, *_ = cells_of_folder(tmp_path)
-
+        leave(tmp_path / "files", range(2), data=data * 64, name="mine", dataset=of_file(drop=drop), **own)
+    cells, *_ = cells_of_folder(tmp_path / "files")
     assert {cell.axes["dataset"] for cell in cells} == {"mine (111111)", "mine (222222)", "mine"}
 
-
-def test_two_ways_of_asking_for_one_table_are_one(tmp_path: Path) -> None:
-    """A column of numbers that is called numeric: the table is the same, and so is its hash."""
-    leave(tmp_path, range(2), name="mine", dataset=of_file(numeric=["a"]), pretrain="none")
-    leave(tmp_path, range(2), name="mine", dataset=of_file())
-
-    results = read_results(cells_of_folder(tmp_path)[0])
-
+    # A column of numbers that is called numeric: the table is the same, and so is its hash.
+    leave(tmp_path / "alike", range(2), name="mine", dataset=of_file(numeric=["a"]), pretrain="none")
+    leave(tmp_path / "alike", range(2), name="mine", dataset=of_file())
+    results = read_results(cells_of_folder(tmp_path / "alike")[0])
     assert "dataset.numeric" not in results.axes
     assert results.different == ["pretrain"]
 

@@ -33,6 +33,7 @@ from scarf_lightning.report.drawings.predicted import (
 )
 from scarf_lightning.report.loading import CellResults, cells_of_folder, read_results
 from scarf_lightning.report.report_options import ReportOptions
+from scarf_lightning.report.statistics import scores_of, win_matrix
 from tests.composing import ROOT
 from tests.report.cell_results import compared, results_of
 from tests.report.store import fill_store
@@ -192,30 +193,17 @@ def test_a_users_drawing_is_registered_by_being_a_subclass(stored: tuple[CellRes
         gc.collect()
 
 
-def level_of(test: str, first: np.ndarray, second: np.ndarray) -> float:
-    """The level by Welch's test of SciPy, or by Student's on the differences of trials that overlap."""
-    if test == "welch":
-        return float(stats.ttest_ind(first, second, equal_var=False).pvalue)
-    differences = first - second
-    error = differences.std(ddof=1) * np.sqrt(1 / len(differences) + 2 / 7)
-    return float(2 * stats.t.sf(abs(differences.mean()) / error, len(differences) - 1))
-
-
 @pytest.mark.parametrize("test", ["corrected", "welch"])
 def test_the_win_matrix_counts_wins_by_the_test_that_is_asked_for_and_ranks_means(
     stored: tuple[CellResults, pd.DataFrame], test: Any
 ) -> None:
     results, values = stored
-    samples = {key: part["accuracy"].to_numpy() for key, part in values.groupby(["pretrain", "dataset_id"])}
-    wins = losses = 0
-    for dataset in values["dataset_id"].unique():
-        first, second = samples["scarf", dataset], samples["none", dataset]
-        is_decided = level_of(test, first, second) < 0.05
-        wins += is_decided and first.mean() > second.mean()
-        losses += is_decided and first.mean() < second.mean()
+    scores = values.assign(method="control", dataset=values["dataset_id"])
+    matrix = win_matrix(scores_of(scores, competitor=["pretrain"]), test=test)
+    wins, losses = (int(its.loc["scarf", "none"]) for its in (matrix.wins, matrix.losses))
     assert wins > 0 or test == "corrected"
-    options = None if test == "corrected" else ReportOptions(test=test)
 
+    options = None if test == "corrected" else ReportOptions(test=test)
     blocks = blocks_of(results, "win_matrix", options, compare="pretrain")
 
     picture = blocks[0]
@@ -227,11 +215,11 @@ def test_the_win_matrix_counts_wins_by_the_test_that_is_asked_for_and_ranks_mean
     assert (row["competitor"], row["reference"], row[test]) == ("no pre-training", "SCARF", f"{losses}–{wins}")
     means = values.pivot_table(index="dataset_id", columns="pretrain", values="accuracy")
     ranks = means.rank(axis=1, ascending=False)
-    shown = {row[0]: row[1] for row in entries(table_named(blocks, "-ranks"))}
+    of_ranks = table_named(blocks, "-ranks")
+    shown = {row[0]: row[1] for row in entries(of_ranks)}
     assert shown == {PRETRAINS[str(name)]: f"{rank:.2f}" for name, rank in ranks.mean().items()}
     friedman = stats.friedmanchisquare(*ranks.to_numpy().T)
-    said_so = f"Friedman's chi-squared {friedman.statistic:.1f}, p = {friedman.pvalue:.2g}."
-    assert said_so in table_named(blocks, "-ranks").caption
+    assert f"Friedman's chi-squared {friedman.statistic:.1f}, p = {friedman.pvalue:.2g}." in of_ranks.caption
 
 
 def test_tables_have_standard_errors_and_the_best_is_bold() -> None:

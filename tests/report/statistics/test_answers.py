@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from scarf_lightning.intervals import Interval
-from scarf_lightning.report.statistics.answers import ANSWERS, CANNOT_TELL, Levels, answer_of, corrected
+from scarf_lightning.report.statistics.answers import (
+    ANSWERS,
+    CANNOT_TELL,
+    Levels,
+    answer_of,
+    corrected,
+    needed_together,
+)
 
 SURE = Levels(1e-6, 1e-6, 1e-6)
 
@@ -19,6 +26,10 @@ SURE = Levels(1e-6, 1e-6, 1e-6)
         (0.001, 0.009, "no practical difference"),
         (-0.009, 0.009, "no practical difference"),
         (-0.009, 0.011, CANNOT_TELL),
+        # An interval that ends at a bound lies within the margin, and neither beyond it nor beyond zero.
+        (-0.01, 0.01, "no practical difference"),
+        (0.01, 0.05, "helps, size open"),
+        (0.0, 0.05, CANNOT_TELL),
         (-0.05, 0.05, CANNOT_TELL),
         (math.nan, math.nan, CANNOT_TELL),
     ],
@@ -63,3 +74,6 @@ def test_each_question_is_corrected_over_all_comparisons() -> None:
     assert found[:, 1] == pytest.approx([0.4, 0.003, 0.4])
     assert found[:, 2] == pytest.approx([0.5, 0.03, 0.4])
     assert corrected([]) == []
+    # The level is shared by the claims that are not made yet; if all are made, nothing is shared.
+    assert needed_together([SURE, Levels(0.3, 0.3, 0.3), Levels(0.5, 0.5, 0.5)], alpha=0.06) == (0.03, 0.03)
+    assert needed_together([SURE], alpha=0.06) == (0.06, 0.06)

@@ -156,5 +156,6 @@ def test_tables_settle_as_trials_do_whose_error_falls_with_their_number() -> Non
     assert total is not None
     assert 9 <= total <= 20
     assert chance_of_answer(0.04, parts, parts.expected(total + 1)) > POWER - 0.02
-    assert settling_tables(Interval(0.02, -0.04, 0.08), 8, 10) is None, "ten tables are too few"
+    assert settling_tables(interval, 8, total) == total
+    assert settling_tables(interval, 8, total - 1) is None, "fewer tables are too few"
     assert settling_tables(Interval(0.0, 0.0, 0.0), 8, 80) is None, "equal tables take no number"

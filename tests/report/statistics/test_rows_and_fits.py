@@ -137,8 +137,8 @@ def test_groups_are_the_rows_that_the_same_trials_test() -> None:
 
     for each, its in zip(rows, units, strict=True):
         assert len(set(zip(groups[each].tolist(), its.tolist(), strict=True))) == 3
-    by_group = error_parts([groups[each] * 1.0 for each in rows], [groups[each] for each in rows])
-    assert error_parts([groups[each] * 1.0 for each in rows], units).error == pytest.approx(by_group.error)
+    values = [groups[each] * 1.0 for each in rows]
+    assert error_parts(values, units).error == pytest.approx(error_parts(values, [groups[each] for each in rows]).error)
 
 
 def test_copies_are_one_unit_and_leaves_of_a_tree_are_not() -> None:

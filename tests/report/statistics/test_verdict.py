@@ -121,8 +121,8 @@ def test_no_practical_difference_takes_ten_trials_or_predictions() -> None:
     assert of_one(same).answer == CANNOT_TELL
     assert of_one(np.append(same, -0.001)).answer == "no practical difference"
     assert answers_together([of_one(same)]) == [CANNOT_TELL]
-    rows = [np.arange(100)] * 5
-    assert judge_rows([np.linspace(-0.01, 0.01, 100)] * 5, rows).answer == "no practical difference"
+    alike = judge_rows([np.linspace(-0.01, 0.01, 100)] * 5, [np.arange(100)] * 5)
+    assert alike.answer == "no practical difference"
 
 
 @pytest.mark.parametrize(("n_test", "answer"), [(10, CANNOT_TELL), (50, CANNOT_TELL), (400, "no practical difference")])
