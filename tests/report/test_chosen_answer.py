@@ -12,8 +12,8 @@ import pytest
 from scarf_lightning.metrics import METRICS
 from scarf_lightning.report.advice import by_cells, by_sweep, in_one_line, what_would_settle
 from scarf_lightning.report.answer import answer_section
-from scarf_lightning.report.blocks import Command, Paragraph, Picture, Table, to_latex, to_markdown
-from scarf_lightning.report.comparisons import Comparison, compare_all
+from scarf_lightning.report.blocks import Paragraph, Picture, Table, to_latex, to_markdown
+from scarf_lightning.report.comparisons import Comparison, answered, compare_all
 from scarf_lightning.report.effects import Effect, effects_figure, effects_picture
 from scarf_lightning.report.loading import CellResults, ReportedCell, read_results
 from scarf_lightning.report.pairing import pairs_of
@@ -35,10 +35,19 @@ ONE = compared({"iris": {"none": LOW, "scarf": HIGH}})
 OPEN = compared({"iris": {"none": LOW, "scarf": OTHER}})
 
 
-def said(results: CellResults, options: ReportOptions = OPTIONS) -> list[str]:
-    blocks = answer_section(results, options, by_sweep(["sweeps=mine", "trials=4"])).blocks
-    shown = [block for block in blocks if isinstance(block, Paragraph | Command)]
-    return [in_one_line(b.purpose, b.command) if isinstance(b, Command) else b.text for b in shown]
+COMMANDS = by_sweep(["sweeps=mine", "trials=4"])
+
+
+def said(results: CellResults) -> list[str]:
+    """The sentences of an answer, and what would settle it."""
+    comparisons = answered(compare_all(results, OPTIONS))
+    advice = what_would_settle(comparisons, COMMANDS, results, OPTIONS.rope)
+    return [*answer_in_words(comparisons, results, OPTIONS), *(in_one_line(*each) for each in advice)]
+
+
+def texts_of(results: CellResults) -> list[str]:
+    """All sentences of the section."""
+    return [b.text for b in answer_section(results, OPTIONS, COMMANDS).blocks if isinstance(b, Paragraph)]
 
 
 def tables_of(results: CellResults, options: ReportOptions = OPTIONS) -> list[Table]:
@@ -116,7 +125,7 @@ def test_the_headline_says_the_answer_and_the_last_sentence_what_to_do(
 
 def test_over_datasets_the_second_line_says_the_mean_and_the_typical_gains() -> None:
     """Few datasets that gain much lift the mean alone."""
-    texts = said(over_tables({"scarf": [0.0] * 5 + [0.30], "scarf_ae": [0.01] * 6}))
+    texts = texts_of(over_tables({"scarf": [0.0] * 5 + [0.30], "scarf_ae": [0.01] * 6}))
 
     assert (
         "On average over datasets the gains go from +1.00 (SCARF AE) to +5.00 points (SCARF); on the typical dataset "
@@ -243,7 +252,7 @@ def test_cells_are_paired_with_their_reference(results: CellResults, pairs: list
 def test_a_cell_alone_shows_every_metric() -> None:
     results = results_of([(SHARED | {"pretrain": "scarf"}, HIGH)])
 
-    assert said(results) == [
+    assert texts_of(results) == [
         "SCARF on iris: accuracy 80.00 % (78.10 to 81.90) in 4 trials. There is nothing to compare it with; "
         "train a reference on the same data, such as pretrain=none."
     ]
@@ -359,11 +368,13 @@ def test_the_answer_that_needs_no_model_is_in_the_table_alone_and_takes_nothing_
     methods = (("control", SPREAD), ("logistic", OTHER))
     results = of_methods(*methods, CONSTANT)
 
-    assert "constant" not in " ".join(said(results))
-    assert [row[0] for row in entries(tables_of(results)[0])] == ["the network", "logistic", "constant"]
-    pictures = [b for b in answer_section(results, OPTIONS, by_sweep([])).blocks if isinstance(b, Picture)]
-    assert pictures
-    assert all("constant" not in picture.alt for picture in pictures)
+    blocks = answer_section(results, OPTIONS, COMMANDS).blocks
+
+    shown = [b.alt if isinstance(b, Picture) else b.text for b in blocks if isinstance(b, Picture | Paragraph)]
+    assert any(isinstance(block, Picture) for block in blocks)
+    assert "constant" not in " ".join([*shown, *said(results)])
+    table = next(block for block in blocks if isinstance(block, Table))
+    assert [row[0] for row in entries(table)] == ["the network", "logistic", "constant"]
     alone, beside = compare_all(of_methods(*methods), OPTIONS), compare_all(results, OPTIONS)
     assert alone[0].needed == next(each for each in beside if not each.is_baseline).needed
 

@@ -78,9 +78,9 @@ def report_of(
 
 
 def hostile_report(folder: Path) -> Report:
-    """A report of a store whose dataset has a hostile name, with a drawing of each default kind."""
+    """A report of a store whose dataset has a hostile name, with one of its drawings of each kind but predictions."""
     results = read_results(cells_of_folder(folder / "results")[0])
-    drawings = {drawing.name: drawing for drawing in default_drawings(results)}
+    drawings = {each.name: each for each in default_drawings(results) if each.name != "confusion_matrix"}
     return report_of(results, list(drawings.values()), title=HOSTILE)
 
 

@@ -79,7 +79,10 @@ REPORTS: dict[str, tuple[Any, list[dict[str, Any]], str]] = {
 }
 
 
-@pytest.fixture(scope="module", params=REPORTS)
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(name, marks=pytest.mark.slow if name in ("rates", "an error") else ()) for name in REPORTS],
+)
 def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, Path]:
     make, entries, metric = REPORTS[request.param]
     results = make()

@@ -75,6 +75,7 @@ def test_an_unknown_argument_is_refused() -> None:
         recipe.main(["folder=results"])
 
 
+@pytest.mark.slow
 def test_the_tables_of_the_page_are_those_that_are_made(capsys: pytest.CaptureFixture[str]) -> None:
     recipe.main([])
 

@@ -11,7 +11,7 @@ from scarf_lightning.report.drawings.predicted import GRID, mean_roc, roc_curve
 
 
 @given(st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9, 1.0]), st.booleans()), min_size=2, max_size=40))
-@settings(max_examples=12)
+@settings(max_examples=8)
 def test_it_is_scikit_learns_curve_with_equal_scores_too(rows: list[tuple[float, bool]]) -> None:
     scores, positive = np.array([score for score, _ in rows]), np.array([is_one for _, is_one in rows])
     if positive.all() or not positive.any():

@@ -304,7 +304,7 @@ def test_bad_arguments_are_refused(arguments: dict[str, Any], message: str) -> N
 
 
 @given(ragged_scores(), KINDS, st.booleans(), st.randoms(use_true_random=False))
-@settings(max_examples=8)
+@settings(max_examples=6)
 def test_one_wins_what_the_other_loses_no_dataset_is_lost_and_no_order_matters(
     scores: pd.DataFrame, test: Test, adjust: bool, random: Any
 ) -> None:
@@ -331,7 +331,7 @@ def test_one_wins_what_the_other_loses_no_dataset_is_lost_and_no_order_matters(
 
 
 @given(ragged_scores(), KINDS, st.integers(-500, 500))
-@settings(max_examples=10)
+@settings(max_examples=6)
 def test_a_common_shift_changes_no_test(scores: pd.DataFrame, test: Test, steps: int) -> None:
     pairs = [("a", "b")]
     shifted = scores.assign(value=scores["value"] + steps * STEP)

@@ -146,6 +146,9 @@ def test_a_level_leans_towards_the_middle_and_stays_within_its_bounds() -> None:
 
     assert 0 < low < mean < high < 1
     assert mean - low > high - mean
+    # In twice the metric it is twice as wide.
+    doubled = rows_interval(error_parts([2 * right] * 5, [np.arange(200)] * 5), (0.0, 2.0))
+    assert doubled == pytest.approx((2 * mean, 2 * low, 2 * high))
     unbounded = rows_interval(parts, (0.0, math.inf))
     assert unbounded.mean - unbounded.low == pytest.approx(unbounded.high - unbounded.mean)
     assert (high - low) == pytest.approx(unbounded.high - unbounded.low, rel=0.1)
