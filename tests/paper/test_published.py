@@ -45,22 +45,18 @@ def test_networks_alone_are_at_chance_on_one_dataset_alone() -> None:
     assert others["accuracy"].between(0.74, 0.78).all()
 
 
-def test_epochs_are_those_of_the_full_regime() -> None:
-    frame = published_epochs()
+def test_epochs_are_those_of_the_full_regime_and_relative_gains_are_the_papers_first_table() -> None:
+    epochs = published_epochs()
+    assert len(epochs) == 69 * 6
+    assert set(epochs["regime"]) == {"full"}
+    assert cell(epochs, dataset_id=6, pretrain="scarf", method="control")["epochs"] == 17.23
+    assert set(epochs.loc[epochs["dataset_id"] == AT_CHANCE_IN_PAPER, "epochs"]) == {5.0}
 
-    assert len(frame) == 69 * 6
-    assert set(frame["regime"]) == {"full"}
-    assert cell(frame, dataset_id=6, pretrain="scarf", method="control")["epochs"] == 17.23
-    assert set(frame.loc[frame["dataset_id"] == AT_CHANCE_IN_PAPER, "epochs"]) == {5.0}
-
-
-def test_relative_gains_are_the_papers_first_table() -> None:
-    frame = published_relative_gains()
-
-    assert frame.groupby("regime")["method"].nunique().to_dict() == {"full": 5, "noise30": 7, "semi25": 7}
-    assert set(frame["pretrain"]) == PRETRAINS
-    assert len(frame) == 19 * 5
-    found = cell(frame, regime="full", method="control", pretrain="scarf")
+    gains = published_relative_gains()
+    assert gains.groupby("regime")["method"].nunique().to_dict() == {"full": 5, "noise30": 7, "semi25": 7}
+    assert set(gains["pretrain"]) == PRETRAINS
+    assert len(gains) == 19 * 5
+    found = cell(gains, regime="full", method="control", pretrain="scarf")
     assert found["relative_gain_percent"] == 2.352
-    found = cell(frame, regime="noise30", method="dropout", pretrain="scarf_disc")
+    found = cell(gains, regime="noise30", method="dropout", pretrain="scarf_disc")
     assert found["relative_gain_percent"] == -2.54

@@ -68,9 +68,6 @@ def test_the_trials_of_a_folder_are_added_and_replace_their_like(
     assert found[recipe.TRIAL].duplicated().sum() == 0
     assert (found.loc[found["fingerprint"] == f"{0:016x}", "accuracy"] == 0.5).all()
     assert set(found["dataset"]) == {"a", "b", "c"}
-
-
-def test_an_unknown_argument_is_refused() -> None:
     with pytest.raises(UsageError, match=r"^Name the folder with the cells of study/recipe\.yaml: results=FOLDER; or "):
         recipe.main(["folder=results"])
 

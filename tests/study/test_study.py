@@ -24,22 +24,12 @@ TABLES = 8
 @pytest.fixture
 def trials() -> pd.DataFrame:
     """Eight tables, two budgets, three trials: SCARF gains 1, 2, ... 8 points with 20 labels, and nothing with all."""
+    shared = {"n_test": 200, "categorical_share": 0.0, "classes": 2}
     rows = [
-        {
-            "dataset_id": d,
-            "dataset": f"table-{d}",
-            "labels": labels,
-            "competitor": name,
-            "trial": trial,
-            "accuracy": 0.5 + 0.02 * trial + (gain * d / 100 if labels == "20" else 0),
-            "n_train": 700,
-            "n_labelled": 20 if labels == "20" else 700,
-            "n_test": 200,
-            "rows": 1000 * d,
-            "columns": 10 if d % 2 else 20,
-            "categorical_share": 0.0,
-            "classes": 2,
-        }
+        shared
+        | {"dataset_id": d, "dataset": f"table-{d}", "labels": labels, "competitor": name, "trial": trial}
+        | {"accuracy": 0.5 + 0.02 * trial + (gain * d / 100 if labels == "20" else 0)}
+        | {"n_train": 700, "n_labelled": 20 if labels == "20" else 700, "rows": 1000 * d, "columns": 20 - 10 * (d % 2)}
         for d in range(1, TABLES + 1)
         for labels in ("20", ALL)
         for name, gain in ((NONE, 0), (SCARF, 1), ("XGBoost", 2))
@@ -71,17 +61,18 @@ def test_differences_are_paired_by_trial_and_intervals_know_how_trials_overlap(t
     assert tables == [f"table-{d}" for d in (1, 2, 4, 5, 6, 7, 8)]
     np.testing.assert_allclose(found, np.array([[d / 100] * 3 for d in (1, 2, 4, 5, 6, 7, 8)]), atol=1e-12)
 
+    # What tables have in common survives a correction.
+    of_tables = by_table(trials, budgets_of(trials))
+    of_tables["gain"] = [3, 1, 2] * 5 + [2]
+    assert common(of_tables).startswith("With 20 labels, the gain goes with none of: rows, columns")
+
     trials.loc[(trials["competitor"] == SCARF) & (trials["trial"] == 2), "accuracy"] += 0.03
     row = by_table(trials, [ALL]).iloc[0]
     half = stats.t.ppf(0.975, 2) * np.std([0, 0, 3], ddof=1) * np.sqrt(1 / 3 + 200 / 700)
     assert (row["gain"], row["low"], row["high"]) == pytest.approx((1, 1 - half, 1 + half))
-
-
-def test_what_tables_have_in_common_survives_a_correction(trials: pd.DataFrame) -> None:
-    tables = by_table(trials, budgets_of(trials))
-    tables["gain"] = [3, 1, 2] * 5 + [2]
-
-    assert common(tables).startswith("With 20 labels, the gain goes with none of: rows, columns")
+    # Of one trial given twice the later one counts.
+    both = merged(trials, trials.head(1).assign(accuracy=0.9))
+    assert (len(both), (both["accuracy"] == 0.9).sum()) == (len(trials), 1)
 
 
 def test_few_tables_have_no_answer_and_leave_no_table_out(trials: pd.DataFrame) -> None:
@@ -158,15 +149,6 @@ def test_trials_of_a_folder_become_rows(tmp_path: Path) -> None:
     assert len(study_results.read(out)) == len(found)
     with pytest.raises(UsageError, match=r"^Name the folder to take trials from: results=FOLDER"):
         study_results.main(["folder=results"])
-
-
-def test_of_one_trial_given_twice_the_later_one_counts(trials: pd.DataFrame) -> None:
-    again = trials.head(1).assign(accuracy=0.9)
-
-    both = merged(trials, again)
-
-    assert len(both) == len(trials)
-    assert (both["accuracy"] == 0.9).sum() == 1
 
 
 @pytest.mark.slow

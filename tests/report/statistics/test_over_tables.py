@@ -109,6 +109,10 @@ def test_normal_gains_are_shrunk_as_the_normal_model_says() -> None:
     slope = np.polyfit(gains, shrunk, 1)[0]
     assert slope == pytest.approx(1 - 0.03**2 / gains.var(), abs=0.1)
     assert ((shrunk - true) ** 2).mean() < 0.7 * ((gains - true) ** 2).mean()
+    # Gains in another unit are predicted alike.
+    few, errors = gains[:8], np.full(8, 0.03)
+    of_few, in_points = next_table(few, errors, 0.01), next_table(100 * few, 100 * errors, 1.0)
+    assert (in_points.gains, in_points.loses) == pytest.approx((of_few.gains, of_few.loses))
     # A noisy gain moves towards the others, and a sure one stays.
     gains, errors = np.array([0.0, 0.01, 0.02, 0.03, 0.01, 0.02, 0.10, 0.10]), np.array([0.001] * 7 + [0.08])
     sure, noisy = next_table(gains, errors, 0.01).shrunk[-2:]

@@ -84,6 +84,9 @@ def test_paired_equals_scipy_over_the_trials_in_common_and_corrected_is_wider() 
     np.testing.assert_allclose(found.p, expected.pvalue, rtol=1e-12)
     np.testing.assert_array_equal(found.df, [6, 4, 8, 8, 8, 8])
     assert np.isnan(paired_test(np.array([0.5, 0.6, np.nan]), np.array([np.nan, 0.5, 0.6]))).all()
+    of_two = paired_test(FIRST[:, :2], SECOND[:, :2])
+    np.testing.assert_allclose(of_two.p, stats.ttest_rel(FIRST[:, :2], SECOND[:, :2], axis=1).pvalue, rtol=1e-9)
+    assert paired_test(np.array([0.5, 0.6, 0.7]), np.array([0.7, 0.6, 0.5])).p == 1, "no difference, with a spread"
     plain, corrected = paired_test(FIRST, SECOND), paired_test(FIRST, SECOND, test_to_train=TEST_TO_TRAIN)
     np.testing.assert_allclose(corrected.statistic, plain.statistic / math.sqrt(1 + 9 * 20 / 70), rtol=1e-12)
 
@@ -218,15 +221,16 @@ def test_five_percent_is_the_level_by_default_and_a_win_is_strictly_below_it() -
 
 
 def test_the_minimum_skips_what_is_not_defined_and_prefers_more_evidence() -> None:
-    names = list("abc")
-    wins = pd.DataFrame([[0, 0, 0], [2, 0, 3], [0, 5, 0]], index=names, columns=names)
-    losses = pd.DataFrame([[0, 1, 7], [2, 0, 3], [0, 0, 0]], index=names, columns=names)
+    names = list("abcd")
+    wins = pd.DataFrame([[0, 0, 0, 0], [2, 0, 3, 0], [0, 5, 0, 0], [1, 2, 9, 0]], index=names, columns=names)
+    losses = pd.DataFrame([[0, 1, 7, 0], [2, 0, 3, 0], [0, 0, 0, 0], [9, 2, 1, 0]], index=names, columns=names)
 
     minimum = WinMatrix(wins, losses, wins * 0, wins * 0, pd.DataFrame()).minimum
 
     assert minimum.loc["a"].to_list() == ["c", 0, 7, 0.0]  # 0/7 before 0/1
     assert minimum.loc["b"].to_list() == ["c", 3, 6, 0.5]  # 3/6 before 2/4
     assert minimum.loc["c"].to_list() == ["b", 5, 5, 1.0]  # 0/0 against a does not count
+    assert minimum.loc["d"].to_list() == ["a", 1, 10, 0.1]
     undecided = win_matrix(scores_from({0: {"a": WIDE, "b": WIDE}})).minimum
     assert undecided[["column", "ratio"]].isna().all(axis=None)
     assert undecided["decided"].eq(0).all()
