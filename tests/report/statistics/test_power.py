@@ -72,22 +72,26 @@ def test_trials_settle_what_fits_leave_open() -> None:
     assert chance(found.trials - 2) < POWER
 
 
-def test_the_chance_of_an_answer_is_that_of_drawn_truths() -> None:
+@pytest.mark.parametrize(("difference", "variance"), [(0.006, 1e-4), (0.0, 2e-5)])
+def test_the_chance_of_an_answer_is_that_of_drawn_truths(difference: float, variance: float) -> None:
     """Truths lie around the measured difference, and the later difference between both, as two normal means do."""
-    parts = parts_of(of_rows=2e-5, of_fits=8e-5)
+    parts = parts_of(of_rows=0.2 * variance, of_fits=0.8 * variance)
     later = parts.expected(30)
     needed = Needed(0.02, 0.04)
     random = np.random.default_rng(3)
-    truth = 0.006 + parts.error * random.normal(size=200_000)
+    truth = difference + parts.error * random.normal(size=200_000)
     # The first trials are part of the later ones: of both variances the later one is what is left of the truth.
     weight = later.error**2 / parts.error**2
     left = math.sqrt(later.error**2 * (1 - weight))
-    seen = truth + weight * (0.006 - truth) + left * random.normal(size=truth.size)
+    seen = truth + weight * (difference - truth) + left * random.normal(size=truth.size)
     reach = stats.t.isf([0.01, 0.02], later.freedom) * later.error
 
     answered = (np.abs(seen) > reach[0]) | (np.abs(seen) < 0.01 - reach[1])
 
-    assert chance_of_answer(0.006, parts, later, 0.01, needed) == pytest.approx(answered.mean(), abs=0.005)
+    assert chance_of_answer(difference, parts, later, 0.01, needed) == pytest.approx(answered.mean(), abs=0.005)
+    # An interval that is much narrower than the margin has an answer wherever it lies.
+    sure = parts_of(of_rows=2e-8, of_fits=8e-8)
+    assert chance_of_answer(difference, sure, sure.expected(30), 0.01, needed) == 1
 
 
 def test_rows_settle_what_trials_cannot() -> None:
