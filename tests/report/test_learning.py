@@ -62,6 +62,8 @@ def test_guesses_are_called_so_and_what_is_better_is_not() -> None:
     [
         (TEN, {"balanced_accuracy": [0.1, 0.1], "n_test": [300, 300]}, "is no better than guesses (balanced accuracy"),
         (TEN, {"balanced_accuracy": [0.2, 0.2], "n_test": [300, 300]}, ""),
+        # Many trials test the same rows over and over, and are worth a few.
+        (TWO, {"balanced_accuracy": [0.53] * 30, "n_test": [100] * 30}, "is no better than guesses"),
         (None, {"balanced_accuracy": [0.1, 0.1], "n_test": [300, 300]}, ""),
         (TEN, {"balanced_accuracy": [0.1, 0.1], "n_test": [None, None]}, ""),
         (Number("y"), {"r2": [0.3, -0.5]}, "predicts no better than the mean (R² -0.10)"),
