@@ -74,12 +74,9 @@ def over_tables(gains: Mapping[str, Sequence[float]]) -> CellResults:
 
 
 def of_methods(*methods: tuple[str, list[float]]) -> CellResults:
-    cells = [
-        ({"dataset": "iris", "regime": "full", "pretrain": "none", "method": method}
-         | {"network": "mlp" if method == "control" else None}, values)
-        for method, values in methods
-    ]  # fmt: skip
-    return results_of(cells)
+    usual = {"dataset": "iris", "regime": "full", "pretrain": "none"}
+    networks = {"control": "mlp"}
+    return results_of([(usual | {"method": name, "network": networks.get(name)}, its) for name, its in methods])
 
 
 SMALL = np.random.default_rng(0).normal(0.007, 0.002, size=8) + np.linspace(0, 0.004, 8)
@@ -112,6 +109,7 @@ CONSTANT = ("constant", [0.1, 0.1, 0.2, 0.1])
          "Of 2 comparisons with marginal corruption on iris, 1 hurts (mean corruption −29.75 points)", "", ""),
         (of_methods(("control", HIGH), ("constant", LOW)), "Constant hurts on iris", "", ""),
     ],
+    ids=["helps", "open", "unknown", "few trials", "few tables", "tables", "open over tables", "an axis", "a constant"],
 )  # fmt: skip
 def test_the_headline_says_the_answer_and_the_last_sentence_what_to_do(
     results: CellResults, start: str, end: str, last: str
@@ -194,18 +192,17 @@ def test_many_comparisons_are_counted_and_the_best_come_first() -> None:
     assert [row[0] for row in entries(tables_of(results)[0])] == ["SCARF", "no pre-training", "SCARF AE"]
 
 
-def of_recipes(settings: Mapping[str, Mapping[str, Any]], recipes: Sequence[str]) -> CellResults:
+def of_recipes(*cells: tuple[str, Mapping[str, Any]]) -> CellResults:
+    """Cells that a recipe asks for, by their columns; the first has the usual ones."""
+    shared = SHARED | {"pretrain": "none"}
     wanted = [
-        ReportedCell(
-            SHARED | {"pretrain": "none"} | dict(columns), None, None, 1, ("pretrain=none", f"recipe={recipe}")
-        )
-        for columns, recipe in zip(settings.values(), recipes, strict=True)
+        ReportedCell(shared | dict(columns), None, None, 1, ("pretrain=none", f"recipe={recipe}"))
+        for recipe, columns in cells
     ]
-    usual = dict(next(iter(settings.values())))
-    return read_results(wanted, usual=usual)
+    return read_results(wanted, usual=dict(cells[0][1]))
 
 
-PAPER, PRACTICAL = ({"fit_on": f, "finetune.patience": p} for f, p in (("all", 3), ("train", 10)))
+PAPER, PRACTICAL = {"fit_on": "all", "finetune.patience": 3}, {"fit_on": "train", "finetune.patience": 10}
 OF_SEMI25 = {"dataset": "iris", "regime": "semi25", "corruption": "marginal"}
 PRETRAINED = OF_SEMI25 | {"pretrain": "scarf", "method": "control"}
 
@@ -217,10 +214,10 @@ PRETRAINED = OF_SEMI25 | {"pretrain": "scarf", "method": "control"}
         (one_axis({"mean": LOW, "marginal": HIGH, "none": HIGH}),
          [(0, 1, "mean corruption", "marginal corruption"), (2, 1, "no corruption", "marginal corruption")]),
         # Recipes that differ in several options are called by their names.
-        (of_recipes({"paper": PAPER, "practical": PRACTICAL}, ["paper", "practical"]),
+        (of_recipes(("paper", PAPER), ("practical", PRACTICAL)),
          [(1, 0, "recipe practical", "recipe paper")]),
         # An option beside a recipe is named by its value.
-        (of_recipes({"all": {"fit_on": "all"}, "train": {"fit_on": "train"}}, ["paper", "paper"]),
+        (of_recipes(("paper", {"fit_on": "all"}), ("paper", {"fit_on": "train"})),
          [(1, 0, "fitted on training rows", "fitted on all rows")]),
         # Two axes are named by what is unusual.
         (results_of([(SHARED | {"pretrain": "scarf", "corruption": c, "corruption.rate": r}, HIGH)
@@ -243,10 +240,10 @@ PRETRAINED = OF_SEMI25 | {"pretrain": "scarf", "method": "control"}
     ],
 )  # fmt: skip
 def test_cells_are_paired_with_their_reference(results: CellResults, pairs: list[tuple[int, int, str, str]]) -> None:
-    found = [(p.cell, p.reference, *(", ".join(filter(None, (p.context, n))) for n in (p.name, p.reference_name)))
-             for p in pairs_of(results)]  # fmt: skip
+    found = pairs_of(results)
 
-    assert found == pairs
+    assert [(pair.cell, pair.reference, pair.name, pair.reference_name) for pair in found] == pairs
+    assert {pair.context for pair in found} == {""}
 
 
 def test_a_cell_alone_shows_every_metric() -> None:
