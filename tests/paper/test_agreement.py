@@ -9,7 +9,7 @@ import pytest
 from paper.agreement import rows_by_reading, write_note
 from paper.published import published_accuracy
 from scarf_lightning.errors import UsageError
-from scarf_lightning.report.loading import cells_of_folder, read_results
+from scarf_lightning.report.loading import CellResults, cells_of_folder, read_results
 from scarf_lightning.results import CellStore, identity
 from tests.cells import some_record
 from tests.paper.test_paper_report import defaults
@@ -25,19 +25,18 @@ def leave(results: Path, *overrides: str, id: int, first: float) -> None:
     store.add(some_record(range(3), first=first, pretrained=config.pretrain.name != "none"))
 
 
-@pytest.fixture
-def results(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> CellResults:
+    folder = tmp_path_factory.mktemp("results")
     for id in (11, 28):
         scaling = ["scaling=none"] if id == 28 else []
-        leave(tmp_path, "pretrain=none", *scaling, id=id, first=0.5)
-        leave(tmp_path, "pretrain=scarf", *scaling, id=id, first=0.6)
-        leave(tmp_path, "pretrain=scarf", LONG, *scaling, id=id, first=0.62)
-    return tmp_path
+        leave(folder, "pretrain=none", *scaling, id=id, first=0.5)
+        leave(folder, "pretrain=scarf", *scaling, id=id, first=0.6)
+        leave(folder, "pretrain=scarf", LONG, *scaling, id=id, first=0.62)
+    return read_results(cells_of_folder(folder)[0])
 
 
-def test_a_reading_is_what_is_not_the_default(results: Path) -> None:
-    found = read_results(cells_of_folder(results)[0])
-
+def test_a_reading_is_what_is_not_the_default(found: CellResults) -> None:
     rows = rows_by_reading(found, defaults(found))
 
     means = rows.groupby(["pretrain", "reading"])["accuracy"].mean()
@@ -47,8 +46,7 @@ def test_a_reading_is_what_is_not_the_default(results: Path) -> None:
     assert len(rows) == 18
 
 
-def test_the_note_and_its_accuracies(results: Path, tmp_path: Path) -> None:
-    found = read_results(cells_of_folder(results)[0])
+def test_the_note_and_its_accuracies(found: CellResults, tmp_path: Path) -> None:
     path = tmp_path / "docs" / "agreement.md"
 
     write_note(rows_by_reading(found, defaults(found)), path, "python report.py results=results")

@@ -81,7 +81,9 @@ REPORTS: dict[str, tuple[Any, list[dict[str, Any]], str]] = {
 
 @pytest.fixture(
     scope="module",
-    params=[pytest.param(name, marks=pytest.mark.slow if name in ("rates", "an error") else ()) for name in REPORTS],
+    params=[
+        pytest.param(name, marks=() if name in ("over datasets", "one cell") else pytest.mark.slow) for name in REPORTS
+    ],
 )
 def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, Path]:
     make, entries, metric = REPORTS[request.param]

@@ -176,13 +176,13 @@ def test_outcomes_by_hand() -> None:
 
 @pytest.mark.parametrize(("test", "alpha"), [("welch", 0.2), ("paired", 0.05)])
 def test_counts_equal_those_of_scipy_in_a_loop(test: Test, alpha: float) -> None:
-    scores = random_scores(7, "abcd", 6, seed=1)
+    scores = random_scores(7, "abc", 6, seed=1)
     values = scores.pivot_table(index="dataset", columns=["competitor", "trial"], values="value")
 
     matrix = win_matrix(scores, test=test, alpha=alpha)
 
-    for a in "abcd":
-        for b in set("abcd") - {a}:
+    for a in "abc":
+        for b in set("abc") - {a}:
             wins = losses = 0
             for d in range(7):
                 x, y = values.loc[d, a].to_numpy(), values.loc[d, b].to_numpy()
