@@ -116,6 +116,7 @@ def test_a_spread_is_rounding_by_the_larger_mean() -> None:
     nearly_equal, zeros = np.array([1.0, 1.0 + 1e-13]), np.zeros(2)
     assert welch(nearly_equal, zeros).p == welch(zeros, nearly_equal).p == 0
     assert welch(np.array([1.0, 1.0 + 1e-11]), zeros).p > 0
+    assert paired_test(zeros, -nearly_equal).p == 0
 
 
 @pytest.mark.parametrize(

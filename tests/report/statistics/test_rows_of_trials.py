@@ -51,3 +51,4 @@ def test_a_trial_is_of_one_class_if_all_of_its_rows_are_given_it(first: float, i
 
     assert its is not None
     assert its.one_class is is_of_one
+    assert rows_of_trial(metric_named("auroc"), predictions, np.array([0, 0]), np.arange(2)) is None, "not defined"
