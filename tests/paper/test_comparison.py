@@ -1,3 +1,5 @@
+"""Our cells beside the paper's, by hand."""
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -33,27 +35,20 @@ def test_a_cell_beside_the_papers_by_hand() -> None:
 
     row = cells.iloc[0]
     assert len(cells) == 1
-    assert row["mean"] == pytest.approx(0.95)
-    assert row["standard_error"] == pytest.approx(0.01 / np.sqrt(3))
-    assert (row["trials"], row["published"]) == (3, 0.9575)
-    assert row["difference"] == pytest.approx(-0.0075)
     half = 4.302653 * 0.01 / np.sqrt(3)  # t of two degrees of freedom
-    assert (row["low"], row["high"]) == pytest.approx((-0.0075 - half, -0.0075 + half), rel=1e-6)
+    numbers = row[["mean", "standard_error", "trials", "published", "difference", "low", "high"]]
+    expected = [0.95, 0.01 / np.sqrt(3), 3, 0.9575, -0.0075, -0.0075 - half, -0.0075 + half]
+    assert numbers.tolist() == pytest.approx(expected, rel=1e-6)
     assert (row["epochs"], row["published_epochs"]) == (20, 17.23)
     assert not row["at_chance"]
     assert np.isnan(row["gain"])
-
-
-def test_the_interval_is_that_of_our_mean() -> None:
     values = [0.94, 0.95, 0.97, 0.91]
-    expected = stats.ttest_1samp(values, 0.9575).confidence_interval(0.9)
-
+    interval = stats.ttest_1samp(values, 0.9575).confidence_interval(0.9)
     row = beside_paper(results_from([(6, "full", "scarf", "control", values)]), level=0.9).iloc[0]
+    assert (row["low"] + 0.9575, row["high"] + 0.9575) == pytest.approx((interval.low, interval.high))
 
-    assert (row["low"] + 0.9575, row["high"] + 0.9575) == pytest.approx((expected.low, expected.high))
 
-
-def test_gains_are_relative_to_the_same_cell_without_pre_training() -> None:
+def test_gains_are_relative_to_the_same_cell_and_what_the_paper_does_not_print_is_counted() -> None:
     cells = beside_paper(
         results_from(
             [
@@ -61,31 +56,20 @@ def test_gains_are_relative_to_the_same_cell_without_pre_training() -> None:
                 (6, "full", "scarf", "control", [0.6]),
                 (6, "full", "scarf", "mixup", [0.7]),
                 (6, "semi25", "none", "control", [0.2]),
+                (None, "full", "none", "control", [0.5]),
             ]
         )
-    ).set_index(["regime", "pretrain", "method"])
-
-    assert cells.loc[("full", "scarf", "control"), "gain"] == pytest.approx(20)
-    expected = 100 * (95.75 - 94.69) / 94.69
-    assert cells.loc[("full", "scarf", "control"), "published_gain"] == pytest.approx(expected)
-    assert cells["gain"].notna().sum() == 1
-
-
-def test_cells_that_the_paper_does_not_print_stay_and_are_counted() -> None:
-    results = results_from(
-        [
-            (6, "full", "scarf", "mixup", [0.5]),
-            (None, "full", "none", "control", [0.5]),
-            (6, "semi25", "none", "control", [0.9]),
-        ]
     )
+    its = cells[cells["dataset_id"] == 6].set_index(["regime", "pretrain", "method"])
 
-    cells = beside_paper(results)
-
+    assert its.loc[("full", "scarf", "control"), "gain"] == pytest.approx(20)
+    expected = 100 * (95.75 - 94.69) / 94.69
+    assert its.loc[("full", "scarf", "control"), "published_gain"] == pytest.approx(expected)
+    assert cells["gain"].notna().sum() == 1
     assert cells["published"].isna().sum() == 2
-    assert cells["published_epochs"].isna().all()  # of the full regime only, and not of mixup
+    assert its.loc[[("semi25", "none", "control"), ("full", "scarf", "mixup")], "published_epochs"].isna().all()
     summary = agreement_summary(cells, ()).iloc[0]
-    assert (summary["cells"], summary["unpublished"]) == (1, 2)
+    assert (summary["cells"], summary["unpublished"]) == (3, 2)
 
 
 def test_networks_on_the_dataset_at_chance_are_flagged_and_left_out() -> None:
@@ -120,30 +104,19 @@ def test_the_summary_of_a_near_reproduction() -> None:
     assert summary.loc[("full", "scarf", "control"), "gain_cells"] == 4
 
 
-def test_correlations_are_of_ranks() -> None:
+def test_correlations_are_of_ranks_of_enough_cells_that_differ() -> None:
     summary = agreement_summary(beside_paper(near_paper(0.0)))
     row = summary.loc[("full", "scarf", "control")]
     assert (row["spearman"], row["gain_spearman"]) == pytest.approx((1, 1))
 
     paper = published_accuracy().set_index(CELL)["accuracy"]
-    turned = results_from(
-        [(i, "full", "none", "control", [1 - paper[i, "full", "none", "control"]]) for i in (6, 11, 12, 14)]
-    )
-    row = agreement_summary(beside_paper(turned)).iloc[0]
-    assert row["spearman"] == pytest.approx(-1)
-    assert np.isnan(row["gain_spearman"])
-
-
-@pytest.mark.parametrize("values", [[0.5, 0.5, 0.5], [0.5, 0.6]])
-def test_too_few_or_equal_cells_have_no_correlation(values: list[float]) -> None:
-    results = results_from(
-        [(i, "full", "none", "control", [value]) for i, value in zip((6, 11, 12), values, strict=False)]
-    )
-
-    row = agreement_summary(beside_paper(results)).iloc[0]
-
-    assert np.isnan(row["spearman"])
-    assert np.isnan(row["inside"])  # one trial has no interval
+    turned = [1 - paper[i, "full", "none", "control"] for i in (6, 11, 12, 14)]
+    for values, spearman in ((turned, -1.0), ([0.5, 0.5, 0.5], np.nan), ([0.5, 0.6], np.nan)):
+        cells = [(i, "full", "none", "control", [v]) for i, v in zip((6, 11, 12, 14), values, strict=False)]
+        row = agreement_summary(beside_paper(results_from(cells))).iloc[0]
+        assert row["spearman"] == pytest.approx(spearman, nan_ok=True)
+        assert np.isnan(row["gain_spearman"])
+        assert np.isnan(row["inside"])  # one trial has no interval
 
 
 def test_bad_results_are_refused() -> None:

@@ -1,6 +1,6 @@
-from pathlib import Path
+"""What a run says at its end."""
 
-import pytest
+from pathlib import Path
 
 from scarf_lightning.options import label
 from scarf_lightning.report.advice import answer_of_run
@@ -45,18 +45,12 @@ def test_what_is_open_comes_with_the_command_that_goes_on(tmp_path: Path) -> Non
     assert settle.endswith("go on to 10 (about 10 s on one core): python train.py pretrain=none,scarf trials=10")
 
 
-@pytest.mark.parametrize("finished", [0, 1])
-def test_a_run_that_compares_nothing_says_nothing(finished: int, tmp_path: Path) -> None:
-    asked = cells(tmp_path)
-    for cell in asked[:finished]:
-        finish(cell)
-
+def test_a_run_that_compares_nothing_or_whose_trials_all_diverged_says_nothing(tmp_path: Path) -> None:
+    asked = cells(tmp_path / "compares nothing")
     assert said(asked) == []
-
-
-def test_trials_that_all_diverged_are_no_answer(tmp_path: Path) -> None:
-    asked = cells(tmp_path)
-    for cell in asked:
+    finish(asked[0])
+    assert said(asked) == []
+    diverged = cells(tmp_path / "diverged")
+    for cell in diverged:
         finish(cell, accuracy=None, diverged="finetune")
-
-    assert said(asked) == []
+    assert said(diverged) == []

@@ -1,3 +1,5 @@
+"""Tables as CSV, Markdown and LaTeX: what is shown, and what a hostile name may not do."""
+
 import io
 from pathlib import Path
 from typing import Any
@@ -23,19 +25,17 @@ from tests.report.cell_results import HOSTILE
 DATA = pd.DataFrame({"competitor": ["scarf_ae", "none"], "mean_rank": [1.23456, None], "best_on": [3, 0]})
 
 
-def test_a_frame_is_shown_a_column_a_column() -> None:
+def test_a_frame_is_shown_a_column_a_column_and_csv_holds_it_in_full() -> None:
     made = table("ranks", "Mean ranks", DATA, formats={"mean_rank": ".2f"}, headings={"best_on": "best on, datasets"})
 
     assert made.columns == ("competitor", "mean rank", "best on, datasets")
     assert [[entry.text for entry in row] for row in made.rows] == [["scarf_ae", "1.23", "3"], ["none", "–", "0"]]
     assert [[entry.sort for entry in row] for row in made.rows] == [["scarf_ae", 1.23456, 3.0], ["none", None, 0.0]]
     assert made.numeric == {1, 2}
-
-
-def test_csv_holds_the_data_in_full() -> None:
-    read = pd.read_csv(io.StringIO(to_csv(table("ranks", "", DATA, formats={"mean_rank": ".2f"}))))
-
-    pd.testing.assert_frame_equal(read, DATA)
+    pd.testing.assert_frame_equal(pd.read_csv(io.StringIO(to_csv(made))), DATA)
+    for missing in (None, float("nan"), pd.NA):
+        assert entry(missing, ".2f") == Entry("–", None)
+    assert [entry(value).text for value in (True, False)] == ["yes", "no"]
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
@@ -52,20 +52,13 @@ def test_a_spreadsheet_runs_nothing_in_csv(start: str) -> None:
     assert data.columns[0] == name, "the table is left alone"
 
 
-def test_control_characters_are_written_out_in_every_format() -> None:
-    made = table("t", "", pd.DataFrame({"dataset": ["\x1b[31m\x00"]}))
-
-    assert r"\x1b[31m\x00" in to_csv(made)
-    assert r"\\x1b\[31m\\x00" in to_markdown(made)
-    assert r"\textbackslash{}x1b[31m\textbackslash{}x00" in to_latex(made)
-
-
-def test_markdown_is_a_pipe_table_under_its_caption() -> None:
+def test_markdown_is_a_pipe_table_under_its_caption_and_sees_nothing_but_text() -> None:
     rows = ((Entry("a|b", "a|b"), Entry("1.0", 1.0, best=True)),)
 
     text = to_markdown(Table("t", "Two_words", ("name", "value"), rows, DATA))
 
     assert text == "Two\\_words\n\n| name | value |\n| --- | --: |\n| a\\|b | **1.0** |\n"
+    assert markdown("a|b *c* <i> `d` e_f \\ \n g") == r"a\|b \*c\* &lt;i&gt; \`d\` e\_f \\   g"
 
 
 def test_latex_has_the_rules_of_booktabs_and_bold_bests() -> None:
@@ -102,10 +95,6 @@ def test_latex_sees_nothing_but_text(text: str, escaped: str) -> None:
     assert latex(text) == escaped
 
 
-def test_markdown_sees_nothing_but_text() -> None:
-    assert markdown("a|b *c* <i> `d` e_f \\ \n g") == r"a\|b \*c\* &lt;i&gt; \`d\` e\_f \\   g"
-
-
 def test_a_latex_table_fits_the_text_and_the_page() -> None:
     wide = pd.DataFrame({f"a column with a long heading, {n}": range(100) for n in range(6)})
 
@@ -114,24 +103,12 @@ def test_a_latex_table_fits_the_text_and_the_page() -> None:
     assert lines.count(r"\begin{table}") == lines.count(r"\end{table}") == 3
     assert lines.count(r"\resizebox{\textwidth}{!}{%") == lines.count("}") == 3
     assert lines.count(r"\label{tab:long}") == 1
-    assert [line for line in lines if "caption" in line] == [
-        r"\caption{In \%}",
-        r"\caption{In \%, continued}",
-        r"\caption{In \%, continued}",
-    ]
+    captions = [r"\caption{In \%}", r"\caption{In \%, continued}", r"\caption{In \%, continued}"]
+    assert [line for line in lines if "caption" in line] == captions
     assert sum(line.endswith(r"\\") for line in lines) == 100 + 3
 
 
-def test_latex_compiles(tmp_path: Path) -> None:
-    made = table(
-        "t", HOSTILE.replace("\u2028", " "), pd.DataFrame({"name, ±": [HOSTILE.replace("\u2028", " ")], "value": [-1]})
-    )
-    document = [r"\documentclass{article}\usepackage{booktabs,graphicx}\begin{document}", to_latex(made)]
-
-    assert "Output written on t.pdf" in compiled([*document, r"\end{document}"], tmp_path)
-
-
-def test_a_hostile_name_breaks_no_table() -> None:
+def test_a_hostile_name_breaks_no_table(tmp_path: Path) -> None:
     made = table("t", HOSTILE, pd.DataFrame({HOSTILE: [HOSTILE], "value": [1]}))
 
     (*_, heading, _, row) = to_markdown(made).splitlines()
@@ -139,6 +116,16 @@ def test_a_hostile_name_breaks_no_table() -> None:
     body = [line for line in to_latex(made).splitlines() if line.endswith(r"\\")]
     assert [line.replace(r"\&", "").count("&") for line in body] == [1, 1]
     assert all(line.count("{") - line.count(r"\{") == line.count("}") - line.count(r"\}") for line in body)
+    # Control characters are written out in every format.
+    control = table("t", "", pd.DataFrame({"dataset": ["\x1b[31m\x00"]}))
+    assert r"\x1b[31m\x00" in to_csv(control)
+    assert r"\\x1b\[31m\\x00" in to_markdown(control)
+    assert r"\textbackslash{}x1b[31m\textbackslash{}x00" in to_latex(control)
+    # LaTeX compiles it.
+    name = HOSTILE.replace("\u2028", " ")
+    text = to_latex(table("t", name, pd.DataFrame({"name, ±": [name], "value": [-1]})))
+    document = [r"\documentclass{article}\usepackage{booktabs,graphicx}\begin{document}", text, r"\end{document}"]
+    assert "Output written on t.pdf" in compiled(document, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -153,15 +140,6 @@ def test_a_hostile_name_breaks_no_table() -> None:
 )
 def test_numbers_have_a_minus_sign_and_no_negative_zero(value: float, format: str, text: str) -> None:
     assert number(value, format) == text
-
-
-@pytest.mark.parametrize("value", [None, float("nan"), pd.NA])
-def test_what_is_missing_is_a_dash_and_sorts_last(value: object) -> None:
-    assert entry(value, ".2f") == Entry("–", None)
-
-
-def test_truth_values_are_words() -> None:
-    assert [entry(value).text for value in (True, False)] == ["yes", "no"]
 
 
 def test_a_page_asks_each_entry_once_whether_its_column_holds_numbers() -> None:

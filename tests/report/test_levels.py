@@ -26,26 +26,19 @@ def filled(results: Path, *, keeps_predictions: bool) -> tuple[Path, Rows]:
     return folder, Rows.of([stored.rows[trial] for trial in sorted(stored.rows)])
 
 
-def test_levels_from_predictions_are_those_of_the_report(tmp_path: Path) -> None:
-    folder, rows = filled(tmp_path, keeps_predictions=True)
-
-    found = levels_of_cell(folder, rows)
-
-    results = read_results(cells_of_folder(tmp_path)[0])
-    for metric in (ACCURACY, AUROC):
-        assert found[metric.name][1:] == pytest.approx(level_of(results, 0, metric)[1:])
-
-
-def test_a_terminal_and_a_view_show_them(tmp_path: Path) -> None:
+def test_levels_from_predictions_are_those_of_the_report_and_a_terminal_and_a_view_show_them(tmp_path: Path) -> None:
     folder, rows = filled(tmp_path, keeps_predictions=True)
     levels = levels_of_cell(folder, rows)
-    _, low, high = levels["accuracy"]
     with_levels = LevelledRows(rows, levels)
 
+    results = read_results(cells_of_folder(tmp_path)[0])
     intervals = list(cell_table({}, with_levels).columns[2].cells)
     (line,) = csv.DictReader(io.StringIO(full_table([({}, with_levels)])))
     view = cell_view(folder.name, tmp_path, group="quick")
 
+    for metric in (ACCURACY, AUROC):
+        assert levels[metric.name][1:] == pytest.approx(level_of(results, 0, metric)[1:])
+    _, low, high = levels["accuracy"]
     assert intervals[0] == f"{low:.4f} to {high:.4f}"
     assert [float(line[f"accuracy_{end}"]) for end in ("low", "high")] == pytest.approx([low, high])
     assert [view.summary[f"accuracy_{end}"] for end in ("low", "high")] == pytest.approx([low, high])

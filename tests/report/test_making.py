@@ -1,3 +1,5 @@
+"""The page as a whole: its parts and links, what it says at the top and at the end, and refusals."""
+
 import json
 import re
 from collections.abc import Sequence
@@ -61,11 +63,7 @@ class Elements(HTMLParser):
 
 
 def report_of(
-    results: CellResults,
-    drawings: Sequence[Drawing],
-    *,
-    title: str = "A title",
-    sections: Sequence[Section] = (),
+    results: CellResults, drawings: Sequence[Drawing], *, title: str = "A title", sections: Sequence[Section] = ()
 ) -> Report:
     return make_report(
         results,
@@ -79,19 +77,27 @@ def report_of(
     )
 
 
+def hostile_report(folder: Path) -> Report:
+    """A report of a store whose dataset has a hostile name, with one of its drawings of each kind but predictions."""
+    results = read_results(cells_of_folder(folder / "results")[0])
+    drawings = {each.name: each for each in default_drawings(results) if each.name != "confusion_matrix"}
+    return report_of(results, list(drawings.values()), title=HOSTILE)
+
+
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report of a store in which one dataset has a hostile name."""
     folder = tmp_path_factory.mktemp("written")
-    fill_store(folder / "results", datasets=3, trials=3, pretrains=("none", "scarf"), names={6: HOSTILE})
-    results = read_results(cells_of_folder(folder / "results")[0])
-    write_report(report_of(results, default_drawings(results), title=HOSTILE), folder / "report")
+    fill_store(folder / "results", datasets=1, trials=3, pretrains=("none", "scarf"), names={6: HOSTILE})
+    write_report(hostile_report(folder), folder / "report")
     return folder / "report"
 
 
-def test_the_page_is_whole_and_shows_every_figure(written: Path) -> None:
-    page = Elements((written / "index.html").read_text(encoding="utf-8"))
+@pytest.fixture(scope="module")
+def page(written: Path) -> Elements:
+    return Elements((written / "index.html").read_text(encoding="utf-8"))
 
+
+def test_the_page_is_whole_and_shows_every_figure(written: Path, page: Elements) -> None:
     assert page.open == []
     words = [attributes["aria-label"] or "" for tag, attributes in page.found if attributes.get("role") == "img"]
     svgs = [tag for tag, _ in page.found if tag == "svg"]
@@ -99,24 +105,25 @@ def test_the_page_is_whole_and_shows_every_figure(written: Path) -> None:
     assert len(narrow) == 1, "the answer's, for phones"
     assert len(svgs) - 1 == len(words) == len(list((written / "figures").glob("*.svg"))) > 3
     assert all(len(alt) > 20 for alt in words)
+    # A hostile name is nothing but text.
+    assert [tag for tag, _ in page.found].count("script") == 1
+    assert any(escaped(HOSTILE) in text for text in page.text)
+    assert escaped(HOSTILE) in page.attributes("td", "data-sort")
 
 
-def test_its_links_lead_to_its_sections_and_files(written: Path) -> None:
-    page = Elements((written / "index.html").read_text(encoding="utf-8"))
+def test_its_links_lead_to_its_sections_and_files(written: Path, page: Elements) -> None:
     ids = page.attributes("section", "id")
     links = page.attributes("a", "href")
 
-    assert ids[0] == "summary"
-    assert ids[-1] == "provenance"
+    assert (ids[0], ids[-1]) == ("summary", "provenance")
     assert [link[1:] for link in links if link.startswith("#")] == ids
     files = [link for link in links if not link.startswith("#")]
     on_disk = {path.relative_to(written).as_posix() for path in written.rglob("*") if path.parent != written}
     assert sorted(files) == sorted(on_disk - {"figures", "tables"})
 
 
-def test_nothing_is_fetched_from_anywhere(written: Path) -> None:
+def test_nothing_is_fetched_from_anywhere(written: Path, page: Elements) -> None:
     html = (written / "index.html").read_text(encoding="utf-8")
-    page = Elements(html)
 
     (policy,) = [content for content in page.attributes("meta", "content") if "default-src" in content]
     assert policy == "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
@@ -128,49 +135,35 @@ def test_nothing_is_fetched_from_anywhere(written: Path) -> None:
     assert page.attributes("link", "href") == ["data:,"]
 
 
-def test_a_hostile_name_is_nothing_but_text(written: Path) -> None:
-    page = Elements((written / "index.html").read_text(encoding="utf-8"))
-
-    assert [tag for tag, _ in page.found].count("script") == 1
-    shown = escaped(HOSTILE)
-    assert any(shown in text for text in page.text)
-    assert shown in page.attributes("td", "data-sort")
-
-
+@pytest.mark.slow
 def test_the_same_results_make_the_same_page(written: Path, tmp_path: Path) -> None:
-    results = read_results(cells_of_folder(written.parent / "results")[0])
-
-    write_report(report_of(results, default_drawings(results), title=HOSTILE), tmp_path)
+    write_report(hostile_report(written.parent), tmp_path)
 
     assert (tmp_path / "index.html").read_bytes() == (written / "index.html").read_bytes()
 
 
-def test_it_ends_with_where_it_comes_from(written: Path) -> None:
-    results = read_results(cells_of_folder(written.parent / "results")[0])
-    text = " ".join(Elements((written / "index.html").read_text(encoding="utf-8")).text)
+def test_it_ends_with_where_it_comes_from(written: Path, page: Elements) -> None:
+    text = " ".join(page.text)
 
-    assert all(fingerprint in text for fingerprint in results.cells["fingerprint"])
+    described = list(written.parent.glob("results/*/cell.json"))
+    assert len(described) == 2
+    assert all(path.parent.name in text for path in described)
     assert re.search(r"Made by SCARF-Lightning \d+\.\d+\.\d+\S* on \d+ \w+ \d{4}.*: python report\.py", text)
     environment = json.loads(next(written.parent.glob("results/*/stacks/*/environment.json")).read_text())
     assert environment["packages"]["torch"] in text
 
 
-def test_a_half_finished_sweep_says_what_is_missing() -> None:
+def test_a_half_finished_sweep_and_damage_are_said_at_the_top() -> None:
     values = {"iris": {"none": [0.5, 0.6], "scarf": [0.7, float("nan")]}, "wine": {"none": [0.5, 0.6], "scarf": []}}
     report = report_of(compared(values), [])
-
     assert report.about[1] == (
         "2 of 4 cells are finished, 5 of 8 trials; missing: iris, SCARF (1 of 2 trials); wine, SCARF (0 of 2 trials)."
     )
     assert report.about[1] in report.warnings
 
-
-def test_damage_is_said_at_the_top_and_listed_at_the_end() -> None:
     results = compared({"iris": {"none": [0.5, 0.6], "scarf": [0.6, 0.7]}})
     results.damaged[Path("results/ab/stacks/0000")] = "trials.json is torn"
-
     report = report_of(results, [])
-
     assert "1 damaged record left out: results/ab/stacks/0000: trials.json is torn." in report.about
     assert "damaged" in [getattr(block, "name", "") for block in report.sections[-1].blocks]
 
@@ -215,62 +208,43 @@ def test_diverged_trials_are_counted_in_a_sentence_and_in_no_number(tmp_path: Pa
     assert " nan" not in " ".join(Elements(html).text)
 
 
-def test_where_every_trial_diverged_there_is_no_report() -> None:
+def test_where_every_trial_diverged_or_nothing_is_finished_there_is_no_report() -> None:
     results = compared({"iris": {"none": [0.5, 0.6], "scarf": [0.7]}})
     for cell in (0, 1):
         diverge(results, cell, 0, 1)
-
     with pytest.raises(UsageError, match=r"^All 3 trials diverged; train with other settings, "):
         report_of(results, [])
-
-
-def test_where_nothing_is_finished_there_is_no_report() -> None:
     with pytest.raises(NothingFinishedError, match=r"^Nothing is finished yet: none of 2 cells has a trial; "):
-        make_report(
-            compared({"iris": {"none": [float("nan")], "scarf": []}}),
-            [],
-            ReportOptions(),
-            title="",
-            paper=None,
-            command="",
-            more_trials=by_sweep([]),
-        )
+        report_of(compared({"iris": {"none": [float("nan")], "scarf": []}}), [])
 
 
-def small(title: str) -> Report:
-    return Report(title, [], [Section("summary", "The answer", [Paragraph("Nothing.")])])
-
-
-def test_a_new_report_takes_the_place_of_an_old_one(tmp_path: Path) -> None:
-    write_report(small("old"), tmp_path / "report")
+def test_a_new_report_takes_the_place_of_an_old_one_and_leaves_other_folders_alone(tmp_path: Path) -> None:
+    old, new = (Report(t, [], [Section("summary", "The answer", [Paragraph("No.")])]) for t in ("old", "new"))
+    write_report(old, tmp_path / "report")
     (tmp_path / "report" / "figures" / "stale.svg").write_text("")
 
-    index = write_report(small("new"), tmp_path / "report")
+    index = write_report(new, tmp_path / "report")
 
     assert "<h1>new</h1>" in index.read_text(encoding="utf-8")
     assert list((tmp_path / "report" / "figures").iterdir()) == []
-
-
-@pytest.mark.parametrize("name", ["notes.txt", "index.html"])
-def test_a_folder_that_is_no_report_is_left_alone(name: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_text("mine")
-    (tmp_path / "figures").mkdir()
-
-    with pytest.raises(UsageError, match=r"holds files that are not a report; name another folder with out=FOLDER\.$"):
-        write_report(small("new"), tmp_path)
-    assert (tmp_path / name).read_text() == "mine"
-    assert (tmp_path / "figures").exists()
+    for name in ("notes.txt", "index.html"):
+        mine = tmp_path / name.replace(".", "-")
+        (mine / "figures").mkdir(parents=True)
+        (mine / name).write_text("mine")
+        with pytest.raises(UsageError, match=r"holds files that are not a report; name another folder with out=FOL"):
+            write_report(new, mine)
+        assert (mine / name).read_text() == "mine"
+        assert (mine / "figures").exists()
 
 
 def test_rows_that_equal_an_earlier_one_are_said_once_for_each_dataset(tmp_path: Path) -> None:
     results = compared({"kc1": {"none": [0.5], "scarf": [0.6]}, "iris": {"none": [0.5]}, "old": {"none": [0.5]}})
     readings = [{"n_copies": 917, "n_labelled": 2109}, {"n_copies": 0, "n_labelled": 150}, {}]
-    first = results.cells["dataset"].drop_duplicates().index
-    for label, reading in zip(first, readings, strict=True):
-        CellStore(tmp_path, {"label": int(label)}).describe(
-            dataset="d", dataset_id=None, source="s", **(OF_WDBC | {"reading": reading})
-        )
-    folders = {int(label): CellStore(tmp_path, {"label": int(label)}).folder for label in first}
+    folders = {}
+    for label, reading in zip(results.cells["dataset"].drop_duplicates().index, readings, strict=True):
+        store = CellStore(tmp_path, {"label": int(label)})
+        store.describe(dataset="d", dataset_id=None, source="s", **(OF_WDBC | {"reading": reading}))
+        folders[int(label)] = store.folder
 
     assert on_copies(results) == ""
     assert on_copies(replace(results, folders=folders)) == (

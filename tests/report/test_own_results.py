@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,8 @@ import scarf_lightning
 from scarf_lightning.errors import UsageError
 from scarf_lightning.report.own_results import compare
 from scarf_lightning.report.statistics import judge, judge_rows, typical_gain
+
+Change = Callable[[pd.DataFrame], pd.DataFrame]
 
 
 def metrics_of(tables: int = 1, trials: int = 6) -> pd.DataFrame:
@@ -47,10 +50,8 @@ def test_metrics_are_judged_by_the_resampled_test_and_answered_together() -> Non
     found = compare(frame, metric="accuracy", reference="base")
 
     assert found.competitors == ["better", "same"]
-    expected = judge((wide["better"] - wide["base"]).to_numpy()[None], width=1.0)
-    assert found.verdicts[0] == expected
-    assert found.answers == ["helps", "cannot tell"]
-    assert found.frame["answer"].tolist() == list(found.answers)
+    assert found.verdicts[0] == judge((wide["better"] - wide["base"]).to_numpy()[None], width=1.0)
+    assert found.answers == found.frame["answer"].tolist() == ["helps", "cannot tell"]
     assert found.sentences[0].startswith("better beside base on t0: helps; ")
 
 
@@ -137,25 +138,28 @@ def test_published_means_are_compared_over_tables() -> None:
         ),
     ],
 )
-def test_a_frame_that_cannot_be_compared_gets_one_sentence(change, message: str) -> None:  # type: ignore[no-untyped-def]
+def test_a_frame_that_cannot_be_compared_gets_one_sentence(change: Change, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         compare(change(metrics_of()), metric="accuracy", reference="base")
 
 
-def test_predictions_that_cannot_be_compared_get_one_sentence() -> None:
-    frame = predictions_of(trials=3)
-    with pytest.raises(UsageError, match="two predictions for row"):
-        compare(pd.concat([frame, frame.head(1)]), metric="accuracy", reference="base")
-    with pytest.raises(UsageError, match="The label 0 has no column probability_0"):
-        compare(
-            frame.drop(columns="prediction").assign(probability_1=1.0, probability_2=0.0),
-            metric="accuracy",
-            reference="base",
-        )
-    with pytest.raises(UsageError, match="rows without a value of row, label, prediction"):
-        compare(frame.assign(prediction=None), metric="accuracy", reference="base")
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda frame: pd.concat([frame, frame.head(1)]), "two predictions for row"),
+        (
+            lambda frame: frame.drop(columns="prediction").assign(probability_1=1.0, probability_2=0.0),
+            "The label 0 has no column probability_0",
+        ),
+        (lambda frame: frame.assign(prediction=None), "rows without a value of row, label, prediction"),
+    ],
+)
+def test_predictions_that_cannot_be_compared_get_one_sentence(change: Change, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        compare(change(predictions_of(trials=3)), metric="accuracy", reference="base")
 
 
+@pytest.mark.slow
 def test_the_door_and_the_statistics_import_no_torch() -> None:
     code = (
         "import sys, scarf_lightning, scarf_lightning.report.statistics; scarf_lightning.compare; "

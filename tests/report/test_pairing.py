@@ -73,26 +73,19 @@ def test_one_network_with_several_numbers_of_labels_is_a_curve_without_a_verdict
     assert title_of(results) == "How many labels are enough on iris?"
 
 
-def test_a_seed_beside_labels_makes_no_curve() -> None:
+def test_what_makes_a_curve_over_the_number_of_labels() -> None:
+    """A share of labels is a budget; a seed beside labels and redrawn labels are none."""
     results = results_of([few(n, seed=seed, method=m) for n in (20, 100) for seed in (0, 1) for m in ("a", "b")])
-
     assert label_budgets(results) is None
-    assert {context for *_, context in compared(results)} == {
-        "20 labels, seed 0", "20 labels, seed 1", "100 labels, seed 0", "100 labels, seed 1",
-    }  # fmt: skip
+    contexts = {context for *_, context in compared(results)}
+    assert contexts == {f"{n} labels, seed {seed}" for n in (20, 100) for seed in (0, 1)}
 
-
-def test_a_share_of_labels_is_a_budget_and_redrawn_labels_are_none() -> None:
     budgets = [cell(), cell(regime="semi25", regime__labelled=0.25)]
-
     assert label_budgets(results_of(budgets)) == {0: float("inf"), 1: 0.25}
     assert label_budgets(results_of([*budgets, cell(regime="noise30")])) is None
-
-
-def test_regimes_alone_are_compared_with_the_usual_one() -> None:
-    results = results_of([cell(), cell(regime="noise30")], usual={"regime": "full"})
-
-    assert compared(results) == [("30 % of labels redrawn", "all labels", "")]
+    # Regimes alone are compared with the usual one.
+    regimes = results_of([cell(), cell(regime="noise30")], usual={"regime": "full"})
+    assert compared(regimes) == [("30 % of labels redrawn", "all labels", "")]
 
 
 def test_a_method_that_is_never_pretrained_is_compared_with_the_network() -> None:
@@ -111,21 +104,15 @@ def test_a_method_that_is_never_pretrained_is_compared_with_the_network() -> Non
     assert {pair.against for pair in pairs_of(results)} == {"no pre-training"}
 
 
-def test_readings_of_one_table_are_compared_with_all_columns() -> None:
-    drops = ("[a]", "[b]", "null")
-    results = results_of([cell(dataset__drop=drop) for drop in drops], usual={"dataset.drop": "null"})
-
-    assert compared(results) == [("without a", "all columns", ""), ("without b", "all columns", "")]
-    assert title_of(results) == "Which columns matter on iris?"
-
-
-def test_the_columns_that_are_missed_most_come_first() -> None:
+def test_readings_are_compared_with_all_columns_and_those_that_are_missed_most_come_first() -> None:
     values = {"[a]": VALUES, "[b]": [value - 0.2 for value in VALUES], "null": VALUES}
     cells = [cell(its, dataset__drop=drop) for drop, its in values.items()]
     results = results_of(cells, usual={"dataset.drop": "null"})
 
     blocks = answer_section(results, ReportOptions(), by_sweep([])).blocks
 
+    assert compared(results) == [("without a", "all columns", ""), ("without b", "all columns", "")]
+    assert title_of(results) == "Which columns matter on iris?"
     (ranked,) = [block for block in blocks if isinstance(block, Table) and block.name == "columns"]
     assert ranked.data["columns_left_out"].tolist() == ["b", "a"]
     assert ranked.data["loss"].tolist() == pytest.approx([0.2, 0.0])
@@ -135,15 +122,11 @@ def test_the_columns_that_are_missed_most_come_first() -> None:
 THREE = results_of([cell(), cell(pretrain="scarf"), cell(pretrain="vime"), cell(network=None, method="logistic")])
 
 
-@pytest.mark.parametrize("reference", ["scarf", "SCARF", "pretrain=scarf"])
-def test_any_competitor_can_be_the_reference(reference: str) -> None:
-    assert compared(THREE, reference) == [
-        ("no pre-training", "SCARF", ""), ("vime", "SCARF", ""), ("logistic", "SCARF", ""),
-    ]  # fmt: skip
-    assert {each.reference for each in compare_all(THREE, ReportOptions(reference=reference))} == {"SCARF"}
-
-
-def test_a_reference_that_is_none_is_refused_with_those_that_are() -> None:
+def test_any_competitor_can_be_the_reference_and_others_are_refused() -> None:
+    for reference in ("scarf", "SCARF", "pretrain=scarf"):
+        names = [name for name, its, _ in compared(THREE, reference) if its == "SCARF"]
+        assert names == ["no pre-training", "vime", "logistic"]
+        assert {each.reference for each in compare_all(THREE, ReportOptions(reference=reference))} == {"SCARF"}
     with pytest.raises(UsageError, match="reference=scraf is no competitor of these results; they are: no pre-") as e:
         pairs_of(THREE, "scraf")
     assert "SCARF; vime; logistic" in str(e.value)

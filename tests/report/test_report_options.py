@@ -1,3 +1,5 @@
+"""Options of a report."""
+
 import re
 
 import pytest
@@ -7,20 +9,14 @@ from scarf_lightning.options.checking import checked
 from scarf_lightning.report.report_options import ReportOptions
 
 
-def test_the_corrected_test_is_the_default_and_the_papers_says_how_often_it_is_false() -> None:
-    assert (
-        checked(ReportOptions, {})
-        == ReportOptions()
-        == ReportOptions(metric=None, rope=0.01, test="corrected", adjust="none", alpha=0.05)
-    )
-    assert ReportOptions().in_words == "corrected resampled t-test, p < 0.05"
+def test_the_corrected_test_is_the_default_and_all_can_be_chosen() -> None:
+    usual = ReportOptions(metric=None, rope=0.01, test="corrected", adjust="none", alpha=0.05)
+    assert checked(ReportOptions, {}) == ReportOptions() == usual
+    assert usual.in_words == "corrected resampled t-test, p < 0.05"
     assert "finds up to 27 % of equal competitors different" in ReportOptions(test="welch").in_words
 
-
-def test_all_can_be_chosen() -> None:
     given = {"metric": "auroc", "rope": "0.005", "test": "corrected", "adjust": "holm", "alpha": "0.01"}
     chosen = checked(ReportOptions, given)
-
     assert chosen == ReportOptions("auroc", rope=0.005, test="corrected", adjust="holm", alpha=0.01)
     assert chosen.measure.label == "AUROC"
     assert chosen.in_words == "corrected resampled t-test, p < 0.01 after Holm's correction over datasets"

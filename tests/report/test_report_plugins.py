@@ -17,12 +17,8 @@ from tests.cells import some_config, some_record
 from tests.report.store import described
 
 
-@pytest.fixture
-def worst() -> Metric:
-    return register(Metric("worst", "worst loss", False, (0.0, 10.0), lambda p, y: float(p.min())))
-
-
-def test_a_plugins_metric_is_everywhere(worst: Metric, tmp_path: Path) -> None:
+def test_a_plugins_metric_is_everywhere(tmp_path: Path) -> None:
+    register(Metric("worst", "worst loss", False, (0.0, 10.0), lambda p, y: float(p.min())))
     fingerprints = {}
     for pretrain, first in (("none", 5.0), ("scarf", 1.0)):
         config = some_config(pretrain=pretrain)
@@ -39,18 +35,8 @@ def test_a_plugins_metric_is_everywhere(worst: Metric, tmp_path: Path) -> None:
     assert cell_view(fingerprints["scarf"], tmp_path, group="g").summary["worst"] == pytest.approx(1.015)
     rows = table[table["pretrain"] == "scarf"].to_dict("records")
     assert "worst loss" in list(cell_table({}, rows).columns[0].cells)  # type: ignore[arg-type]
-
-    results = read_results(cells_of_folder(tmp_path)[0])
     drawings = read_drawings([{"draw": "win_matrix", "title": "t", "compare": "pretrain"}], "mine")
-    report = make_report(
-        results,
-        drawings,
-        ReportOptions(metric="worst"),
-        title="t",
-        paper=None,
-        command="",
-        more_trials=by_sweep([]),
-    )
-
+    results, options = read_results(cells_of_folder(tmp_path)[0]), ReportOptions(metric="worst")
+    report = make_report(results, drawings, options, title="t", command="", more_trials=by_sweep([]))
     assert report.answer[0].startswith("SCARF helps on wdbc: worst loss 4.0000 lower (")
     assert report.sections[1].blocks

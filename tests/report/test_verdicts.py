@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ MARGIN = 0.03
 BINARY = Classes(("a", "b"))
 PAIR = [(0, 1)]
 ACCURACY = metric_named("accuracy")
+OPTIONS = ReportOptions()
 
 Keep = Callable[..., CellResults]
 
@@ -78,55 +80,54 @@ def test_rows_are_compared_with_themselves_in_whatever_order_a_trial_has_them(ke
     assert level.high - level.low > 0.1, "an error of rows is not averaged away by more trials"
 
 
-def test_rows_in_the_order_of_time_are_blocks_of_neighbours(keep: Keep) -> None:
+def test_rows_in_the_order_of_time_are_blocks_of_neighbours_and_groups_are_units(keep: Keep) -> None:
     order = np.random.default_rng(1).permutation(ROWS)
-    results = keep([order] * TRIALS, "time")
     values, differences = aligned([order] * TRIALS)
-
-    found = verdicts.verdict_of(results, PAIR, differences[None], np.ones(1), ReportOptions())
-
+    found = verdicts.verdict_of(keep([order] * TRIALS, "time"), PAIR, differences[None], np.ones(1), OPTIONS)
     blocks = np.repeat(np.arange(10), ROWS // 10)
     assert found.parts == error_parts(values, [blocks] * TRIALS, 0)
 
-
-def test_groups_are_units(keep: Keep) -> None:
-    results = keep(shuffled(), "group")
     _, differences = aligned(shuffled())
-
-    found = verdicts.verdict_of(results, PAIR, differences[None], np.ones(1), ReportOptions())
-
+    found = verdicts.verdict_of(keep(shuffled(), "group"), PAIR, differences[None], np.ones(1), OPTIONS)
     assert found.parts is not None
     assert found.parts.n_tested == 1, "all rows are always tested together"
 
 
-@pytest.mark.parametrize(("split", "basis"), [("random", "resampled t-test"), ("column", "none")])
-def test_without_predictions_the_resampled_test_stays_and_fixed_splits_have_no_verdict(split: str, basis: str) -> None:
+def without_predictions(split: str, *values: list[float], **sizes: int) -> CellResults:
     cells = [{"dataset": "a", "pretrain": name, "split": split} for name in ("scarf", "none")]
+    results = results_of(list(zip(cells, values, strict=False)))
+    return replace(results, trials=results.trials.assign(**sizes))
+
+
+def test_without_predictions_the_resampled_test_stays_and_fixed_splits_have_no_verdict() -> None:
+    """Where trials differ, the overlap of their rows decides; where they agree, the rows that none of them tested."""
     values = [0.91, 0.93, 0.94, 0.92], [0.90, 0.91, 0.90, 0.91]
-    results = results_of(list(zip(cells, map(list, values), strict=True)))
-    differences = np.array(values[0]) - np.array(values[1])
+    gains = (np.array(values[0]) - np.array(values[1]))[None]
+    options = ReportOptions(rope=MARGIN)
 
-    found = verdicts.verdict_of(results, PAIR, differences[None], np.ones(1), ReportOptions(rope=MARGIN))
+    found = verdicts.verdict_of(without_predictions("random", *values), PAIR, gains, np.ones(1), options)
+    fixed = verdicts.verdict_of(without_predictions("column", *values), PAIR, gains, np.ones(1), options)
 
-    assert found.basis == basis
-    if split == "random":
-        assert found == judge(differences[None], width=1.0, margin=MARGIN)
-    else:
-        assert (found.answer, found.reason) == ("cannot tell", verdicts.NOT_KEPT)
+    assert found == judge(gains, width=1.0, margin=MARGIN)
+    assert found.basis == "resampled t-test"
+    assert (fixed.basis, fixed.answer, fixed.reason) == ("none", "cannot tell", verdicts.NOT_KEPT)
+    for spread in (0.0, 0.01):
+        gains = 0.05 + spread * np.array([[1.0, -1.0] * 2])
+        sized = without_predictions(
+            "random", (0.8 + gains[0]).tolist(), [0.8] * TRIALS, n_test=50, n_train=200, n_labelled=200
+        )
+        found = verdicts.verdict_of(sized, PAIR, gains, np.ones(1), OPTIONS)
+        assert found == judge(gains, test_to_train=50 / 200, n_test=50, width=1.0)
 
 
-@pytest.mark.parametrize("spread", [0.0, 0.01])
-def test_without_predictions_the_sizes_of_the_split_decide_about_the_error(spread: float) -> None:
-    """Where trials differ, by the overlap of their rows; where they agree, by the rows that none of them tested."""
-    cells = [{"dataset": "a", "pretrain": name, "split": "random"} for name in ("scarf", "none")]
-    gains = 0.05 + spread * np.array([1.0, -1.0] * 2)
-    results = results_of([(cells[0], (0.8 + gains).tolist()), (cells[1], [0.8] * TRIALS)])
-    for name, size in (("n_test", 50), ("n_train", 200), ("n_labelled", 200)):
-        results.trials[name] = size
-
-    found = verdicts.verdict_of(results, PAIR, gains[None], np.ones(1), ReportOptions())
-
-    assert found == judge(gains[None], test_to_train=50 / 200, n_test=50, width=1.0)
+def test_a_level_without_predictions_is_that_of_the_terminal() -> None:
+    mean, low, high = verdicts.level_of(without_predictions("random", [0.9, 0.92, 0.95]), 0, ACCURACY)
+    assert low < mean < high
+    assert math.isnan(verdicts.level_of(without_predictions("time", [0.9, 0.92, 0.95]), 0, ACCURACY).low)
+    for n_test in (None, 0, -5):  # a number of test rows that cannot be is unknown
+        results = results_of([({"dataset": "wdbc", "pretrain": "none"}, [0.9] * 5)])
+        results.trials["n_test"] = n_test
+        assert verdicts.level_of(results, 0, ACCURACY) == (0.9, 0.9, 0.9)
 
 
 def test_a_trial_without_predictions_takes_them_from_none(keep: Keep, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +138,7 @@ def test_a_trial_without_predictions_takes_them_from_none(keep: Keep, monkeypatc
     )
     _, differences = aligned(shuffled())
 
-    found = verdicts.verdict_of(results, PAIR, differences[None], np.ones(1), ReportOptions())
+    found = verdicts.verdict_of(results, PAIR, differences[None], np.ones(1), OPTIONS)
 
     assert (found.basis, found.trials) == ("resampled t-test", TRIALS)
 
@@ -163,25 +164,9 @@ def test_over_tables_each_table_brings_its_own_noise(keep: Keep, monkeypatch: py
     results = keep(shuffled(), "random")
     _, its = aligned(shuffled())
     differences = np.tile(its, (7, 1)) + np.arange(7)[:, None] / 100
-    one = verdicts.verdict_of(results, PAIR, its[None], np.ones(1), ReportOptions())
+    one = verdicts.verdict_of(results, PAIR, its[None], np.ones(1), OPTIONS)
 
     found = verdicts.verdict_of(results, PAIR * 7, differences, np.ones(7), ReportOptions(rope=MARGIN))
 
     assert one.parts is not None
     assert found == judge_tables(differences, np.full(7, one.parts.error), width=1.0, margin=MARGIN)
-
-
-@pytest.mark.parametrize("n_test", [None, 0, -5])
-def test_a_number_of_test_rows_that_cannot_be_is_unknown(n_test: int | None) -> None:
-    results = results_of([({"dataset": "wdbc", "pretrain": "none"}, [0.9] * 5)])
-    results.trials["n_test"] = n_test
-
-    assert verdicts.level_of(results, 0, metric_named("accuracy")) == (0.9, 0.9, 0.9)
-
-
-def test_a_level_without_predictions_is_that_of_the_terminal() -> None:
-    results = results_of([({"dataset": "wdbc", "pretrain": "none", "split": "random"}, [0.9, 0.92, 0.95])])
-    mean, low, high = verdicts.level_of(results, 0, ACCURACY)
-    assert low < mean < high
-    fixed = results_of([({"dataset": "wdbc", "pretrain": "none", "split": "time"}, [0.9, 0.92, 0.95])])
-    assert math.isnan(verdicts.level_of(fixed, 0, ACCURACY).low)

@@ -11,28 +11,19 @@ from tests.composing import ROOT
 
 
 def trials() -> pd.DataFrame:
-    rows = []
-    for dataset, level in (("a", 0.6), ("b", 0.8)):
-        for pretrain, gain in (("none", 0.0), ("scarf", 0.04)):
-            for monitor, more in (("error", 0.0), ("loss", 0.02)):
-                for trial in range(3):
-                    rows.append(
-                        {
-                            "dataset": dataset,
-                            "regime": "few",
-                            "regime.labels": 20,
-                            "method": "control",
-                            "pretrain": pretrain,
-                            "trial": trial,
-                            "accuracy": level + gain + more + 0.01 * trial,
-                            "finetune.monitor": monitor,
-                            "finetune.min_steps": 0,
-                            "finetune.patience": 3,
-                            "finetune.weight_decay": 0.0,
-                            "pretrain.patience": 3,
-                            "finetune_seconds": 2.0,
-                        }
-                    )
+    shared = {
+        "regime": "few", "regime.labels": 20, "method": "control", "finetune.min_steps": 0, "finetune.patience": 3,
+        "finetune.weight_decay": 0.0, "pretrain.patience": 3, "finetune_seconds": 2.0,
+    }  # fmt: skip
+    rows = [
+        shared
+        | {"dataset": dataset, "pretrain": pretrain, "finetune.monitor": monitor, "trial": trial}
+        | {"accuracy": level + gain + more + 0.01 * trial}
+        for dataset, level in (("a", 0.6), ("b", 0.8))
+        for pretrain, gain in (("none", 0.0), ("scarf", 0.04))
+        for monitor, more in (("error", 0.0), ("loss", 0.02))
+        for trial in range(3)
+    ]
     return pd.DataFrame(rows)
 
 
@@ -43,12 +34,9 @@ def test_means_over_tables_and_networks() -> None:
     # (0.6 + 0.8) / 2 + 0.01 for the trials; 0.02 for the loss, 0.04 for SCARF.
     assert "| monitor=loss min\\_steps=0 patience=3 | 73.00 | 77.00 | 75.00 | 2.00 |" in text
     assert "| monitor=error min\\_steps=0 patience=3 | 71.00 | 75.00 | 73.00 | 2.00 |" in text
-
-
-def test_a_table_that_lacks_a_candidate_is_left_out() -> None:
+    # A table that lacks a candidate is left out.
     some = trials()
     some = some[(some["dataset"] != "b") | (some["finetune.monitor"] == "error") | (some["pretrain"] == "none")]
-
     assert "20 labels, 1 table:" in recipe.tables(some)
 
 
@@ -80,13 +68,11 @@ def test_the_trials_of_a_folder_are_added_and_replace_their_like(
     assert found[recipe.TRIAL].duplicated().sum() == 0
     assert (found.loc[found["fingerprint"] == f"{0:016x}", "accuracy"] == 0.5).all()
     assert set(found["dataset"]) == {"a", "b", "c"}
-
-
-def test_an_unknown_argument_is_refused() -> None:
     with pytest.raises(UsageError, match=r"^Name the folder with the cells of study/recipe\.yaml: results=FOLDER; or "):
         recipe.main(["folder=results"])
 
 
+@pytest.mark.slow
 def test_the_tables_of_the_page_are_those_that_are_made(capsys: pytest.CaptureFixture[str]) -> None:
     recipe.main([])
 

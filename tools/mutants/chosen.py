@@ -94,6 +94,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
         "training/test_pretraining",
     ),
     "report/statistics/intervals.py": ("report/statistics/test_tables_interval",),
+    "report/statistics/trials.py": ("report/statistics/test_rows_of_trials", "report/test_verdicts"),
     "report/statistics/": ("report/statistics/test_calibration", "report/statistics/test_verdict"),
     "randomness.py": ("test_randomness",),
     "metrics.py": ("test_metrics",),

@@ -1,5 +1,6 @@
 """What figures show, read off their artists."""
 
+from collections import Counter
 from pathlib import Path
 
 import matplotlib
@@ -40,34 +41,20 @@ def texts(axes: Axes) -> dict[tuple[float, float], str]:
     }
 
 
-def test_the_heat_map_writes_fractions_and_the_minimum_of_each_row() -> None:
+def test_the_heat_map_writes_fractions_and_the_minimum_of_each_row_and_wins_are_blue() -> None:
     (axes,) = heat_map(matrix(), row_title="pretrain", column_title="against pretrain").axes
 
-    assert texts(axes) == {
-        (1, 0): "2/8",
-        (2, 0): "0/0",
-        (3.35, 0): "2/8",
-        (0, 1): "6/8",
-        (2, 1): "5/6",
-        (3.35, 1): "6/8",
-        (0, 2): "0/0",
-        (1, 2): "1/6",
-        (3.35, 2): "1/6",
-    }
+    by_row = {0: {1: "2/8", 2: "0/0", 3.35: "2/8"}, 1: {0: "6/8", 2: "5/6", 3.35: "6/8"},
+              2: {0: "0/0", 1: "1/6", 3.35: "1/6"}}  # fmt: skip
+    assert texts(axes) == {(x, y): text for y, row in by_row.items() for x, text in row.items()}
     assert [label.get_text() for label in axes.get_xticklabels()] == [*NAMES, "min"]
     assert [label.get_text() for label in axes.get_yticklabels()] == NAMES
     assert axes.yaxis_inverted()
-
-
-def test_wins_are_blue_losses_red_and_nothing_grey() -> None:
-    (axes,) = heat_map(matrix(), row_title="", column_title="").axes
     faces = {tuple(np.round(patch.get_xy().mean(axis=0)).astype(int)): patch.get_facecolor() for patch in axes.patches}
-
-    red, _, blue, _ = faces[1, 0]
-    assert red > blue
-    red, _, blue, _ = faces[0, 1]
-    assert blue > red
-    assert faces[2, 0][:3] == (0.9, 0.9, 0.9)
+    lost, won = faces[1, 0], faces[0, 1]
+    assert lost[0] > lost[2], "red"
+    assert won[2] > won[0], "blue"
+    assert faces[2, 0][:3] == (0.9, 0.9, 0.9), "nothing is grey"
 
 
 def gains() -> pd.DataFrame:
@@ -79,26 +66,20 @@ def gains() -> pd.DataFrame:
     )
 
 
-def test_box_plots_have_a_point_a_dataset_kept_beside_all() -> None:
+def test_box_plots_have_a_point_a_dataset_kept_beside_all_and_far_ones_at_the_edge() -> None:
     (axes,) = box_plots(gains(), reference="none", column_title="pretrain").axes
-    points: dict[tuple[int, str], int] = {}
-    for collection in axes.collections:
-        offsets = np.asarray(collection.get_offsets())
-        for x, _ in offsets:
-            key = (round(float(x)), to_hex(collection.get_facecolor()[0]))
-            points[key] = points.get(key, 0) + 1
+    points = Counter(
+        (round(float(x)), to_hex(collection.get_facecolor()[0]))
+        for collection in axes.collections
+        for x, _ in np.asarray(collection.get_offsets())
+    )
 
     assert points == {(0, COLOURS[0].lower()): 3, (0, GREY): 4, (1, COLOURS[1].lower()): 1, (1, GREY): 3}
     assert [label.get_text() for label in axes.get_xticklabels()] == ["scarf", "scarf_ae"]
-
-
-def test_a_point_beyond_the_whiskers_stands_at_the_edge() -> None:
-    many = pd.DataFrame(
-        {"row": "m", "column": "c", "dataset": range(9), "gain": [1, 2, 3, 4, 5, 6, 7, 8, 900.0], "kept": True}
-    )
+    values = [1, 2, 3, 4, 5, 6, 7, 8, 900.0]
+    many = pd.DataFrame({"row": "m", "column": "c", "dataset": range(9), "gain": values, "kept": True})
     (axes,) = box_plots(many, reference="none", column_title="pretrain").axes
     low, high = axes.get_ylim()
-
     assert low < 0
     assert 8 < high < 10
     heights = np.concatenate([np.asarray(c.get_offsets())[:, 1] for c in axes.collections if len(c.get_offsets())])
@@ -160,20 +141,13 @@ def test_the_sensitivity_line_suits_its_values(x: list[float], scale: str) -> No
 
 
 def test_agreement_puts_the_paper_along_x_and_chance_apart() -> None:
-    cells = pd.DataFrame(
-        {
-            "regime": ["full", "full"],
-            "competitor": ["scarf + control"] * 2,
-            "mean": [0.9, 0.8],
-            "published": [0.95, 0.02],
-            "difference": [-0.05, 0.78],
-            "low": [-0.06, np.nan],
-            "high": [-0.04, np.nan],
-            "at_chance": [False, True],
-        }
-    )
+    columns = ["regime", "competitor", "mean", "published", "difference", "low", "high", "at_chance"]
+    rows = [
+        ("full", "scarf + control", 0.9, 0.95, -0.05, -0.06, -0.04, False),
+        ("full", "scarf + control", 0.8, 0.02, 0.78, np.nan, np.nan, True),
+    ]
 
-    scatter, below = agreement_scatter(cells).axes
+    scatter, below = agreement_scatter(pd.DataFrame(rows, columns=columns)).axes
 
     ours = {tuple(np.round(np.column_stack(line.get_data()).astype(float), 6)[0]) for line in scatter.lines[1:]}
     assert ours == {(95.0, 90.0), (2.0, 80.0)}
@@ -181,23 +155,18 @@ def test_agreement_puts_the_paper_along_x_and_chance_apart() -> None:
     assert np.asarray(below.lines[0].get_ydata()) == pytest.approx([-5])
 
 
-def test_names_are_text_and_long_ones_are_cut() -> None:
-    (axes,) = heat_map(matrix([HOSTILE, "a $b^2$", "n" * 200]), row_title=HOSTILE, column_title="").axes
+def test_names_are_text_and_figures_are_files_and_leave_no_state(tmp_path: Path) -> None:
+    before = dict(matplotlib.rcParams)
+    for name in ("first", "again"):
+        figure = heat_map(matrix([HOSTILE, "a $b^2$", "n" * 200]), row_title=HOSTILE, column_title="")
+        save(figure, tmp_path, name)
 
-    first, second, third = (label for label in axes.get_yticklabels())
+    first, second, third = figure.axes[0].get_yticklabels()
     assert first.get_text().startswith('<script>alert("x")')
     assert second.get_text() == "a $b^2$"
     assert not second.get_parse_math()
     assert len(third.get_text()) == 32
-
-
-def test_figures_are_files_and_leave_no_state(tmp_path: Path) -> None:
-    before = dict(matplotlib.rcParams)
-    folder = tmp_path / "figures"
-    for name in ("first", "again"):
-        save(heat_map(matrix([HOSTILE, "b", "c"]), row_title="", column_title=""), folder, name)
-
     assert dict(matplotlib.rcParams) == before
-    assert sorted(path.name for path in folder.iterdir()) == ["again.png", "again.svg", "first.png", "first.svg"]
-    assert (folder / "first.svg").read_bytes() == (folder / "again.svg").read_bytes()
-    assert (folder / "first.png").read_bytes().startswith(b"\x89PNG")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["again.png", "again.svg", "first.png", "first.svg"]
+    assert (tmp_path / "first.svg").read_bytes() == (tmp_path / "again.svg").read_bytes()
+    assert (tmp_path / "first.png").read_bytes().startswith(b"\x89PNG")

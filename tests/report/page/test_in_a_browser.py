@@ -84,14 +84,9 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("page")
     fill_store(folder / "results", datasets=14, trials=3, pretrains=("none", "scarf", "scarf_ae"))
     results = read_results(cells_of_folder(folder / "results")[0])
+    drawings = default_drawings(results)
     report = make_report(
-        results,
-        default_drawings(results),
-        ReportOptions(),
-        title="A title",
-        paper=None,
-        command="python report.py",
-        more_trials=by_sweep([]),
+        results, drawings, ReportOptions(), title="A title", command="python report.py", more_trials=by_sweep([])
     )
     index = write_report(report, folder / "report")
     html = index.read_text(encoding="utf-8")
@@ -126,16 +121,19 @@ def seen(page: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]
     return opened(page, tmp_path_factory.mktemp("profile"))
 
 
-def test_nothing_goes_wrong(seen: dict[str, Any]) -> None:
+def test_nothing_goes_wrong_and_every_figure_is_there(seen: dict[str, Any], page: Path) -> None:
     assert seen["problems"] == []
-
-
-def test_every_figure_is_there(seen: dict[str, Any], page: Path) -> None:
     assert len(seen["images"]) == len(list((page.parent / "figures").glob("*.svg"))) > 3
     assert all(complete and width > 0 and alt > 0 for complete, width, alt in seen["images"])
+    # A mouse rests on an effect, and a filter hides rows.
+    assert seen["tips"] >= 2
+    assert seen["filtered"] is not None
+    every, left = seen["filtered"]
+    assert 0 < left < every
 
 
-def test_a_click_on_a_heading_sorts(seen: dict[str, Any]) -> None:
+def test_a_click_on_a_heading_sorts_and_headings_are_reached_without_a_mouse(seen: dict[str, Any]) -> None:
+    assert seen["focus"]
     assert len(seen["sorted"]) > 20
     for column in seen["sorted"]:
         for order in ("ascending", "descending"):
@@ -149,27 +147,12 @@ def test_a_click_on_a_heading_sorts(seen: dict[str, Any]) -> None:
     assert any(column["ascending"] != column["descending"] for column in seen["sorted"])
 
 
-def test_headings_can_be_reached_without_a_mouse(seen: dict[str, Any]) -> None:
-    assert seen["focus"]
-
-
-def test_only_boxes_scroll_sideways(seen: dict[str, Any], page: Path, tmp_path: Path) -> None:
+def test_only_boxes_scroll_sideways_and_dark_is_dark(seen: dict[str, Any], page: Path, tmp_path: Path) -> None:
     narrow = opened(page, tmp_path, width=500)  # the narrowest window that Chromium opens
+    dark = opened(page, tmp_path, dark=True)
 
     assert narrow["width"] <= 500
     assert (seen["wider"], narrow["wider"]) == (0, 0)
-
-
-def test_a_mouse_rests_on_an_effect_and_a_filter_hides_rows(seen: dict[str, Any]) -> None:
-    assert seen["tips"] >= 2
-    assert seen["filtered"] is not None
-    every, left = seen["filtered"]
-    assert 0 < left < every
-
-
-def test_dark_is_dark_and_so_are_figures(seen: dict[str, Any], page: Path, tmp_path: Path) -> None:
-    dark = opened(page, tmp_path, dark=True)
-
     assert (seen["ground"], dark["ground"]) == ("rgb(255, 255, 255)", "rgb(20, 23, 26)")
     assert seen["text"] != dark["text"]
     assert (set(seen["pictures"]), set(dark["pictures"])) == ({"rgb(255, 255, 255)"}, {"rgb(20, 20, 20)"})

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from scarf_lightning.intervals import Interval
-from scarf_lightning.report.statistics.answers import ANSWERS, CANNOT_TELL, Levels, answer_of, corrected
+from scarf_lightning.report.statistics.answers import (
+    ANSWERS,
+    CANNOT_TELL,
+    Levels,
+    answer_of,
+    corrected,
+    needed_together,
+)
 
 SURE = Levels(1e-6, 1e-6, 1e-6)
 
@@ -19,6 +26,10 @@ SURE = Levels(1e-6, 1e-6, 1e-6)
         (0.001, 0.009, "no practical difference"),
         (-0.009, 0.009, "no practical difference"),
         (-0.009, 0.011, CANNOT_TELL),
+        # An interval that ends at a bound lies within the margin, and neither beyond it nor beyond zero.
+        (-0.01, 0.01, "no practical difference"),
+        (0.01, 0.05, "helps, size open"),
+        (0.0, 0.05, CANNOT_TELL),
         (-0.05, 0.05, CANNOT_TELL),
         (math.nan, math.nan, CANNOT_TELL),
     ],
@@ -30,24 +41,27 @@ def test_an_answer_is_where_the_interval_lies_and_its_mirror_image_mirrors_it(
 
     assert answer_of(Interval((low + high) / 2, low, high), SURE, 0.01) == answer
     assert answer_of(Interval(-(low + high) / 2, -high, -low), SURE, 0.01) == mirrored
+    assert {answer, mirrored} <= set(ANSWERS)
+    assert len(set(ANSWERS)) == 6
+
+
+OUTSIDE, WITHIN = Interval(0.03, 0.02, 0.04), Interval(0.0, -0.005, 0.005)
 
 
 @pytest.mark.parametrize(
-    ("levels", "answer"),
+    ("interval", "levels", "answer"),
     [
-        (Levels(0.05, 0.05, 1.0), "helps"),
-        (Levels(0.05, 0.06, 1.0), "helps, size open"),
-        (Levels(0.06, 0.06, 1.0), CANNOT_TELL),
+        (OUTSIDE, Levels(0.05, 0.05, 1.0), "helps"),
+        (OUTSIDE, Levels(0.05, 0.06, 1.0), "helps, size open"),
+        (OUTSIDE, Levels(0.06, 0.06, 1.0), CANNOT_TELL),
+        (WITHIN, Levels(1.0, 1.0, 0.04), "no practical difference"),
+        (WITHIN, Levels(1.0, 1.0, 0.06), CANNOT_TELL),
     ],
 )
-def test_a_corrected_level_takes_back_the_size_first_and_then_the_direction(levels: Levels, answer: str) -> None:
-    assert answer_of(Interval(0.03, 0.02, 0.04), levels, 0.01) == answer
-
-
-def test_no_difference_needs_its_own_level() -> None:
-    interval = Interval(0.0, -0.005, 0.005)
-    assert answer_of(interval, Levels(1.0, 1.0, 0.04), 0.01) == "no practical difference"
-    assert answer_of(interval, Levels(1.0, 1.0, 0.06), 0.01) == CANNOT_TELL
+def test_a_corrected_level_takes_back_the_size_first_and_then_the_direction(
+    interval: Interval, levels: Levels, answer: str
+) -> None:
+    assert answer_of(interval, levels, 0.01) == answer
 
 
 def test_each_question_is_corrected_over_all_comparisons() -> None:
@@ -60,7 +74,6 @@ def test_each_question_is_corrected_over_all_comparisons() -> None:
     assert found[:, 1] == pytest.approx([0.4, 0.003, 0.4])
     assert found[:, 2] == pytest.approx([0.5, 0.03, 0.4])
     assert corrected([]) == []
-
-
-def test_there_are_six_answers_and_each_is_one_name() -> None:
-    assert len(set(ANSWERS)) == 6
+    # The level is shared by the claims that are not made yet; if all are made, nothing is shared.
+    assert needed_together([SURE, Levels(0.3, 0.3, 0.3), Levels(0.5, 0.5, 0.5)], alpha=0.06) == (0.03, 0.03)
+    assert needed_together([SURE], alpha=0.06) == (0.06, 0.06)

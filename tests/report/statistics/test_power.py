@@ -51,16 +51,9 @@ def test_more_trials_lower_the_part_of_rows_to_that_of_the_table_and_no_further(
     assert few.expected(10**6).of_rows == pytest.approx(1 / 400, rel=0.25)
     assert few.expected(10**6, growth=2.0).of_rows == pytest.approx(1 / 800, rel=0.25)
     assert parts_of(of_fits=1e-4).expected(40).of_fits == pytest.approx(1e-4 / 4)
-
-
-def test_expected_parts_of_the_same_trials_are_the_parts() -> None:
-    random = np.random.default_rng(2)
-    units = [random.permutation(100)[:20] for _ in range(6)]
-    parts = error_parts([random.normal(size=20) + random.normal() for _ in units], units)
-
-    same = parts.expected(6)
-
-    assert (same.of_rows, same.of_fits, same.freedom) == pytest.approx((parts.of_rows, parts.of_fits, parts.freedom))
+    noisy = error_parts([rows[its] + random.normal() for its in units[:6]], units[:6])
+    same = noisy.expected(6)
+    assert (same.of_rows, same.of_fits, same.freedom) == pytest.approx((noisy.of_rows, noisy.of_fits, noisy.freedom))
 
 
 def test_trials_settle_what_fits_leave_open() -> None:
@@ -79,22 +72,26 @@ def test_trials_settle_what_fits_leave_open() -> None:
     assert chance(found.trials - 2) < POWER
 
 
-def test_the_chance_of_an_answer_is_that_of_drawn_truths() -> None:
+@pytest.mark.parametrize(("difference", "variance"), [(0.006, 1e-4), (0.0, 2e-5)])
+def test_the_chance_of_an_answer_is_that_of_drawn_truths(difference: float, variance: float) -> None:
     """Truths lie around the measured difference, and the later difference between both, as two normal means do."""
-    parts = parts_of(of_rows=2e-5, of_fits=8e-5)
+    parts = parts_of(of_rows=0.2 * variance, of_fits=0.8 * variance)
     later = parts.expected(30)
     needed = Needed(0.02, 0.04)
     random = np.random.default_rng(3)
-    truth = 0.006 + parts.error * random.normal(size=200_000)
+    truth = difference + parts.error * random.normal(size=200_000)
     # The first trials are part of the later ones: of both variances the later one is what is left of the truth.
     weight = later.error**2 / parts.error**2
     left = math.sqrt(later.error**2 * (1 - weight))
-    seen = truth + weight * (0.006 - truth) + left * random.normal(size=truth.size)
+    seen = truth + weight * (difference - truth) + left * random.normal(size=truth.size)
     reach = stats.t.isf([0.01, 0.02], later.freedom) * later.error
 
     answered = (np.abs(seen) > reach[0]) | (np.abs(seen) < 0.01 - reach[1])
 
-    assert chance_of_answer(0.006, parts, later, 0.01, needed) == pytest.approx(answered.mean(), abs=0.005)
+    assert chance_of_answer(difference, parts, later, 0.01, needed) == pytest.approx(answered.mean(), abs=0.005)
+    # An interval that is much narrower than the margin has an answer wherever it lies.
+    sure = parts_of(of_rows=2e-8, of_fits=8e-8)
+    assert chance_of_answer(difference, sure, sure.expected(30), 0.01, needed) == 1
 
 
 def test_rows_settle_what_trials_cannot() -> None:
@@ -109,29 +106,22 @@ def test_rows_settle_what_trials_cannot() -> None:
     for rows, enough in ((found.rows, True), (found.rows / 1.03, False)):
         later = parts.expected(MOST_TRIALS, rows / 600)
         assert (chance_of_answer(0.02, parts, later) >= POWER) == enough
-
-
-def test_a_difference_near_zero_is_settled_when_the_interval_lies_within_the_margin() -> None:
-    found = settling(0.0, parts_of(of_fits=2e-5))
-
-    assert found.trials is not None
-    assert settling(0.0, parts_of(of_fits=2e-5), needed=Needed(within=0.01)).trials > found.trials
-
-
-def test_nothing_realistic_settles_what_would_take_too_many_rows() -> None:
+    # Nothing realistic settles what would take too many trials or rows.
     assert settling(0.01, parts_of(of_fits=1.0)) == (None, None, 0.0)
     assert settling(0.01, parts_of(of_rows=1.0), needed=Needed(1e-9, 1e-9)) == (None, None, 1.0)
 
 
-def test_more_comparisons_on_a_page_take_more_trials() -> None:
-    alone = settling(0.02, parts_of(of_fits=1e-4)).trials
-    of_ten = settling(0.02, parts_of(of_fits=1e-4), needed=Needed(0.005, 0.005)).trials
+def test_a_difference_near_zero_is_settled_within_the_margin_and_more_comparisons_take_more_trials() -> None:
+    def trials(difference: float, of_fits: float, *needed: float) -> int:
+        found = settling(difference, parts_of(of_fits=of_fits), needed=Needed(*needed)).trials
+        assert found is not None
+        return found
 
-    assert alone is not None
-    assert of_ten is not None
-    assert of_ten > 1.3 * alone
+    assert trials(0.0, 2e-5, 0.05, 0.01) > trials(0.0, 2e-5)
+    assert trials(0.02, 1e-4, 0.005, 0.005) > 1.3 * trials(0.02, 1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("comparisons", [1, 5])
 def test_advised_trials_settle_in_four_cases_of_five(comparisons: int) -> None:
     """60 and 37 % of them were answered while a difference was taken to stay as it was measured."""
@@ -141,6 +131,7 @@ def test_advised_trials_settle_in_four_cases_of_five(comparisons: int) -> None:
     assert 0.7 < line.direction / line.draws < 0.98
 
 
+@pytest.mark.slow
 def test_advised_tables_settle_in_four_cases_of_five() -> None:
     """Gains of tables around a mean that lies anywhere, and verdicts on those that advice adds."""
     random = np.random.default_rng(6)
@@ -159,5 +150,16 @@ def test_advised_tables_settle_in_four_cases_of_five() -> None:
     assert 0.65 < answered / asked < 0.98
 
 
-def test_equal_tables_take_no_number() -> None:
-    assert settling_tables(Interval(0.0, 0.0, 0.0), 8, 80) is None
+def test_tables_settle_as_trials_do_whose_error_falls_with_their_number() -> None:
+    """A table is a trial of fits alone: eight of them have Student's interval of seven degrees of freedom."""
+    interval = Interval(0.04, 0.0, 0.08)
+    parts = ErrorParts(0.04, 0.0, (0.04 / stats.t.ppf(0.975, 7)) ** 2, 7, 8, 8, 1, 0.0, True)
+
+    total = settling_tables(interval, 8, 60)
+
+    assert total is not None
+    assert 9 <= total <= 20
+    assert chance_of_answer(0.04, parts, parts.expected(total + 1)) > POWER - 0.02
+    assert settling_tables(interval, 8, total) == total
+    assert settling_tables(interval, 8, total - 1) is None, "fewer tables are too few"
+    assert settling_tables(Interval(0.0, 0.0, 0.0), 8, 80) is None, "equal tables take no number"

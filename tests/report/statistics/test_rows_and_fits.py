@@ -1,7 +1,6 @@
 """The parts of an error: by hand, and each against worlds in which only that part is there."""
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -48,6 +47,7 @@ def test_trials_on_the_same_rows_add_the_spread_of_rows_and_that_of_trials() -> 
     assert found.of_rows == pytest.approx(table.mean(axis=0).var(ddof=1) / 60)
     assert found.of_fits == pytest.approx(table.mean(axis=1).var(ddof=1) / 4)
     assert (found.common, found.n_rows, found.n_tested) == (1.0, 60, 60)
+    assert error_parts(list(table), [np.arange(60)] * 4, n_trained=40) == found, "rows that all test never train"
 
 
 def test_blocks_of_rows_count_as_one_value_each() -> None:
@@ -59,19 +59,6 @@ def test_blocks_of_rows_count_as_one_value_each() -> None:
     assert found.of_rows == pytest.approx(table.reshape(3, 10, 4).mean(axis=(0, 2)).var(ddof=1) / 10)
 
 
-def test_the_order_of_rows_within_a_trial_is_of_no_consequence() -> None:
-    random = np.random.default_rng(6)
-    units = [random.permutation(30)[:10] for _ in range(4)]
-    values = [random.normal(size=10) for _ in units]
-    orders = [random.permutation(10) for _ in units]
-
-    shuffled = error_parts(
-        [v[o] for v, o in zip(values, orders, strict=True)], [u[o] for u, o in zip(units, orders, strict=True)]
-    )
-
-    assert shuffled.error == pytest.approx(error_parts(values, units).error)
-
-
 def test_splits_that_share_no_row_have_the_error_of_a_mean_of_independent_rows() -> None:
     """K-fold cross-validation, where each row is tested once: the variance of all values over their number."""
     values = np.random.default_rng(7).normal(size=(5, 20))
@@ -80,37 +67,27 @@ def test_splits_that_share_no_row_have_the_error_of_a_mean_of_independent_rows()
 
     assert found.common == 0
     assert found.of_rows == pytest.approx(values.var(ddof=1) / 100)
+    constant = error_parts([np.full(20, 0.5)] * 3, [np.arange(20)] * 3)
+    assert (constant.error, constant.freedom, constant.varies) == (0.0, math.inf, False)
+    assert error_parts([np.zeros(5), np.ones(5)], [np.arange(5)] * 2).varies
 
 
 @pytest.mark.parametrize(
-    ("world", "of_rows", "of_fits"),
-    [
-        # Rows alone: n values, weighted by how often a row is tested.
-        ({"rows": 1.0}, lambda n, m, t: 1 / (t * m) + (1 - 1 / t) / n, lambda n, m, t: 0.0),
-        # Fits alone: an independent value a trial.
-        ({"fits": 0.1}, lambda n, m, t: 0.0, lambda n, m, t: 0.01 / t),
-    ],
-    ids=["rows", "fits"],
+    "world", [{"rows": 1.0}, {"fits": 0.1}, {"noise": 1.0}, {"rows": 0.7, "fits": 0.1, "noise": 0.7}]
 )
-def test_each_part_is_what_the_world_has(
-    world: dict[str, float], of_rows: Callable[..., float], of_fits: Callable[..., float]
-) -> None:
-    found = [drawn(**world, seed=seed) for seed in range(200)]
+def test_each_part_is_what_the_world_has_and_the_error_is_that_of_the_mean(world: dict[str, float]) -> None:
+    """With one part left out, an error of at least one world would be too small by half."""
+    found = [drawn(**world, seed=seed) for seed in range(100)]
+    # Rows: 400 values, weighted by how often a row is tested. Fits: a value a trial. Noise: one a tested row.
+    of_rows = world.get("rows", 0) ** 2 * (1 / (10 * 80) + (1 - 1 / 10) / 400)
+    of_fits, noise = world.get("fits", 0) ** 2 / 10, world.get("noise", 0) ** 2 / (10 * 80)
 
-    assert np.mean([each.of_rows for each in found]) == pytest.approx(of_rows(400, 80, 10), rel=0.06, abs=2e-5)
-    # A part cannot be negative, so that chance leaves a little where there is none.
-    assert np.mean([each.of_fits for each in found]) == pytest.approx(of_fits(400, 80, 10), rel=0.15, abs=4e-4)
-
-
-@pytest.mark.parametrize(
-    "world", [{"rows": 1.0}, {"fits": 0.2}, {"noise": 1.0}, {"rows": 0.7, "fits": 0.1, "noise": 0.7}]
-)
-def test_the_error_is_that_of_the_mean_in_every_world(world: dict[str, float]) -> None:
-    """Each part matters: with one of them left out, an error of at least one world would be too small by half."""
-    found = [drawn(**world, seed=seed) for seed in range(300)]
-
-    expected = np.std([each.mean for each in found])
-    assert math.sqrt(np.mean([each.error**2 for each in found])) == pytest.approx(expected, rel=0.15)
+    error = math.sqrt(np.mean([each.error**2 for each in found]))
+    assert error == pytest.approx(math.sqrt(of_rows + of_fits + noise), rel=0.15)
+    if not noise:
+        assert np.mean([each.of_rows for each in found]) == pytest.approx(of_rows, rel=0.06, abs=2e-5)
+        # A part cannot be negative, so that chance leaves a little where there is none.
+        assert np.mean([each.of_fits for each in found]) == pytest.approx(of_fits, rel=0.15, abs=4e-4)
 
 
 def test_rows_that_train_and_test_take_a_part_of_what_bounds_it() -> None:
@@ -129,13 +106,6 @@ def test_rows_that_train_and_test_take_a_part_of_what_bounds_it() -> None:
         added = OF_BOUND * within * share / (1 - share) / 5
         assert found.of_rows - without.of_rows == pytest.approx(added)
         assert found.of_fits == without.of_fits
-
-
-def test_test_rows_that_all_trials_share_never_train() -> None:
-    values = list(np.random.default_rng(0).normal(size=(3, 10)))
-    rows = [np.arange(10)] * 3
-
-    assert error_parts(values, rows, n_trained=40) == error_parts(values, rows, n_trained=0)
 
 
 def test_a_share_of_zero_has_the_interval_of_the_rule_of_three() -> None:
@@ -167,8 +137,8 @@ def test_groups_are_the_rows_that_the_same_trials_test() -> None:
 
     for each, its in zip(rows, units, strict=True):
         assert len(set(zip(groups[each].tolist(), its.tolist(), strict=True))) == 3
-    by_group = error_parts([groups[each] * 1.0 for each in rows], [groups[each] for each in rows])
-    assert error_parts([groups[each] * 1.0 for each in rows], units).error == pytest.approx(by_group.error)
+    values = [groups[each] * 1.0 for each in rows]
+    assert error_parts(values, units).error == pytest.approx(error_parts(values, [groups[each] for each in rows]).error)
 
 
 def test_copies_are_one_unit_and_leaves_of_a_tree_are_not() -> None:
@@ -183,14 +153,17 @@ def test_copies_are_one_unit_and_leaves_of_a_tree_are_not() -> None:
     assert [each.tolist() for each in leaves] == [each.tolist() for each in many]
 
 
-def test_copies_of_every_row_are_worth_as_much_as_the_rows_alone() -> None:
+def test_copies_are_worth_as_much_as_the_rows_alone_in_any_order() -> None:
     random = np.random.default_rng(3)
     values, rows = random.normal(size=(4, 50)), [random.permutation(200)[:50] for _ in range(4)]
+    orders = [random.permutation(50) for _ in rows]
 
     alone = error_parts(list(values), rows)
     doubled = error_parts([np.repeat(its, 2) for its in values], [np.repeat(its, 2) for its in rows])
+    moved = [[each[order] for each, order in zip(its, orders, strict=True)] for its in (values, rows)]
 
     assert doubled.error == pytest.approx(alone.error)
+    assert error_parts(*moved).error == pytest.approx(alone.error)
 
 
 def test_the_share_that_trials_have_in_common_is_that_of_random_test_rows() -> None:
@@ -216,10 +189,3 @@ def test_few_rows_that_carry_the_error_leave_few_degrees_of_freedom() -> None:
 
     assert rare.freedom < 10
     assert common.freedom > 100
-
-
-def test_values_that_never_vary_have_no_error() -> None:
-    found = error_parts([np.full(20, 0.5)] * 3, [np.arange(20)] * 3)
-
-    assert (found.error, found.freedom, found.varies) == (0.0, math.inf, False)
-    assert error_parts([np.zeros(5), np.ones(5)], [np.arange(5)] * 2).varies

@@ -41,3 +41,14 @@ def test_few_trials_of_one_class_have_no_interval_of_a_metric_that_weighs_classe
     # In one of the trials AUROC happens to be that of the predicted classes, a half.
     assert math.isnan(found.low) is not has_interval
     assert math.isfinite(found.mean)
+
+
+@pytest.mark.parametrize(("first", "is_of_one"), [(0.6, True), (0.2, False)])
+def test_a_trial_is_of_one_class_if_all_of_its_rows_are_given_it(first: float, is_of_one: bool) -> None:
+    predictions = np.array([[0.6, 0.3, 0.1], [first, 0.1, 0.9 - first]])
+
+    its = rows_of_trial(metric_named("balanced_accuracy"), predictions, np.array([0, 2]), np.arange(2))
+
+    assert its is not None
+    assert its.one_class is is_of_one
+    assert rows_of_trial(metric_named("auroc"), predictions, np.array([0, 0]), np.arange(2)) is None, "not defined"

@@ -1,3 +1,7 @@
+"""Scores by dataset, competitor and trial, and means of cells."""
+
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,41 +15,27 @@ from tests.report.statistics.frames import scores_from
 SCORES = scores_from({11: {"b": [0.5, 0.7], "a": [0.1, 0.2]}, 6: {"a": [0.3, 0.6]}})
 
 
-def test_values_stand_by_dataset_competitor_and_trial() -> None:
+def test_values_stand_by_dataset_competitor_and_trial_in_the_order_asked_for() -> None:
     array = score_array(SCORES)
+    asked = score_array(SCORES, ["b", "a"])
 
-    assert array.datasets == (6, 11)
-    assert array.competitors == ("a", "b")
+    assert (array.datasets, array.competitors) == ((6, 11), ("a", "b"))
     np.testing.assert_array_equal(array.values[1], [[0.1, 0.2], [0.5, 0.7]])
     np.testing.assert_array_equal(array.values[0], [[0.3, 0.6], [np.nan, np.nan]])
+    assert asked.competitors == ("b", "a")
+    np.testing.assert_array_equal(asked.counts, [[0, 2], [2, 2]])
+    assert score_array(SCORES, ["b"]).datasets == (6, 11), "a dataset without scores of the chosen stays"
 
 
-def test_competitors_come_in_the_order_asked_for() -> None:
-    array = score_array(SCORES, ["b", "a"])
-
-    assert array.competitors == ("b", "a")
-    np.testing.assert_array_equal(array.counts, [[0, 2], [2, 2]])
-
-
-def test_a_dataset_without_scores_of_the_chosen_stays() -> None:
-    assert score_array(SCORES, ["b"]).datasets == (6, 11)
-
-
-def test_summaries_are_over_the_trials_that_are_there() -> None:
+def test_summaries_are_over_the_trials_that_are_there_and_incomplete_cells_are_named() -> None:
     trials = {"a": [0.25, np.nan, 0.75], "b": [0.5], "c": [np.nan], "d": [0.25, 0.5, 0.75]}
     array = score_array(scores_from({0: trials}))
-
     np.testing.assert_array_equal(array.counts, [[2, 1, 0, 3]])
     np.testing.assert_array_equal(array.means, [[0.5, 0.5, np.nan, 0.5]])
     np.testing.assert_array_equal(variance_of(array.values), [[0.125, np.nan, np.nan, 0.0625]])
 
-
-def test_incomplete_cells_are_named() -> None:
     scores = scores_from({"car": {"a": [0.5, np.nan, 0.5], "b": [0.5] * 3}, "adult": {"b": [0.5] * 3}})
-
-    incomplete = score_array(scores).incomplete
-
-    assert incomplete.to_dict("records") == [
+    assert score_array(scores).incomplete.to_dict("records") == [
         {"dataset": "adult", "competitor": "a", "trials": 0, "expected": 3},
         {"dataset": "car", "competitor": "a", "trials": 2, "expected": 3},
     ]
@@ -80,16 +70,15 @@ def test_unusable_scores_are_refused(scores: pd.DataFrame, message: str) -> None
     assert str(caught.value).startswith(message)
 
 
-def test_an_unknown_competitor_is_refused_with_those_that_there_are() -> None:
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [(["a", "z"], "The scores have no competitor z; they have: a, b."), ([], "No competitor was named")],
+)
+def test_an_unknown_competitor_is_refused_with_those_that_there_are(asked: list[str], message: str) -> None:
     with pytest.raises(UsageError) as caught:
-        score_array(SCORES, ["a", "z"])
+        score_array(SCORES, asked)
 
-    assert str(caught.value) == "The scores have no competitor z; they have: a, b."
-
-
-def test_no_competitor_is_refused() -> None:
-    with pytest.raises(UsageError, match="No competitor was named"):
-        score_array(SCORES, [])
+    assert str(caught.value).startswith(message)
 
 
 RESULTS = pd.DataFrame(
@@ -108,32 +97,20 @@ RESULTS = pd.DataFrame(
 
 
 def test_results_as_scores() -> None:
-    scores = scores_of(RESULTS)
-
-    assert scores.to_dict("list") == {
+    assert scores_of(RESULTS).to_dict("list") == {
         "dataset": ["letter", "letter", "letter", "mine"],
         "competitor": ["none+control", "none+control", "scarf+control", "scarf+control"],
         "trial": [0, 1, 0, 0],
         "value": [0.5, 0.7, 0.9, 0.8],
     }
-
-
-def test_other_columns_tell_competitors_apart_and_null_is_not_the_option_none() -> None:
-    scores = scores_of(RESULTS, competitor=["corruption"])
-
-    assert scores["competitor"].to_list() == ["not used", "none", "marginal", "mean"]
-
-
-def test_published_means_are_one_trial() -> None:
-    scores = scores_of(published_accuracy().query("regime == 'full'"), dataset="dataset_id")
-
-    assert set(scores["trial"]) == {0}
-    assert scores["competitor"].nunique() == 7
-
-
-def test_the_grid_of_pre_trainings_names_competitors_as_scores_do() -> None:
+    # Other columns tell competitors apart, and null is not the option none.
+    by_corruption = scores_of(RESULTS, competitor=["corruption"])
+    assert by_corruption["competitor"].to_list() == ["not used", "none", "marginal", "mean"]
+    # Published means are one trial.
+    published = scores_of(published_accuracy().query("regime == 'full'"), dataset="dataset_id")
+    assert (set(published["trial"]), published["competitor"].nunique()) == ({0}, 7)
+    # The grid of pre-trainings names competitors as scores do.
     grid = pretraining_grid(["control"], ["scarf"])
-
     assert grid == {("control", "scarf"): ("scarf+control", "none+control")}
     assert set(grid["control", "scarf"]) == set(scores_of(RESULTS)["competitor"])
 
@@ -143,29 +120,18 @@ def test_means_of_cells_by_hand() -> None:
 
     assert len(means) == 3
     control = means[means["pretrain"] == "none"].iloc[0]
-    assert control["mean"] == pytest.approx(0.6)
-    assert control["standard_error"] == pytest.approx(0.1)
-    assert control["trials"] == 2
+    assert control[["mean", "standard_error", "trials"]].tolist() == pytest.approx([0.6, 0.1, 2])
     own = means[means["dataset_id"].isna()].iloc[0]
     assert (own["mean"], own["trials"]) == (0.8, 1)
     assert np.isnan(own["standard_error"])
-
-
-def test_means_are_over_the_trials_with_a_number() -> None:
     epochs = cell_means(RESULTS, "finetune_epochs", by=["dataset", "pretrain"])
-
     assert epochs.loc[epochs["pretrain"] == "none", ["mean", "trials"]].to_numpy().tolist() == [[10, 1]]
 
 
 @pytest.mark.parametrize("read", [scores_of, cell_means])
-def test_a_missing_column_is_named(read) -> None:
+def test_results_that_are_missing_or_lack_a_column_are_refused(read: Callable[[pd.DataFrame], object]) -> None:
     with pytest.raises(UsageError) as caught:
         read(RESULTS.drop(columns="accuracy"))
-
     assert str(caught.value) == "The results lack the column accuracy; give the frame that `results.load` returns."
-
-
-@pytest.mark.parametrize("read", [scores_of, cell_means])
-def test_no_results_are_refused(read) -> None:
     with pytest.raises(UsageError, match="There are no results here; train a cell first"):
         read(RESULTS.iloc[:0])
