@@ -50,22 +50,17 @@ def is_read_again(cell: Path, trials: int = TRIALS) -> bool:
     return read.called
 
 
-def test_a_finished_cell_is_read_once(cell: Path) -> None:
+def test_a_finished_cell_is_read_once_also_where_it_moves_with_its_folder(cell: Path, tmp_path: Path) -> None:
     assert is_read_again(cell)
     assert not is_read_again(cell)
     assert not is_read_again(cell, 3), "fewer trials are wanted"
     assert read_summary(cell, TRIALS).target == read_cell(cell).target
     assert is_read_again(cell, TRIALS + 1), "more trials are wanted"
+    assert not is_read_again(Path(shutil.move(cell.parent, tmp_path / "moved")) / cell.name)
 
-    shutil.rmtree(entry_of(cell).parent)
-    assert is_read_again(cell)
-    assert not is_read_again(cell)
-
-
-def test_a_cell_that_moves_with_its_folder_is_known_there(cell: Path, tmp_path: Path) -> None:
-    assert is_read_again(cell)
-    moved = shutil.move(cell.parent, tmp_path / "moved")
-    assert not is_read_again(Path(moved) / cell.name)
+    shutil.rmtree(tmp_path / "moved" / "index")
+    assert is_read_again(tmp_path / "moved" / cell.name)
+    assert not is_read_again(tmp_path / "moved" / cell.name)
 
 
 def test_an_unfinished_cell_and_a_folder_that_cannot_be_written_to_have_no_entry(cell: Path) -> None:
@@ -230,24 +225,19 @@ def test_columns_and_first_rows_are_those_of_both() -> None:
     assert list(without_a_number.first(2)) == [{"device": "cpu"}] * 2
 
 
-def test_numbers_take_eight_bytes_and_cells_share_their_layout() -> None:
-    rows = [{"trial": trial, "accuracy": trial / 7, "device": "cpu"} for trial in range(30)]
-
-    first, second = Rows.of(rows), Rows.of(rows)
-
-    assert first.numbers.dtype == np.float64
-    assert first.numbers.nbytes == 2 * 30 * 8
-    assert first.layout is second.layout
-
-
-def test_a_value_that_all_rows_have_is_kept_once() -> None:
+def test_numbers_take_eight_bytes_and_what_rows_or_cells_share_is_kept_once() -> None:
     rows = Rows.of(ROWS)
-
     assert {name: kept for name, (kept, _) in rows.layout.items()} == {
         "trial": "int", "accuracy": "float", "epochs": "int", "device": "same", "diverged": "each", "fits": "same",
         "late": "each", "is": "each",
     }  # fmt: skip
     assert [rows.others[place] for kept, place in rows.layout.values() if kept == "same"] == ["cpu", 1]
+
+    first, second = (
+        Rows.of([{"trial": trial, "accuracy": trial / 7, "device": "cpu"} for trial in range(30)]) for _ in range(2)
+    )
+    assert (first.numbers.dtype, first.numbers.nbytes) == (np.float64, 2 * 30 * 8)
+    assert first.layout is second.layout
 
 
 class TestFewSteps:

@@ -233,13 +233,13 @@ class TestClaim:
 
     def test_a_trial_that_is_there_already_stays(self, store: PretrainingStore) -> None:
         store.add([some_pretrained(0)])
-        file = place(store, 0) / WEIGHTS
-        before = file.stat()
+        before = (place(store, 0) / WEIGHTS).stat()
 
         with store.claim() as claim:
             store.add([some_pretrained(0), some_pretrained(1)], claim)
 
-        assert (file.stat().st_ino, file.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+        after = (place(store, 0) / WEIGHTS).stat()
+        assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
         assert store.missing([0, 1]) == []
 
     def test_another_process_is_waited_for(self, store: PretrainingStore) -> None:
