@@ -218,13 +218,6 @@ def test_a_cell_with_a_damaged_record_is_not_finished(cell: Cell, damaged: str, 
     assert look(cell).state is State.WAITING
 
 
-def test_cells_of_several_results_folders_are_told_apart(tmp_path: Path) -> None:
-    here, there = (some_cell(paths=results_in(tmp_path / name)) for name in ("here", "there"))
-    finish(there)
-
-    assert [found.state for found in survey([here, there])] == [State.WAITING, State.FINISHED]
-
-
 def test_axes_are_what_a_cell_uses(cell: Cell) -> None:
     axes = some_cell(pretrain="none").axes()
 

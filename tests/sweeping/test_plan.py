@@ -152,21 +152,6 @@ def test_finished_cells_of_a_model_correct_what_is_expected_of_it_and_of_no_othe
     assert after[rival.key] == pytest.approx(before[rival.key])
 
 
-def test_the_datasets_that_take_longest_come_first(tmp_path: Path) -> None:
-    known = {1489: "phoneme", 1590: "adult", 61: "iris"}
-    cells = [
-        some_cell(dataset=DatasetSettings("openml", number, name), paths=results_in(tmp_path), seed=seed)
-        for number, name in known.items()
-        for seed in (0, 1)
-    ]
-    sizes = {cells[0].source.key: Size(5404, 5), cells[2].source.key: Size(48_842, 14)}
-
-    rows = largest(make_plan(survey(cells), sizes), 2)
-
-    assert [row[:2] for row in rows] == [("adult", (48_842, 14)), ("phoneme", (5404, 5))]
-    assert largest(make_plan(survey(cells), sizes), 3)[-1][:2] == ("iris", None)
-
-
 def test_the_papers_datasets_are_planned_by_their_sizes_before_they_are_loaded(tmp_path: Path) -> None:
     cells = []
     for number, name in {40923: "Devnagari-Script", 11: "balance-scale"}.items():
