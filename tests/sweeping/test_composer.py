@@ -126,12 +126,11 @@ def conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return conf
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "before", "after"),
     [
-        ("train.yaml", "\nhydra:", "\ntrials: ${dataset.id}\n\nhydra:"),
-        ("dataset/cc18-wdbc.yaml", "id: 1510", "id: ${seed}"),
+        slow("train.yaml", "\nhydra:", "\ntrials: ${dataset.id}\n\nhydra:"),
+        slow("dataset/cc18-wdbc.yaml", "id: 1510", "id: ${seed}"),
         ("scaling/minmax.yaml", "name: minmax", "name: ${oc.select:dataset.kind,minmax}"),
     ],
 )
@@ -151,7 +150,7 @@ def test_files_that_refer_to_the_dataset_are_composed_with_it(file: str, before:
 @pytest.mark.parametrize(
     ("file", "text", "overrides"),
     [
-        ("regime/few.yaml", GLOBAL + "regime: {name: few}\nloss: {name: '${metric}'}", "regime=few loss=infonce"),
+        slow("regime/few.yaml", GLOBAL + "regime: {name: few}\nloss: {name: '${metric}'}", "regime=few loss=infonce"),
         slow("regime/few.yaml", GLOBAL + "regime: {name: few, labels: '${trials}'}",
              "regime=few method=mixup trials=9"),
         slow("regime/few.yaml", "name: ${oc.select:encoding.other,few}\n", "regime=few encoding=ordinal"),
@@ -165,7 +164,7 @@ def test_files_that_refer_to_the_dataset_are_composed_with_it(file: str, before:
              "method=mixup scaling=minmax"),
         slow("cotrain/scarf.yaml", "task: scarf\ncorruption: ${corruption}\nloss: ${loss}",
              "cotrain.corruption.rate=0.3"),
-        slow("encoding/ordinal.yaml", "name: ${regime.name}l\n", "encoding=ordinal regime=few"),
+        ("encoding/ordinal.yaml", "name: ${regime.name}l\n", "encoding=ordinal regime=few"),
     ],
 )  # fmt: skip
 def test_choices_that_reach_into_each_other_are_composed_together(
