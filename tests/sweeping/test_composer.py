@@ -129,9 +129,9 @@ def conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("file", "before", "after"),
     [
-        slow("train.yaml", "\nhydra:", "\ntrials: ${dataset.id}\n\nhydra:"),
+        ("train.yaml", "\nhydra:", "\ntrials: ${dataset.id}\n\nhydra:"),
         slow("dataset/cc18-wdbc.yaml", "id: 1510", "id: ${seed}"),
-        ("scaling/minmax.yaml", "name: minmax", "name: ${oc.select:dataset.kind,minmax}"),
+        slow("scaling/minmax.yaml", "name: minmax", "name: ${oc.select:dataset.kind,minmax}"),
     ],
 )
 def test_files_that_refer_to_the_dataset_are_composed_with_it(file: str, before: str, after: str, conf: Path) -> None:
