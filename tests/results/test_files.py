@@ -57,8 +57,8 @@ def is_whole(target: Path) -> bool:
     return target.read_bytes() == b"first\nsecond\n"
 
 
-STORES = [store_folder, store_file]
 Store = Callable[[Path], None]
+of_both = pytest.mark.parametrize("store", [store_folder, store_file])
 
 
 @pytest.fixture
@@ -67,15 +67,11 @@ def target(tmp_path: Path) -> Path:
     return tmp_path / "results" / "cell" / "target"
 
 
-@pytest.mark.parametrize("store", STORES)
-def test_what_is_stored_is_whole_and_alone(store: Store, target: Path) -> None:
-    store(target)
-
-    assert is_whole(target)
-    assert list(target.parent.iterdir()) == [target]
+def is_alone(target: Path) -> bool:
+    return is_whole(target) and list(target.parent.iterdir()) == [target]
 
 
-@pytest.mark.parametrize("store", STORES)
+@of_both
 def test_everything_reaches_the_disk_before_it_gets_its_name_and_the_name_after(
     store: Store, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,6 +79,7 @@ def test_everything_reaches_the_disk_before_it_gets_its_name_and_the_name_after(
 
     store(target)
 
+    assert is_alone(target)
     named = watch.events.index(("name", target))
     synced = {inode for kind, inode in watch.events[:named] if kind == "sync"}
     assert synced == {path.stat().st_ino for path in [target, *(target.iterdir() if target.is_dir() else ())]}
@@ -104,7 +101,7 @@ def crashes(store: Store, target: Path) -> Iterator[bool]:
                 return
 
 
-@pytest.mark.parametrize("store", STORES)
+@of_both
 def test_a_crash_leaves_the_whole_target_or_nothing(store: Store, target: Path) -> None:
     seen = []
     for crashed in crashes(store, target):
@@ -124,13 +121,18 @@ def test_a_crash_leaves_the_whole_target_or_nothing(store: Store, target: Path) 
     assert len(seen) >= 4
 
 
+@pytest.mark.parametrize("is_last", [False, True], ids=["while it is filled", "by what is called last"])
 @pytest.mark.parametrize("error", [OSError("full"), KeyboardInterrupt(), Crash()])
-def test_an_error_while_a_folder_is_filled_leaves_nothing(error: BaseException, target: Path) -> None:
+def test_an_error_before_a_folder_is_whole_leaves_nothing(error: BaseException, is_last: bool, target: Path) -> None:
+    def refuse() -> None:
+        raise error
+
     def fill() -> None:
-        with whole_folder(target) as folder:
+        with whole_folder(target, before=refuse if is_last else lambda: None) as folder:
             (folder / "a").write_text("first")
             assert not target.exists()
-            raise error
+            if not is_last:
+                raise error
 
     with pytest.raises(type(error)):
         fill()
@@ -138,7 +140,7 @@ def test_an_error_while_a_folder_is_filled_leaves_nothing(error: BaseException, 
     assert list(target.parent.iterdir()) == []
 
 
-@pytest.mark.parametrize("store", STORES)
+@of_both
 def test_a_refusal_of_the_operating_system_names_the_file(
     store: Store, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,33 +158,23 @@ def test_a_refusal_of_the_operating_system_names_the_file(
 def test_a_folder_that_is_there_is_not_replaced(target: Path) -> None:
     store_folder(target)
 
-    def again() -> None:
-        with whole_folder(target) as folder:
-            (folder / "c").write_text("third")
+    with pytest.raises(OSError, match=r"not empty|exists"), whole_folder(target) as folder:
+        (folder / "c").write_text("third")
 
-    with pytest.raises(OSError, match=r"not empty|exists"):
-        again()
-
-    assert is_whole(target)
-    assert list(target.parent.iterdir()) == [target]
+    assert is_alone(target)
 
 
-def test_a_text_that_cannot_be_written_leaves_the_old_file(target: Path) -> None:
+def test_a_file_that_is_there_is_replaced_by_a_whole_one_and_readers_of_the_old_one_are_not_disturbed(
+    target: Path,
+) -> None:
     store_file(target)
-
     with pytest.raises(UnicodeEncodeError):
         write_whole(target, "half of it and then \ud800")
+    assert is_alone(target)
 
-    assert is_whole(target)
-    assert list(target.parent.iterdir()) == [target]
-
-
-def test_a_file_that_is_there_is_replaced_and_readers_of_the_old_one_are_not_disturbed(target: Path) -> None:
-    write_whole(target, "old")
     with target.open(encoding="utf-8") as reader:
         write_whole(target, "nëw")
-
-        assert reader.read() == "old"
+        assert reader.read() == "first\nsecond\n"
     assert target.read_text(encoding="utf-8") == "nëw"
     assert list(target.parent.iterdir()) == [target]
 
@@ -203,21 +195,8 @@ def test_others_may_read_what_the_umask_lets_them_read(tmp_path: Path) -> None:
             pass
     finally:
         os.umask(before)
-    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o644
-    assert stat.S_IMODE((tmp_path / "folder").stat().st_mode) == 0o755
-
-
-def test_what_is_called_last_may_refuse_the_name(target: Path) -> None:
-    def refuse() -> None:
-        raise Crash
-
-    def fill() -> None:
-        with whole_folder(target, before=refuse) as folder:
-            (folder / "a").write_text("first")
-
-    with pytest.raises(Crash):
-        fill()
-    assert list(target.parent.iterdir()) == []
+    modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("file", "folder")]
+    assert modes == [0o644, 0o755]
 
 
 class TestFolder:
@@ -236,95 +215,77 @@ class TestFolder:
         check_folder(tmp_path / "a" / "b", writable=True)
         assert list((tmp_path / "a" / "b").iterdir()) == []
 
-    def test_one_that_cannot_be_written_to_is_named(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        def refuse(*_: object) -> None:
-            raise PermissionError(13, "Permission denied")
-
-        monkeypatch.setattr(Path, "touch", refuse)  # root may write anywhere
-
-        check_folder(tmp_path, writable=False)
-        with pytest.raises(UsageError, match=r"cannot be written to: Permission denied; name another folder\."):
-            check_folder(tmp_path, writable=True)
-
-    def test_a_folder_in_it_that_another_user_closed_is_named(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize(
+        ("closed", "said"),
+        [
+            ("results", r"cannot be written to: Permission denied; name another folder\."),
+            # As with umask 077, where each folder belongs to the one who came first.
+            ("datasets", "cannot be written to: .*/datasets: Permission denied; give the group"),
+        ],
+    )
+    def test_one_that_cannot_be_written_to_is_named(
+        self, closed: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """As with umask 077, where each folder belongs to the one who came first."""
-        (tmp_path / "datasets").mkdir()
+        (tmp_path / "results" / "datasets").mkdir(parents=True)
         usual = Path.touch
 
         def refuse(path: Path) -> None:
-            if path.parent.name == "datasets":
+            if path.parent.name == closed:
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             usual(path)
 
         monkeypatch.setattr(Path, "touch", refuse)  # root may write anywhere
 
-        with pytest.raises(UsageError, match=r"cannot be written to: .*/datasets: Permission denied; give the group"):
-            check_folder(tmp_path, writable=True)
+        check_folder(tmp_path / "results", writable=False)
+        with pytest.raises(UsageError, match=said):
+            check_folder(tmp_path / "results", writable=True)
 
 
-class TestBytes:
-    @pytest.mark.parametrize("most", [1, 3, 4, 1000])
-    def test_a_file_is_read_to_its_end_however_little_one_call_gives(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
-    ) -> None:
-        """The operating system gives 2 GB at once, of files that are larger."""
-        (tmp_path / "a").write_bytes(b"0123456789")
-        usual = os.read
-        monkeypatch.setattr(os, "read", lambda number, size: usual(number, min(size, most)))
+@pytest.mark.parametrize(
+    ("most", "shrunk", "expected"), [*((most, None, b"0123456789") for most in (1, 3, 4, 1000)), (3, 4, b"0123")]
+)
+def test_a_file_is_read_to_its_end_however_little_one_call_gives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, shrunk: int | None, expected: bytes
+) -> None:
+    """The operating system gives 2 GB at once, of files that are larger, and may shrink meanwhile."""
+    (tmp_path / "a").write_bytes(b"0123456789")
+    usual = os.read
 
-        assert read_bytes(tmp_path / "a", 10) == b"0123456789"
+    def read(number: int, size: int) -> bytes:
+        if shrunk is not None:
+            os.truncate(tmp_path / "a", shrunk)
+        return usual(number, min(size, most))
 
-    def test_a_file_that_shrinks_meanwhile_ends_where_it_ends(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        (tmp_path / "a").write_bytes(b"0123456789")
-        usual = os.read
+    monkeypatch.setattr(os, "read", read)
 
-        def read(number: int, size: int) -> bytes:
-            os.truncate(tmp_path / "a", 4)
-            return usual(number, min(size, 3))
+    assert read_bytes(tmp_path / "a", 10) == expected
 
-        monkeypatch.setattr(os, "read", read)
 
-        assert read_bytes(tmp_path / "a", 10) == b"0123"
+def test_a_file_that_may_not_be_read_is_not_called_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> int:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
-    def test_one_that_may_not_be_read_is_not_called_damaged(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def refuse(*_: object) -> int:
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    monkeypatch.setattr(os, "open", refuse)
 
-        monkeypatch.setattr(os, "open", refuse)
-
-        with pytest.raises(UnreadableRecordError, match=r"^a cannot be read: Permission denied$"):
-            read_bytes(tmp_path / "a", 10)
+    with pytest.raises(UnreadableRecordError, match=r"^a cannot be read: Permission denied$"):
+        read_bytes(tmp_path / "a", 10)
 
 
 def test_records_keep_their_places_and_their_content_and_the_reason_is_beside_them(tmp_path: Path) -> None:
+    """What another process set aside meanwhile is passed over."""
     torn, old = tmp_path / "cell" / "stacks" / "one", tmp_path / "cell" / "cell.json"
     torn.mkdir(parents=True)
     (torn / "rows").write_text("half")
     old.write_text("old")
 
-    sentence = set_aside(tmp_path, [torn, old], "it is torn")
+    sentence = set_aside(tmp_path, [torn, old, tmp_path / "cell" / "gone"], "it is torn")
 
     (place,) = (tmp_path / "set_aside").iterdir()
-    assert sentence == f"cell/stacks/one, cell/cell.json is set aside in {place}: it is torn."
-    assert (place / "reason.txt").read_text() == "cell/stacks/one, cell/cell.json: it is torn\n"
+    assert sentence == f"cell/stacks/one, cell/cell.json, cell/gone is set aside in {place}: it is torn."
+    assert (place / "reason.txt").read_text() == "cell/stacks/one, cell/cell.json, cell/gone: it is torn\n"
     assert (place / "cell" / "stacks" / "one" / "rows").read_text() == "half"
     assert (place / "cell" / "cell.json").read_text() == "old"
     assert [path.name for path in (tmp_path / "cell").rglob("*")] == ["stacks"]
-
-
-def test_what_another_process_set_aside_meanwhile_is_passed_over(tmp_path: Path) -> None:
-    record = tmp_path / "cell"
-    record.write_text("here")
-
-    set_aside(tmp_path, [tmp_path / "gone", record], "why")
-
-    assert [path.read_text() for path in (tmp_path / "set_aside").glob("*/cell")] == ["here"]
 
 
 def test_what_is_interrupted_while_it_tidies_up_tidies_up_once_more() -> None:

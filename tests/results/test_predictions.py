@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -96,13 +96,18 @@ def test_predicted_numbers_stand_beside_the_true_ones(results: Path) -> None:
     }
 
 
-def test_whether_some_were_kept_is_told_without_reading_them(store: CellStore, results: Path) -> None:
+def test_whether_some_were_kept_is_told_without_reading_them_and_what_to_do_where_none_were(
+    store: CellStore, results: Path
+) -> None:
     assert keeps_predictions(read_cell(store.folder))
 
     none = finish(some_cell(seed=1, paths=results_in(results.parent)), trials=[0, 1])
     assert not keeps_predictions(read_cell(none.folder))
+    with pytest.raises(UsageError, match=r"has kept no predictions; train it again with force=true and a larger kee"):
+        load_predictions(none.fingerprint, results)
 
 
+@settings(max_examples=50)
 @given(
     arrays.arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(2, 5)), elements=st.floats(0, 1)).filter(
         lambda p: bool((p.sum(axis=1) > 0.1).all())
@@ -138,21 +143,18 @@ def test_trials_of_one_file_are_read_as_each_alone(n_classes: int) -> None:
         np.testing.assert_array_equal(found.values.sum(axis=1), by_itself.values.sum(axis=1))
 
 
-def test_a_later_metric_is_had_of_trials_that_kept_them(store: CellStore, results: Path, late: Metric) -> None:
-    expected = [late.function(predicted(trial).values, predicted(trial).labels) for trial in (0, 1)]
-
-    for found in (load(results)["late"], load_cell(store.fingerprint, results).trials["late"]):
-        assert found.tolist()[:2] == expected
-        assert pd.isna(found.iloc[2])
-
-
-def test_predictions_of_one_class_are_found_in_rows_that_do_not_say(store: CellStore, results: Path) -> None:
-    expected = [len(set(predicted(trial).values.argmax(axis=1))) == 1 for trial in (0, 1)]
-
-    found = load_cell(store.fingerprint, results).trials["one_class"]
-
-    assert found.tolist()[:2] == expected
-    assert pd.isna(found.iloc[2])
+def test_a_later_metric_and_whether_one_class_is_predicted_are_had_of_trials_that_kept_them(
+    store: CellStore, results: Path, late: Metric
+) -> None:
+    kept = [predicted(trial) for trial in (0, 1)]
+    expected = {
+        "late": [late.function(each.values, each.labels) for each in kept],
+        "one_class": [len(set(each.values.argmax(axis=1))) == 1 for each in kept],
+    }
+    for frame in (load(results), load_cell(store.fingerprint, results).trials):
+        for name, values in expected.items():
+            assert frame[name].tolist()[:2] == values
+            assert pd.isna(frame[name].iloc[2])
 
 
 def test_a_trial_that_diverged_is_not_measured_later(results: Path, late: Metric) -> None:
@@ -162,34 +164,17 @@ def test_a_trial_that_diverged_is_not_measured_later(results: Path, late: Metric
     assert "late" not in load(results)
 
 
-@pytest.fixture
-def damaged(store: CellStore, results: Path) -> None:
-    """One bit of the predictions is another."""
+def test_damage_is_named_and_nothing_is_measured_by_it(store: CellStore, results: Path, late: Metric) -> None:
     (file,) = results.rglob(PREDICTIONS)
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
 
-
-@pytest.mark.usefixtures("damaged")
-def test_damage_is_named(store: CellStore, results: Path) -> None:
     with (
         pytest.warns(UserWarning, match=r"is left out: predictions\.parquet is damaged"),
         pytest.warns(UserWarning, match=r"has no predictions: predictions\.parquet is damaged"),
         pytest.raises(UsageError, match="has kept no predictions"),
     ):
         load_predictions(store.fingerprint, results)
-
-
-@pytest.mark.usefixtures("damaged")
-def test_nothing_is_measured_by_what_is_damaged(results: Path, late: Metric) -> None:
-
     with pytest.warns(UserWarning, match=r"is left out: predictions\.parquet is damaged"):
         assert "late" not in load(results)
-
-
-def test_a_cell_without_any_says_what_to_do(results: Path) -> None:
-    store = finish(some_cell(paths=results_in(results.parent)), trials=[0])
-
-    with pytest.raises(UsageError, match=r"has kept no predictions; train it again with force=true and a larger kee"):
-        load_predictions(store.fingerprint, results)

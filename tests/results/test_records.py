@@ -1,6 +1,7 @@
 import json
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -36,6 +37,7 @@ def record(tmp_path: Path) -> Path:
         (unfinished / "a.txt").write_text("four")
         (unfinished / "empty").write_text("")
         assert not folder.exists()
+        assert sorted(path.name for path in unfinished.iterdir()) == ["a.txt", "empty"], "the contents come last"
     return folder
 
 
@@ -43,11 +45,6 @@ def reason(folder: Path, fingerprint: str = MINE) -> str:
     with pytest.raises(DamagedRecordError) as caught:
         read_record(folder, CONTENTS, fingerprint)
     return str(caught.value)
-
-
-def change(folder: Path, **values: Any) -> None:
-    path = folder / CONTENTS
-    path.write_text(json.dumps(json.loads(path.read_text()) | values))
 
 
 def test_a_record_knows_its_schema_what_it_is_of_and_the_sizes_of_its_files(record: Path) -> None:
@@ -61,56 +58,74 @@ def test_a_record_knows_its_schema_what_it_is_of_and_the_sizes_of_its_files(reco
     assert written == table
 
 
-def test_the_table_of_contents_is_the_last_file_written(tmp_path: Path) -> None:
-    with new_record(tmp_path / "one", CONTENTS, MINE, {}) as unfinished:
-        (unfinished / "a.txt").write_text("four")
-        assert [path.name for path in unfinished.iterdir()] == ["a.txt"]
+def contents(text: str) -> Callable[[Path], object]:
+    return lambda record: (record / CONTENTS).write_text(text)
 
 
-@pytest.mark.parametrize("keep", range(0, 100, 9))
-def test_torn_contents_are_damage(record: Path, keep: int) -> None:
-    whole = (record / CONTENTS).read_bytes()
-    (record / CONTENTS).write_bytes(whole[:keep])
-    assert keep < len(whole)
-
-    assert reason(record) == "contents.json is torn"
+def resealed(without: str | None = None, **fields: Any) -> Callable[[Path], object]:
+    return lambda record: reseal(record / CONTENTS, fields, without=without)
 
 
-@pytest.mark.parametrize("name", ["a.txt", "empty", CONTENTS])
-def test_a_missing_file_is_damage(record: Path, name: str) -> None:
-    (record / name).unlink()
-
-    assert reason(record) == f"{name} is missing"
+def changed(**fields: Any) -> Callable[[Path], object]:
+    """Without another hash."""
+    return lambda record: contents(json.dumps(json.loads((record / CONTENTS).read_text()) | fields))(record)
 
 
-@pytest.mark.parametrize(("name", "text"), [("a.txt", "thr"), ("a.txt", "fiver"), ("a.txt", ""), ("empty", "x")])
-def test_a_file_of_another_size_is_damage(record: Path, name: str, text: str) -> None:
-    (record / name).write_text(text)
-
-    assert reason(record) == f"{name} is torn"
+def written(name: str, text: str) -> Callable[[Path], object]:
+    return lambda record: (record / name).write_text(text)
 
 
-@pytest.mark.parametrize("bit", range(0, 8 * 350, 67))
-def test_a_flipped_bit_in_the_contents_is_damage_or_changes_nothing(record: Path, bit: int) -> None:
+NAMED = ("../a.txt", "/dev/zero", "sub/a.txt", "..", ".", "", "a\0b", "sub\\a.txt")
+HASH = sha256(b"four").hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        *((lambda record, keep=keep: (record / CONTENTS).write_bytes((record / CONTENTS).read_bytes()[:keep]),
+           "contents.json is torn") for keep in range(0, 100, 9)),
+        *((lambda record, name=name: (record / name).unlink(), f"{name} is missing")
+          for name in ("a.txt", "empty", CONTENTS)),
+        *((written(name, text), f"{name} is torn")
+          for name, text in (("a.txt", "thr"), ("a.txt", "fiver"), ("a.txt", ""), ("empty", "x"))),
+        (written("a.txt", "five"), "a.txt is damaged"),
+        (changed(sha256=None), f"{CONTENTS} is damaged"),
+        (resealed(hashes={}), "it has no size or hash of a.txt"),
+        (resealed(without="files"), "it has no files"),
+        (changed(schema=1), f"it has schema 1, and this version reads 2 and {SCHEMA_VERSION}"),
+        *((resealed(files={name: 4}, hashes={name: HASH}), f"it names {name!r}, which is not a file of its folder")
+          for name in NAMED),
+        *((resealed(files={"a.txt": size}), "it has no size or hash of a.txt") for size in (-1, "4", None, 4.0)),
+        (resealed(files={"a.txt": True}), "a.txt is torn"),
+        (resealed(files={"a.txt": 10**30}), "it has no files"),
+        *((contents(text), f"{CONTENTS} is torn") for text in (
+            "[" * 100_000, '{"a":' * 100_000, "9" * 5000, '{"schema": 1e999}')),
+        *((contents(text), "it has no schema") for text in ("null", '"a"', "[]", "3")),
+        *((contents(text), f"{CONTENTS} is damaged") for text in ('{"a": "\\ud800"}', "{}")),
+        (resealed(fingerprint="fedcba9876543210"), "it belongs to fedcba9876543210"),
+        (resealed(fingerprint="\ud800"), r"it belongs to \ud800"),
+    ],
+)  # fmt: skip
+def test_damage_is_said(record: Path, damage: Callable[[Path], object], said: str) -> None:
+    (record.parent / "a.txt").write_text("four")
+    damage(record)
+
+    assert reason(record) == said
+
+
+def test_a_flipped_bit_in_the_contents_is_damage_or_changes_nothing(record: Path) -> None:
     before = read_record(record, CONTENTS, MINE)
-    content = bytearray((record / CONTENTS).read_bytes())
-    content[bit // 8] ^= 1 << bit % 8
-    (record / CONTENTS).write_bytes(content)
+    whole = (record / CONTENTS).read_bytes()
+    for bit in range(0, 8 * len(whole), 67):
+        content = bytearray(whole)
+        content[bit // 8] ^= 1 << bit % 8
+        (record / CONTENTS).write_bytes(content)
 
-    try:
-        after = read_record(record, CONTENTS, MINE)
-    except DamagedRecordError:
-        return
-    assert {name: after[name] for name in before} == before
-
-
-def test_a_file_of_the_same_size_and_another_content_is_damage(record: Path) -> None:
-    table = read_record(record, CONTENTS, MINE)
-    (record / "a.txt").write_text("five")
-
-    assert reason(record) == "a.txt is damaged"
-    with pytest.raises(DamagedRecordError, match=r"a\.txt is damaged"):
-        read_file(record, table, "a.txt", bytes.decode)
+        try:
+            after = read_record(record, CONTENTS, MINE)
+        except DamagedRecordError:
+            continue
+        assert {name: after[name] for name in before} == before, bit
 
 
 def test_a_file_that_is_read_is_checked_and_parsed(record: Path) -> None:
@@ -119,6 +134,9 @@ def test_a_file_that_is_read_is_checked_and_parsed(record: Path) -> None:
     assert read_file(record, table, "a.txt", bytes.decode) == "four"
     with pytest.raises(DamagedRecordError, match=r"a\.txt cannot be read: Expecting value"):
         read_file(record, table, "a.txt", json.loads)
+    (record / "a.txt").write_text("five")
+    with pytest.raises(DamagedRecordError, match=r"a\.txt is damaged"):
+        read_file(record, table, "a.txt", bytes.decode)
 
 
 def test_weights_are_judged_by_size_unless_they_are_asked_for(tmp_path: Path) -> None:
@@ -133,44 +151,16 @@ def test_weights_are_judged_by_size_unless_they_are_asked_for(tmp_path: Path) ->
         read_file(tmp_path / "one", table, WEIGHTS, bytes)
 
 
-def test_the_layout_of_the_contents_is_free(record: Path) -> None:
+def test_a_record_may_be_laid_out_anew_moved_and_copied(record: Path, tmp_path: Path) -> None:
     table = read_record(record, CONTENTS, MINE)
     content = json.loads((record / CONTENTS).read_text())
     (record / CONTENTS).write_text(json.dumps(dict(reversed(content.items()))).replace(", ", ",\r\n"))
 
     assert read_record(record, CONTENTS, MINE) == table
-
-
-@pytest.mark.parametrize("lost", ["sha256", "hashes", "files"])
-def test_a_record_without_hashes_is_damage(record: Path, lost: str) -> None:
-    if lost == "sha256":
-        change(record, sha256=None)
-    else:
-        reseal(record / CONTENTS, {lost: {}} if lost == "hashes" else {}, without=None if lost == "hashes" else lost)
-
-    said = {"sha256": f"{CONTENTS} is damaged", "hashes": "it has no size or hash of a.txt", "files": "it has no files"}
-    assert reason(record) == said[lost]
-
-
-def test_another_schema_is_damage(record: Path) -> None:
-    change(record, schema=1)
-
-    assert reason(record) == f"it has schema 1, and this version reads 2 and {SCHEMA_VERSION}"
-
-
-@pytest.mark.parametrize("name", ["../a.txt", "/dev/zero", "sub/a.txt", "..", ".", "", "a\0b", "sub\\a.txt"])
-def test_a_file_is_one_of_the_records_own_folder(record: Path, name: str) -> None:
-    (record.parent / "a.txt").write_text("four")
-    reseal(record / CONTENTS, {"files": {name: 4}, "hashes": {name: sha256(b"four").hexdigest()}})
-
-    assert reason(record) == f"it names {name!r}, which is not a file of its folder"
-
-
-@pytest.mark.parametrize("size", [-1, 10**30, "4", None, True, 4.0])
-def test_a_size_is_a_number_of_bytes(record: Path, size: Any) -> None:
-    reseal(record / CONTENTS, {"files": {"a.txt": size}})
-
-    assert reason(record) in ("it has no size or hash of a.txt", "a.txt is torn", "it has no files")
+    assert read_record(Path(shutil.copytree(record, tmp_path / "copy")), CONTENTS, MINE) == table
+    assert read_record(record.rename(tmp_path / "moved"), CONTENTS, MINE) == table
+    with pytest.raises(FileNotFoundError):
+        read_record(record, CONTENTS, MINE)
 
 
 @pytest.mark.parametrize("kind", ["pipe", "folder", "device", "loop", "gone"])
@@ -190,17 +180,11 @@ def test_what_is_no_file_is_never_waited_for(record: Path, name: str, kind: str)
     assert reason(record).partition(" ")[0] == name
 
 
-@pytest.mark.parametrize(
-    "content", ["[" * 100_000, '{"a":' * 100_000, "9" * 5000, '{"schema": 1e999}', '{"a": "\\ud800"}', "null", '"a"']
-)
-def test_contents_that_no_program_of_ours_writes_are_damage(record: Path, content: str) -> None:
-    (record / CONTENTS).write_text(content)
-
-    assert reason(record) in (f"{CONTENTS} is torn", f"{CONTENTS} is damaged", "it has no schema")
-
-
-def nested(depth: int) -> Any:
-    return [nested(depth - 1)] if depth else 0
+def nested(depth: int, innermost: Any = 0) -> Any:
+    """A value in so many fields or lists, by turns."""
+    for level in range(depth):
+        innermost = {"inner": innermost} if level % 2 else [innermost]
+    return innermost
 
 
 @pytest.mark.parametrize(
@@ -213,34 +197,6 @@ def test_fields_have_types_and_ranges(kind: type, value: Any) -> None:
     check_fields({"field": None}, {"field": kind | None})
 
 
-@pytest.mark.parametrize(
-    ("other", "said"),
-    [("[]", "it has no schema"), ("3", "it has no schema"), ("{}", "contents.json is damaged")],
-)
-def test_contents_without_a_schema_are_damage(record: Path, other: str, said: str) -> None:
-    (record / CONTENTS).write_text(other)
-
-    assert reason(record) == said
-
-
-def test_a_record_of_something_else_is_damage(record: Path) -> None:
-    assert reason(record, "fedcba9876543210") == f"it belongs to {MINE}"
-    reseal(record / CONTENTS, {"fingerprint": "\ud800"})
-    assert reason(record).encode() == rb"it belongs to \ud800"
-
-
-def test_no_record_is_no_damage(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        read_record(tmp_path / "nothing", CONTENTS, MINE)
-
-
-def test_a_record_may_be_moved_and_copied(record: Path, tmp_path: Path) -> None:
-    table = read_record(record, CONTENTS, MINE)
-
-    assert read_record(Path(shutil.copytree(record, tmp_path / "copy")), CONTENTS, MINE) == table
-    assert read_record(record.rename(tmp_path / "moved"), CONTENTS, MINE) == table
-
-
 def test_records_are_listed_by_name_without_what_is_unfinished_or_no_folder(record: Path) -> None:
     records = record.parent
     for name in ("zero", "another", f"{UNFINISHED}abc"):
@@ -249,13 +205,6 @@ def test_records_are_listed_by_name_without_what_is_unfinished_or_no_folder(reco
 
     assert [path.name for path in record_folders(records)] == ["another", "one", "zero"]
     assert record_folders(records / "nothing") == []
-
-
-def nested(depth: int, innermost: Any) -> Any:
-    """A value in so many fields or lists, by turns."""
-    for level in range(depth):
-        innermost = {"inner": innermost} if level % 2 else [innermost]
-    return innermost
 
 
 @pytest.mark.parametrize(

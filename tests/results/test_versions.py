@@ -26,6 +26,8 @@ from tests.results.sealing import reseal
 
 A, B, C = (letter * 64 for letter in "abc")
 V1, V2 = ("1" * 64, "2" * 64)
+BLEND: dict[str, Any] = {"plugins": {"my_parts": V1}, "corruption": {"name": "marginal", "rate": 0.25}}
+"""A cell of a plugin."""
 DAY = "2026-11-2{}T12:00:00+00:00"
 
 
@@ -72,6 +74,51 @@ def sentences(results: Path) -> list[str]:
     return newest_versions(list(described_cells(results)))[1]
 
 
+OTHER_SPLIT = {"name": "group", "column": "patient"}
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "newest_of"),
+    [
+        # A version without a trial is not the newest.
+        ({"data": B, "day": 1}, [{"data": A, "trials": 0}], [0]),
+        # A file that was put back, and trained on again.
+        ({"data": A, "day": 1}, [{"data": B, "day": 2}, {"data": A, "day": 3, "pretrain": "none"}], [0, 2]),
+        # A column more is a version of the same file.
+        ({"data": B, "day": 1}, [{"data": A, "day": 2, "features": ("V1", "V2", "V3")}], [1]),
+        # The first and the last share neither source nor features.
+        (
+            {"data": B, "day": 1, "source": "a.csv", "features": ("V1",)},
+            [{"data": C, "day": 2, "source": "a.csv"}, {"data": A, "day": 3, "source": "b.csv"}],
+            [2],
+        ),
+        # Another kind of split is of the same table.
+        ({"data": B, "day": 1, "split": {"name": "stratified"}}, [{"data": A, "day": 2}], [1]),
+        # A weight is part of the data, and no column of results tells them apart.
+        ({"data": B, "day": 1}, [{"data": A, "day": 2, "dataset": {"weight": "w"}}], [1]),
+        # Other questions are no versions.
+        *(
+            ({"data": B, "day": 1}, [{"data": A, "day": 2, **other}], [0, 1])
+            for other in (
+                {"name": "other"}, {"dataset": {"target": "z"}}, {"source": "other.csv", "features": ("W1",)},
+                {"dataset_id": 61}, {"split": OTHER_SPLIT}, {"more_options": {"dataset.drop": "[a]"}},
+            )
+        ),
+        # A class was added to the module of a plugin; the cells of the other one stay finished.
+        (BLEND | {"day": 1}, [{"day": 2, "plugins": {"my_parts": V2}, "pretrain": "none"}], [0, 1]),
+        # A plugin may change anything, such as the loss of a cell that has the same options.
+        (BLEND | {"day": 1}, [{"day": 2, "corruption": BLEND["corruption"]}], [0, 1]),
+    ],
+)  # fmt: skip
+def test_what_is_a_version_of_what(
+    tmp_path: Path, first: dict[str, Any], then: list[dict[str, Any]], newest_of: list[int]
+) -> None:
+    cells = [leave(tmp_path, **each) for each in (first, *then)]
+
+    assert newest(tmp_path) == {cells[number] for number in newest_of}
+    assert (sentences(tmp_path) == []) == (len(newest_of) == len(cells))
+
+
 class TestATable:
     def test_the_one_that_was_written_last_is_shown_with_all_its_cells(self, tmp_path: Path) -> None:
         for pretrain in ("none", "scarf"):
@@ -84,20 +131,6 @@ class TestATable:
             "that are no versions of each other need a dataset.name each."
         ]
 
-    def test_a_version_without_a_trial_is_not_the_newest(self, tmp_path: Path) -> None:
-        old = leave(tmp_path, data=B, day=1)
-        leave(tmp_path, data=A, trials=0)
-
-        assert newest(tmp_path) == {old}
-
-    def test_it_is_the_newest_by_its_last_trial(self, tmp_path: Path) -> None:
-        """A file that was put back, and trained on again."""
-        back = leave(tmp_path, data=A, day=1)
-        leave(tmp_path, data=B, day=2)
-        again = leave(tmp_path, data=A, day=3, pretrain="none")
-
-        assert newest(tmp_path) == {back, again}
-
     def test_time_is_that_of_the_record_and_survives_a_copy(self, tmp_path: Path) -> None:
         newer = leave(tmp_path / "results", data=B, day=2)
         leave(tmp_path / "results", data=A, day=1)
@@ -106,23 +139,15 @@ class TestATable:
 
         assert newest(tmp_path / "results") == {newer}
 
-    def test_records_that_do_not_say_when_have_the_time_of_their_file(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("time", ["", "soon", 10**30, None, "99999-01-01", {"a": 1}, "0001-01-01T00:00:00+23:00"])
+    def test_a_time_that_is_none_is_that_of_the_file(self, tmp_path: Path, time: object) -> None:
         cells = [leave(tmp_path, data=data) for data in (B, A)]
         for seconds, cell in zip((10**9, 10**9 - 1), cells, strict=True):
             for contents in (tmp_path / cell).glob("stacks/*/trials.json"):
-                reseal(contents, {}, without="written")
+                reseal(contents, {"written": time}, without=None if time else "written")
                 os.utime(contents, (seconds, seconds))
 
         assert newest(tmp_path) == {cells[0]}
-
-    @pytest.mark.parametrize("time", ["soon", 10**30, None, "99999-01-01", {"a": 1}, "0001-01-01T00:00:00+23:00"])
-    def test_a_time_that_is_none_is_that_of_the_file(self, tmp_path: Path, time: object) -> None:
-        odd, usual = leave(tmp_path, data=B), leave(tmp_path, data=A)
-        for contents in (tmp_path / odd).glob("stacks/*/trials.json"):
-            reseal(contents, {"written": time})
-            os.utime(contents, (1, 1))
-
-        assert newest(tmp_path) == {usual}
 
     def test_two_people_have_the_file_at_two_places(self, tmp_path: Path) -> None:
         leave(tmp_path / "one", data=B, day=1, source="/home/one/t.csv")
@@ -131,55 +156,10 @@ class TestATable:
 
         assert newest(tmp_path / "one") == {theirs}
 
-    def test_a_column_more_is_a_version_of_the_same_file(self, tmp_path: Path) -> None:
-        leave(tmp_path, data=B, day=1)
-        wider = leave(tmp_path, data=A, day=2, features=("V1", "V2", "V3"))
-
-        assert newest(tmp_path) == {wider}
-
-    def test_versions_are_found_over_several_steps(self, tmp_path: Path) -> None:
-        """The first and the last share neither source nor features."""
-        leave(tmp_path, data=B, day=1, source="a.csv", features=("V1",))
-        leave(tmp_path, data=C, day=2, source="b.csv", features=("V1", "V2"))
-        last = leave(tmp_path, data=A, day=3, source="a.csv", features=("V1", "V2"))
-
-        assert newest(tmp_path) == {last}
-
-    @pytest.mark.parametrize(
-        "other",
-        [
-            {"name": "other"},
-            {"dataset": {"target": "z"}},
-            {"source": "other.csv", "features": ("W1",)},
-            {"dataset_id": 61},
-            {"split": {"name": "group", "column": "patient"}},
-            {"more_options": {"dataset.drop": "[a]"}},
-        ],
-    )
-    def test_other_questions_are_no_versions(self, tmp_path: Path, other: dict[str, Any]) -> None:
-        both = {leave(tmp_path, data=B, day=1), leave(tmp_path, data=A, day=2, **other)}
-
-        assert newest(tmp_path) == both
-        assert sentences(tmp_path) == []
-
-    def test_another_kind_of_split_is_of_the_same_table(self, tmp_path: Path) -> None:
-        leave(tmp_path, data=B, day=1, split={"name": "stratified"})
-        fresh = leave(tmp_path, data=A, day=2)
-
-        assert newest(tmp_path) == {fresh}
-
-    def test_a_weight_is_a_version(self, tmp_path: Path) -> None:
-        """It is part of the data, and no column of results tells them apart."""
-        leave(tmp_path, data=B, day=1)
-        weighted = leave(tmp_path, data=A, day=2, dataset={"weight": "w"})
-
-        assert newest(tmp_path) == {weighted}
-
 
 class TestAPlugin:
     def blend(self, results: Path, version: str, **where: Any) -> str:
-        corruption = {"name": "marginal", "rate": 0.25}
-        return leave(results, plugins={"my_parts": version}, corruption=corruption, **where)
+        return leave(results, **BLEND | {"plugins": {"my_parts": version}}, **where)
 
     def test_the_source_that_was_used_last_is_shown(self, tmp_path: Path) -> None:
         on_all = [{"name": name, "source": name, "data": data} for name, data in (("t", A), ("u", B), ("v", C))]
@@ -195,18 +175,6 @@ class TestAPlugin:
             "3 cells of earlier versions of the plugin my_parts on t, u and v are left out, the newest is shown; "
             'load(versions="all") has all.'
         ]
-
-    def test_other_parts_of_the_plugin_are_no_versions(self, tmp_path: Path) -> None:
-        """A class was added to the module; the cells of the other one stay finished."""
-        both = {self.blend(tmp_path, V1, day=1), leave(tmp_path, day=2, plugins={"my_parts": V2}, pretrain="none")}
-
-        assert newest(tmp_path) == both
-
-    def test_a_cell_without_the_plugin_is_no_version(self, tmp_path: Path) -> None:
-        """A plugin may change anything, such as the loss of a cell that has the same options."""
-        both = {self.blend(tmp_path, V1, day=1), leave(tmp_path, day=2, corruption={"name": "marginal", "rate": 0.25})}
-
-        assert newest(tmp_path) == both
 
 
 class TestTheScience:

@@ -1,6 +1,7 @@
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -100,13 +101,6 @@ def test_stores_are_known_once_the_data_are(tmp_path: Path) -> None:
     assert Cell((), replace(cell.config, pretrain=some_cell(pretrain="none").config.pretrain)).pretraining() is None
 
 
-def test_a_cell_as_columns() -> None:
-    axes = some_cell(pretrain="none").axes()
-
-    assert (axes["dataset"], axes["regime"], axes["method"], axes["pretrain"]) == ("wdbc", "semi25", "control", "none")
-    assert "corruption" not in axes
-
-
 def test_equal_cells_in_one_results_folder_count_once_with_the_most_trials(tmp_path: Path) -> None:
     cells = [
         some_cell("a", trials=2),
@@ -168,35 +162,28 @@ def test_a_cell_that_nobody_has_begun_waits_and_looking_makes_nothing(cell: Cell
     assert not cell.results.exists()
 
 
-def test_a_cell_whose_data_are_known_waits_too(cell: Cell) -> None:
-    note_data(cell.results, cell.source, WDBC, cell.source.stamps())
-
-    assert look(cell).state is State.WAITING
-
-
-def test_a_cell_with_all_trials_is_finished(cell: Cell) -> None:
-    finish(cell)
-
-    found = look(cell)
-    assert (found.state, found.n_missing) == (State.FINISHED, 0)
-    assert [row["trial"] for row in found.rows] == [0, 1, 2]
-
-
-def test_trials_beyond_those_that_are_asked_for_are_not_shown(cell: Cell) -> None:
-    finish(cell, trials=range(5))
-
-    assert [row["trial"] for row in look(cell).rows] == [0, 1, 2]
-
-
-def test_a_cell_that_lacks_a_trial_waits_with_what_it_has(cell: Cell) -> None:
-    finish(cell, trials=[0, 2])
+@pytest.mark.parametrize(
+    ("trials", "state", "shown"),
+    [
+        ([], State.WAITING, []),
+        ([0, 2], State.WAITING, [0, 2]),
+        ([0, 1, 2], State.FINISHED, [0, 1, 2]),
+        (range(5), State.FINISHED, [0, 1, 2]),
+    ],
+)
+def test_a_cell_is_finished_with_all_trials_that_are_asked_for(
+    cell: Cell, trials: list[int], state: State, shown: list[int]
+) -> None:
+    finish(cell, trials=trials)
 
     found = look(cell)
-    assert (found.state, found.n_missing) == (State.WAITING, 1)
-    assert [row["trial"] for row in found.rows] == [0, 2]
+
+    assert (found.state, found.n_missing) == (state, 3 - len(shown))
+    assert [row["trial"] for row in found.rows] == shown
+    assert found.axes == cell.axes()
 
 
-def test_a_cell_that_a_living_process_has_is_running_whatever_else_is_known(cell: Cell) -> None:
+def test_a_cell_that_a_living_process_has_is_running_whatever_else_is_known_until_it_is_finished(cell: Cell) -> None:
     store = finish(cell, trials=[0])
     fail(cell)
 
@@ -206,49 +193,33 @@ def test_a_cell_that_a_living_process_has_is_running_whatever_else_is_known(cell
         os.utime(token, (0, 0))
         assert look(cell).state is State.FAILED
 
-
-def test_a_finished_cell_is_finished_whoever_has_it_and_whatever_went_wrong_before(cell: Cell) -> None:
-    store = finish(cell)
-    fail(cell)
-
+    finish(cell)
     with store.claim():
-        assert look(cell).state is State.FINISHED
-        assert look(cell).failure is None
+        found = look(cell)
+    assert (found.state, found.failure) == (State.FINISHED, None)
 
 
-@pytest.mark.parametrize("data_known", [True, False])
-def test_a_cell_that_failed_has_its_failure(cell: Cell, data_known: bool) -> None:
-    if data_known:
-        finish(cell, trials=[1])
-    fail(cell)
+def test_a_cell_that_failed_has_its_failure_whether_its_data_are_known_or_not(cell: Cell) -> None:
+    for n_rows in (0, 1):
+        if n_rows:
+            finish(cell, trials=[1])
+        fail(cell)
 
-    found = look(cell)
+        found = look(cell)
 
-    assert found.state is State.FAILED
-    assert str(found.failure) == "seed=0: why."
-    assert len(found.rows) == data_known
+        assert (found.state, str(found.failure), len(found.rows)) == (State.FAILED, "seed=0: why.", n_rows)
 
 
 @pytest.mark.parametrize("damaged", ["cell.json", "stacks/*/curves.parquet", "stacks/*/trials.json"])
-def test_a_cell_with_a_damaged_record_is_not_finished(cell: Cell, damaged: str) -> None:
-    store = finish(cell)
-    next(store.folder.glob(damaged)).write_bytes(b"")
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(b"")], ids=["missing", "torn"])
+def test_a_cell_with_a_damaged_record_is_not_finished(cell: Cell, damaged: str, damage: Any) -> None:
+    damage(next(finish(cell).folder.glob(damaged)))
 
     assert look(cell).state is State.WAITING
 
 
-def test_a_cell_without_its_description_is_not_finished(cell: Cell) -> None:
-    (finish(cell).folder / "cell.json").unlink()
+def test_axes_are_what_a_cell_uses(cell: Cell) -> None:
+    axes = some_cell(pretrain="none").axes()
 
-    assert look(cell).state is State.WAITING
-
-
-def test_cells_of_several_results_folders_are_told_apart(tmp_path: Path) -> None:
-    here, there = (some_cell(paths=results_in(tmp_path / name)) for name in ("here", "there"))
-    finish(there)
-
-    assert [found.state for found in survey([here, there])] == [State.WAITING, State.FINISHED]
-
-
-def test_axes_are_those_of_the_cell(cell: Cell) -> None:
-    assert look(cell).axes == cell.axes()
+    assert (axes["dataset"], axes["regime"], axes["method"], axes["pretrain"]) == ("wdbc", "semi25", "control", "none")
+    assert "corruption" not in axes

@@ -66,12 +66,11 @@ SETTINGS = st.builds(
     minutes=st.one_of(st.none(), st.floats(0, 60)),
     max_jobs=st.one_of(st.none(), st.integers(1, 6)),
 )
-LAUNCHERS = st.sampled_from(["basic", "joblib", "slurm"])
 CELLS = st.lists(ANY_CELL, max_size=20, unique_by=lambda each: each.label)
 
 
-@given(cells=CELLS, settings=SETTINGS, launcher=LAUNCHERS)
-def test_every_cell_is_in_one_chunk_and_those_that_share_a_pretraining_in_the_same(
+@given(cells=CELLS, settings=SETTINGS, launcher=st.sampled_from(["basic", "joblib", "slurm"]))
+def test_every_cell_is_in_one_chunk_with_those_that_share_its_pretraining_the_longest_chunk_first(
     cells: list[Cell], settings: ChunkSettings, launcher: str
 ) -> None:
     chunks = make_chunks(groups(cells), settings, launcher)
@@ -81,14 +80,6 @@ def test_every_cell_is_in_one_chunk_and_those_that_share_a_pretraining_in_the_sa
     assert len({key for key, _ in where if key}) == len({pair for pair in where if pair[0]})
     assert all(chunk.cells for chunk in chunks)
     assert settings.max_jobs is None or len(chunks) <= settings.max_jobs
-
-
-@given(cells=CELLS, settings=SETTINGS, launcher=LAUNCHERS)
-def test_chunks_come_longest_first_and_know_how_long_they_take(
-    cells: list[Cell], settings: ChunkSettings, launcher: str
-) -> None:
-    chunks = make_chunks(groups(cells), settings, launcher)
-
     expected = [sum(group.seconds for group in groups(chunk.cells)) for chunk in chunks]
     assert [chunk.seconds for chunk in chunks] == pytest.approx(expected)
     assert chunks == sorted(chunks, key=lambda chunk: -chunk.seconds)
@@ -99,6 +90,7 @@ def test_with_minutes_all_chunks_but_one_take_as_long(cells: list[Cell], minutes
     chunks = make_chunks(groups(cells), ChunkSettings(minutes=minutes), "joblib")
 
     assert sum(chunk.seconds < minutes * 60 for chunk in chunks) <= 1
+    assert make_chunks([], ChunkSettings(max_jobs=3), "basic") == []
 
 
 def test_by_default_a_chunk_is_a_pretraining_and_a_cell_without_one_is_alone() -> None:
@@ -106,14 +98,8 @@ def test_by_default_a_chunk_is_a_pretraining_and_a_cell_without_one_is_alone() -
 
     chunks = make_chunks(groups(cells), ChunkSettings(), "unknown")
 
-    assert sorted(labels(chunks)) == sorted(
-        [
-            [cells[0].label],
-            [cells[3].label],
-            [cells[1].label, cells[4].label],
-            [cells[2].label, cells[5].label],
-        ]
-    )
+    expected = [[cells[0].label], [cells[3].label], *([cells[n].label, cells[n + 3].label] for n in (1, 2))]
+    assert sorted(labels(chunks)) == sorted(expected)
 
 
 def test_joined_chunks_keep_the_cells_of_a_dataset_side_by_side_so_that_it_is_loaded_once() -> None:
@@ -125,12 +111,14 @@ def test_joined_chunks_keep_the_cells_of_a_dataset_side_by_side_so_that_it_is_lo
     assert [key for key, _ in itertools.groupby(found)] == list(dict.fromkeys(found))
 
 
-@pytest.mark.parametrize(("launcher", "n"), [("slurm", 1), ("unknown", 12)])
-def test_a_slurm_job_is_worth_its_place_in_the_queue(launcher: str, n: int) -> None:
-    cells = [cell(11, "none", "control", seed) for seed in range(12)]
+def test_a_slurm_job_is_worth_its_place_in_the_queue_twenty_minutes() -> None:
+    cells = [cell(11, "none", "control", seed) for seed in range(60)]
+    each_a_minute = [Group(group.cells, [60.0]) for group in groups(cells)]
 
-    assert len(make_chunks(groups(cells), ChunkSettings(), launcher)) == n
-    assert len(make_chunks(groups(cells), ChunkSettings(minutes=0), launcher)) == 12
+    assert [len(chunk.cells) for chunk in make_chunks(each_a_minute, ChunkSettings(), "slurm")] == [20, 20, 20]
+    assert len(make_chunks(groups(cells[:12]), ChunkSettings(), "slurm")) == 1
+    for launcher, settings in (("unknown", ChunkSettings()), ("slurm", ChunkSettings(minutes=0))):
+        assert len(make_chunks(groups(cells[:12]), settings, launcher)) == 12
 
 
 def test_a_job_of_joblib_is_worth_its_start_and_each_core_has_some() -> None:
@@ -152,16 +140,6 @@ def test_what_trains_one_after_the_other_is_one_job() -> None:
     assert len(make_chunks(groups(cells), ChunkSettings(minutes=0), "basic")) == len(cells)
 
 
-def test_that_is_after_twenty_minutes() -> None:
-    each_a_minute = [
-        Group(group.cells, [60.0]) for group in groups([cell(11, "none", "control", n) for n in range(60)])
-    ]
-
-    chunks = make_chunks(each_a_minute, ChunkSettings(), "slurm")
-
-    assert [len(chunk.cells) for chunk in chunks] == [20, 20, 20]
-
-
 def test_work_is_dealt_out_evenly() -> None:
     """One long group beside many short ones: the short ones are joined with each other."""
     cells = [cell(1590, "scarf", "control"), *(cell(11, "none", "control", seed) for seed in range(6))]
@@ -180,10 +158,6 @@ def test_in_order_the_first_job_begins_with_the_cell_that_was_asked_for_first() 
     assert labels([second]) == [[cells[1].label]]
 
 
-def test_nothing_to_do_is_no_chunk() -> None:
-    assert make_chunks([], ChunkSettings(max_jobs=3), "basic") == []
-
-
 def with_defaults(cell: Cell) -> Cell:
     """With the options that `some_cell` leaves out, as a job reads it."""
     return replace(cell, config=read(asdict(cell.config)))
@@ -194,29 +168,21 @@ class TestFiles:
         chunks = [
             Chunk([cell(11, "scarf", m) for m in ("control", "dropout")], 1.0),
             Chunk([cell(1489, "none", "control")], 2.0),
+            Chunk([replace(cell(11, "scarf", "control"), overrides=("x=1", "y='a b'"), is_alone=True)], 0.0),
         ]
-        alone = Cell(("x=1", "y='a b'"), chunks[0].cells[0].config, is_alone=True)
 
-        with written([*chunks, Chunk([alone], 0.0)], tmp_path) as files:
-            for file, cells in zip(files, (chunks[0].cells, chunks[1].cells, [alone]), strict=True):
-                assert [with_defaults(each) for each in cells] == read_chunk(str(file))
-            assert all(file.is_absolute() for file in files)
-
+        with written(chunks, tmp_path) as files:
+            for file, chunk in zip(files, chunks, strict=True):
+                after = read_chunk(str(file))
+                assert [with_defaults(each) for each in chunk.cells] == after
+                for one, other in zip(chunk.cells, after, strict=True):
+                    assert (one.key, one.pretraining_key, one.label) == (other.key, other.pretraining_key, other.label)
+                assert file.is_absolute()
         assert list(tmp_path.iterdir()) == []
 
-    def test_it_comes_back_with_the_same_identity(self, tmp_path: Path) -> None:
-        before = cell(11, "scarf", "control")
-
-        with written([Chunk([before], 0.0)], tmp_path) as (file,):
-            (after,) = read_chunk(str(file))
-
-        assert (after.key, after.pretraining_key, after.label) == (before.key, before.pretraining_key, before.label)
-
-    def test_an_exception_removes_them_too(self, tmp_path: Path) -> None:
         with pytest.raises(KeyboardInterrupt), written([Chunk([some_cell()], 0.0)], tmp_path):
             raise KeyboardInterrupt
-
-        assert list(tmp_path.iterdir()) == []
+        assert list(tmp_path.iterdir()) == [], "an exception removes them too"
 
     def test_those_of_another_sweep_stay(self, tmp_path: Path) -> None:
         with written([Chunk([some_cell()], 0.0)], tmp_path) as (other,):
@@ -237,17 +203,16 @@ class TestFiles:
 
         assert [path.name for path in (tmp_path / FOLDER).iterdir()] == ["new"]
 
-    def test_the_results_folder_need_not_exist(self, tmp_path: Path) -> None:
-        with written([Chunk([some_cell()], 0.0)], tmp_path / "new" / "results") as (file,):
+    def test_the_results_folder_need_not_exist_and_its_results_are_left_alone(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        with written([Chunk([some_cell()], 0.0)], Path("results")) as (file,):
             assert json.loads(file.read_text())[0]["overrides"] == []
 
-    def test_the_results_are_left_alone(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.chdir(tmp_path)
         store = finish(some_cell())
-
         with written([Chunk([some_cell()], 0.0)], Path("results")):
             pass
-
         assert store.missing(range(2)) == []
 
     def test_a_job_that_no_sweeper_started_says_so(self) -> None:

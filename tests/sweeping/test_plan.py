@@ -53,12 +53,21 @@ def planned(cells: list[Cell]) -> Plan:
     return make_plan(survey(cells))
 
 
-def test_of_a_sweep_that_was_not_begun(cells: list[Cell]) -> None:
-    assert sentences(planned(cells)) == [
+def test_of_a_sweep_that_was_not_begun_and_of_one_that_is_finished(cells: list[Cell]) -> None:
+    plan = planned(cells)
+    assert sentences(plan) == [
         "4 cells: 4 waiting; 12 trials to train.",
         "1 pre-training serves 2 cells: 0 of the trials are in the cache, 3 to train.",
         "Expected: about 10 s on one core.",
     ]
+    assert plan.seconds_in_all == plan.seconds + START_UP
+
+    for cell in cells:
+        finish(cell)
+
+    plan = planned(cells)
+    assert sentences(plan) == ["4 cells: 4 finished; nothing is left to train."]
+    assert (plan.seconds, plan.seconds_in_all, plan.of_cells(), largest(plan, 10)) == (0, 0, {}, [])
 
 
 def test_of_one_that_is_under_way(cells: list[Cell]) -> None:
@@ -77,16 +86,6 @@ def test_of_one_that_is_under_way(cells: list[Cell]) -> None:
     assert shared == "1 pre-training serves 2 cells: 2 of the trials are in the cache, 1 to train."
 
 
-def test_of_one_that_is_finished(cells: list[Cell]) -> None:
-    for cell in cells:
-        finish(cell)
-
-    plan = planned(cells)
-
-    assert sentences(plan) == ["4 cells: 4 finished; nothing is left to train."]
-    assert (plan.seconds, plan.of_cells(), largest(plan, 10)) == (0, {}, [])
-
-
 def test_of_one_cell_of_data_that_nobody_has_loaded(tmp_path: Path) -> None:
     dataset = DatasetSettings(source="openml", id=61)  # iris is none of the paper's datasets
     cell = some_cell(pretrain="none", trials=1, paths=results_in(tmp_path), dataset=dataset)
@@ -98,13 +97,14 @@ def test_of_one_cell_of_data_that_nobody_has_loaded(tmp_path: Path) -> None:
     ]
 
 
-def test_the_size_of_a_bundled_table_is_known_before_it_is_loaded(tmp_path: Path) -> None:
+def test_sizes_of_a_bundled_table_or_that_the_results_folder_knows_are_used(tmp_path: Path) -> None:
     cell = some_cell(pretrain="none", trials=1, paths=results_in(tmp_path))
+    before = planned([cell])
+    assert list(before.sizes.values()) == [Size(569, 30)]
+    assert not [line for line in sentences(before) if "assumed" in line]
 
-    plan = planned([cell])
-
-    assert list(plan.sizes.values()) == [Size(569, 30)]
-    assert not [line for line in sentences(plan) if "assumed" in line]
+    note_data(cell.results, cell.source, KnownData(DATA_HASH, 100_000, 30), cell.source.stamps())
+    assert planned([cell]).seconds > 10 * before.seconds
 
 
 @pytest.mark.parametrize(
@@ -125,48 +125,31 @@ def test_a_pretraining_counts_once_and_its_cells_have_equal_parts_of_it(cells: l
     assert planned(cells[:3]).groups[-1].pretraining == pytest.approx(shared.pretraining)
 
 
-def test_without_a_cache_every_cell_trains_its_own(cells: list[Cell]) -> None:
+def test_without_a_cache_every_cell_trains_its_own_and_a_search_takes_the_time_of_its_tries(cells: list[Cell]) -> None:
     uncached = [Cell(each.overrides, replace(each.config, cache=CacheSettings(max_gb=0))) for each in cells[2:]]
+    (usual,) = planned(cells[2:]).groups
 
     one, other = planned(uncached).groups
-
     assert (one.n_to_train, other.n_to_train) == (3, 3)
-    assert one.pretraining == pytest.approx(planned(cells).groups[-1].pretraining)
+    assert one.pretraining == pytest.approx(usual.pretraining)
 
-
-def test_a_pretraining_that_one_cell_tunes_takes_the_time_of_its_tries(cells: list[Cell]) -> None:
-    _, _, control, dropout = cells
-    (usual,) = planned([control, dropout]).groups
-
-    for tuned in (
-        [replace(control, config=replace(control.config, tune=3)), dropout],
-        [control, replace(dropout, config=replace(dropout.config, tune=3))],
-    ):
+    for number in (2, 3):
+        tuned = [replace(each, config=replace(each.config, tune=3 * (each is cells[number]))) for each in cells[2:]]
         (group,) = planned(tuned).groups
         assert group.pretraining == pytest.approx(3 * usual.pretraining)
 
 
-def test_finished_cells_of_the_network_correct_what_is_expected(cells: list[Cell]) -> None:
-    usual = planned(cells).of_cells()[cells[1].key]
-    expected = usual / 3
-    finish(cells[0], finetune_seconds=7 * expected)
+def test_finished_cells_of_a_model_correct_what_is_expected_of_it_and_of_no_other(
+    cells: list[Cell], tmp_path: Path
+) -> None:
+    rival = some_cell("xgboost", pretrain="none", method={"name": "xgboost"}, trials=3, paths=results_in(tmp_path))
+    before = planned([*cells, rival]).of_cells()
+    usual = before[cells[1].key]
+    finish(cells[0], finetune_seconds=7 * usual / 3)
 
-    assert planned(cells).of_cells()[cells[1].key] == pytest.approx(7 * usual)
-
-
-def test_the_datasets_that_take_longest_come_first(tmp_path: Path) -> None:
-    known = {1489: "phoneme", 1590: "adult", 61: "iris"}
-    cells = [
-        some_cell(dataset=DatasetSettings("openml", number, name), paths=results_in(tmp_path), seed=seed)
-        for number, name in known.items()
-        for seed in (0, 1)
-    ]
-    sizes = {cells[0].source.key: Size(5404, 5), cells[2].source.key: Size(48_842, 14)}
-
-    rows = largest(make_plan(survey(cells), sizes), 2)
-
-    assert [row[:2] for row in rows] == [("adult", (48_842, 14)), ("phoneme", (5404, 5))]
-    assert largest(make_plan(survey(cells), sizes), 3)[-1][:2] == ("iris", None)
+    after = planned([*cells, rival]).of_cells()
+    assert after[cells[1].key] == pytest.approx(7 * usual)
+    assert after[rival.key] == pytest.approx(before[rival.key])
 
 
 def test_the_papers_datasets_are_planned_by_their_sizes_before_they_are_loaded(tmp_path: Path) -> None:
@@ -181,31 +164,6 @@ def test_the_papers_datasets_are_planned_by_their_sizes_before_they_are_loaded(t
     assert [row[:2] for row in rows] == [("Devnagari-Script", (92_000, 1024)), ("balance-scale", (625, 4))]
     assert rows[0][2] > 100 * rows[1][2]
     assert not [line for line in sentences(plan) if "assumed" in line]
-
-
-def test_the_seconds_of_a_plan_are_those_of_its_command(cells: list[Cell]) -> None:
-    plan = planned(cells)
-
-    assert plan.seconds_in_all == plan.seconds + START_UP
-    for cell in cells:
-        finish(cell)
-    assert planned(cells).seconds_in_all == 0
-
-
-def test_finished_cells_of_one_model_do_not_correct_another(cells: list[Cell], tmp_path: Path) -> None:
-    rival = some_cell("xgboost", pretrain="none", method={"name": "xgboost"}, trials=3, paths=results_in(tmp_path))
-    before = planned([*cells, rival]).of_cells()[rival.key]
-    finish(cells[0], finetune_seconds=100.0)
-
-    assert planned([*cells, rival]).of_cells()[rival.key] == pytest.approx(before)
-
-
-def test_sizes_that_the_results_folder_knows_are_used(tmp_path: Path) -> None:
-    cell = some_cell(pretrain="none", paths=results_in(tmp_path))
-    before = planned([cell]).seconds
-    note_data(cell.results, cell.source, KnownData(DATA_HASH, 100_000, 30), cell.source.stamps())
-
-    assert planned([cell]).seconds > 10 * before
 
 
 def stored_as(cell: Cell, *, data: str, science: int) -> None:
@@ -248,15 +206,11 @@ class TestOtherVersions:
             'load(versions="all") reads both.'
         ]
 
-    def test_other_cells_are_not(self, cells: list[Cell], tmp_path: Path) -> None:
-        stored_as(cells[0], data=DATA_HASH, science=SCIENCE_VERSION - 1)
+    def test_other_cells_and_finished_ones_are_not(self, cells: list[Cell], tmp_path: Path) -> None:
+        stored_as(cells[0], data="f" * 64, science=SCIENCE_VERSION - 1)
         longer = FinetuneSettings(max_epochs=7)
         others = [cells[1], some_cell(pretrain="none", finetune=longer, paths=results_in(tmp_path))]
-
         assert on_other_versions(survey(others)) == []
 
-    def test_nothing_is_said_of_finished_cells(self, cells: list[Cell]) -> None:
-        stored_as(cells[0], data="f" * 64, science=SCIENCE_VERSION - 1)
         finish(cells[0])
-
         assert on_other_versions(survey(cells[:1])) == []

@@ -92,18 +92,13 @@ def test_an_array_has_a_task_a_chunk_and_is_waited_for(programs: Programs) -> No
     assert not Path("results/chunks").exists()
 
 
-@pytest.mark.parametrize(
-    ("seconds", "timeout", "minutes", "notice"),
-    [(60.0, None, "30", "120"), (3600.0, None, "180", "120"), (60.0, 1, "1", "20"), (60.0, 240, "240", "120")],
-)
-def test_time_is_from_the_plan(
-    seconds: float, timeout: int | None, minutes: str, notice: str, programs: Programs
-) -> None:
-    Slurm(options(timeout_min=timeout), print)(chunks(1, seconds))
-
-    (submitted,) = programs.calls("sbatch")
-    assert f"--time={minutes}" in submitted
-    assert f"--signal=B:USR2@{notice}" in submitted
+def test_time_is_from_the_plan() -> None:
+    for seconds, timeout, minutes, notice in (
+        (60.0, None, 30, 120), (3600.0, None, 180, 120), (60.0, 1, 1, 20), (60.0, 240, 240, 120)
+    ):  # fmt: skip
+        array = Slurm(options(timeout_min=timeout), print)._arguments(chunks(1, seconds), Path("array"))
+        assert f"--time={minutes}" in array
+        assert f"--signal=B:USR2@{notice}" in array
 
 
 def test_each_task_finds_its_cells(programs: Programs, tmp_path: Path) -> None:
@@ -138,7 +133,9 @@ def test_cells_in_the_queue_are_not_submitted_again(programs: Programs) -> None:
     ]
 
 
-def test_an_array_that_left_the_queue_meanwhile_is_forgotten(programs: Programs) -> None:
+def test_an_array_that_left_the_queue_meanwhile_is_forgotten_and_a_refused_one_leaves_nothing(
+    programs: Programs,
+) -> None:
     with pytest.raises(Detached):
         launch(2, detach=True)
     programs.answer("squeue", "error slurm_load_jobs error: Invalid job id specified")
@@ -146,6 +143,11 @@ def test_an_array_that_left_the_queue_meanwhile_is_forgotten(programs: Programs)
     launch(2)
 
     assert len(programs.calls("sbatch")) == 2
+    assert not Path("results/chunks").exists()
+
+    programs.answer("sbatch", "error sbatch: error: invalid partition specified: x")
+    with pytest.raises(UsageError, match=r"^sbatch: sbatch: error: invalid partition specified: x$"):
+        launch(1)
     assert not Path("results/chunks").exists()
 
 
@@ -173,15 +175,6 @@ def test_a_controller_that_does_not_answer_is_waited_for(programs: Programs, mon
     assert said[1] == "Slurm does not answer; waiting. squeue: Unable to contact slurm controller"
 
 
-def test_a_refused_array_leaves_nothing(programs: Programs) -> None:
-    programs.answer("sbatch", "error sbatch: error: invalid partition specified: x")
-
-    with pytest.raises(UsageError, match=r"^sbatch: sbatch: error: invalid partition specified: x$"):
-        launch(1)
-
-    assert not Path("results/chunks").exists()
-
-
 def test_tasks_that_print_their_error_and_finish_nothing_are_told(programs: Programs, tmp_path: Path) -> None:
     cells: list[Cell] = [chunk.cells[0] for chunk in chunks(1)]
     folder = tmp_path / "results" / "chunks" / "one"
@@ -202,7 +195,7 @@ def test_where_slurm_is_not_installed_a_sentence_says_so(tmp_path: Path, monkeyp
         tasks_in_queue(["17"])
 
 
-@pytest.mark.parametrize(("name", "value"), [("timeout_min", 0), ("array_parallelism", 0), ("mem_gb", -1.0)])
-def test_options_have_limits(name: str, value: float) -> None:
-    with pytest.raises(ValueError, match=name):
-        replace(SlurmOptions(), **{name: value})  # type: ignore[arg-type]
+def test_options_have_limits() -> None:
+    for name, value in (("timeout_min", 0), ("array_parallelism", 0), ("mem_gb", -1.0)):
+        with pytest.raises(ValueError, match=name):
+            replace(SlurmOptions(), **{name: value})  # type: ignore[arg-type]

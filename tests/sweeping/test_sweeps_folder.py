@@ -168,14 +168,10 @@ def test_what_no_axis_changes_is_as_in_the_paper(name: str) -> None:
             assert (config.pretrain.batch_size, config.pretrain.monitor) == (128, monitor)
 
 
-def test_the_curves_are_those_of_phoneme() -> None:
-    (cell,) = cells("pretraining_curves")
-
-    assert (cell.config.dataset.id, *regime_pretrain_method(cell.config)) == (1489, "full", "scarf", "control")
-
-
-def test_the_quick_one_needs_no_network_and_shows_regimes_methods_and_a_rate() -> None:
+def test_the_curves_are_of_phoneme_and_the_quick_one_shows_regimes_methods_and_a_rate() -> None:
     assert {cell.config.dataset.source for cell in cells("quick")} == {"wdbc"}
+    (curve,) = cells("pretraining_curves")
+    assert (curve.config.dataset.id, *regime_pretrain_method(curve.config)) == (1489, "full", "scarf", "control")
     shown = {(*regime_pretrain_method(cell.config), cell.config.corruption["rate"]) for cell in cells("quick")}
     comparison = grid(set(METHODS), ["none", "scarf", "scarf_ae"], ["control", "mixup"], 0.6)
     assert shown == comparison | grid("full", "scarf", "control", [0.2, 0.4, 0.8])

@@ -64,27 +64,32 @@ class TestNumber:
         config = replace(cells(1)[0].config, **chosen)  # type: ignore[arg-type]
         return n_workers(config, plan_of(n_cells), GpuForAuto())
 
-    def test_one_a_core(self) -> None:
-        assert self.number(10) == 4
+    @pytest.mark.parametrize(
+        ("n_cells", "chosen", "expected"),
+        [
+            (10, {}, 4),  # one a core
+            (3, {}, 3),
+            (10, {"workers": 7}, 7),
+            (3, {"workers": 7}, 3),  # a worker without a cell would wait for nothing
+            (10, {"workers": 1}, 1),
+            (10, {"trainer": TrainerSettings(accelerator="auto")}, 1),  # where a GPU trains
+            (10, {"trainer": ON_CPU}, 4),
+        ],
+    )
+    def test_one_a_core_and_no_more_than_there_is_work_for(
+        self, n_cells: int, chosen: dict[str, object], expected: int
+    ) -> None:
+        assert self.number(n_cells, **chosen) == expected
 
-    def test_no_more_than_there_is_work_for(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        assert self.number(3) == 3
+    def test_no_more_than_time_and_memory_allow(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for times, number in ((0.5, 1), (2.9, 2), (50.0, 4)):
+            free = [1 << 60, int(times * workers.BYTES_A_WORKER)]
+            monkeypatch.setattr(workers, "free_memory", lambda free=free: free)
+            assert self.number(10) == number
         monkeypatch.setattr(workers, "SECONDS_A_WORKER", plan_of(10).seconds / 2)
         assert self.number(10) == 2
 
-    @pytest.mark.parametrize(("times", "number"), [(0.5, 1), (2.9, 2), (50.0, 4)])
-    def test_no_more_than_memory_allows(self, times: float, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(workers, "free_memory", lambda: [1 << 60, int(times * workers.BYTES_A_WORKER)])
-        assert self.number(10) == number
-
-    def test_as_many_as_are_asked_for(self) -> None:
-        assert self.number(10, workers=7) == 7
-        assert self.number(3, workers=7) == 3, "a worker without a cell would wait for nothing"
-        assert self.number(10, workers=1) == 1
-
-    def test_one_where_a_gpu_trains(self) -> None:
-        assert self.number(10, trainer=TrainerSettings(accelerator="auto")) == 1
-        assert self.number(10, trainer=TrainerSettings(accelerator="cpu")) == 4
+    def test_a_gpu_is_not_shared(self) -> None:
         with pytest.raises(UsageError, match=r"^workers=2 is not possible here: a GPU cannot be shared"):
             self.number(10, trainer=TrainerSettings(accelerator="auto"), workers=2)
 
@@ -120,19 +125,13 @@ def trainer(log: Log, then: Callable[[Cell], object] = lambda cell: None) -> Cal
 
 
 class TestTraining:
-    def test_each_chunk_is_trained_once_by_another_process(self, log: Log) -> None:
+    def test_each_chunk_of_one_launch_after_the_other_is_trained_once_by_another_process(self, log: Log) -> None:
         with Workers(2, trainer(log, lambda _: time.sleep(0.02)), print) as launch:
-            launch(chunks(8))
-
-        assert sorted(int(seed) for _, seed in log.lines()) == list(range(8))
-        assert len({pid for pid, _ in log.lines()} - {str(os.getpid())}) == 2
-
-    def test_workers_serve_one_launch_after_the_other(self, log: Log) -> None:
-        with Workers(2, trainer(log), print) as launch:
-            launch(chunks(2))
+            launch(chunks(5))
             launch(chunks(3))
 
-        assert sorted(int(seed) for _, seed in log.lines()) == [0, 0, 1, 1, 2]
+        assert sorted(int(seed) for _, seed in log.lines()) == [0, 0, 1, 1, 2, 2, 3, 4]
+        assert len({pid for pid, _ in log.lines()} - {str(os.getpid())}) == 2
 
     def test_a_worker_goes_on_with_the_table_that_it_has(self, log: Log) -> None:
         first, second, third = chunks(3)
