@@ -3,7 +3,7 @@ import sys
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.options import build_parts, check_combination
+from scarf_lightning.options import build_parts
 from scarf_lightning.options.axes import BASES, parts
 from scarf_lightning.options.search_space import search_space
 from scarf_lightning.results import fingerprint, identity, pretraining_identity
@@ -96,11 +96,6 @@ def test_no_search_is_no_part_of_what_a_cell_is_and_another_number_of_tries_is_a
     assert "tune" not in identity(plain, DATA_HASH)
     assert len({fingerprint(identity(config, DATA_HASH)) for config in (plain, few, more)}) == 3
     assert len({fingerprint(pretraining_identity(config, DATA_HASH)) for config in (plain, few, more)}) == 1
-
-
-def test_the_weights_of_tuned_networks_are_not_kept() -> None:
-    with pytest.raises(UsageError, match="keep_weights=true does not go with tune"):
-        check_combination(config_of("tune=2", "keep_weights=true"))
 
 
 def test_without_optuna_a_sentence_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
