@@ -22,7 +22,7 @@ from tests.composing import GROUPS, asking_for, cells_of, config_of, goes_togeth
 from tests.short_training import check, trained
 
 CHOICES = [(group, name) for group in GROUPS if group != "dataset" for name in names(group)]
-MANY_FITS = ("self_train", "tri_train")
+MANY_FITS = ("deep_knn", "self_train", "tri_train")
 """Methods that take long, and are left to the slow tests."""
 OF_ALL_METHODS = ("regime", "scaling", "encoding", "split", "trainer", "logger")
 

@@ -129,11 +129,10 @@ def test_a_rival_of_ones_own_needs_no_word_on_pre_training(folder: Path) -> None
     (folder / f"rival_{folder.name}.py").write_text(RIVAL.format(folder=folder.name))
     with hydra_started([f"rival_{folder.name}"]) as hydra:
         composer = Composer(hydra.config_loader, master_of(hydra))
-        asked = ((), ("pretrain=none",), ("pretrain=scarf",), ("recipe=practical",))
-        for method in (f"guess_{folder.name}", "logistic"):
-            configs = [composer((f"method={method}", *others)) for others in asked]
-            assert [config.pretrain.name for config in configs] == ["none", "none", "scarf", "none"]
-            assert {config.method["name"] for config in configs} == {method}
+        asked = (
+            (f"method=guess_{folder.name}", *others) for others in ((), ("pretrain=scarf",), ("recipe=practical",))
+        )
+        assert [composer(each).pretrain.name for each in asked] == ["none", "scarf", "none"]
 
 
 @pytest.mark.parametrize("name", ["no_such_module_anywhere", "no_such_package.module", "a..b", "scarf_lightning.no"])

@@ -3,7 +3,6 @@
 A file names a part, and gets the defaults of its class for all that it leaves out. The reference is complete.
 """
 
-import re
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -40,13 +39,6 @@ def own(file: Path) -> dict[str, Any]:
 
 
 EVERY_FILE = [pytest.param(group, file, id=f"{group}={file.stem}") for group in GROUPS for file in files(group)]
-ONE_OF_CC18 = [
-    pytest.param(*each.values, id=each.id, marks=pytest.mark.slow)
-    if re.match("dataset=cc18-(?!phoneme)", str(each.id))
-    else each
-    for each in EVERY_FILE
-]
-"""The files of CC18 are alike but for their numbers."""
 NOT_A_RECIPE = [each for each in EVERY_FILE if each.values[0] != "recipe"]
 
 
@@ -135,7 +127,7 @@ def test_the_papers_recipe_splits_every_row_by_itself() -> None:
         assert config_of(f"split={rule}", *overrides).split == {"name": rule, "copies": copies}
 
 
-@pytest.mark.parametrize(("group", "file"), ONE_OF_CC18)
+@pytest.mark.parametrize(("group", "file"), EVERY_FILE)
 def test_every_file_composes_and_changes_only_its_group(group: str, file: Path) -> None:
     entries = [entry for entry in yaml(file).get("defaults", []) if isinstance(entry, dict)]
     may_change = {group, *(key.removeprefix("override /").partition("/")[0] for entry in entries for key in entry)}
