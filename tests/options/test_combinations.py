@@ -10,7 +10,7 @@ import pytest
 
 from scarf_lightning.data.targets import Classes, Number, Target
 from scarf_lightning.errors import UsageError
-from scarf_lightning.options import Config, build_parts, check_combination, labels, options_of, parts, unused_options
+from scarf_lightning.options import build_parts, check_combination, labels, options_of, parts, unused_options
 from scarf_lightning.options.combinations import (
     check_labels,
     check_method,
@@ -111,20 +111,15 @@ class TestCotraining:
         assert (method.weight, method.pretext.loss.name) == (WEIGHTS[name], loss)
         assert method.pretext.corruption.name == corruption["name"]
 
-    @pytest.mark.parametrize("method", ["cotrain", "scarf_augment"])
-    def test_its_method_and_augmentation_go_without_pretraining(self, method: str) -> None:
-        assert config_of(f"method={method}").pretrain == replace(PretrainSettings(), name="none")
-
     @pytest.mark.parametrize("order", [1, -1])
     def test_it_may_follow_a_pretraining_and_is_not_taken_from_it(self, order: int) -> None:
         config = config_of(*["method=cotrain", "pretrain=add_noise_ae"][::order])
-
         parts = build_parts(config)
-
-        assert config.pretrain.name == "add_noise_ae"
         assert parts.pretext is not None
-        assert (parts.pretext.loss.name, parts.method.pretext.loss.name) == ("reconstruction", "infonce")
-        assert parts.method.pretext.corruption.name == "marginal"
+        assert (config.pretrain.name, parts.pretext.loss.name) == ("add_noise_ae", "reconstruction")
+        assert (parts.method.pretext.corruption.name, parts.method.pretext.loss.name) == ("marginal", "infonce")
+        for method in ("cotrain", "scarf_augment"):
+            assert config_of(f"method={method}").pretrain == replace(PretrainSettings(), name="none")
 
     def test_its_corruption_and_its_loss_are_chosen_in_its_own_groups(self) -> None:
         chosen = ("corruption@cotrain.corruption=zero", "cotrain.corruption.rate=0.2", "loss@cotrain.loss=barlow_twins")
@@ -186,7 +181,6 @@ class TestLoss:
 
 
 FILE = ("dataset=csv", "dataset.path=mine.csv", "dataset.target=y")
-OF_TARGETS = (check_target, check_method)
 
 
 class TestOneSentence:
@@ -208,40 +202,25 @@ class TestOneSentence:
             check_labels(config_of(*FILE, *overrides.split()), n_unlabelled)
 
     @pytest.mark.parametrize(
-        ("override", "other", "start", "checks"),
+        ("override", "other", "reason"),
         [
-            ("method=logistic", Number, "method=logistic does not go with dataset.target_kind=number: ", OF_TARGETS),
-            ("method=ridge", Classes, "method=ridge does not go with dataset.target_kind=classes: ", OF_TARGETS),
-            (
-                "finetune.class_weight=balanced",
-                Number,
-                "finetune.class_weight=balanced does not go with dataset.target",
-                OF_TARGETS[:1],
-            ),
-            (
-                "metric=accuracy",
-                Number,
-                "metric=accuracy does not measure numbers; their metrics are: rmse, ",
-                OF_TARGETS[:1],
-            ),
-            (
-                "metric=rmse",
-                Classes,
-                "metric=rmse does not measure classes; their metrics are: accuracy, ",
-                OF_TARGETS[:1],
-            ),
-            ("finetune.metric=rmse", Classes, "finetune.metric=rmse does not measure classes; ", OF_TARGETS[:1]),
+            ("method=logistic", Number, "does not go with dataset.target_kind=number: "),
+            ("method=ridge", Classes, "does not go with dataset.target_kind=classes: "),
+            ("finetune.class_weight=balanced", Number, "does not go with dataset.target"),
+            ("metric=accuracy", Number, "does not measure numbers; their metrics are: rmse, "),
+            ("metric=rmse", Classes, "does not measure classes; their metrics are: accuracy, "),
+            ("finetune.metric=rmse", Classes, "does not measure classes; "),
         ],
     )
     def test_what_serves_one_kind_of_target_is_refused_for_the_other(
-        self, override: str, other: type[Target], start: str, checks: tuple[Callable[[Config, type[Target]], None], ...]
+        self, override: str, other: type[Target], reason: str
     ) -> None:
         config = config_of(override)
         (served,) = {Classes, Number} - {other}
-        for check in checks:
+        for check in (check_target, check_method) if override.startswith("method") else (check_target,):
             check(config, served)
             check(config_of(), other)
-            assert refusal(partial(check, config, other)).startswith(start)
+            assert refusal(partial(check, config, other)).startswith(f"{override} {reason}")
 
 
 OF_NO_DECAY = {f"{phase}.{name}" for phase in ("pretrain", "finetune") for name in ("decayed", "weight_decay_schedule")}
@@ -369,23 +348,16 @@ class TestWhatGoesTogether:
             assert refusal(partial(check_combination, config)) == sentence
             assert refusal(partial(build_parts, config)) == sentence
 
-    @pytest.mark.parametrize("method", ["scarf_augment", *RIVALS])
-    def test_what_is_never_pretrained_brings_that_with_it(self, method: str) -> None:
-        (cell,) = cells_of(f"method={method}")
-
-        assert cell.config.pretrain.name == "none"
+    def test_what_is_never_pretrained_brings_that_with_it(self) -> None:
+        assert {config_of(f"method={name}").pretrain.name for name in ("scarf_augment", *RIVALS)} == {"none"}
 
 
-@pytest.mark.parametrize(
-    "option",
-    [
-        "finetune.batch_size=64",
-        "network=mlp",
-        "network.encoder.width=8",
-        "network.head.depth=1",
-        "network.pretrain_head.width=8",
-    ],
+OF_NETWORKS = (
+    "finetune.batch_size=64 network=mlp network.encoder.width=8 network.head.depth=1 network.pretrain_head.width=8"
 )
+
+
+@pytest.mark.parametrize("option", OF_NETWORKS.split())
 def test_options_of_networks_are_refused_where_no_method_uses_them(option: str) -> None:
     sentence = refusal(lambda: cells_of("method=xgboost", option))
 
@@ -396,35 +368,29 @@ def test_options_of_networks_are_refused_where_no_method_uses_them(option: str) 
 
 
 class TestEmptySelections:
+    SIZES = ((0.1, 9, 9), (0.1, 9, 10), (0.1, 10, 12), (0.3, 3, 4))
+    """Of a table: the rate, the columns, and those that are encoded."""
+
     @pytest.mark.parametrize("selection", names("selection"))
     @pytest.mark.parametrize("name", [name for name, cls in parts("corruption").items() if "rate" in options_of(cls)])
-    @pytest.mark.parametrize(
-        ("rate", "n_columns", "n_encoded"), [(0.1, 9, 9), (0.1, 9, 10), (0.1, 10, 12), (0.3, 3, 4)]
-    )
-    def test_none_is_what_selects_no_feature(
-        self, name: str, selection: str, rate: float, n_columns: int, n_encoded: int
-    ) -> None:
-        chosen = default_choice("corruption", name)
-        config = replace(config_of(), corruption=chosen | {"rate": rate}, selection={"name": selection})
-        space = parts("corruption")[name].space
-        width = n_columns if space == "raw" else n_encoded
-        mask = parts("selection")[selection]().mask(rate, 5, width, StackedGenerator([3]))
+    def test_none_is_what_selects_no_feature(self, name: str, selection: str) -> None:
+        for rate, n_columns, n_encoded in self.SIZES:
+            chosen = default_choice("corruption", name) | {"rate": rate}
+            config = replace(config_of(), corruption=chosen, selection={"name": selection})
+            width = n_columns if parts("corruption")[name].space == "raw" else n_encoded
+            mask = parts("selection")[selection]().mask(rate, 5, width, StackedGenerator([3]))
 
-        amounting = on_data(config, n_columns, n_encoded)
+            amounting = on_data(config, n_columns, n_encoded)
 
-        assert (amounting.corruption == {"name": "none"}) == (not mask.any())
-        if mask.any():
-            assert identity(amounting, "") == identity(config, "")
-            assert on_no_effect(config, amounting) == []
-        else:
-            assert identity(amounting, "") == identity(replace(config, corruption={"name": "none"}), "")
-            (sentence,) = on_no_effect(config, amounting)
-            assert sentence.startswith(f"corruption.rate={rate:g} selects no feature")
+            counts_as = config if mask.any() else replace(config, corruption={"name": "none"})
+            assert (amounting.corruption == {"name": "none"}) == (not mask.any())
+            assert identity(amounting, "") == identity(counts_as, "")
+            said = [sentence.partition(" selects no ")[0] for sentence in on_no_effect(config, amounting)]
+            assert said == ([] if mask.any() else [f"corruption.rate={rate:g}"])
 
     def test_a_cell_that_does_not_corrupt_says_nothing(self) -> None:
-        config = config_of("pretrain=none")
+        config, cotrained = config_of("pretrain=none"), config_of("method=cotrain", "pretrain=none")
         assert on_no_effect(config, on_data(config, 1, 1)) == []
-        cotrained = config_of("method=cotrain", "pretrain=none")
         (sentence,) = on_no_effect(cotrained, on_data(cotrained, 1, 1))
         assert sentence.startswith("cotrain.corruption.rate=0.6 selects no feature")
 

@@ -18,9 +18,9 @@ from scarf_lightning.options.settings import PretrainSettings
 from scarf_lightning.results import identity, pretraining_identity
 from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.sweeping.expand import expand
-from scarf_lightning.sweeping.hydra import hydra_started, master_of, read_config
+from scarf_lightning.sweeping.hydra import hydra_started, master_of
 from tests.cells import DATA_HASH
-from tests.composing import SWEEPS, composed, loader_and_master
+from tests.composing import SWEEPS, config_of, loader_and_master
 
 MODULE = """
 from dataclasses import dataclass
@@ -91,7 +91,7 @@ def plugin(folder: Path) -> Path:
 def test_a_part_is_found_by_its_name_has_its_options_and_is_part_of_the_cells_that_use_it(plugin: Path) -> None:
     """A cell without pre-training uses none, whose choice ``none`` is no part and has no class."""
     before = list(sys.path)
-    alone = read_config(composed("pretrain=none"))
+    alone = config_of("pretrain=none")
     values = asdict(alone) | {"plugins": [plugin.stem]}
     values["pretrain"] = asdict(PretrainSettings())
     values["corruption"] = {"name": "halved", "factor": 0.25}
@@ -129,9 +129,8 @@ def test_a_rival_of_ones_own_needs_no_word_on_pre_training(folder: Path) -> None
     (folder / f"rival_{folder.name}.py").write_text(RIVAL.format(folder=folder.name))
     with hydra_started([f"rival_{folder.name}"]) as hydra:
         composer = Composer(hydra.config_loader, master_of(hydra))
-        asked = (
-            (f"method=guess_{folder.name}", *others) for others in ((), ("pretrain=scarf",), ("recipe=practical",))
-        )
+        guess = f"method=guess_{folder.name}"
+        asked = ((guess,), (guess, "pretrain=scarf"), (guess, "recipe=practical"))
         assert [composer(each).pretrain.name for each in asked] == ["none", "scarf", "none"]
 
 
@@ -160,21 +159,15 @@ def test_a_module_that_cannot_be_imported_is_refused_with_the_line(folder: Path,
         load_plugins(["broken"])
 
 
-def test_a_name_that_is_taken_is_refused_with_both_parts(plugin: Path) -> None:
+def test_a_module_whose_parts_name_is_taken_or_that_has_changed_since_its_import_is_refused(plugin: Path) -> None:
     plugin.write_text(MODULE.replace('"halved"', '"mean"'))
     load_plugins([plugin.stem])
-
+    load_plugins([plugin.stem])
     both = rf"^mean is the name of two parts, scarf_lightning\.corruption.*{plugin.stem}"
     with pytest.raises(UsageError, match=both):
         parts("corruption")
 
-
-def test_a_module_that_changes_after_its_import_is_refused(plugin: Path) -> None:
-    load_plugins([plugin.stem])
-    load_plugins([plugin.stem])
-
-    plugin.write_text(MODULE.replace("0.5", "0.6"))
-
+    plugin.write_text(MODULE)
     with pytest.raises(UsageError, match=f"^{plugin.stem} has changed since it was imported; start Python again"):
         load_plugins([plugin.stem])
 
