@@ -223,6 +223,9 @@ def test_metrics_of_numbers_by_hand() -> None:
 def test_differences_without_a_largest_value_are_in_percent_of_the_reference() -> None:
     assert {each.name for each in METRICS if each.is_relative} == {"log_loss", "rmse", "mae"}
     assert {each.name: each.unit for each in OF_NUMBERS} == {"rmse": "%", "mae": "%", "r2": "", "spearman": ""}
+    shown = {each.name: (each.difference_scale, each.difference_digits) for each in METRICS}
+    assert shown["accuracy"] == shown["rmse"] == (100.0, ".2f")
+    assert shown["r2"] == (1.0, ".4f")
 
 
 def test_values_with_a_unit_have_four_digits_and_fractions_are_shown_in_percent() -> None:
