@@ -237,4 +237,5 @@ def test_values_with_a_unit_have_four_digits_and_fractions_are_shown_in_percent(
     assert {value: rmse.shown(value) for value in four_digits} == four_digits
     assert {value: rmse.plain(value) for value in four_digits} == four_digits
     assert (accuracy.shown(0.97123), accuracy.plain(0.97123)) == ("97.12", "0.9712")
+    assert (accuracy.heading, rmse.heading) == (f"{accuracy.label}, %", rmse.label)
     assert log_loss.shown(0.12345) == log_loss.plain(0.12345) == "0.1235"
