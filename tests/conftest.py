@@ -1,5 +1,6 @@
 """What several test modules share: a small table with every kind of column, and quick, repeatable Hypothesis."""
 
+import gc
 import sys
 from collections.abc import Iterator
 from itertools import takewhile
@@ -21,10 +22,17 @@ from scarf_lightning.options.catalogue import _of_classes
 from scarf_lightning.options.option import _options_of
 from scarf_lightning.sweeping import workers
 
+gc.disable()
 torch.set_num_threads(1)
 
 settings.register_profile("quick", max_examples=30, deadline=None, derandomize=True)
 settings.load_profile("quick")
+
+
+def pytest_collection_finish() -> None:
+    """From now on garbage is collected, but never looked for among modules and tests, which stay to the end."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -28,49 +29,16 @@ MAY_USE = {
     "methods": GROUND | {"data", "corruption", "losses", "pretexts", "engine"},
     "results": {"options", "metrics", "errors", "data.targets"},
     "sweeping": {
-        "options",
-        "results",
-        "metrics",
-        "machine",
-        "importing",
-        "data.sources",
-        "data.table",
-        "data.targets",
-        "errors",
+        "options", "results", "metrics", "machine", "importing", "data.sources", "data.table", "data.targets", "errors",
     },
     "cli": {
-        "options",
-        "data.reading.shown",
-        "data.sources",
-        "data.table",
-        "errors",
-        "importing",
-        "intervals",
-        "loggers",
-        "metrics",
-        "report",
-        "results",
-        "screen",
-        "notebook",
-        "sweeping",
-        "estimators",
-        "training",
-        "engine",
-        "importance",
-        "data.targets",
+        "options", "data.reading.shown", "data.sources", "data.table", "data.targets", "errors", "importing",
+        "intervals", "loggers", "metrics", "report", "results", "screen", "notebook", "sweeping", "estimators",
+        "training", "engine", "importance",
     },
-    "training": GROUND
-    | {"options", "data", "engine", "loggers", "methods", "metrics", "results", "screen", "sweeping"},
+    "training": GROUND | {"data", "engine", "loggers", "methods", "metrics", "results", "screen", "sweeping"},
     "report": {
-        "options",
-        "results",
-        "sweeping",
-        "metrics",
-        "intervals",
-        "errors",
-        "importing",
-        "notebook",
-        "screen",
+        "options", "results", "sweeping", "metrics", "intervals", "errors", "importing", "notebook", "screen",
         "data.targets",
     },
     "loggers": {"options", "results", "metrics", "intervals", "errors", "importing", "screen", "report.levels"},
@@ -79,24 +47,12 @@ MAY_USE = {
     "lightning": GROUND | {"data", "engine", "estimators.preparing", "methods", "sweeping", "training"},
     "estimators": GROUND
     | {
-        "data",
-        "engine",
-        "importance",
-        "intervals",
-        "losses",
-        "methods",
-        "metrics",
-        "networks",
-        "notebook",
-        "report.statistics",
-        "results",
-        "screen",
-        "sweeping",
-        "training",
+        "data", "engine", "importance", "intervals", "losses", "methods", "metrics", "networks", "notebook",
+        "report.statistics", "results", "screen", "sweeping", "training",
     },
     "importance": GROUND
     | {"corruption", "data", "engine", "intervals", "methods", "metrics", "networks", "report", "results", "training"},
-}
+}  # fmt: skip
 """Parts of the package by the parts that they may import, besides their own. ``options`` has a rule of its own: what a
 registry looks up by name is imported when it is asked for, so only its imports at module level count."""
 
@@ -106,18 +62,13 @@ OPTIONS_MAY_USE = {"errors", "importing"}
 KNOW_HYDRA = {"sweeping", "cli", "estimators"}
 KNOW_LIGHTNING = {"data", "engine", "lightning", "training"}
 FREE_OF_TORCH = {
-    "options",
-    "results",
-    "sweeping",
-    "report",
-    "metrics",
-    "intervals",
-    "errors",
-    "importing",
-    "machine",
-    "screen",
-}
+    "options", "results", "sweeping", "report", "metrics", "intervals", "errors", "importing", "machine", "screen",
+}  # fmt: skip
 HEAVY = {"torch", "pytorch_lightning", "lightning_fabric", "openml", "sklearn", "pandas", "matplotlib", "wandb"}
+BEFORE_TRAINING = [
+    "options", "results", "loggers", "sweeping.expand", "sweeping.run", "cli.tables", "screen", "data.sources",
+]  # fmt: skip
+ROOMS_OF_PARTS = ("corruption", "losses", "networks", "pretexts", "methods")
 
 
 @dataclass(frozen=True)
@@ -155,23 +106,39 @@ def _walk(node: ast.AST, *, at_import_time: bool) -> Iterator[tuple[ast.AST, boo
         yield from _walk(child, at_import_time=now)
 
 
-def modules() -> list[Path]:
-    return sorted(PACKAGE.rglob("*.py"))
+def name_of(path: Path) -> str:
+    """The dotted name of a module below the package; the package itself has none."""
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix("__init__").removesuffix(".")
 
 
 def part_of(path: Path) -> str:
     return path.relative_to(PACKAGE).with_suffix("").parts[0]
 
 
+PATHS = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+"""All modules of the package."""
+
+
+@cache
+def source_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+@cache
 def imports_in(path: Path) -> list[Import]:
-    dotted = ".".join([PACKAGE.name, *path.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__")
-    return imports_of(path.read_text(encoding="utf-8"), dotted, is_package=path.name == "__init__.py")
+    dotted = f"{PACKAGE.name}.{name_of(path)}".removesuffix(".")
+    return imports_of(source_of(path), dotted, is_package=path.name == "__init__.py")
 
 
 def ours(imported: Import) -> str | None:
     """The dotted name below the package, or None for an import from elsewhere."""
     top, _, below = imported.module.partition(".")
     return below if top == PACKAGE.name else None
+
+
+def home_of(name: str) -> str:
+    """The module that an imported name is in: ``errors`` of ``errors.UsageError``."""
+    return name if name in PATHS else home_of(name.rpartition(".")[0])
 
 
 def is_among(name: str, allowed: set[str]) -> bool:
@@ -191,8 +158,38 @@ def offences(path: Path) -> list[str]:
 def users_of(*libraries: str) -> set[str]:
     """The parts of the package that import one of these, wherever in their modules."""
     return {
-        part_of(path) for path in modules() for found in imports_in(path) if found.module.partition(".")[0] in libraries
+        part_of(path)
+        for path in PATHS.values()
+        for found in imports_in(path)
+        if found.module.partition(".")[0] in libraries
     }
+
+
+def brought_by(*names: str) -> set[str]:
+    """The libraries that our modules import when these are imported, by our sources: what they bring is not seen."""
+    waiting, seen, libraries = {"", *names}, set[str](), set[str]()
+    while waiting:
+        name = waiting.pop()
+        seen.add(name)
+        for found in imports_in(PATHS[name]):
+            below = ours(found)
+            if not found.at_import_time:
+                continue
+            if below is None:
+                libraries.add(found.module.partition(".")[0])
+                continue
+            home = home_of(below)
+            # A package is imported before its modules.
+            above = {home.rpartition(".")[0]} if home else set()
+            waiting |= ({home} | above) - seen
+    return libraries
+
+
+def imported_in_a_process(code: str) -> set[str]:
+    """All modules that a new process has imported after this code, those of other libraries among them."""
+    command = [sys.executable, "-c", f"import sys; {code}; print(*sys.modules)"]
+    ran = subprocess.run(command, cwd=PACKAGE.parent, capture_output=True, text=True, check=True)
+    return set(ran.stdout.split())
 
 
 def test_the_reading_of_imports_sees_every_kind() -> None:
@@ -213,9 +210,7 @@ try:
 except ImportError:
     pass
 """
-
     found = imports_of(source, "scarf_lightning.options.typed")
-
     assert [(each.module, each.at_import_time) for each in found] == [
         ("os.path", True),
         ("typing.TYPE_CHECKING", True),
@@ -231,22 +226,12 @@ except ImportError:
     assert package == [Import("scarf_lightning.results.store.CellStore", at_import_time=True)]
 
 
-def test_every_part_of_the_package_has_a_rule() -> None:
-    assert {part_of(path) for path in modules()} == {*MAY_USE, "__init__"}
-
-
-def test_the_package_itself_imports_nothing_of_its_own() -> None:
-    imported = [each.module for each in imports_in(PACKAGE / "__init__.py") if each.at_import_time]
-
-    assert imported == ["importlib", "os", "typing.TYPE_CHECKING", "typing.Any"]
-
-
-@pytest.mark.parametrize("part", sorted(MAY_USE))
-def test_imports_run_one_way(part: str) -> None:
-    of_part = [path for path in modules() if part_of(path) == part]
-    assert of_part
-
-    assert {path.name: found for path in of_part if (found := offences(path))} == {}
+def test_imports_run_one_way() -> None:
+    assert {part_of(path) for path in PATHS.values()} == {*MAY_USE, "__init__"}, "every part has a rule"
+    wrong = {name: offences(path) for name, path in PATHS.items() if name}
+    assert {name: found for name, found in wrong.items() if found} == {}
+    of_the_package = [each.module for each in imports_in(PATHS[""]) if each.at_import_time]
+    assert of_the_package == ["importlib", "os", "typing.TYPE_CHECKING", "typing.Any"]
 
 
 def test_the_picture_of_the_rooms_has_no_circle() -> None:
@@ -262,17 +247,9 @@ def test_the_picture_of_the_rooms_has_no_circle() -> None:
 
 def test_no_two_modules_import_each_other() -> None:
     """Imports in functions and under TYPE_CHECKING count too."""
-    paths = {
-        ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path for path in modules()
-    }
-
-    def home_of(name: str) -> str:
-        """The module that an imported name is in: ``errors`` of ``errors.UsageError``."""
-        return name if name in paths or not name else home_of(name.rpartition(".")[0])
-
     used = {
         module: {home_of(name) for found in imports_in(path) if (name := ours(found)) is not None} - {module}
-        for module, path in paths.items()
+        for module, path in PATHS.items()
     }
     try:
         list(TopologicalSorter(used).static_order())
@@ -284,68 +261,52 @@ def test_trials_leave_in_one_place() -> None:
     """One class has a `keep`; whatever carries a trial axis asks it who is there."""
     found = [
         f"{path.stem}.{node.name}"
-        for path in modules()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for path in PATHS.values()
+        if part_of(path) not in ("results", "report", "sweeping") and "def keep(" in source_of(path)
+        for node in ast.walk(ast.parse(source_of(path)))
         if isinstance(node, ast.ClassDef)
-        and part_of(path) not in ("results", "report", "sweeping")
         and any(isinstance(child, ast.FunctionDef) and child.name == "keep" for child in node.body)
     ]
     assert found == ["randomness.Roster"]
 
 
-def test_configuration_ends_at_train() -> None:
+def test_hydra_lightning_and_torch_are_known_where_they_may_be() -> None:
     assert users_of("hydra", "omegaconf") == KNOW_HYDRA
-    below = [path for path in modules() if part_of(path) not in KNOW_HYDRA]
-    assert [path.name for path in below if "DictConfig" in path.read_text(encoding="utf-8")] == []
-
-
-def test_nobody_below_the_engine_but_the_data_knows_lightning() -> None:
+    below = [path for path in PATHS.values() if part_of(path) not in KNOW_HYDRA]
+    assert [path.name for path in below if "DictConfig" in source_of(path)] == []
     assert users_of("pytorch_lightning", "lightning", "lightning_fabric") <= KNOW_LIGHTNING
     assert "data" in users_of("pytorch_lightning")
-
-
-def test_configuration_results_sweeping_and_reports_never_import_torch() -> None:
     assert not users_of("torch", "pytorch_lightning") & FREE_OF_TORCH
 
 
-def test_what_runs_before_training_imports_nothing_heavy() -> None:
-    light = [
-        "scarf_lightning.options",
-        "scarf_lightning.results",
-        "scarf_lightning.loggers",
-        "scarf_lightning.sweeping.expand",
-        "scarf_lightning.sweeping.run",
-        "scarf_lightning.cli.tables",
-        "scarf_lightning.screen",
-        "scarf_lightning.data.sources",
-        "hydra_plugins.scarf_sweeper.sweeper",
-    ]
-    code = f"import sys, {', '.join(light)}; print(*sys.modules)"
+def test_our_modules_import_nothing_heavy_before_it_is_needed() -> None:
+    parts = [name for name, path in PATHS.items() if part_of(path) in ROOMS_OF_PARTS]
 
-    ran = subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, capture_output=True, text=True, check=True)
+    assert not brought_by(*BEFORE_TRAINING) & HEAVY
+    assert brought_by(*parts) & HEAVY == {"torch"}
+    assert "pytorch_lightning" in brought_by("training.cell_training")
+    assert not brought_by("estimators.estimators") & {"lightning", "matplotlib", "openml", "pytorch_lightning", "wandb"}
 
-    imported = set(ran.stdout.split())
+
+def test_what_runs_before_training_imports_nothing_heavy_by_other_libraries_either() -> None:
+    light = [*(f"scarf_lightning.{name}" for name in BEFORE_TRAINING), "hydra_plugins.scarf_sweeper.sweeper"]
+
+    imported = imported_in_a_process(f"import {', '.join(light)}")
+
     assert set(light) <= imported
     assert not imported & HEAVY
 
 
-def test_parts_and_methods_import_torch_and_nothing_heavier() -> None:
-    """Checking an option imports them; Lightning alone takes two seconds."""
-    rooms = ("corruption", "losses", "networks", "pretexts", "methods")
-    parts = [f"scarf_lightning.{part_of(path)}.{path.stem}" for path in modules() if part_of(path) in rooms]
-    code = f"import sys, {', '.join(part.removesuffix('.__init__') for part in parts)}; print(*sys.modules)"
+@pytest.mark.slow
+def test_parts_import_torch_and_nothing_heavier_and_an_estimator_is_without_what_runs_and_reports_need() -> None:
+    """Checking an option imports the parts; Lightning alone takes two seconds."""
+    parts = [f"scarf_lightning.{name}" for name, path in PATHS.items() if part_of(path) in ROOMS_OF_PARTS]
 
-    ran = subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, capture_output=True, text=True, check=True)
+    imported = imported_in_a_process(f"import {', '.join(parts)}")
+    assert "scarf_lightning.methods.rivals" in imported
+    assert imported & HEAVY == {"torch"}
 
-    assert "scarf_lightning.methods.rivals" in ran.stdout
-    assert set(ran.stdout.split()) & HEAVY == {"torch"}
-
-
-def test_an_estimator_is_imported_without_what_only_runs_and_reports_need() -> None:
-    code = (
-        "import sys; from scarf_lightning import ScarfClassifier, ScarfRegressor, ScarfTransformer; print(*sys.modules)"
+    of_estimators = imported_in_a_process(
+        "from scarf_lightning import ScarfClassifier, ScarfRegressor, ScarfTransformer"
     )
-
-    ran = subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, capture_output=True, text=True, check=True)
-
-    assert not set(ran.stdout.split()) & {"lightning", "matplotlib", "openml", "pytorch_lightning", "wandb"}
+    assert not of_estimators & {"lightning", "matplotlib", "openml", "pytorch_lightning", "wandb"}

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 import scarf_lightning
+from scarf_lightning.methods.rivals import Rival
 from scarf_lightning.options.axes import parts
 from scarf_lightning.results import load
 from tests.composing import cells_of
@@ -30,17 +31,18 @@ PARTS = {"pretrain": "pre-trainings", "corruption": "corruptions", "network": "n
 """What the README counts, beside methods."""
 
 
-def commands() -> list[list[str]]:
-    blocks = [block for page in PAGES for block in blocks_of(page) if block.language == "console"]
+def commands(*pages: Path) -> list[list[str]]:
+    """The arguments of each command of `train.py` on these pages."""
+    blocks = [block for page in pages for block in blocks_of(page) if block.language == "console"]
     found = dict.fromkeys(tuple(words) for block in blocks for words in block.commands)
     return [list(words[2:]) for words in found if words[:2] == ("python", "train.py")]
 
 
 def of_ours() -> list[Any]:
-    """Sweeps have hundreds of cells, which take long to look at."""
-    ours = [a for a in commands() if not any(argument.startswith(OWN) for argument in a)]
-    many = {tuple(a): any(argument.startswith("sweeps=") for argument in a) for a in ours}
-    return [pytest.param(a, marks=pytest.mark.slow if many[tuple(a)] else (), id=" ".join(a)) for a in ours]
+    """Those that train cells of ours. The README's are quick to look at, but for sweeps, which have many cells."""
+    ours = [a for a in commands(*PAGES) if not any(argument.startswith(OWN) for argument in a)]
+    quick = [a for a in commands(ROOT / "README.md") if not any(argument.startswith("sweeps=") for argument in a)]
+    return [pytest.param(a, marks=() if a in quick else pytest.mark.slow, id=" ".join(a)) for a in ours]
 
 
 @pytest.mark.parametrize("arguments", of_ours())
@@ -55,21 +57,25 @@ def test_commands_ask_for_cells_that_exist(
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_block_says_its_language(page: Path) -> None:
-    fences = re.findall(r"^```(\S*)", page.read_text(encoding="utf-8"), flags=re.M)
-
+def test_blocks_say_their_language_tables_are_even_and_links_lead_somewhere(page: Path) -> None:
+    """The site drops cells that are too many, and takes a line that follows a table without a gap for a row."""
+    text = page.read_text(encoding="utf-8")
+    fences = re.findall(r"^```(\S*)", text, flags=re.M)
     assert set(fences[::2]) <= {*LANGUAGES, "text", "yaml", "{toctree}", "{eval-rst}", "{include}"}
     assert set(fences[1::2]) <= {""}
 
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_rows_of_a_table_have_as_many_cells_as_its_heading(page: Path) -> None:
-    """The site drops cells that are too many, and takes a line that follows without a gap for a row."""
-    text = re.sub(BLOCK, "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
-
-    for table in re.findall(r"(?:^\|.*\n)(?:^.+\n)+", text, flags=re.M):
+    for table in re.findall(r"(?:^\|.*\n)(?:^.+\n)+", re.sub(BLOCK, "", text, flags=re.M | re.S), flags=re.M):
         heading, *rows = (len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines())
         assert set(rows) == {heading}, table[:300]
+
+    links = re.findall(r"\]\(([^)#:]+)\)", text) + re.findall(r'src="([^":]+)"', text)
+    made = {"gallery": "notebooks", "paper": "paper/pages", "study": "study"}  # what docs/conf.py copies in
+
+    def place(link: str) -> Path:
+        folder, _, file = link.partition("/")
+        return ROOT / made[folder] / file if page.parent.name == "docs" and folder in made else page.parent / link
+
+    assert [link for link in links if not place(link).exists()] == []
 
 
 def runnable() -> list[Path]:
@@ -106,7 +112,7 @@ def train_with(module: str, folder: Path, *more: str) -> pd.DataFrame:
     """The trials of a page's code in a file, trained by the command beside it. Pages that repeat it agree."""
     (source,) = set(re.findall(rf"```python\n# {module}\.py\n(.*?)```", TEXT, flags=re.DOTALL))
     (folder / f"{module}.py").write_text(source)
-    arguments, *_ = [a for a in commands() if f"plugins=[{module}]" in a]
+    arguments, *_ = [a for a in commands(*PAGES) if f"plugins=[{module}]" in a]
     asked = [*arguments, *more, *QUICK, f"paths.results={folder / 'results'}"]
 
     ran = subprocess.run([sys.executable, str(ROOT / "train.py"), *asked], cwd=folder, capture_output=True, text=True)
@@ -119,12 +125,6 @@ def train_with(module: str, folder: Path, *more: str) -> pd.DataFrame:
             assert set(trials[option].astype(str)) == {value}
     assert len(trials) == 2
     return trials
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("module", MODULES)
-def test_a_part_of_your_own(module: str, tmp_path: Path) -> None:
-    assert np.isfinite(train_with(module, tmp_path).accuracy).all()
 
 
 def mixed_table() -> pd.DataFrame:
@@ -141,29 +141,17 @@ def mixed_table() -> pd.DataFrame:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("target", "other", "metric"), [("class", "price", "accuracy"), ("price", "class", "rmse")])
 @pytest.mark.parametrize("module", MODULES)
-def test_a_part_of_your_own_on_categories_gaps_and_any_target(
-    module: str, target: str, other: str, metric: str, tmp_path: Path
+def test_a_part_of_your_own_on_the_pages_table_and_on_categories_gaps_and_any_target(
+    module: str, tmp_path: Path
 ) -> None:
-    mixed_table().drop(columns=other).to_csv(tmp_path / "mixed.csv", index=False)
-
-    trials = train_with(module, tmp_path, "dataset=mixed.csv", f"dataset.target={target}")
-
-    assert np.isfinite(trials[metric]).all()
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_and_pictures_are_there(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    links = re.findall(r"\]\(([^)#:]+)\)", text) + re.findall(r'src="([^":]+)"', text)
-    made = {"gallery": "notebooks", "paper": "paper/pages", "study": "study"}  # what docs/conf.py copies in
-
-    def place(link: str) -> Path:
-        folder, _, file = link.partition("/")
-        return ROOT / made[folder] / file if page.parent.name == "docs" and folder in made else page.parent / link
-
-    assert [link for link in links if not place(link).exists()] == []
+    assert np.isfinite(train_with(module, tmp_path).accuracy).all()
+    for target, other, metric in (("class", "price", "accuracy"), ("price", "class", "rmse")):
+        folder = tmp_path / target
+        folder.mkdir()
+        mixed_table().drop(columns=other).to_csv(folder / "mixed.csv", index=False)
+        trials = train_with(module, folder, "dataset=mixed.csv", f"dataset.target={target}")
+        assert np.isfinite(trials[metric]).all()
 
 
 def test_every_target_that_is_named_is_in_the_makefile() -> None:
@@ -177,12 +165,18 @@ def test_every_target_that_is_named_is_in_the_makefile() -> None:
     }
 
 
-def test_the_pages_of_methods_and_options_are_up_to_date() -> None:
+def test_what_is_generated_is_up_to_date() -> None:
+    """The pages of methods and of options, and the comments in the files of choices."""
     generate = runpy.run_path(str(ROOT / "docs" / "generate.py"))
+    made = {ROOT / "docs" / f"{page}.md": generate[f"{page}_page"]() for page in ("methods", "options")}
+    files = generate["conf_files"]()
 
-    for page in ("methods", "options"):
-        made = generate[f"{page}_page"]()
-        assert (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8") == made, "run `make docs`"
+    old = [path.name for path, text in (made | files).items() if path.read_text(encoding="utf-8") != text]
+    assert old == [], "run `make docs`"
+    of_marginal = files[ROOT / "conf" / "corruption" / "marginal.yaml"]
+    assert "#   corruption.rate=0.6: share of the features to replace (float; (0, 1])\n" in of_marginal
+    for path in (ROOT / "conf").rglob("*.yaml"):
+        assert path.read_text(encoding="utf-8").splitlines() != [f"name: {path.stem}"], "a file says more than its name"
     for _, axis, _ in generate["SECTIONS"]:
         without = [name for name, cls in parts(axis).items() if cls.__module__.startswith("scarf") and not cls.paper]
         assert without == [], f"{axis}: a part of ours names its paper"
@@ -205,50 +199,24 @@ def test_diagrams_are_those_of_the_code_and_every_text_fits_its_box() -> None:
         assert {end for ends in diagram.arrows for end in ends} == set(diagram.boxes)
 
 
-def test_each_file_of_a_choice_shows_its_options_as_the_classes_have_them() -> None:
-    files = runpy.run_path(str(ROOT / "docs" / "generate.py"))["conf_files"]()
-
-    for path, text in files.items():
-        assert path.read_text(encoding="utf-8") == text, f"{path.name} is out of date; run `make docs`"
-    marginal = files[ROOT / "conf" / "corruption" / "marginal.yaml"]
-    assert "#   corruption.rate=0.6: share of the features to replace (float; (0, 1])\n" in marginal
-
-
-def test_no_file_of_conf_says_only_its_name() -> None:
-    for path in (ROOT / "conf").rglob("*.yaml"):
-        lines = path.read_text(encoding="utf-8").splitlines()
-        assert lines != [f"name: {path.stem}"], path
-
-
-def test_the_methods_page_has_every_part_of_every_registry() -> None:
-    page = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
-    listed = set(re.findall(r"^\| `(\w+)` \|", page, flags=re.M))
-
+def test_pages_have_all_parts_all_public_names_and_the_version() -> None:
+    readme, methods, api, changelog, citation = (
+        (ROOT / name).read_text(encoding="utf-8")
+        for name in ("README.md", "docs/methods.md", "docs/api.md", "CHANGELOG.md", "CITATION.cff")
+    )
+    listed = set(re.findall(r"^\| `(\w+)` \|", methods, flags=re.M))
     for axis in ("pretrain", "corruption", "selection", "loss", "network", "method"):
-        assert f"`{axis}=`" in page
+        assert f"`{axis}=`" in methods
         assert set(parts(axis)) <= listed
 
-
-def test_the_readme_counts_the_parts_that_there_are() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    methods = parts("method").values()
-    n_rivals = sum(any(base.__name__ == "Rival" for base in cls.__mro__) for cls in methods)
-
+    n_rivals = sum(issubclass(cls, Rival) for cls in parts("method").values())
     counts = [f"{len(parts(axis))} {name}" for axis, name in PARTS.items()]
-    assert f"{', '.join(counts)}, {len(methods) - n_rivals} methods and {n_rivals} rivals" in readme
+    assert f"{', '.join(counts)}, {len(parts('method')) - n_rivals} methods and {n_rivals} rivals" in readme
 
+    assert set(re.findall(r":: scarf_lightning\.(\w+)$", api, flags=re.M)) == set(scarf_lightning.__all__)
 
-def test_the_reference_has_every_public_name() -> None:
-    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-
-    assert set(re.findall(r":: scarf_lightning\.(\w+)$", page, flags=re.M)) == set(scarf_lightning.__all__)
-
-
-def test_the_version_stands_in_one_place_and_the_changelog_begins_with_it() -> None:
     version = scarf_lightning.__version__
-    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-
-    assert f"version: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version: {version}\n" in citation
     (latest, *_) = re.findall(r"^## (.*)$", changelog, flags=re.M)
     assert latest == "Unreleased" if version.endswith(".dev0") else latest.startswith(version)
 

@@ -49,12 +49,10 @@ OUTSIDE = ("docs", "notebooks", "paper", "study", "tests", "tools")
 """Folders of the repository that no user's installation has."""
 NO_REPORT = "A report needs the package matplotlib: pip install 'scarf-lightning[report]'."
 REFUSED = {
-    "dataset=openml dataset.id=31": "OpenML dataset 31 needs the package openml: "
-    "pip install 'scarf-lightning[openml]'.",
-    "logger=wandb seed=7": "logger=wandb needs the package wandb: pip install 'scarf-lightning[wandb]'.",
-    "method=catboost": "method=catboost needs the package catboost: pip install 'scarf-lightning[catboost]'.",
-    "sweeps=answer": "The page at the end of this sweep needs the package matplotlib: "
-    "pip install 'scarf-lightning[report]'.",
+    "dataset=openml dataset.id=31": "OpenML dataset 31 needs the package openml: pip install '{}[openml]'.",
+    "logger=wandb seed=7": "logger=wandb needs the package wandb: pip install '{}[wandb]'.",
+    "method=catboost": "method=catboost needs the package catboost: pip install '{}[catboost]'.",
+    "sweeps=answer": "The page at the end of this sweep needs the package matplotlib: pip install '{}[report]'.",
 }
 ASKED = ["corruption=mean,marginal", "trials=2", *TINY]
 
@@ -80,18 +78,20 @@ def distributions(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]
     return sdist, wheel
 
 
+def environment_with(wheel: Path, folder: Path) -> tuple[Path, Path]:
+    """The commands of a new environment that has this wheel and nothing else, and the folder of its packages."""
+    venv.create(folder)
+    subprocess.run([*PIP, "--python", str(folder / "bin" / "python"), "install", "--no-deps", str(wheel)], check=True)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    return folder / "bin", packages
+
+
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory, distributions: tuple[Path, Path]) -> Path:
     """The commands of an environment with our wheel; what we depend on it has from this one."""
-    environment = tmp_path_factory.mktemp("environment")
-    venv.create(environment)
-    commands = environment / "bin"
-    wheel = str(distributions[1])
-    subprocess.run([*PIP, "--python", str(commands / "python"), "install", "--no-deps", wheel], check=True)
-    (packages,) = environment.glob("lib/python*/site-packages")
-    (packages / "dependencies.pth").write_text(
-        sysconfig.get_path("purelib") + "\n"
-    )  # whose own .pth files do not count
+    commands, packages = environment_with(distributions[1], tmp_path_factory.mktemp("environment"))
+    # The packages of this environment, whose own .pth files do not count.
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
     return commands
 
 
@@ -101,17 +101,13 @@ def core(tmp_path_factory: pytest.TempPathFactory, distributions: tuple[Path, Pa
 
     None of an extra's is there.
     """
-    environment = tmp_path_factory.mktemp("core")
-    venv.create(environment)
-    python = environment / "bin" / "python"
-    subprocess.run([*PIP, "--python", str(python), "install", "--no-deps", str(distributions[1])], check=True)
-    (packages,) = environment.glob("lib/python*/site-packages")
+    commands, packages = environment_with(distributions[1], tmp_path_factory.mktemp("core"))
     for name in required(distributions[1]):
         for top in {file.parts[0] for file in distribution(name).files or () if file.parts[0] != ".."}:
             link, target = packages / top, Path(str(distribution(name).locate_file(top)))
             if target.exists() and not link.exists() and target.name != "__pycache__":
                 link.symlink_to(target)
-    return python
+    return commands / "python"
 
 
 def required(wheel: Path) -> set[str]:
@@ -145,21 +141,27 @@ def test_they_hold_the_package_and_nothing_else(distributions: tuple[Path, Path]
 
     assert not in_sdist & set(OUTSIDE)
     assert {*OURS, "LICENSE", "README.md", "pyproject.toml", "setup.py"} <= in_sdist
-    version = scarf_lightning.__version__
-    assert {name.split("/")[0] for name in in_wheel} == {
-        "hydra_plugins",
-        "scarf_lightning",
-        f"scarf_lightning-{version}.dist-info",
-    }
+    described = f"scarf_lightning-{scarf_lightning.__version__}.dist-info"
+    assert {name.split("/")[0] for name in in_wheel} == {"hydra_plugins", "scarf_lightning", described}
     for folder in ("conf", "sweeps"):
         here = {str(file.relative_to(ROOT)) for file in (ROOT / folder).rglob("*.yaml")}
         assert {f"scarf_lightning/{name}" for name in here} <= set(in_wheel)
 
 
-def test_the_page_of_the_index_has_no_link_into_the_repository(distributions: tuple[Path, Path]) -> None:
-    page = str(metadata(distributions[1]).get_payload())
-    links = re.findall(r"\]\(([^)]+)\)", page) + re.findall(r'(?:src|href)="([^"]+)"', page)
+def test_what_the_index_is_told_and_its_page_has_no_link_into_the_repository(distributions: tuple[Path, Path]) -> None:
+    told = metadata(distributions[1])
+    expected = {
+        "Version": scarf_lightning.__version__,
+        "Description-Content-Type": "text/markdown",
+        "License-Expression": "MIT",
+    }
+    assert {name: told[name] for name in expected} == expected
+    assert "tabular data" in told["Keywords"]
+    assert "Programming Language :: Python :: 3.13" in told.get_all("Classifier", [])
+    assert told.get_all("Project-URL")
 
+    page = str(told.get_payload())
+    links = re.findall(r"\]\(([^)]+)\)", page) + re.findall(r'(?:src|href)="([^"]+)"', page)
     assert page.startswith("# SCARF-Lightning")
     assert links
     assert [link for link in links if not link.startswith(("https://", "#"))] == []
@@ -177,17 +179,6 @@ def test_links_are_absolute_as_soon_as_the_repository_has_an_address(monkeypatch
         '<img src="https://example.org/us/raw/main/docs/a.png" width="9">\n'
     )
     assert index_page(text, None) == "Few, [paper](https://arxiv.org/x), [here](#start)\n\n\n"
-
-
-def test_what_the_index_is_told(distributions: tuple[Path, Path]) -> None:
-    told = metadata(distributions[1])
-
-    assert told["Version"] == scarf_lightning.__version__
-    assert told["Description-Content-Type"] == "text/markdown"
-    assert told["License-Expression"] == "MIT"
-    assert "tabular data" in told["Keywords"]
-    assert "Programming Language :: Python :: 3.13" in told.get_all("Classifier")
-    assert told.get_all("Project-URL")
 
 
 @pytest.fixture(scope="module")
@@ -236,22 +227,15 @@ def test_the_core_is_small_and_fits_and_trains(core: Path, distributions: tuple[
     shown = run(core.parent / "scarf-train", *ASKED, cwd=tmp_path)
     assert len(lines_of_the_table(shown)) == 2
     for arguments, sentence in REFUSED.items():
-        ran = subprocess.run(
-            [core.parent / "scarf-train", *arguments.split()], cwd=tmp_path, capture_output=True, text=True
-        )
-        assert (ran.returncode, ran.stderr.splitlines()[-1]) == (2, sentence)
+        command = [core.parent / "scarf-train", *arguments.split()]
+        ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert (ran.returncode, ran.stderr.splitlines()[-1]) == (2, sentence.format("scarf-lightning"))
 
 
-def test_sweeps_travel_with_it(installed: Path, tmp_path: Path) -> None:
-    shown = run(installed / "scarf-train", "sweeps=quick", "plan=true", cwd=tmp_path)
-
-    assert "21 cells: 21 waiting" in shown
+def test_sweeps_and_the_report_travel_with_it(installed: Path, folder: Path, tmp_path: Path) -> None:
+    assert "21 cells: 21 waiting" in run(installed / "scarf-train", "sweeps=quick", "plan=true", cwd=tmp_path)
     assert list(tmp_path.iterdir()) == []
 
-
-def test_the_report_too(installed: Path, folder: Path) -> None:
     run(installed / "scarf-train", *ASKED, cwd=folder)
-
     shown = run(installed / "scarf-report", "results=results", cwd=folder)
-
     assert shown.splitlines()[-1] == f"The report is {folder / 'reports' / 'results' / 'index.html'}"

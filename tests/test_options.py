@@ -14,13 +14,42 @@ from numpy.typing import NDArray
 
 from scarf_lightning.data.sources import DiabetesSource, WdbcSource
 from scarf_lightning.data.table import Table
-from scarf_lightning.options.axes import BASES, parts
+from scarf_lightning.options import Config
+from scarf_lightning.options.axes import BASES, part, parts
 from scarf_lightning.options.combinations import method_of
 from scarf_lightning.options.option import Option, options_of
-from tests.composing import GROUPS, asking_for, cells_of, config_of, names
+from tests.composing import GROUPS, asking_for, cells_of, config_of, goes_together, names
 from tests.short_training import check, trained
 
-TRAINED = [(group, name) for group in GROUPS if group != "dataset" for name in names(group)]
+CHOICES = [(group, name) for group in GROUPS if group != "dataset" for name in names(group)]
+MANY_FITS = ("deep_knn", "self_train", "tri_train")
+"""Methods that take long, and are left to the slow tests."""
+AXES = ("method", "regime", "scaling", "encoding", "split", "loss", "corruption", "selection")
+"""Groups of which a class says all: their files are composed by `tests/options/test_reference.py`."""
+OF_ALL_METHODS = ("regime", "scaling", "encoding", "split", "trainer", "logger")
+
+
+def in_turn(group: str, place: int) -> str:
+    options = names(group)
+    return f"{group}={options[place % len(options)]}"
+
+
+def covering() -> list[list[str]]:
+    """Cells that have every choice among them, each with other choices: one for each recipe, one for each method, and
+    co-trained ones. Those of methods that may have a pre-training take one after the other.
+    """
+    methods, pretrainings = [name for name in names("method") if name not in MANY_FITS], names("pretrain")
+    n_more = len(pretrainings) - sum(goes_together(method, "scarf", "full") for method in methods)
+    cells = [[f"recipe={name}"] for name in names("recipe")]
+    for place, method in enumerate([*methods, *["control"] * n_more]):
+        pretrain = pretrainings.pop() if goes_together(method, "scarf", "full") else "none"
+        others = [in_turn(group, place) for group in OF_ALL_METHODS]
+        cells.append([f"method={method}", f"pretrain={pretrain}", *others])
+    for place, (task, corruption) in enumerate(zip(names("cotrain"), names("corruption"), strict=True)):
+        pretraining = asking_for(*in_turn("loss", place).split("="))
+        others = [in_turn(group, place) for group in ("network", "selection", "views")]
+        cells.append(["method=cotrain", f"cotrain={task}", *pretraining, f"corruption={corruption}", *others])
+    return cells
 
 
 @pytest.fixture(scope="module")
@@ -28,21 +57,11 @@ def wdbc() -> Table:
     return WdbcSource().load()
 
 
-@pytest.fixture(params=["mixed_table", pytest.param("wdbc", marks=pytest.mark.slow)])
-def table(request: pytest.FixtureRequest) -> Table:
-    found: Table = request.getfixturevalue(request.param)
-    return found
-
-
-@pytest.mark.parametrize(("group", "name"), TRAINED, ids=lambda value: value)
-def test_every_option_trains_to_the_end(group: str, name: str, table: Table) -> None:
-    (cell,) = cells_of(*asking_for(group, name))
-    if not table.target.is_among(method_of(cell.config).targets):
+def train_to_the_end(config: Config, table: Table) -> None:
+    if not table.target.is_among(method_of(config).targets):
         table = DiabetesSource().load()
-    if group == "split":
-        table = replace(table, split_by=split_by(name, table.n_rows))
-
-    check(trained(cell.config, table), cell.config, table)
+    table = replace(table, split_by=split_by(config.split["name"], table.n_rows))
+    check(trained(config, table), config, table)
 
 
 def split_by(name: str, n_rows: int) -> NDArray[np.float64] | None:
@@ -54,22 +73,53 @@ def split_by(name: str, n_rows: int) -> NDArray[np.float64] | None:
     return {"group": np.full(n_rows, np.nan), "time": share, "column": part, "files": part, "task": task}.get(name)
 
 
+def test_every_choice_is_in_a_cell() -> None:
+    chosen = {choice for cell in covering() for choice in cell}
+
+    assert {f"{group}={name}" for group, name in CHOICES} - chosen == {f"method={name}" for name in MANY_FITS}
+
+
+@pytest.mark.parametrize("cell", covering(), ids=" ".join)
+def test_every_choice_trains_to_the_end(cell: list[str], mixed_table: Table) -> None:
+    train_to_the_end(config_with(cell), mixed_table)
+
+
+def config_with(cell: list[str]) -> Config:
+    """The configuration of a cell, in which choices of axes are put in: composing takes longer than training.
+
+    A corruption is chosen for the co-training, too.
+    """
+    chosen = dict(each.split("=") for each in cell)
+    config = config_of(*(each for each in cell if each.partition("=")[0] not in (*AXES, "network")))
+    config = replace(config, **{axis: choice(axis, chosen[axis]) for axis in AXES if axis in chosen})
+    if "network" in chosen:
+        encoder = choice("network", chosen["network"])
+        config.network.name, config.network.encoder = encoder.pop("name"), encoder
+    config.cotrain.corruption = dict(config.corruption)
+    return config
+
+
+def choice(axis: str, name: str) -> dict[str, Any]:
+    """A part with its defaults, as a configuration has it."""
+    return {"name": name} | {each.name: each.default for each in options_of(part(axis, name)).values()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("table", ["mixed_table", "wdbc"])
+@pytest.mark.parametrize(("group", "name"), CHOICES, ids=lambda value: value)
+def test_every_choice_trains_to_the_end_beside_the_defaults(
+    group: str, name: str, table: str, request: pytest.FixtureRequest
+) -> None:
+    (cell,) = cells_of(*asking_for(group, name))
+    train_to_the_end(cell.config, request.getfixturevalue(table))
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", names("corruption"))
-@pytest.mark.parametrize("method", ["cotrain", "scarf_augment"])
-def test_every_corruption_trains_to_the_end_in_every_place(method: str, name: str, mixed_table: Table) -> None:
-    place = "corruption@cotrain.corruption" if method == "cotrain" else "corruption"
-    config = config_of(f"method={method}", f"{place}={name}")
-
-    check(trained(config, mixed_table), config, mixed_table)
-
-
-LIMITED = [
-    pytest.param(cls, option, id=f"{axis}.{name}.{option.name}")
-    for axis in BASES
-    for name, cls in parts(axis).items()
-    for option in options_of(cls).values()
-    if option.limits or option.choices
-]
+@pytest.mark.parametrize("place", ["corruption@cotrain.corruption", "corruption"])
+def test_every_corruption_trains_to_the_end_in_every_place(place: str, name: str, mixed_table: Table) -> None:
+    method = "cotrain" if "cotrain" in place else "scarf_augment"
+    train_to_the_end(config_of(f"method={method}", f"{place}={name}"), mixed_table)
 
 
 def beyond(option: Option) -> list[Any]:
@@ -84,11 +134,15 @@ def beyond(option: Option) -> list[Any]:
     return [low, *high, -math.inf, math.inf, math.nan]
 
 
-@pytest.mark.parametrize(("cls", "option"), LIMITED)
-def test_values_beyond_the_limits_are_refused(cls: type[Any], option: Option) -> None:
-    parts_of_others = {"corruption", "selection", "loss", "pretext", "weight"} - options_of(cls).keys()
-    composed = dict.fromkeys(parts_of_others & cls.__dataclass_fields__.keys())
-    cls(**composed, **{option.name: option.default})
-    for value in beyond(option):
-        with pytest.raises(ValueError, match=rf"^{option.name} must "):
-            cls(**composed, **{option.name: value})
+@pytest.mark.parametrize("axis", BASES)
+def test_values_beyond_the_limits_are_refused(axis: str) -> None:
+    for cls in parts(axis).values():
+        for option in options_of(cls).values():
+            if not option.limits and not option.choices:
+                continue
+            parts_of_others = {"corruption", "selection", "loss", "pretext", "weight"} - options_of(cls).keys()
+            composed: dict[str, Any] = dict.fromkeys(parts_of_others & cls.__dataclass_fields__.keys())
+            cls(**composed, **{option.name: option.default})
+            for value in beyond(option):
+                with pytest.raises(ValueError, match=rf"^{option.name} must "):
+                    cls(**composed, **{option.name: value})

@@ -23,7 +23,7 @@ def draws(generator: StackedGenerator) -> list[torch.Tensor]:
     return [generator.uniform(3, 4), generator.integers(100, 7), generator.permutations(9), generator.uniform(2)]
 
 
-def test_a_stream_depends_on_seed_labelled_rows_trial_purpose_and_fit() -> None:
+def test_a_stream_depends_on_seed_labelled_rows_trial_purpose_and_fit_and_on_nothing_else() -> None:
     seeds = {
         STREAMS.seed_of(3, Purpose.ENCODER),
         replace(STREAMS, seed=6).seed_of(3, Purpose.ENCODER),
@@ -34,14 +34,10 @@ def test_a_stream_depends_on_seed_labelled_rows_trial_purpose_and_fit() -> None:
     }
     assert len(seeds) == 6
 
-
-def test_a_stream_depends_on_nothing_else() -> None:
     first = STREAMS.numpy(3, Purpose.SPLIT).random(5)
     STREAMS.numpy(2, Purpose.SPLIT).random(50)
     np.random.default_rng().random(5)
-    again = Streams(seed=5, n_labelled=200).numpy(3, Purpose.SPLIT).random(5)
-    assert (first == again).all()
-
+    assert (first == Streams(seed=5, n_labelled=200).numpy(3, Purpose.SPLIT).random(5)).all()
     alone = STREAMS.torch([3], Purpose.SPLIT).uniform(5)
     assert torch.equal(STREAMS.torch([8, 3], Purpose.SPLIT).uniform(5)[1:], alone)
 
@@ -127,7 +123,7 @@ def test_draws_are_float32_whatever_the_default_dtype() -> None:
 
 
 @on_any_device
-def test_uniform_draws_are_uniform(ahead: int) -> None:
+def test_uniform_draws_and_integers_are_uniform(ahead: int) -> None:
     drawn = StackedGenerator([1, 2], ahead=ahead).uniform(20_000)
     assert drawn.min() >= 0
     assert drawn.max() < 1
@@ -135,11 +131,7 @@ def test_uniform_draws_are_uniform(ahead: int) -> None:
         assert stats.kstest(row, "uniform").pvalue > 1e-3
     assert abs(np.corrcoef(drawn.numpy())[0, 1]) < 0.03
 
-
-@on_any_device
-def test_integers_are_uniform(ahead: int) -> None:
-    drawn = StackedGenerator([1], ahead=ahead).integers(7, 21_000)[0]
-    counts = np.bincount(drawn.numpy(), minlength=7)
+    counts = np.bincount(StackedGenerator([1], ahead=ahead).integers(7, 21_000)[0].numpy(), minlength=7)
     assert len(counts) == 7
     assert stats.chisquare(counts).pvalue > 1e-3
 
@@ -184,19 +176,15 @@ def test_draws_on_the_host_start_again_with_the_others() -> None:
     assert torch.equal(elsewhere.on_host.uniform(3), first)
 
 
-def test_everyone_is_there_at_first() -> None:
-    roster, stacked = Roster(3), torch.arange(3)
-    assert (len(roster), roster.positions, roster.index.tolist()) == (3, [0, 1, 2], [0, 1, 2])
-    assert roster.of(stacked) is stacked
-
-
 @given(st.data())
 def test_who_stays_is_told_among_those_still_here(data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 8))
-    roster, here = Roster(n), list(range(n))
+    roster, here, stacked = Roster(n), list(range(n)), 10 * torch.arange(n)
+    assert (len(roster), roster.index.tolist()) == (n, here)
+    assert roster.of(stacked) is stacked, "everyone is there at first"
     while len(here) > 1 and data.draw(st.booleans()):
         staying = sorted(data.draw(st.sets(st.integers(0, len(here) - 1), min_size=1)))
         roster.keep(staying)
         here = [here[position] for position in staying]
     assert roster.positions == here
-    assert roster.of(10 * torch.arange(n)).tolist() == [10 * position for position in here]
+    assert roster.of(stacked).tolist() == [10 * position for position in here]

@@ -19,14 +19,8 @@ HEAVY = {"pytorch_lightning", "lightning_fabric", "openml", "sklearn", "xgboost"
 
 
 def report(*arguments: str, cwd: Path, python_options: tuple[str, ...] = ()) -> Process:
-    return subprocess.run(
-        [sys.executable, *python_options, str(ROOT / "report.py"), *arguments],
-        cwd=cwd,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    command = [sys.executable, *python_options, str(ROOT / "report.py"), *arguments]
+    return subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
 
 
 def report_here(*arguments: str, cwd: Path) -> Process:
@@ -76,17 +70,12 @@ def test_the_answer_comes_first(half_finished: Path) -> None:
     assert re.search(f"{advice}: python train.py sweeps=quick regime=full method=control trials=10", ran.stdout)
 
 
+@pytest.mark.slow
 def test_everything_in_a_folder(tmp_path: Path) -> None:
     fill_store(tmp_path / "mine", datasets=3, trials=3, pretrains=("none", "scarf"))
 
-    ran = report_here(
-        "results=mine",
-        "test=corrected",
-        "adjust=holm",
-        "alpha=0.1",
-        "sections=[paper.report]",
-        cwd=tmp_path,
-    )
+    options = ("test=corrected", "adjust=holm", "alpha=0.1", "sections=[paper.report]")
+    ran = report_here("results=mine", *options, cwd=tmp_path)
 
     assert ran.returncode == 0, ran.stderr
     lines = ran.stdout.splitlines()
@@ -134,12 +123,7 @@ def test_a_plugin_that_only_the_cells_of_a_folder_name_is_not_imported(tmp_path:
         config = some_config(pretrain=pretrain)
         store = CellStore(tmp_path / "mine", identity(config, "0" * 64))
         asked = (f"pretrain={pretrain}", "plugins=[my_metric]")
-        store.describe(
-            dataset="wdbc",
-            dataset_id=1510,
-            source="somewhere",
-            **described(config, overrides=asked),
-        )
+        store.describe(dataset="wdbc", dataset_id=1510, source="somewhere", **described(config, overrides=asked))
         record = some_record(range(4), pretrained=pretrain != "none")
         store.add(replace(record, rows=[row | {"worst": first + row["trial"] / 100} for row in record.rows]))
 
@@ -157,40 +141,47 @@ def test_a_plugin_that_only_the_cells_of_a_folder_name_is_not_imported(tmp_path:
     )
 
 
-@pytest.mark.slow
 def test_where_nothing_is_finished_it_says_so(tmp_path: Path) -> None:
-    ran = report_here("sweeps=quick", cwd=tmp_path)
+    ran = report_here("sweeps=./mine.yaml", cwd=with_a_sweep(tmp_path))
 
-    assert ran.returncode == 1
-    assert ran.stderr == "Nothing is finished yet: none of 21 cells has a trial; train them by `train.py` first.\n"
-    assert ran.stdout == ""
-    assert list(tmp_path.iterdir()) == []
+    said = "Nothing is finished yet: none of 1 cells has a trial; train them by `train.py` first.\n"
+    assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", said)
+    assert [file.name for file in tmp_path.iterdir()] == ["mine.yaml"]
+
+
+def with_a_sweep(folder: Path, drawing: str = "") -> Path:
+    """A folder with a sweep of one cell, and perhaps a drawing of it."""
+    sweep = f"title: Mine\ncells: [{{dataset: wdbc}}]\nreport: [{drawing}]\n"
+    (folder / "mine.yaml").write_text(sweep, encoding="utf-8")
+    return folder
+
+
+OF_WHAT = r"Name what the report is of: sweeps=NAME, or results=FOLDER\."
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([], r"Name what the report is of: sweeps=NAME, or results=FOLDER\."),
-        (["pretrain=scarf"], r"Name what the report is of: .*\."),
-        (["quick"], r"quick is not an option; .*\."),
-        (["sweeps=quick", "tets=welch"], r"tets=welch is not an option; .*\."),
-        (["sweeps=quick", "test=student"], r"test must be one of welch, paired, corrected, not student\."),
-        (["sweeps=quik"], r"sweeps=quik: there is no file .*; the sweeps are: .*quick.*\. Did you mean quick\?"),
-        (["results=nowhere"], r"nowhere holds no results; .*\."),
-        (["results=nowhere", "regime=full"], r"nowhere holds no results; .*\."),
-        (["sweeps=quick", "metric=gini"], r"metric=gini is unknown; the metrics are: accuracy, .*\."),
+        ("", OF_WHAT),
+        ("pretrain=scarf", OF_WHAT),
+        ("quick", r"quick is not an option; .*\."),
+        ("sweeps=mine.yaml tets=welch", r"tets=welch is not an option; .*\."),
+        ("sweeps=mine.yaml test=student", r"test must be one of welch, paired, corrected, not student\."),
+        ("sweeps=quik", r"sweeps=quik: there is no file .*; the sweeps are: .*quick.*\. Did you mean quick\?"),
+        ("results=nowhere", r"nowhere holds no results; .*\."),
+        ("results=nowhere regime=full", r"nowhere holds no results; .*\."),
+        ("sweeps=mine.yaml metric=gini", r"metric=gini is unknown; the metrics are: accuracy, .*\."),
     ],
 )
-@pytest.mark.slow
-def test_bad_input_is_answered_in_a_sentence(arguments: list[str], sentence: str, tmp_path: Path) -> None:
-    ran = report_here(*arguments, cwd=tmp_path)
+def test_bad_input_is_answered_in_a_sentence(arguments: str, sentence: str, tmp_path: Path) -> None:
+    ran = report_here(*arguments.split(), cwd=with_a_sweep(tmp_path))
 
-    assert ran.returncode == 2
-    assert ran.stdout == ""
+    assert (ran.returncode, ran.stdout) == (2, "")
     assert re.fullmatch(sentence + "\n", ran.stderr)
-    assert list(tmp_path.iterdir()) == []
+    assert [file.name for file in tmp_path.iterdir()] == ["mine.yaml"]
 
 
+@pytest.mark.slow
 def test_the_process_ends_with_the_status_and_the_sentence(tmp_path: Path) -> None:
     ran = report("results=nowhere", cwd=tmp_path)
 
@@ -199,17 +190,10 @@ def test_the_process_ends_with_the_status_and_the_sentence(tmp_path: Path) -> No
 
 
 def test_a_drawing_that_cannot_be_understood_is_named_with_its_file(tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").write_text(
-        "title: Mine\ncells: [{dataset: wdbc}]\nreport: [{draw: win_matrix, title: A matrix}]\n", encoding="utf-8"
-    )
+    ran = report_here("sweeps=./mine.yaml", cwd=with_a_sweep(tmp_path, "{draw: win_matrix, title: A matrix}"))
 
-    ran = report_here("sweeps=./mine.yaml", cwd=tmp_path)
-
-    assert ran.returncode == 2
-    assert ran.stderr == (
-        "sweeps/mine.yaml, drawing 1 of report: win_matrix needs compare; its keys are: draw, title, where, metric, "
-        "compare.\n"
-    )
+    said = "win_matrix needs compare; its keys are: draw, title, where, metric, compare."
+    assert (ran.returncode, ran.stderr) == (2, f"sweeps/mine.yaml, drawing 1 of report: {said}\n")
 
 
 def test_help_names_its_options(tmp_path: Path) -> None:

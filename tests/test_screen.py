@@ -3,7 +3,7 @@ import shlex
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scarf_lightning.cli.tables import cell_table, describe, sweep_table
@@ -19,18 +19,15 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def test_without_a_terminal_a_line_is_wide_enough_for_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_is_wide_enough_for_a_table_without_a_terminal_which_keeps_its_own_width(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("sys.stdout", written := io.StringIO())
-
     screen().print("x" * (WIDTH_WITHOUT_TERMINAL - 1))
-
     assert written.getvalue() == "x" * (WIDTH_WITHOUT_TERMINAL - 1) + "\n"
 
-
-def test_a_terminal_keeps_its_own_width(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")  # what makes a terminal of anything
     monkeypatch.setattr("sys.stdout", io.StringIO())
-
     assert screen().width == 20
 
 
@@ -43,60 +40,46 @@ def test_a_pipe_gets_a_line_on_what_takes_long_and_a_silent_run_none(capsys: pyt
     assert capsys.readouterr() == ("", "")
 
 
-def test_standard_error_has_a_screen_of_its_own(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_standard_error_has_a_screen_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     screen(stderr=True).print("wrong")
     screen().print("right")
 
     assert capsys.readouterr() == ("right\n", "wrong\n")
 
 
-def test_a_table_in_a_file_has_no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdout", written := io.StringIO())
-
-    screen().print(cell_table({}, some_record(range(2)).rows))
-
-    assert "0.5050" in written.getvalue()
-    assert "\x1b" not in written.getvalue()
-
-
 HOSTILE = "[/red] [bold]x[/] :smile: \x1b[31m\x00"
 SHOWN = r"[/red] [bold]x[/] :smile: \x1b[31m\x00"
 
 
-def test_names_are_shown_to_the_letter_in_sentences_and_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_in_a_file_have_no_colours_and_names_are_shown_to_the_letter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout", written := io.StringIO())
     row = {"dataset": HOSTILE, "regime": "full"}
 
     screen().print(describe(row))
     screen().print(sweep_table([(row, []), (row | {"dataset": "other"}, [])]))
+    screen().print(cell_table({}, some_record(range(2)).rows))
 
     sentence, *table = written.getvalue().splitlines()
     assert sentence == f"dataset={SHOWN}, regime=full"
     assert any(SHOWN in line for line in table)
+    assert "0.5050" in written.getvalue()
     assert "\x1b" not in written.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("Größe, m² of 10–20 [kg] 面積 🙂", "Größe, m² of 10–20 [kg] 面積 🙂"),
-        ("red \x1b[31m", r"red \x1b[31m"),
-        ("a\x00b\x07\x7f\x9b", r"a\x00b\x07\x7f\x9b"),
-        ("two\nlines\tand a tab\r", "two\nlines\tand a tab\\r"),
-        ("\u202egnp.exe\u2028", r"\u202egnp.exe\u2028"),
-        ("\ud800", r"\ud800"),
-    ],
-)
-def test_what_is_acted_on_is_written_out(text: str, shown: str) -> None:
-    assert escaped(text) == shown
-
-
-def test_line_feeds_and_tabs_where_they_are_not_kept() -> None:
+def test_what_is_acted_on_is_written_out() -> None:
+    shown = {
+        "Größe, m² of 10–20 [kg] 面積 🙂": "Größe, m² of 10–20 [kg] 面積 🙂",
+        "red \x1b[31m": r"red \x1b[31m",
+        "a\x00b\x07\x7f\x9b": r"a\x00b\x07\x7f\x9b",
+        "two\nlines\tand a tab\r": "two\nlines\tand a tab\\r",
+        "\u202egnp.exe\u2028": r"\u202egnp.exe\u2028",
+        "\ud800": r"\ud800",
+    }
+    assert {text: escaped(text) for text in shown} == shown
     assert escaped("a\nb\tc", kept="") == r"a\nb\tc"
 
 
+@settings(max_examples=15)
 @given(st.text())
 def test_it_is_printable_and_says_the_same_twice(text: str) -> None:
     once = escaped(text, kept="")

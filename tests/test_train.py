@@ -1,4 +1,4 @@
-"""`train.py`: its output, what it leaves on the disk; first as a user starts it, then in this process."""
+"""`train.py`: its output, what it leaves on the disk; as a user starts it, and in this process."""
 
 import json
 import re
@@ -52,7 +52,14 @@ class Run:
 def first(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A cell of two trials, trained in a folder that is not the repository. Nobody changes it."""
     cwd = tmp_path_factory.mktemp("first")
-    return Run(cwd, train("trials=2", *TINY, cwd=cwd, python_options=("-X", "importtime")))
+    return Run(cwd, here(commands.train, "trials=2", *TINY, cwd=cwd))
+
+
+@pytest.fixture(scope="module")
+def cell(first: Run) -> Path:
+    """The folder of the cell."""
+    (described,) = first.cwd.glob("results/*/cell.json")
+    return described.parent
 
 
 @pytest.fixture(scope="module")
@@ -65,9 +72,7 @@ def extended(first: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_a_plain_run_prints_the_cells_table_and_nothing_else(first: Run) -> None:
     cwd, ran = first.cwd, first.ran
-
-    assert ran.returncode == 0, ran.stderr
-    assert warned(ran) == []
+    assert (ran.returncode, ran.stderr) == (0, "")
     lines = [line.strip() for line in ran.stdout.splitlines() if line.strip()]
     axes = (
         "dataset=wdbc, split=random, regime=full, scaling=zscore, encoding=onehot, pretrain=scarf, "
@@ -78,74 +83,59 @@ def test_a_plain_run_prints_the_cells_table_and_nothing_else(first: Run) -> None
     assert re.fullmatch(r"\([0-9a-f]{16}\)", fingerprinted)
     assert heading.startswith(f"{axes}, ")
     assert sorted(heading.removeprefix(f"{axes}, ").split(", ")) == options
+    assert "fewer than 100" in lines[-2]
     assert lines[-1] == f"Results are in {cwd / 'results'}"
-    (few,) = [line for line in lines if "fewer than 100" in line]
-    assert few == lines[-2]
     table = [re.split(r"\s{2,}", line) for line in lines[1:-2] if not set(line) <= set("─ ")]
-    of_classes = metrics(("classes",))
-    defined = [metric.label for metric in of_classes if load(cwd / "results")[metric.name].notna().all()]
+    defined = [metric.label for metric in metrics(("classes",)) if load(cwd / "results")[metric.name].notna().all()]
     phases = [f"{phase} {what}" for phase in ("pretrain", "finetune") for what in ("epochs (median)", SECONDS)]
     assert [cells[0] for cells in table] == ["mean", *defined, *phases]
     assert [cells[1] for cells in table if "epochs" in cells[0]] == ["2", "2"]
     assert table[1][1] == f"{load(cwd / 'results')['accuracy'].mean():.4f}"
 
 
-def test_without_a_logger_none_is_imported(first: Run) -> None:
-    assert "pytorch_lightning" in imported(first.ran)
-    assert not imported(first.ran) & {"wandb", "tensorboard", "scarf_lightning.loggers"}
+@pytest.mark.slow
+def test_a_process_prints_the_same_and_imports_no_logger(first: Run, tmp_path: Path) -> None:
+    ran = train("trials=2", *TINY, cwd=tmp_path, python_options=("-X", "importtime"))
 
-
-def test_it_leaves_the_documented_files_and_no_others(first: Run) -> None:
-    cwd = first.cwd
-    (cell,) = [path.parent for path in cwd.glob("results/*/cell.json")]
-    (stack,) = (cell / "stacks").iterdir()
-    (pretrained,) = cwd.glob("results/pretrained/*")
-
-    assert sorted(files(cwd)) == sorted(
-        [
-            "results/datasets/wdbc.json",
-            f"results/index/{cell.name}",
-            f"results/{cell.name}/cell.json",
-            *(
-                f"results/{cell.name}/stacks/{stack.name}/{name}"
-                for name in (
-                    "trials.json",
-                    "curves.parquet",
-                    "predictions.parquet",
-                    "preprocessing.safetensors",
-                    "environment.json",
-                )
-            ),
-            f"results/pretrained/{pretrained.name}/pretraining.json",
-            *(
-                f"results/pretrained/{pretrained.name}/trials/{trial:04d}/{name}"
-                for trial in (0, 1)
-                for name in ("curve.json", "weights.safetensors")
-            ),
-        ]
+    assert (ran.returncode, warned(ran)) == (0, [])
+    assert "pytorch_lightning" in imported(ran)
+    assert not imported(ran) & {"wandb", "tensorboard", "scarf_lightning.loggers"}
+    printed, printed_here = (
+        [line for line in each.stdout.splitlines() if SECONDS not in line and "Results are in" not in line]
+        for each in (ran, first.ran)
     )
-    assert not list(cwd.rglob("claim"))
-    assert [path.name for path in cwd.iterdir()] == ["results"]
+    assert printed == printed_here
 
 
-def test_what_it_leaves_can_be_read(first: Run) -> None:
-    cwd = first.cwd
-    (cell,) = [path.parent for path in cwd.glob("results/*/cell.json")]
+def test_it_leaves_the_documented_files_and_no_others(first: Run, cell: Path) -> None:
     (stack,) = (cell / "stacks").iterdir()
+    (pretrained,) = first.cwd.glob("results/pretrained/*")
+    in_stack = (
+        "trials.json", "curves.parquet", "predictions.parquet", "preprocessing.safetensors", "environment.json",
+    )  # fmt: skip
+    weights = [f"{trial:04d}/{name}" for trial in (0, 1) for name in ("curve.json", "weights.safetensors")]
 
+    expected = [f"index/{cell.name}", "datasets/wdbc.json", f"{cell.name}/cell.json"]
+    expected += [f"{cell.name}/stacks/{stack.name}/{name}" for name in in_stack]
+    expected += [
+        f"pretrained/{pretrained.name}/{name}" for name in ("pretraining.json", *(f"trials/{each}" for each in weights))
+    ]
+
+    assert sorted(files(first.cwd)) == sorted(f"results/{name}" for name in expected)
+
+
+def test_what_it_leaves_can_be_read(first: Run, cell: Path) -> None:
+    (stack,) = (cell / "stacks").iterdir()
     described = json.loads((cell / "cell.json").read_text())
     assert (described["dataset"], described["dataset_id"]) == ("wdbc", 1510)
     assert described["fingerprint"] == fingerprint(described["identity"]) == cell.name
-    known = json.loads((cwd / "results" / "datasets" / "wdbc.json").read_text())
+    known = json.loads((first.cwd / "results" / "datasets" / "wdbc.json").read_text())
     size = {"n_rows": 569, "n_columns": 30, "n_encoded": 30, "kind": "classes"}
     assert known["data"] == {"hash": described["identity"]["data"]} | size
 
     config = described["config"]
-    assert (config["trials"], config["network"]["encoder"]["width"], config["corruption"]["name"]) == (
-        2,
-        16,
-        "marginal",
-    )
+    chosen = config["trials"], config["network"]["encoder"]["width"], config["corruption"]["name"]
+    assert chosen == (2, 16, "marginal")
     assert "${" not in json.dumps(config)
     assert "hydra" not in config
 
@@ -157,27 +147,22 @@ def test_what_it_leaves_can_be_read(first: Run) -> None:
     assert curves["validation_error"].between(0, 1)[curves["phase"] == "finetune"].all()
 
     arrays = load_file(stack / "preprocessing.safetensors")
-    assert sorted(arrays) == ["fill", "scale", "shift"]
-    assert {(array.shape, str(array.dtype)) for array in arrays.values()} == {((2, 30), "float64")}
+    assert {name: (array.shape, str(array.dtype)) for name, array in arrays.items()} == dict.fromkeys(
+        ("fill", "scale", "shift"), ((2, 30), "float64")
+    )
     environment = json.loads((stack / "environment.json").read_text())
     assert (environment["device"], environment["threads"]) == ("cpu", 1)
     assert {"torch", "numpy", "pytorch-lightning"} <= set(environment["packages"])
 
-
-def test_its_rows_load_as_a_table(first: Run) -> None:
     frame = load(first.cwd / "results")
-
     assert frame["trial"].tolist() == [0, 1]
-    assert frame["dataset_id"].tolist() == [1510, 1510]
-    for column in ("accuracy", "balanced_accuracy", "auroc"):
-        assert frame[column].between(0, 1).all()
-    assert (frame["log_loss"] > 0).all()
-    assert (frame[TIMES] > 0).all(axis=None)
-    assert (frame[["pretrain_epochs", "finetune_epochs"]] == 2).all(axis=None)
-    sizes = frame[["n_train", "n_labelled", "n_validation", "n_test"]]
-    assert sizes.drop_duplicates().to_numpy().tolist() == [[N_TRAIN, N_TRAIN, 57, 114]]
-    assert (frame["pretrain"] == "scarf").all()
-    assert (frame["corruption.rate"] == 0.6).all()
+    assert frame[["accuracy", "balanced_accuracy", "auroc"]].melt()["value"].between(0, 1).all()
+    assert (frame[["log_loss", *TIMES]] > 0).all(axis=None)
+    settled = {
+        "dataset_id": 1510, "pretrain": "scarf", "corruption.rate": 0.6, "pretrain_epochs": 2, "finetune_epochs": 2,
+        "n_train": N_TRAIN, "n_labelled": N_TRAIN, "n_validation": 57, "n_test": 114,
+    }  # fmt: skip
+    assert {name: frame[name].unique().tolist() for name in settled} == {name: [each] for name, each in settled.items()}
 
 
 def test_a_finished_cell_is_shown_again_and_nothing_heavy_is_imported(first: Run) -> None:
@@ -195,12 +180,12 @@ def test_a_finished_cell_is_shown_again_and_nothing_heavy_is_imported(first: Run
     assert files(first.cwd) == before
 
 
-def test_more_trials_train_the_missing_ones_alone(first: Run, extended: Run) -> None:
+def test_more_trials_train_the_missing_ones_alone(first: Run, extended: Run, cell: Path) -> None:
     assert (extended.ran.returncode, extended.ran.stderr) == (0, "")
     assert extended.ran.stdout.splitlines()[0] == first.ran.stdout.splitlines()[0]
 
     before, after = files(first.cwd), files(extended.cwd)
-    entry = f"results/index/{next(first.cwd.glob('results/*/cell.json')).parent.name}"
+    entry = f"results/index/{cell.name}"
     assert before.pop(entry) != after.pop(entry)
     new = [name for name in after if name not in before]
     of_the_cell = [name for name in new if re.search(r"/stacks/0002-0002-[0-9a-f]{8}/", name)]
@@ -287,22 +272,18 @@ def test_looking_at_the_configuration_imports_nothing_heavy(option: str, shown: 
 
 
 @pytest.mark.parametrize(
-    ("overrides", "sentence"),
+    ("override", "sentence"),
     [
-        (["trials=2.5"], r"trials must be a whole number, not 2\.5\."),
-        (
-            ["corruption=3"],
-            r"corruption=3: corruption is chosen by name; --help corruption lists the names\.",
-        ),
-        (["=1"], r"=1 names no option; write OPTION=VALUE\."),
-        (["hydra/launcher=null"], r"hydra/launcher=null: hydra/launcher is chosen by name; .* lists the names\."),
+        ("trials=2.5", r"trials must be a whole number, not 2\.5\."),
+        ("corruption=3", r"corruption=3: corruption is chosen by name; --help corruption lists the names\."),
+        ("=1", r"=1 names no option; write OPTION=VALUE\."),
+        ("hydra/launcher=null", r"hydra/launcher=null: hydra/launcher is chosen by name; .* lists the names\."),
     ],
 )
 @pytest.mark.slow
-def test_bad_input_is_answered_in_a_sentence(overrides: list[str], sentence: str, tmp_path: Path) -> None:
-    ran = train(*overrides, *TINY, cwd=tmp_path)
+def test_bad_input_is_answered_in_a_sentence(override: str, sentence: str, tmp_path: Path) -> None:
+    ran = train(override, *TINY, cwd=tmp_path)
 
-    assert ran.returncode == 2
-    assert ran.stdout == ""
+    assert (ran.returncode, ran.stdout) == (2, "")
     assert re.fullmatch(sentence + "\n", ran.stderr)
     assert list(tmp_path.iterdir()) == []

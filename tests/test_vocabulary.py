@@ -31,6 +31,7 @@ OTHER_NAMES = re.compile(
     re.IGNORECASE,
 )
 """Other words for an answer, which pages had or might get."""
+IN_TEXTS = re.compile("cannot tell yet|told apart from")
 OWN = {"changelog.md", "CHANGELOG.md", "options.md"}
 """Pages about other things, or about what was."""
 
@@ -50,20 +51,15 @@ def words_of(section_blocks: list) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_pages_have_no_other_name_for_an_answer(page: Path) -> None:
-    if page.name in OWN:
-        return
-    found = OTHER_NAMES.findall(page.read_text(encoding="utf-8"))
-    assert not found
-
-
-def test_texts_of_the_package_and_the_study_have_no_other_name_for_an_answer() -> None:
+def test_pages_and_texts_have_no_other_name_for_an_answer() -> None:
+    pages = {page.name: page.read_text(encoding="utf-8") for page in PAGES if page.name not in OWN}
+    assert {name: found for name, text in pages.items() if (found := OTHER_NAMES.findall(text))} == {}
     found = []
-    for path in [*PACKAGE.rglob("*.py"), *(ROOT / "study").glob("*.py")]:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and "report" in path.parts:
-                found += [(path.name, each) for each in re.findall(r"cannot tell yet|told apart from", node.value)]
+    for path in [*(PACKAGE / "report").rglob("*.py"), *(ROOT / "study").glob("*.py")]:
+        source = path.read_text(encoding="utf-8")
+        nodes = ast.walk(ast.parse(source)) if IN_TEXTS.search(source) else ()
+        texts = (node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
+        found += [(path.name, each) for text in texts for each in IN_TEXTS.findall(text)]
     assert not found
 
 
@@ -79,17 +75,9 @@ def with_every_answer(tables: int) -> CellResults:
     return compared({f"t{n}": values for n in range(tables)})
 
 
-def some_reports() -> list[tuple[str, list]]:
-    """Sections on results with every answer."""
-    found = []
-    for tables in (1, 8):
-        section = answer_section(with_every_answer(tables), ReportOptions(), by_sweep([]))
-        found.append((f"{tables} tables", section.blocks))
-    return found
-
-
-@pytest.mark.parametrize(("name", "blocks"), some_reports())
-def test_a_report_names_answers_by_their_names_alone(name: str, blocks: list) -> None:
+@pytest.mark.parametrize("tables", [1, 8])
+def test_a_report_names_answers_by_their_names_alone(tables: int) -> None:
+    blocks = answer_section(with_every_answer(tables), ReportOptions(), by_sweep([])).blocks
     summary = next(block for block in blocks if isinstance(block, Table))
     assert isinstance(summary.data, pd.DataFrame)
     shown = {row[1].text for row in summary.rows}

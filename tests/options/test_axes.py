@@ -94,22 +94,15 @@ def _uncached(base: str) -> type:
     return getattr(import_module(module), cls)  # type: ignore[no-any-return]
 
 
-def test_every_named_concrete_subclass_is_a_part_wherever_it_stands(shapes: str) -> None:
+def test_every_named_concrete_subclass_is_a_part_wherever_it_stands_and_is_built_with_all_its_options(
+    shapes: str,
+) -> None:
     known = parts(shapes)
-
     assert sorted(known) == ["full_circle", "square"]
     assert known["full_circle"].__module__ == "toy_shapes.curved"
-
-
-def test_people_call_a_part_by_its_label_or_by_its_name(shapes: str) -> None:
     assert (label(shapes, "square"), label(shapes, "full_circle")) == ("Malevich's", "full circle")
-    assert label("dataset", "my_table") == "my table"
-    assert label("pretrain", "none") == "no pre-training"
 
-
-def test_a_part_is_built_with_its_options_and_the_defaults_of_all_others(shapes: str) -> None:
     square = build(shapes, {"name": "square", "corners": 5})
-
     assert (type(square).__name__, square.corners, square.size) == ("Square", 5, 1.0)
 
 
@@ -166,12 +159,9 @@ MEAN = ("dataset=iris", "corruption=mean", "trials=5", "logger=wandb")
 GAUSSIAN = ("dataset=iris", "corruption=gaussian", "trials=5", "logger=wandb")
 
 
-def test_cells_are_called_by_what_is_asked_of_one_and_not_of_all() -> None:
+def test_cells_are_called_by_what_is_asked_of_one_and_not_of_all_and_many_without_what_most_have_in_common() -> None:
     assert told_apart([MEAN, GAUSSIAN]) == ["corruption=mean", "corruption=gaussian"]
     assert told_apart([MEAN, MEAN[:1]]) == ["corruption=mean", "defaults"]
-
-
-def test_of_many_cells_a_name_leaves_out_what_most_have_in_common() -> None:
     base = ("dataset=iris", "finetune.monitor=loss", "finetune.min_steps=100")
     rates = [(*base, f"corruption.rate=0.{rate}") for rate in range(1, 8)]
     papers, other = base[:1], (*base[:2], "finetune.min_steps=300")
@@ -195,11 +185,8 @@ def test_different_cells_never_share_a_name(asked: list[list[str]]) -> None:
     assert len(set(names)) == len(set(cells))
 
 
-def test_one_cell_is_called_by_all_that_is_asked_of_it_but_how_and_where_to_train() -> None:
+def test_one_cell_is_called_by_all_that_is_asked_of_it_but_how_and_where_to_train_and_a_group_by_its_day() -> None:
     assert told_apart([MEAN]) == ["dataset=iris corruption=mean"]
-
-
-def test_a_group_is_called_by_what_varies_and_the_day() -> None:
     assert group_of([MEAN, GAUSSIAN], DAY) == "corruption 2026-03-01"
     assert group_of([MEAN, ("scaling=mean",)], DAY) == "dataset, corruption, scaling 2026-03-01"
     assert group_of([MEAN], DAY) == "cells 2026-03-01"

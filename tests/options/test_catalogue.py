@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -47,58 +48,39 @@ def test_an_unknown_part_is_refused_with_those_there_are() -> None:
 
 
 def test_people_call_a_part_by_its_label_or_by_its_name() -> None:
-    assert label("method", "cotrain") == "co-training"
-    assert label("corruption", "single_row") == "single row"
-    assert label("pretrain", "none") == "no pre-training"
-    assert label("dataset", "my_table") == "my table"
+    called = {("method", "cotrain"): "co-training", ("corruption", "single_row"): "single row"}
+    called |= {("pretrain", "none"): "no pre-training", ("dataset", "my_table"): "my table"}
+    assert {choice: label(*choice) for choice in called} == called
 
 
-class TestAChangedSource:
-    """An axis whose sources are not those of the file describes itself by its classes."""
-
-    @pytest.fixture
-    def changed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-        content = json.loads(FILE.read_text(encoding="utf-8"))
-        content["corruption"]["sources"]["corruption/strategies.py"] = "0" * 16
-        content["corruption"]["parts"] = []
-        monkeypatch.setattr(catalogue, "FILE", tmp_path / "catalogue.json")
-        catalogue.FILE.write_text(json.dumps(content), encoding="utf-8")
-        caches = (catalogue._kept, catalogue._content)
-        for each in caches:
-            each.cache_clear()
-        yield
-        for each in caches:
-            each.cache_clear()
-
-    @pytest.mark.usefixtures("changed")
-    def test_is_noticed(self) -> None:
-        assert catalogue._kept("corruption") is None
-        assert catalogue._kept("loss") is not None
-        assert "marginal" in descriptions("corruption")
-
-    @pytest.mark.usefixtures("changed")
-    def test_a_file_that_is_missing_counts_for_no_axis(self) -> None:
-        catalogue.FILE.unlink()
-
-        assert [axis for axis in BASES if catalogue._kept(axis) is not None] == []
+@pytest.fixture
+def changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The file does not have the corruptions of today's source."""
+    content = json.loads(FILE.read_text(encoding="utf-8"))
+    content["corruption"]["sources"]["corruption/strategies.py"] = "0" * 16
+    content["corruption"]["parts"] = []
+    monkeypatch.setattr(catalogue, "FILE", tmp_path / "catalogue.json")
+    catalogue.FILE.write_text(json.dumps(content), encoding="utf-8")
+    caches = (catalogue._kept, catalogue._content)
+    for each in caches:
+        each.cache_clear()
+    yield
+    for each in caches:
+        each.cache_clear()
 
 
-def test_a_part_of_a_plugin_is_described_by_its_class(tmp_path: Path) -> None:
-    (tmp_path / "their_losses.py").write_text(THEIRS)
-    code = (
-        "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from scarf_lightning.options import description, descriptions\n"
-        "before = {axis: len(descriptions(axis)) for axis in ('loss', 'method')}\n"
-        "assert 'torch' not in sys.modules, 'the catalogue imports torch'\n"
-        "import their_losses\n"
-        "theirs = description('loss', 'theirs')\n"
-        "print(len(descriptions('loss')) - before['loss'], len(descriptions('method')) - before['method'])\n"
-        "print(theirs.summary, theirs.has_error, theirs.options['sharpness'].default, theirs.is_own)\n"
-    )
+@pytest.mark.usefixtures("changed")
+def test_an_axis_whose_sources_have_changed_is_described_by_its_classes() -> None:
+    assert catalogue._kept("corruption") is None
+    assert catalogue._kept("loss") is not None
+    assert "marginal" in descriptions("corruption")
 
-    ran = subprocess.run([sys.executable, "-c", code, tmp_path], cwd=ROOT, capture_output=True, text=True, check=True)
 
-    assert ran.stdout.splitlines() == ["1 0", "Theirs. False 2.0 False"]
+@pytest.mark.usefixtures("changed")
+def test_a_file_that_is_missing_counts_for_no_axis() -> None:
+    catalogue.FILE.unlink()
+
+    assert [axis for axis in BASES if catalogue._kept(axis) is not None] == []
 
 
 THEIRS = '''
@@ -122,15 +104,29 @@ class TheirLoss(Loss):
 '''
 
 
-def test_other_names_of_an_option_are_known_without_its_class() -> None:
+def test_a_part_of_a_plugin_is_described_by_its_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "their_losses.py").write_text(THEIRS)
+    before = {axis: len(descriptions(axis)) for axis in ("loss", "method")}
+
+    import_module("their_losses")
+
+    theirs = description("loss", "theirs")
+    assert (theirs.summary, theirs.has_error, theirs.is_own) == ("Theirs.", False, False)
+    assert theirs.options["sharpness"].default == 2.0
+    assert {axis: len(descriptions(axis)) - n for axis, n in before.items()} == {"loss": 1, "method": 0}
+
+
+def test_parts_are_described_and_other_names_of_options_known_without_their_classes() -> None:
     code = (
         "import sys\n"
         "from scarf_lightning.errors import did_you_mean\n"
-        "from scarf_lightning.options import description\n"
-        "print(did_you_mean('hidden_size', description('network', 'mlp').options), 'torch' in sys.modules)\n"
+        "from scarf_lightning.options import BASES, description, descriptions\n"
+        "print(did_you_mean('hidden_size', description('network', 'mlp').options), [*map(descriptions, BASES)] == [])\n"
+        "print('torch' in sys.modules)\n"
     )
 
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
 
-    assert ran.stdout == " Did you mean width? False\n"
+    assert ran.stdout == " Did you mean width? False\nFalse\n"
     assert "width" in SYNONYMS["hidden_size"]

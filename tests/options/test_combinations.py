@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import partial
-from itertools import product
+from itertools import cycle, product
 from typing import Any
 
 import pytest
 
 from scarf_lightning.data.targets import Classes, Number, Target
 from scarf_lightning.errors import UsageError
-from scarf_lightning.options import Config, build_parts, check_combination, labels, options_of, parts, unused_options
+from scarf_lightning.options import build_parts, check_combination, labels, options_of, parts, unused_options
 from scarf_lightning.options.combinations import (
     check_labels,
     check_method,
@@ -67,8 +67,8 @@ class TestPretraining:
         check_combination(config_of(f"pretrain={name}"))
         check_combination(config_of(f"pretrain.name={name}"))  # its own options at their defaults
 
-    @pytest.mark.parametrize("name", PAPER)
-    def test_each_is_the_papers(self, name: str) -> None:
+    @pytest.mark.parametrize(("name", "order"), zip(PAPER, cycle([1, -1]), strict=False))
+    def test_each_is_the_papers_and_the_command_line_decides_on_its_corruption(self, name: str, order: int) -> None:
         corruption, loss, monitor = PAPER[name]
 
         config = config_of(f"pretrain={name}")
@@ -80,27 +80,21 @@ class TestPretraining:
         assert pretext is not None
         assert (pretext.corruption.name, pretext.loss.name) == (corruption["name"], loss)
 
-    @pytest.mark.parametrize("order", [1, -1])
-    @pytest.mark.parametrize("name", PAPER)
-    def test_the_command_line_decides_on_the_corruption(self, name: str, order: int) -> None:
-        overrides = [f"pretrain={name}", "corruption=joint", "corruption.rate=0.2"]
-
-        config = config_of(*overrides[::order])
-
-        assert config.corruption == {"name": "joint", "rate": 0.2}
-        assert (config.loss["name"], config.pretrain.monitor) == PAPER[name][1:]
-        build_parts(config)
+        other = config_of(*[f"pretrain={name}", "corruption=joint", "corruption.rate=0.2"][::order])
+        assert (other.corruption, other.loss["name"]) == ({"name": "joint", "rate": 0.2}, loss)
+        assert other.pretrain.monitor == monitor
+        build_parts(other)
 
     @pytest.mark.parametrize("order", [1, -1])
     def test_the_command_line_decides_on_the_loss(self, order: int) -> None:
         assert config_of(*["pretrain=scarf", "loss=barlow_twins"][::order]).loss["name"] == "barlow_twins"
 
-    @pytest.mark.parametrize("dataset", ["wdbc", "cc18-optdigits"])
-    def test_a_dataset_without_scaling_leaves_what_the_pretraining_sets(self, dataset: str) -> None:
+    @pytest.mark.parametrize(("dataset", "scaling"), [("wdbc", "zscore"), ("cc18-optdigits", "none")])
+    def test_a_dataset_without_scaling_leaves_what_the_pretraining_sets(self, dataset: str, scaling: str) -> None:
         config = config_of(f"dataset={dataset}", "pretrain=add_noise_ae")
 
-        assert config.scaling["name"] == {"wdbc": "zscore", "cc18-optdigits": "none"}[dataset]
-        assert (config.corruption["name"], config.loss["name"]) == ("gaussian", "reconstruction")
+        found = (config.scaling["name"], config.corruption["name"], config.loss["name"])
+        assert found == (scaling, "gaussian", "reconstruction")
 
 
 class TestCotraining:
@@ -117,28 +111,19 @@ class TestCotraining:
         assert (method.weight, method.pretext.loss.name) == (WEIGHTS[name], loss)
         assert method.pretext.corruption.name == corruption["name"]
 
-    @pytest.mark.parametrize("method", ["cotrain", "scarf_augment"])
-    def test_its_method_and_augmentation_go_without_pretraining(self, method: str) -> None:
-        assert config_of(f"method={method}").pretrain == replace(PretrainSettings(), name="none")
-
     @pytest.mark.parametrize("order", [1, -1])
     def test_it_may_follow_a_pretraining_and_is_not_taken_from_it(self, order: int) -> None:
         config = config_of(*["method=cotrain", "pretrain=add_noise_ae"][::order])
-
         parts = build_parts(config)
-
-        assert config.pretrain.name == "add_noise_ae"
         assert parts.pretext is not None
-        assert (parts.pretext.loss.name, parts.method.pretext.loss.name) == ("reconstruction", "infonce")
-        assert parts.method.pretext.corruption.name == "marginal"
+        assert (config.pretrain.name, parts.pretext.loss.name) == ("add_noise_ae", "reconstruction")
+        assert (parts.method.pretext.corruption.name, parts.method.pretext.loss.name) == ("marginal", "infonce")
+        for method in ("cotrain", "scarf_augment"):
+            assert config_of(f"method={method}").pretrain == replace(PretrainSettings(), name="none")
 
     def test_its_corruption_and_its_loss_are_chosen_in_its_own_groups(self) -> None:
-        config = config_of(
-            "method=cotrain",
-            "corruption@cotrain.corruption=zero",
-            "loss@cotrain.loss=barlow_twins",
-            "cotrain.corruption.rate=0.2",
-        )
+        chosen = ("corruption@cotrain.corruption=zero", "cotrain.corruption.rate=0.2", "loss@cotrain.loss=barlow_twins")
+        config = config_of("method=cotrain", *chosen)
 
         assert config.cotrain.corruption == {"name": "zero", "rate": 0.2}
         assert config.cotrain.loss == default_choice("loss", "barlow_twins")
@@ -155,41 +140,33 @@ class TestLoss:
     """A loss serves one kind of task."""
 
     @pytest.mark.parametrize("loss", names("loss"))
-    @pytest.mark.parametrize("name", with_a_loss())
-    def test_it_goes_with_a_pretraining_of_its_kind_alone(self, name: str, loss: str) -> None:
-        config = replace(config_of(f"pretrain={name}", "pretrain.monitor=loss"), loss=default_choice("loss", loss))
-
-        if serves(loss, name):
-            assert build_parts(config).pretext is not None
-        else:
-            sentence = refusal(lambda: build_parts(config))
-            assert sentence.startswith(f"loss={loss} does not go with pretrain={name}, ")
-
-    @pytest.mark.parametrize("loss", names("loss"))
-    @pytest.mark.parametrize("name", [name for name in names("cotrain") if name in with_a_loss()])
-    def test_it_goes_with_a_co_training_of_its_kind_alone(self, name: str, loss: str) -> None:
-        config = config_of("method=cotrain", f"cotrain={name}")
-        config = replace(config, cotrain=replace(config.cotrain, loss=default_choice("loss", loss)))
-
-        if serves(loss, name):
-            assert build_parts(config).method.pretext.loss.name == loss
-        else:
-            sentence = refusal(lambda: build_parts(config))
-            assert sentence.startswith(f"cotrain.loss={loss} does not go with cotrain={name}, ")
+    def test_it_goes_with_tasks_of_its_kind_alone(self, loss: str) -> None:
+        chosen = default_choice("loss", loss)
+        for name in with_a_loss():
+            config = replace(config_of(f"pretrain={name}", "pretrain.monitor=loss"), loss=chosen)
+            if serves(loss, name):
+                assert build_parts(config).pretext is not None
+            else:
+                start = f"loss={loss} does not go with pretrain={name}, "
+                assert refusal(partial(build_parts, config)).startswith(start)
+        for name in set(with_a_loss()) & set(names("cotrain")):
+            config = config_of("method=cotrain", f"cotrain={name}")
+            config = replace(config, cotrain=replace(config.cotrain, loss=chosen))
+            if serves(loss, name):
+                assert build_parts(config).method.pretext.loss.name == loss
+            else:
+                start = f"cotrain.loss={loss} does not go with cotrain={name}, "
+                assert refusal(partial(build_parts, config)).startswith(start)
 
     @pytest.mark.parametrize(
         ("overrides", "start"),
         [
-            (["pretrain=scarf_ae", "loss=infonce"], "loss=infonce does not go with pretrain=scarf_ae, "),
-            (["pretrain=scarf", "loss=reconstruction"], "loss=reconstruction does not go with pretrain=scarf, "),
-            (
-                ["method=cotrain", "cotrain=scarf_ae", "loss@cotrain.loss=infonce"],
-                "cotrain.loss=infonce does not go with cotrain=scarf_ae, ",
-            ),
+            ("pretrain=scarf_ae loss=infonce", "loss=infonce does not go with pretrain=scarf_ae, "),
+            ("method=cotrain cotrain=scarf_ae loss@cotrain.loss=infonce", "cotrain.loss=infonce does not go with "),
         ],
     )
-    def test_one_of_another_kind_on_the_command_line_is_refused(self, overrides: list[str], start: str) -> None:
-        assert refusal(lambda: build_parts(config_of(*overrides))).startswith(start)
+    def test_one_of_another_kind_on_the_command_line_is_refused(self, overrides: str, start: str) -> None:
+        assert refusal(lambda: build_parts(config_of(*overrides.split()))).startswith(start)
 
     @pytest.mark.parametrize("name", PRETEXTS)
     def test_the_error_is_watched_where_there_is_one(self, name: str) -> None:
@@ -203,85 +180,56 @@ class TestLoss:
             assert refusal(lambda: build_parts(config)) == sentence
 
 
-class TestTuning:
-    @pytest.mark.parametrize(
-        ("overrides", "goes"),
-        [
-            (["tune=2", "keep_weights=true"], False),
-            (["tune=2"], True),
-            (["keep_weights=true"], True),
-            (["tune=2", "keep_weights=true", "method=logistic"], True),
-        ],
-    )
-    def test_weights_of_networks_of_several_shapes_are_not_kept(self, overrides: list[str], goes: bool) -> None:
-        config = config_of(*overrides)
-
-        if goes:
-            check_combination(config)
-        else:
-            start = "keep_weights=true does not go with tune: each trial has a network of its own shape"
-            assert refusal(lambda: check_combination(config)).startswith(start)
+FILE = ("dataset=csv", "dataset.path=mine.csv", "dataset.target=y")
 
 
-class TestLabelsOfLoadedData:
-    FILE = ("dataset=csv", "dataset.path=mine.csv", "dataset.target=y")
+class TestOneSentence:
+    """A choice is refused beside another one, or on data that it does not serve, and is taken where it does."""
+
+    def test_weights_of_networks_of_several_shapes_are_not_kept(self) -> None:
+        start = "keep_weights=true does not go with tune: each trial has a network of its own shape"
+
+        assert refusal(lambda: check_combination(config_of("tune=2", "keep_weights=true"))).startswith(start)
+        for overrides in ("tune=2", "keep_weights=true", "tune=2 keep_weights=true method=logistic"):
+            check_combination(config_of(*overrides.split()))
 
     def test_a_method_that_needs_unlabelled_rows_is_refused_where_a_file_has_none(self) -> None:
-        config = config_of(*self.FILE, "method=self_train")
-
-        assert refusal(lambda: check_labels(config, 0)) == (
+        assert refusal(lambda: check_labels(config_of(*FILE, "method=self_train"), 0)) == (
             "method=self_train needs unlabelled rows, and every row of mine.csv has a label; use regime=semi25 or "
             "few, or dataset.unlabelled=FILE."
         )
+        for overrides, n_unlabelled in (("method=self_train", 1), ("method=self_train regime=semi25", 0), ("", 0)):
+            check_labels(config_of(*FILE, *overrides.split()), n_unlabelled)
 
     @pytest.mark.parametrize(
-        ("overrides", "n_unlabelled"),
-        [(["method=self_train"], 1), (["method=self_train", "regime=semi25"], 0), ([], 0)],
-    )
-    def test_it_is_taken_where_there_are_some_or_the_regime_makes_some(
-        self, overrides: list[str], n_unlabelled: int
-    ) -> None:
-        check_labels(config_of(*self.FILE, *overrides), n_unlabelled)
-
-
-class TestTargetOfLoadedData:
-    @pytest.mark.parametrize("check", [check_target, check_method])
-    @pytest.mark.parametrize(("method", "served"), [("logistic", Classes), ("ridge", Number), ("control", Number)])
-    def test_a_method_is_taken_for_what_it_serves(
-        self, method: str, served: type[Target], check: Callable[[Config, type[Target]], None]
-    ) -> None:
-        check(config_of(f"method={method}"), served)
-
-    @pytest.mark.parametrize("check", [check_target, check_method])
-    @pytest.mark.parametrize(("method", "other"), [("logistic", Number), ("ridge", Classes)])
-    def test_and_refused_for_what_it_does_not(
-        self, method: str, other: type[Target], check: Callable[[Config, type[Target]], None]
-    ) -> None:
-        start = f"method={method} does not go with dataset.target_kind={other.name}: "
-        assert refusal(lambda: check(config_of(f"method={method}"), other)).startswith(start)
-
-    @pytest.mark.parametrize(
-        ("override", "kind", "start"),
+        ("override", "other", "reason"),
         [
-            (
-                "finetune.class_weight=balanced",
-                Number,
-                "finetune.class_weight=balanced does not go with dataset.target",
-            ),
-            ("metric=accuracy", Number, "metric=accuracy does not measure numbers; their metrics are: rmse, "),
-            ("metric=rmse", Classes, "metric=rmse does not measure classes; their metrics are: accuracy, "),
-            ("finetune.metric=rmse", Classes, "finetune.metric=rmse does not measure classes; "),
+            ("method=logistic", Number, "does not go with dataset.target_kind=number: "),
+            ("method=ridge", Classes, "does not go with dataset.target_kind=classes: "),
+            ("finetune.class_weight=balanced", Number, "does not go with dataset.target"),
+            ("metric=accuracy", Number, "does not measure numbers; their metrics are: rmse, "),
+            ("metric=rmse", Classes, "does not measure classes; their metrics are: accuracy, "),
+            ("finetune.metric=rmse", Classes, "does not measure classes; "),
         ],
     )
-    def test_options_of_another_kind_are_refused(self, override: str, kind: type[Target], start: str) -> None:
-        (other,) = {Classes, Number} - {kind}
-
-        check_target(config_of(override), other)
-        assert refusal(lambda: check_target(config_of(override), kind)).startswith(start)
+    def test_what_serves_one_kind_of_target_is_refused_for_the_other(
+        self, override: str, other: type[Target], reason: str
+    ) -> None:
+        config = config_of(override)
+        (served,) = {Classes, Number} - {other}
+        for check in (check_target, check_method) if override.startswith("method") else (check_target,):
+            check(config, served)
+            check(config_of(), other)
+            assert refusal(partial(check, config, other)).startswith(f"{override} {reason}")
 
 
 OF_NO_DECAY = {f"{phase}.{name}" for phase in ("pretrain", "finetune") for name in ("decayed", "weight_decay_schedule")}
 OF_VALIDATION = ("patience", "restore_best", "validate_every", "ties")
+NO_PRETRAINING = OF_PRETRAIN | {"views", "loss", "cotrain", "network.pretrain_head"}
+NO_NETWORK = (
+    OF_PRETRAIN | SHARED | OF_FINETUNE
+    | {"corruption", "selection", "views", "loss", "cotrain", "network", "encoding"}
+)  # fmt: skip
 IDLE = OF_NO_DECAY | {"finetune.label_smoothing_schedule", "finetune.fixed_steps"}
 """Options of the phases that do nothing by default."""
 
@@ -302,15 +250,9 @@ class TestUnused:
             ("pretrain=subtab corruption=gaussian", {"cotrain", "views", "loss", "selection"}),
             ("corruption=gaussian", {"cotrain", "selection"}),
             ("corruption=none", {"cotrain", "selection"}),
-            (
-                "pretrain=none",
-                OF_PRETRAIN | {"corruption", "selection", "views", "loss", "cotrain", "network.pretrain_head"},
-            ),
-            ("method=scarf_augment", OF_PRETRAIN | {"views", "loss", "cotrain", "network.pretrain_head"}),
-            (
-                "method=scarf_augment corruption=gaussian",
-                OF_PRETRAIN | {"selection", "views", "loss", "cotrain", "network.pretrain_head"},
-            ),
+            ("pretrain=none", NO_PRETRAINING | {"corruption", "selection"}),
+            ("method=scarf_augment", NO_PRETRAINING),
+            ("method=scarf_augment corruption=gaussian", NO_PRETRAINING | {"selection"}),
             ("method=cotrain", OF_PRETRAIN | {"corruption", "loss"}),
             ("method=cotrain cotrain=scarf_ae", OF_PRETRAIN | {"corruption", "loss", "views"}),
             ("method=cotrain cotrain=no_noise_ae", OF_PRETRAIN | {"corruption", "loss", "views", "selection"}),
@@ -319,28 +261,13 @@ class TestUnused:
             ("method=cotrain pretrain=no_noise_ae", set()),
             ("method=cotrain cotrain=no_noise_ae pretrain=scarf", set()),
             ("method=cotrain cotrain=no_noise_ae pretrain=scarf_ae", {"views"}),
-            (
-                "method=xgboost",
-                OF_PRETRAIN
-                | SHARED
-                | {"corruption", "selection", "views", "loss", "cotrain", "network", "encoding"}
-                | OF_FINETUNE,
-            ),
-            (
-                "method=logistic tune=2",
-                OF_PRETRAIN
-                | SHARED
-                | {"corruption", "selection", "views", "loss", "cotrain", "network", "encoding"}
-                | OF_FINETUNE - {"finetune.metric"},
-            ),
+            ("method=xgboost", NO_NETWORK),
+            ("method=logistic tune=2", NO_NETWORK - {"finetune.metric"}),
             ("finetune.metric=auroc", {"cotrain", "finetune.monitor"}),
             ("method=probe", {"cotrain", "finetune", "network.head"}),
             (
                 "method=probe pretrain=none",
-                OF_PRETRAIN
-                | SHARED
-                | {"corruption", "selection", "views", "loss", "cotrain"}
-                | {"finetune", "network.head", "network.pretrain_head"},
+                NO_PRETRAINING | SHARED | {"corruption", "selection", "finetune", "network.head"},
             ),
             ("method=distill pretrain=scarf", {"cotrain"}),
             ("method=self_train regime=semi25 pretrain=scarf_ae", {"cotrain", "views", "regime.validation_share"}),
@@ -357,45 +284,41 @@ class TestUnused:
         assert unused_options(config_of(*overrides.split())) - IDLE == expected - IDLE
 
     @pytest.mark.parametrize(
-        ("overrides", "expected"),
+        ("overrides", "unused", "used"),
         [
-            ("", {"finetune.label_smoothing_schedule", "finetune.fixed_steps", *OF_NO_DECAY}),
-            ("finetune.monitor=none", {f"finetune.{name}" for name in OF_VALIDATION}),
-            ("pretrain.monitor=none", {f"pretrain.{name}" for name in OF_VALIDATION}),
-            ("finetune.monitor=none finetune.metric=auroc", {"finetune.metric"}),
-            ("finetune.max_steps=9", {"finetune.max_epochs"}),
-            ("finetune.label_smoothing=0.1 method=label_smoothing", {"finetune.label_smoothing"}),
+            ("", {"finetune.label_smoothing_schedule", "finetune.fixed_steps", *OF_NO_DECAY}, set()),
+            ("finetune.monitor=none", {f"finetune.{name}" for name in OF_VALIDATION}, set()),
+            ("pretrain.monitor=none", {f"pretrain.{name}" for name in OF_VALIDATION}, set()),
+            ("finetune.monitor=none finetune.metric=auroc", {"finetune.metric"}, set()),
+            ("finetune.monitor=none finetune.metric=auroc tune=2", set(), {"finetune.metric"}),
+            ("finetune.max_steps=9", {"finetune.max_epochs"}, set()),
+            ("finetune.label_smoothing=0.1 method=label_smoothing", {"finetune.label_smoothing"}, set()),
+            (
+                "finetune.label_smoothing=0.1",
+                set(),
+                {"finetune.label_smoothing", "finetune.label_smoothing_schedule"},
+            ),
+            ("finetune.weight_decay=0.1", set(), {"finetune.decayed", "finetune.weight_decay_schedule"}),
+            ("finetune.fixed_below=9", set(), {"finetune.fixed_steps", "finetune.patience"}),
         ],
     )
-    def test_options_of_a_phase_that_do_nothing_beside_the_others(self, overrides: str, expected: set[str]) -> None:
-        assert expected <= unused_options(config_of(*overrides.split()))
+    def test_options_of_a_phase_beside_the_others(self, overrides: str, unused: set[str], used: set[str]) -> None:
+        found = unused_options(config_of(*overrides.split()))
 
-    @pytest.mark.parametrize(
-        ("overrides", "used"),
-        [
-            ("finetune.weight_decay=0.1", {"finetune.decayed", "finetune.weight_decay_schedule"}),
-            ("finetune.label_smoothing=0.1", {"finetune.label_smoothing", "finetune.label_smoothing_schedule"}),
-            ("finetune.fixed_below=9", {"finetune.fixed_steps", "finetune.patience"}),
-            ("finetune.monitor=none finetune.metric=auroc tune=2", {"finetune.metric"}),
-        ],
-    )
-    def test_and_those_that_do_something(self, overrides: str, used: set[str]) -> None:
-        assert not used & unused_options(config_of(*overrides.split()))
+        assert unused <= found
+        assert not used & found
 
-    @pytest.mark.parametrize("name", names("corruption"))
-    def test_features_are_selected_where_a_share_of_them_is_replaced(self, name: str) -> None:
-        config = replace(config_of(), corruption=default_choice("corruption", name))
-
-        assert ("selection" in unused_options(config)) == (name in ("none", "gaussian"))
+    def test_features_are_selected_where_a_share_of_them_is_replaced(self) -> None:
+        for name in names("corruption"):
+            config = replace(config_of(), corruption=default_choice("corruption", name))
+            assert ("selection" in unused_options(config)) == (name in ("none", "gaussian"))
 
 
-@pytest.mark.parametrize(("precision", "differs"), [("32-true", False), ("64-true", True)])
-def test_of_the_hardware_a_cell_uses_the_precision_alone(precision: str, differs: bool) -> None:
-    config = config_of(f"trainer.precision={precision}", "trainer.threads=2", "trainer.trials_per_stack=3")
-
-    of_hardware = [each for each in used_options(config) if each.name.startswith(("trainer", "precision"))]
-
-    assert of_hardware == [("precision", precision, differs)]
+def test_of_the_hardware_a_cell_uses_the_precision_alone() -> None:
+    for precision, differs in (("32-true", False), ("64-true", True)):
+        config = config_of(f"trainer.precision={precision}", "trainer.threads=2", "trainer.trials_per_stack=3")
+        of_hardware = [each for each in used_options(config) if each.name.startswith(("trainer", "precision"))]
+        assert of_hardware == [("precision", precision, differs)]
 
 
 def test_people_read_the_label_of_each_part_that_a_cell_uses() -> None:
@@ -425,71 +348,49 @@ class TestWhatGoesTogether:
             assert refusal(partial(check_combination, config)) == sentence
             assert refusal(partial(build_parts, config)) == sentence
 
-    @pytest.mark.parametrize("method", ["scarf_augment", *RIVALS])
-    def test_what_is_never_pretrained_brings_that_with_it(self, method: str) -> None:
-        (cell,) = cells_of(f"method={method}")
-
-        assert cell.config.pretrain.name == "none"
+    def test_what_is_never_pretrained_brings_that_with_it(self) -> None:
+        assert {config_of(f"method={name}").pretrain.name for name in ("scarf_augment", *RIVALS)} == {"none"}
 
 
-class TestXGBoost:
-    """It has no network."""
+OF_NETWORKS = (
+    "finetune.batch_size=64 network=mlp network.encoder.width=8 network.head.depth=1 network.pretrain_head.width=8"
+)
 
-    OPTIONS = (
-        "finetune.batch_size=64",
-        "finetune.patience=1",
-        "network=mlp",
-        "network.encoder.width=8",
-        "network.head.depth=1",
-        "network.pretrain_head.width=8",
-    )
 
-    @pytest.mark.parametrize("option", OPTIONS)
-    def test_they_are_refused_where_no_other_method_uses_them(self, option: str) -> None:
-        key = option.partition("=")[0]
+@pytest.mark.parametrize("option", OF_NETWORKS.split())
+def test_options_of_networks_are_refused_where_no_method_uses_them(option: str) -> None:
+    sentence = refusal(lambda: cells_of("method=xgboost", option))
 
-        sentence = refusal(lambda: cells_of("method=xgboost", option))
-
-        assert sentence.startswith(f"{key} is set, but no cell of this run uses it (")
-        assert "method=xgboost" in sentence
-
-    @pytest.mark.parametrize("option", OPTIONS)
-    def test_they_may_be_set_beside_a_method_that_uses_them(self, option: str) -> None:
-        assert [cell.config.method["name"] for cell in cells_of("method=xgboost,control", option)] == [
-            "xgboost",
-            "control",
-        ]
+    assert sentence.startswith(f"{option.partition('=')[0]} is set, but no cell of this run uses it (")
+    assert "method=xgboost" in sentence
+    cells = cells_of("method=xgboost,control", option)
+    assert [cell.config.method["name"] for cell in cells] == ["xgboost", "control"]
 
 
 class TestEmptySelections:
+    SIZES = ((0.1, 9, 9), (0.1, 9, 10), (0.1, 10, 12), (0.3, 3, 4))
+    """Of a table: the rate, the columns, and those that are encoded."""
+
     @pytest.mark.parametrize("selection", names("selection"))
     @pytest.mark.parametrize("name", [name for name, cls in parts("corruption").items() if "rate" in options_of(cls)])
     def test_none_is_what_selects_no_feature(self, name: str, selection: str) -> None:
-        for rate, n_columns, n_encoded in [(0.1, 9, 9), (0.1, 9, 10), (0.1, 10, 12), (0.3, 3, 4)]:
-            self.check(name, selection, rate, n_columns, n_encoded)
+        for rate, n_columns, n_encoded in self.SIZES:
+            chosen = default_choice("corruption", name) | {"rate": rate}
+            config = replace(config_of(), corruption=chosen, selection={"name": selection})
+            width = n_columns if parts("corruption")[name].space == "raw" else n_encoded
+            mask = parts("selection")[selection]().mask(rate, 5, width, StackedGenerator([3]))
 
-    def check(self, name: str, selection: str, rate: float, n_columns: int, n_encoded: int) -> None:
-        chosen = default_choice("corruption", name)
-        config = replace(config_of(), corruption=chosen | {"rate": rate}, selection={"name": selection})
-        space = parts("corruption")[name].space
-        width = n_columns if space == "raw" else n_encoded
-        mask = parts("selection")[selection]().mask(rate, 5, width, StackedGenerator([3]))
+            amounting = on_data(config, n_columns, n_encoded)
 
-        amounting = on_data(config, n_columns, n_encoded)
-
-        assert (amounting.corruption == {"name": "none"}) == (not mask.any())
-        if mask.any():
-            assert identity(amounting, "") == identity(config, "")
-            assert on_no_effect(config, amounting) == []
-        else:
-            assert identity(amounting, "") == identity(replace(config, corruption={"name": "none"}), "")
-            (sentence,) = on_no_effect(config, amounting)
-            assert sentence.startswith(f"corruption.rate={rate:g} selects no feature")
+            counts_as = config if mask.any() else replace(config, corruption={"name": "none"})
+            assert (amounting.corruption == {"name": "none"}) == (not mask.any())
+            assert identity(amounting, "") == identity(counts_as, "")
+            said = [sentence.partition(" selects no ")[0] for sentence in on_no_effect(config, amounting)]
+            assert said == ([] if mask.any() else [f"corruption.rate={rate:g}"])
 
     def test_a_cell_that_does_not_corrupt_says_nothing(self) -> None:
-        config = config_of("pretrain=none")
+        config, cotrained = config_of("pretrain=none"), config_of("method=cotrain", "pretrain=none")
         assert on_no_effect(config, on_data(config, 1, 1)) == []
-        cotrained = config_of("method=cotrain", "pretrain=none")
         (sentence,) = on_no_effect(cotrained, on_data(cotrained, 1, 1))
         assert sentence.startswith("cotrain.corruption.rate=0.6 selects no feature")
 

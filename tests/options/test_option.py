@@ -57,37 +57,15 @@ def test_a_line_says_name_type_default_meaning_and_limits() -> None:
     }
 
 
-def test_a_field_that_holds_another_part_is_no_option() -> None:
-    assert list(options_of(Composed)) == ["width"]
-
-
 def test_a_subclass_may_change_a_default_and_keeps_meaning_and_limits() -> None:
     assert list(options_of(Square)) == ["size", "colour", "copies", "note", "tags", "corners"]
     size = options_of(Square)["size"]
     assert (size.default, size.meaning, size.allowed) == (1.0, "length of a side", "(0, 1]")
     assert refusal(Square, size=2.0) == "size must lie in (0, 1], not 2.0"
     assert refusal(Square, corners=1) == "corners must be at least 2, not 1"
-
-
-def test_an_object_has_a_list_of_its_own() -> None:
+    assert list(options_of(Composed)) == ["width"], "a field that holds another part is no option"
     Shape().tags.append("mine")
-    assert Shape().tags == []
-
-
-@pytest.mark.parametrize(
-    ("values", "sentence"),
-    [
-        ({"size": 0}, "size must lie in (0, 1], not 0"),
-        ({"size": math.nan}, "size must lie in (0, 1], not nan"),
-        ({"colour": "green"}, "colour must be one of red, blue, not green"),
-        ({"copies": 0}, "copies must be at least 1, not 0"),
-        ({"copies": 11}, "copies must be at most 10, not 11"),
-        ({"copies": "many"}, "copies must be one of auto, not many"),
-        ({"copies": 10, "note": "any text", "size": 1}, None),
-    ],
-)
-def test_a_value_is_taken_or_refused_in_a_sentence(values: dict[str, Any], sentence: str | None) -> None:
-    assert refusal(Shape, **values) == sentence
+    assert Shape().tags == [], "an object has a list of its own"
 
 
 @dataclass
@@ -99,16 +77,26 @@ class Unbounded(Options):
 
 
 @pytest.mark.parametrize(
-    ("values", "sentence"),
+    ("cls", "values", "sentence"),
     [
-        ({"seed": 2**53 - 1, "decay": 1e12, "shift": -1e12, "most": 1e30}, None),
-        ({"seed": 2**53}, "seed must be at most 9.0072e+15 in size, not 9007199254740992"),
-        ({"decay": 1e39}, "decay must be at most 1e+12 in size, not 1e+39"),
-        ({"shift": -1e39}, "shift must be at most 1e+12 in size, not -1e+39"),
+        (Shape, {"size": 0}, "size must lie in (0, 1], not 0"),
+        (Shape, {"size": math.nan}, "size must lie in (0, 1], not nan"),
+        (Shape, {"colour": "green"}, "colour must be one of red, blue, not green"),
+        (Shape, {"copies": 0}, "copies must be at least 1, not 0"),
+        (Shape, {"copies": 11}, "copies must be at most 10, not 11"),
+        (Shape, {"copies": "many"}, "copies must be one of auto, not many"),
+        (Shape, {"copies": 10, "note": "any text", "size": 1}, None),
+        (Unbounded, {"seed": 2**53 - 1, "decay": 1e12, "shift": -1e12, "most": 1e30}, None),
+        (Unbounded, {"seed": 2**53}, "seed must be at most 9.0072e+15 in size, not 9007199254740992"),
+        (Unbounded, {"decay": 1e39}, "decay must be at most 1e+12 in size, not 1e+39"),
+        (Unbounded, {"shift": -1e39}, "shift must be at most 1e+12 in size, not -1e+39"),
     ],
 )
-def test_no_number_is_too_large_for_a_file_or_a_product(values: dict[str, Any], sentence: str | None) -> None:
-    assert refusal(Unbounded, **values) == sentence
+def test_a_value_is_taken_or_refused_in_a_sentence(
+    cls: type[Options], values: dict[str, Any], sentence: str | None
+) -> None:
+    """No number is too large for a file or a product."""
+    assert refusal(cls, **values) == sentence
 
 
 @pytest.mark.parametrize(
@@ -157,10 +145,7 @@ def test_what_is_no_interval_is_an_error_of_the_author(text: str) -> None:
         option(1, "of the author", text)
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [("length_of_a_side", " Did you mean size?"), ("color", " Did you mean colour?"), ("q", "")],
-)
-def test_a_wrong_name_suggests_the_option_that_people_mean(name: str, words: str) -> None:
-    assert did_you_mean(name, options_of(Shape)) == words
+def test_a_wrong_name_suggests_the_option_that_people_mean() -> None:
+    said = {"length_of_a_side": " Did you mean size?", "color": " Did you mean colour?", "q": ""}
+    assert {name: did_you_mean(name, options_of(Shape)) for name in said} == said
     assert did_you_mean("length_of_a_side", ["width"]) == ""

@@ -1,7 +1,7 @@
 """A user's own modules: how they are found, what is refused of them, and what of their source names a cell."""
 
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +10,17 @@ import pytest
 from scarf_lightning.corruption.strategies import Mean
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import metric_named
-from scarf_lightning.options import build_parts, parts
+from scarf_lightning.options import build_parts, parts, read
 from scarf_lightning.options.catalogue import _of_classes
 from scarf_lightning.options.option import _options_of
 from scarf_lightning.options.plugins import load_plugins, plugin_hashes
+from scarf_lightning.options.settings import PretrainSettings
 from scarf_lightning.results import identity, pretraining_identity
 from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.sweeping.expand import expand
-from scarf_lightning.sweeping.hydra import hydra_started, master_of, read_config
-from tests.composing import SWEEPS, composed, loader_and_master
+from scarf_lightning.sweeping.hydra import hydra_started, master_of
+from tests.cells import DATA_HASH
+from tests.composing import SWEEPS, config_of, loader_and_master
 
 MODULE = """
 from dataclasses import dataclass
@@ -86,32 +88,25 @@ def plugin(folder: Path) -> Path:
     return path
 
 
-HALVED = ("corruption=mean", "corruption.name=halved")
-
-
-def test_a_plugin_is_part_of_the_cells_that_use_a_part_of_it(plugin: Path) -> None:
-    """Of a cell without pre-training too, whose choice ``none`` is no part and has no class."""
-    named = f"plugins=[{plugin.stem}]"
-    alone, pretrained = (read_config(composed(*each)) for each in (["pretrain=none"], [named, *HALVED]))
-
-    without = identity(replace(alone, plugins=(plugin.stem,)), "0" * 64)
-
-    assert without == identity(alone, "0" * 64)
-    assert list(identity(pretrained, "0" * 64)["plugins"]) == [plugin.stem]
-    assert list(pretraining_identity(pretrained, "0" * 64)["plugins"]) == [plugin.stem]
-
-
-def test_a_part_is_found_by_its_name_and_has_its_options(plugin: Path) -> None:
+def test_a_part_is_found_by_its_name_has_its_options_and_is_part_of_the_cells_that_use_it(plugin: Path) -> None:
+    """A cell without pre-training uses none, whose choice ``none`` is no part and has no class."""
     before = list(sys.path)
-    chosen = (f"plugins=[{plugin.stem}]", *HALVED)
+    alone = config_of("pretrain=none")
+    values = asdict(alone) | {"plugins": [plugin.stem]}
+    values["pretrain"] = asdict(PretrainSettings())
+    values["corruption"] = {"name": "halved", "factor": 0.25}
 
-    config = read_config(composed(*chosen, "+corruption.factor=0.25"))
+    config = read(values)
 
     corruption: Any = build_parts(config).pretext.corruption  # type: ignore[union-attr]
     assert (corruption.name, corruption.factor, corruption.rate) == ("halved", 0.25, 0.6)
     assert sys.path == before
+    assert identity(replace(alone, plugins=(plugin.stem,)), DATA_HASH) == identity(alone, DATA_HASH)
+    for of_cell in (identity(config, DATA_HASH), pretraining_identity(config, DATA_HASH)):
+        assert list(of_cell["plugins"]) == [plugin.stem]
+    values["corruption"] = {"name": "halved", "fcator": 1}
     with pytest.raises(UsageError, match=r"corruption\.fcator is not an option; .* rate, factor\. Did you mean factor"):
-        read_config(composed(*chosen, "+corruption.fcator=1"))
+        read(values)
 
 
 RIVAL = """
@@ -134,11 +129,9 @@ def test_a_rival_of_ones_own_needs_no_word_on_pre_training(folder: Path) -> None
     (folder / f"rival_{folder.name}.py").write_text(RIVAL.format(folder=folder.name))
     with hydra_started([f"rival_{folder.name}"]) as hydra:
         composer = Composer(hydra.config_loader, master_of(hydra))
-        for method in (f"guess_{folder.name}", "logistic", "sklearn", "scarf_augment"):
-            asked = ("pretrain=none", "pretrain=scarf", "recipe=practical", "regime=few")
-            configs = [composer((f"method={method}", *others)) for others in ((), *((each,) for each in asked))]
-            assert [config.pretrain.name for config in configs] == ["none", "none", "scarf", "none", "none"]
-            assert all(config.method["name"] == method for config in configs)
+        guess = f"method=guess_{folder.name}"
+        asked = ((guess,), (guess, "pretrain=scarf"), (guess, "recipe=practical"))
+        assert [composer(each).pretrain.name for each in asked] == ["none", "scarf", "none"]
 
 
 @pytest.mark.parametrize("name", ["no_such_module_anywhere", "no_such_package.module", "a..b", "scarf_lightning.no"])
@@ -147,45 +140,34 @@ def test_a_module_that_does_not_exist_is_refused(name: str, folder: Path) -> Non
         load_plugins([name])
 
 
+CANNOT = r"^plugins names broken, which cannot be imported: "
+
+
 @pytest.mark.parametrize(
-    ("source", "reason"),
+    ("source", "sentence"),
     [
-        ("import no_such_module", r"ModuleNotFoundError: No module named 'no_such_module' \(broken_\w+\.py, line 1\)"),
-        ("x = 1\nraise SystemExit(3)", r"SystemExit: 3 \(broken_\w+\.py, line 2\)"),
-        ("1 / 0", r"ZeroDivisionError: division by zero \(broken_\w+\.py, line 1\)"),
+        ("import no_such", rf"{CANNOT}ModuleNotFoundError: No module named 'no_such' \(broken\.py, line 1\)\.$"),
+        ("x = 1\nraise SystemExit(3)", rf"{CANNOT}SystemExit: 3 \(broken\.py, line 2\)\.$"),
+        ("1 / 0", rf"{CANNOT}ZeroDivisionError: division by zero \(broken\.py, line 1\)\.$"),
+        ("def (:\n", r"^broken\.py is no Python that can be imported: "),
     ],
 )
-def test_a_module_that_cannot_be_imported_is_refused_with_the_line(folder: Path, source: str, reason: str) -> None:
-    name = f"broken_{abs(hash(source))}"
-    (folder / f"{name}.py").write_text(source)
+def test_a_module_that_cannot_be_imported_is_refused_with_the_line(folder: Path, source: str, sentence: str) -> None:
+    (folder / "broken.py").write_text(source)
 
-    with pytest.raises(UsageError, match=rf"^plugins names {name}, which cannot be imported: {reason}\.$"):
-        load_plugins([name])
-
-
-def test_a_module_that_is_not_python_is_refused(folder: Path) -> None:
-    (folder / "no_python.py").write_text("def (:\n")
-
-    with pytest.raises(UsageError, match=r"^no_python\.py is no Python that can be imported: "):
-        load_plugins(["no_python"])
+    with pytest.raises(UsageError, match=sentence):
+        load_plugins(["broken"])
 
 
-def test_a_name_that_is_taken_is_refused_with_both_parts(plugin: Path) -> None:
+def test_a_module_whose_parts_name_is_taken_or_that_has_changed_since_its_import_is_refused(plugin: Path) -> None:
     plugin.write_text(MODULE.replace('"halved"', '"mean"'))
     load_plugins([plugin.stem])
-
-    with pytest.raises(
-        UsageError, match=rf"^mean is the name of two parts, scarf_lightning\.corruption.*{plugin.stem}"
-    ):
+    load_plugins([plugin.stem])
+    both = rf"^mean is the name of two parts, scarf_lightning\.corruption.*{plugin.stem}"
+    with pytest.raises(UsageError, match=both):
         parts("corruption")
 
-
-def test_a_module_that_changes_after_its_import_is_refused(plugin: Path) -> None:
-    load_plugins([plugin.stem])
-    load_plugins([plugin.stem])
-
-    plugin.write_text(MODULE.replace("0.5", "0.6"))
-
+    plugin.write_text(MODULE)
     with pytest.raises(UsageError, match=f"^{plugin.stem} has changed since it was imported; start Python again"):
         load_plugins([plugin.stem])
 
@@ -204,26 +186,19 @@ class TestHashes:
         _of_classes.cache_clear()
         return found
 
-    def test_the_source_of_a_module_is_hashed(self, plugin: Path) -> None:
-        before = self.hash_of(plugin.stem)
-        assert self.hash_of(plugin.stem) == before
-
-        plugin.write_text(MODULE.replace("0.5", "0.6"))
-
-        assert self.hash_of(plugin.stem) != before
-
-    def test_so_is_a_module_beside_it_that_it_imports(self, plugin: Path) -> None:
-        helper = plugin.parent / f"helper_of_{plugin.stem}.py"
+    def test_the_source_of_a_module_and_of_one_beside_it_that_it_imports_is_hashed(self, plugin: Path) -> None:
+        helper, unrelated = plugin.parent / f"helper_of_{plugin.stem}.py", plugin.parent / "unrelated.py"
         helper.write_text("FACTOR = 0.5\n")
-        (plugin.parent / "unrelated.py").write_text("")
         plugin.write_text(f"from {helper.stem} import FACTOR\n{MODULE}")
         before = self.hash_of(plugin.stem)
 
-        (plugin.parent / "unrelated.py").write_text("x = 1\n")
+        unrelated.write_text("x = 1\n")
         assert self.hash_of(plugin.stem) == before
 
         helper.write_text("FACTOR = 0.6\n")
-        assert self.hash_of(plugin.stem) != before
+        with_helper = self.hash_of(plugin.stem)
+        plugin.write_text(plugin.read_text() + "\n")
+        assert len({before, with_helper, self.hash_of(plugin.stem)}) == 3
 
     def test_a_package_is_hashed_whole(self, folder: Path) -> None:
         package = folder / f"package_{folder.name}"

@@ -3,7 +3,6 @@
 A file names a part, and gets the defaults of its class for all that it leaves out. The reference is complete.
 """
 
-import re
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -16,12 +15,7 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.options import BASES, Config, options_of, part, parts
 from scarf_lightning.options.option import Option
 from scarf_lightning.options.reference import DESCRIBED, SETTINGS, choices, common_options, filled, shown
-from scarf_lightning.options.settings import (
-    CotrainSettings,
-    FinetuneSettings,
-    NetworkSettings,
-    PretrainSettings,
-)
+from scarf_lightning.options.settings import CotrainSettings, FinetuneSettings, NetworkSettings, PretrainSettings
 from tests.composing import CONF, GROUPS, cells_of, composed, config_of, names, with_a_loss, yaml
 
 SUITE = "cc18-"
@@ -45,13 +39,15 @@ def own(file: Path) -> dict[str, Any]:
 
 
 EVERY_FILE = [pytest.param(group, file, id=f"{group}={file.stem}") for group in GROUPS for file in files(group)]
-ONE_OF_CC18 = [
-    pytest.param(*each.values, id=each.id, marks=pytest.mark.slow)
-    if re.match("dataset=cc18-(?!phoneme)", str(each.id))
-    else each
+PLAIN = [
+    each
     for each in EVERY_FILE
+    if "defaults" not in yaml(each.values[1]) and "# @package" not in each.values[1].read_text(encoding="utf-8")
 ]
-"""The files of CC18 are alike but for their numbers."""
+"""Files that speak of their own part alone: one of them is composed, and all of them by the slow tests."""
+COMPOSED = [
+    pytest.param(*each.values, id=each.id, marks=pytest.mark.slow if each in PLAIN[1:] else ()) for each in EVERY_FILE
+]
 NOT_A_RECIPE = [each for each in EVERY_FILE if each.values[0] != "recipe"]
 
 
@@ -64,18 +60,16 @@ def test_every_group_is_in_the_defaults_and_every_file_in_a_group() -> None:
 
 
 @pytest.mark.parametrize("axis", BASES)
-def test_every_file_names_the_part_that_it_is_called_by(axis: str) -> None:
-    without_class = {"none"} if axis == "pretrain" else set()
-    assert set(names(axis)) - without_class == set(parts(axis))
+def test_every_part_has_a_choice_with_a_meaning_and_files_are_called_by_their_parts(axis: str) -> None:
+    found = {choice.name: choice for choice in choices(axis)}
+
+    assert set(found) == set(names(axis)) == set(parts(axis)) | ({"none"} if axis == "pretrain" else set())
     assert [own(file)["name"] for file in files(axis)] == [file.stem for file in files(axis)]
-
-
-@pytest.mark.parametrize("axis", BASES)
-def test_every_option_has_a_meaning_in_words(axis: str) -> None:
-    meanings = {
-        f"{name}.{each.name}": each.meaning for name in parts(axis) for each in options_of(part(axis, name)).values()
-    }
-    assert [option for option, meaning in meanings.items() if not isinstance(meaning, str) or " " not in meaning] == []
+    for choice in found.values():
+        assert choice.meaning
+        assert all(each.meaning for each in choice.options.values())
+    meanings = {name: [each.meaning for each in options_of(part(axis, name)).values()] for name in parts(axis)}
+    assert {name for name, of_part in meanings.items() if not all(" " in str(meaning) for meaning in of_part)} == set()
 
 
 def test_every_file_of_co_training_names_a_task() -> None:
@@ -132,27 +126,25 @@ def test_a_recipe_leaves_out_what_the_chosen_split_does_not_have(rule: str) -> N
 
 
 def test_the_papers_recipe_splits_every_row_by_itself() -> None:
-    for rule in ("random", "stratified"):
-        assert config_of(f"split={rule}").split == {"name": rule, "copies": "apart"}
-        assert config_of(f"split={rule}", "recipe=practical").split == {"name": rule, "copies": "together"}
-        assert config_of(f"split={rule}", "split.copies=together").split == {"name": rule, "copies": "together"}
+    for rule, overrides, copies in (
+        ("random", (), "apart"),
+        ("random", ("recipe=practical",), "together"),
+        ("stratified", (), "apart"),
+        ("stratified", ("recipe=practical",), "together"),
+        ("stratified", ("split.copies=together",), "together"),
+    ):
+        assert config_of(f"split={rule}", *overrides).split == {"name": rule, "copies": copies}
 
 
-@pytest.mark.parametrize(("group", "file"), ONE_OF_CC18)
+@pytest.mark.parametrize(("group", "file"), COMPOSED)
 def test_every_file_composes_and_changes_only_its_group(group: str, file: Path) -> None:
-    overridden = {
-        key.removeprefix("override /").partition("/")[0]
-        for entry in yaml(file).get("defaults", [])
-        if isinstance(entry, dict)
-        for key in entry
-    }
+    entries = [entry for entry in yaml(file).get("defaults", []) if isinstance(entry, dict)]
+    may_change = {group, *(key.removeprefix("override /").partition("/")[0] for entry in entries for key in entry)}
+    if "recipe" in may_change:
+        may_change |= {"fit_on", "finetune", "split", "regime", "encoding", "pretrain", "network", "scaling"}
+
     default, chosen = asdict(config_of()), asdict(config_of(f"{group}={file.stem}"))
-    of_recipe = (
-        {"fit_on", "finetune", "split", "regime", "encoding", "pretrain", "network", "scaling"}
-        if {group, *overridden} & {"recipe"}
-        else set()
-    )
-    may_change = {group, *overridden} | of_recipe
+
     assert {key for key in default if chosen[key] != default[key]} <= may_change
 
 
@@ -219,46 +211,28 @@ def test_every_option_of_a_run_is_in_it() -> None:
         }
 
 
-@pytest.mark.parametrize("axis", BASES)
-def test_every_choice_has_a_meaning_and_so_has_every_option(axis: str) -> None:
-    found = {choice.name: choice for choice in choices(axis)}
-
-    assert set(found) == set(names(axis)) == set(parts(axis)) | ({"none"} if axis == "pretrain" else set())
-    for choice in found.values():
-        assert choice.meaning
-        assert all(each.meaning for each in choice.options.values())
+def test_a_value_is_written_as_on_the_command_line() -> None:
+    assert [shown(value) for value in (None, True, "German", 0.5)] == ["null", "true", "German", "0.5"]
 
 
-@pytest.mark.parametrize(("value", "text"), [(None, "null"), (True, "true"), ("German", "German"), (0.5, "0.5")])
-def test_a_value_is_written_as_on_the_command_line(value: Any, text: str) -> None:
-    assert shown(value) == text
-
-
-def test_every_default_is_one_of_its_choices() -> None:
-    for name, each in every_option().items():
-        if each.choices and isinstance(each.default, str):
-            assert each.default in each.choices, name
-
-
-def test_every_number_has_its_bounds() -> None:
-    numbers = {name: each for name, each in every_option().items() if {each.kind, *each.others} & {int, float}}
-
+def test_every_default_is_one_of_its_choices_and_every_number_has_its_bounds() -> None:
+    options = every_option()
+    of_choices = {name: each for name, each in options.items() if each.choices and isinstance(each.default, str)}
+    assert [name for name, each in of_choices.items() if each.default not in each.choices] == []
+    numbers = {name: each for name, each in options.items() if {each.kind, *each.others} & {int, float}}
     assert len(numbers) > 50
     assert [name for name, each in numbers.items() if each.limits is None] == []
 
 
-class TestSuite:
-    """The 69 datasets of the paper."""
+def test_the_suite_has_the_papers_69_datasets_and_only_three_are_not_scaled() -> None:
+    suite = cells_of(f"dataset=glob({SUITE}*)")
+    datasets = [cell.config.dataset for cell in suite]
 
-    def test_holds_them_and_only_three_are_not_scaled(self) -> None:
-        suite = cells_of(f"dataset=glob({SUITE}*)")
-        datasets = [cell.config.dataset for cell in suite]
-
-        assert len({each.id for each in datasets}) == len(datasets) == 69
-        assert not {each.id for each in datasets} & {554, 40927, 40996}, "which the paper leaves out"
-        assert [cell.overrides for cell in suite] == [(f"dataset={SUITE}{each.name}",) for each in datasets]
-        assert {each.id: each.name for each in datasets}.items() >= {1510: "wdbc", 1590: "adult", 6: "letter"}.items()
-        assert {cell.config.dataset.id for cell in suite if cell.config.scaling["name"] == "none"} == NEVER_SCALED
-        for each in datasets:
-            source = open_source(**vars(each), openml_cache=None)
-            assert (source.name, source.key) == ("openml", f"openml-{each.id}")
+    assert len({each.id for each in datasets}) == len(datasets) == 69
+    assert not {each.id for each in datasets} & {554, 40927, 40996}, "which the paper leaves out"
+    assert [cell.overrides for cell in suite] == [(f"dataset={SUITE}{each.name}",) for each in datasets]
+    assert {each.id: each.name for each in datasets}.items() >= {1510: "wdbc", 1590: "adult", 6: "letter"}.items()
+    assert {cell.config.dataset.id for cell in suite if cell.config.scaling["name"] == "none"} == NEVER_SCALED
+    for each in datasets:
+        source = open_source(**vars(each), openml_cache=None)
+        assert (source.name, source.key) == ("openml", f"openml-{each.id}")

@@ -3,13 +3,14 @@ import sys
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.options import build_parts, check_combination
+from scarf_lightning.options import build_parts
 from scarf_lightning.options.axes import BASES, parts
 from scarf_lightning.options.search_space import search_space
 from scarf_lightning.results import fingerprint, identity, pretraining_identity
 from tests.cells import DATA_HASH
 from tests.composing import config_of
 
+WIDTHS = ("one_of", 64, 128, 256, 512)
 RANGES = {
     "corruption": {
         name: {"rate": ("float", 0.1, 0.9)} for name in ("joint", "marginal", "mean", "missing", "single_row", "zero")
@@ -18,55 +19,42 @@ RANGES = {
     "loss": {"infonce": {"temperature": ("log", 0.05, 5.0)}},
     "method": {
         "catboost": {
-            "depth": ("int", 3, 8),
-            "learning_rate": ("log", 0.01, 0.3),
-            "l2_leaf_reg": ("log", 1.0, 30.0),
+            "depth": ("int", 3, 8), "learning_rate": ("log", 0.01, 0.3), "l2_leaf_reg": ("log", 1.0, 30.0),
             "iterations": ("log_int", 100, 1000),
         },
         "hist_gradient_boosting": {
-            "learning_rate": ("log", 0.01, 0.5),
-            "max_leaf_nodes": ("log_int", 4, 128),
-            "max_iter": ("log_int", 50, 1000),
-            "l2_regularization": ("float", 0.0, 10.0),
+            "learning_rate": ("log", 0.01, 0.5), "max_leaf_nodes": ("log_int", 4, 128),
+            "max_iter": ("log_int", 50, 1000), "l2_regularization": ("float", 0.0, 10.0),
         },
         "lightgbm": {
-            "learning_rate": ("log", 0.01, 0.5),
-            "num_leaves": ("log_int", 4, 128),
-            "n_estimators": ("log_int", 50, 1000),
-            "reg_lambda": ("float", 0.0, 10.0),
+            "learning_rate": ("log", 0.01, 0.5), "num_leaves": ("log_int", 4, 128),
+            "n_estimators": ("log_int", 50, 1000), "reg_lambda": ("float", 0.0, 10.0),
             "colsample_bytree": ("float", 0.3, 1.0),
         },
         "logistic": {"C": ("log", 1e-4, 1e4)},
         "ridge": {"alpha": ("log", 1e-4, 1e4)},
         "probe": {"C": ("log", 1e-4, 1e4), "k": ("int", 1, 25)},
         "random_forest": {
-            "max_features": ("one_of", "sqrt", "log2", "half", "all"),
-            "min_samples_leaf": ("log_int", 1, 20),
+            "max_features": ("one_of", "sqrt", "log2", "half", "all"), "min_samples_leaf": ("log_int", 1, 20),
             "max_depth": ("one_of", None, 4, 8, 16),
         },
         "tabm": {
-            "learning_rate": ("log", 1e-4, 5e-3),
-            "n_blocks": ("int", 1, 4),
-            "d_block": ("one_of", 64, 128, 256, 512),
+            "learning_rate": ("log", 1e-4, 5e-3), "n_blocks": ("int", 1, 4), "d_block": WIDTHS,
             "dropout": ("float", 0.0, 0.5),
         },
         "xgboost": {
-            "max_depth": ("int", 2, 8),
-            "n_estimators": ("log_int", 50, 1000),
-            "learning_rate": ("log", 0.01, 0.5),
+            "max_depth": ("int", 2, 8), "n_estimators": ("log_int", 50, 1000), "learning_rate": ("log", 0.01, 0.5),
         },
     },
     "network": {
         "ft_transformer": {"depth": ("int", 1, 4)},
-        **{name: {"width": ("one_of", 64, 128, 256, 512)} for name in ("mlp", "mlp_ple", "mlp_plr")},
+        **{name: {"width": WIDTHS} for name in ("mlp", "mlp_ple", "mlp_plr")},
         "realmlp": {
-            "width": ("one_of", 64, 128, 256, 512),
-            "dropout": ("one_of", 0.0, 0.15, 0.3),
-            "frequency_scale": ("log", 0.05, 0.5),
+            "width": WIDTHS, "dropout": ("one_of", 0.0, 0.15, 0.3), "frequency_scale": ("log", 0.05, 0.5),
         },
         "resnet": {"width": ("one_of", 64, 128, 192, 256, 512)},
     },
-}
+}  # fmt: skip
 
 
 def test_ranges_are_those_that_stored_cells_were_tuned_in() -> None:
@@ -96,11 +84,6 @@ def test_no_search_is_no_part_of_what_a_cell_is_and_another_number_of_tries_is_a
     assert "tune" not in identity(plain, DATA_HASH)
     assert len({fingerprint(identity(config, DATA_HASH)) for config in (plain, few, more)}) == 3
     assert len({fingerprint(pretraining_identity(config, DATA_HASH)) for config in (plain, few, more)}) == 1
-
-
-def test_the_weights_of_tuned_networks_are_not_kept() -> None:
-    with pytest.raises(UsageError, match="keep_weights=true does not go with tune"):
-        check_combination(config_of("tune=2", "keep_weights=true"))
 
 
 def test_without_optuna_a_sentence_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
