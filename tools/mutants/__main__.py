@@ -40,7 +40,7 @@ COPIED = (
 )  # fmt: skip
 ROOMS_OF_THE_COPY = {"tests", "tools", "scarf_lightning", "paper"}
 """Packages that a test process imports from its copy, and not as the parent had them."""
-PLUGINS = ("cacheprovider", "nbmake", "xdist", "anyio")
+PLUGINS = ("cacheprovider", "xdist", "anyio")
 """Of pytest. None of the tests needs them, and to import them takes as long as many a test."""
 PYTEST_OPTIONS = (
     "-x", "-q", *(f"-pno:{name}" for name in PLUGINS), "-W", "ignore::pytest.PytestAssertRewriteWarning",
