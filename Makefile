@@ -55,8 +55,11 @@ CHOSEN_newest := --resolution highest
 
 # The fast tests, in an environment of its own for each Python, with the oldest versions that pyproject.toml allows, those of a year
 # ago, or the newest: `make lowest PYTHON=python3.12`.
-lowest middle newest: %: build/%-$(VERSION)/.installed
-	MKL_CBWR=AUTO build/$*-$(VERSION)/bin/pytest -q -o filterwarnings=default -p no:cacheprovider
+lowest: build/lowest-$(VERSION)/.installed
+middle: build/middle-$(VERSION)/.installed
+newest: build/newest-$(VERSION)/.installed
+lowest middle newest:
+	MKL_CBWR=AUTO build/$@-$(VERSION)/bin/pytest -q -o filterwarnings=default -p no:cacheprovider
 
 build/%-$(VERSION)/.installed: pyproject.toml Makefile | $(UV)
 	$(PYTHON) -m venv $(@D)

@@ -29,7 +29,7 @@ def test_versions_go_together(tool: str, python: str) -> None:
     """A tool's old releases may have no bounds, so the version is that of the documentation or a newer one."""
     if not UV.is_file():
         pytest.fail("make beside installs uv first")
-    command = [UV, "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--python-version", python]
+    command = [str(UV), "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--python-version", python]
 
     ran = subprocess.run([*command, "pyproject.toml", "-"], cwd=ROOT, input=tool, capture_output=True, text=True)
 
