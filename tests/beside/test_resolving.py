@@ -1,14 +1,13 @@
 """Versions of our core and of another tool that go together, as `uv` finds them on the package index."""
 
 import re
-import subprocess
 
 import pytest
 from packaging.version import Version
 
+from tests.beside.index import uv_pip
 from tests.composing import ROOT
 
-UV = ROOT / "build" / "uv" / "bin" / "uv"
 TOOLS = {
     "autogluon": "AutoGluon 1.6.3",
     "pytorch-tabular": "PyTorch Tabular 1.2.0",
@@ -27,13 +26,10 @@ pytestmark = pytest.mark.beside
 @pytest.mark.parametrize("tool", TOOLS)
 def test_versions_go_together(tool: str, python: str) -> None:
     """A tool's old releases may have no bounds, so the version is that of the documentation or a newer one."""
-    if not UV.is_file():
-        pytest.fail("make beside installs uv first")
-    command = [str(UV), "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--python-version", python]
+    options = ("--no-header", "--no-annotate", "--python-version", python)
 
-    ran = subprocess.run([*command, "pyproject.toml", "-"], cwd=ROOT, input=tool, capture_output=True, text=True)
+    resolved = uv_pip("compile", *options, "pyproject.toml", "-", stdin=tool)
 
-    assert (ran.returncode, ran.stderr) == (0, "")
-    (found,) = re.findall(rf"^{tool}==(\S+)$", ran.stdout, re.MULTILINE)
+    (found,) = re.findall(rf"^{tool}==(\S+)$", resolved, re.MULTILINE)
     assert Version(found) >= Version(TOOLS[tool].split()[-1])
     assert TOOLS[tool] in (ROOT / "docs" / "installing.md").read_text(encoding="utf-8")
