@@ -3,12 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-ALL_MARKS := not gpu and not slurm and not corpus and not ray
+ALL_MARKS := not gpu and not slurm and not corpus and not ray and not beside
 
 # Bytecode is kept whatever the environment says: without it every process needs up to ten seconds more to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: ablation test test-all check format docs notebooks lowest dist installed benchmark calibration slurm gpu mutants fuzzing corpus mlflow ray clean
+.PHONY: ablation test test-all check format docs notebooks lowest middle newest dist installed benchmark calibration slurm gpu mutants
+.PHONY: fuzzing corpus mlflow ray beside clean
 
 ablation: $(INSTALLED)
 	$(BIN)/python train.py sweeps=answer time_limit=2min
@@ -40,18 +41,35 @@ docs: $(INSTALLED)
 notebooks: $(INSTALLED)
 	$(BIN)/python docs/notebooks.py
 
-# The fast tests, in an environment of its own with the oldest versions that pyproject.toml allows.
-lowest: build/lowest/.installed
-	MKL_CBWR=AUTO build/lowest/bin/pytest -q -o filterwarnings=default -p no:cacheprovider
-
+VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 EXTRAS := all notebooks tests
+UV := build/uv/bin/uv
+# Old versions may not compile under a new Python, so all are wheels but those of two packages that have none.
+WHEELS := --only-binary :all: --no-binary antlr4-python3-runtime --no-binary liac-arff
+# The packages that numbers, files and figures depend on. Some bounds of others are younger than a year.
+DATED := torch numpy pandas scipy scikit-learn pyarrow matplotlib rich safetensors threadpoolctl openpyxl xgboost-cpu lightgbm catboost \
+	optuna onnx onnxruntime tensorboard hypothesis pytest
+CHOSEN_lowest := --resolution lowest-direct
+CHOSEN_middle := $(DATED:%=--exclude-newer-package %=2025-11-25)
+CHOSEN_newest := --resolution highest
 
-build/lowest/.installed: pyproject.toml
-	$(PYTHON) -m venv build/lowest
-	build/lowest/bin/pip install --quiet uv
-	build/lowest/bin/uv pip compile --quiet --resolution lowest-direct $(EXTRAS:%=--extra %) pyproject.toml -o build/lowest/pins.txt
-	build/lowest/bin/uv pip install --python build/lowest/bin/python --compile-bytecode -r build/lowest/pins.txt --no-deps --editable .
+# The fast tests, in an environment of its own for each Python, with the oldest versions that pyproject.toml allows, those of a year
+# ago, or the newest: `make lowest PYTHON=python3.12`.
+lowest: build/lowest-$(VERSION)/.installed
+middle: build/middle-$(VERSION)/.installed
+newest: build/newest-$(VERSION)/.installed
+lowest middle newest:
+	MKL_CBWR=AUTO build/$@-$(VERSION)/bin/pytest -q -o filterwarnings=default -p no:cacheprovider
+
+build/%-$(VERSION)/.installed: pyproject.toml Makefile | $(UV)
+	$(PYTHON) -m venv $(@D)
+	$(UV) pip compile --quiet $(CHOSEN_$*) $(WHEELS) --python $(@D)/bin/python $(EXTRAS:%=--extra %) pyproject.toml -o $(@D)/pins.txt
+	$(UV) pip install --python $(@D)/bin/python --compile-bytecode -r $(@D)/pins.txt --no-deps --editable .
 	touch $@
+
+$(UV):
+	$(PYTHON) -m venv build/uv
+	build/uv/bin/pip install --quiet uv
 
 # The wheel and the source distribution, as the package index gets them.
 dist:
@@ -135,6 +153,25 @@ ray: $(INSTALLED) build/ray/.installed
 
 build/ray/.installed:
 	$(BIN)/pip install --quiet --no-compile --target build/ray ray "hydra-ray-launcher==1.2.2" "hydra-core==1.3.8"
+	touch $@
+
+# Versions that go together with seven other tools; and three of them in an environment each with our core, fitted beside it in one
+# process. The torch is that of every day, and pip's own setting names a folder of wheels, where there is one.
+BESIDE := autogluon pytorch-tabular tabpfn
+TOOL_autogluon := 'autogluon.tabular[lightgbm]'
+TOOL_pytorch-tabular := pytorch-tabular requests
+TOOL_tabpfn := tabpfn
+
+beside: $(INSTALLED) $(UV) $(BESIDE:%=build/beside-%/.installed)
+	$(BIN)/pytest -q -m beside tests/beside/test_resolving.py tests/beside/test_same_numbers.py
+	for tool in $(BESIDE); do build/beside-$$tool/bin/pytest -q -rs -o filterwarnings=default -p no:cacheprovider -m beside \
+		"tests/beside/test_beside.py::test_both_are_fitted_in_one_process[$$tool]" || exit 1; done
+
+build/beside-%/.installed: pyproject.toml constraints.txt Makefile | $(UV)
+	$(PYTHON) -m venv $(@D)
+	printf '%s\n' $(TOOL_$*) pytest hypothesis "$$(grep ^torch== constraints.txt)" | UV_FIND_LINKS="$(PIP_FIND_LINKS)" \
+		$(UV) pip compile --quiet --python $(@D)/bin/python pyproject.toml - -o $(@D)/pins.txt
+	UV_FIND_LINKS="$(PIP_FIND_LINKS)" $(UV) pip install --python $(@D)/bin/python -r $(@D)/pins.txt --no-deps --editable .
 	touch $@
 
 clean:

@@ -65,12 +65,17 @@ def end_openmp_threads() -> None:
     """End the threads that OpenMP keeps in this process for its next computation; it starts them again when needed.
 
     A fork has a copy of the memory in which these threads are counted, and not the threads. Its first computation with
-    several threads would wait for them for ever.
+    several threads would wait for them for ever. A library that is too old keeps them.
     """
-    for library in threadpool_info():
-        if library["user_api"] == "openmp":
-            loaded = ctypes.CDLL(library["filepath"])
-            loaded.omp_pause_resource_all(OMP_PAUSE_SOFT)
+    for library in _openmp():
+        if hasattr(library, "omp_pause_resource_all"):
+            library.omp_pause_resource_all(OMP_PAUSE_SOFT)
+
+
+def can_end_openmp_threads() -> bool:
+    """True if every OpenMP that is loaded can: the function is of OpenMP 5.0, and the wheels of torch 2.4 and of
+    scikit-learn 1.6 bring an older one."""
+    return all(hasattr(library, "omp_pause_resource_all") for library in _openmp())
 
 
 def control_groups(controller: str) -> Iterator[tuple[Path, bool]]:
@@ -99,6 +104,13 @@ def lines(file: Path) -> list[str]:
         return file.read_text(encoding="utf-8").splitlines()
     except OSError:
         return []
+
+
+def _openmp() -> Iterator[ctypes.CDLL]:
+    """The OpenMP libraries that this process has loaded; packages bring one each."""
+    for library in threadpool_info():
+        if library["user_api"] == "openmp":
+            yield ctypes.CDLL(library["filepath"])
 
 
 def _pair(file: Path) -> tuple[int | None, int | None]:

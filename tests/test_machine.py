@@ -44,3 +44,15 @@ def test_the_affinity_mask_limits_the_cores() -> None:
         assert machine.usable_cores() == 1
     finally:
         os.sched_setaffinity(0, mask)
+
+
+def test_an_openmp_that_cannot_end_its_threads_keeps_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in the wheels of torch 2.4; the library of C has none of OpenMP's functions either."""
+    old = {"user_api": "openmp", "filepath": "libc.so.6"}
+    monkeypatch.setattr(machine, "threadpool_info", lambda: [old])
+
+    machine.end_openmp_threads()
+
+    assert not machine.can_end_openmp_threads()
+    monkeypatch.setattr(machine, "threadpool_info", lambda: [old | {"user_api": "blas"}])
+    assert machine.can_end_openmp_threads()

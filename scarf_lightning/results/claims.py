@@ -14,6 +14,7 @@ import errno
 import os
 import re
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -70,7 +71,8 @@ class Claim:
     def release(self) -> None:
         """Give the claim back, whether it is still held or not."""
         self._released.set()
-        if self._renewing.is_alive():
+        # A process that ends has stopped the thread already, and Python 3.13 would wait for it for ever.
+        if self._renewing.is_alive() and not sys.is_finalizing():
             self._renewing.join()
         with suppress(OSError):
             # Another process may hold it by now.

@@ -28,7 +28,12 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from ..errors import UsageError
-from ..machine import end_openmp_threads, free_memory, usable_cores
+from ..machine import (
+    can_end_openmp_threads,
+    end_openmp_threads,
+    free_memory,
+    usable_cores,
+)
 from ..options import Config
 from ..results import give_back
 from .cell import Cell
@@ -98,6 +103,9 @@ def _obstacle(config: Config, training: Training) -> str | None:
         return "this process is itself a worker"
     if training.uses_gpu(config.trainer.accelerator):
         return "a GPU cannot be shared by forked processes"
+    # One thread waits for no other.
+    if config.trainer.threads > 1 and not can_end_openmp_threads():
+        return "with trainer.threads above 1 a fork may wait for ever, because an old OpenMP is loaded"
     return None
 
 

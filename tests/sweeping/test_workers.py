@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from scarf_lightning.errors import UsageError
+from scarf_lightning.machine import can_end_openmp_threads
 from scarf_lightning.options.settings import TrainerSettings
 from scarf_lightning.sweeping import workers
 from scarf_lightning.sweeping.cell import Cell, survey
@@ -93,6 +94,16 @@ class TestNumber:
         with pytest.raises(UsageError, match=r"^workers=2 is not possible here: a GPU cannot be shared"):
             self.number(10, trainer=TrainerSettings(accelerator="auto"), workers=2)
 
+    def test_one_where_several_threads_would_meet_an_old_openmp(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        of_two = TrainerSettings(accelerator="cpu", threads=2)
+        monkeypatch.setattr(workers, "can_end_openmp_threads", lambda: True)
+        assert self.number(10, trainer=of_two) == 4
+        monkeypatch.setattr(workers, "can_end_openmp_threads", lambda: False)
+        assert self.number(10) == 4
+        assert self.number(10, trainer=of_two) == 1
+        with pytest.raises(UsageError, match=r"^workers=2 is not possible here: with trainer.threads above 1"):
+            self.number(10, trainer=of_two, workers=2)
+
 
 class Log:
     """A file to which every process appends a line at a time."""
@@ -155,6 +166,7 @@ class TestTraining:
         assert shown.count("The table was read.") == 1
         assert sorted(re.findall(r"Seed \d\.", shown)) == [f"Seed {n}." for n in range(4)]
 
+    @pytest.mark.skipif(not can_end_openmp_threads(), reason="such workers are refused with an old OpenMP")
     def test_a_worker_computes_with_several_threads_though_its_parent_did(self, log: Log) -> None:
         """As in a notebook that has trained a network of its own."""
 

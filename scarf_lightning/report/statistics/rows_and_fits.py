@@ -55,7 +55,7 @@ class ErrorParts:
         n_test: rows, or units, that the mean trial tested.
         common: the share of their test rows that two trials have in common.
         varies: true if any value differs from any other.
-        reach: the most by which a row that no trial tested may differ from the mean; NaN if it is unknown.
+        reach: the most by which a row that no trial tested may differ from the mean; None if it is unknown.
         freedom_of_rows: degrees of freedom of the rows' part.
         uncertain_fits: the fits' part as it counts towards the degrees of freedom, at least `of_fits`.
     """
@@ -69,7 +69,7 @@ class ErrorParts:
     n_test: float
     common: float
     varies: bool
-    reach: float = math.nan
+    reach: float | None = None
     freedom_of_rows: float = math.inf
     uncertain_fits: float = 0.0
 
@@ -192,7 +192,7 @@ def error_parts(
         n_test=float(n_each.mean()),
         common=common,
         varies=bool(varies),
-        reach=float(np.abs(unseen - mean).max()) if len(unseen) else math.nan,
+        reach=float(np.abs(unseen - mean).max()) if len(unseen) else None,
         freedom_of_rows=freedom_of_rows,
         uncertain_fits=uncertain_fits,
     )

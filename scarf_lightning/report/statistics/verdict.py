@@ -305,7 +305,7 @@ def rows_error(parts: ErrorParts, width: float) -> tuple[float, float]:
     freedom = min(parts.freedom, MOST_FREEDOM)
     if parts.varies:
         return parts.error, freedom
-    reach = min(width, 1.0) if math.isnan(parts.reach) else parts.reach
+    reach = min(width, 1.0) if parts.reach is None else parts.reach
     # As one trial: `n_tested` counts the different rows of all of them already.
     error = _error_of_unseen(unseen_share(parts.n_tested, 1), freedom, reach)
     return error, freedom
