@@ -248,7 +248,8 @@ def own_torch() -> Iterator[None]:
         if dtype != torch.float32:
             stack.callback(torch.set_default_dtype, dtype)
             torch.set_default_dtype(torch.float32)
-        if torch.get_default_device() != torch.device("cpu"):
+        # Torch 2.4 does not count the device of a `with` block as the default one.
+        if torch.empty(0).device != torch.device("cpu"):
             stack.enter_context(torch.device("cpu"))
         for kind in ("cpu", "cuda"):
             if torch.is_autocast_enabled(kind):

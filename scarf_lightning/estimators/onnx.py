@@ -12,6 +12,7 @@ infinite number gives NaN as probabilities, and the first class as label.
 import json
 import logging
 import warnings
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,10 @@ def to_onnx(model: TrainedNetworks, file: Path) -> None:
     for package in ("onnx", "onnxscript"):
         # Torch's exporter needs the latter.
         require(package, "ONNX export")
+    if "dynamic_shapes" not in signature(torch.onnx.export).parameters:
+        raise UsageError(
+            f"ONNX export needs torch 2.5 or newer, and this is torch {torch.__version__}: pip install 'torch>=2.5'."
+        )
     import onnx
 
     exported = _exported(model)
