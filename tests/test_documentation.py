@@ -221,6 +221,18 @@ def test_pages_have_all_parts_all_public_names_and_the_version() -> None:
     assert latest == "Unreleased" if version.endswith(".dev0") else latest.startswith(version)
 
 
+def test_what_is_said_of_the_classifier_beside_logistic_regression_is_in_the_table() -> None:
+    page = (ROOT / "docs" / "models.md").read_text(encoding="utf-8").replace("−", "-")
+    rows = re.findall(r"^\| ([^|]+) \| [\d,]+ \| [\d.]+ \| [\d.]+ \| ([+-][\d.]+) ± ([\d.]+) \|", page, flags=re.MULTILINE)
+    leads = {name: float(lead) for name, lead, _ in rows}
+    sure = {name for name, lead, error in rows if abs(float(lead)) > 2 * float(error)}
+
+    assert f"on nine\nof the {len(rows)} tables" in page or f"on nine of the {len(rows)} tables" in page
+    assert sum(leads[name] > 0 for name in sure) == 9
+    assert {name for name, lead in leads.items() if lead >= 8} == {"balance-scale", "phoneme", "churn"}
+    assert {name: leads[name] for name in sure if leads[name] < 0} == {"breast cancer": -0.6, "analcatdata_dmft": -2.6}
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the site, built as `make docs` builds it: any warning fails."""
