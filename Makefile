@@ -163,9 +163,9 @@ TOOL_pytorch-tabular := pytorch-tabular requests
 TOOL_tabpfn := tabpfn
 
 beside: $(INSTALLED) $(UV) $(BESIDE:%=build/beside-%/.installed)
-	$(BIN)/pytest -q -m beside tests/beside/test_resolving.py tests/beside/test_same_numbers.py
+	$(BIN)/pytest -q -m beside tests/beside/test_resolving.py tests/beside/test_older_libraries.py
 	for tool in $(BESIDE); do build/beside-$$tool/bin/pytest -q -rs -o filterwarnings=default -p no:cacheprovider -m beside \
-		"tests/beside/test_beside.py::test_both_are_fitted_in_one_process[$$tool]" || exit 1; done
+		"tests/beside/test_other_tools.py::test_both_are_fitted_in_one_process[$$tool]" || exit 1; done
 
 build/beside-%/.installed: pyproject.toml constraints.txt Makefile | $(UV)
 	$(PYTHON) -m venv $(@D)
