@@ -188,8 +188,8 @@ def chance_of_answer(
     >>> [round(chance_of_answer(0.02, parts, parts.expected(trials)), 2) for trials in (11, 20, 40)]
     [0.34, 0.76, 0.86]
     """
-    direction_quantile = float(stdtrit(later.freedom, 1 - needed.direction / 2))
-    within_quantile = float(stdtrit(later.freedom, 1 - needed.within / 2))
+    direction_quantile = _quantile(later.freedom, needed.direction)
+    within_quantile = _quantile(later.freedom, needed.within)
     # A direction needs a difference beyond the first, and no practical difference one below the second.
     for_direction = direction_quantile * later.error
     for_within = margin - within_quantile * later.error
@@ -207,6 +207,14 @@ def chance_of_answer(
             -for_direction, -for_within, difference, parts, later
         )
     return 1 - left_open
+
+
+def _quantile(freedom: float, level: float) -> float:
+    """How many standard errors an interval of Student's t reaches to each side at this level."""
+    # No interval is wide enough for a level of zero. Some versions of scipy have NaN there.
+    if not level:
+        return math.inf
+    return float(stdtrit(freedom, 1 - level / 2))
 
 
 def _chance_between(
