@@ -223,7 +223,7 @@ def test_pages_have_all_parts_all_public_names_and_the_version() -> None:
 
 def test_what_is_said_of_the_classifier_beside_logistic_regression_is_in_the_table() -> None:
     page = (ROOT / "docs" / "models.md").read_text(encoding="utf-8").replace("−", "-")
-    rows = re.findall(r"^\| ([^|]+) \| [\d,]+ \| [\d.]+ \| [\d.]+ \| ([+-][\d.]+) ± ([\d.]+) \|", page, flags=re.MULTILINE)
+    rows = re.findall(r"\| ([^|]+) \| [\d,]+ \| [\d.]+ \| [\d.]+ \| ([+-][\d.]+) ± ([\d.]+) \|", page)
     leads = {name: float(lead) for name, lead, _ in rows}
     sure = {name for name, lead, error in rows if abs(float(lead)) > 2 * float(error)}
 

@@ -130,6 +130,28 @@ def test_the_page_shows_the_figures_of_the_file_which_holds_every_line_of_the_pr
     assert min(line.draws or line.intervals for line in FIGURES.real) >= 0.9 * FIGURES.tables > 0
 
 
+def test_what_the_page_says_of_real_tables_is_in_the_file() -> None:
+    text = " ".join(calibration_page.PAGE.read_text(encoding="utf-8").split())
+    covered = {(line.section, line.what): line.covered / line.intervals for line in FIGURES.real}
+    differences = [line for line in FIGURES.real if line.section == "real differences"]
+    levels = [line for line in FIGURES.real if line.section == "real levels"]
+    long = [line for line in levels if "30 trials" in line.what]
+    held = [
+        sum(line.covered for line in its) / sum(line.intervals for line in its) for its in (differences, levels, long)
+    ]
+    false, draws = sum(line.false for line in differences), sum(line.draws for line in differences)
+
+    of_differences, of_levels, of_long = (f"{share:.1%}".replace("%", " %") for share in held)
+    assert f"differences hold the truth in {of_differences} and those of levels in {of_levels} ({of_long} with" in text
+    assert f"{false} of {draws:,} answers are false" in text
+    assert f"and {FIGURES.tables} real tables" in text
+    for metric, share in (("R2", 0.91), ("Spearman's correlation", 0.915), ("MAE", 0.93)):
+        line = f"{metric}, demand, tree over tree on other columns, numbers, 600 rows, 10 trials"
+        assert covered.pop(("real levels", line)) == pytest.approx(share)
+    assert min(share for (section, _), share in covered.items() if section == "real levels") == pytest.approx(0.94)
+    assert min(share for (section, _), share in covered.items() if section != "real levels") == pytest.approx(0.925)
+
+
 @pytest.mark.parametrize(
     "kind",
     [alike, difference, *(pytest.param(its, marks=pytest.mark.slow) for its in (without_predictions, level))],
