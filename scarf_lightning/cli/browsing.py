@@ -313,7 +313,7 @@ def _listed(asked: Asked) -> list[ListedCell]:
         assert cell.folder is not None
         stored = read_cell(cell.folder)
         metric = stored.target.metric
-        values = results.trials.loc[results.trials["cell"] == label, metric]
+        values = results.trials_of(label)[metric]
         rows = [row for _, row in sorted(stored.rows.items())]
         # A frame has NaN for an option that a cell does not use.
         options: dict[str, object] = {}

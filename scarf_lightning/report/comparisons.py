@@ -224,7 +224,7 @@ def _not_learnt(cells: Sequence[int], results: CellResults) -> str:
         # The baseline is to predict one class, so this is no sign of a fault.
         if results.cells.loc[cell, "method"] == LEARNS_NOTHING:
             continue
-        rows: Any = results.trials[results.trials["cell"] == cell].to_dict("records")
+        rows: Any = results.trials_of(cell).to_dict("records")
         if sign := not_learnt(rows, results.targets.get(cell)):
             signs.append(sign)
     # On a hard dataset or two nothing may be learnt by any method.

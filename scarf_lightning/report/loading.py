@@ -119,6 +119,15 @@ class CellResults:
         """The columns that say what a cell is."""
         return [column for column in self.cells.columns if column not in NOT_AXES]
 
+    def trials_of(self, cell: int) -> pd.DataFrame:
+        """The rows of `trials` that are of a cell."""
+        return self._trials_by_cell.get(cell, self.trials.iloc[:0])
+
+    @cached_property
+    def _trials_by_cell(self) -> dict[Any, pd.DataFrame]:
+        # A report asks for them thousands of times, and each search through all rows takes longer with more cells.
+        return dict(iter(self.trials.groupby("cell", sort=False)))
+
     @cached_property
     def rows(self) -> dict[int, Row]:
         """The cells as plain rows, by label."""

@@ -69,11 +69,7 @@ def verdict_of(
 
 def level_of(results: CellResults, cell: int, metric: Metric) -> Interval:
     """The mean of a cell's metric over trials with its interval, whose ends are NaN if the error is unknown."""
-    values = (
-        results.trials.loc[results.trials["cell"] == cell, metric.name]
-        .dropna()
-        .to_numpy()
-    )
+    values = results.trials_of(cell)[metric.name].dropna().to_numpy()
     mean = float(values.mean())
     # From predictions only if all trials have kept them: the interval must be that of this mean.
     trials = list(rows_of_cell(results, cell, metric).values())
@@ -176,14 +172,14 @@ def _is_fixed(results: CellResults, cell: int) -> bool:
 def _overlap(results: CellResults, cell: int) -> tuple[float, float]:
     """The `overlap_ratio` of a cell's trials, the paper's if unknown; and the test rows of the median trial, infinite
     for results of an old version, which do not hold them."""
-    rows_of_trials = results.trials.loc[results.trials["cell"] == cell, list(SIZES)]
-    sizes = median_sizes({name: rows_of_trials[name].tolist() for name in SIZES})
+    trials = results.trials_of(cell)
+    sizes = median_sizes({name: trials[name].tolist() for name in SIZES})
     return overlap_ratio(*sizes), _median(results, cell, "n_test")
 
 
 def _median(results: CellResults, cell: int, column: str) -> float:
     """The median of a number of rows over a cell's trials, infinite if it is unknown."""
-    median = float(results.trials.loc[results.trials["cell"] == cell, column].median())
+    median = float(results.trials_of(cell)[column].median())
     # NaN is no number of rows, and a share below one is that of an old version.
     return median if median >= 1 else math.inf
 
@@ -192,7 +188,7 @@ def _predictions(results: CellResults, cell: int) -> dict[int, Predictions]:
     """The predictions of a cell's reported trials that were kept."""
     if cell not in results.folders:
         return {}
-    wanted = set(results.trials.loc[results.trials["cell"] == cell, "trial"])
+    wanted = set(results.trials_of(cell)["trial"])
     # A damaged file costs its own trials alone, and the page lists it.
     kept, damaged = read_predictions(read_cell(results.folders[cell]))
     results.damaged.update(damaged)

@@ -97,7 +97,7 @@ def predicted_cells(
     found = []
     for label, name in named_cells(results, cells).items():
         cell = int(str(label))
-        wanted = results.trials.loc[results.trials["cell"] == cell, "trial"].tolist()
+        wanted = results.trials_of(cell)["trial"].tolist()
         if not wanted or cell not in results.folders:
             continue
         predictions, damaged = read_predictions(read_cell(results.folders[cell]))
