@@ -13,6 +13,8 @@ from ..results import values_of
 
 FEWEST_CONSTANT = 1 / 3
 """The share of trials that predict one class for every test row, from which on a cell has not learnt."""
+EVIDENCE = ("one_class", "r2", "balanced_accuracy", "n_test")
+"""The columns of a trial that show whether it has learnt."""
 LEARNS_NOTHING = "constant"
 """The method that is to learn nothing."""
 MOST_NAMED = 3
@@ -31,7 +33,7 @@ def not_learnt(rows: Sequence[Mapping[str, Any]], target: Target | None) -> str:
     chance are missed, and no other is accused.
 
     Args:
-        rows: of the cell's trials.
+        rows: of the cell's trials, those of `EVIDENCE` that it has.
         target: what they predict; None if it is unknown, and with it the number of classes.
     """
     # The plainest sign comes first, and is the one that a user can check by eye.
