@@ -107,7 +107,7 @@ def _composer() -> Composer:
 
 @contextmanager
 def composing_once(overrides: Sequence[str]) -> Iterator[Composer]:
-    """What `scarf_lightning.sweeping.composer.composing` yields, made once for all tests."""
+    """The composer of `scarf_lightning.sweeping.composer.composing`, made once for all tests."""
     yield _composer()
 
 

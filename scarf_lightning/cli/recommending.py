@@ -257,14 +257,13 @@ def _candidates(results: CellResults, options: ReportOptions) -> Candidates:
 
 def _values(results: CellResults, metric: Metric) -> dict[int, "pd.Series[float]"]:
     """The metric by trial of each cell with all labels that has a trial."""
-    # A trial that diverged has no metric.
-    trials = results.trials.dropna(subset=[metric.name])
     values = {}
     for label, row in results.rows.items():
         # A user has all labels, so cells with few say nothing about which model to use.
         if row.get("regime") != "full":
             continue
-        its = trials[trials["cell"] == label]
+        # A trial that diverged has no metric.
+        its = results.trials_of(label).dropna(subset=[metric.name])
         if len(its):
             values[label] = its.set_index("trial")[metric.name]
     return values

@@ -451,7 +451,7 @@ def curves_of(results: CellResults, cells: Iterable[int]) -> pd.DataFrame:
     """The curves of some cells' wanted trials with the columns `CURVE`, NaN for a loss that a phase does not have."""
     frames = []
     for cell in cells:
-        trials = results.trials.loc[results.trials["cell"] == cell, "trial"]
+        trials = results.trials_of(cell)["trial"]
         if trials.empty:
             continue
         curves, damaged = read_curves(read_cell(results.folders[cell]))

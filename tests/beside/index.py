@@ -10,7 +10,7 @@ UV = ROOT / "build" / "uv" / "bin" / "uv"
 
 
 def uv_pip(*arguments: str, stdin: str = "") -> str:
-    """What ``uv pip`` prints, in the folder of the repository."""
+    """The output of ``uv pip``, run in the folder of the repository."""
     if not UV.is_file():
         pytest.fail("make beside installs uv first")
     command = [str(UV), "pip", arguments[0], "--quiet", *arguments[1:]]

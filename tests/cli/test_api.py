@@ -29,7 +29,7 @@ TWO = ("corruption=mean,marginal", "trials=2", *TINY)
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
-    """A folder in which two cells were trained without a word, and what came back. Nobody changes it."""
+    """A folder in which two cells were trained silently, and the frame of their trials. Nobody changes it."""
     cwd, said = tmp_path_factory.mktemp("trained"), StringIO()
     with chdir(cwd), redirect_stdout(said), redirect_stderr(said):
         trials = scarf_lightning.run(TWO, verbose=False)

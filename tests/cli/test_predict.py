@@ -36,7 +36,7 @@ def test_classes_and_probabilities_are_written_where_it_is_asked_for(scarf: OfAC
     scarf.rows.head(7).to_csv(file, index=False, sep=";", decimal=",")
     assert main([str(scarf.folder), str(file), "--decimal", ","]) == 0
     assert capsys.readouterr().out == out
-    # An unseen category is said in a sentence.
+    # A sentence names an unseen category.
     scarf.rows.head(2).assign(colour="mauve").to_csv(file, index=False)
     assert main([model, str(file)]) == 0
     said = "Column 'colour' has 'mauve', which the training table did not: taken as missing.\n"

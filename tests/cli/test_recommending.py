@@ -111,7 +111,7 @@ def test_the_model_is_the_best_or_in_a_tie_the_simplest(values: Values, name: st
 @pytest.mark.parametrize(
     ("values", "name", "first", "second"),
     [
-        # A lead by little that may not help; one by more, which is said to be open; and one that helps.
+        # A lead by little that may not help; one by more, whose size is open; and one that helps.
         (
             {NONE: around(0.80, 1, 0.05), SCARF: around(0.808, 2, 0.05), LOGISTIC: around(0.70, 3)},
             "no pre-training", "Use the network with no pre-training: accuracy 0.80 (", OPEN,

@@ -192,7 +192,7 @@ def test_a_line_says_what_came_out_of_its_cell() -> None:
     _, low, high = mean_interval([row["accuracy"] for row in rows])
     assert table[1] == ["none", "2", "0.5050", "–", "", "7", "0.5"]
     assert table[2] == ["scarf", "3", "0.5100", f"{low:.4f} to {high:.4f}", "12", "7", "5.2"]
-    # Datasets are told apart by name, and a cell without rows did not finish.
+    # Datasets differ by name, and a cell without rows did not finish.
     named = grid(sweep_table([(axes_of(scarf, "wdbc"), []), (axes_of(scarf, "adult"), rows_of(1))]))
     assert named[0][0] == "dataset"
     assert named[1:] == [["wdbc", "0", "not finished", "", "", ""], ["adult", "1", "0.5000", "12", "7", "1.8"]]

@@ -1,4 +1,4 @@
-"""Files of a user's own: what is read, what is said of it, and what is refused."""
+"""Files of a user's own: their reading, its notes, and refusals."""
 
 import hashlib
 import re
@@ -113,7 +113,7 @@ Write = Callable[[Path], Any]
 
 
 def after(start: str) -> Write:
-    """What other programs put before the header."""
+    """Lines that other programs put before the header."""
     return lambda path: path.write_text(start + frame().to_csv(index=False), encoding="utf-8")
 
 

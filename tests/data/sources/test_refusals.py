@@ -264,7 +264,7 @@ CASES: dict[str, tuple[Tried, str, Tried]] = {
     "text among plain numbers": (plain_rows(lambda r: r.astype(object).assign(V1="x")), "but the rows hold 'x' in it.",
      plain_rows(lambda r: r)),
 }  # fmt: skip
-"""What is refused, how the sentence ends, and what it advises."""
+"""A refused input, the end of its sentence, and the advice."""
 
 
 def two_sheets(folder: Path) -> Path:
