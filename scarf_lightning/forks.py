@@ -22,7 +22,7 @@ from multiprocessing.context import ForkProcess
 from pickle import PicklingError
 from typing import Any, Generic, TypeVar
 
-from .errors import UnfinishedError
+from .errors import UnfinishedError, UsageError
 from .machine import end_openmp_threads
 
 T = TypeVar("T")
@@ -132,9 +132,11 @@ class _Forks(Generic[T]):
     def end(self) -> None:
         """End all forks, those that are still at work too."""
         for process in self._processes.values():
-            process.terminate()
+            if process.pid is not None:
+                process.terminate()
         for pipe, process in self._processes.items():
-            process.join()
+            if process.pid is not None:
+                process.join()
             pipe.close()
         self._processes.clear()
 
@@ -143,13 +145,14 @@ class _Forks(Generic[T]):
         # A program that has computed with several threads keeps them, and the fork would wait for them.
         end_openmp_threads()
         # The fork closes its copies of our ends, or no fork would notice that we are gone.
-        inherited = [ours, *self._processes]
+        inherited = [*self._processes, ours]
         process = multiprocessing.get_context("fork").Process(
             target=_answer, args=(theirs, inherited, self._calls), daemon=True
         )
+        # Before it starts, so that whatever interrupts us from here on ends it.
+        self._processes[ours] = process
         process.start()
         theirs.close()
-        self._processes[ours] = process
 
     def _heard(self, pipe: Connection) -> tuple[int, _Outcome[T]]:
         """The message of a fork."""
@@ -191,8 +194,9 @@ def _outcome(call: Callable[[], T]) -> _Outcome[T]:
         try:
             returned = call()
         except BaseException as error:
-            # The traceback does not pass between processes.
-            error.add_note("".join(traceback.format_tb(error.__traceback__)))
+            # The traceback does not pass between processes, and a sentence for the user needs none.
+            if not isinstance(error, UsageError):
+                error.add_note("".join(traceback.format_tb(error.__traceback__)))
             raised = error
     warned = [(str(each.message), each.category) for each in caught]
     return _Outcome(returned, raised, warned)

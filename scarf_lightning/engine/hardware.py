@@ -260,6 +260,17 @@ def own_torch() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def torch_threads(number: int) -> Iterator[None]:
+    """Within, torch computes with so many threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 def prepare_process(threads: int) -> None:
     """Set this process's threads, keep freed memory for the next step, and silence messages that need no action."""
     torch.set_num_threads(threads)

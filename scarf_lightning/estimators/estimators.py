@@ -371,7 +371,12 @@ class ScarfPredictor(ScarfEstimator):
         check_is_fitted(self)
         unlabelled = getattr(self, "unlabelled", None)
         return importance(
-            self.model_, self._rows(X), y, unlabelled=unlabelled, **options
+            self.model_,
+            self._rows(X),
+            y,
+            unlabelled=unlabelled,
+            n_jobs=plain(self.n_jobs),
+            **options,
         )
 
     @property
