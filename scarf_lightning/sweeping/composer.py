@@ -14,7 +14,6 @@ from functools import cache
 from types import NoneType
 from typing import Any
 
-from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType
@@ -164,14 +163,18 @@ class Composer:
             plain = _with_values(sections, values)
             if plain is not None:
                 return read(plain)
-            # Hydra sets what is more than plain values, on a copy, since the composition serves other cells too.
+            # Hydra composes what adds, removes or extends options.
+            if any(each.type is not OverrideType.CHANGE for each in values):
+                return read_config(self._composed(overrides).node)
+            # OmegaConf sets what is more than plain values, on a copy, since the composition serves other cells too.
             node = deepcopy(self._composed(tuple(choices)).node)
-            ConfigLoaderImpl._apply_overrides_to_config(values, node)
+            for each in values:
+                OmegaConf.update(node, each.key_or_group, each.value(), merge=True)
             return read_config(node)
         # Errors are returned: a cache keeps what is returned, and many cells have the same error.
         except UsageError as error:
             return error
-        except HydraException as error:
+        except (HydraException, OmegaConfBaseException) as error:
             return usage_error(error)
         # A group that is set to null: Hydra does not say which.
         except ValueError as error:
@@ -305,8 +308,12 @@ def _choices(file: ConfigResult) -> list[str] | None:
     for each in chosen:
         if not each.is_override() or each.package is not None or "$" in str(each.value):
             return None
+        name = each.value
+        # A file in a folder of its group: by a name alone Hydra 1.4 would take the folder for another group.
+        if not isinstance(name, str | None):
+            (name,) = name
         # An absolute name, /split, is that of the group.
-        choices.append(f"{each.group.lstrip('/')}={each.value}")
+        choices.append(f"{each.group.lstrip('/')}={name}")
     return choices
 
 
