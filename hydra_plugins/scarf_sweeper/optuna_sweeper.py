@@ -21,7 +21,7 @@ class OptunaSweeper(ScarfSweeper):
 
         composer, sweeps = self.composing()
         assert self.config is not None
-        objective = str(self.config.objective)
+        objective = OmegaConf.to_container(self.config)["objective"]
         search = read_search(self._options, arguments, objective, composer, sweeps)
         terminal = Terminal()
         return run_search(search, self.launch(terminal.say), terminal, self.launcher_name)

@@ -55,7 +55,7 @@ def run_search(
         expected = expected_seconds(distinct(search.cells))
         seconds = search.options.n_trials * fmean(each for _, each in expected)
         terminal.say(
-            f"{counted(search.options.n_trials, 'try')} of {counted(options.trials, 'trial')} each, those that the study "
+            f"{in_words(search.options.n_trials)} of {counted(options.trials, 'trial')} each, those that the study "
             f"has among them: about {about(seconds)} on one core."
         )
         return []
@@ -64,7 +64,9 @@ def run_search(
     _check_data(search, kept)
     over, failures = "", list[str]()
     try:
-        with alarm(seconds_to_train(ExpandedSweep(list(search.cells)), ends_with_model=False)):
+        with alarm(
+            seconds_to_train(ExpandedSweep(list(search.cells)), ends_with_model=False)
+        ):
             failures = _Tries(search, kept, launch, terminal, launcher, shown).train()
     except Detached as left:
         terminal.say(str(left))
@@ -120,7 +122,7 @@ class _Tries:
         n_finished = len(self._kept.finished)
         if n_finished:
             self._terminal.say(
-                f"{n_finished} of {counted(self._search.options.n_trials, 'try')} are in the study already."
+                f"{n_finished} of {in_words(self._search.options.n_trials)} are in the study already."
             )
         if taken.tries:
             with self._show.doing("Importing torch and Lightning"):
@@ -157,8 +159,9 @@ class _Tries:
             self._fail(each, f"{cell.label}: {self._search.objective} is not a number.")
             return
         self._kept.tell(each.number, value, store.fingerprint)
+        chosen = " ".join(_searched(self._search, each))
         self._terminal.say(
-            f"Try {each.number}: {self._search.objective} {self._shown(value)}, {' '.join(_searched(self._search, each))}"
+            f"Try {each.number}: {self._search.objective} {self._shown(value)}, {chosen}"
         )
 
     def _fail(self, each: Try, reason: str) -> None:
@@ -247,6 +250,11 @@ def _check_data(search: Search, kept: KeptSearch) -> None:
             )
 
 
+def in_words(n_tries: int) -> str:
+    """A number of tries."""
+    return "1 try" if n_tries == 1 else f"{n_tries:,} tries"
+
+
 def _searched(search: Search, each: Try) -> list[str]:
     """The overrides of a try that the search chose."""
     keys = {axis.key for axis in search.axes}
@@ -281,8 +289,9 @@ def _show(
             chosen = [line.partition("=")[2] for line in _searched(search, each)]
             table.add_row(str(each.number), shown(each.value), *chosen)
         console.print(table)
+        value = f"{search.objective} {shown(best.value)}"
         console.say(
-            f"Best of {counted(len(finished), 'try')}: {search.objective} {shown(best.value)}. The cell of this command:"
+            f"Best of {in_words(len(finished))}: {value} in try {best.number}, the cell of"
         )
         console.say(command_line("train.py", best.overrides))
         if search.objective != VALIDATION_ERROR:

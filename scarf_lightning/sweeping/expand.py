@@ -146,7 +146,9 @@ def expand(
         problems += illegal
     if not cells:
         problems += unserved
-    axes = dict.fromkeys(override_key(override) for block in blocks for override in block)
+    axes = dict.fromkeys(
+        override_key(override) for block in blocks for override in block
+    )
     # Where cells could not be composed, nobody knows which options they would use.
     problems = problems or _refuse_unused(axes, [cell.config for cell in cells])
     if "objective" in axes:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from ..errors import UsageError
@@ -61,7 +61,9 @@ class KeptSearch:
         UsageError: Optuna is missing or too old, the storage cannot be opened, or the study is of another search.
     """
 
-    def __init__(self, search: Search, results: Path, *, is_better_higher: bool) -> None:
+    def __init__(
+        self, search: Search, results: Path, *, is_better_higher: bool
+    ) -> None:
         _require_optuna()
         import optuna
 
@@ -86,8 +88,10 @@ class KeptSearch:
                 self._study.set_user_attr(DESCRIPTION, description)
             elif kept != description:
                 raise UsageError(
-                    f"The study {self.name} in {self.place} is of another search; choose another hydra.sweeper.study_name."
+                    f"The study {self.name} in {self.place} is of another search; choose another "
+                    "hydra.sweeper.study_name."
                 )
+        _remove_empty(self._folder)
 
     def _opened(self, storage: str, *, is_better_higher: bool) -> "Study":
         import optuna
@@ -162,8 +166,10 @@ class KeptSearch:
                     n_counted += 1
             yield TakenTries(taken, n_elsewhere)
         for each in taken:
-            self._tidy(self._place_of(each.number))
-        self._tidy(self._folder)
+            _remove_empty(self._place_of(each.number))
+        _remove_empty(self._folder)
+        # With a database of the user's it holds no study.
+        _remove_empty(self._folder.parent)
 
     def _suggested(self, claims: ExitStack) -> Try:
         """A new try, which this process claims. The study is claimed."""
@@ -193,14 +199,15 @@ class KeptSearch:
     def _place_of(self, number: int) -> Path:
         return self._folder / str(number)
 
-    def _tidy(self, folder: Path) -> None:
-        # Another process may have a claim in it.
-        with suppress(OSError):
-            folder.rmdir()
-
 
 def _try(kept: "FrozenTrial") -> Try:
     return Try(kept.number, tuple(kept.user_attrs[OVERRIDES]), kept.value)
+
+
+def _remove_empty(folder: Path) -> None:
+    # Another process may have a claim in it.
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def _sampler(search: Search, number: int) -> "BaseSampler":

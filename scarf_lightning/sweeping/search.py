@@ -51,11 +51,13 @@ class SearchOptions(Options):
     n_trials: int = option(
         20, "tries in all, those of earlier commands among them", "[1, 1000000]"
     )
-    n_jobs: int = option(1, "tries that are suggested and trained together", "[1, 4096]")
+    n_jobs: int = option(
+        1, "tries that are suggested and trained together", "[1, 4096]"
+    )
     storage: str | None = option(
         None,
-        "where the study is kept: a database such as sqlite:///study.db, or a file that ends in .log; null is a file in "
-        "the folder of results",
+        "where the study is kept: a database such as sqlite:///study.db, or a file that ends in .log; null is a file "
+        "in the folder of results",
     )
     study_name: str | None = option(
         None, "name of the study; null is a name made of what is searched"
@@ -130,7 +132,7 @@ class SearchAxis:
             number = trial.suggest_float(
                 self.key, self.low, self.high, step=self.step, log=self.is_log
             )
-        # Steps add up to 0.30000000000000004, where the user's range has 0.3.
+        # As Hydra writes the numbers of a range, so that a sweep over it has the same cells.
         if self.values:
             return f"{self.key}={min(self.values, key=lambda value: abs(float(value) - number))}"
         return f"{self.key}={number!r}"
@@ -229,7 +231,7 @@ class Search:
 def read_search(
     options: dict[str, Any],
     arguments: Sequence[str],
-    objective: str,
+    objective: Any,
     composer: Composer,
     sweeps: Path,
 ) -> Search:
@@ -238,6 +240,11 @@ def read_search(
     Raises:
         UsageError: an option or a space is wrong; nothing has been trained.
     """
+    if isinstance(objective, list) or isinstance(options.get("direction"), list):
+        raise UsageError(
+            "hydra/sweeper=optuna searches by one objective; name one, as in objective=accuracy, and leave "
+            f"{PLACE}.direction out."
+        )
     chosen = checked(SearchOptions, options, PLACE)
     spaces = [f"{key}={value}" for key, value in chosen.params.items()]
     # As with every option of Hydra, the last one wins.
@@ -262,8 +269,8 @@ def read_search(
             fixed.append(str(override.input_line))
     if not axes:
         raise UsageError(
-            'hydra/sweeper=optuna searches nothing, because no option has a space, as in "corruption.rate=interval(0.2,0.8)"; '
-            "add one, or leave hydra/sweeper out."
+            "hydra/sweeper=optuna searches nothing, because no option has a space; give one, as in "
+            "'corruption.rate=interval(0.2,0.8)', or leave hydra/sweeper out."
         )
     cells = _checked_cells(axes, fixed, composer, sweeps)
     if objective == VALIDATION_ERROR:
