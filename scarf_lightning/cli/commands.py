@@ -203,7 +203,7 @@ def _refuse_dashes(arguments: Sequence[str]) -> None:
     """Refuse ``--trials 3``, which Hydra would answer with a page of its flags."""
     from hydra._internal.utils import get_args_parser
 
-    # Hydra's own parser says which flags it would take. It must not end the process.
+    # Hydra's own parser says which flags it would take; no public module lists them. It must not end the process.
     parser = get_args_parser()
     parser.exit_on_error = False
     try:

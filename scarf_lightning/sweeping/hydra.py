@@ -1,4 +1,10 @@
-"""The door to Hydra: our configuration folder with the defaults of our classes, and plain values out of it."""
+"""The door to Hydra: our configuration folder with the defaults of our classes, and plain values out of it.
+
+Three things are private in Hydra 1.3 and 1.4, and have no public counterpart. Its reader of files and the registry that
+names it: a plugin may read addresses of its own, and ``--config-dir`` always is a folder. Its parser of flags
+(`scarf_lightning.cli.commands`), the only list of them. And the loader's ``repository``
+(`scarf_lightning.sweeping.composer`), which reads the defaults list of one file.
+"""
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
