@@ -21,7 +21,10 @@ class OptunaSweeper(ScarfSweeper):
 
         composer, sweeps = self.composing()
         assert self.config is not None
-        objective = OmegaConf.to_container(self.config)["objective"]
+        objective: Any = self.config.objective
+        # Several metrics are refused as a plain list.
+        if OmegaConf.is_config(objective):
+            objective = OmegaConf.to_container(objective)
         search = read_search(self._options, arguments, objective, composer, sweeps)
         terminal = Terminal()
         return run_search(search, self.launch(terminal.say), terminal, self.launcher_name)

@@ -215,7 +215,8 @@ def _judged(search: Search) -> tuple[bool, Callable[[float], str]]:
     """
     name = search.objective
     check_objective(name)
-    higher, shown = False, "{:.4f}".format
+    higher = False
+    shown: Callable[[float], str] = "{:.4f}".format
     if name != VALIDATION_ERROR:
         metric: Metric = metric_named(name, option="objective")
         higher, shown = metric.higher_is_better, metric.plain
