@@ -17,7 +17,7 @@ from ..screen import command_line, screen
 from ..sweeping.cell import Cell, State, SurveyedCell, distinct, survey
 from ..sweeping.chunks import Chunk, Launch
 from ..sweeping.expand import ExpandedSweep
-from ..sweeping.kept_search import KeptSearch, TakenTries, Try
+from ..sweeping.kept_search import KeptSearch, TakenTries, Try, require_optuna
 from ..sweeping.plan import about
 from ..sweeping.run import BASIC, check_parts, run
 from ..sweeping.search import PLACE, VALIDATION_ERROR, Search
@@ -48,6 +48,7 @@ def run_search(
         UsageError: something is wrong; nothing has been trained.
         UnfinishedError: tries failed, or the time is over.
     """
+    require_optuna()
     higher, shown = _judged(search)
     first = search.cells[0]
     options = first.config

@@ -19,6 +19,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType
 from hydra.errors import HydraException
 from hydra.plugins.config_source import ConfigResult
+from hydra.types import RunMode
 from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -38,6 +39,8 @@ from .hydra import (
 
 GLOBAL = "_global_"
 """The package of a file that says itself which sections it has."""
+OF_JOBS = ("hydra/sweeper", "hydra.sweeper", "hydra/launcher", "hydra.launcher")
+"""Begins an override of Hydra's that decides how cells are trained."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,13 @@ class Composer:
         self._repository: Any = loader.repository  # type: ignore[attr-defined]
         given: Any = OmegaConf.to_container(master.hydra.overrides.task, resolve=False)
         self._overrides_of_master: list[str] = given
+        of_hydra: Any = OmegaConf.to_container(
+            master.hydra.overrides.hydra, resolve=False
+        )
+        self._overrides_of_hydra = list[str]()
+        for override in of_hydra:
+            if not override.lstrip("+~").startswith(OF_JOBS):
+                self._overrides_of_hydra.append(override)
         # A cache for each composer, since another one has another folder or other plugins.
         self._configured = cache(self._configure)
         self._together = cache(self._put_together)
@@ -224,7 +234,13 @@ class Composer:
         return Sections(values, mentioned)
 
     def _compose(self, choices: tuple[str, ...]) -> Composed:
-        composed = self._loader.load_sweep_config(self._master, list(choices))
+        # As for a job, but without the sweeper and the launcher, which no cell needs and only a preset may know.
+        composed = self._loader.load_configuration(
+            self._master.hydra.job.config_name,
+            overrides=[*self._overrides_of_hydra, *choices],
+            run_mode=RunMode.RUN,
+        )
+        OmegaConf.copy_cache(from_config=self._master, to_config=composed)
         node = our_sections(composed)
         fit_recipe(node)
         # In a struct a value is put in only where there is an option.

@@ -58,13 +58,12 @@ class KeptSearch:
     """The study of a search, opened or begun.
 
     Raises:
-        UsageError: Optuna is missing or too old, the storage cannot be opened, or the study is of another search.
+        UsageError: the storage cannot be opened, or the study is of another search.
     """
 
     def __init__(
         self, search: Search, results: Path, *, is_better_higher: bool
     ) -> None:
-        _require_optuna()
         import optuna
 
         # Otherwise it prints a line for each try.
@@ -233,7 +232,7 @@ def _journal(file: str) -> "JournalStorage":
     return JournalStorage(JournalFileBackend(file))
 
 
-def _require_optuna() -> None:
+def require_optuna() -> None:
     """Refuse a missing or an old Optuna by a `UsageError`."""
     need = "hydra/sweeper=optuna needs the package optuna, version 4 or 5"
     command = "pip install 'scarf-lightning[optuna]'"
