@@ -17,7 +17,7 @@ from ..screen import command_line, screen
 from ..sweeping.cell import Cell, State, SurveyedCell, distinct, survey
 from ..sweeping.chunks import Chunk, Launch
 from ..sweeping.expand import ExpandedSweep
-from ..sweeping.kept_search import KeptSearch, TakenTries, Try, require_optuna
+from ..sweeping.kept_search import KeptSearch, Try, require_optuna
 from ..sweeping.plan import about
 from ..sweeping.run import BASIC, check_parts, run
 from ..sweeping.search import PLACE, VALIDATION_ERROR, Search
@@ -102,14 +102,11 @@ class _Tries:
 
     def train(self) -> list[str]:
         """Train until the study has its tries, and return why tries failed."""
-        n_tries, is_first = self._search.options.n_trials, True
+        self._begin()
         while True:
             # A try that failed is not made up for by this command, or a search that always fails would never end.
-            wanted = n_tries - len(self._failures)
+            wanted = self._search.options.n_trials - len(self._failures)
             with self._kept.taken(wanted) as taken:
-                if is_first:
-                    self._begin(taken)
-                is_first = False
                 if taken.tries:
                     self._train(taken.tries)
                 elif not taken.n_elsewhere:
@@ -118,14 +115,14 @@ class _Tries:
                 # Another process trains the last tries; they are taken over here if it dies.
                 time.sleep(LOOK_EVERY)
 
-    def _begin(self, taken: TakenTries) -> None:
-        """Say how far the study is, and check the parts of all choices before the first try trains."""
-        n_finished = len(self._kept.finished)
+    def _begin(self) -> None:
+        """Say how far the study is, and check the parts of all choices before the first try is suggested."""
+        n_finished, n_tries = len(self._kept.finished), self._search.options.n_trials
         if n_finished:
             self._terminal.say(
-                f"{n_finished} of {in_words(self._search.options.n_trials)} are in the study already."
+                f"{n_finished} of {in_words(n_tries)} are in the study already."
             )
-        if taken.tries:
+        if n_finished < n_tries:
             with self._show.doing("Importing torch and Lightning"):
                 check_parts(self._search.cells)
 

@@ -9,13 +9,14 @@ was killed is RUNNING for ever. Here another process takes it over, and its cell
 
 import json
 import logging
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ..errors import UsageError
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 FOLDER = "optuna"
 """The folder of the studies, in the folder of the results."""
 OF_JOURNAL = ".log"
+PASSWORD = re.compile(r"(://[^:/@]*:)[^@]*(@)")
+"""In the address of a database: ``postgresql://user:password@host/name``."""
 OLDEST = 4
 """The first version of Optuna with everything that is used here."""
 OVERRIDES, DESCRIPTION, LAST_CELL = "overrides", "search", "last_cell"
@@ -79,18 +82,27 @@ class KeptSearch:
         if storage is None:
             storage = str(results / FOLDER / f"{quote(self.name, safe='')}{OF_JOURNAL}")
             Path(storage).parent.mkdir(parents=True, exist_ok=True)
-        self.place = storage if "://" in storage else str(Path(storage).absolute())
-        with claim_when_free(self._folder):
-            self._study = self._opened(storage, is_better_higher=is_better_higher)
-            kept = self._study.user_attrs.get(DESCRIPTION)
-            if kept is None and not self._study.get_trials(deepcopy=False):
-                self._study.set_user_attr(DESCRIPTION, description)
-            elif kept != description:
-                raise UsageError(
-                    f"The study {self.name} in {self.place} is of another search; choose another "
-                    "hydra.sweeper.study_name."
-                )
-        _remove_empty(self._folder)
+        self.place = _without_password(storage)
+        if "://" not in storage:
+            self.place = str(Path(storage).absolute())
+        try:
+            with claim_when_free(self._folder):
+                self._study = self._opened(storage, is_better_higher=is_better_higher)
+                self._check(description)
+        finally:
+            # Nothing is left behind by a search that is refused.
+            for folder in (self._folder, self._folder.parent, results):
+                _remove_empty(folder)
+
+    def _check(self, description: dict[str, Any]) -> None:
+        """Describe a new study, and refuse that of another search by a `UsageError`."""
+        kept = self._study.user_attrs.get(DESCRIPTION)
+        if kept is None and not self._study.get_trials(deepcopy=False):
+            self._study.set_user_attr(DESCRIPTION, description)
+        elif kept != description:
+            raise UsageError(
+                f"The study {self.name} in {self.place} is of another search; choose another hydra.sweeper.study_name."
+            )
 
     def _opened(self, storage: str, *, is_better_higher: bool) -> "Study":
         import optuna
@@ -112,7 +124,7 @@ class KeptSearch:
         except Exception as error:
             reason = (str(error) or type(error).__name__).splitlines()[0]
             raise UsageError(
-                f"hydra.sweeper.storage={storage} cannot be opened: {reason.removesuffix('.')}."
+                f"hydra.sweeper.storage={_without_password(storage)} cannot be opened: {reason.removesuffix('.')}."
             ) from error
 
     @property
@@ -201,6 +213,11 @@ class KeptSearch:
 
 def _try(kept: "FrozenTrial") -> Try:
     return Try(kept.number, tuple(kept.user_attrs[OVERRIDES]), kept.value)
+
+
+def _without_password(storage: str) -> str:
+    """The address of a database as it may be shown, and kept in logs."""
+    return PASSWORD.sub(r"\1***\2", storage)
 
 
 def _remove_empty(folder: Path) -> None:

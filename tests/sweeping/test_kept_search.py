@@ -149,6 +149,7 @@ def test_searches_without_a_name_have_studies_of_their_own() -> None:
         ),
         ("none://a", "hydra.sweeper.storage=none://a cannot be opened: Can't load plugin: sqlalchemy.dialects:none."),
         ("sqlite:////nowhere/a.db", "hydra.sweeper.storage=sqlite:////nowhere/a.db cannot be opened: "),
+        ("none://me:secret@a/b", "hydra.sweeper.storage=none://me:***@a/b cannot be opened: "),
         ("nowhere/a.log", "hydra.sweeper.storage=nowhere/a.log cannot be opened: "),
     ],
 )
@@ -157,6 +158,7 @@ def test_a_storage_that_cannot_be_opened_is_named(storage: str, sentence: str) -
         kept(storage=storage)
 
     assert str(caught.value).startswith(sentence)
+    assert not Path("results").exists()
 
 
 def test_optuna_may_be_too_old_or_missing(monkeypatch: pytest.MonkeyPatch) -> None:
