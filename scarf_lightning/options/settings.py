@@ -593,7 +593,7 @@ class Config(Options):
     )
     objective: str = option(
         "validation_error",
-        "what a job returns to another sweeper: the mean of it or of a metric",
+        "what hydra/sweeper=optuna searches by, and a job returns to another sweeper: the mean of it or of a metric",
     )
     plugins: list[str] = option(
         [], "modules of your own parts; on the command line only"

@@ -109,7 +109,7 @@ def run(
             show.doing(f"{what}; importing torch and Lightning"),
             without_garbage_collection(),
         ):
-            _check_parts([each.cell for each in plan.unfinished])
+            check_parts([each.cell for each in plan.unfinished])
         # A folder that is made here is not left behind by a run that the checks refuse.
         for results in {each.cell.results for each in plan.unfinished}:
             check_folder(results, writable=True)
@@ -251,7 +251,7 @@ def _clear(cells: Sequence[Cell]) -> list[str]:
     return sentences
 
 
-def _check_parts(cells: Sequence[Cell]) -> None:
+def check_parts(cells: Sequence[Cell]) -> None:
     """Look at the data from outside and construct every part of each cell, before the first one trains."""
     from ..options import build_parts
 
