@@ -246,7 +246,9 @@ def read_search(
             f"{PLACE}.direction out."
         )
     chosen = checked(SearchOptions, options, PLACE)
-    spaces = [f"{key}={value}" for key, value in chosen.params.items()]
+    spaces = []
+    for key, value in chosen.params.items():
+        spaces.append(f"{key}={'null' if value is None else value}")
     # As with every option of Hydra, the last one wins.
     overrides = {}
     for override in composer.parse([*spaces, *as_given(arguments)]):

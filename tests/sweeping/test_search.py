@@ -75,12 +75,12 @@ def test_what_has_no_space_is_the_same_in_every_try() -> None:
 
 
 def test_a_file_may_hold_the_spaces_and_the_command_line_wins() -> None:
-    params = {"corruption.rate": "interval(0.2,0.8)", "corruption": "marginal,mean", "trials": 2}
+    params = {"corruption.rate": "interval(0.2,0.8)", "corruption": "marginal,mean", "trials": 2, "metric": None}
 
     search = searched("corruption=gaussian,mean", "corruption.rate=0.3", params=params)
 
     assert {axis.key: axis.given for axis in search.axes} == {"corruption": "gaussian,mean"}
-    assert search.fixed == ["corruption.rate=0.3", "trials=2"]
+    assert search.fixed == ["corruption.rate=0.3", "trials=2", "metric=null"]
 
 
 def test_an_option_that_only_some_parts_have_is_left_out_of_the_tries_of_others() -> None:
