@@ -27,6 +27,8 @@ NOT_SEARCHED = {
 """Options of our own sweeper that a search has no use for, and why."""
 MOST_CHECKED = 1000
 """Combinations of choices that are composed and checked before the first try."""
+INNER = 0.382
+"""The place between the ends of an interval that is checked."""
 DIGITS = 12
 """Decimals of the steps of a range."""
 VALIDATION_ERROR = "validation_error"
@@ -110,13 +112,16 @@ class SearchAxis:
     is_log: bool = False
 
     @property
-    def ends(self) -> tuple[str, ...]:
-        """Both ends of numbers, or all choices."""
-        if self.low is None:
+    def checked(self) -> tuple[str, ...]:
+        """All choices; or of numbers both ends, and one between them, which is a fraction if they may be."""
+        if self.low is None or self.high is None:
             return self.values
         if self.values:
-            return self.values[0], self.values[-1]
-        return repr(self.low), repr(self.high)
+            return self.values[0], self.values[len(self.values) // 2], self.values[-1]
+        is_whole = isinstance(self.low, int) and isinstance(self.high, int)
+        between = self.low + INNER * (self.high - self.low)
+        between = round(between, None if is_whole else DIGITS)
+        return repr(self.low), repr(between), repr(self.high)
 
     def suggested(self, trial: Suggests) -> str:
         """The override that a try gets."""
@@ -196,7 +201,7 @@ class Search:
         options: of the sweeper.
         axes: what is searched.
         fixed: the overrides that all tries share.
-        cells: of the choices and the ends of the ranges, which were checked.
+        cells: of the choices, at the ends of numbers and between them, which were checked.
         objective: what a cell is judged by.
         composer: of the cells of its tries.
     """
@@ -235,7 +240,7 @@ def read_search(
     composer: Composer,
     sweeps: Path,
 ) -> Search:
-    """Read a search from the sweeper's options and a command line, and check the cells at the ends of its space.
+    """Read a search from the sweeper's options and a command line, and check cells of its space.
 
     Raises:
         UsageError: an option or a space is wrong; nothing has been trained.
@@ -246,7 +251,9 @@ def read_search(
             f"{PLACE}.direction out."
         )
     chosen = checked(SearchOptions, options, PLACE)
-    spaces = [f"{key}={value}" for key, value in chosen.params.items()]
+    spaces = []
+    for key, value in chosen.params.items():
+        spaces.append(f"{key}={'null' if value is None else value}")
     # As with every option of Hydra, the last one wins.
     overrides = {}
     for override in composer.parse([*spaces, *as_given(arguments)]):
@@ -286,12 +293,12 @@ def read_search(
 def _checked_cells(
     axes: Sequence[SearchAxis], fixed: Sequence[str], composer: Composer, sweeps: Path
 ) -> list[Cell]:
-    """The cells of all choices, with the numbers at their lower and at their upper ends."""
+    """The cells of all choices, with the numbers at their lower ends, between the ends, and at their upper ones."""
     cells = list[Cell]()
-    for place in (0, -1):
+    for place in range(3):
         line = list(fixed)
         for axis in axes:
-            values = axis.ends if axis.low is None else (axis.ends[place],)
+            values = axis.checked if axis.low is None else (axis.checked[place],)
             line.append(f"{axis.key}={','.join(values)}")
         checked_ends = expand(line, composer, sweeps, most=MOST_CHECKED)
         if checked_ends.left_out:
