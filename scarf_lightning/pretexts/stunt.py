@@ -21,7 +21,7 @@ ITERATIONS = 20
 @dataclass
 class Stunt(Pretext):
     """Each of ``n_tasks`` tasks chooses random columns, and k-means on them gives the rows of the mini-batch
-    ``n_classes`` pseudo-classes. Then the chosen columns take values of training rows drawn for every row and column.
+    ``n_clusters`` pseudo-classes. Then the chosen columns take values of training rows drawn for every row and column.
     The prototype of a class is the mean output of g for ``n_shots`` of its rows. The loss is the cross-entropy of
     classifying up to ``n_queries`` others of each class by their negative squared distances to all prototypes.
 
@@ -31,13 +31,13 @@ class Stunt(Pretext):
     Differs from the paper: labels fine-tune f by the usual supervised phase, with a new head; the authors classify by
     the prototypes of the few labelled rows. k-means runs on the mini-batch rather than on all rows. The authors draw a
     task again until each class has rows enough; here a class without other rows than its shots is a prototype without
-    queries, and a mini-batch has no more classes than ``n_shots`` + 1 rows for each. Columns are features, so that the
+    queries, and a mini-batch of N rows has at most N / (``n_shots`` + 1) classes. Columns are features, so that the
     encoded columns of a category are chosen together. Early stopping watches the loss of such tasks on validation rows;
     the authors watch the accuracy on one clustering of them by all columns, unchanged. There is a g behind f.
 
     Rows at 0 and 3 are the shots of two classes, and rows at 1 and 2 their queries:
 
-    >>> task = Stunt(n_classes=2, n_tasks=1)
+    >>> task = Stunt(n_clusters=2, n_tasks=1)
     >>> output = torch.tensor([[0.0], [3.0], [1.0], [2.0]])
     >>> classes, places = torch.tensor([[0], [1], [0], [1]]), torch.tensor([[0], [0], [1], [1]])
     >>> task.compute_loss((output,), (classes, places)), task.compute_error((output,), (classes, places))
@@ -47,7 +47,7 @@ class Stunt(Pretext):
     name: ClassVar[str] = "stunt"
     label: ClassVar[str] = "STUNT"
     paper: ClassVar[str] = "Nam et al., 2023, arXiv:2303.00918"
-    n_classes: int = option(10, "pseudo-classes of a task", "[2, 1000]")
+    n_clusters: int = option(10, "clusters of a task, its pseudo-classes", "[2, 1000]")
     n_shots: int = option(
         1, "rows of each pseudo-class that its prototype is the mean of", "[1, 1000]"
     )
@@ -85,7 +85,7 @@ class Stunt(Pretext):
         # A column of zeros has no part in any distance, so all tasks have the same shape.
         clustered = torch.where(is_chosen, rows.encoded.unsqueeze(-3), 0.0)
         order = rows.random.uniform(self.n_tasks, n_rows).argsort(dim=-1)
-        first = order[..., : self._n_classes_of(n_rows)]
+        first = order[..., : self._n_clusters_of(n_rows)]
         classes = k_means(clustered, first)
         places = places_within(classes, rows.random.uniform(self.n_tasks, n_rows))
         # Targets have the rows in front of the tasks.
@@ -128,21 +128,21 @@ class Stunt(Pretext):
         numbers = random.uniform(self.n_tasks, n_features).argsort(dim=-1)
         return numbers < n_chosen.unsqueeze(-1)
 
-    def _n_classes_of(self, n_rows: int) -> int:
-        """The number of classes of so many rows: each could have a query, but two rows or more are two classes.
+    def _n_clusters_of(self, n_rows: int) -> int:
+        """The clusters of so many rows, few enough for a query in each; but two rows or more have two clusters.
 
-        >>> [Stunt(n_shots=3)._n_classes_of(n_rows) for n_rows in (100, 13, 5, 1)]
+        >>> [Stunt(n_shots=3)._n_clusters_of(n_rows) for n_rows in (100, 13, 5, 1)]
         [10, 3, 2, 1]
         """
         at_most = max(2, n_rows // (self.n_shots + 1))
-        return min(self.n_classes, at_most, n_rows)
+        return min(self.n_clusters, at_most, n_rows)
 
     def _answers(
         self,
         outputs: tuple[Any, ...],
         targets: tuple[Tensor, ...],
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Logits of the classes ``(..., n_tasks, N, n_classes)``, the right class of each row, and which rows are
+        """Logits of the classes ``(..., n_tasks, N, n_clusters)``, the right class of each row, and which rows are
         queries, ``(..., n_tasks, N)`` both."""
         classes, places = (target.mT for target in targets)
         is_shot = places < self.n_shots
@@ -150,7 +150,7 @@ class Stunt(Pretext):
         embeddings = torch.stack(outputs, dim=-3)
         # What all embeddings share is in no distance, and would take digits of the products.
         embeddings = embeddings - embeddings.mean(dim=-2, keepdim=True)
-        is_shot_of = is_shot.unsqueeze(-2) & members(classes, self.n_classes)
+        is_shot_of = is_shot.unsqueeze(-2) & members(classes, self.n_clusters)
         prototypes, counts = means(embeddings, is_shot_of)
         logits = -distances(embeddings, prototypes)
         # A class without rows is no answer.

@@ -73,7 +73,7 @@ class TestLoss:
         tensor = torch.from_numpy(classes)
         places = places_within(tensor.T, torch.rand(n_tasks, n, generator=torch.Generator().manual_seed(1))).T
         outputs = tuple(0.5 * numbers(n, 4, seed=seed) + offset for seed in range(n_tasks))
-        task = Stunt(n_classes=6, n_shots=n_shots, n_queries=n_queries, n_tasks=n_tasks)
+        task = Stunt(n_clusters=6, n_shots=n_shots, n_queries=n_queries, n_tasks=n_tasks)
 
         loss, error = loss_and_error([z.numpy() for z in outputs], classes, places.numpy(), n_shots, n_queries)
 
@@ -95,7 +95,7 @@ class TestLoss:
 
     def test_its_options_are_those_of_the_authors(self) -> None:
         task = Stunt()
-        assert (task.n_classes, task.n_shots, task.n_queries, task.n_tasks) == (10, 1, 15, 4)
+        assert (task.n_clusters, task.n_shots, task.n_queries, task.n_tasks) == (10, 1, 15, 4)
         assert (task.least_share, task.most_share, ITERATIONS) == (0.2, 0.5, 20)
         assert build_parts(config_of("pretrain=stunt")).pretext == task
 
@@ -232,7 +232,7 @@ class TestTasks:
     ) -> None:
         stack = make_stack(patients, [0, 1], precision="64-true")
         rows = rows_of(stack, stack.data.train)
-        _, (classes, places) = Stunt(n_classes=n_classes).make_views(rows)
+        _, (classes, places) = Stunt(n_clusters=n_classes).make_views(rows)
 
         ((_, first, _),) = clustered
         assert first.shape == (2, 4, n_classes)
@@ -296,7 +296,7 @@ def last_record(stack: Stack, task: Stunt) -> dict[str, float]:
 
 def test_groups_of_rows_are_learnt_from_the_other_columns(make_stack: MakeStack) -> None:
     """A guess among four classes has the loss log 4, which is 1.39, and an error of 0.75."""
-    record = last_record(make_stack(grouped(4, noise=0.3), [0]), Stunt(n_classes=4))
+    record = last_record(make_stack(grouped(4, noise=0.3), [0]), Stunt(n_clusters=4))
     assert record["train_loss"] < 1
     assert record["validation_loss"] < 1
     assert record["validation_error"] < 0.45
@@ -304,13 +304,13 @@ def test_groups_of_rows_are_learnt_from_the_other_columns(make_stack: MakeStack)
 
 def test_columns_that_say_nothing_of_each_other_give_no_class_away(make_stack: MakeStack) -> None:
     """f cannot read off the class of a row: a guess between two classes has the loss log 2, and an error of a half."""
-    record = last_record(make_stack(grouped(1, noise=1.0), [0]), Stunt(n_classes=2))
+    record = last_record(make_stack(grouped(1, noise=1.0), [0]), Stunt(n_clusters=2))
     assert record["train_loss"] == pytest.approx(math.log(2), abs=0.03)
     assert record["validation_error"] == pytest.approx(0.5, abs=0.1)
 
 
 @pytest.mark.parametrize("precision", ["32-true", "64-true"])
-@pytest.mark.parametrize("options", [{}, {"n_classes": 2, "n_shots": 3, "n_tasks": 1, "most_share": 0.2}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"n_clusters": 2, "n_shots": 3, "n_tasks": 1, "most_share": 0.2}], ids=str)
 def test_a_trial_comes_out_alike_in_any_company(
     patients: Table, make_stack: MakeStack, options: dict[str, Any], precision: str
 ) -> None:
