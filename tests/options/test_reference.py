@@ -5,7 +5,7 @@ A file names a part, and gets the defaults of its class for all that it leaves o
 
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 from omegaconf import DictConfig
@@ -153,7 +153,9 @@ def test_every_file_composes_and_changes_only_its_group(group: str, file: Path) 
 def test_a_task_of_co_training_is_the_pretraining_of_its_name(file: Path) -> None:
     cotrain, pretraining = config_of(f"cotrain={file.stem}").cotrain, config_of(f"pretrain={file.stem}")
 
-    assert (cotrain.corruption, cotrain.options) == (pretraining.corruption, pretraining.pretrain.options)
+    assert cotrain.options == pretraining.pretrain.options
+    if "corruption" in get_type_hints(part("pretrain", file.stem)):
+        assert cotrain.corruption == pretraining.corruption
     if file.stem in with_a_loss():
         assert cotrain.loss == pretraining.loss
 
