@@ -13,7 +13,7 @@ import pytest
 
 import scarf_lightning
 from scarf_lightning import UsageError
-from scarf_lightning.importing import EXTRAS, require, require_report, without_garbage_collection
+from scarf_lightning.importing import EXTRAS, WITHOUT_EXTRA, require, require_report, without_garbage_collection
 from scarf_lightning.options.checking import checked
 from scarf_lightning.options.logger_classes import check_loggers
 from scarf_lightning.options.settings import LoggerSettings
@@ -56,7 +56,7 @@ def test_the_package_imports_what_it_requires_and_nothing_else() -> None:
     imported = {name for file in sources for name in IMPORTED.findall(_code(file))}
     others = imported - {*sys.stdlib_module_names, "_typeshed"} - OF_THE_CORE - set(OF_AN_EXTRA)
 
-    assert others <= set(EXTRAS)
+    assert others <= {*EXTRAS, *WITHOUT_EXTRA}
     core = {MODULES.get(name, name) for name in map(named, PROJECT["dependencies"])}
     assert core <= imported
 

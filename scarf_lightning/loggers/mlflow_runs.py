@@ -77,17 +77,20 @@ def opened(
     """A new run of a cell, in place of its earlier ones in the experiment."""
     uri, artifacts = address(results, settings)
     # MLflow reports its use to its makers unless it is told not to.
-    with own_environment(MLFLOW_DISABLE_TELEMETRY="true"), _quiet():
-        from mlflow import MlflowClient
+    with own_environment(MLFLOW_DISABLE_TELEMETRY="true"):
+        import mlflow
 
-        client = MlflowClient(uri)
-        experiment = _experiment(client, settings.experiment, artifacts)
-        earlier = client.search_runs([experiment], f"tags.{FINGERPRINT} = '{view.id}'")
-        run = client.create_run(experiment, tags=_tags(view), run_name=view.name)
-        yield RunLogger(client, uri, run.info.run_id)
-        # An earlier run is deleted last, so that one is there if this one fails.
-        for each in earlier:
-            client.delete_run(each.info.run_id)
+        # MLflow sets up its messages when it is imported.
+        with _quiet():
+            client = mlflow.MlflowClient(uri)
+            experiment = _experiment(client, settings.experiment, artifacts)
+            cell = f"tags.{FINGERPRINT} = '{view.id}'"
+            earlier = client.search_runs([experiment], cell)
+            run = client.create_run(experiment, tags=_tags(view), run_name=view.name)
+            yield RunLogger(client, uri, run.info.run_id)
+            # An earlier run is deleted last, so that one is there if this one fails.
+            for each in earlier:
+                client.delete_run(each.info.run_id)
 
 
 def address(results: Path, settings: MlflowSettings) -> tuple[str, str | None]:

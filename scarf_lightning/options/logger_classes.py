@@ -21,6 +21,8 @@ BASES_OF_LIGHTNING = {
     "lightning.fabric.loggers.logger.Logger",
 }
 """The class that all loggers inherit from, in Lightning's two packages."""
+UNIFIED = "lightning.pytorch"
+"""The name of `pytorch_lightning` in Lightning's other package, which most examples use."""
 OF_THE_CELL = ("save_dir", "name", "version", "run_name")
 """Arguments that the writer sets for each cell where a section leaves them out."""
 MLFLOW_URI = "MLFLOW_TRACKING_URI"
@@ -111,10 +113,16 @@ def check_logger(name: str, section: Mapping[str, Any]) -> None:
 
 def _installed(target: str) -> str:
     """The same class in the package of Lightning's that is installed. Many files name it by the other one."""
-    is_of_other = target.startswith("lightning.pytorch.")
-    if is_of_other and find_spec("lightning") is None:
-        return target.replace("lightning.pytorch.", "pytorch_lightning.", 1)
-    return target
+    if not target.startswith(f"{UNIFIED}."):
+        return target
+    try:
+        is_installed = find_spec(UNIFIED) is not None
+    # There is no package `lightning` either.
+    except ModuleNotFoundError:
+        is_installed = False
+    if is_installed:
+        return target
+    return target.replace(UNIFIED, "pytorch_lightning", 1)
 
 
 def _require_packages(cls: type[Any], name: str) -> None:
