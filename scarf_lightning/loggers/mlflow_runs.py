@@ -4,7 +4,7 @@ import logging
 import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from pytorch_lightning.loggers import MLFlowLogger
 
 from ..options.logger_classes import MLFLOW_URI
 from ..options.settings import MlflowSettings
+from ..results.claims import claim_when_free
 from .places import own_environment
 from .view import CellView
 
@@ -75,9 +76,9 @@ def opened(
     view: CellView, results: Path, settings: MlflowSettings
 ) -> Iterator[RunLogger]:
     """A new run of a cell, in place of its earlier ones in the experiment."""
-    uri, artifacts = address(results, settings)
+    uri, artifacts, waiting = _address(results, settings)
     # MLflow reports its use to its makers unless it is told not to.
-    with own_environment(MLFLOW_DISABLE_TELEMETRY="true"):
+    with own_environment(MLFLOW_DISABLE_TELEMETRY="true"), waiting:
         import mlflow
 
         # MLflow sets up its messages when it is imported.
@@ -93,14 +94,18 @@ def opened(
                 client.delete_run(each.info.run_id)
 
 
-def address(results: Path, settings: MlflowSettings) -> tuple[str, str | None]:
-    """The address of the runs, and the place of their files if it is ours to choose."""
+def _address(
+    results: Path, settings: MlflowSettings
+) -> tuple[str, str | None, AbstractContextManager[object]]:
+    """The address of the runs, the place of their files if it is ours to choose, and what waits for its turn there."""
     uri = settings.tracking_uri or os.environ.get(MLFLOW_URI)
     if uri:
-        return uri, None
+        return uri, None, nullcontext()
     folder = (results / FOLDER).absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    return f"sqlite:///{folder}/mlflow.db", (folder / "artifacts").as_uri()
+    place = f"sqlite:///{folder}/mlflow.db"
+    # Two processes that make the tables of a new database at the same time disturb each other.
+    return place, (folder / "artifacts").as_uri(), claim_when_free(folder)
 
 
 def _experiment(client: "MlflowClient", name: str, artifacts: str | None) -> str:
