@@ -40,7 +40,7 @@ USAGE = """\
   out=FOLDER                    folder to write to (reports/NAME)
   sections=[MODULE]             more sections, made by the function report_section of each module
   plugins=[MODULE]              modules of parts and metrics; for a folder by default those of its cells
-  upload=wandb|tensorboard|both upload all cells and the report; logger.wandb.mode=online sends them
+  upload=LOGGER                 upload all cells, to wandb the report too; logger.wandb.mode=online sends them
 {options}
 """
 
@@ -285,7 +285,7 @@ def run_report(arguments: list[str]) -> "WrittenReport | None":
     with without_garbage_collection():
         from ..report.report_options import NAMES
         from ..sweeping.expand import spelled_out
-    from .reporting import check_upload, write
+    from .reporting import checked_upload, of_loggers, write
 
     known = ("results", "out", "sections", "upload", *NAMES)
     # The report's own options are taken out; Hydra knows none of them.
@@ -299,7 +299,8 @@ def run_report(arguments: list[str]) -> "WrittenReport | None":
     )
     upload = given.pop("upload", None)
     # A missing package is refused before minutes of reading and drawing.
-    check_upload(upload)
+    if upload is not None:
+        checked_upload(upload, of_loggers(overrides))
     written = write(overrides, **given)
     sys.stdout.write(f"{_escaped(str(written))}\n")
     if upload is not None:

@@ -15,8 +15,9 @@ from ..data.sources import ENDING
 from ..data.targets import Target
 from ..errors import UsageError
 from ..options import Config, check_combination, unused_options, within_max_epochs
-from ..options.axes import AXES, BASES
+from ..options.axes import AXES, BASES, SEVERAL
 from ..options.combinations import check_method, is_in, method_of
+from ..options.logger_classes import TARGET
 from ..results import columns
 from .cell import Cell
 from .composer import Composer
@@ -112,6 +113,7 @@ def expand(
         for block in sweep.blocks():
             kept = []
             for override in composer.parse(block):
+                _refuse_class(override, sweep.name)
                 if override_key(override) not in replaced:
                     kept.append(override)
             blocks.append([*kept, *given])
@@ -451,7 +453,8 @@ def _product(
         key = override.get_key_element()
         if not override.is_sweep_override():
             given = override.value()
-            if isinstance(given, list) and composer.is_group(key):
+            is_choice = composer.is_group(key) and key not in SEVERAL
+            if isinstance(given, list) and is_choice:
                 _refuse_several(key, ",".join(map(str, given)))
             # As the user wrote it, since it becomes the cell's label.
             choices.append([str(override.input_line)])
@@ -466,7 +469,8 @@ def _product(
         if not values:
             raise UsageError(f"{override.input_line} matches no option.")
         for value in values:
-            if value.startswith("[") and composer.is_group(key):
+            is_choice = composer.is_group(key) and key not in SEVERAL
+            if value.startswith("[") and is_choice:
                 _refuse_several(key, value.strip("[]"))
         choices.append([f"{key}={value}" for value in values])
     return itertools.product(*choices)
@@ -489,6 +493,8 @@ def check_choices(arguments: Sequence[str]) -> None:
         # A list of names was meant as a sweep; a list of anything else is no choice.
         names = value if isinstance(value, list) else []
         if names and all(isinstance(each, str) for each in names):
+            if group in SEVERAL:
+                continue
             _refuse_several(group, ",".join(names))
         raise UsageError(
             f"{argument}: {group} is chosen by name; --help {group} lists the names."
@@ -500,6 +506,16 @@ def _refuse_several(axis: str, options: str) -> NoReturn:
     raise UsageError(
         f"{axis}=[{options}]: name one option, or try each of them with {axis}={options}."
     )
+
+
+def _refuse_class(override: Override, sweep: str) -> None:
+    """Refuse a class that a sweep file names: one of somebody else's must not import a module by being read."""
+    is_of_logger = _axis(override).partition(".")[0] == "logger"
+    if is_of_logger and TARGET in str(override.input_line):
+        raise UsageError(
+            f"sweeps={sweep} sets {override.input_line}: a class may be named on the command line only; "
+            "a sweep file runs no code."
+        )
 
 
 def _refuse_unused(axes: Iterable[str], configs: Sequence[Config]) -> list[str]:

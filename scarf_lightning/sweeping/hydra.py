@@ -206,6 +206,12 @@ def usage_error(error: BaseException) -> UsageError:
         and error.missing_cfg_file
     ):
         return UsageError(_unknown_choice(error.missing_cfg_file, error.options))
+    # One of several choices; Hydra does not say what there is.
+    if isinstance(error, MissingConfigException) and error.missing_cfg_file:
+        group, _, name = error.missing_cfg_file.rpartition("/")
+        return UsageError(
+            f"{group}={name} is not an option; --help {group} lists them."
+        )
     # Hydra wraps OmegaConf's errors, whose attributes name the option.
     cause = error if isinstance(error, OmegaConfBaseException) else error.__cause__
     if isinstance(cause, OmegaConfBaseException) and not isinstance(cause, UNKNOWN):
@@ -220,6 +226,8 @@ def usage_error(error: BaseException) -> UsageError:
             )
         where = f"the options of {parent}" if parent else "the options"
         hint = did_you_mean(name, known) or _within(cause.parent_node, parent, name)
+        if parent == "logger" and not hint:
+            hint = f" For a class of Lightning's: +{full}._target_=CLASS."
         return UnknownOptionError(
             f"{full} is not an option; {where} are: {', '.join(known)}.{hint}", full
         )

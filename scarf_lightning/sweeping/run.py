@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..data.targets import kind_named
 from ..errors import UnfinishedError, UsageError, counted
-from ..importing import require, without_garbage_collection
+from ..importing import without_garbage_collection
 from ..machine import usable_cores
 from ..options.combinations import check_target
+from ..options.logger_classes import check_loggers
 from ..options.plugins import load_plugins
 from ..results import check_folder, clear_dead, forget_failure
 from .cell import Cell, State, SurveyedCell, distinct, named, survey
@@ -257,14 +258,10 @@ def check_parts(cells: Sequence[Cell]) -> None:
 
     # Torch is not imported to say that a file or a package is missing.
     outside: list[Callable[[], object]] = [cell.source.check for cell in cells]
-    views = set[tuple[str, str]]()
-    for cell in cells:
-        logger = cell.config.logger
-        for view in logger.views:
-            views.add((view, logger.name))
-    # Sorted, so that the same run has the same sentences in the same order.
-    for view, name in sorted(views):
-        outside.append(partial(require, view, f"logger={name}"))
+    # The cells of a run have the same loggers.
+    loggers = {repr(cell.config.logger): cell.config.logger for cell in cells}
+    for logger in loggers.values():
+        outside.append(partial(check_loggers, logger))
     _refuse(outside)
 
     parts: list[Callable[[], object]] = []
