@@ -20,6 +20,7 @@ GROUND = {"errors", "importing", "options", "randomness"}
 MAY_USE = {
     **dict.fromkeys(GROUND | {"metrics", "intervals"}, GROUND),
     "machine": set(),
+    "forks": {"errors", "machine"},
     "data": GROUND | {"metrics", "losses"},
     "losses": GROUND,
     "corruption": GROUND,
@@ -29,7 +30,8 @@ MAY_USE = {
     "methods": GROUND | {"data", "corruption", "losses", "pretexts", "engine"},
     "results": {"options", "metrics", "errors", "data.targets"},
     "sweeping": {
-        "options", "results", "metrics", "machine", "importing", "data.sources", "data.table", "data.targets", "errors",
+        "options", "results", "metrics", "forks", "machine", "importing", "data.sources", "data.table", "data.targets",
+        "errors",
     },
     "cli": {
         "options", "data.reading.shown", "data.sources", "data.table", "data.targets", "errors", "importing",
@@ -47,7 +49,7 @@ MAY_USE = {
     "lightning": GROUND | {"data", "engine", "estimators.preparing", "methods", "sweeping", "training"},
     "estimators": GROUND
     | {
-        "data", "engine", "importance", "intervals", "losses", "methods", "metrics", "networks", "notebook",
+        "data", "engine", "forks", "importance", "intervals", "losses", "methods", "metrics", "networks", "notebook",
         "report.statistics", "results", "screen", "sweeping", "training",
     },
     "importance": GROUND
@@ -62,7 +64,8 @@ OPTIONS_MAY_USE = {"errors", "importing"}
 KNOW_HYDRA = {"sweeping", "cli", "estimators"}
 KNOW_LIGHTNING = {"data", "engine", "lightning", "loggers", "training"}
 FREE_OF_TORCH = {
-    "options", "results", "sweeping", "report", "metrics", "intervals", "errors", "importing", "machine", "screen",
+    "options", "results", "sweeping", "report", "metrics", "intervals", "errors", "importing", "forks", "machine",
+    "screen",
 }  # fmt: skip
 HEAVY = {"torch", "pytorch_lightning", "lightning_fabric", "openml", "sklearn", "pandas", "matplotlib", "wandb"}
 BEFORE_TRAINING = [

@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..errors import counted
+from ..importing import without_garbage_collection
 from ..report.levels import LevelledRows, levels_of, levels_of_cell
 from ..results import Rows, on_few_steps, write_whole
 from ..screen import NotebookLine, doing, screen
@@ -145,8 +146,9 @@ class Terminal:
                 console.print(summary_table(shown, console.width, metric))
             else:
                 console.print(sweep_table(shown, console.width, metric))
-            # Imports pandas.
-            from ..report.advice import answer_of_run
+            # Imports pandas and SciPy.
+            with without_garbage_collection():
+                from ..report.advice import answer_of_run
 
             for sentence in answer_of_run(request, surveyed):
                 console.say(sentence)

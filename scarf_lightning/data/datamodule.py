@@ -146,9 +146,11 @@ class StackDataModule(pl.LightningDataModule):
 
     def training_examples(self) -> Iterator[Examples]:
         """The mini-batches of an epoch, in a random order of their rows."""
-        permutation = self._order.permutations(len(self._train)).to(
-            self.table.device, non_blocking=True
-        )
+        permutation = self._order.permutations(len(self._train))
+        # From other memory than pinned the host waits for its copy, whatever it asks for.
+        if self.table.device.type == "cuda":
+            permutation = permutation.pin_memory()
+        permutation = permutation.to(self.table.device, non_blocking=True)
         # Each trial has a permutation of its own, the one that it would have alone.
         trial = self.roster.index.unsqueeze(1)
         for start, end in self._train_bounds:

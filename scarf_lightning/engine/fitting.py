@@ -288,7 +288,8 @@ def fit(
         callbacks += watch(phase, stopping, max_epochs)
     trainer = pl.Trainer(
         accelerator=hardware.device.type,
-        devices=1,
+        # A list names the devices, a number says how many.
+        devices=1 if hardware.device.index is None else [hardware.device.index],
         # Lightning's own double precision would convert every batch; 32-true leaves number types alone.
         precision="bf16-mixed" if hardware.precision == "bf16-mixed" else "32-true",
         max_epochs=max_epochs,

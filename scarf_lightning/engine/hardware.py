@@ -27,7 +27,7 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from ..errors import UsageError
+from ..errors import UsageError, counted
 from ..options.settings import TF32, TrainerSettings
 from .measured import bfloat16_time
 
@@ -211,7 +211,7 @@ def choose_hardware(settings: TrainerSettings) -> Hardware:
     Raises:
         UsageError: the machine has no such device, or the device no such precision.
     """
-    device = choose_device(settings.accelerator)
+    device = choose_device(settings.accelerator, settings.device)
     if settings.precision == TF32 and device.type != "cuda":
         raise UsageError(
             "trainer.precision=tf32: only Nvidia's GPUs multiply in TF32, and this trains on the processor; "
@@ -230,13 +230,28 @@ def choose_hardware(settings: TrainerSettings) -> Hardware:
     return hardware
 
 
-def choose_device(accelerator: str) -> torch.device:
-    """The device of ``auto``, ``cpu`` or ``cuda``. Raises UsageError if the machine has no such device."""
+def choose_device(accelerator: str, number: int | None = None) -> torch.device:
+    """The device of ``auto``, ``cpu`` or ``cuda``, or the GPU of this number.
+
+    Raises:
+        UsageError: the machine has no such device.
+    """
     if accelerator == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        accelerator = "cuda" if torch.cuda.is_available() else "cpu"
     if accelerator == "cuda" and not torch.cuda.is_available():
         raise UsageError("torch finds no CUDA device here; choose auto or cpu.")
-    return torch.device(accelerator)
+    if number is None:
+        return torch.device(accelerator)
+    if accelerator != "cuda":
+        raise UsageError(
+            f"trainer.device={number} is the number of a GPU, and this trains on the processor; leave it out."
+        )
+    n_devices = torch.cuda.device_count()
+    if number >= n_devices:
+        raise UsageError(
+            f"trainer.device={number}: torch finds {counted(n_devices, 'GPU')} here, numbered from 0."
+        )
+    return torch.device(accelerator, number)
 
 
 @contextmanager
@@ -258,6 +273,17 @@ def own_torch() -> Iterator[None]:
             stack.enter_context(torch.inference_mode(False))
         stack.enter_context(torch.enable_grad())
         yield
+
+
+@contextmanager
+def torch_threads(number: int) -> Iterator[None]:
+    """Within, torch computes with so many threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def prepare_process(threads: int) -> None:

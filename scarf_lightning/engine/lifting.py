@@ -206,7 +206,8 @@ class VmappedLayerNorm(nn.LayerNorm):
 
 
 class _LayerNorm(torch.autograd.Function):
-    """`torch.nn.functional.layer_norm`, whose vmap rule calls it once for each trial.
+    """`torch.nn.functional.layer_norm`, whose vmap rule calls it once for each trial on a processor, and once for all
+    elsewhere.
 
     It needs no backward: the rule removes the trial axis before autograd records the differentiable calls inside.
     """
@@ -239,6 +240,13 @@ class _LayerNorm(torch.autograd.Function):
         shape: tuple[int, ...],
         eps: float,
     ) -> tuple[Tensor, int]:
+        # An accelerator takes longer to start a kernel for each trial than to compute.
+        if x.device.type != "cpu":
+            stacked = x[None] if in_dims[0] is None else x.movedim(in_dims[0], 0)
+            scales = _beside_rows(weight, in_dims[1], stacked.dim())
+            shifts = _beside_rows(bias, in_dims[2], stacked.dim())
+            return _of_all_trials(stacked, scales, shifts, shape, eps), 0
+
         def by_trial(
             tensor: Tensor | None,
             dim: int | None,
@@ -262,6 +270,33 @@ class _LayerNorm(torch.autograd.Function):
                 F.layer_norm(trial_rows, shape, trial_weight, trial_bias, eps)
             )
         return torch.stack(normalised), 0
+
+
+def _beside_rows(
+    parameter: Tensor | None, dim: int | None, n_axes: int
+) -> Tensor | None:
+    """A parameter with axes of one between the trial and the features; one that all trials share as it is."""
+    if parameter is None or dim is None:
+        return parameter
+    own = parameter.movedim(dim, 0)
+    between = (1,) * (n_axes - own.dim())
+    return own.reshape(own.shape[0], *between, *own.shape[1:])
+
+
+def _of_all_trials(
+    rows: Tensor,
+    scales: Tensor | None,
+    shifts: Tensor | None,
+    shape: tuple[int, ...],
+    eps: float,
+) -> Tensor:
+    """The rows of all trials ``(T, ...)`` normalised by one kernel, then scaled and shifted by another."""
+    out = F.layer_norm(rows, shape, eps=eps)
+    if scales is None:
+        return out
+    if shifts is None:
+        return out * scales
+    return torch.addcmul(shifts, out, scales)
 
 
 @torch.no_grad()

@@ -181,7 +181,9 @@ def free_memory(device: torch.device, enough: int) -> int | None:
     """Bytes that this process may still take on a device; None if this is unknown. If they are not ``enough``, it first
     gives back what the C library kept of earlier cells."""
     if device.type == "cuda":
-        return torch.cuda.mem_get_info(device)[0]
+        # Torch keeps the blocks of tensors that are gone, and gives them to the next ones.
+        kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return int(torch.cuda.mem_get_info(device)[0] + kept)
     left = min(machine.free_memory(), default=None)
     if left is None or left >= enough:
         return left

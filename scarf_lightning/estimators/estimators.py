@@ -31,6 +31,7 @@ from ..data.table import Table
 from ..data.targets import Classes, Number, Target
 from ..errors import UsageError
 from ..options import Config
+from .jobs import n_processes
 from .labels import GivenLabels, labels_of_classes, labels_of_numbers, one_a_row
 from .model import Model
 from .opening import load_model
@@ -47,6 +48,7 @@ NO_AXES = (
     "n_trials",
     "random_state",
     "device",
+    "n_jobs",
     "class_weight",
     "metric",
     "unlabelled",
@@ -101,6 +103,7 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     random_state: Any = 0
     fit_on: str | None = None
     device: str = "auto"
+    n_jobs: int | None = None
     options: Mapping[str, Any] | None = None
     verbose: int = 0
 
@@ -155,6 +158,11 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def reading_(self) -> pd.DataFrame:
         """A row for each column of X: how it was read."""
         return pd.DataFrame(self._reading)
+
+    @property
+    def _n_processes(self) -> int:
+        """The processes that a fit may use."""
+        return n_processes(plain(self.n_jobs), plain(self.device))
 
     def _axes(self) -> dict[str, Any]:
         """The choices of axes other than the defaults."""
@@ -324,6 +332,7 @@ class ScarfPredictor(ScarfEstimator):
             task.table,
             start=task.start,
             chooses=self._chooses,
+            processes=self._n_processes,
             verbose=bool(self.verbose),
         )
         self._keep(model, rows, task.table, task.given)
@@ -357,6 +366,7 @@ class ScarfPredictor(ScarfEstimator):
             start=task.start,
             chooses=self._chooses,
             tests=True,
+            processes=self._n_processes,
             verbose=bool(self.verbose),
         )
         return pd.DataFrame(rows)
@@ -379,7 +389,12 @@ class ScarfPredictor(ScarfEstimator):
         check_is_fitted(self)
         unlabelled = getattr(self, "unlabelled", None)
         return importance(
-            self.model_, self._rows(X), y, unlabelled=unlabelled, **options
+            self.model_,
+            self._rows(X),
+            y,
+            unlabelled=unlabelled,
+            n_jobs=plain(self.n_jobs),
+            **options,
         )
 
     @property
@@ -515,6 +530,9 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
             it does. X needs the same columns.
         unlabelled: the label, or a list of labels, of rows without one in y, besides None and NaN.
         device: ``auto``, ``cpu`` or ``cuda``.
+        n_jobs: processes that train the networks side by side, on a processor: None is 1, unless a context of
+            `joblib.parallel_config` says otherwise, and -1 is one a core. Every number gives the same networks, bit
+            for bit where the processor is exact.
         options: any other option of ``train.py``, such as ``{"corruption.rate": 0.3, "pretrain.max_epochs": 100,
             "dataset.categorical": ["grade"]}``. `set_params` sets one of them.
         verbose: 1 shows the progress of training in a terminal or a notebook.
@@ -589,7 +607,7 @@ class ScarfRegressor(RegressorMixin, ScarfPredictor):  # type: ignore[misc]
     Args:
         metric: what early stopping and tuning go by, such as ``"mae"``; None takes the recipe's.
         recipe, pretrain, method, regime, split, scaling, network, corruption, selection, views, loss, cotrain: axes.
-        n_trials, random_state, fit_on, device, options, verbose: as in `ScarfClassifier`.
+        n_trials, random_state, fit_on, device, n_jobs, options, verbose: as in `ScarfClassifier`.
 
     Attributes:
         model_, trials_, choice_, n_unlabelled_, reading_: as in `ScarfClassifier`.
@@ -616,7 +634,7 @@ class ScarfTransformer(ScarfEstimator):
         pretrain, scaling, network: an option of that axis, see ``train.py --help``.
         corruption, selection, views, loss: further axes; None takes what goes with the pre-training.
         n_trials: the number of encoders, whose embeddings stand side by side.
-        recipe, random_state, fit_on, device, options, verbose: as in `ScarfClassifier`.
+        recipe, random_state, fit_on, device, n_jobs, options, verbose: as in `ScarfClassifier`.
 
     Attributes:
         model_: the trained `scarf_lightning.estimators.Model`, which can be saved.
@@ -635,6 +653,8 @@ class ScarfTransformer(ScarfEstimator):
             )
         given = self._given(X)
         table = without_labels(given.frame, config)
-        model, rows = pretrain(config, table, verbose=bool(self.verbose))
+        model, rows = pretrain(
+            config, table, processes=self._n_processes, verbose=bool(self.verbose)
+        )
         self._keep(model, rows, table, given)
         return self

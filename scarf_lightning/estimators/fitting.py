@@ -3,10 +3,11 @@
 import logging
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -20,12 +21,15 @@ from ..data.targets import Classes, Number, Target
 from ..engine.hardware import Hardware, choose_hardware, own_torch, prepare_process
 from ..engine.lifting import part_of
 from ..errors import UsageError
+from ..forks import side_by_side
 from ..options import Config
 from ..options.combinations import is_pretrained
 from ..results import StackRecord, StoredTrial
 from ..screen import screen
 from ..training import CellTraining, Start
 from .model import Model, model_of
+
+T = TypeVar("T")
 
 CONFIDENCE = 0.95
 """Pre-training is used if the interval of the difference in loss is below zero with this confidence."""
@@ -71,6 +75,7 @@ def train(
     start: Model | None = None,
     chooses: bool = False,
     tests: bool = False,
+    processes: int = 1,
     verbose: bool = False,
 ) -> tuple[Model, list[TrialRow], str | None]:
     """Train the trials of a cell on a table: the model, a row for each trial, and what was chosen, in a sentence.
@@ -81,6 +86,7 @@ def train(
             loss of validation rows by more than chance would.
         tests: hold test rows back, as a cell does. Otherwise all rows train but those that stop training, by which
             the trials are scored.
+        processes: that train networks side by side; numbers are the same with any number of them.
         verbose: show progress, and what was chosen.
     """
     choice = None
@@ -88,7 +94,12 @@ def train(
     with process_of(config) as hardware:
         splitting = None if tests else WithoutTest
         training = CellTraining.prepare(
-            config, table, hardware, splitting=splitting, console=console
+            config,
+            table,
+            hardware,
+            splitting=splitting,
+            console=console,
+            processes=processes,
         )
         # Rows must be prepared as the encoders' own were, so their preprocessing comes with them.
         if start is not None:
@@ -105,7 +116,7 @@ def train(
             if console is not None:
                 console.say(choice)
         else:
-            records = _trained(training)
+            records = _side_by_side(training, _stacks(training, _recorded))
     rows = [dict(row) for record in records for row in record.rows]
     kept = []
     for record in records:
@@ -114,18 +125,51 @@ def train(
     return _voting(training, kept, table.target), rows, choice
 
 
-def _trained(training: CellTraining) -> list[StackRecord]:
-    records = []
+def _recorded(
+    training: CellTraining, trials: Sequence[int], block: Sequence[int]
+) -> StackRecord:
+    return training.run(trials, block).record(trials)
+
+
+TrainStack = Callable[[CellTraining, Sequence[int], Sequence[int]], T]
+"""Trains trials in their block."""
+
+
+def _stacks(training: CellTraining, train: TrainStack[T]) -> list[Callable[[], T]]:
+    """The training of each stack of a cell."""
+    # Several processes cannot draw one progress.
+    alone = training
+    if training.processes > 1:
+        alone = replace(training, console=None)
+    calls: list[Callable[[], T]] = []
     for trials, block in training.stacks(range(training.config.trials)):
-        records.append(training.run(trials, block).record(trials))
-    return records
+        calls.append(partial(train, alone, trials, block))
+    return calls
+
+
+def _side_by_side(training: CellTraining, stacks: Sequence[Callable[[], T]]) -> list[T]:
+    """Train stacks in the processes of a cell, and tell of each that ends where progress is asked for."""
+    ended = set[int]()
+
+    def tell(number: int) -> None:
+        ended.add(number)
+        if training.console is not None and training.processes > 1:
+            training.console.print(f"{len(ended)} of {len(stacks)} stacks are trained.")
+
+    return side_by_side(stacks, training.processes, tell)
 
 
 def _chosen(pretrained: CellTraining) -> tuple[CellTraining, list[StackRecord], str]:
     """All trials with pre-training or from scratch, whichever is better, and a sentence on the choice."""
     # The same splits and streams, so that the losses are paired row by row.
     scratch = pretrained.from_scratch()
-    with_it, without = _judged(pretrained), _judged(scratch)
+    # Those with a pre-training take longest, so processes begin with them.
+    stacks = _stacks(pretrained, _judged_stack)
+    n_pretrained = len(stacks)
+    stacks += _stacks(scratch, _judged_stack)
+    judged = _side_by_side(pretrained, stacks)
+    with_it = _joined(pretrained, judged[:n_pretrained])
+    without = _joined(scratch, judged[n_pretrained:])
     is_used, choice = _choice(with_it.losses, without.losses, with_it.of)
     if is_used:
         return pretrained, with_it.records, choice
@@ -146,29 +190,39 @@ class Judged:
     of: str
 
 
-def _judged(training: CellTraining) -> Judged:
-    """Train all trials and compute the loss of each validation row; of each trial, for a plugin's kind of target."""
-    records: list[StackRecord] = []
+JudgedStack = tuple[StackRecord, list[NDArray[np.float64]]]
+"""The record of a stack, and the losses of the validation rows of each of its trials."""
+
+
+def _judged_stack(
+    training: CellTraining, wanted: Sequence[int], block: Sequence[int]
+) -> JudgedStack:
+    """Train a stack and compute the loss of each validation row."""
     losses: list[NDArray[np.float64]] = []
     target = training.table.target
-    for wanted, block in training.stacks(range(training.config.trials)):
-        trained = training.run(wanted, block, predicts_validation=True)
-        data = trained.stack.data
-        record = trained.record(wanted)
-        records.append(record)
-        for trial, row in zip(wanted, record.rows, strict=True):
-            position = data.trials.index(trial)
-            labels = data.validation_labels[position]
-            # Validation rows are predicted before the test rows.
-            predictions = trained.outcome.predictions[position, : len(labels)]
-            if row["diverged"] is None:
-                losses.append(row_losses(target, predictions, labels))
-            else:
-                # Left out, a trial that diverged would make its side look better.
-                losses.append(np.full(len(labels), np.inf))
+    trained = training.run(wanted, block, predicts_validation=True)
+    data = trained.stack.data
+    record = trained.record(wanted)
+    for trial, row in zip(wanted, record.rows, strict=True):
+        position = data.trials.index(trial)
+        labels = data.validation_labels[position]
+        # Validation rows are predicted before the test rows.
+        predictions = trained.outcome.predictions[position, : len(labels)]
+        if row["diverged"] is None:
+            losses.append(row_losses(target, predictions, labels))
+        else:
+            # Left out, a trial that diverged would make its side look better.
+            losses.append(np.full(len(labels), np.inf))
+    return record, losses
+
+
+def _joined(training: CellTraining, stacks: Sequence[JudgedStack]) -> Judged:
+    """The losses of the rows of all trials; of the trials, for a plugin's kind of target."""
+    records = [record for record, _ in stacks]
     # Other kinds of target are a plugin's, whose rows have no loss of their own here.
-    if isinstance(target, (Classes, Number)):
-        return Judged(records, np.concatenate(losses), ROWS)
+    if isinstance(training.table.target, (Classes, Number)):
+        of_rows = [losses for _, of_stack in stacks for losses in of_stack]
+        return Judged(records, np.concatenate(of_rows), ROWS)
     # The epoch whose weights are kept.
     epoch = (
         "finetune_best_epoch"
@@ -246,7 +300,7 @@ def _choice(
 
 
 def pretrain(
-    config: Config, table: Table, *, verbose: bool = False
+    config: Config, table: Table, *, processes: int = 1, verbose: bool = False
 ) -> tuple[Model, list[TrialRow]]:
     """Pre-train the encoders of trials on nine tenths of the rows; no label is used."""
     console = screen(stderr=True) if verbose else None
@@ -254,34 +308,43 @@ def pretrain(
     kept: list[StoredTrial] = []
     with process_of(config) as hardware:
         training = CellTraining.prepare(
-            config, table, hardware, splitting=WithoutTest, console=console
+            config,
+            table,
+            hardware,
+            splitting=WithoutTest,
+            console=console,
+            processes=processes,
         )
-        for wanted, trials in training.stacks(range(config.trials)):
-            stack = training.stack(trials)
-            fit = training.pretrain(stack)
-            assert fit is not None
-            own: list[TrialRow] = []
-            for position, trial in enumerate(trials):
-                # Trials that only fill up a block are not kept.
-                if trial in wanted:
-                    diverged = "pretrain" if fit.diverged[position] else None
-                    n_epochs = int(fit.epochs[position])
-                    own.append(
-                        {
-                            "trial": trial,
-                            "diverged": diverged,
-                            "pretrain_epochs": n_epochs,
-                        }
-                    )
-            encoder = {}
-            for name, weight in fit.part("encoder").items():
-                encoder[f"encoder.{name}"] = weight.cpu().numpy()
-            vectors = stack.data.preprocessing.arrays()
-            # No label was seen, so there is no target to undo the scaling of.
-            vectors.pop("target", None)
-            rows += own
-            kept += StoredTrial.of_stack(own, vectors, encoder)
+        stacks = _side_by_side(training, _stacks(training, _encoders))
+    for own, trials in stacks:
+        rows += own
+        kept += trials
     return _voting(training, kept, None), rows
+
+
+def _encoders(
+    training: CellTraining, wanted: Sequence[int], trials: Sequence[int]
+) -> tuple[list[TrialRow], list[StoredTrial]]:
+    """Pre-train a stack: a row for each trial, and its encoders."""
+    stack = training.stack(trials)
+    fit = training.pretrain(stack)
+    assert fit is not None
+    rows: list[TrialRow] = []
+    for position, trial in enumerate(trials):
+        # Trials that only fill up a block are not kept.
+        if trial in wanted:
+            diverged = "pretrain" if fit.diverged[position] else None
+            n_epochs = int(fit.epochs[position])
+            rows.append(
+                {"trial": trial, "diverged": diverged, "pretrain_epochs": n_epochs}
+            )
+    encoder = {}
+    for name, weight in fit.part("encoder").items():
+        encoder[f"encoder.{name}"] = weight.cpu().numpy()
+    vectors = stack.data.preprocessing.arrays()
+    # No label was seen, so there is no target to undo the scaling of.
+    vectors.pop("target", None)
+    return rows, StoredTrial.of_stack(rows, vectors, encoder)
 
 
 def _voting(

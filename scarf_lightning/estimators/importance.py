@@ -8,6 +8,8 @@
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +21,16 @@ from sklearn.utils.validation import check_consistent_length
 from ..data.reading import Reader
 from ..data.reading.frames import frame_of, plain_column
 from ..data.targets import Classes, Number
+from ..engine.hardware import torch_threads
 from ..errors import UsageError, counted
+from ..forks import side_by_side
 from ..importance.judging import ColumnVerdict, Importance, judge_column
 from ..importance.permuting import Floats, permutations, permuted, permuted_rows
 from ..intervals import FEWEST
 from ..metrics import Metric, metric_named
 from ..report.statistics.answers import MARGIN
 from ..report.statistics.trials import RowsOfTrial, Split, rows_of_trial
+from .jobs import n_processes
 from .labels import labels_of_classes, labels_of_numbers, one_a_row
 from .looking import load_rows
 from .model import Model
@@ -50,6 +55,7 @@ def importance(
     random_state: int = 0,
     margin: float = MARGIN,
     unlabelled: Any = None,
+    n_jobs: int | None = None,
 ) -> Importance:
     """The importance of each column to a model: by how much its metric is better than with the column permuted.
 
@@ -62,6 +68,7 @@ def importance(
         random_state: their seed, as `sklearn.inspection.permutation_importance` takes it.
         margin: a difference no larger than this is of no practical consequence.
         unlabelled: marks of rows without a label, as `ScarfClassifier` has them.
+        n_jobs: processes that permute columns side by side, as of `ScarfClassifier`; numbers are the same.
 
     Returns:
         Verdicts on the columns, most important first; Holm's correction is over all of them.
@@ -93,34 +100,73 @@ def importance(
     # One set of orders for all columns, as in `sklearn.inspection.permutation_importance`.
     orders = permutations(len(values), n_repeats, random_state)
 
-    intact = rows_of_trial(measure, _voted(model, values), known, kept)
-    if intact is None:
-        raise UsageError(
-            f"{measure.label} is not defined on these {counted(len(kept), 'row')}; pass more of them."
-        )
-    verdicts = []
-    for names, places in blocks.items():
-        # All permutations pass through the model at once, one after the other.
-        predictions = _voted(model, permuted(values, places, orders))
-        shape = (n_repeats, len(values), *predictions.shape[1:])
-        changed = permuted_rows(measure, predictions.reshape(shape), known, kept)
-        if changed is None:
-            continue
-        # The claim is about this very model, so one trial is enough.
-        verdict = judge_column(
-            names,
-            "permuted",
-            "this model",
-            [intact],
-            [changed],
-            measure,
-            TRAINED_ON_ALL,
-            margin=margin,
-            fewest=1,
-        )
-        verdicts.append(verdict)
+    # A thread a process: two of them wait for each other for longer than they compute.
+    with torch_threads(1):
+        intact = rows_of_trial(measure, _voted(model, values), known, kept)
+        if intact is None:
+            raise UsageError(
+                f"{measure.label} is not defined on these {counted(len(kept), 'row')}; pass more of them."
+            )
+        known_rows = KnownRows(values, known, kept, intact, orders)
+        calls = []
+        for names, places in blocks.items():
+            calls.append(
+                partial(_permuted, model, known_rows, names, places, measure, margin)
+            )
+        judged = side_by_side(calls, n_processes(n_jobs))
+    verdicts = [verdict for verdict in judged if verdict is not None]
     claim = "this model on new rows like these"
     return Importance(_best_first(verdicts), measure, margin, claim=claim)
+
+
+@dataclass(frozen=True)
+class KnownRows:
+    """n rows with a label, and what a model makes of them.
+
+    Attributes:
+        values: of the features, ``(n, M)``.
+        labels: class numbers or numbers, ``(n,)``.
+        numbers: of the rows, ``(n,)``.
+        intact: what the metric needs of the predictions.
+        orders: permutations of the rows, one for each repeat.
+    """
+
+    values: Floats
+    labels: NDArray[Any]
+    numbers: NDArray[np.int64]
+    intact: RowsOfTrial
+    orders: NDArray[np.int64]
+
+
+def _permuted(
+    model: Predictor,
+    rows: KnownRows,
+    names: tuple[str, ...],
+    places: Sequence[int],
+    measure: Metric,
+    margin: float,
+) -> ColumnVerdict | None:
+    """The verdict on columns that are permuted together; None where the metric is undefined without them."""
+    # All permutations pass through the model at once, one after the other.
+    predictions = _voted(model, permuted(rows.values, places, rows.orders))
+    shape = (len(rows.orders), len(rows.values), *predictions.shape[1:])
+    changed = permuted_rows(
+        measure, predictions.reshape(shape), rows.labels, rows.numbers
+    )
+    if changed is None:
+        return None
+    # The claim is about this very model, so one trial is enough.
+    return judge_column(
+        names,
+        "permuted",
+        "this model",
+        [rows.intact],
+        [changed],
+        measure,
+        TRAINED_ON_ALL,
+        margin=margin,
+        fewest=1,
+    )
 
 
 def importance_of_cell(

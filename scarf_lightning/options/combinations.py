@@ -326,7 +326,7 @@ def used_options(config: Config) -> Sequence[UsedOption]:
     """The options that decide a cell's numbers, in the order of the configuration.
 
     They are kept with the configuration, which is never changed once it is made. A copy may be changed, so it lacks
-    them, except for that of `on_dataset`.
+    them; those of `on_dataset` and `with_trials` share them.
     """
     known: list[UsedOption] | None = config.derived.get(USED)
     if known is not None:
@@ -343,10 +343,18 @@ def used_options(config: Config) -> Sequence[UsedOption]:
 
 def on_dataset(config: Config, dataset: DatasetSettings) -> Config:
     """The configuration on another dataset, which uses the same options."""
-    # The options that a cell uses do not depend on its dataset, so a sweep over datasets finds them once.
+    # What follows from the options does not depend on the dataset, so a sweep over datasets finds it once.
     other = copy(config)
     other.dataset = dataset
-    other.derived[USED] = used_options(config)
+    other.derived = config.derived
+    return other
+
+
+def with_trials(config: Config, n_trials: int) -> Config:
+    """The configuration with another number of trials, which uses the same options."""
+    other = copy(config)
+    other.trials = n_trials
+    other.derived = config.derived
     return other
 
 

@@ -314,6 +314,11 @@ class TrainerSettings(Options):
     accelerator: Literal["auto", "cpu", "cuda"] = option(
         "auto", "device; auto takes the GPU where there is one"
     )
+    device: int | None = option(
+        None,
+        "number of the GPU to train on, from 0; null takes torch's own choice",
+        "[0, 1023]",
+    )
     threads: int = option(
         1, "threads of a process; more processes use more cores better", "[1, 4096]"
     )

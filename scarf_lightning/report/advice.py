@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ..errors import counted
 from ..intervals import FEWEST
 from ..options import labels
+from ..options.combinations import on_dataset, with_trials
 from ..options.settings import DatasetSettings
 from ..results import Row
 from ..screen import command_line
@@ -359,7 +360,10 @@ def _changed(cells: Sequence[Cell], change: str) -> list[Cell]:
     """The cells of a sweep with another number of trials, or on other datasets."""
     key, _, value = change.partition("=")
     if key == "trials":
-        return [_with(cell, trials=int(value)) for cell in cells]
+        n_trials = int(value)
+        return [
+            Cell(cell.overrides, with_trials(cell.config, n_trials)) for cell in cells
+        ]
     numbers = list(CC18)
     if change != PAPERS_DATASETS:
         numbers = [SMALL_DATASETS[name] for name in value.split(",")]
@@ -368,13 +372,9 @@ def _changed(cells: Sequence[Cell], change: str) -> list[Cell]:
     found = []
     for cell, number in itertools.product(cells, numbers):
         if cell.config.dataset == first:
-            found.append(_with(cell, dataset=DatasetSettings("openml", number)))
+            dataset = DatasetSettings("openml", number)
+            found.append(Cell(cell.overrides, on_dataset(cell.config, dataset)))
     return found
-
-
-def _with(cell: Cell, **changed: Any) -> Cell:
-    """The cell with other settings."""
-    return Cell(cell.overrides, replace(cell.config, **changed))
 
 
 def _priced(change: str, price: Price) -> str:

@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from .learning import EVIDENCE, FEWEST_CONSTANT, LEARNS_NOTHING, not_learnt
+from .learning import FEWEST_CONSTANT, LEARNS_NOTHING, not_learnt
 from .loading import CellResults
 from .pairing import Pair, pairs_of
 from .report_options import ReportOptions
@@ -220,12 +219,11 @@ def _compare(
 def _not_learnt(cells: Sequence[int], results: CellResults) -> str:
     """The sign that a setting has learnt nothing, on a third of its datasets or more; empty otherwise."""
     signs = []
-    evidence = [name for name in EVIDENCE if name in results.trials]
     for cell in cells:
         # The baseline is to predict one class, so this is no sign of a fault.
         if results.cells.loc[cell, "method"] == LEARNS_NOTHING:
             continue
-        rows: Any = results.trials_of(cell)[evidence].to_dict("records")
+        rows = results.evidence_of(cell)
         if sign := not_learnt(rows, results.targets.get(cell)):
             signs.append(sign)
     # On a hard dataset or two nothing may be learnt by any method.

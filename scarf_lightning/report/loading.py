@@ -29,6 +29,7 @@ from ..results import (
 )
 from ..results.identity import NULL, is_of_reading, with_reading
 from ..results.records import Row
+from .learning import EVIDENCE
 from .names import Labels, asked_for, is_context, telling
 
 NOT_AXES = (
@@ -127,6 +128,20 @@ class CellResults:
     def _trials_by_cell(self) -> dict[Any, pd.DataFrame]:
         # A report asks for them thousands of times, and each search through all rows takes longer with more cells.
         return dict(iter(self.trials.groupby("cell", sort=False)))
+
+    def evidence_of(self, cell: int) -> list[Row]:
+        """The columns of `EVIDENCE` of a cell's trials, as plain rows."""
+        return self._evidence.get(cell, [])
+
+    @cached_property
+    def _evidence(self) -> dict[int, list[Row]]:
+        # At once, because pandas takes a millisecond to select columns, and a sweep has thousands of cells.
+        names = [name for name in EVIDENCE if name in self.trials]
+        rows = rows_of(self.trials[names])
+        of_cells: dict[int, list[Row]] = {}
+        for cell, row in zip(self.trials["cell"].tolist(), rows, strict=True):
+            of_cells.setdefault(cell, []).append(row)
+        return of_cells
 
     @cached_property
     def rows(self) -> dict[int, Row]:

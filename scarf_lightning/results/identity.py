@@ -32,6 +32,9 @@ NOT_OPTIONS = ("science", "data", "plugins")
 OF_NO_PRETRAINING = ("regime", "method", "cotrain", "finetune", "tune", "network.head")
 """Options, and groups of them, that a cell's pre-training does not depend on."""
 
+WITHOUT_METHOD = "used options without the method"
+"""Among what is derived from a configuration, the options that its pre-training may use."""
+
 OF_LABELS = ("regime",)
 """Those among them that it depends on if it uses labels."""
 
@@ -52,9 +55,7 @@ def pretraining_identity(config: Config, data_hash: str) -> dict[str, Any]:
     One pre-training serves every method and regime, unless it uses labels: then it depends on the regime, and with
     ``validation=inside`` on how many labels are left to train.
     """
-    # A method may use options that its pre-training does not.
-    alone = replace(config, method={"name": "control"})
-    options = used_options(alone)
+    options = _without_method(config)
     used = [each for each in options if not is_in(each.name, OF_NO_PRETRAINING)]
     if (
         not is_pretrained(config)
@@ -68,6 +69,15 @@ def pretraining_identity(config: Config, data_hash: str) -> dict[str, Any]:
     if config.regime.get("validation") == "inside":
         fields["watched from"] = str(watched_from(config))
     return fields
+
+
+def _without_method(config: Config) -> Sequence[UsedOption]:
+    """The options that a cell uses apart from its method, whose options its pre-training does not use."""
+    known: Sequence[UsedOption] | None = config.derived.get(WITHOUT_METHOD)
+    if known is None:
+        known = used_options(replace(config, method={"name": "control"}))
+        config.derived[WITHOUT_METHOD] = known
+    return known
 
 
 def columns(config: Config) -> dict[str, Any]:

@@ -510,7 +510,7 @@ def _refuse_several(axis: str, options: str) -> NoReturn:
 
 def _refuse_class(override: Override, sweep: str) -> None:
     """Refuse a class that a sweep file names: one of somebody else's must not import a module by being read."""
-    is_of_logger = _axis(override).partition(".")[0] == "logger"
+    is_of_logger = override_key(override).partition(".")[0] == "logger"
     if is_of_logger and TARGET in str(override.input_line):
         raise UsageError(
             f"sweeps={sweep} sets {override.input_line}: a class may be named on the command line only; "

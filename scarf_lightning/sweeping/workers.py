@@ -10,14 +10,11 @@ A worker that is killed loses the stack that it trained. The run starts another 
 cell again from its last finished stack.
 """
 
-import ctypes
 import io
 import math
 import multiprocessing
-import os
 import signal
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -28,6 +25,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from ..errors import UsageError
+from ..forks import end_with_parent, why_no_fork
 from ..machine import (
     can_end_openmp_threads,
     end_openmp_threads,
@@ -46,8 +44,6 @@ SECONDS_A_WORKER = 1.0
 """Expected work below which another worker is not worth its start."""
 SECONDS_TO_END = 30.0
 """Time that a worker has to give back its claims before it is killed."""
-PARENT_DEATH_SIGNAL = 1
-"""The option of Linux's ``prctl`` that sets the signal which a process gets when its parent dies."""
 
 TrainCells = Callable[[Sequence[Cell]], None]
 """Trains cells one after the other in this process."""
@@ -93,14 +89,9 @@ def n_workers(config: Config, plan: Plan, training: Training) -> int:
 
 def _obstacle(config: Config, training: Training) -> str | None:
     """The reason why this process cannot fork workers, if there is one."""
-    # Frameworks of macOS may crash in a fork, and Windows has none.
-    if sys.platform != "linux":
-        return "processes are forked on Linux alone"
-    # The kernel ends a worker with the thread that forked it, see `_end_with_parent`.
-    if threading.current_thread() is not threading.main_thread():
-        return "only the main thread may start them"
-    if multiprocessing.current_process().daemon:
-        return "this process is itself a worker"
+    reason = why_no_fork()
+    if reason is not None:
+        return reason
     if training.uses_gpu(config.trainer.accelerator):
         return "a GPU cannot be shared by forked processes"
     # One thread waits for no other.
@@ -295,7 +286,7 @@ def _work(pipe: Connection, inherited: Sequence[Connection], train: TrainCells) 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for other in inherited:
         other.close()
-    _end_with_parent()
+    end_with_parent()
     # The run's display redraws its last line, so two processes must not write to one terminal.
     sys.stderr = sys.stdout = _Outbox(pipe, is_terminal=sys.stderr.isatty())
     while True:
@@ -308,11 +299,3 @@ def _work(pipe: Connection, inherited: Sequence[Connection], train: TrainCells) 
             return
         train(cells)
         pipe.send((_Message.DONE, ""))
-
-
-def _end_with_parent() -> None:
-    """Let the kernel send SIGTERM when the run dies, whatever it dies of."""
-    ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM)
-    # The run may have died before the kernel was asked; a process without a parent is adopted by number 1.
-    if os.getppid() == 1:
-        sys.exit(128 + signal.SIGTERM)

@@ -143,6 +143,22 @@ def test_the_order_is_drawn_from_each_trials_stream(mixed_table: Table, make: Ma
         assert torch.equal(served.epoch(), served.train.rows.gather(1, drawn))
 
 
+def test_an_order_reaches_a_gpu_from_pinned_memory(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From any other the host would wait for the copy."""
+    served, done = make(), list[object]()
+    expected = make().epoch()
+
+    def moved(tensor: Tensor, device: torch.device, *, non_blocking: bool) -> Tensor:
+        done.append((device.type, non_blocking))
+        return tensor
+
+    monkeypatch.setattr(Tensor, "pin_memory", lambda tensor: done.append("pinned") or tensor)
+    monkeypatch.setattr(Tensor, "to", moved)
+    served.datamodule.table.device = torch.device("cuda")
+    assert torch.equal(served.epoch(), expected)
+    assert done == ["pinned", ("cuda", True)]
+
+
 def test_a_trials_batches_do_not_depend_on_the_stack(make: Make) -> None:
     together = make()
     epochs = [list(together.datamodule.training_examples()) for _ in range(2)]

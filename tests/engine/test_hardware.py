@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine import hardware as module
+from scarf_lightning.engine.fitting import fit
 from scarf_lightning.engine.hardware import Hardware, Promise, choose_device, choose_hardware
 from scarf_lightning.engine.modules import PretrainModule
 from scarf_lightning.errors import UsageError
@@ -166,6 +167,44 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
         choose_device("cuda")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert choose_device("auto").type == "cuda"
+
+
+def test_a_gpu_is_chosen_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    for accelerator in ("auto", "cuda"):
+        asked = TrainerSettings(accelerator=accelerator, device=1)  # type: ignore[arg-type]
+        assert choose_hardware(asked).device == torch.device("cuda", 1)
+    assert choose_device("cuda").index is None
+    with pytest.raises(UsageError, match=r"^trainer\.device=2: torch finds 2 GPUs here, numbered from 0\.$"):
+        choose_device("cuda", 2)
+    with pytest.raises(
+        UsageError, match=r"^trainer\.device=0 is the number of a GPU, and this trains on the processor"
+    ):
+        choose_device("cpu", 0)
+
+
+def test_a_fit_names_its_gpu_to_lightning(
+    patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[Any]()
+
+    class StopError(Exception):
+        pass
+
+    def trainer(**options: Any) -> None:
+        asked.append(options["devices"])
+        raise StopError
+
+    monkeypatch.setattr("scarf_lightning.engine.fitting.pl.Trainer", trainer)
+    for device in (torch.device("cuda"), torch.device("cuda", 1)):
+        stack = make_stack(patients, range(2))
+        elsewhere = Hardware(device)
+        with suppress(StopError):
+            module = PretrainModule()
+            stack.begin_pretraining(module, PretrainSettings(max_epochs=1), task())
+            fit("pretrain", module, stack.datamodule, trials=stack.trials, hardware=elsewhere, watch=None)
+    assert asked == [1, [1]]
 
 
 def test_a_prepared_process_has_its_threads_and_is_quiet() -> None:

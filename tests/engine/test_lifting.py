@@ -1,18 +1,23 @@
 """T plain networks as one: each computes what it computes alone, whichever way it is lifted."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
+from torch.func import functional_call
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from scarf_lightning.engine.lifting import (
     StackedLinear,
     Vmapped,
     VmappedLayerNorm,
     VmappedLinear,
+    _beside_rows,
+    _of_all_trials,
     acts_on_last_axis,
     give_streams,
     let_leave,
@@ -274,6 +279,50 @@ def test_rows_that_are_the_same_in_all_trials_are_normalised_for_each() -> None:
     out = Vmapped([OnConstant(norm) for norm in singles])(layer_norm_rows())
     for trial, norm in enumerate(singles):
         assert torch.equal(out[trial], OnConstant(norm)(layer_norm_rows()[trial]))
+
+
+@pytest.mark.parametrize("options", [{}, {"bias": False}, {"affine": False}], ids=str)
+def test_an_accelerator_normalises_all_trials_by_one_kernel(options: dict[str, bool]) -> None:
+    singles, rows = norms(**options), layer_norm_rows()
+    parameters = [dict(norm.named_parameters()) for norm in singles]
+    stacked = [
+        torch.stack([own[name] for own in parameters]) if name in parameters[0] else None for name in ("weight", "bias")
+    ]
+    scales, shifts = (_beside_rows(each, None if each is None else 0, rows.dim()) for each in stacked)
+
+    out = _of_all_trials(rows, scales, shifts, (4, 5), 1e-3)
+
+    for trial, norm in enumerate(singles):
+        torch.testing.assert_close(out[trial], norm(rows[trial]), rtol=1e-6, atol=1e-6)
+
+    network = Vmapped([nn.Sequential(norm) for norm in singles]).to("meta")
+    with Kernels() as kernels:
+        assert network(rows.to("meta")).shape == rows.shape
+    assert kernels.names.count("native_layer_norm") == 1
+
+
+def test_an_accelerator_normalises_shared_rows_for_each_trial() -> None:
+    rows = torch.empty(7, 4, 5, device="meta")
+    network = Vmapped([nn.Sequential(norm) for norm in norms()]).to("meta")
+    weights = dict(network.network.named_parameters())
+
+    def run_trial(weights: dict[str, Tensor]) -> Tensor:
+        out: Tensor = functional_call(network.network, weights, (rows,))
+        return out
+
+    assert torch.vmap(run_trial)(weights).shape == (LAYER_NORM_T, 7, 4, 5)
+
+
+class Kernels(TorchDispatchMode):
+    """Collects the names of the operations that run within it."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.names.append(func.overloadpacket.__name__)
+        return func(*args, **kwargs or {})
 
 
 class Tokens(nn.Module):

@@ -138,3 +138,11 @@ def test_memory_is_given_back_before_it_is_called_too_little(tmp_path: Path, mon
     assert memory.free_memory(cpu, enough=5 * 1024) == 5 * 1024
     assert not trimmed
     assert memory.free_memory(cpu, enough=6 * 1024) == 7 * 1024
+
+
+def test_blocks_that_torch_keeps_on_a_gpu_are_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a second large cell would be refused for what the first one has left behind."""
+    device = torch.device("cuda", 1)
+    for name, n_bytes in (("mem_get_info", (3, 24)), ("memory_reserved", 20), ("memory_allocated", 6)):
+        monkeypatch.setattr(torch.cuda, name, lambda asked, n_bytes=n_bytes: n_bytes if asked == device else None)
+    assert memory.free_memory(device, enough=1) == 3 + 20 - 6

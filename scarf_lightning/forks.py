@@ -1,0 +1,207 @@
+"""Forks: copies of this process that compute side by side, each on a core of its own.
+
+A fork has what its parent has imported and read, so it begins at once. Only results pass between the two::
+
+    parent  ---- the number of a call, or None at the end ---->  fork
+    parent  <--- what the call returned, raised and warned ----  fork
+"""
+
+import ctypes
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkProcess
+from pickle import PicklingError
+from typing import Any, Generic, TypeVar
+
+from .errors import UnfinishedError, UsageError
+from .machine import end_openmp_threads
+
+T = TypeVar("T")
+
+PARENT_DEATH_SIGNAL = 1
+"""The option of Linux's ``prctl`` that sets the signal which a process gets when its parent dies."""
+
+
+def why_no_fork() -> str | None:
+    """The reason why this process cannot fork others that compute, if there is one."""
+    # Frameworks of macOS may crash in a fork, and Windows has none.
+    if sys.platform != "linux":
+        return "processes are forked on Linux alone"
+    # The kernel ends a fork with the thread that made it, see `end_with_parent`.
+    if threading.current_thread() is not threading.main_thread():
+        return "only the main thread may start them"
+    if multiprocessing.current_process().daemon:
+        return "this process is itself a worker"
+    return None
+
+
+def end_with_parent() -> None:
+    """Let the kernel send SIGTERM to this fork when its parent dies, whatever it dies of."""
+    ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM)
+    # The parent may have died before the kernel was asked; a process without one is adopted by number 1.
+    if os.getppid() == 1:
+        sys.exit(128 + signal.SIGTERM)
+
+
+def side_by_side(
+    calls: Sequence[Callable[[], T]],
+    n_processes: int,
+    on_result: Callable[[int], None] = lambda number: None,
+) -> list[T]:
+    """The results of all calls, in their order. With one process, or one call, they are made in this one.
+
+    The first calls begin first, so the longest belong in front. What a call warns of is warned of here.
+
+    Args:
+        calls: results and errors must be such as can be pickled; the calls themselves need not.
+        n_processes: to fork at most.
+        on_result: told the number of each call that has ended, as they end.
+
+    Raises:
+        UnfinishedError: a fork was killed, as where memory runs out.
+    """
+    results: dict[int, T] = {}
+    if min(n_processes, len(calls)) <= 1:
+        for number, call in enumerate(calls):
+            results[number] = call()
+            on_result(number)
+    else:
+        forks = _Forks(calls)
+        try:
+            for number, outcome in forks.outcomes(min(n_processes, len(calls))):
+                results[number] = outcome.result()
+                on_result(number)
+        finally:
+            forks.end()
+    return [results[number] for number in range(len(calls))]
+
+
+@dataclass(frozen=True)
+class _Outcome(Generic[T]):
+    """What a call returned or raised, and the texts and kinds of its warnings."""
+
+    returned: T | None
+    raised: BaseException | None
+    warned: Sequence[tuple[str, type[Warning]]]
+
+    def result(self) -> T:
+        """Warn of what was warned of, and return or raise."""
+        for text, kind in self.warned:
+            warnings.warn(text, kind, stacklevel=4)
+        if self.raised is not None:
+            raise self.raised
+        return self.returned  # type: ignore[return-value]
+
+
+class _Forks(Generic[T]):
+    """Forks that make calls, each the next one when it has ended its last."""
+
+    def __init__(self, calls: Sequence[Callable[[], T]]) -> None:
+        self._calls = calls
+        self._processes: dict[Connection, ForkProcess] = {}
+
+    def outcomes(self, n_processes: int) -> Iterator[tuple[int, _Outcome[T]]]:
+        """Number and outcome of each call, as they end."""
+        for _ in range(n_processes):
+            self._start()
+        waiting = iter(range(len(self._calls)))
+        busy = list(self._processes)
+        for pipe in busy:
+            pipe.send(next(waiting))
+        while busy:
+            ready = wait(busy)
+            for pipe in [pipe for pipe in busy if pipe in ready]:
+                number, outcome = self._heard(pipe)
+                following = next(waiting, None)
+                # Before the outcome is used, so that the fork does not wait for that. A dead one is heard of next.
+                with suppress(OSError):
+                    pipe.send(following)
+                if following is None:
+                    busy.remove(pipe)
+                yield number, outcome
+
+    def end(self) -> None:
+        """End all forks, those that are still at work too."""
+        for process in self._processes.values():
+            if process.pid is not None:
+                process.terminate()
+        for pipe, process in self._processes.items():
+            if process.pid is not None:
+                process.join()
+            pipe.close()
+        self._processes.clear()
+
+    def _start(self) -> None:
+        ours, theirs = multiprocessing.Pipe()
+        # A program that has computed with several threads keeps them, and the fork would wait for them.
+        end_openmp_threads()
+        # The fork closes its copies of our ends, or no fork would notice that we are gone.
+        inherited = [*self._processes, ours]
+        process = multiprocessing.get_context("fork").Process(
+            target=_answer, args=(theirs, inherited, self._calls), daemon=True
+        )
+        # Before it starts, so that whatever interrupts us from here on ends it.
+        self._processes[ours] = process
+        process.start()
+        theirs.close()
+
+    def _heard(self, pipe: Connection) -> tuple[int, _Outcome[T]]:
+        """The message of a fork."""
+        try:
+            message: tuple[int, _Outcome[T]] = pipe.recv()
+        except (EOFError, OSError) as error:
+            raise UnfinishedError(
+                "A process that trained was ended from outside, as happens where memory runs out; fewer processes need "
+                "less."
+            ) from error
+        return message
+
+
+def _answer(
+    pipe: Connection,
+    inherited: Sequence[Connection],
+    calls: Sequence[Callable[[], Any]],
+) -> None:
+    """The life of a fork: make call after call until there are no more, or the parent is gone."""
+    # Ctrl-C reaches all processes of a terminal. The parent answers it, and ends its forks by SIGTERM.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for other in inherited:
+        other.close()
+    end_with_parent()
+    # The parent is gone, and with it the other end.
+    with suppress(EOFError, OSError):
+        while (number := pipe.recv()) is not None:
+            outcome = _outcome(calls[number])
+            try:
+                pipe.send((number, outcome))
+            except (PicklingError, TypeError, AttributeError) as error:
+                pipe.send((number, _failed(outcome.raised or error)))
+
+
+def _outcome(call: Callable[[], T]) -> _Outcome[T]:
+    returned, raised = None, None
+    with warnings.catch_warnings(record=True) as caught:
+        try:
+            returned = call()
+        except BaseException as error:
+            # The traceback does not pass between processes, and a sentence for the user needs none.
+            if not isinstance(error, UsageError):
+                error.add_note("".join(traceback.format_tb(error.__traceback__)))
+            raised = error
+    warned = [(str(each.message), each.category) for each in caught]
+    return _Outcome(returned, raised, warned)
+
+
+def _failed(error: BaseException) -> _Outcome[Any]:
+    """The outcome of a call that cannot be pickled."""
+    return _Outcome(None, RuntimeError(f"{type(error).__name__}: {error}"), ())

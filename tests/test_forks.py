@@ -1,0 +1,101 @@
+"""Calls that forks make side by side: their results, errors and warnings, and how forks end."""
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+import warnings
+from functools import partial
+
+import pytest
+
+from scarf_lightning import forks
+from scarf_lightning.errors import UnfinishedError, UsageError
+from scarf_lightning.forks import side_by_side, why_no_fork
+
+
+def no_fork_is_left() -> bool:
+    return not multiprocessing.active_children()
+
+
+def test_results_come_in_the_order_of_the_calls_and_ends_as_they_come() -> None:
+    ended: list[int] = []
+    # A call that is made here only, which cannot be pickled.
+    calls = [lambda: (time.sleep(0.2), os.getpid())[1], os.getpid, os.getpid]
+
+    slow, *quick = side_by_side(calls, 2, ended.append)
+
+    assert ended == [1, 2, 0]
+    assert len({slow, *quick, os.getpid()}) == 3
+    assert len(set(quick)) == 1
+    assert no_fork_is_left()
+
+
+@pytest.mark.parametrize(("n_calls", "n_processes"), [(3, 1), (1, 3), (0, 3)])
+def test_one_process_or_one_call_needs_no_fork(n_calls: int, n_processes: int) -> None:
+    assert side_by_side([os.getpid] * n_calls, n_processes) == [os.getpid()] * n_calls
+
+
+def test_an_error_of_a_call_is_raised_here_and_the_others_are_ended() -> None:
+    def refuse() -> None:
+        raise UsageError("The column is empty.")
+
+    def fail() -> None:
+        raise ZeroDivisionError("planted")
+
+    started = time.monotonic()
+    with pytest.raises(UsageError, match=r"^The column is empty\.$"):
+        side_by_side([refuse, partial(time.sleep, 60)], 2)
+    with pytest.raises(ZeroDivisionError, match=r"^planted") as caught:
+        side_by_side([fail, partial(time.sleep, 60)], 2)
+    assert time.monotonic() - started < 60
+    assert "in fail" in caught.value.__notes__[0]
+    assert no_fork_is_left()
+
+
+def test_warnings_of_a_call_are_warned_of_here() -> None:
+    with pytest.warns(UserWarning, match="ids are left out") as caught:
+        side_by_side([partial(warnings.warn, "ids are left out", UserWarning), os.getpid], 2)
+    assert len(caught) == 1
+
+
+def test_what_cannot_be_pickled_is_named() -> None:
+    with pytest.raises(RuntimeError, match="lambda"):
+        side_by_side([lambda: lambda: 0, os.getpid], 2)
+
+
+def test_a_fork_that_is_killed_ends_all_with_a_sentence() -> None:
+    with pytest.raises(UnfinishedError, match=r"^A process that trained was ended from outside"):
+        side_by_side([lambda: os.kill(os.getpid(), signal.SIGKILL), partial(time.sleep, 60)], 2)
+    assert no_fork_is_left()
+
+
+def test_an_interrupt_of_the_parent_ends_its_forks() -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    def wait_for_the_end() -> None:
+        os.kill(os.getppid(), signal.SIGUSR1)
+        time.sleep(60)
+
+    before = signal.signal(signal.SIGUSR1, interrupted)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            side_by_side([wait_for_the_end, partial(time.sleep, 60)], 2)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert no_fork_is_left()
+
+
+def test_who_cannot_fork_is_told_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str | None] = [why_no_fork()]
+    thread = threading.Thread(target=lambda: said.append(why_no_fork()))
+    thread.start()
+    thread.join()
+    said += side_by_side([why_no_fork] * 2, 2)
+    monkeypatch.setattr(forks.sys, "platform", "darwin")
+    said.append(why_no_fork())
+
+    worker = "this process is itself a worker"
+    assert said == [None, "only the main thread may start them", worker, worker, "processes are forked on Linux alone"]
