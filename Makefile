@@ -141,7 +141,7 @@ build/corpus/.installed: tests/corpus/packages.txt
 
 # MLflow needs older versions of some packages than the pinned ones, so it is installed beside the tests.
 mlflow: $(INSTALLED) build/mlflow/.installed
-	PYTHONPATH=build/mlflow $(BIN)/pytest -q -rs -m "slow or not slow" -k mlflow tests/estimators
+	PYTHONPATH=build/mlflow $(BIN)/pytest -q -rs -m "slow or not slow" -k mlflow tests/estimators tests/loggers
 
 build/mlflow/.installed:
 	$(BIN)/pip install --quiet --no-compile --target build/mlflow "mlflow-skinny>=3.17,<4"

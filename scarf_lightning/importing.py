@@ -25,25 +25,27 @@ EXTRAS = {
     "hydra_plugins.hydra_joblib_launcher": "joblib",
 }
 """Packages that an installation may lack, by the name of their module, and the extra that brings each of them."""
+WITHOUT_EXTRA = {"mlflow": "mlflow", "sqlalchemy": "mlflow"}
+"""Modules of packages without an extra, and the package to install."""
 
 
 def require(package: str, what: str) -> None:
     """Make sure that a package of an extra is installed. Call it before the package is imported.
 
     Args:
-        package: its module, one of `EXTRAS`.
+        package: its module, one of `EXTRAS` or `WITHOUT_EXTRA`.
         what: needs it, as the message begins: ``method=xgboost``, or a file.
 
     Raises:
         UsageError: it is not installed; the message ends with the command that installs it.
     """
-    extra = EXTRAS[package]
+    installed = WITHOUT_EXTRA.get(package)
+    if installed is None:
+        installed = f"'scarf-lightning[{EXTRAS[package]}]'"
     # The package is looked for, not imported: an import may take seconds.
     if find_spec(package) is None:
         name = package.rpartition(".")[2]
-        raise UsageError(
-            f"{what} needs the package {name}: pip install 'scarf-lightning[{extra}]'."
-        )
+        raise UsageError(f"{what} needs the package {name}: pip install {installed}.")
 
 
 def require_report(what: str) -> None:

@@ -19,7 +19,7 @@ from scarf_lightning.options.axes import BASES, parts
 from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.sweeping.expand import ExpandedSweep, expand, spelled_out
-from scarf_lightning.sweeping.hydra import option_files
+from scarf_lightning.sweeping.hydra import OF_TODAY, option_files
 
 ROOT = Path(__file__).parents[1]
 CONF = ROOT / "conf"
@@ -82,7 +82,7 @@ def composed(*overrides: str) -> DictConfig:
 
 @cache
 def _composed(overrides: tuple[str, ...]) -> DictConfig:
-    with option_files(), initialize_config_dir(str(CONF), version_base="1.3"):
+    with option_files(), initialize_config_dir(str(CONF), **OF_TODAY):
         return compose("train", overrides=list(overrides))
 
 
@@ -123,6 +123,6 @@ def request_of(*arguments: str, sweeps: Path = SWEEPS) -> ExpandedSweep:
 
 @cache
 def loader_and_master(conf: Path = CONF) -> tuple[ConfigLoader, DictConfig]:
-    with option_files(), initialize_config_dir(str(conf), version_base="1.3"):
+    with option_files(), initialize_config_dir(str(conf), **OF_TODAY):
         loader = GlobalHydra.instance().config_loader()
         return loader, loader.load_configuration("train", overrides=[], run_mode=RunMode.MULTIRUN)

@@ -62,7 +62,7 @@ FRONT_DOORS = {"__init__.py": "cli"}
 """The package's public names are looked up when they are asked for, which leads to the top of the house."""
 OPTIONS_MAY_USE = {"errors", "importing"}
 KNOW_HYDRA = {"sweeping", "cli", "estimators"}
-KNOW_LIGHTNING = {"data", "engine", "lightning", "training"}
+KNOW_LIGHTNING = {"data", "engine", "lightning", "loggers", "training"}
 FREE_OF_TORCH = {
     "options", "results", "sweeping", "report", "metrics", "intervals", "errors", "importing", "forks", "machine",
     "screen",

@@ -13,14 +13,18 @@ import pytest
 
 import scarf_lightning
 from scarf_lightning import UsageError
-from scarf_lightning.importing import EXTRAS, require, require_report, without_garbage_collection
-from scarf_lightning.options.settings import LoggerSettings, WandbSettings
+from scarf_lightning.importing import EXTRAS, WITHOUT_EXTRA, require, require_report, without_garbage_collection
+from scarf_lightning.options.checking import checked
+from scarf_lightning.options.logger_classes import check_loggers
+from scarf_lightning.options.settings import LoggerSettings
 from tests.composing import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 OPTIONAL: dict[str, list[str]] = PROJECT["optional-dependencies"]
-OF_DEVELOPERS = {"all", "dev", "docs", "notebooks", "optuna", "tests"}
+OF_DEVELOPERS = {"all", "dev", "docs", "notebooks", "tests"}
 """Extras that bring no package which the code of the product imports."""
+OF_TWO = {"optuna"}
+"""The second extra that brings a package."""
 OTHER_NAMES = {"hydra_plugins.hydra_joblib_launcher": "hydra-joblib-launcher", "xgboost": "xgboost-cpu"}
 MODULES = {"scikit-learn": "sklearn", "hydra-core": "hydra", "pyyaml": "yaml", "pytorch-lightning": "pytorch_lightning"}
 """Packages of the core whose module has another name."""
@@ -43,9 +47,10 @@ def named(requirement: str) -> str:
 def test_every_package_is_brought_by_its_extra_and_one_extra_brings_all() -> None:
     for package, extra in EXTRAS.items():
         assert OTHER_NAMES.get(package, package) in map(named, OPTIONAL[extra]), package
-    assert set(EXTRAS.values()) == set(OPTIONAL) - OF_DEVELOPERS
+    assert set(EXTRAS.values()) == set(OPTIONAL) - OF_DEVELOPERS - OF_TWO
+    assert OPTIONAL["optuna"] == OPTIONAL["tune"]
     (everything,) = OPTIONAL["all"]
-    assert set(re.findall(r"\w+", everything.partition("[")[2])) == set(EXTRAS.values())
+    assert set(re.findall(r"\w+", everything.partition("[")[2])) == set(EXTRAS.values()) | OF_TWO
 
 
 def test_the_package_imports_what_it_requires_and_nothing_else() -> None:
@@ -54,7 +59,7 @@ def test_the_package_imports_what_it_requires_and_nothing_else() -> None:
     imported = {name for file in sources for name in IMPORTED.findall(_code(file))}
     others = imported - {*sys.stdlib_module_names, "_typeshed"} - OF_THE_CORE - set(OF_AN_EXTRA)
 
-    assert others <= set(EXTRAS)
+    assert others <= {*EXTRAS, *WITHOUT_EXTRA}
     core = {MODULES.get(name, name) for name in map(named, PROJECT["dependencies"])}
     assert core <= imported
 
@@ -97,17 +102,25 @@ def test_a_report_without_its_packages_is_refused_before_anything_is_done(
 
 
 @pytest.mark.parametrize(
-    ("settings", "views"),
+    ("logger", "missing", "needs"),
     [
-        ({"name": "none"}, []),
-        ({"name": "wandb"}, ["wandb"]),
-        ({"name": "both"}, ["wandb", "tensorboard"]),
-        ({"name": "both", "wandb": WandbSettings(mode="disabled")}, ["tensorboard"]),
-        ({"name": "wandb", "wandb": WandbSettings(mode="disabled")}, []),
+        ({"wandb": {"write": True}}, "wandb", r"wandb needs the package wandb: pip install '.*\[wandb\]'\."),
+        ({"wandb": {"write": True, "mode": "disabled"}}, "wandb", None),
+        ({"mlflow": {"write": True}}, "mlflow", r"mlflow needs the package mlflow: pip install mlflow\."),
+        ({"tensorboard": {"write": True}}, "wandb", None),
+        ({}, "wandb", None),
     ],
 )
-def test_a_logger_needs_the_packages_of_the_views_that_it_writes(settings: dict[str, Any], views: list[str]) -> None:
-    assert LoggerSettings(**settings).views == views
+def test_a_logger_needs_the_packages_of_what_it_writes(
+    logger: dict[str, Any], missing: str, needs: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    settings = checked(LoggerSettings, logger, "logger")
+    if needs is None:
+        check_loggers(settings)
+    else:
+        with pytest.raises(UsageError, match=f"^logger={needs}$"):
+            check_loggers(settings)
 
 
 def test_a_logger_without_its_package_is_refused_before_anything_trains(

@@ -45,10 +45,10 @@ def covering() -> list[list[str]]:
         pretrain = pretrainings.pop() if goes_together(method, "scarf", "full") else "none"
         others = [in_turn(group, place) for group in OF_ALL_METHODS]
         cells.append([f"method={method}", f"pretrain={pretrain}", *others])
-    for place, (task, corruption) in enumerate(zip(names("cotrain"), names("corruption"), strict=True)):
+    for place, task in enumerate(names("cotrain")):
         pretraining = asking_for(*in_turn("loss", place).split("="))
-        others = [in_turn(group, place) for group in ("network", "selection", "views")]
-        cells.append(["method=cotrain", f"cotrain={task}", *pretraining, f"corruption={corruption}", *others])
+        others = [in_turn(group, place) for group in ("corruption", "network", "selection", "views")]
+        cells.append(["method=cotrain", f"cotrain={task}", *pretraining, *others])
     return cells
 
 

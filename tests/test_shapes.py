@@ -16,6 +16,7 @@ from scarf_lightning.losses.loss import InfoNCE
 from scarf_lightning.networks import Columns, Dropout
 from scarf_lightning.options.axes import parts
 from scarf_lightning.options.settings import LayerSettings
+from scarf_lightning.pretexts.pretext import CorruptingPretext
 from scarf_lightning.randomness import StackedGenerator
 from tests.methods.test_every_method import made as method_named
 
@@ -123,7 +124,9 @@ def test_pretexts(pretext: str, leading: tuple[int, ...]) -> None:
     cls, rows = parts("pretrain")[pretext], Rows.of(leading)
     loss = cls.__annotations__.get("loss", getattr(cls.__mro__[1], "__annotations__", {}).get("loss"))
     given = {} if loss is None else {"loss": InfoNCE() if loss is ContrastiveLoss else loss()}
-    task = cls(Marginal(), Exact(), **given)
+    if issubclass(cls, CorruptingPretext):
+        given |= {"corruption": Marginal(), "selection": Exact()}
+    task = cls(**given)
     head = task.head(M, COLUMNS, LayerSettings(width=32))  # in a narrow one cosines tie, which rounding decides
 
     def values(rows: Rows) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ import pytest
 
 import scarf_lightning
 from scarf_lightning.loggers import upload_sweep
-from scarf_lightning.options.settings import LoggerSettings
+from scarf_lightning.options.settings import LoggerSettings, WandbSettings
 from scarf_lightning.report.advice import by_sweep
 from scarf_lightning.report.answer import answer_section
 from scarf_lightning.report.blocks import Command, Paragraph, Picture, Table
@@ -104,7 +104,12 @@ def test_no_file_of_a_report_and_no_run_of_wandb_has_another_name_for_an_answer(
     write_report(report, folder)
     cell = finish(some_cell(trials=3, paths=results_in(tmp_path)))
     results = tmp_path / "results"
-    assert upload_sweep(results, [cell.fingerprint], "all answers", folder, LoggerSettings(name="wandb")) == []
+    assert (
+        upload_sweep(
+            results, [cell.fingerprint], "all answers", folder, LoggerSettings(wandb=WandbSettings(write=True))
+        )
+        == []
+    )
 
     files = [path for path in folder.rglob("*") if path.suffix in {".csv", ".html"}]
     logged = [path for path in (results / "wandb").rglob("*") if path.suffix in {".json", ".html"}]

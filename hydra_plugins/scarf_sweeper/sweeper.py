@@ -17,20 +17,31 @@ from .slurm_launcher import SlurmLauncher
 
 if TYPE_CHECKING:
     from scarf_lightning.sweeping.chunks import Launch
+    from scarf_lightning.sweeping.composer import Composer
 
 PACKAGES = {"joblib": "hydra_plugins.hydra_joblib_launcher"}
 """Launchers of other packages, by name."""
 
 
 class Presets(SearchPathPlugin):
-    """Hydra would merge our presets in ``conf/hydra/launcher/`` into the nodes that the launchers' packages store under
-    the same names, which allow no option but their own: these nodes are forgotten once all plugins are loaded."""
+    """Hydra would merge our presets in ``conf/hydra/`` into the nodes that other packages store under the same names,
+    which allow no option but their own: these nodes are forgotten once all plugins are loaded."""
 
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
-        launchers = ConfigStore.instance().repo["hydra"]["launcher"]
+        nodes = ConfigStore.instance().repo["hydra"]
         # Absent where the package is not installed.
         for name in PACKAGES:
-            launchers.pop(f"{name}.yaml", None)
+            nodes["launcher"].pop(f"{name}.yaml", None)
+        # Another program in this environment may search by the package hydra-optuna-sweeper.
+        if any(_is_ours(element.path) for element in search_path.get_path()):
+            nodes["sweeper"].pop("optuna.yaml", None)
+            nodes["sweeper"].pop("sampler", None)
+
+
+def _is_ours(folder: str) -> bool:
+    """True of a folder of configurations that has our search."""
+    path = folder.removeprefix("file://")
+    return (Path(path) / "hydra" / "sweeper" / "optuna.yaml").exists()
 
 
 @dataclass
@@ -49,7 +60,7 @@ class ScarfSweeper(Sweeper):
     def __init__(self) -> None:
         super().__init__()
         self._launcher: Launcher | None = None
-        self._launcher_name = ""
+        self.launcher_name = ""
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
         # Hydra imports every plugin in every program, so heavy modules are imported only where they are used.
@@ -58,11 +69,11 @@ class ScarfSweeper(Sweeper):
         from scarf_lightning.importing import require
 
         self.config, self.hydra_context = config, hydra_context
-        self._launcher_name = str(config.hydra.runtime.choices["hydra/launcher"])
+        self.launcher_name = str(config.hydra.runtime.choices["hydra/launcher"])
         # Hydra would end in a traceback if the package of a launcher is not installed.
-        package = PACKAGES.get(self._launcher_name)
+        package = PACKAGES.get(self.launcher_name)
         if package is not None:
-            require(package, f"hydra/launcher={self._launcher_name}")
+            require(package, f"hydra/launcher={self.launcher_name}")
         self._launcher = Plugins.instance().instantiate_launcher(
             hydra_context=hydra_context, task_function=task_function, config=config
         )
@@ -70,8 +81,15 @@ class ScarfSweeper(Sweeper):
     def sweep(self, arguments: list[str]) -> Any:
         from scarf_lightning.cli.running import run_all
         from scarf_lightning.cli.show import Terminal
-        from scarf_lightning.sweeping.composer import Composer
         from scarf_lightning.sweeping.expand import expand
+
+        request = expand(arguments, *self.composing())
+        terminal = Terminal()
+        return run_all(request, self.launch(terminal.say), terminal, self.launcher_name)
+
+    def composing(self) -> "tuple[Composer, Path]":
+        """What composes cells, and the folder of sweep files."""
+        from scarf_lightning.sweeping.composer import Composer
         from scarf_lightning.sweeping.hydra import check_hydra
 
         assert self.hydra_context is not None
@@ -80,11 +98,9 @@ class ScarfSweeper(Sweeper):
         composer = Composer(self.hydra_context.config_loader, self.config)
         # The folder of sweeps is beside the one that Hydra composes from, in a checkout as in a wheel.
         (conf,) = [source.path for source in self.config.hydra.runtime.config_sources if source.provider == "main"]
-        request = expand(arguments, composer, Path(conf).parent / "sweeps")
-        terminal = Terminal()
-        return run_all(request, self._launch(terminal.say), terminal, self._launcher_name)
+        return composer, Path(conf).parent / "sweeps"
 
-    def _launch(self, say: Callable[[str], None]) -> "Launch":
+    def launch(self, say: Callable[[str], None]) -> "Launch":
         """The way in which jobs are started."""
         from scarf_lightning.options.checking import checked
         from scarf_lightning.sweeping.chunks import by

@@ -40,7 +40,7 @@ USAGE = """\
   out=FOLDER                    folder to write to (reports/NAME)
   sections=[MODULE]             more sections, made by the function report_section of each module
   plugins=[MODULE]              modules of parts and metrics; for a folder by default those of its cells
-  upload=wandb|tensorboard|both upload all cells and the report; logger.wandb.mode=online sends them
+  upload=LOGGER                 upload all cells, to wandb the report too; logger.wandb.mode=online sends them
 {options}
 """
 
@@ -104,7 +104,13 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
         from hydra.errors import ConfigCompositionException
 
         from ..sweeping.expand import check_choices, deferred, spelled_out
-        from ..sweeping.hydra import hydra_started, named_plugins, offer, option_files
+        from ..sweeping.hydra import (
+            OF_TODAY,
+            hydra_started,
+            named_plugins,
+            offer,
+            option_files,
+        )
         from .running import goes_in_rounds, train_job
 
         _refuse_dashes(arguments)
@@ -143,9 +149,7 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
         sys.argv[1:] = deferred(asked)
         offer(plugins)
         with option_files():
-            main = hydra.main(
-                config_path=str(CONF), config_name="train", version_base="1.3"
-            )
+            main = hydra.main(config_path=str(CONF), config_name="train", **OF_TODAY)
             main(train_job)()
         return None
     # Hydra calls a comma an ambiguous value, and advises --multirun, which would train.
@@ -199,7 +203,7 @@ def _refuse_dashes(arguments: Sequence[str]) -> None:
     """Refuse ``--trials 3``, which Hydra would answer with a page of its flags."""
     from hydra._internal.utils import get_args_parser
 
-    # Hydra's own parser says which flags it would take. It must not end the process.
+    # Hydra's own parser says which flags it would take; no public module lists them. It must not end the process.
     parser = get_args_parser()
     parser.exit_on_error = False
     try:
@@ -281,7 +285,7 @@ def run_report(arguments: list[str]) -> "WrittenReport | None":
     with without_garbage_collection():
         from ..report.report_options import NAMES
         from ..sweeping.expand import spelled_out
-    from .reporting import check_upload, write
+    from .reporting import checked_upload, of_loggers, write
 
     known = ("results", "out", "sections", "upload", *NAMES)
     # The report's own options are taken out; Hydra knows none of them.
@@ -295,7 +299,8 @@ def run_report(arguments: list[str]) -> "WrittenReport | None":
     )
     upload = given.pop("upload", None)
     # A missing package is refused before minutes of reading and drawing.
-    check_upload(upload)
+    if upload is not None:
+        checked_upload(upload, of_loggers(overrides))
     written = write(overrides, **given)
     sys.stdout.write(f"{_escaped(str(written))}\n")
     if upload is not None:

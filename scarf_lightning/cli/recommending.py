@@ -123,6 +123,15 @@ class Candidates:
         """The mean of the metric, higher if better."""
         return self.metric.sign * candidate.mean
 
+    def lead(self, one: Candidate, other: Candidate) -> float:
+        """By how much one is better than another in the mean over the trials that both have."""
+        shared = one.values.index.intersection(other.values.index)
+        if shared.empty:
+            return self.value(one) - self.value(other)
+        return self.metric.sign * float(
+            (one.values[shared] - other.values[shared]).mean()
+        )
+
     def best(self, among: Sequence[Candidate]) -> Candidate:
         """The one with the best mean."""
         return max(among, key=self.value)
@@ -230,14 +239,20 @@ def _candidates(results: CellResults, options: ReportOptions) -> Candidates:
     names = competition(results).names
     by_cell = _values(results, metric)
     # Rounds give trials to open comparisons alone, so models differ in theirs. Trials share splits.
-    trials = [set(values.index) for values in by_cell.values()]
+    trials = []
+    for label, values in by_cell.items():
+        # The baseline is in no comparison, so it has the fewest trials.
+        if results.rows[label]["method"] != BASELINE:
+            trials.append(set(values.index))
     shared: set[int] = set()
     if trials:
         shared = set.intersection(*trials)
     models, baseline = [], None
     for label, values in by_cell.items():
+        compared = values[values.index.isin(shared)]
         # Without a trial that all have, each is judged by its own.
-        compared = values[sorted(shared)] if shared else values
+        if compared.empty:
+            compared = values
         row = results.rows[label]
         candidate = Candidate(
             label=label,
@@ -301,7 +316,7 @@ def _use(chosen: Candidate, candidates: Candidates) -> str:
 
     # A model that is no better than one answer for all rows is worth no training.
     baseline = candidates.baseline
-    if baseline is None or candidates.value(chosen) > candidates.value(baseline):
+    if baseline is None or candidates.lead(chosen, baseline) > 0:
         return sentence
     constant = _short(baseline.own_mean, metric)
     return f"No model is better than {baseline.name}, which needs none ({constant}). {sentence}"

@@ -11,10 +11,11 @@ import pandas as pd
 from omegaconf import DictConfig
 
 from ..errors import NoSubjectError, UnfinishedError, UsageError
-from ..importing import require, require_report
+from ..importing import require_report
 from ..notebook import heading, paragraph
 from ..options import load_plugins
 from ..options.checking import checked
+from ..options.logger_classes import check_loggers
 from ..options.settings import LoggerSettings
 from ..report.advice import Price, by_cells, by_sweep, price_of, reported
 from ..report.blocks import Paragraph, Table
@@ -31,9 +32,9 @@ from ..report.statistics.answers import CANNOT_TELL
 from ..results import columns, read_failure
 from ..screen import command_line, doing, screen
 from ..sweeping.cell import distinct
-from ..sweeping.composer import Composer
+from ..sweeping.composer import Composer, composing
 from ..sweeping.expand import expand, overrides_of
-from ..sweeping.folders import SWEEPS
+from ..sweeping.folders import CONF, SWEEPS
 from ..sweeping.hydra import hydra_started, master_of, named_plugins
 from .kept_networks import kept_networks_section
 from .recommending import Recommendation, keep, recommend
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
 
 REFERENCE = "reference"
 """The answer of a competitor that others are compared with."""
-UPLOADS = ("wandb", "tensorboard", "both")
 OPTIONS = ("results", "sweeps", "out", "sections", "plugins", "upload", *NAMES)
 """The options of a report; other arguments narrow it by columns of its results."""
 
@@ -86,14 +86,14 @@ class Material:
         results: of its cells.
         row_of: gives the axis columns of the cell that overrides ask for.
         overrides: that ask for the report.
-        logger: uploads it.
+        of_logger: the overrides of them that say how it is uploaded.
     """
 
     subject: Subject
     results: CellResults
     row_of: "RowOf"
     overrides: Sequence[str]
-    logger: LoggerSettings
+    of_logger: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -152,10 +152,11 @@ class WrittenReport:
         return "".join(parts)
 
     def upload(self, to: str) -> None:
-        """Upload all cells and the report to ``wandb``, ``tensorboard`` or ``both``; UnfinishedError if some fail."""
+        """Upload all cells and the report by the loggers that ``logger=`` takes, such as ``wandb`` or ``[csv,wandb]``;
+        UnfinishedError if some fail."""
         from ..loggers import upload_sweep
 
-        logger = replace(self._material.logger, name=to)  # type: ignore[arg-type]
+        logger = checked_upload(to, self._material.of_logger)
         say = screen(stderr=True).say
         cells = self._material.results.folders.values()
         problems: list[str] = []
@@ -191,16 +192,19 @@ def report(
         out: the folder to write to, by default ``reports/NAME``.
         sections: more sections of the page, each a function (see `scarf_lightning.report.making.MakeSection`) or the
             name of a module whose function ``report_section`` is one.
-        upload: ``wandb``, ``tensorboard`` or ``both``: upload all cells and the report.
+        upload: loggers to upload all cells and the report by, such as ``wandb``, ``both`` or ``[csv,wandb]``.
         options: see `scarf_lightning.report.report_options.ReportOptions`.
 
     Raises:
         UsageError: an option is wrong, or nothing is finished yet.
         UnfinishedError: not everything could be uploaded.
     """
-    check_upload(upload)
+    asked = overrides_of(asked, overrides)
+    # A missing package is refused before minutes of reading and drawing.
+    if upload is not None:
+        checked_upload(upload, of_loggers(asked))
     written = write(
-        overrides_of(asked, overrides),
+        asked,
         results=results,
         out=out,
         sections=sections,
@@ -211,15 +215,30 @@ def report(
     return written
 
 
-def check_upload(to: str | None) -> None:
-    """Refuse an unknown place to upload to, and one whose package is not installed."""
-    if to not in (None, *UPLOADS):
-        raise UsageError(
-            f"upload={to} is unknown; the options are: {', '.join(UPLOADS)}."
-        )
-    for view in ("wandb", "tensorboard"):
-        if to in (view, "both"):
-            require(view, f"upload={to}")
+def checked_upload(to: str, of_logger: Sequence[str]) -> LoggerSettings:
+    """The loggers of an upload.
+
+    Args:
+        to: their names, as after ``logger=``; or that of a section that ``of_logger`` makes.
+        of_logger: overrides of them, as ``logger.wandb.mode=online`` or ``+logger.mine._target_=CLASS``.
+
+    Raises:
+        UsageError: there is no such logger, it has no such option, or its package is not installed.
+    """
+    names = [name.strip() for name in to.strip("[]").split(",")]
+    known = sorted(file.stem for file in (CONF / "logger").glob("*.yaml"))
+    own = [each.removeprefix("+logger.").split(".")[0] for each in of_logger]
+    for name in names:
+        if name not in (*known, *own):
+            raise UsageError(
+                f"upload={name} is unknown; the options are: {', '.join(known)}. "
+                f"For a class of Lightning's: upload={name} +logger.{name}._target_=CLASS."
+            )
+    chosen = ",".join(name for name in names if name in known)
+    with composing(()) as compose:
+        settings = compose((f"logger=[{chosen}]", *of_logger)).logger
+    check_loggers(settings, "upload")
+    return settings
 
 
 def write(
@@ -314,13 +333,18 @@ def _summary(page: "Report") -> Table | None:
     return None
 
 
+def of_loggers(asked: Sequence[str]) -> list[str]:
+    """The overrides that set options of loggers."""
+    return [each for each in asked if each.lstrip("+").startswith("logger.")]
+
+
 @contextmanager
 def gathered(asked: Sequence[str], results: str | Path | None) -> Iterator[Material]:
     """The results of a sweep, or of a folder; cells can be composed until the context ends."""
     plugins = named_plugins(asked)
     load_plugins(plugins)
     # The logger of an upload says nothing about which cells there are.
-    of_logger = tuple(override for override in asked if override.startswith("logger."))
+    of_logger = of_loggers(asked)
     overrides = [override for override in asked if override not in of_logger]
     with hydra_started(plugins) as hydra:
         master = master_of(hydra)
@@ -338,7 +362,7 @@ def gathered(asked: Sequence[str], results: str | Path | None) -> Iterator[Mater
         is_free = all(cell.metric is None for cell in subject.cells)
         if subject.leading is not None and is_free:
             read = replace(read, metric=subject.leading(read.metric))
-        yield Material(subject, read, row_of, overrides, compose(of_logger).logger)
+        yield Material(subject, read, row_of, overrides, of_logger)
 
 
 def makers_of(sections: "str | Sequence[str | MakeSection]") -> "list[MakeSection]":

@@ -24,6 +24,7 @@ from ..sweeping.folders import SWEEPS, SweepFile, read_sweep
 from ..sweeping.hydra import check_hydra, read_config
 from ..sweeping.plan import about, make_plan
 from ..sweeping.run import read_files, run, sizes_of
+from ..sweeping.search import VALIDATION_ERROR
 from ..sweeping.sizes import Size
 from ..sweeping.slurm import Detached
 from ..sweeping.workers import TrainCells
@@ -48,8 +49,6 @@ N_NETWORKS = 3
 """Networks of a recommended model, which vote as those of a `ScarfClassifier`."""
 SHORTEST = 0.1
 """The share of a limit that trains at least, however long the start took."""
-VALIDATION_ERROR = "validation_error"
-"""The objective that uses no test row."""
 
 
 def run_all(
@@ -78,7 +77,7 @@ def run_all(
         request = _that_will_run(request)
     is_over = False
     try:
-        with alarm(_seconds_to_train(request, ends_with_model=in_rounds)):
+        with alarm(seconds_to_train(request, ends_with_model=in_rounds)):
             if sweep is None or not in_rounds:
                 return run(request, launch, terminal, launcher, OwnTraining())
             surveyed = _in_rounds(request, sweep, launch, terminal, launcher)
@@ -142,7 +141,7 @@ def _in_rounds(
         terminal.tables(tables)
         # The alarm was set by a typical table. This one may be larger, and so the model at the end.
         sizes = sizes_of(tables)
-        change_alarm(_seconds_to_train(request, ends_with_model=True, sizes=sizes))
+        change_alarm(seconds_to_train(request, ends_with_model=True, sizes=sizes))
         # The loop over cells, also that of a worker, shows what is not in this list.
         shown = {}
         for cell in request.cells:
@@ -258,7 +257,7 @@ def _that_will_run(request: ExpandedSweep) -> ExpandedSweep:
     return replace(request, cells=fitting, left_out=(*request.left_out, reason))
 
 
-def _seconds_to_train(
+def seconds_to_train(
     request: ExpandedSweep,
     *,
     ends_with_model: bool,
@@ -383,15 +382,11 @@ def train_job(job: DictConfig) -> float | None:
         request = one_cell(hydra.overrides.task, read_config(job))
         (cell,) = request.cells
         # Refused before it trains: the sweeper would ask for it only at the end.
-        names = (VALIDATION_ERROR, *(metric.name for metric in metrics()))
-        if cell.config.objective not in names:
-            raise UsageError(
-                f"objective must be one of {', '.join(names)}, not {cell.config.objective}."
-            )
+        check_objective(cell.config.objective)
         # In this process, since the other sweeper starts processes of its own. The only cell is
         # its only chunk.
         run(request, lambda _: OwnTraining().imported()([cell]), Terminal())
-        return objective(cell)
+        return objective(cell, cell.config.objective)
 
 
 class OwnTraining:
@@ -423,12 +418,19 @@ def _save_model(config: Config, folder: Path) -> None:
     save_model(config, folder)
 
 
-def objective(cell: Cell) -> float:
-    """The mean of the metric ``objective`` over a finished cell's trials that did not diverge."""
+def check_objective(name: str) -> None:
+    """Refuse an objective that no cell has by a `UsageError`."""
+    names = (VALIDATION_ERROR, *(metric.name for metric in metrics()))
+    if name not in names:
+        raise UsageError(f"objective must be one of {', '.join(names)}, not {name}.")
+
+
+def objective(cell: Cell, name: str) -> float:
+    """The mean of a metric over a finished cell's trials that did not diverge."""
     from ..loggers import validation_errors
     from ..results import load_cell
 
-    store, name = cell.store(), cell.config.objective
+    store = cell.store()
     assert store is not None
     stored = load_cell(store.fingerprint, cell.results)
     trials = stored.trials.assign(**{VALIDATION_ERROR: validation_errors(stored)})

@@ -59,7 +59,12 @@ NO_AXES = (
 OF_AN_ENCODER = ("pretrain", "network", "scaling", "fit_on")
 """Parameters that an encoder to start from settles."""
 AUTO = "auto"
-"""Pre-training by the default, if it helps."""
+"""Pre-training by the default, if it helps; the recipe by the number of labels."""
+MANY_LABELS = 1000
+"""From so many labels on RealMLP-TD-S is better than the practical recipe, and faster than trying pre-training."""
+OF_MANY_LABELS = {"recipe": "realmlp_s", "pretrain": "none"}
+OF_THE_TABLE = ("dataset.", "trainer.")
+"""Options that say nothing about the network and its training."""
 DOT = "__"
 """Stands for the dot of an option in the name of a parameter, as in ``corruption__rate``."""
 
@@ -159,14 +164,22 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The processes that a fit may use."""
         return n_processes(plain(self.n_jobs), plain(self.device))
 
-    def _config(self) -> Config:
-        """The configuration of the cell that the parameters ask for."""
-        values, axes = {}, {}
+    def _axes(self) -> dict[str, Any]:
+        """The choices of axes other than the defaults."""
+        axes = {}
         for parameter in fields(self):
             value = plain(getattr(self, parameter.name))
-            values[parameter.name] = value
             if parameter.name not in NO_AXES and value not in (parameter.default, AUTO):
                 axes[parameter.name] = value
+        return axes
+
+    def _config(self, chosen: Mapping[str, str] | None = None) -> Config:
+        """The configuration of the cell that the parameters ask for, and the choices of axes that were made for it."""
+        values = {
+            parameter.name: plain(getattr(self, parameter.name))
+            for parameter in fields(self)
+        }
+        axes = self._axes() | dict(chosen or {})
         given = values["options"] or {}
         if not isinstance(given, Mapping):
             raise UsageError(
@@ -323,6 +336,11 @@ class ScarfPredictor(ScarfEstimator):
             verbose=bool(self.verbose),
         )
         self._keep(model, rows, task.table, task.given)
+        if task.config.recipe == OF_MANY_LABELS["recipe"] and self.recipe == AUTO:
+            n_labels = int(task.labels.is_known.sum())
+            choice = (
+                f"{n_labels:,} labels are enough for RealMLP-TD-S without pre-training."
+            )
         self.choice_ = choice
         self.n_unlabelled_ = task.labels.n_unlabelled
         return self
@@ -394,6 +412,8 @@ class ScarfPredictor(ScarfEstimator):
         y = one_a_row(y)
         check_consistent_length(given.frame, y)
         labels = self._labels(y)
+        if self._has_many(labels):
+            config = self._config(OF_MANY_LABELS)
         weights = weights_of(labels, sample_weight, self._weights_of_classes)
         target = target_of(labels, config, self._kind)
         if self.encoder is None:
@@ -442,6 +462,10 @@ class ScarfPredictor(ScarfEstimator):
         """The labels, checked."""
         return labels_of_numbers(y)
 
+    def _has_many(self, labels: GivenLabels) -> bool:
+        """True if the recipe is that of many labels."""
+        return False
+
     @property
     def _weights_of_classes(self) -> Mapping[Any, float] | None:
         """The weight of each class, if each has one of its own."""
@@ -487,7 +511,9 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
     semi-supervised estimators do.
 
     Args:
-        recipe: the set of defaults: ``practical``, or ``paper`` for the paper's protocol.
+        recipe: the set of defaults: ``practical``, ``paper`` for the paper's protocol, or another one of ``train.py
+            --help recipe``. ``auto`` is ``practical``; with 1,000 labels and more, no row without one, and no choice of
+            yours about the network and its training, it is RealMLP-TD-S, which is not pre-trained.
         pretrain: ``auto`` pre-trains with SCARF if that helps; an option of ``train.py --help pretrain``
             is trained as it is, and ``none`` trains from scratch.
         method, regime, split, scaling, network: an option of that axis, see ``train.py --help``.
@@ -523,6 +549,7 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
 
     _kind = Classes
 
+    recipe: str = AUTO
     n_trials: int = 3
     class_weight: str | Mapping[Any, float] | None = None
     unlabelled: Any = None
@@ -546,6 +573,21 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
 
     def _labels(self, y: NDArray[Any]) -> GivenLabels:
         return labels_of_classes(y, self.unlabelled)
+
+    def _has_many(self, labels: GivenLabels) -> bool:
+        if plain(self.recipe) != AUTO or self.encoder is not None:
+            return False
+        # Whoever chooses a part of the training means the training that is described.
+        if set(self._axes()) - {"pretrain"} or plain(self.pretrain) not in (
+            AUTO,
+            "none",
+        ):
+            return False
+        options = self.options or {}
+        if not all(str(option).startswith(OF_THE_TABLE) for option in options):
+            return False
+        # Rows without a label are what pre-training is for.
+        return bool(labels.is_known.all() and len(labels.is_known) >= MANY_LABELS)
 
     @property
     def _weights_of_classes(self) -> Mapping[Any, float] | None:

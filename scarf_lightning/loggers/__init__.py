@@ -1,7 +1,8 @@
-"""W&B and TensorBoard views of the store: one run for each cell. They can be made again from its files at any time."""
+"""Views of the store in W&B, TensorBoard and any logger of Lightning's: one run for each cell. They can be made again
+from its files at any time."""
 
+from .live import live_curves
 from .view import CellView, cell_view, run_name, unstored_view, validation_errors
-from .wandb_runs import live_curves
 from .writing import upload_sweep, write_views
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""View of a cell for W&B and TensorBoard, read from the store."""
+"""View of a cell for every logger, read from the store."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -266,3 +266,10 @@ def _of_phase(curves: "pd.DataFrame", per_trial: bool) -> "pd.DataFrame":
                 columns[f"{metric}_trial_{trial}"] = own[trial]
     columns["trials_training"] = curves.groupby("epoch")["trial"].count()
     return pd.DataFrame(columns)
+
+
+def plain_table(frame: "pd.DataFrame") -> tuple[list[str], list[list[Any]]]:
+    """The columns and rows of a frame as plain values, None for a missing one. W&B takes pandas' missing number for a
+    type of its own."""
+    values = frame.astype(object).where(frame.notna(), None)
+    return list(frame.columns), values.to_numpy().tolist()

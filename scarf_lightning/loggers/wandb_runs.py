@@ -1,25 +1,23 @@
-"""W&B runs: each is written from the store in one go, and finished before the next begins. Offline runs use no network.
-
-Only `live_curves` writes while a cell trains.
-"""
+"""W&B runs, each of which is opened, written and finished in one way. Offline runs use no network."""
 
 import os
 import re
 import shlex
 import shutil
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytorch_lightning.loggers import WandbLogger
+
 from ..errors import UsageError
-from ..options.settings import LoggerSettings, WandbSettings
+from ..options.settings import WandbSettings
 from ..results import load
-from .view import CellView, mean_curves
+from .places import SUMMARY, own_environment
+from .view import CellView, plain_table
 
 if TYPE_CHECKING:
-    import pandas as pd
     import wandb
 
 FOLDER = "wandb"
@@ -29,58 +27,76 @@ CONNECTED_AFTER = 20.0
 """Seconds to wait for the server before a view is given up."""
 SENT_WITHIN = {"cell": 60.0, "report": 600.0}
 """Seconds to wait at the end of a run until everything is sent, by its kind. W&B's client would wait for ever."""
-SECONDS_BETWEEN = 5.0
-"""Between two messages of live curves to W&B's client, which itself sends every fifteen seconds."""
-
-Tell = Callable[[str, Sequence[dict[str, Any]]], None]
-"""Given a phase and the records of its latest epoch, one for each trial."""
 
 
-def write(view: CellView, results: Path, settings: LoggerSettings) -> None:
-    """Write a cell as one finished run, or as a failed one.
+class RunLogger(WandbLogger):
+    """Lightning's logger of a run that is open. It draws the curves of each place over its epochs.
 
     A run that the server has already is continued. Its curves stay as they are if they are of as many trials; otherwise
     the curves of all trials are written beside them, for W&B cannot replace a curve.
 
-    Raises:
-        UsageError: the mode is ``online`` and nobody is logged in.
+    Args:
+        run: the run.
+        n_trials: of the cell whose curves are written; None writes them whatever the server has.
     """
-    if settings.wandb.mode == "disabled":
-        return
 
-    described = {
+    def __init__(self, run: "wandb.Run", n_trials: int | None = None) -> None:
+        super().__init__(experiment=run)
+        self._run, self._drawn = run, set[str]()
+        self._n_trials = n_trials
+        self._n_shown = None
+        if n_trials is not None and run.resumed:
+            self._n_shown = run.summary.get("trials")  # type: ignore[no-untyped-call]
+
+    @property
+    def experiment(self) -> "wandb.Run":
+        """The run."""
+        return self._run
+
+    def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
+        """Log metrics of one place, such as ``pretrain/validation_loss_mean``, in an epoch. Those of the summary become
+        the run's, and without an epoch anything that W&B shows is logged as it is."""
+        if step is None:
+            self._run.log(dict(metrics))
+            return
+        place = next(iter(metrics)).rpartition("/")[0]
+        values = {name.rpartition("/")[2]: value for name, value in metrics.items()}
+        if place == SUMMARY:
+            self._run.summary.update(values)
+            return
+        if self._n_shown is not None:
+            # A resumed run may show fewer trials than the cell has by now.
+            if self._n_shown == self._n_trials:
+                return
+            place = f"{place}, {self._n_trials} trials"
+        if place not in self._drawn:
+            self._drawn.add(place)
+            draw_over_epochs(self._run, place)
+        point = {f"{place}/{name}": value for name, value in values.items()}
+        self._run.log({f"{place}/epoch": step} | point)
+
+
+@contextmanager
+def opened(
+    view: CellView, results: Path, settings: WandbSettings
+) -> Iterator[RunLogger]:
+    """The run of a cell, which is finished at the end of the block, or has failed with the cell."""
+    described: dict[str, Any] = {
         "name": view.name,
         "group": view.group,
         "tags": view.tags,
-        "config": view.config,
     }
+    if view.failure is not None:
+        described["notes"] = view.failure
     with open_run(
-        settings.wandb, results, view.id, described, failed=view.failure is not None
-    ) as run:
-        if view.failure is not None:
-            run.notes = view.failure
-        n_shown = run.summary.get("trials") if run.resumed else None  # type: ignore[no-untyped-call]
-        n_trials = len(view.trials)
-        # A resumed run may show fewer trials than the cell has by now.
-        if n_shown != n_trials:
-            for phase, curves in mean_curves(
-                view.curves, per_trial=settings.per_trial
-            ).items():
-                place = phase if n_shown is None else f"{phase}, {n_trials} trials"
-                _write_curves(run, place, curves)
-        if n_trials:
-            run.log({"trials_table": _table(view.trials)})
-        run.summary.update(view.summary)
-
-
-def _write_curves(run: "wandb.Run", place: str, curves: "pd.DataFrame") -> None:
-    """Write the curves of a phase under a name, epoch by epoch."""
-    step = draw_over_epochs(run, place)
-    for epoch, values in curves.iterrows():
-        point: dict[str, Any] = {step: epoch}
-        for name, value in values.dropna().items():
-            point[f"{place}/{name}"] = float(value)
-        run.log(point)
+        settings,
+        results,
+        view.id,
+        described,
+        n_trials=len(view.trials),
+        failed=view.failure is not None,
+    ) as logger:
+        yield logger
 
 
 def write_report(
@@ -98,103 +114,28 @@ def write_report(
     import pandas as pd
     import wandb
 
-    described = {"name": f"report of {name}", "group": name, "config": dict(config)}
-    with open_run(
-        settings,
-        results,
-        re.sub(r"[^\w.-]+", "-", f"report-{name}"),
-        described,
-        "report",
-    ) as run:
+    id = re.sub(r"[^\w.-]+", "-", f"report-{name}")
+    described = {"name": f"report of {name}", "group": name}
+    with open_run(settings, results, id, described, "report") as logger:
+        logger.log_hyperparams(dict(config))
         for path in sorted(folder.rglob("*.png")):
-            run.log({f"figures/{path.stem}": wandb.Image(str(path))})
+            logger.log_metrics({f"figures/{path.stem}": wandb.Image(str(path))})
         for path in sorted(folder.rglob("*.csv")):
-            run.log({f"tables/{path.stem}": wandb.Table(dataframe=pd.read_csv(path))})
+            logger.log_table(f"tables/{path.stem}", dataframe=pd.read_csv(path))
         # Numbers in the precision of the store, not as they are shown.
-        run.log({"tables/trials": _table(load(results, config["cells"]))})
+        columns, rows = plain_table(load(results, config["cells"]))
+        logger.log_table("tables/trials", columns, rows)
         for path in sorted(folder.rglob("*.html")):
-            run.log(
-                {
-                    f"pages/{path.stem}": wandb.Html(
-                        path.read_text(encoding="utf-8"), inject=False
-                    )
-                }
-            )
-        return run.project_url
+            page = wandb.Html(path.read_text(encoding="utf-8"), inject=False)
+            logger.log_metrics({f"pages/{path.stem}": page})
+        return logger.experiment.project_url
 
 
-@contextmanager
-def live_curves(
-    settings: LoggerSettings, results: Path, id: str, name: str, group: str
-) -> Iterator[Tell | None]:
-    """Show the curves of a cell in W&B while it trains: for each epoch the mean over its trials, under ``live/``.
-
-    Gives a function to call after each epoch; None if the runs are not online, where nobody could look. The run is the
-    one that `write` continues at the end. If the server goes away, training goes on: the store has every curve.
-
-    Args:
-        settings: which logger, and how.
-        results: the folder of all results.
-        id, name, group: of the run, as in `CellView`.
-    """
-    if settings.name not in ("wandb", "both") or settings.wandb.mode != "online":
-        yield None
-        return
-    try:
-        opened = open_run(settings.wandb, results, id, {"name": name, "group": group})
-        curves = LiveCurves(opened.__enter__())
-    except Exception:
-        # `write` will meet the same problem and name it.
-        yield None
-        return
-    try:
-        yield curves.tell
-    finally:
-        curves.send()
-        with suppress(Exception):
-            # The cell is trained; `write` names what is wrong.
-            opened.__exit__(None, None, None)
-
-
-class LiveCurves:
-    """Means over trials, sent to a run every few seconds."""
-
-    def __init__(self, run: "wandb.Run") -> None:
-        self._run = run
-        self._unsent: list[tuple[str, dict[str, float]]] = []
-        self._last = time.monotonic()
-
-    def tell(self, phase: str, records: Sequence[dict[str, Any]]) -> None:
-        """Take the records of an epoch."""
-        place = f"live/{phase}"
-        point = {
-            f"{place}/epoch": float(records[0]["epoch"]),
-            f"{place}/trials_training": float(len(records)),
-        }
-        for name in records[0]:
-            if name not in ("trial", "epoch"):
-                point[f"{place}/{name}"] = sum(each[name] for each in records) / len(
-                    records
-                )
-        self._unsent.append((place, point))
-        if time.monotonic() - self._last >= SECONDS_BETWEEN:
-            self.send()
-
-    def send(self) -> None:
-        """Send all epochs that are not sent yet. If the server does not take them, the store still has them."""
-        with suppress(Exception):
-            for place, values in self._unsent:
-                draw_over_epochs(self._run, place)
-                self._run.log(values)
-        self._unsent, self._last = [], time.monotonic()
-
-
-def draw_over_epochs(run: "wandb.Run", place: str) -> str:
-    """Make the epochs of a place in a run the axis of its curves; returns the name of the epochs."""
+def draw_over_epochs(run: "wandb.Run", place: str) -> None:
+    """Make the epochs of a place in a run the axis of its curves."""
     step = f"{place}/epoch"
     run.define_metric(step, hidden=True)
     run.define_metric(f"{place}/*", step_metric=step)
-    return step
 
 
 @contextmanager
@@ -205,10 +146,12 @@ def open_run(
     described: Mapping[str, Any],
     job: str = "cell",
     *,
+    n_trials: int | None = None,
     failed: bool = False,
-) -> Iterator["wandb.Run"]:
+) -> Iterator[RunLogger]:
     """A new run in ``<results>/wandb``, whatever other run is open. It is finished at the end of the block, as failed
-    if it ``failed`` or the block raises. It is ``described`` as ``wandb.init`` takes it.
+    if it ``failed`` or the block raises. It is ``described`` as ``wandb.init`` takes it; ``n_trials`` is as of
+    `RunLogger`.
 
     An offline run of the same id is replaced; a run that the server has is resumed.
 
@@ -256,7 +199,7 @@ def open_run(
         # The run counts as failed unless the block ends.
         exit_code = 1
         try:
-            yield run
+            yield RunLogger(run, n_trials)
             exit_code = int(failed)
         finally:
             _finish(run, exit_code)
@@ -302,24 +245,9 @@ def _own_folders(results: Path) -> Iterator[None]:
     """Keep all files of W&B beside the results instead of in the home folder, and send no error reports."""
     folder = (results / FOLDER).absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    chosen = {
-        "WANDB_DATA_DIR": str(folder),
-        "WANDB_CACHE_DIR": str(folder / "cache"),
-        "WANDB_ERROR_REPORTING": "false",
-    }
-    # What the user has set stays as it is.
-    ours = {name: value for name, value in chosen.items() if name not in os.environ}
-    os.environ.update(ours)
-    try:
+    with own_environment(
+        WANDB_DATA_DIR=str(folder),
+        WANDB_CACHE_DIR=str(folder / "cache"),
+        WANDB_ERROR_REPORTING="false",
+    ):
         yield
-    finally:
-        for name in ours:
-            os.environ.pop(name, None)
-
-
-def _table(frame: "pd.DataFrame") -> "wandb.Table":
-    """A table of plain values, None for a missing one. W&B takes pandas' missing number for a type of its own."""
-    import wandb
-
-    values = frame.astype(object).where(frame.notna(), None)
-    return wandb.Table(columns=list(frame.columns), data=list(values.to_numpy()))

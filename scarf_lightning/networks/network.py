@@ -103,6 +103,14 @@ class Columns:
             places.append(place)
         return places
 
+    @cached_property
+    def owners(self) -> list[int]:
+        """The feature of each encoded column."""
+        features: list[int] = []
+        for feature in range(self.n_features):
+            features += [feature] * len(self.of_feature(feature))
+        return features
+
     def of_feature(self, feature: int) -> range:
         """The encoded columns of one feature."""
         return range(*self._bounds[feature])

@@ -31,12 +31,14 @@ class Axis:
     Attributes:
         base: ``module:Class`` whose subclasses are its parts; None if its choices are settings alone.
         column: its column in results; None if it is no part of a cell.
+        takes_several: whether several of its choices can be made at once, as in ``logger=[csv,wandb]``.
     """
 
     name: str
     meaning: str
     base: str | None = None
     column: str | None = None
+    takes_several: bool = False
 
 
 def _of_a_cell(name: str, meaning: str, base: str | None = None) -> Axis:
@@ -67,7 +69,7 @@ AXES = (
         "named defaults: the paper's protocol, or practical ones for a table of your own",
     ),
     Axis("trainer", "hardware"),
-    Axis("logger", "where curves are shown, beside the results"),
+    Axis("logger", "where curves are shown, beside the results", takes_several=True),
     Axis(
         "hydra/launcher",
         "what starts jobs: basic runs one after the other, joblib uses every core",
@@ -76,6 +78,9 @@ AXES = (
 
 BASES = {axis.name: axis.base for axis in AXES if axis.base is not None}
 """For each axis of parts the class that they inherit from. Looking them up imports torch."""
+
+SEVERAL = {axis.name for axis in AXES if axis.takes_several}
+"""The axes of which several choices can be made at once."""
 
 COLUMNS = tuple(axis.column for axis in AXES if axis.column is not None)
 """The axes' columns in results, in the order of tables."""
@@ -184,9 +189,7 @@ def told_apart(asked: Sequence[Sequence[str]]) -> list[str]:
     of_cells = []
     for overrides in asked:
         # An option such as ``trials`` makes no other cell.
-        of_cells.append(
-            [each for each in overrides if re.split("[./=]", each)[0] not in OF_THE_RUN]
-        )
+        of_cells.append([each for each in overrides if _makes_another_cell(each)])
     if len(of_cells) < 2:
         return [" ".join(overrides) or "defaults" for overrides in of_cells]
     counts = Counter(
@@ -198,6 +201,11 @@ def told_apart(asked: Sequence[Sequence[str]]) -> list[str]:
     return _differing(
         of_cells, [override for override, n in counts.items() if n >= least]
     )
+
+
+def _makes_another_cell(override: str) -> bool:
+    """False for an override of the run, such as ``trials=5`` or ``+logger.mine.prefix=a``."""
+    return re.split("[./=]", override.lstrip("+~"))[0] not in OF_THE_RUN
 
 
 def _differing(of_cells: Sequence[Sequence[str]], usual: Sequence[str]) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, get_type_hints
 from ..errors import UsageError, did_you_mean
 from .axes import BASES
 from .catalogue import description
+from .logger_classes import TARGET
 from .option import Option, Options, PartField, default_of, options_of
 from .plugins import load_plugins
 from .settings import Choice, Config
@@ -18,6 +19,13 @@ T = TypeVar("T", bound=Options)
 
 RENAMED = {("trainer", "slow_bfloat16"): "force_precision"}
 """Options of earlier releases, by their section and their name there, with their name in this one."""
+FORMER_LOGGERS = {
+    "none": (),
+    "wandb": ("wandb",),
+    "tensorboard": ("tensorboard",),
+    "both": ("wandb", "tensorboard"),
+}
+"""What ``logger.name`` was in earlier releases, and the loggers that it chose."""
 IN_WORDS = {
     int: "a whole number",
     float: "a number",
@@ -48,6 +56,8 @@ def checked(
     """
     if schema.named_part is not None:
         values = _with_options_apart(schema, schema.named_part, values, place)
+    if schema.sections_by_target is not None:
+        values = _with_sections_apart(schema.sections_by_target, values, place)
     _refuse_unknown([field.name for field in fields(schema)], values, place)
     known = options_of(schema)
     hints = get_type_hints(schema)
@@ -101,7 +111,18 @@ def _with_present_names(values: Mapping[str, Any]) -> dict[str, Any]:
             # A configuration that has both names was written by this release.
             renamed.setdefault(name, value)
             present[section] = renamed
+    logger = present.get("logger")
+    if isinstance(logger, Mapping) and logger.get("name") in FORMER_LOGGERS:
+        present["logger"] = _with_sections_of_loggers(logger)
     return present
+
+
+def _with_sections_of_loggers(logger: Mapping[str, Any]) -> dict[str, Any]:
+    """The section of the loggers, in which ``name`` chose them in earlier releases."""
+    sections = dict(logger)
+    for name in FORMER_LOGGERS[sections.pop("name")]:
+        sections[name] = {**sections.get(name, {}), "write": True}
+    return sections
 
 
 def checked_options(
@@ -183,6 +204,28 @@ def _with_options_apart(
     others[named.name] = name
     others[named.options] = checked_options(known, own, named.place_in(place))
     return others
+
+
+def _with_sections_apart(
+    field: str,
+    values: Mapping[str, Any],
+    place: str,
+) -> dict[str, Any]:
+    """The values with all sections that have a ``_target_`` in one field, by the names that the user gave them."""
+    # A stored configuration has them in the field already.
+    sections = dict(_group(values.get(field) or {}, _join(place, field)))
+    others: dict[str, Any] = {}
+    for name, value in values.items():
+        if name == field:
+            continue
+        if isinstance(value, Mapping) and TARGET in value:
+            sections[name] = value
+        else:
+            others[name] = value
+    checked_sections = {}
+    for name, section in sections.items():
+        checked_sections[str(name)] = _dictionary(section, _join(place, str(name)))
+    return {**others, field: checked_sections}
 
 
 def _refuse_unknown(

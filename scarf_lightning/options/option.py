@@ -245,6 +245,10 @@ class Options:
     named_part: ClassVar[PartField | None] = None
     """The fields for a part; None in a class that names none."""
 
+    sections_by_target: ClassVar[str | None] = None
+    """The field for sections with names of the user's own, each with a class as its ``_target_``; None where there are
+    none."""
+
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
         Options.n_classes += 1

@@ -32,7 +32,7 @@ def load_plugins(names: Sequence[str]) -> None:
     """
     if not names:
         return
-    with _working_folder_first():
+    with working_folder_first():
         for name in names:
             source = _hash(_find(name))
             # A test or a notebook may have imported the module by itself.
@@ -175,7 +175,7 @@ def _find(name: str) -> Path:
 
 
 @contextmanager
-def _working_folder_first() -> Iterator[None]:
+def working_folder_first() -> Iterator[None]:
     """Within this context modules of the working folder are found, also by the installed commands."""
     folder = str(Path.cwd())
     sys.path.insert(0, folder)

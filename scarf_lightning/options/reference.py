@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple, get_type_hints
 
-from .axes import AXES, BASES
+from .axes import AXES, BASES, SEVERAL
 from .catalogue import description, descriptions, first_paragraph
 from .option import Option, PartField, options_of
 from .settings import SHORTHANDS, Config
@@ -82,7 +82,8 @@ def filled(
     group, _, name = path.rpartition("/")
     if path == MAIN:
         return _merged(_main_defaults(), content)
-    if group not in DESCRIBED:
+    # Of several choices one would set back to its default what another sets.
+    if group not in DESCRIBED or group in SEVERAL:
         return dict(content)
     # A file of the global package names its section.
     if isinstance(content.get(group), Mapping):
@@ -94,7 +95,8 @@ def _main_defaults() -> dict[str, Any]:
     """The defaults of what is no choice of an axis. A phase takes an option that it does not set from its shorthand."""
     defaults: dict[str, Any] = _defaults(options_of(Config))
     for section, kind in _groups(Config).items():
-        if section == "pretrain" or section not in DESCRIBED:
+        is_of_choice = section in DESCRIBED and section not in SEVERAL
+        if section == "pretrain" or not is_of_choice:
             defaults[section] = _defaults(_of_settings(kind))
     for phase in ("pretrain", "finetune"):
         for name in SHORTHANDS:

@@ -8,7 +8,7 @@ import codecs
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self
 
 from .option import Options, PartField, option, options_of, part_name
@@ -442,27 +442,62 @@ class WandbSettings(Options):
     entity: str | None = option(
         None, "user or team that owns the project; null is your own"
     )
+    write: bool = option(False, "write a run for each cell; logger=wandb sets it")
+
+
+@dataclass
+class TensorBoardSettings(Options):
+    """Whether event files are written."""
+
+    write: bool = option(
+        False, "write event files for each cell; logger=tensorboard sets it"
+    )
+
+
+@dataclass
+class MlflowSettings(Options):
+    """Where MLflow keeps the runs."""
+
+    tracking_uri: str | None = option(
+        None,
+        "server or database of the runs; null is MLFLOW_TRACKING_URI, or a database in the results folder",
+    )
+    experiment: str = option("scarf-lightning", "experiment of the runs")
+    write: bool = option(False, "write a run for each cell; logger=mlflow sets it")
 
 
 @dataclass
 class LoggerSettings(Options):
-    """Where curves are shown, beside the store."""
+    """Where curves are shown, beside the store.
 
-    name: Literal["none", "wandb", "tensorboard", "both"] = option(
-        "none", "which views are written"
-    )
+    Each section is a logger. Any other logger of Lightning's is a section with a name of its own and the class as its
+    ``_target_``; its further options are the arguments of the class. ``logger=[csv,wandb]`` chooses several.
+    """
+
+    sections_by_target: ClassVar[str | None] = "others"
     per_trial: bool = option(False, "show a curve a trial beside the mean over trials")
     wandb: WandbSettings = field(default_factory=WandbSettings)
+    tensorboard: TensorBoardSettings = field(default_factory=TensorBoardSettings)
+    mlflow: MlflowSettings = field(default_factory=MlflowSettings)
+    others: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def views(self) -> list[str]:
-        """The views that are written, which are the names of the packages that they need."""
-        is_written = {"wandb": self.wandb.mode != "disabled", "tensorboard": True}
-        return [
-            view
-            for view, written in is_written.items()
-            if written and self.name in (view, "both")
-        ]
+        """The names of the loggers that are written."""
+        is_written = {
+            "wandb": self.wandb.write and self.wandb.mode != "disabled",
+            "tensorboard": self.tensorboard.write,
+            "mlflow": self.mlflow.write,
+        }
+        named = [name for name, written in is_written.items() if written]
+        return [*named, *self.others]
+
+    def without_arguments(self) -> Self:
+        """The same without the arguments of the user's own classes, which may be the keys of a service."""
+        targets = {}
+        for name, section in self.others.items():
+            targets[name] = {"_target_": section["_target_"]}
+        return replace(self, others=targets)
 
 
 @dataclass
@@ -598,7 +633,7 @@ class Config(Options):
     )
     objective: str = option(
         "validation_error",
-        "what a job returns to another sweeper: the mean of it or of a metric",
+        "what hydra/sweeper=optuna searches by, and a job returns to another sweeper: the mean of it or of a metric",
     )
     plugins: list[str] = option(
         [], "modules of your own parts; on the command line only"
@@ -615,6 +650,10 @@ class Config(Options):
     def __getstate__(self) -> dict[str, Any]:
         """State of a copy, without what follows from the options."""
         return {**vars(self), "derived": {}}
+
+    def recorded(self) -> dict[str, Any]:
+        """All options, as a store and the views of a cell may show them to anybody."""
+        return asdict(replace(self, logger=self.logger.without_arguments()))
 
     @property
     def seconds_limit(self) -> float | None:

@@ -1,6 +1,14 @@
 """Identity and the store: what was trained, kept in plain files. Free of torch."""
 
-from .claims import LostClaimError, clear_dead, folder_time, give_back, is_claimed
+from .claims import (
+    LostClaimError,
+    claim,
+    claim_when_free,
+    clear_dead,
+    folder_time,
+    give_back,
+    is_claimed,
+)
 from .files import DamagedRecordError, check_folder, write_whole
 from .identity import (
     SCIENCE_VERSION,
@@ -60,6 +68,8 @@ __all__ = (
     "StoredCell",
     "StoredTrial",
     "check_folder",
+    "claim",
+    "claim_when_free",
     "clear_dead",
     "columns",
     "described_cells",

@@ -14,12 +14,12 @@ from functools import cache
 from types import NoneType
 from typing import Any
 
-from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType
 from hydra.errors import HydraException
 from hydra.plugins.config_source import ConfigResult
+from hydra.types import RunMode
 from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -39,6 +39,8 @@ from .hydra import (
 
 GLOBAL = "_global_"
 """The package of a file that says itself which sections it has."""
+OF_JOBS = ("hydra/sweeper", "hydra.sweeper", "hydra/launcher", "hydra.launcher")
+"""Begins an override of Hydra's that decides how cells are trained."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,13 @@ class Composer:
         self._repository: Any = loader.repository  # type: ignore[attr-defined]
         given: Any = OmegaConf.to_container(master.hydra.overrides.task, resolve=False)
         self._overrides_of_master: list[str] = given
+        of_hydra: Any = OmegaConf.to_container(
+            master.hydra.overrides.hydra, resolve=False
+        )
+        self._overrides_of_hydra = list[str]()
+        for override in of_hydra:
+            if not override.lstrip("+~").startswith(OF_JOBS):
+                self._overrides_of_hydra.append(override)
         # A cache for each composer, since another one has another folder or other plugins.
         self._configured = cache(self._configure)
         self._together = cache(self._put_together)
@@ -164,14 +173,18 @@ class Composer:
             plain = _with_values(sections, values)
             if plain is not None:
                 return read(plain)
-            # Hydra sets what is more than plain values, on a copy, since the composition serves other cells too.
+            # Hydra composes what adds, removes or extends options.
+            if any(each.type is not OverrideType.CHANGE for each in values):
+                return read_config(self._composed(overrides).node)
+            # OmegaConf sets what is more than plain values, on a copy, since the composition serves other cells too.
             node = deepcopy(self._composed(tuple(choices)).node)
-            ConfigLoaderImpl._apply_overrides_to_config(values, node)
+            for each in values:
+                OmegaConf.update(node, each.key_or_group, each.value(), merge=True)
             return read_config(node)
         # Errors are returned: a cache keeps what is returned, and many cells have the same error.
         except UsageError as error:
             return error
-        except HydraException as error:
+        except (HydraException, OmegaConfBaseException) as error:
             return usage_error(error)
         # A group that is set to null: Hydra does not say which.
         except ValueError as error:
@@ -221,7 +234,13 @@ class Composer:
         return Sections(values, mentioned)
 
     def _compose(self, choices: tuple[str, ...]) -> Composed:
-        composed = self._loader.load_sweep_config(self._master, list(choices))
+        # As for a job, but without the sweeper and the launcher, which no cell needs and only a preset may know.
+        composed = self._loader.load_configuration(
+            self._master.hydra.job.config_name,
+            overrides=[*self._overrides_of_hydra, *choices],
+            run_mode=RunMode.RUN,
+        )
+        OmegaConf.copy_cache(from_config=self._master, to_config=composed)
         node = our_sections(composed)
         fit_recipe(node)
         # In a struct a value is put in only where there is an option.
@@ -305,8 +324,12 @@ def _choices(file: ConfigResult) -> list[str] | None:
     for each in chosen:
         if not each.is_override() or each.package is not None or "$" in str(each.value):
             return None
+        name = each.value
+        # A file in a folder of its group: by a name alone Hydra 1.4 would take the folder for another group.
+        if not isinstance(name, str | None):
+            (name,) = name
         # An absolute name, /split, is that of the group.
-        choices.append(f"{each.group.lstrip('/')}={each.value}")
+        choices.append(f"{each.group.lstrip('/')}={name}")
     return choices
 
 

@@ -15,8 +15,9 @@ from ..data.sources import ENDING
 from ..data.targets import Target
 from ..errors import UsageError
 from ..options import Config, check_combination, unused_options, within_max_epochs
-from ..options.axes import AXES, BASES
+from ..options.axes import AXES, BASES, SEVERAL
 from ..options.combinations import check_method, is_in, method_of
+from ..options.logger_classes import TARGET
 from ..results import columns
 from .cell import Cell
 from .composer import Composer
@@ -43,6 +44,7 @@ OF_OUR_SWEEPER = (
     "chunk.max_jobs",
 )
 """Options that other sweepers, and Hydra's mode RUN, do not understand."""
+OUR_SWEEPERS = ("hydra/sweeper=scarf", "hydra/sweeper=optuna")
 AS_GIVEN = "as given: "
 """Begins the value of an option that waits until its part is chosen, see `deferred`."""
 MOST_PROBLEMS = 10
@@ -68,7 +70,13 @@ class ExpandedSweep:
     usual: Mapping[str, Any] = field(default_factory=dict)
 
 
-def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> ExpandedSweep:
+def expand(
+    arguments: Sequence[str],
+    composer: Composer,
+    sweeps: Path,
+    *,
+    most: int | None = None,
+) -> ExpandedSweep:
     """Compose and check every combination of the swept overrides.
 
     With ``sweeps=NAME`` the cells are the union of the blocks of that file. An axis given on the command line replaces
@@ -78,23 +86,25 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> Expand
     are refused if there is no other, or if a file alone names them. A file may name methods for different kinds of
     target, such as ``logistic`` and ``ridge``: those that do not serve the target of a cell's data are left out.
 
+    With ``most`` only so many combinations are looked at.
+
     Raises:
         UsageError: everything that is wrong, a sentence a line; nothing has been trained.
     """
     # First the overrides of each block: those of the file, then those of the command line.
     given = composer.parse(as_given(arguments))
     for override in given:
-        if override.is_sweep_override() and _axis(override) in OF_THE_WHOLE_RUN:
+        if override.is_sweep_override() and override_key(override) in OF_THE_WHOLE_RUN:
             raise UsageError(
-                f"{override.input_line}: {_axis(override)} is one for the whole run; give it one value."
+                f"{override.input_line}: {override_key(override)} is one for the whole run; give it one value."
             )
     sweep: SweepFile | None = None
     name: Any = None
     replaced = set[str]()
     for override in given:
-        replaced.add(_axis(override))
+        replaced.add(override_key(override))
         # As with every option of Hydra, the last one wins; null takes a sweep back.
-        if _axis(override) == "sweeps":
+        if override_key(override) == "sweeps":
             name = override.value()
     blocks = [given]
     if name is not None:
@@ -103,14 +113,16 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> Expand
         for block in sweep.blocks():
             kept = []
             for override in composer.parse(block):
-                if _axis(override) not in replaced:
+                _refuse_class(override, sweep.name)
+                if override_key(override) not in replaced:
                     kept.append(override)
             blocks.append([*kept, *given])
 
     # Blocks may overlap, and a cell is trained once: a dictionary keeps the first of equal combinations.
     asked = dict[tuple[str, ...], None]()
     for overrides_of_block in blocks:
-        asked |= dict.fromkeys(_product(overrides_of_block, composer))
+        product = _product(overrides_of_block, composer)
+        asked |= dict.fromkeys(itertools.islice(product, most))
     combinations = list(asked)
     composed, problems = _composed(combinations, composer)
     cells, illegal, reasons = list[Cell](), list[str](), list[str]()
@@ -136,7 +148,9 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> Expand
         problems += illegal
     if not cells:
         problems += unserved
-    axes = dict.fromkeys(_axis(override) for block in blocks for override in block)
+    axes = dict.fromkeys(
+        override_key(override) for block in blocks for override in block
+    )
     # Where cells could not be composed, nobody knows which options they would use.
     problems = problems or _refuse_unused(axes, [cell.config for cell in cells])
     if "objective" in axes:
@@ -244,6 +258,20 @@ def _served(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
     return fitting, reasons
 
 
+def checked_cell(overrides: Sequence[str], composer: Composer) -> Cell:
+    """The cell of a search's try, without the options that its parts do not have.
+
+    Raises:
+        UsageError: it cannot be composed, or its options do not go together.
+    """
+    composed, problems = _composed([tuple(overrides)], composer)
+    if not composed:
+        raise UsageError("\n".join(problems))
+    ((kept, config),) = composed.items()
+    check_combination(config)
+    return Cell(kept, config)
+
+
 def one_cell(overrides: Sequence[str], config: Config) -> ExpandedSweep:
     """The cell of a job that another sweeper started.
 
@@ -253,7 +281,7 @@ def one_cell(overrides: Sequence[str], config: Config) -> ExpandedSweep:
     ending = "is for our sweeper; leave hydra/sweeper and hydra.mode alone."
     axes, problems = list[str](), list[str]()
     for override in OverridesParser.create().parse_overrides(list(overrides)):
-        axes.append(_axis(override))
+        axes.append(override_key(override))
         if axes[-1] in OF_OUR_SWEEPER:
             problems.append(f"{axes[-1]} {ending}")
     # The sweeper of another project knows neither this rule nor the checks of `expand`, so they are made here.
@@ -331,7 +359,10 @@ def deferred(arguments: Sequence[str]) -> list[str]:
 
     options = [argument for argument in arguments if is_option(argument)]
     # Another sweeper would take a choice of one value for an axis of its search.
-    has_other_sweeper = any(each.startswith("hydra/sweeper=") for each in options)
+    has_other_sweeper = False
+    for each in options:
+        if each.startswith("hydra/sweeper=") and each not in OUR_SWEEPERS:
+            has_other_sweeper = True
     if has_other_sweeper or not any(map(is_sweep, options)):
         return list(arguments)
     later = []
@@ -407,7 +438,7 @@ def _in_quotes(value: str) -> str:
     return QuotedString(value, Quote.single).with_quotes()
 
 
-def _axis(override: Override) -> str:
+def override_key(override: Override) -> str:
     """The axis or the dotted option that an override sets; of ``loss@cotrain.loss=NAME`` the place, cotrain.loss."""
     group, _, package = override.get_key_element().lstrip("+~").partition("@")
     return (package or group).replace("/", ".")
@@ -422,7 +453,8 @@ def _product(
         key = override.get_key_element()
         if not override.is_sweep_override():
             given = override.value()
-            if isinstance(given, list) and composer.is_group(key):
+            is_choice = composer.is_group(key) and key not in SEVERAL
+            if isinstance(given, list) and is_choice:
                 _refuse_several(key, ",".join(map(str, given)))
             # As the user wrote it, since it becomes the cell's label.
             choices.append([str(override.input_line)])
@@ -437,7 +469,8 @@ def _product(
         if not values:
             raise UsageError(f"{override.input_line} matches no option.")
         for value in values:
-            if value.startswith("[") and composer.is_group(key):
+            is_choice = composer.is_group(key) and key not in SEVERAL
+            if value.startswith("[") and is_choice:
                 _refuse_several(key, value.strip("[]"))
         choices.append([f"{key}={value}" for value in values])
     return itertools.product(*choices)
@@ -460,6 +493,8 @@ def check_choices(arguments: Sequence[str]) -> None:
         # A list of names was meant as a sweep; a list of anything else is no choice.
         names = value if isinstance(value, list) else []
         if names and all(isinstance(each, str) for each in names):
+            if group in SEVERAL:
+                continue
             _refuse_several(group, ",".join(names))
         raise UsageError(
             f"{argument}: {group} is chosen by name; --help {group} lists the names."
@@ -471,6 +506,16 @@ def _refuse_several(axis: str, options: str) -> NoReturn:
     raise UsageError(
         f"{axis}=[{options}]: name one option, or try each of them with {axis}={options}."
     )
+
+
+def _refuse_class(override: Override, sweep: str) -> None:
+    """Refuse a class that a sweep file names: one of somebody else's must not import a module by being read."""
+    is_of_logger = override_key(override).partition(".")[0] == "logger"
+    if is_of_logger and TARGET in str(override.input_line):
+        raise UsageError(
+            f"sweeps={sweep} sets {override.input_line}: a class may be named on the command line only; "
+            "a sweep file runs no code."
+        )
 
 
 def _refuse_unused(axes: Iterable[str], configs: Sequence[Config]) -> list[str]:

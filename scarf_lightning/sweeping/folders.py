@@ -206,6 +206,9 @@ def _swept(values: Any) -> str:
 def _value(value: Any) -> str:
     if isinstance(value, list):
         return f"[{','.join(_value(inner) for inner in value)}]"
+    if isinstance(value, dict):
+        pairs = [f"{key}:{_value(inner)}" for key, inner in value.items()]
+        return f"{{{','.join(pairs)}}}"
     # Python would write None and True, which Hydra reads as texts.
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]

@@ -1,14 +1,20 @@
-"""The door to Hydra: our configuration folder with the defaults of our classes, and plain values out of it."""
+"""The door to Hydra: our configuration folder with the defaults of our classes, and plain values out of it.
 
+Three things are private in Hydra 1.3 and 1.4, and have no public counterpart. Its reader of files and the registry that
+names it: a plugin may read addresses of its own, and ``--config-dir`` always is a folder. Its parser of flags
+(`scarf_lightning.cli.commands`), the only list of them. And the loader's ``repository``
+(`scarf_lightning.sweeping.composer`), which reads the defaults list of one file.
+"""
+
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from hydra import initialize_config_dir
+from hydra import __version__, initialize_config_dir
 from hydra._internal.core_plugins import file_config_source
-from hydra._internal.hydra import Hydra
 from hydra._internal.sources_registry import SourcesRegistry
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
@@ -34,6 +40,13 @@ from ..options.catalogue import description, descriptions
 from ..options.reference import filled
 from .folders import CONF, recipe_options
 
+if TYPE_CHECKING:
+    from hydra._internal.hydra import Hydra
+
+OF_TODAY: dict[str, Any] = (
+    {"version_base": "1.3"} if __version__.startswith("1.3.") else {}
+)
+"""The argument without which Hydra 1.3 behaves as version 1.1 did. Version 1.4 warns of it."""
 UNKNOWN = (ConfigKeyError, ConfigAttributeError)
 OF_INTERPOLATIONS = (
     InterpolationResolutionError,
@@ -193,6 +206,12 @@ def usage_error(error: BaseException) -> UsageError:
         and error.missing_cfg_file
     ):
         return UsageError(_unknown_choice(error.missing_cfg_file, error.options))
+    # One of several choices; Hydra does not say what there is.
+    if isinstance(error, MissingConfigException) and error.missing_cfg_file:
+        group, _, name = error.missing_cfg_file.rpartition("/")
+        return UsageError(
+            f"{group}={name} is not an option; --help {group} lists them."
+        )
     # Hydra wraps OmegaConf's errors, whose attributes name the option.
     cause = error if isinstance(error, OmegaConfBaseException) else error.__cause__
     if isinstance(cause, OmegaConfBaseException) and not isinstance(cause, UNKNOWN):
@@ -207,6 +226,8 @@ def usage_error(error: BaseException) -> UsageError:
             )
         where = f"the options of {parent}" if parent else "the options"
         hint = did_you_mean(name, known) or _within(cause.parent_node, parent, name)
+        if parent == "logger" and not hint:
+            hint = f" For a class of Lightning's: +{full}._target_=CLASS."
         return UnknownOptionError(
             f"{full} is not an option; {where} are: {', '.join(known)}.{hint}", full
         )
@@ -293,7 +314,7 @@ def offer(plugins: Sequence[str]) -> None:
 
 
 @contextmanager
-def hydra_started(plugins: Sequence[str] = ()) -> Iterator[Hydra]:
+def hydra_started(plugins: Sequence[str] = ()) -> "Iterator[Hydra]":
     """Hydra with our configuration and the parts of plugins.
 
     What the program around us has of Hydra, it has again in the end; what Hydra refuses is a `UsageError`.
@@ -306,7 +327,7 @@ def hydra_started(plugins: Sequence[str] = ()) -> Iterator[Hydra]:
         offer(plugins)
         with (
             option_files(),
-            initialize_config_dir(str(CONF), job_name="train", version_base="1.3"),
+            initialize_config_dir(str(CONF), job_name="train", **OF_TODAY),
         ):
             hydra = GlobalHydra.instance().hydra
             assert hydra is not None
@@ -317,7 +338,7 @@ def hydra_started(plugins: Sequence[str] = ()) -> Iterator[Hydra]:
         GlobalHydra.instance().hydra = theirs
 
 
-def master_of(hydra: Hydra) -> DictConfig:
+def master_of(hydra: "Hydra") -> DictConfig:
     """The configuration of a command line without options, as Hydra gives it to a sweeper."""
     return hydra.config_loader.load_configuration(
         "train", overrides=[], run_mode=RunMode.MULTIRUN
@@ -363,7 +384,10 @@ def given(value: Any, default: Any) -> Any:
 
 
 # Files of conf/ call them, as ${scarf.scaling_of:...}. A reloaded module registers them again.
-for _resolver in (scaling_of, split_of, given):
-    OmegaConf.register_new_resolver(
-        f"scarf.{_resolver.__name__}", _resolver, replace=True
-    )
+with warnings.catch_warnings():
+    # OmegaConf 2.4 has another name for it, by which version 2.3 means something else.
+    warnings.simplefilter("ignore")
+    for _resolver in (scaling_of, split_of, given):
+        OmegaConf.register_new_resolver(
+            f"scarf.{_resolver.__name__}", _resolver, replace=True
+        )

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..data.targets import kind_named
 from ..errors import UnfinishedError, UsageError, counted
-from ..importing import require, without_garbage_collection
+from ..importing import without_garbage_collection
 from ..machine import usable_cores
 from ..options.combinations import check_target
+from ..options.logger_classes import check_loggers
 from ..options.plugins import load_plugins
 from ..results import check_folder, clear_dead, forget_failure
 from .cell import Cell, State, SurveyedCell, distinct, named, survey
@@ -109,7 +110,7 @@ def run(
             show.doing(f"{what}; importing torch and Lightning"),
             without_garbage_collection(),
         ):
-            _check_parts([each.cell for each in plan.unfinished])
+            check_parts([each.cell for each in plan.unfinished])
         # A folder that is made here is not left behind by a run that the checks refuse.
         for results in {each.cell.results for each in plan.unfinished}:
             check_folder(results, writable=True)
@@ -251,20 +252,16 @@ def _clear(cells: Sequence[Cell]) -> list[str]:
     return sentences
 
 
-def _check_parts(cells: Sequence[Cell]) -> None:
+def check_parts(cells: Sequence[Cell]) -> None:
     """Look at the data from outside and construct every part of each cell, before the first one trains."""
     from ..options import build_parts
 
     # Torch is not imported to say that a file or a package is missing.
     outside: list[Callable[[], object]] = [cell.source.check for cell in cells]
-    views = set[tuple[str, str]]()
-    for cell in cells:
-        logger = cell.config.logger
-        for view in logger.views:
-            views.add((view, logger.name))
-    # Sorted, so that the same run has the same sentences in the same order.
-    for view, name in sorted(views):
-        outside.append(partial(require, view, f"logger={name}"))
+    # The cells of a run have the same loggers.
+    loggers = {repr(cell.config.logger): cell.config.logger for cell in cells}
+    for logger in loggers.values():
+        outside.append(partial(check_loggers, logger))
     _refuse(outside)
 
     parts: list[Callable[[], object]] = []

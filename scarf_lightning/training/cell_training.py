@@ -25,7 +25,7 @@ says, counted from trial 0, of which the wanted ones are kept. With blocks of fi
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -276,7 +276,7 @@ class CellTraining:
             gaps=[column.tells_gaps for column in columns_seen],
             target=table.target,
             overrides=overrides,
-            config=asdict(self.config),
+            config=self.config.recorded(),
             options=columns(self.config),
             labels=labels(self.config),
             reading=table.report(self.notes),

@@ -1,8 +1,9 @@
 """The loop over cells: train the trials that each one lacks, keep them in the store, and show them if asked."""
 
+import shlex
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -148,7 +149,7 @@ def _live_view(
     cell: Cell, fingerprint: str, dataset: str
 ) -> AbstractContextManager[Tell | None]:
     """Sends each epoch's curves to a logger while the cell trains, if a logger is chosen."""
-    if cell.config.logger.name == "none":
+    if not cell.config.logger.views:
         return nullcontext()
     from ..loggers import live_curves, run_name
 
@@ -159,7 +160,7 @@ def _live_view(
 def show_cell(cell: Cell, shown: Screen) -> None:
     """Write the views of a cell that has ended, and name those that cannot be written."""
     settings = cell.config.logger
-    if settings.name == "none":
+    if not settings.views:
         return
     from ..loggers import write_views
 
@@ -174,8 +175,17 @@ def show_cell(cell: Cell, shown: Screen) -> None:
             if cell.config.sweeps
             else f"results={cell.results}"
         )
-        sentence = f"{problem} Nothing is lost: `python report.py {again} upload=wandb` makes it."
+        sentence = f"{problem} Nothing is lost: `python report.py {again} {_upload(cell)}` makes it."
         shown.say(sentence)
+
+
+def _upload(cell: Cell) -> str:
+    """The arguments by which a report writes the views of its cells as this cell's run did."""
+    views = cell.config.logger.views
+    upload = f"[{','.join(views)}]" if len(views) > 1 else views[0]
+    # What the command line says of a logger of the user's own.
+    others = [each for each in cell.overrides if each.startswith("+logger.")]
+    return shlex.join([f"upload={upload}", *others])
 
 
 def _view_of(cell: Cell) -> "CellView":
@@ -189,7 +199,7 @@ def _view_of(cell: Cell) -> "CellView":
         return cell_view(
             store.fingerprint, cell.results, failure=error, name=name, group=group
         )
-    dataset, config = str(cell.axes()["dataset"]), asdict(cell.config)
+    dataset, config = str(cell.axes()["dataset"]), cell.config.recorded()
     options = columns(cell.config)
     return unstored_view(
         cell.key,

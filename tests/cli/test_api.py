@@ -16,6 +16,7 @@ from scarf_lightning import UnfinishedError, UsageError
 from scarf_lightning.cli import api as module
 from scarf_lightning.cli import commands
 from scarf_lightning.report import drawings
+from scarf_lightning.sweeping.hydra import OF_TODAY
 from tests.composing import composing_once
 from tests.processes import TINY, here
 from tests.storing import one_overflows
@@ -62,7 +63,7 @@ def test_a_program_of_hydras_own_may_ask_for_some_of_them(
     monkeypatch.setattr("scarf_lightning.training.loop.CellLoop.train_cell", None)
     (tmp_path / "theirs.yaml").write_text("answer: 42\n")
 
-    with initialize_config_dir(str(tmp_path), version_base="1.3"):
+    with initialize_config_dir(str(tmp_path), **OF_TODAY):
         theirs = GlobalHydra.instance().hydra
         one_trial = scarf_lightning.run("corruption=mean", "trials=1", *TINY)
         assert GlobalHydra.instance().hydra is theirs

@@ -192,25 +192,25 @@ def test_a_limit_counts_what_has_gone_and_keeps_time_for_the_report_and_the_mode
     # Two trials of each cell are asked for, and three networks are kept.
     monkeypatch.setattr(running, "expected_seconds", lambda cells, _: [(cells[0], 2.0), (cells[1], 8.0)])
 
-    assert running._seconds_to_train(request, ends_with_model=False) == 300 - 12
-    assert running._seconds_to_train(request, ends_with_model=True) == 300 - 12 - 8 - 3 * 8 / 2
+    assert running.seconds_to_train(request, ends_with_model=False) == 300 - 12
+    assert running.seconds_to_train(request, ends_with_model=True) == 300 - 12 - 8 - 3 * 8 / 2
     short = ExpandedSweep(cells_of(*asked, "time_limit=30s"))
-    assert running._seconds_to_train(short, ends_with_model=True) == pytest.approx(30 - 12 - 0.5 * 30)
-    assert running._seconds_to_train(ExpandedSweep(cells_of(*asked)), ends_with_model=True) is None
+    assert running.seconds_to_train(short, ends_with_model=True) == pytest.approx(30 - 12 - 0.5 * 30)
+    assert running.seconds_to_train(ExpandedSweep(cells_of(*asked)), ends_with_model=True) is None
     # On a busy machine the end takes as much longer as the start did.
     monkeypatch.setattr(running, "slowdown", lambda: 3.0)
-    assert running._seconds_to_train(request, ends_with_model=True) == 300 - 12 - 3 * (8 + 3 * 8 / 2)
+    assert running.seconds_to_train(request, ends_with_model=True) == 300 - 12 - 3 * (8 + 3 * 8 / 2)
     # A start that took all of it leaves something.
     monkeypatch.setattr(running, "seconds_gone", lambda: 400.0)
-    assert running._seconds_to_train(request, ends_with_model=True) == pytest.approx(30)
+    assert running.seconds_to_train(request, ends_with_model=True) == pytest.approx(30)
 
 
 def test_the_size_of_a_table_that_was_read_tells_how_long_its_model_takes(asked: list[str]) -> None:
     cells = cells_of(*asked, "time_limit=30min")
     request, sizes = ExpandedSweep(cells), {cells[0].source.key: Size(100_000, 30)}
 
-    unread = running._seconds_to_train(request, ends_with_model=True)
-    read = running._seconds_to_train(request, ends_with_model=True, sizes=sizes)
+    unread = running.seconds_to_train(request, ends_with_model=True)
+    read = running.seconds_to_train(request, ends_with_model=True, sizes=sizes)
 
     assert unread is not None
     assert read is not None

@@ -140,9 +140,10 @@ def pretrain(stack: Stack, chosen: Pretext) -> Fit:
 def test_pretexts_losses_corruptions_and_selections(
     on_device: Any, name: str, loss: str | None, corruption: str, selection: str
 ) -> None:
-    given = {} if loss is None else {"loss": parts("loss")[loss]()}
-    chosen = parts("pretrain")[name](parts("corruption")[corruption](), parts("selection")[selection](), **given)
-    pretrain(on_device(fit_on="train"), chosen)
+    names_of_parts = {"loss": loss, "corruption": corruption, "selection": selection}
+    cls = parts("pretrain")[name]
+    given = {axis: parts(axis)[of_axis]() for axis, of_axis in names_of_parts.items() if axis in get_type_hints(cls)}
+    pretrain(on_device(fit_on="train"), cls(**given))
 
 
 @pytest.mark.parametrize(("network", "method"), NETWORKS)

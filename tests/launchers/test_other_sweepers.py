@@ -1,10 +1,9 @@
-"""`train.py` under what is Hydra's and not ours: its mode RUN, Optuna's sweeper, the basic one, a user's callback."""
+"""`train.py` under what is Hydra's and not ours: its mode RUN, the basic sweeper, a user's callback."""
 
 import json
 from pathlib import Path
 
 import pytest
-import yaml
 
 from scarf_lightning.results import load
 from tests.processes import TINY, train
@@ -30,21 +29,6 @@ class Notes(Callback):
 
 def left(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
-
-
-def test_optunas_sweeper_drives_cells_by_the_chosen_metric(tmp_path: Path) -> None:
-    pytest.importorskip("hydra_plugins.hydra_optuna_sweeper")
-    search = ["hydra/sweeper=optuna", "hydra.sweeper.n_trials=2", "hydra.sweeper.direction=maximize"]
-
-    ran = train(*search, "corruption.rate=interval(0.2,0.8)", "objective=accuracy", "trials=2", *TINY, cwd=tmp_path)
-
-    assert ran.returncode == 0, ran.stderr
-    best = yaml.safe_load((tmp_path / "optimization_results.yaml").read_text())
-    accuracy = load(tmp_path / "results").groupby("corruption.rate")["accuracy"].mean()
-    assert len(accuracy) == 2
-    assert best["best_value"] == pytest.approx(accuracy.max())
-    assert accuracy[best["best_params"]["corruption.rate"]] == pytest.approx(accuracy.max())
-    assert left(tmp_path) == ["optimization_results.yaml", "results"]
 
 
 @pytest.mark.parametrize("mode", [["hydra.mode=RUN"], ["hydra/sweeper=basic"], []], ids=["run", "basic", "ours"])

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from scarf_lightning.loggers import live as module
 from scarf_lightning.loggers import live_curves
-from scarf_lightning.loggers import wandb_runs as module
-from scarf_lightning.options.settings import LoggerSettings, WandbSettings
+from scarf_lightning.loggers.wandb_runs import RunLogger
+from scarf_lightning.options.settings import LoggerSettings, TensorBoardSettings, WandbSettings
 
-ONLINE = LoggerSettings(name="wandb", wandb=WandbSettings(mode="online"))
+OPEN_RUN = "scarf_lightning.loggers.wandb_runs.open_run"
+ONLINE = LoggerSettings(wandb=WandbSettings(mode="online", write=True))
 
 
 class Run:
@@ -35,7 +37,7 @@ class Run:
     def opened(self, *given: Any, **_: Any) -> Any:
         self.asked.append(given)
         self.meets("open")
-        yield self
+        yield RunLogger(self)  # type: ignore[arg-type]
         self.meets("close")
 
 
@@ -47,7 +49,7 @@ def test_means_over_trials_are_sent_every_few_seconds_and_nothing_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, now = Run(), [100.0]
-    monkeypatch.setattr(module, "open_run", run.opened)
+    monkeypatch.setattr(OPEN_RUN, run.opened)
     monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
     with live_curves(ONLINE, tmp_path, "f" * 16, "iris mean", "corruption") as tell:
         assert tell is not None
@@ -69,7 +71,7 @@ def test_means_over_trials_are_sent_every_few_seconds_and_nothing_is_lost(
 def test_a_server_that_goes_away_stops_no_training(
     moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "open_run", Run(moment).opened)
+    monkeypatch.setattr(OPEN_RUN, Run(moment).opened)
     monkeypatch.setattr(module, "SECONDS_BETWEEN", 0.0)
     with live_curves(ONLINE, tmp_path, "id", "name", "group") as tell:
         assert (tell is None) == (moment == "open")
@@ -77,10 +79,19 @@ def test_a_server_that_goes_away_stops_no_training(
             tell("pretrain", records(1, 1.0))
 
 
-@pytest.mark.parametrize("name", ["none", "wandb", "tensorboard"])
-def test_where_nobody_looks_nothing_is_opened(name: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "settings",
+    [
+        LoggerSettings(),
+        LoggerSettings(wandb=WandbSettings(write=True)),
+        LoggerSettings(tensorboard=TensorBoardSettings(write=True), wandb=WandbSettings(mode="online")),
+    ],
+)
+def test_where_nobody_looks_nothing_is_opened(
+    settings: LoggerSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = Run()
-    monkeypatch.setattr(module, "open_run", run.opened)
-    with live_curves(LoggerSettings(name=name), tmp_path, "id", "name", "group") as tell:
+    monkeypatch.setattr(OPEN_RUN, run.opened)
+    with live_curves(settings, tmp_path, "id", "name", "group") as tell:
         assert tell is None
     assert run.asked == []

@@ -10,7 +10,7 @@ import pytest
 
 from scarf_lightning.cli import commands
 from scarf_lightning.loggers.view import mean_curves
-from scarf_lightning.options.settings import LoggerSettings
+from scarf_lightning.options.settings import LoggerSettings, WandbSettings
 from scarf_lightning.results import load, load_cell
 from scarf_lightning.screen import Screen
 from scarf_lightning.training.loop import show_cell
@@ -24,8 +24,8 @@ TWO_CELLS = ("trials=2", *TINY, "corruption=mean,marginal")
 
 KILLED_WHILE_IT_WRITES = """
 import os, runpy, signal
-import scarf_lightning.loggers.wandb_runs as runs
-runs.mean_curves = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+import scarf_lightning.loggers.writing as writing
+writing.mean_curves = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
 runpy.run_path("train.py", run_name="__main__")
 """
 
@@ -130,7 +130,9 @@ def test_a_store_that_cannot_be_read_stops_no_other_cell(tmp_path: Path, monkeyp
         raise OSError("the disk is gone")
 
     monkeypatch.setattr("scarf_lightning.loggers.cell_view", unreadable)
-    cell = some_cell("dataset.categorical=[a]", paths=results_in(tmp_path), logger=LoggerSettings(name="wandb"))
+    cell = some_cell(
+        "dataset.categorical=[a]", paths=results_in(tmp_path), logger=LoggerSettings(wandb=WandbSettings(write=True))
+    )
     finish(cell)
     console = Screen(record=True, file=StringIO(), width=1000)
     show_cell(cell, console)

@@ -17,14 +17,18 @@ from tensorboard.util.tensor_util import make_ndarray
 from scarf_lightning.intervals import mean_interval
 from scarf_lightning.loggers import CellView, cell_view, upload_sweep, write_views
 from scarf_lightning.loggers.view import mean_curves, run_name
-from scarf_lightning.loggers.wandb_runs import open_run
-from scarf_lightning.options.settings import LoggerSettings, PretrainSettings, WandbSettings
+from scarf_lightning.loggers.wandb_runs import RunLogger, open_run
+from scarf_lightning.options.settings import LoggerSettings, PretrainSettings, TensorBoardSettings, WandbSettings
 from scarf_lightning.results import CellStore, load_cell
 from tests.cells import finish, results_in, some_cell, some_record
 from tests.loggers.wandb_files import runs, table
 
-BOTH, WANDB = LoggerSettings(name="both"), LoggerSettings(name="wandb")
-ONLINE = WandbSettings("online")
+WRITTEN, IN_EVENTS, ONLINE = (
+    WandbSettings(write=True),
+    TensorBoardSettings(write=True),
+    WandbSettings("online", write=True),
+)
+BOTH, WANDB = LoggerSettings(wandb=WRITTEN, tensorboard=IN_EVENTS), LoggerSettings(wandb=WRITTEN)
 
 
 def finished(results: Path, *overrides: str, trials: Any = None, values: Any = None, **chosen: Any) -> CellStore:
@@ -87,7 +91,7 @@ def test_the_validation_error_is_that_of_the_kept_weights(results: Path) -> None
 @pytest.mark.slow
 def test_wandb_holds_what_the_view_says_also_of_a_cell_that_has_grown(results: Path) -> None:
     """It is the same run; numbers of NumPy do not keep it from being written, and the environment is left alone."""
-    before, settings = dict(os.environ), LoggerSettings(name="both", per_trial=True)
+    before, settings = dict(os.environ), replace(BOTH, per_trial=True)
     for trials, day in (([0], "2026-01-01"), ([0, 1], "2026-01-02")):
         store = finished(results, trials=trials, values={"extra": np.float32(0.5)})
         view = cell_view(store.fingerprint, results, group=f"cells {day}")
@@ -109,7 +113,7 @@ def test_wandb_holds_what_the_view_says_also_of_a_cell_that_has_grown(results: P
 
 def test_event_files_hold_the_stores_own_values(view: CellView, results: Path) -> None:
     for _ in range(2):  # the later view replaces the earlier one
-        assert write_views(view, results, LoggerSettings(name="tensorboard", per_trial=True)) == []
+        assert write_views(view, results, LoggerSettings(tensorboard=IN_EVENTS, per_trial=True)) == []
     (folder,) = (results / "tensorboard" / "quick").iterdir()
     assert folder.name == f"wdbc_defaults_{view.id}"
     assert len(list(folder.glob("events*"))) == 1
@@ -140,7 +144,7 @@ def test_runs_of_one_process_never_merge_even_within_a_run_that_is_open_or_fails
     with open_run(WandbSettings(), results, "outer", {"name": "outer", "group": "other"}) as outer:
         for view in (*views, views[0]):  # the later view replaces the earlier one
             assert write_views(view, results, WANDB) == []
-        outer.log({"own": 1})
+        outer.experiment.log({"own": 1})
     described = {"name": "broken", "group": "g"}
     with pytest.raises(OSError, match="disk"), open_run(WandbSettings(), results, "broken", described):
         raise OSError("disk")
@@ -152,17 +156,27 @@ def test_runs_of_one_process_never_merge_even_within_a_run_that_is_open_or_fails
     assert [found[id].exit_code for id in ("outer", *cells[:2], "broken")] == [0, 0, 0, 1]
 
 
+class Config(dict[str, Any]):
+    """The configuration of a run, as Lightning's logger sets it."""
+
+    def update(self, values: Any, *, allow_val_change: bool = False) -> None:  # type: ignore[override]
+        assert allow_val_change
+        super().update(values)
+
+
 class FakeRun:
     """A run as `open_run` gives it; ``shown`` is what the server has of it."""
 
     def __init__(self, shown: dict[str, Any] | None = None) -> None:
         self.resumed, self.summary, self.logged = shown is not None, dict(shown or {}), list[dict[str, Any]]()
-        self.notes, self.asked = "", dict[str, Any]()
+        self.asked, self.config = dict[str, Any](), Config()
 
     @contextmanager
-    def opened(self, settings: Any, results: Path, id: str, described: Any, *_: Any, **asked: Any) -> Iterator[Any]:
+    def opened(
+        self, settings: Any, results: Path, id: str, described: Any, *_: Any, n_trials: int | None = None, **asked: Any
+    ) -> Iterator[Any]:
         self.asked = {"id": id} | described | asked
-        yield self
+        yield RunLogger(self, n_trials)  # type: ignore[arg-type]
 
     def define_metric(self, *_: object, **__: object) -> None: ...
 
@@ -184,9 +198,9 @@ def test_a_run_that_the_server_has_keeps_its_curves_and_a_failed_one_says_why(
 ) -> None:
     run = FakeRun(shown)
     monkeypatch.setattr("scarf_lightning.loggers.wandb_runs.open_run", run.opened)
-    online = LoggerSettings(name="wandb", wandb=ONLINE)
+    online = LoggerSettings(wandb=ONLINE)
     assert write_views(replace(view, failure=failure), results, online) == []
-    described = (run.asked["id"], run.asked["name"], run.asked["group"], run.asked["tags"], run.asked["config"])
+    described = (run.asked["id"], run.asked["name"], run.asked["group"], run.asked["tags"], run.config)
     assert described == (view.id, view.name, view.group, view.tags, view.config)
     if curve is not None:
         place = curve.removesuffix("/epoch")
@@ -195,10 +209,10 @@ def test_a_run_that_the_server_has_keeps_its_curves_and_a_failed_one_says_why(
     steps = [key for values in run.logged for key in values if key.startswith("finetune") and key.endswith("/epoch")]
     assert steps == ([] if curve is None else [curve] * 2)
     assert {name: run.summary[name] for name in view.summary} == view.summary
-    assert (run.asked["failed"], run.notes) == (failure is not None, failure or "")
+    assert (run.asked["failed"], run.asked.get("notes")) == (failure is not None, failure)
 
 
-@pytest.mark.parametrize("logger", [LoggerSettings(), LoggerSettings(name="wandb", wandb=WandbSettings("disabled"))])
+@pytest.mark.parametrize("logger", [LoggerSettings(), LoggerSettings(wandb=WandbSettings("disabled", write=True))])
 def test_what_is_turned_off_writes_nothing(logger: LoggerSettings, view: CellView, results: Path) -> None:
     before = sorted(results.rglob("*"))
     assert write_views(view, results, logger) == []
@@ -207,7 +221,7 @@ def test_what_is_turned_off_writes_nothing(logger: LoggerSettings, view: CellVie
 
 
 def test_online_without_a_login_and_folders_that_cannot_be_written_are_named(view: CellView, results: Path) -> None:
-    (problem,) = write_views(view, results, LoggerSettings(name="both", wandb=ONLINE))
+    (problem,) = write_views(view, results, replace(BOTH, wandb=ONLINE))
     assert problem == (
         f"wdbc defaults ({view.id}) is not in W&B: nobody is logged in; run `wandb login`, or use "
         "logger.wandb.mode=offline."

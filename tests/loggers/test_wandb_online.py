@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scarf_lightning.cli import commands
-from scarf_lightning.loggers import wandb_runs
+from scarf_lightning.loggers import live, wandb_runs
 from scarf_lightning.results import load, load_cell
 from tests.loggers.wandb_files import Run, said
 from tests.loggers.wandb_server import WandbServer, wandb_server
@@ -63,16 +63,16 @@ def axes(run: Run) -> dict[str, str]:
 def test_a_cell_is_one_run_whose_curves_come_while_it_trains(
     server: WandbServer, train: Callable[..., Process], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tell, came = wandb_runs.LiveCurves.tell, []
+    tell, came = live.LiveCurves.tell, []
 
-    def tell_and_wait(curves: wandb_runs.LiveCurves, *epoch: Any) -> None:
+    def tell_and_wait(curves: live.LiveCurves, *epoch: Any) -> None:
         tell(curves, *epoch)
         came.append(epoch)
         server.wait_for(lambda: bool(server.runs) and len(only(server).history) == len(came))
         assert only(server).exit_code is None
 
-    monkeypatch.setattr(wandb_runs, "SECONDS_BETWEEN", 0.0)
-    monkeypatch.setattr(wandb_runs.LiveCurves, "tell", tell_and_wait)
+    monkeypatch.setattr(live, "SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr(live.LiveCurves, "tell", tell_and_wait)
     ran = train("trials=2", "corruption=mean")
     assert ran.returncode == 0
     run, rows = only(server), load(tmp_path / "results")

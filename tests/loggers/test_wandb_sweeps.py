@@ -64,7 +64,7 @@ def test_what_an_agent_starts_reports_to_the_agents_run(
     overrides = [*command(search, suggestions(search)[0])[3:], *TINY]
     for suggestion in suggestions(search):
         (cell,) = cells_of(*command(search, suggestion)[3:])
-        assert (cell.config.logger.name, cell.config.logger.wandb.mode) == ("wandb", "online")
+        assert (cell.config.logger.views, cell.config.logger.wandb.mode) == (["wandb"], "online")
         assert cell.config.corruption["rate"] == suggestion["corruption.rate"]
     ran = train(
         *(o.replace("mode=online", "mode=offline").replace("trials=5", "trials=2") for o in overrides), cwd=tmp_path

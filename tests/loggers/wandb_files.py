@@ -59,6 +59,8 @@ def _read(folder: Path) -> Run:
             run.id, run.name, run.group = content["run_id"], content["display_name"], content["run_group"]
             run.tags, run.notes = content.get("tags", []), content.get("notes", run.notes)
             run.config |= content.get("config", {}).get("update", {})
+        elif record["type"] == "config":
+            run.config |= content.get("update", {})
         elif record["type"] == "history":
             run.history.append({key: v for key, v in content["item"].items() if not key.startswith("_")})
         elif record["type"] == "summary":

@@ -172,7 +172,7 @@ class TestLoss:
     def test_the_error_is_watched_where_there_is_one(self, name: str) -> None:
         config = config_of(f"pretrain={name}", "pretrain.monitor=error")
 
-        if name in ("scarf", "scarf_disc", "vime"):
+        if name in ("scarf", "scarf_disc", "stunt", "vime"):
             build_parts(config)
         else:
             loss = " with loss=reconstruction" if name in with_a_loss() else ""

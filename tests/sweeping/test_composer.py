@@ -10,6 +10,7 @@ from hydra.errors import HydraException
 from hydra.types import RunMode
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from omegaconf import DictConfig
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options import Config
@@ -217,8 +218,13 @@ def test_the_cells_of_every_sweep_are_what_hydra_composes(file: Path) -> None:
 def test_choices_are_composed_once_for_all_values_datasets_and_other_choices(monkeypatch: pytest.MonkeyPatch) -> None:
     loader, master = loader_and_master()
     composed: list[tuple[str, ...]] = []
-    load = loader.load_sweep_config
-    monkeypatch.setattr(loader, "load_sweep_config", lambda *given: composed.append(tuple(given[1])) or load(*given))
+    load = loader.load_configuration
+
+    def noted(config_name: str, overrides: list[str], run_mode: RunMode) -> DictConfig:
+        composed.append(tuple(overrides))
+        return load(config_name, overrides, run_mode)
+
+    monkeypatch.setattr(loader, "load_configuration", noted)
     composer = Composer(loader, master)
 
     for seed in (1, 2):

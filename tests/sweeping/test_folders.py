@@ -81,6 +81,8 @@ def test_a_path_is_one_from_the_working_folder(name: str, tmp_path: Path, monkey
         ("dataset: glob(cc18-*)", "dataset=glob(cc18-*)"),
         ("dataset.categorical: [[a, b]]", "dataset.categorical=[a,b]"),
         ("dataset.categorical: [[a, b], [], [[c]]]", "dataset.categorical=[a,b],[],[[c]]"),
+        ("method.options: {device: cpu, early: null}", "method.options={device:cpu,early:null}"),
+        ("method.options: [{c: 1, d: [a, b]}, {}]", "method.options={c:1,d:[a,b]},{}"),
         ("loss@cotrain.loss: infonce", "loss@cotrain.loss=infonce"),
     ],
 )

@@ -6,15 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hydra import initialize_config_dir
 from hydra._internal.sources_registry import SourcesRegistry
+from hydra.core.config_store import ConfigStore
 from hydra.errors import HydraException
+from hydra.types import RunMode
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.sweeping.expand import expand
 from scarf_lightning.sweeping.folders import CONF
-from scarf_lightning.sweeping.hydra import hydra_started, master_of, named_plugins, read_config, usage_error
+from scarf_lightning.sweeping.hydra import OF_TODAY, hydra_started, master_of, named_plugins, read_config, usage_error
 from tests.composing import SWEEPS, cells_of, composed, config_of, names
 
 PLUGIN = """
@@ -203,3 +206,31 @@ def test_a_part_of_the_package_needs_no_file_in_conf(tmp_path: Path, monkeypatch
         assert {cell.config.corruption["name"] for cell in cells} >= {"zero", "mean", "marginal"}
     with pytest.raises(UsageError, match=r"^corruption=zer is not an option; .*, zero\. Did you mean zero\?$"):
         cell_of("corruption=zer")
+
+
+def test_the_node_of_another_package_gives_way_to_our_search_and_stays_for_other_programs(tmp_path: Path) -> None:
+    """The package hydra-optuna-sweeper stores its options by the same names."""
+    sweepers = ConfigStore.instance().repo["hydra"]["sweeper"]
+    ConfigStore.instance().store(group="hydra/sweeper", name="optuna", node={"_target_": "theirs", "n_startup": 3})
+    (tmp_path / "theirs.yaml").touch()
+
+    with initialize_config_dir(str(tmp_path), **OF_TODAY):
+        assert sweepers["optuna.yaml"].node.n_startup == 3
+
+    with hydra_started() as hydra:
+        asked = ["hydra/sweeper=optuna", "hydra.sweeper.n_trials=7"]
+        composed = hydra.config_loader.load_configuration("train", overrides=asked, run_mode=RunMode.MULTIRUN)
+    assert "optuna.yaml" not in sweepers
+    assert composed.hydra.sweeper._target_.endswith(".OptunaSweeper")
+    assert (composed.hydra.sweeper.n_trials, composed.hydra.sweeper.sampler.name) == (7, "tpe")
+
+
+@pytest.mark.parametrize("asked", [["hydra/sweeper=optuna", "hydra.sweeper.n_trials=7"], ["hydra/launcher=slurm"]])
+def test_cells_are_composed_without_what_a_preset_says_of_jobs(asked: list[str]) -> None:
+    with hydra_started() as hydra:
+        loader = hydra.config_loader
+        master = loader.load_configuration("train", overrides=asked, run_mode=RunMode.MULTIRUN)
+        # As if a file had chosen them, and not the command line.
+        master.hydra.overrides.hydra.clear()
+
+        assert Composer(loader, master)(("corruption=mean",)).corruption["name"] == "mean"

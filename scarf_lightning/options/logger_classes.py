@@ -1,0 +1,134 @@
+"""Classes of Lightning's loggers, which sections of the configuration name by a ``_target_``."""
+
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Mapping
+from importlib.util import find_spec
+from inspect import Parameter
+from typing import Any
+
+from ..errors import UsageError, did_you_mean
+from ..importing import require
+from .plugins import working_folder_first
+from .settings import LoggerSettings
+
+TARGET = "_target_"
+"""The option of a section that names its class, as everywhere with Hydra."""
+BASES_OF_LIGHTNING = {
+    "lightning_fabric.loggers.logger.Logger",
+    "lightning.fabric.loggers.logger.Logger",
+}
+"""The class that all loggers inherit from, in Lightning's two packages."""
+UNIFIED = "lightning.pytorch"
+"""The name of `pytorch_lightning` in Lightning's other package, which most examples use."""
+OF_THE_CELL = ("save_dir", "name", "version", "run_name")
+"""Arguments that the writer sets for each cell where a section leaves them out."""
+MLFLOW_URI = "MLFLOW_TRACKING_URI"
+"""The variable of MLflow's own that says where runs are."""
+
+
+def check_loggers(settings: LoggerSettings, asked: str = "logger") -> None:
+    """Check that every logger that is written can be, before anything trains. Nothing is opened.
+
+    Args:
+        settings: the loggers.
+        asked: the option that asks for them, for the message.
+
+    Raises:
+        UsageError: a package is not installed, or as by `check_logger`.
+    """
+    for view in settings.views:
+        if view in settings.others:
+            check_logger(view, settings.others[view])
+        else:
+            require(view, f"{asked}={view}")
+    # A server needs no database here.
+    is_local = not (settings.mlflow.tracking_uri or os.environ.get(MLFLOW_URI))
+    if settings.mlflow.write and is_local:
+        require("sqlalchemy", f"{asked}=mlflow")
+
+
+def logger_class(name: str, section: Mapping[str, Any]) -> type[Any]:
+    """The class that the section ``logger.<name>`` names.
+
+    Raises:
+        UsageError: it cannot be imported, or is no logger of Lightning's.
+    """
+    target = str(section[TARGET])
+    asked = f"logger.{name}.{TARGET}={target}"
+    module, _, class_name = _installed(target).rpartition(".")
+    try:
+        with working_folder_first():
+            found = getattr(importlib.import_module(module), class_name)
+    except (Exception, SystemExit) as error:
+        reason = " ".join(str(error).split()).removesuffix(".")
+        raise UsageError(
+            f"{asked} cannot be imported: {type(error).__name__}: {reason}."
+        ) from error
+    if not inspect.isclass(found) or inspect.isabstract(found):
+        raise UsageError(f"{asked} is no class of a logger.")
+    above = {f"{base.__module__}.{base.__qualname__}" for base in found.__mro__}
+    if above.isdisjoint(BASES_OF_LIGHTNING):
+        raise UsageError(
+            f"{asked} is no logger of Lightning's; it must inherit from pytorch_lightning.loggers.Logger."
+        )
+    return found
+
+
+def arguments_of(cls: type[Any]) -> dict[str, Parameter]:
+    """The arguments that a class takes, by name."""
+    return dict(inspect.signature(cls).parameters)
+
+
+def check_logger(name: str, section: Mapping[str, Any]) -> None:
+    """Check a section without making the logger, which may open a connection.
+
+    Raises:
+        UsageError: as by `logger_class`; a package is missing; an option is unknown or missing.
+    """
+    cls = logger_class(name, section)
+    _require_packages(cls, name)
+    arguments = arguments_of(cls)
+    kinds = {argument.kind for argument in arguments.values()}
+    named = []
+    for argument in arguments.values():
+        if argument.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD):
+            named.append(argument.name)
+    for option in section:
+        if option in (TARGET, *named) or Parameter.VAR_KEYWORD in kinds:
+            continue
+        raise UsageError(
+            f"logger.{name}.{option} is not an option; the options of {cls.__name__} are: {', '.join(named)}."
+            f"{did_you_mean(option, named)}"
+        )
+    for option in named:
+        is_needed = arguments[option].default is Parameter.empty
+        if is_needed and option not in (*section, *OF_THE_CELL):
+            raise UsageError(
+                f"logger.{name}.{option} is missing; {cls.__name__} needs it."
+            )
+
+
+def _installed(target: str) -> str:
+    """The same class in the package of Lightning's that is installed. Many files name it by the other one."""
+    if not target.startswith(f"{UNIFIED}."):
+        return target
+    try:
+        is_installed = find_spec(UNIFIED) is not None
+    # There is no package `lightning` either.
+    except ModuleNotFoundError:
+        is_installed = False
+    if is_installed:
+        return target
+    return target.replace(UNIFIED, "pytorch_lightning", 1)
+
+
+def _require_packages(cls: type[Any], name: str) -> None:
+    """Refuse a logger of Lightning's own whose package is not installed, in Lightning's words."""
+    for needed in vars(sys.modules[cls.__module__]).values():
+        # Its truth is whether the package is there; its text says how to install it.
+        if type(needed).__name__ == "RequirementCache" and not needed:
+            reason = " ".join(str(needed).split()).removesuffix(".")
+            raise UsageError(f"logger.{name} needs a package: {reason}.")

@@ -1,0 +1,72 @@
+"""Choice of loggers on the command line, in files and in what earlier releases stored."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scarf_lightning import UsageError
+from scarf_lightning.options import read
+from scarf_lightning.sweeping.cell import named
+from tests.composing import cells_of, config_of
+
+MINE = "+logger.mine={_target_:pytorch_lightning.loggers.CSVLogger,save_dir:logs}"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "views"),
+    [
+        ("none", []),
+        ("mlflow", ["mlflow"]),
+        ("both", ["wandb", "tensorboard"]),
+        ("[wandb,csv]", ["wandb", "csv"]),
+        ("[csv,wandb]", ["wandb", "csv"]),
+    ],
+)
+def test_loggers_are_chosen_by_name_and_several_by_a_list(chosen: str, views: list[str]) -> None:
+    assert config_of(f"logger={chosen}").logger.views == views
+
+
+def test_a_class_is_a_section_and_no_logger_makes_another_cell() -> None:
+    (usual,) = cells_of()
+    (cell,) = cells_of("logger=csv", MINE, "+logger.csv.prefix=a", "logger.mlflow.experiment=b")
+    assert cell.config.logger.others == {
+        "csv": {"_target_": "pytorch_lightning.loggers.CSVLogger", "prefix": "a"},
+        "mine": {"_target_": "pytorch_lightning.loggers.CSVLogger", "save_dir": "logs"},
+    }
+    assert cell.key == usual.key
+
+
+def test_a_cell_is_not_named_after_its_logger() -> None:
+    cells = named(cells_of("pretrain=none,scarf", "logger=csv", MINE))
+    assert [cell.name for cell in cells] == ["pretrain=none", "pretrain=scarf"]
+
+
+@pytest.mark.parametrize(
+    ("override", "sentence"),
+    [
+        ("logger=[csv,nothing]", r"logger=nothing is not an option; --help logger lists them\."),
+        ("logger.mine.save_dir=a", r"logger\.mine is not an option; .* Lightning's: \+logger\.mine\._target_=CLASS\."),
+        ("+logger.mine.save_dir=a", r"logger\.mine is not an option; the options of logger are: per_trial, "),
+    ],
+)
+def test_what_is_no_logger_is_refused(override: str, sentence: str) -> None:
+    with pytest.raises(UsageError, match=f"^{sentence}"):
+        cells_of(override)
+
+
+def test_a_sweep_file_names_no_class(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("title: mine\ncells:\n  - {pretrain: [none], +logger.mine._target_: [a.B]}\n")
+    with pytest.raises(UsageError, match=r"a class may be named on the command line only; a sweep file runs no code\."):
+        cells_of(f"sweeps={file}")
+
+
+@pytest.mark.parametrize(
+    ("name", "views"), [("none", []), ("tensorboard", ["tensorboard"]), ("both", ["wandb", "tensorboard"])]
+)
+def test_what_earlier_releases_stored_is_read(name: str, views: list[str]) -> None:
+    stored: dict[str, Any] = config_of().recorded()
+    stored["logger"] = {"name": name, "per_trial": True, "wandb": {"mode": "online", "project": "p", "entity": None}}
+    logger = read(stored).logger
+    assert (logger.views, logger.per_trial, logger.wandb.mode) == (views, True, "online")
