@@ -31,7 +31,7 @@ MODULES = {"scikit-learn": "sklearn", "hydra-core": "hydra", "pyyaml": "yaml", "
 IMPORTED = re.compile(r"^ *(?:from|import) ([a-z_0-9]+)", re.MULTILINE)
 OF_THE_CORE = {
     "torch", "pytorch_lightning", "lightning_fabric", "hydra", "omegaconf", "scipy", "numpy", "pandas", "pyarrow",
-    "sklearn", "rich", "safetensors", "yaml", "threadpoolctl", "scarf_lightning",
+    "sklearn", "rich", "safetensors", "yaml", "threadpoolctl", "joblib", "scarf_lightning",
 }  # fmt: skip
 OF_AN_EXTRA = {
     "arff": "openml", "xmltodict": "openml", "requests": "openml", "urllib3": "openml", "minio": "openml",
