@@ -37,6 +37,7 @@ from omegaconf.errors import (
 from ..errors import UsageError, did_you_mean, meant_by
 from ..options import BASES, Config, load_plugins, read
 from ..options.catalogue import description, descriptions
+from ..options.logger_classes import TARGET
 from ..options.reference import filled
 from .folders import CONF, recipe_options
 
@@ -227,7 +228,9 @@ def usage_error(error: BaseException) -> UsageError:
         where = f"the options of {parent}" if parent else "the options"
         hint = did_you_mean(name, known) or _within(cause.parent_node, parent, name)
         if parent == "logger" and not hint:
-            hint = f" For a class of Lightning's: +{full}._target_=CLASS."
+            # A user of Hydra may give the class to the group itself.
+            section = "mine" if name == TARGET else name
+            hint = f" For a class of Lightning's: +logger.{section}._target_=CLASS."
         return UnknownOptionError(
             f"{full} is not an option; {where} are: {', '.join(known)}.{hint}", full
         )

@@ -133,6 +133,8 @@ def refusal(error: type[Exception], act: Callable[[], Any]) -> BaseException:
         ("network.hidden=64", "network.hidden is not an option; the options of network are: ", " Did you mean "
          "network.pretrain_head.width, network.head.width or network.encoder.width?"),
         ("trials.a=1", "trials.a is not an option; trials takes one value.", "takes one value."),
+        ("logger._target_=a.B", "logger._target_ is not an option; the options of logger are: ",
+         " For a class of Lightning's: +logger.mine._target_=CLASS."),
         ("patience=5", "patience is not an option; the options are: ", " Did you mean pretrain.patience or "
          "finetune.patience?"),
     ],
