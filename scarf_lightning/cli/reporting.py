@@ -226,7 +226,8 @@ def checked_upload(to: str, of_logger: Sequence[str]) -> LoggerSettings:
         UsageError: there is no such logger, it has no such option, or its package is not installed.
     """
     names = [name.strip() for name in to.strip("[]").split(",")]
-    known = sorted(file.stem for file in (CONF / "logger").glob("*.yaml"))
+    files = {file.stem for file in (CONF / "logger").glob("*.yaml")}
+    known = sorted(files - {"none"})
     own = [each.removeprefix("+logger.").split(".")[0] for each in of_logger]
     for name in names:
         if name not in (*known, *own):

@@ -492,12 +492,13 @@ class LoggerSettings(Options):
         named = [name for name, written in is_written.items() if written]
         return [*named, *self.others]
 
-    def without_arguments(self) -> Self:
-        """The same without the arguments of the user's own classes, which may be the keys of a service."""
+    def without_secrets(self) -> Self:
+        """The same without what may hold a key or a password: the arguments of the user's own classes, and an address."""
         targets = {}
         for name, section in self.others.items():
             targets[name] = {"_target_": section["_target_"]}
-        return replace(self, others=targets)
+        mlflow = replace(self.mlflow, tracking_uri=None)
+        return replace(self, others=targets, mlflow=mlflow)
 
 
 @dataclass
@@ -653,7 +654,7 @@ class Config(Options):
 
     def recorded(self) -> dict[str, Any]:
         """All options, as a store and the views of a cell may show them to anybody."""
-        return asdict(replace(self, logger=self.logger.without_arguments()))
+        return asdict(replace(self, logger=self.logger.without_secrets()))
 
     @property
     def seconds_limit(self) -> float | None:

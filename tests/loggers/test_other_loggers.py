@@ -17,9 +17,8 @@ from scarf_lightning import UsageError
 from scarf_lightning.loggers import CellView, cell_view, write_views
 from scarf_lightning.loggers.view import mean_curves
 from scarf_lightning.options.logger_classes import check_loggers
-from scarf_lightning.options.settings import LoggerSettings
-from scarf_lightning.results import load_cell
-from tests.cells import finish, results_in, some_cell
+from scarf_lightning.options.settings import LoggerSettings, MlflowSettings
+from tests.cells import finish, results_in, some_cell, some_config
 
 CSV = LoggerSettings(others={"csv": {"_target_": "pytorch_lightning.loggers.CSVLogger"}})
 RECORDER = f"{__name__}.Recorder"
@@ -184,9 +183,12 @@ def test_what_can_be_written_is_not_made_by_the_check() -> None:
     assert len(Recorder.made) == before
 
 
-def test_the_store_keeps_no_argument_of_a_class_which_may_be_a_key(results: Path) -> None:
-    cell = some_cell(logger=recording(api_key="secret"), paths=results_in(results.parent))
-    recorded = cell.config.recorded()
+def test_the_store_keeps_nothing_that_may_be_a_key() -> None:
+    others = recording(api_key="secret").others
+    database = MlflowSettings(tracking_uri="postgresql://me:secret@host/runs", experiment="mine")
+    config = some_config(logger=LoggerSettings(others=others, mlflow=database))
+    recorded = config.recorded()
     assert recorded["logger"]["others"] == {"mine": {"_target_": RECORDER}}
+    assert recorded["logger"]["mlflow"]["experiment"] == "mine"
     assert "secret" not in json.dumps(recorded)
-    assert load_cell(finish(cell).fingerprint, results).config == {"seed": 0}, "a made-up cell, which `describe` wrote"
+    assert config.logger.others == others
