@@ -2,7 +2,6 @@
 
 import logging
 import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -57,9 +56,6 @@ def tune(
 
     # Otherwise it prints a line for each try.
     optuna.logging.set_verbosity(logging.WARNING)
-    # Optuna 2.10 warns of features that later versions have made stable.
-    warnings.filterwarnings("ignore", module="optuna")
-    warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
     space = search_space(config)
     direction = "maximize" if metric.higher_is_better else "minimize"
     study = optuna.create_study(
@@ -112,7 +108,7 @@ def _suggest(
     name: str,
     of_option: Range,
 ) -> Any:
-    """The value that the search suggests for an option. Every version of Optuna since 2.10 understands these calls."""
+    """The value that the search suggests for an option."""
     kind, *values = of_option
     if kind == "one_of":
         return trial.suggest_categorical(name, values)
