@@ -493,7 +493,7 @@ class LoggerSettings(Options):
         return [*named, *self.others]
 
     def without_secrets(self) -> Self:
-        """The same without what may hold a key or a password: the arguments of the user's own classes, and an address."""
+        """The same without what may hold a key or a password: the arguments of a class by _target_, and an address."""
         targets = {}
         for name, section in self.others.items():
             targets[name] = {"_target_": section["_target_"]}
