@@ -141,7 +141,8 @@ def tables(found: pd.DataFrame) -> str:
     is_number = found["dataset"].isin(NUMBERS)
     classes, numbers = found[~is_number], found[is_number]
     is_confirmation = classes["round"].str.startswith("confirmation")
-    raced, confirmed = classes[~is_confirmation], classes[is_confirmation]
+    is_repeated = classes["round"] == "ten_trials"
+    raced, confirmed = classes[~is_confirmation & ~is_repeated], classes[is_confirmation]
     parts = []
     for name in raced["round"].unique():
         for budget in BUDGETS:
@@ -155,7 +156,11 @@ def tables(found: pd.DataFrame) -> str:
     for budget in BUDGETS:
         part = confirmed[confirmed["labels"] == budget]
         if len(part):
-            parts += _confirmed(part, budget)
+            parts += _confirmed(part, budget, "Confirmation")
+    for budget in BUDGETS:
+        part = classes[is_repeated & (classes["labels"] == budget)]
+        if len(part):
+            parts += _confirmed(part, budget, "Ten trials")
     return "\n".join(parts)
 
 
@@ -172,7 +177,7 @@ def _means(part: pd.DataFrame, caption: str) -> str:
     return to_markdown(table("means", caption, shown.reset_index(), formats))
 
 
-def _confirmed(part: pd.DataFrame, budget: str) -> list[str]:
+def _confirmed(part: pd.DataFrame, budget: str, name: str) -> list[str]:
     """Tables of competitors on the same datasets: those that have all datasets, and all on the datasets they share."""
     part = part.assign(competitor=[competitor(row) for row in part.to_dict("records")])
     wide = part.pivot_table(index="dataset", columns="competitor", values="score")
@@ -181,7 +186,7 @@ def _confirmed(part: pd.DataFrame, budget: str) -> list[str]:
     for fewest in sorted(set(wide.count()), reverse=True):
         compared = wide.loc[:, wide.count() >= fewest].dropna()
         kept = part[part["dataset"].isin(compared.index) & part["competitor"].isin(compared.columns)]
-        made.append(_beside_logistic(compared, kept, f"Confirmation, {budget} labels"))
+        made.append(_beside_logistic(compared, kept, f"{name}, {budget} labels"))
     return made
 
 
