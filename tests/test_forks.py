@@ -57,7 +57,8 @@ def test_an_error_of_a_call_is_raised_here_and_the_others_are_ended() -> None:
 def test_warnings_of_a_call_are_warned_of_here() -> None:
     with pytest.warns(UserWarning, match="ids are left out") as caught:
         side_by_side([partial(warnings.warn, "ids are left out", UserWarning), os.getpid], 2)
-    assert len(caught) == 1
+    # Python 3.12 and later warn of each fork, too.
+    assert [each.category for each in caught].count(UserWarning) == 1
 
 
 def test_what_cannot_be_pickled_is_named() -> None:
