@@ -125,12 +125,16 @@ class Candidates:
 
     def lead(self, one: Candidate, other: Candidate) -> float:
         """By how much one is better than another in the mean over the trials that both have."""
-        shared = one.values.index.intersection(other.values.index)
-        if shared.empty:
+        gains = self.gains(one, other)
+        if gains.empty:
             return self.value(one) - self.value(other)
-        return self.metric.sign * float(
-            (one.values[shared] - other.values[shared]).mean()
-        )
+        return float(gains.mean())
+
+    def gains(self, one: Candidate, other: Candidate) -> "pd.Series[float]":
+        """By how much one is better than another in each trial that both have."""
+        # Pandas pairs the values by trial; a trial that one of them lacks is NaN.
+        gains: pd.Series[float] = self.metric.sign * one.values.sub(other.values)
+        return gains.dropna()
 
     def best(self, among: Sequence[Candidate]) -> Candidate:
         """The one with the best mean."""
@@ -160,9 +164,8 @@ class Candidates:
     def verdict(self, one: Candidate, other: Candidate) -> Verdict:
         """The verdict on one model beside another, on the trials that both have."""
         size = self.size(other)
-        # Pandas pairs the values by trial; a trial that one of them lacks is NaN.
-        gains = self.metric.sign * one.values.sub(other.values) / size
-        differences: Floats = np.asarray(gains.dropna(), dtype=np.float64)
+        gains = self.gains(one, other) / size
+        differences: Floats = np.asarray(gains, dtype=np.float64)
         return verdict_of(
             self.results,
             [(one.label, other.label)],
