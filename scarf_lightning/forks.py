@@ -87,7 +87,7 @@ def side_by_side(
 
 @dataclass(frozen=True)
 class _Outcome(Generic[T]):
-    """What a call returned or raised, and the texts and kinds of its warnings."""
+    """The value that a call returned or the error that it raised, and the texts and kinds of its warnings."""
 
     returned: T | None
     raised: BaseException | None

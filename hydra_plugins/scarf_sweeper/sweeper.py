@@ -88,7 +88,7 @@ class ScarfSweeper(Sweeper):
         return run_all(request, self.launch(terminal.say), terminal, self.launcher_name)
 
     def composing(self) -> "tuple[Composer, Path]":
-        """What composes cells, and the folder of sweep files."""
+        """The composer of cells, and the folder of sweep files."""
         from scarf_lightning.sweeping.composer import Composer
         from scarf_lightning.sweeping.hydra import check_hydra
 

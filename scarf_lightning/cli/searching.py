@@ -206,7 +206,7 @@ class _Quietly(Terminal):
 
 
 def _judged(search: Search) -> tuple[bool, Callable[[float], str]]:
-    """Whether higher values of the objective are better, and how a value is shown.
+    """True if higher values of the objective are better, and the text of a value.
 
     Raises:
         UsageError: there is no such objective, for the target of the data, or the user asks for the worst.

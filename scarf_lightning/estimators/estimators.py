@@ -337,10 +337,7 @@ class ScarfPredictor(ScarfEstimator):
         )
         self._keep(model, rows, task.table, task.given)
         if task.config.recipe == OF_MANY_LABELS["recipe"] and self.recipe == AUTO:
-            n_labels = int(task.labels.is_known.sum())
-            choice = (
-                f"{n_labels:,} labels are enough for RealMLP-TD-S without pre-training."
-            )
+            choice = f"{len(task.labels.known):,} labels are enough for RealMLP-TD-S without pre-training."
         self.choice_ = choice
         self.n_unlabelled_ = task.labels.n_unlabelled
         return self
@@ -587,7 +584,7 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
         if not all(str(option).startswith(OF_THE_TABLE) for option in options):
             return False
         # Rows without a label are what pre-training is for.
-        return bool(labels.is_known.all() and len(labels.is_known) >= MANY_LABELS)
+        return not labels.n_unlabelled and len(labels.known) >= MANY_LABELS
 
     @property
     def _weights_of_classes(self) -> Mapping[Any, float] | None:

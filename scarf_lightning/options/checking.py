@@ -25,7 +25,7 @@ FORMER_LOGGERS = {
     "tensorboard": ("tensorboard",),
     "both": ("wandb", "tensorboard"),
 }
-"""What ``logger.name`` was in earlier releases, and the loggers that it chose."""
+"""The values of ``logger.name`` in earlier releases, and the loggers that each chose."""
 IN_WORDS = {
     int: "a whole number",
     float: "a number",

@@ -447,7 +447,7 @@ class WandbSettings(Options):
 
 @dataclass
 class TensorBoardSettings(Options):
-    """Whether event files are written."""
+    """The event files of TensorBoard."""
 
     write: bool = option(
         False, "write event files for each cell; logger=tensorboard sets it"

@@ -51,7 +51,7 @@ class Try:
 
 @dataclass(frozen=True)
 class TakenTries:
-    """What a process may train now, and the number of tries that other processes train."""
+    """The tries that a process may train, and the number of those that other processes train."""
 
     tries: Sequence[Try]
     n_elsewhere: int

@@ -37,7 +37,7 @@ VALIDATION_ERROR = "validation_error"
 
 @dataclass
 class SamplerOptions(Options):
-    """What suggests the tries: ``hydra/sweeper/sampler=NAME``."""
+    """The sampler that suggests the tries: ``hydra/sweeper/sampler=NAME``."""
 
     name: Literal["tpe", "random"] = option(
         "tpe", "tpe learns from the tries before it, random draws each by itself"

@@ -65,11 +65,15 @@ class Row:
     values: dict[str, float]
 
     @property
+    def best(self) -> str:
+        """The competitor that is best in hindsight."""
+        sign = metric_named(self.metric).sign
+        return max(self.values, key=lambda name: sign * self.values[name])
+
+    @property
     def lost(self) -> float:
         """Points lost to the best competitor."""
-        sign = metric_named(self.metric).sign
-        best = max(sign * value for value in self.values.values())
-        return 100 * (best - sign * self.values[self.recommended])
+        return 100 * abs(self.values[self.best] - self.values[self.recommended])
 
 
 def table_of(number: int) -> tuple[str, pd.DataFrame, str]:
@@ -142,8 +146,6 @@ def main() -> None:
 
 
 def print_row(row: Row) -> None:
-    sign = metric_named(row.metric).sign
-    best = max(row.values, key=lambda name: sign * row.values[name])
     cells: list[Any] = [
         row.table,
         f"{row.seconds:.0f}",
@@ -151,7 +153,7 @@ def print_row(row: Row) -> None:
         f"{row.expected:.3f}",
         row.metric,
         f"{row.values[row.recommended]:.3f}",
-        f"{best}, {row.values[best]:.3f}",
+        f"{row.best}, {row.values[row.best]:.3f}",
         f"{row.lost:.1f}",
     ]
     print(f"| {' | '.join(cells)} |", flush=True)
