@@ -16,7 +16,8 @@ from hydra.core.utils import JobReturn, JobStatus
 
 from scarf_lightning.cli.show import Terminal
 from scarf_lightning.errors import UnfinishedError, UsageError
-from scarf_lightning.options.settings import DatasetSettings, PathSettings
+from scarf_lightning.options.run_settings import PathSettings
+from scarf_lightning.options.settings import DatasetSettings
 from scarf_lightning.results import (
     CellStore,
     KnownData,
