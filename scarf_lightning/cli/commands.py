@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 import warnings
-from argparse import ArgumentError
+from argparse import ArgumentError, ArgumentParser
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -41,6 +41,7 @@ USAGE = """\
   sections=[MODULE]             more sections, made by the function report_section of each module
   plugins=[MODULE]              modules of parts and metrics; for a folder by default those of its cells
   upload=LOGGER                 upload all cells, to wandb the report too; logger.wandb.mode=online sends them
+  --config-dir FOLDER           files of yours: FOLDER/logger/NAME.yaml is a logger to upload by
 {options}
 """
 
@@ -287,6 +288,7 @@ def run_report(arguments: list[str]) -> "WrittenReport | None":
         from ..sweeping.expand import spelled_out
     from .reporting import checked_upload, of_loggers, write
 
+    config_dir, arguments = _config_dir(arguments)
     known = ("results", "out", "sections", "upload", *NAMES)
     # The report's own options are taken out; Hydra knows none of them.
     given = dict[str, Any]()
@@ -300,12 +302,27 @@ def run_report(arguments: list[str]) -> "WrittenReport | None":
     upload = given.pop("upload", None)
     # A missing package is refused before minutes of reading and drawing.
     if upload is not None:
-        checked_upload(upload, of_loggers(overrides))
-    written = write(overrides, **given)
+        checked_upload(upload, of_loggers(overrides), config_dir)
+    written = write(overrides, config_dir=config_dir, **given)
     sys.stdout.write(f"{_escaped(str(written))}\n")
     if upload is not None:
         written.upload(upload)
     return written
+
+
+def _config_dir(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
+    """The folder of ``--config-dir`` or ``-cd``, as Hydra takes it, and the other arguments.
+
+    Raises:
+        UsageError: no folder follows.
+    """
+    parser = ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    parser.add_argument("--config-dir", "-cd", metavar="FOLDER")
+    try:
+        flags, others = parser.parse_known_args(arguments)
+    except ArgumentError as error:
+        raise UsageError("--config-dir needs a folder: --config-dir FOLDER.") from error
+    return flags.config_dir, others
 
 
 def answered(

@@ -1,14 +1,13 @@
 """The report of a sweep or of a folder of results: load, make, write and upload it."""
 
 import importlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from omegaconf import DictConfig
 
 from ..errors import NoSubjectError, UnfinishedError, UsageError
 from ..importing import require_report
@@ -35,7 +34,12 @@ from ..sweeping.cell import distinct
 from ..sweeping.composer import Composer, composing
 from ..sweeping.expand import expand, overrides_of
 from ..sweeping.folders import CONF, SWEEPS
-from ..sweeping.hydra import hydra_started, master_of, named_plugins
+from ..sweeping.hydra import (
+    folder_of_options,
+    hydra_started,
+    master_of,
+    named_plugins,
+)
 from .kept_networks import kept_networks_section
 from .recommending import Recommendation, keep, recommend
 from .running import as_far_as_trained, goes_in_rounds
@@ -87,6 +91,7 @@ class Material:
         row_of: gives the axis columns of the cell that overrides ask for.
         overrides: that ask for the report.
         of_logger: the overrides of them that say how it is uploaded.
+        config_dir: a folder with files of options of the user's.
     """
 
     subject: Subject
@@ -94,6 +99,7 @@ class Material:
     row_of: "RowOf"
     overrides: Sequence[str]
     of_logger: Sequence[str]
+    config_dir: str | Path | None
 
 
 @dataclass(frozen=True)
@@ -156,14 +162,15 @@ class WrittenReport:
         UnfinishedError if some fail."""
         from ..loggers import upload_sweep
 
-        logger = checked_upload(to, self._material.of_logger)
+        material = self._material
+        logger = checked_upload(to, material.of_logger, material.config_dir)
         say = screen(stderr=True).say
-        cells = self._material.results.folders.values()
+        cells = material.results.folders.values()
         problems: list[str] = []
         # The cells of a sweep may be in several folders of results, and views are written into each.
         for place in dict.fromkeys(cell.parent for cell in cells):
             names = [cell.name for cell in cells if cell.parent == place]
-            name = self._material.subject.name
+            name = material.subject.name
             problems += upload_sweep(
                 place, names, name, self.index.parent, logger, self._made_by, say
             )
@@ -178,6 +185,7 @@ def report(
     out: str | Path | None = None,
     sections: "Sequence[str | MakeSection]" = (),
     upload: str | None = None,
+    config_dir: str | Path | None = None,
     **options: Any,
 ) -> WrittenReport:
     """Write the page, figures and tables of a sweep or of a folder of results. Nothing is trained.
@@ -193,6 +201,8 @@ def report(
         sections: more sections of the page, each a function (see `scarf_lightning.report.making.MakeSection`) or the
             name of a module whose function ``report_section`` is one.
         upload: loggers to upload all cells and the report by, such as ``wandb``, ``both`` or ``[csv,wandb]``.
+        config_dir: a folder with files of options of yours, as ``--config-dir`` of ``train.py``: ``logger/NAME.yaml``
+            is a logger to upload by.
         options: see `scarf_lightning.report.report_options.ReportOptions`.
 
     Raises:
@@ -202,12 +212,13 @@ def report(
     asked = overrides_of(asked, overrides)
     # A missing package is refused before minutes of reading and drawing.
     if upload is not None:
-        checked_upload(upload, of_loggers(asked))
+        checked_upload(upload, of_loggers(asked), config_dir)
     written = write(
         asked,
         results=results,
         out=out,
         sections=sections,
+        config_dir=config_dir,
         **options,
     )
     if upload is not None:
@@ -215,28 +226,35 @@ def report(
     return written
 
 
-def checked_upload(to: str, of_logger: Sequence[str]) -> LoggerSettings:
+def checked_upload(
+    to: str, of_logger: Sequence[str], config_dir: str | Path | None = None
+) -> LoggerSettings:
     """The loggers of an upload.
 
     Args:
         to: their names, as after ``logger=``; or that of a section that ``of_logger`` makes.
         of_logger: overrides of them, as ``logger.wandb.mode=online`` or ``+logger.mine._target_=CLASS``.
+        config_dir: a folder whose files ``logger/NAME.yaml`` are loggers, too.
 
     Raises:
-        UsageError: there is no such logger, it has no such option, or its package is not installed.
+        UsageError: there is no such logger or folder, the logger has no such option, or its package is not installed.
     """
     names = [name.strip() for name in to.strip("[]").split(",")]
     files = {file.stem for file in (CONF / "logger").glob("*.yaml")}
+    if config_dir is not None:
+        own_files = folder_of_options(config_dir) / "logger"
+        files |= {file.stem for file in own_files.glob("*.yaml")}
     known = sorted(files - {"none"})
     own = [each.removeprefix("+logger.").split(".")[0] for each in of_logger]
     for name in names:
         if name not in (*known, *own):
             raise UsageError(
                 f"upload={name} is unknown; the options are: {', '.join(known)}. "
-                f"For a class of Lightning's: upload={name} +logger.{name}._target_=CLASS."
+                f"For a class of Lightning's: upload={name} +logger.{name}._target_=CLASS, or --config-dir FOLDER "
+                f"with the file logger/{name}.yaml."
             )
     chosen = ",".join(name for name in names if name in known)
-    with composing(()) as compose:
+    with composing((), config_dir) as compose:
         settings = compose((f"logger=[{chosen}]", *of_logger)).logger
     check_loggers(settings, "upload")
     return settings
@@ -248,6 +266,7 @@ def write(
     results: str | Path | None = None,
     out: str | Path | None = None,
     sections: "str | Sequence[str | MakeSection]" = (),
+    config_dir: str | Path | None = None,
     **options: Any,
 ) -> WrittenReport:
     """Like `report`, from a list of overrides and without an upload."""
@@ -256,7 +275,7 @@ def write(
     from ..report.making import make_report, write_report
 
     makers = makers_of(sections)
-    with gathered(asked, results) as material:
+    with gathered(asked, results, config_dir) as material:
         # Checked within the context, since a plugin may have registered the metric.
         chosen = checked(ReportOptions, options)
         # Sections may compose cells, by `row_of`, as long as Hydra runs.
@@ -275,7 +294,8 @@ def write(
     subject, read = material.subject, material.results
     # The page shows the command that makes it again.
     given = {"results": results, **options, "out": out, "sections": sections or None}
-    command = command_of("report.py", asked, given)
+    flags = [] if config_dir is None else ["--config-dir", str(config_dir)]
+    command = command_of("report.py", [*flags, *asked], given)
     more_trials = by_sweep(material.overrides)
     # A folder's cells are trained on by the overrides that each of them records.
     if results is not None:
@@ -340,7 +360,11 @@ def of_loggers(asked: Sequence[str]) -> list[str]:
 
 
 @contextmanager
-def gathered(asked: Sequence[str], results: str | Path | None) -> Iterator[Material]:
+def gathered(
+    asked: Sequence[str],
+    results: str | Path | None,
+    config_dir: str | Path | None = None,
+) -> Iterator[Material]:
     """The results of a sweep, or of a folder; cells can be composed until the context ends."""
     plugins = named_plugins(asked)
     load_plugins(plugins)
@@ -348,14 +372,18 @@ def gathered(asked: Sequence[str], results: str | Path | None) -> Iterator[Mater
     of_logger = of_loggers(asked)
     overrides = [override for override in asked if override not in of_logger]
     with hydra_started(plugins) as hydra:
-        master = master_of(hydra)
+        master = master_of(hydra, config_dir)
         compose = Composer(hydra.config_loader, master)
 
         def row_of(overrides: Sequence[str]) -> dict[str, Any]:
             return columns(compose(tuple(overrides)))
 
         if results is None:
-            subject = of_sweep(overrides, compose, master)
+            known = {str(section) for section in master}
+            if config_dir is not None:
+                # Such as +experiment=NAME, of the file experiment/NAME.yaml.
+                known |= {group.name for group in Path(config_dir).iterdir()}
+            subject = of_sweep(overrides, compose, known)
         else:
             subject = of_folder(Path(results), overrides, plugins)
         read = read_results(subject.cells, subject.damaged, row_of(()))
@@ -363,7 +391,7 @@ def gathered(asked: Sequence[str], results: str | Path | None) -> Iterator[Mater
         is_free = all(cell.metric is None for cell in subject.cells)
         if subject.leading is not None and is_free:
             read = replace(read, metric=subject.leading(read.metric))
-        yield Material(subject, read, row_of, overrides, of_logger)
+        yield Material(subject, read, row_of, overrides, of_logger, config_dir)
 
 
 def makers_of(sections: "str | Sequence[str | MakeSection]") -> "list[MakeSection]":
@@ -406,14 +434,20 @@ def _spelled(value: Any) -> str:
 
 
 def of_sweep(
-    overrides: Sequence[str], compose: Composer, master: DictConfig
+    overrides: Sequence[str], compose: Composer, known: Collection[str]
 ) -> Subject:
-    """The cells of a sweep, narrowed by other overrides."""
+    """The cells of a sweep, narrowed by other overrides.
+
+    Args:
+        overrides: of the sweep.
+        compose: makes the configurations of its cells.
+        known: the sections and the groups of options that there are.
+    """
     for override in overrides:
         key, sign, _ = override.partition("=")
         # Checked here, since Hydra's own message would not lead to the options of a report.
         section = key.lstrip("+~").replace("/", ".").partition(".")[0].partition("@")[0]
-        if not sign or section not in master:
+        if not sign or section not in known:
             raise UsageError(
                 f"{override} is not an option; --help names those of a report, train.py --help the axes."
             )

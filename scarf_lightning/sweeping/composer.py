@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from types import NoneType
 from typing import Any
 
@@ -303,14 +304,20 @@ class Composer:
 
 
 @contextmanager
-def composing(overrides: Sequence[str]) -> Iterator[Composer]:
+def composing(
+    overrides: Sequence[str], config_dir: str | Path | None = None
+) -> Iterator[Composer]:
     """A composer of cells with the parts of the plugins that these overrides name, without a command line of Hydra's.
 
+    Args:
+        overrides: of the command.
+        config_dir: as `master_of` takes it.
+
     Raises:
-        UsageError: as by `hydra_started`.
+        UsageError: as by `hydra_started` and `master_of`.
     """
     with hydra_started(named_plugins(overrides)) as hydra:
-        yield Composer(hydra.config_loader, master_of(hydra))
+        yield Composer(hydra.config_loader, master_of(hydra, config_dir))
 
 
 def _choices(file: ConfigResult) -> list[str] | None:

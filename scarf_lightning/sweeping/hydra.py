@@ -20,6 +20,7 @@ from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.object_type import ObjectType
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.core.plugins import Plugins
 from hydra.errors import HydraException, MissingConfigException
 from hydra.plugins.config_source import ConfigResult
@@ -341,10 +342,34 @@ def hydra_started(plugins: Sequence[str] = ()) -> "Iterator[Hydra]":
         GlobalHydra.instance().hydra = theirs
 
 
-def master_of(hydra: "Hydra") -> DictConfig:
-    """The configuration of a command line without options, as Hydra gives it to a sweeper."""
+def folder_of_options(config_dir: str | Path) -> Path:
+    """The absolute path of a folder with files of the user's, which are options beside ours.
+
+    Raises:
+        UsageError: there is no such folder.
+    """
+    folder = Path(config_dir).absolute()
+    if not folder.is_dir():
+        raise UsageError(
+            f"--config-dir: there is no folder {config_dir}; name one with files such as logger/NAME.yaml."
+        )
+    return folder
+
+
+def master_of(hydra: "Hydra", config_dir: str | Path | None = None) -> DictConfig:
+    """The configuration of a command line without options, as Hydra gives it to a sweeper.
+
+    Args:
+        config_dir: see `folder_of_options`, which raises its error here, too.
+    """
+    overrides = []
+    if config_dir is not None:
+        folder = folder_of_options(config_dir)
+        address = QuotedString(f"file://{folder}", Quote.single).with_quotes()
+        # A composer passes it on to each of its compositions.
+        overrides.append(f"hydra.searchpath=[{address}]")
     return hydra.config_loader.load_configuration(
-        "train", overrides=[], run_mode=RunMode.MULTIRUN
+        "train", overrides=overrides, run_mode=RunMode.MULTIRUN
     )
 
 

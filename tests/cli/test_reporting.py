@@ -1,0 +1,84 @@
+"""The options of a report that are in files of the user's, by ``--config-dir``."""
+
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from scarf_lightning.cli import commands
+from scarf_lightning.cli.reporting import checked_upload
+from scarf_lightning.errors import UsageError
+from tests.cells import finish
+from tests.composing import cells_of
+from tests.processes import here
+from tests.report.store import fill_store
+
+CSV = "pytorch_lightning.loggers.CSVLogger"
+
+
+@pytest.fixture
+def config_dir(tmp_path: Path) -> Path:
+    """A folder with a logger ``mine``, and with a preset ``short``; its name has what Hydra's grammar has not."""
+    folder = tmp_path / "my conf, (new)"
+    (folder / "logger").mkdir(parents=True)
+    (folder / "experiment").mkdir()
+    (folder / "logger" / "mine.yaml").write_text(f"mine:\n  _target_: {CSV}\n  save_dir: logs\n")
+    (folder / "experiment" / "short.yaml").write_text("# @package _global_\ntrials: 2\n")
+    return folder
+
+
+def test_a_file_is_a_logger_to_upload_by(config_dir: Path) -> None:
+    settings = checked_upload("[tensorboard,mine]", [], config_dir)
+    assert settings.views == ["tensorboard", "mine"]
+    assert settings.others == {"mine": {"_target_": CSV, "save_dir": "logs"}}
+
+    of_command = checked_upload("mine", ["logger.mine.save_dir=elsewhere"], config_dir)
+    assert of_command.others["mine"]["save_dir"] == "elsewhere"
+
+
+def test_without_the_folder_its_logger_is_unknown() -> None:
+    with pytest.raises(UsageError, match=r"^upload=mine is unknown; .*, or --config-dir FOLDER with the file "):
+        checked_upload("mine", [])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["results=results", "--config-dir"], "--config-dir needs a folder: --config-dir FOLDER.\n"),
+        (
+            ["results=results", "--config-dir=away"],
+            "--config-dir: there is no folder away; name one with files ",
+        ),
+        (["results=results", "-cd", "away", "upload=mine"], "--config-dir: there is no folder away; name one with "),
+        (["sweeps=quick", "+experiment=short"], "+experiment=short is not an option; "),
+    ],
+)
+def test_a_folder_that_is_not_there_is_refused(arguments: list[str], sentence: str, tmp_path: Path) -> None:
+    ran = here(commands.report, *arguments, cwd=tmp_path)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.startswith(sentence)
+
+
+@pytest.mark.slow
+def test_a_report_is_uploaded_by_a_logger_of_a_file_and_names_its_command(tmp_path: Path, config_dir: Path) -> None:
+    fill_store(tmp_path / "kept", datasets=1, trials=3, pretrains=("none", "scarf"))
+
+    ran = here(commands.report, "--config-dir", config_dir.name, "results=kept", "upload=mine", cwd=tmp_path)
+
+    assert ran.returncode == 0, ran.stderr
+    assert len(list((tmp_path / "logs").glob("*/*/metrics.csv"))) == 2
+    html = (tmp_path / "reports" / "kept" / "index.html").read_text(encoding="utf-8")
+    assert "report.py --config-dir 'my conf, (new)' results=kept" in unescape(html)
+
+
+@pytest.mark.slow
+def test_a_sweep_is_reported_with_the_preset_that_it_was_trained_with(tmp_path: Path, config_dir: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("title: Mine\ncells:\n  - {pretrain: [none, scarf]}\n")
+    for cell in cells_of("pretrain=none,scarf", "trials=2", f"paths.results={tmp_path / 'results'}"):
+        finish(cell)
+
+    asked = ("sweeps=mine.yaml", "+experiment=short")
+    ran = here(commands.report, "--config-dir", str(config_dir), *asked, cwd=tmp_path)
+
+    assert ran.returncode == 0, ran.stderr
+    assert "All 2 cells are finished, 4 of 4 trials." in ran.stdout
