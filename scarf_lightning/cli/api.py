@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from .reporting import WrittenReport
+    from .searching import TriedCell
 
-NOT_HERE = {
-    "hydra.mode": "train.py takes it",
-    "hydra/sweeper": "train.py takes it",
-    "plan": "use scarf_lightning.plan",
-}
+NOT_HERE = {"hydra.mode": "train.py takes it", "plan": "use scarf_lightning.plan"}
 """Overrides that `run` refuses, and what to do."""
+SWEEPER = "hydra/sweeper"
+SEARCH = f"{SWEEPER}=optuna"
+"""Tries cells one after the other, where our usual sweeper trains all of them."""
 
 
 def run(
@@ -40,7 +40,7 @@ def run(
 
     ``run("quick")``, ``run("temperature", "dataset=wdbc", "trials=10")``,
     ``run(["corruption=mean,marginal", "trials=2"])`` train the same cells, in the same folder, as ``train.py`` does
-    with these arguments.
+    with these arguments. ``run(["hydra/sweeper=optuna", "corruption.rate=interval(0.2,0.8)"])`` searches among cells.
 
     Args:
         asked: a sweep by its name or path, or overrides.
@@ -48,13 +48,18 @@ def run(
         verbose: show progress and results; warnings and errors are shown without it too.
 
     Returns:
-        A row for each trial, with the columns of `scarf_lightning.load`.
+        A row for each trial, with the columns of `scarf_lightning.load`. Of a search these are the trials of all tries,
+        the best one first; the columns ``try`` and ``objective`` have the number of the try, and the value by which it
+        was compared.
 
     Raises:
         UsageError: an override is wrong; nothing was trained.
         UnfinishedError: cells failed; the others are kept.
     """
     given = overrides_of(asked, overrides)
+    sweepers = [each for each in given if each.partition("=")[0] == SWEEPER]
+    # As with every option of Hydra, the last one wins.
+    is_search = sweepers[-1:] == [SEARCH]
     for override in given:
         option = override.partition("=")[0]
         # These would train nothing, or leave no cells to return the rows of.
@@ -62,15 +67,19 @@ def run(
             raise UsageError(
                 f"{override} is not for scarf_lightning.run: {NOT_HERE[option]}."
             )
+    if sweepers and not is_search:
+        raise UsageError(
+            f"{sweepers[-1]} is not for scarf_lightning.run: train.py takes it."
+        )
     with (
         hydra_started(named_plugins(given)) as hydra,
         nullcontext() if verbose else silent(),
     ):
-        # Our sweeper returns the surveyed cells, which `multirun` passes on.
-        surveyed = hydra.multirun(
+        # Our sweepers return the cells, which `multirun` passes on.
+        cells = hydra.multirun(
             "train", task_function=train_job, overrides=deferred(given)
         )
-        return _trials(surveyed)
+        return _tries(cells) if is_search else _trials(cells)
 
 
 def plan(asked: str | Sequence[str] = (), *overrides: str) -> "pd.DataFrame":
@@ -84,6 +93,11 @@ def plan(asked: str | Sequence[str] = (), *overrides: str) -> "pd.DataFrame":
     import pandas as pd
 
     given = overrides_of(asked, overrides)
+    if SEARCH in given:
+        raise UsageError(
+            f"{SEARCH} is not for scarf_lightning.plan, because each try decides which cell is next; "
+            "`train.py ... plan=true` says how long all tries take."
+        )
     with composing(given) as composer:
         request = expand(given, composer, SWEEPS)
     cells = distinct(request.cells)
@@ -154,6 +168,22 @@ def kept_frame(frame: "pd.DataFrame", overrides: Sequence[str]) -> Path:
     return file
 
 
+def _tries(tried: "Sequence[TriedCell]") -> "pd.DataFrame":
+    """The rows of the trials of a search, those of the best try first."""
+    trials = _trials([each.surveyed for each in tried])
+    if trials.empty:
+        return trials
+    numbers, values = dict[str, int](), dict[str, float]()
+    for each in tried:
+        if each.surveyed.folder is not None:
+            # The better try, if two cells are one once their data are known.
+            numbers.setdefault(each.surveyed.folder.name, each.number)
+            values.setdefault(each.surveyed.folder.name, each.value)
+    trials.insert(0, "try", trials["fingerprint"].map(numbers))
+    trials.insert(1, "objective", trials["fingerprint"].map(values))
+    return trials
+
+
 def _trials(surveyed: Sequence[SurveyedCell]) -> "pd.DataFrame":
     """The rows of the wanted trials, in the order of the cells."""
     import pandas as pd
@@ -171,6 +201,9 @@ def _trials(surveyed: Sequence[SurveyedCell]) -> "pd.DataFrame":
         frame = load(results, asked)
         # An earlier run may have trained more trials.
         wanted.append(frame[frame["trial"] < frame["fingerprint"].map(asked)])
+    # An array of jobs that is left in the queue has trained nothing yet.
+    if not wanted:
+        return pd.DataFrame()
     # One frame keeps its types, which a concatenation may change.
     if len(wanted) == 1:
         return wanted[0].reset_index(drop=True)

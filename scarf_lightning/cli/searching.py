@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
@@ -39,10 +40,26 @@ N_SHOWN = 5
 """Best tries that are shown at the end."""
 
 
+@dataclass(frozen=True)
+class TriedCell:
+    """A cell that a search has trained.
+
+    Attributes:
+        surveyed: the cell.
+        number: of the try that it was trained for.
+        value: of the objective.
+    """
+
+    surveyed: SurveyedCell
+    number: int
+    value: float
+
+
 def run_search(
     search: Search, launch: Launch, terminal: Terminal, launcher: str = BASIC
-) -> list[SurveyedCell]:
-    """Train tries until the study has a value of ``n_trials``, show the best, and return the cells with a value.
+) -> list[TriedCell]:
+    """Train tries until the study has a value of ``n_trials``, show the best, and return the cells with a value, the
+    best one first.
 
     Raises:
         UsageError: something is wrong; nothing has been trained.
@@ -74,12 +91,41 @@ def run_search(
     # The alarm interrupts whatever trains; another command goes on with the try.
     except OutOfTime:
         over = f"time_limit={options.time_limit} is over; the same command goes on."
-    finished = kept.finished
-    _show(search, kept, finished, shown, higher=higher)
+    ranked = _ranked(kept.finished, higher=higher)
+    _show(search, kept, ranked, shown)
     problems = [*failures, over] if over else failures
     if problems:
         raise UnfinishedError("\n".join(problems))
-    return survey(distinct([search.cell(each.overrides) for each in finished]))
+    return _tried(search, ranked)
+
+
+def _ranked(tries: Sequence[Try], *, higher: bool) -> list[Try]:
+    """Finished tries, the best one first."""
+
+    def rank(each: Try) -> float:
+        assert each.value is not None
+        return -each.value if higher else each.value
+
+    # Sorting is stable: of equal values the first try is the best.
+    return sorted(tries, key=rank)
+
+
+def _tried(search: Search, ranked: Sequence[Try]) -> list[TriedCell]:
+    """The cells of finished tries in this order, each once."""
+    tries = dict[str, Try]()
+    cells = []
+    for each in ranked:
+        cell = search.cell(each.overrides)
+        # Two tries may have asked for one cell.
+        if cell.key not in tries:
+            tries[cell.key] = each
+            cells.append(cell)
+    tried = []
+    for surveyed in survey(cells):
+        of_cell = tries[surveyed.cell.key]
+        assert of_cell.value is not None
+        tried.append(TriedCell(surveyed, of_cell.number, of_cell.value))
+    return tried
 
 
 class _Tries:
@@ -263,20 +309,11 @@ def _searched(search: Search, each: Try) -> list[str]:
 def _show(
     search: Search,
     kept: KeptSearch,
-    finished: Sequence[Try],
+    ranked: Sequence[Try],
     shown: Callable[[float], str],
-    *,
-    higher: bool,
 ) -> None:
     """Show the best tries, the command that trains the best cell, and where the study is kept."""
     console = screen()
-
-    def rank(each: Try) -> float:
-        value = each.value or 0.0
-        return -value if higher else value
-
-    # Sorting is stable: of equal values the first try is the best.
-    ranked = sorted(finished, key=rank)
     if ranked:
         best = ranked[0]
         assert best.value is not None
@@ -290,7 +327,7 @@ def _show(
         console.print(table)
         value = f"{search.objective} {shown(best.value)}"
         console.say(
-            f"Best of {in_words(len(finished))}: {value} in try {best.number}, the cell of"
+            f"Best of {in_words(len(ranked))}: {value} in try {best.number}, the cell of"
         )
         console.say(command_line("train.py", best.overrides))
         if search.objective != VALIDATION_ERROR:

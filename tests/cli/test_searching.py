@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scarf_lightning.cli import searching
-from scarf_lightning.cli.searching import run_search
+from scarf_lightning.cli.searching import TriedCell, run_search
 from scarf_lightning.cli.show import Terminal
 from scarf_lightning.cli.signals import OutOfTime
 from scarf_lightning.errors import UnfinishedError, UsageError
@@ -46,12 +46,12 @@ class Ran:
     ) -> None:
         search = read_search(options, list(arguments) or [RATE], objective, _composer(), SWEEPS)
         launcher = FakeLauncher(train)
-        self.cells, self.problem = list[Cell](), ""
+        self.tried, self.problem = list[TriedCell](), ""
         try:
-            surveyed = run_search(search, by(launcher), Terminal(), "joblib")  # type: ignore[arg-type]
-            self.cells = [each.cell for each in surveyed]
+            self.tried = run_search(search, by(launcher), Terminal(), "joblib")  # type: ignore[arg-type]
         except UnfinishedError as error:
             self.problem = str(error)
+        self.cells = [each.surveyed.cell for each in self.tried]
         self.n_launched = sum(map(len, launcher.launched))
 
 
@@ -68,8 +68,8 @@ def test_the_best_is_shown_as_the_command_of_its_cell(
     assert len(re.findall(r"^Try \d: ", shown.err, re.MULTILINE)) == 4
     assert lines[0].split() == ["try", objective, "corruption.rate"]
     assert lines[1].split()[1:] == [f"{rate_of(chosen):.4f}", str(rate_of(chosen))]
-    place = ran.cells.index(chosen)
-    assert lines[5] == f"Best of 4 tries: {objective} {rate_of(chosen):.4f} in try {place}, the cell of"
+    number = ran.tried[0].number
+    assert lines[5] == f"Best of 4 tries: {objective} {rate_of(chosen):.4f} in try {number}, the cell of"
     assert lines[6].endswith(f"train.py {' '.join(chosen.overrides)}")
     assert ("too good to be true" in shown.out) == (objective != "validation_error")
     assert lines[-2].startswith("The study search-")
@@ -85,6 +85,16 @@ def test_the_same_command_goes_on_and_trains_no_finished_cell_again(capsys: pyte
 
     assert again.n_launched == 0
     assert len(again.cells) == 5
+
+
+def test_the_cells_come_back_with_their_tries_and_values_the_best_first() -> None:
+    for objective, is_reversed in (("validation_error", False), ("accuracy", True)):
+        tried = Ran(RATE, f"seed={int(is_reversed)}", objective=objective, n_trials=4).tried
+
+        values = [each.value for each in tried]
+        assert values == sorted(values, reverse=is_reversed)
+        assert values == [rate_of(each.surveyed.cell) for each in tried]
+        assert sorted(each.number for each in tried) == [0, 1, 2, 3]
 
 
 def test_equal_suggestions_are_one_cell() -> None:
