@@ -47,6 +47,7 @@ class Stunt(Pretext):
     name: ClassVar[str] = "stunt"
     label: ClassVar[str] = "STUNT"
     paper: ClassVar[str] = "Nam et al., 2023, arXiv:2303.00918"
+    search_space: ClassVar[dict[str, Any]] = {"n_clusters": ("log_int", 2, 50)}
     n_clusters: int = option(10, "clusters of a task, its pseudo-classes", "[2, 1000]")
     n_shots: int = option(
         1, "rows of each pseudo-class that its prototype is the mean of", "[1, 1000]"

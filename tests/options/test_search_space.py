@@ -5,7 +5,7 @@ import pytest
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options import build_parts
 from scarf_lightning.options.axes import BASES, parts
-from scarf_lightning.options.search_space import search_space
+from scarf_lightning.options.search_space import options_of, search_space, with_options
 from scarf_lightning.results import fingerprint, identity, pretraining_identity
 from tests.cells import DATA_HASH
 from tests.composing import config_of
@@ -15,7 +15,10 @@ RANGES = {
     "corruption": {
         name: {"rate": ("float", 0.1, 0.9)} for name in ("joint", "marginal", "mean", "missing", "single_row", "zero")
     },
-    "pretrain": {"binning": {"n_bins": ("log_int", 2, 50)}, "target_aware": {"weight": ("float", 0.1, 0.9)}},
+    "pretrain": {
+        "binning": {"n_bins": ("log_int", 2, 50)}, "stunt": {"n_clusters": ("log_int", 2, 50)},
+        "target_aware": {"weight": ("float", 0.1, 0.9)},
+    },
     "loss": {"infonce": {"temperature": ("log", 0.05, 5.0)}},
     "method": {
         "catboost": {
@@ -76,6 +79,24 @@ def test_what_networks_are_tuned_by() -> None:
     assert set(search_space(config_of("method=cotrain", "cotrain=vime"))) == {
         "finetune.learning_rate", "network.encoder.width", "cotrain.corruption.rate",
     }  # fmt: skip
+
+
+def test_a_pretext_is_tuned_by_its_own_range() -> None:
+    stunt = config_of("pretrain=stunt", "pretrain.n_clusters=4")
+    space = search_space(stunt)
+
+    assert set(space) == {
+        "pretrain.learning_rate", "finetune.learning_rate", "network.encoder.width", "pretrain.n_clusters",
+    }  # fmt: skip
+    assert options_of(stunt, space)["pretrain.n_clusters"] == 4
+    suggested = with_options(stunt, {"pretrain.n_clusters": 7})
+    assert suggested.pretrain.options["n_clusters"] == 7
+
+
+def test_a_range_that_stored_cells_were_not_tuned_by_is_not_searched() -> None:
+    of_paper = {"pretrain.learning_rate", "finetune.learning_rate", "network.encoder.width", "corruption.rate"}
+    for pretrain in ("binning", "target_aware"):
+        assert set(search_space(config_of(f"pretrain={pretrain}"))) == of_paper
 
 
 def test_no_search_is_no_part_of_what_a_cell_is_and_another_number_of_tries_is_another_cell() -> None:
