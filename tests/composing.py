@@ -18,8 +18,9 @@ from scarf_lightning.options import Config
 from scarf_lightning.options.axes import BASES, parts
 from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.sweeping.composer import Composer
-from scarf_lightning.sweeping.expand import ExpandedSweep, expand, spelled_out
+from scarf_lightning.sweeping.expand import ExpandedSweep, expand
 from scarf_lightning.sweeping.hydra import OF_TODAY, option_files
+from scarf_lightning.sweeping.overrides import spelled_out
 
 ROOT = Path(__file__).parents[1]
 CONF = ROOT / "conf"

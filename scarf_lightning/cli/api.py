@@ -13,9 +13,10 @@ from ..results import Row, write_whole
 from ..screen import silent
 from ..sweeping.cell import SurveyedCell, distinct, survey
 from ..sweeping.composer import composing
-from ..sweeping.expand import answer_of_file, deferred, expand, overrides_of
+from ..sweeping.expand import expand
 from ..sweeping.folders import SWEEPS
 from ..sweeping.hydra import hydra_started, named_plugins
+from ..sweeping.overrides import answer_of_file, deferred, overrides_of
 from ..sweeping.plan import HOUR, make_plan
 from ..sweeping.run import read_files, sizes_of
 from .running import train_job

@@ -21,8 +21,9 @@ from ..screen import screen
 from ..sweeping.cell import Cell, distinct
 from ..sweeping.composer import composing
 from ..sweeping.cost import START_UP
-from ..sweeping.expand import answer_of_file, expand
+from ..sweeping.expand import expand
 from ..sweeping.folders import SWEEPS
+from ..sweeping.overrides import answer_of_file
 from ..sweeping.plan import MINUTE, about
 from .api import kept_frame
 from .signals import OutOfTime, alarm, seconds_gone

@@ -104,7 +104,6 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
         import hydra
         from hydra.errors import ConfigCompositionException
 
-        from ..sweeping.expand import check_choices, deferred, spelled_out
         from ..sweeping.hydra import (
             OF_TODAY,
             hydra_started,
@@ -112,6 +111,7 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
             offer,
             option_files,
         )
+        from ..sweeping.overrides import check_choices, deferred, spelled_out
         from .running import goes_in_rounds, train_job
 
         _refuse_dashes(arguments)
@@ -247,7 +247,7 @@ def answer_arguments(arguments: Sequence[str]) -> list[str]:
     Raises:
         UsageError: more than a file and a column are named.
     """
-    from ..sweeping.expand import answer_of_file
+    from ..sweeping.overrides import answer_of_file
 
     named = _words(arguments)
     # Such as a column's name with blanks that is not in quotes.
@@ -285,7 +285,7 @@ def run_report(arguments: list[str]) -> "WrittenReport | None":
         raise NoSubjectError
     with without_garbage_collection():
         from ..report.report_options import NAMES
-        from ..sweeping.expand import spelled_out
+        from ..sweeping.overrides import spelled_out
     from .reporting import checked_upload, of_loggers, write
 
     config_dir, arguments = _config_dir(arguments)

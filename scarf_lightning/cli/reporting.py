@@ -32,7 +32,7 @@ from ..results import columns, read_failure
 from ..screen import command_line, doing, screen
 from ..sweeping.cell import distinct
 from ..sweeping.composer import Composer, composing
-from ..sweeping.expand import expand, overrides_of
+from ..sweeping.expand import expand
 from ..sweeping.folders import CONF, SWEEPS
 from ..sweeping.hydra import (
     folder_of_options,
@@ -40,6 +40,7 @@ from ..sweeping.hydra import (
     master_of,
     named_plugins,
 )
+from ..sweeping.overrides import overrides_of
 from .kept_networks import kept_networks_section
 from .recommending import Recommendation, keep, recommend
 from .running import as_far_as_trained, goes_in_rounds

@@ -31,7 +31,7 @@ from ..methods.method import SingleFitMethod
 from ..options import Config
 from ..options.combinations import is_in
 from ..sweeping.composer import composing
-from ..sweeping.expand import answer_of_file, spelled_out
+from ..sweeping.overrides import answer_of_file, spelled_out
 from ..training import CellTraining
 
 OF_THE_TABLE = (

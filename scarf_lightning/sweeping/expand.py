@@ -1,21 +1,18 @@
 """From a command line to cells."""
 
 import itertools
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import ChoiceSweep, Override, Quote, QuotedString
-from hydra.errors import HydraException
+from hydra.core.override_parser.types import Override
 
-from ..data.sources import ENDING
 from ..data.targets import Target
 from ..errors import UsageError
 from ..options import Config, check_combination, unused_options, within_max_epochs
-from ..options.axes import AXES, BASES, SEVERAL
+from ..options.axes import SEVERAL
 from ..options.combinations import check_method, is_in, method_of
 from ..options.logger_classes import TARGET
 from ..results import columns
@@ -23,6 +20,7 @@ from .cell import Cell, in_words
 from .composer import Composer
 from .folders import SweepFile, read_sweep
 from .hydra import UnknownOptionError
+from .overrides import as_given, override_key, refuse_several
 
 OF_THE_WHOLE_RUN = (
     "sweeps",
@@ -44,9 +42,6 @@ OF_OUR_SWEEPER = (
     "chunk.max_jobs",
 )
 """Options that other sweepers, and Hydra's mode RUN, do not understand."""
-OUR_SWEEPERS = ("hydra/sweeper=scarf", "hydra/sweeper=optuna")
-AS_GIVEN = "as given: "
-"""Begins the value of an option that waits until its part is chosen, see `deferred`."""
 MOST_PROBLEMS = 10
 """Sentences that a refusal shows."""
 
@@ -99,32 +94,9 @@ def expand(
     Raises:
         UsageError: everything that is wrong, a sentence a line; nothing has been trained.
     """
-    # First the overrides of each block: those of the file, then those of the command line.
     given = composer.parse(as_given(arguments))
-    for override in given:
-        if override.is_sweep_override() and override_key(override) in OF_THE_WHOLE_RUN:
-            raise UsageError(
-                f"{override.input_line}: {override_key(override)} is one for the whole run; give it one value."
-            )
-    sweep: SweepFile | None = None
-    name: Any = None
-    replaced = set[str]()
-    for override in given:
-        replaced.add(override_key(override))
-        # As with every option of Hydra, the last one wins; null takes a sweep back.
-        if override_key(override) == "sweeps":
-            name = override.value()
-    blocks = [given]
-    if name is not None:
-        sweep = read_sweep(str(name), sweeps)
-        blocks = []
-        for block in sweep.blocks():
-            kept = []
-            for override in composer.parse(block):
-                _refuse_class(override, sweep.name)
-                if override_key(override) not in replaced:
-                    kept.append(override)
-            blocks.append([*kept, *given])
+    _refuse_several_for_the_run(given)
+    sweep, blocks = _blocks(given, composer, sweeps)
 
     # Blocks may overlap, and a cell is trained once: a dictionary keeps the first of equal combinations.
     asked = dict[tuple[str, ...], None]()
@@ -177,12 +149,50 @@ def expand(
 
     reasons = [refusal.sentence for refusal in illegal]
     # A file names methods for several kinds of target, so those that do not serve this one need no sentence.
-    if sweep is None or "method" in replaced:
+    if sweep is None or "method" in map(override_key, given):
         reasons += unserved
     left_out = tuple(dict.fromkeys(reasons))
     # A report of several cells says how each differs from the usual one.
     usual = columns(composer(())) if len(cells) > 1 else {}
     return ExpandedSweep(cells, sweep, left_out, tuple(as_given(arguments)), usual)
+
+
+def _refuse_several_for_the_run(given: Sequence[Override]) -> None:
+    """Refuse several values of an option that has one for all cells."""
+    for override in given:
+        key = override_key(override)
+        if override.is_sweep_override() and key in OF_THE_WHOLE_RUN:
+            raise UsageError(
+                f"{override.input_line}: {key} is one for the whole run; give it one value."
+            )
+
+
+def _blocks(
+    given: Sequence[Override], composer: Composer, sweeps: Path
+) -> tuple[SweepFile | None, list[list[Override]]]:
+    """The sweep file that a command line names, and the overrides of each block: the file's, then the command line's.
+
+    Without a file the command line is the only block.
+    """
+    name: Any = None
+    for override in given:
+        # As with every option of Hydra, the last one wins; null takes a sweep back.
+        if override_key(override) == "sweeps":
+            name = override.value()
+    if name is None:
+        return None, [list(given)]
+    sweep = read_sweep(str(name), sweeps)
+    keys = {override_key(override) for override in given}
+    blocks = []
+    for block in sweep.blocks():
+        of_file = []
+        for override in composer.parse(block):
+            _refuse_class(override, sweep.name)
+            # An axis of the command line takes the place of the file's.
+            if override_key(override) not in keys:
+                of_file.append(override)
+        blocks.append([*of_file, *given])
+    return sweep, blocks
 
 
 def _composed(
@@ -320,157 +330,6 @@ def one_cell(overrides: Sequence[str], config: Config) -> ExpandedSweep:
     return ExpandedSweep([Cell(tuple(overrides), config)])
 
 
-def overrides_of(asked: str | Sequence[str], more: Sequence[str]) -> list[str]:
-    """Overrides from Python, where a sweep may be named without ``sweeps=``."""
-    first = [asked] if isinstance(asked, str) else list(asked)
-    overrides = []
-    for each in first:
-        overrides.append(each if "=" in each else f"sweeps={each}")
-    return spelled_out([*overrides, *more])
-
-
-def answer_of_file(path: str | None = None, target: str | None = None) -> list[str]:
-    """The overrides of ``sweeps=answer`` on a file, or on the bundled table."""
-    asked = ["sweeps=answer"]
-    for option, value in (("dataset.path", path), ("dataset.target", target)):
-        if value is None:
-            continue
-        # A column may be called null or have a comma in its name.
-        text = value if is_plain_text(value) else _in_quotes(value)
-        asked.append(f"{option}={text}")
-    return spelled_out(asked)
-
-
-def is_plain_text(value: str) -> bool:
-    """True if Hydra reads a value as this text also without quotes."""
-    not_text = ("null", "true", "false", "nan", "inf")
-    return (
-        re.fullmatch(r"[A-Za-z_./][\w./-]*", value, re.ASCII) is not None
-        and value.lower() not in not_text
-    )
-
-
-def spelled_out(arguments: Sequence[str]) -> list[str]:
-    """A command line for Hydra: a file of the user's is ``dataset=csv dataset.path=FILE``, however it was named, and a
-    value that Hydra's grammar does not have, such as ``Größe (cm)``, is in quotes."""
-    names = [argument for argument in arguments if argument.startswith("dataset=")]
-    has_path = any(argument.startswith("dataset.path=") for argument in arguments)
-    file, spelled = names[-1].partition("=")[2] if names else "", list(arguments)
-    if has_path and not names:
-        spelled += ["dataset=csv"]
-    elif ENDING.search(file):
-        # Each earlier dataset= is dropped as well: the last one wins.
-        others = [argument for argument in arguments if argument not in names]
-        spelled = [*others, "dataset=csv", f"dataset.path={file}"]
-    return [_readable(argument) for argument in spelled]
-
-
-def deferred(arguments: Sequence[str]) -> list[str]:
-    """Overrides for Hydra: in a run of several cells, options of parts are sweeps of one value,
-    ``regime.labels=choice('as given: 20')``, until `as_given`.
-
-    Hydra composes the command line's single values with the default part of each axis first, and would refuse an
-    option that only other parts have. The value travels as a text, because Hydra's grammar of sweeps lacks values that
-    its grammar of options has, such as null.
-    """
-    parser, axes = OverridesParser.create(), {*BASES, "cotrain"}
-
-    def is_option(argument: str) -> bool:
-        return "=" in argument and not argument.startswith("-")
-
-    def is_sweep(argument: str) -> bool:
-        # A sweep file has many cells, though Hydra sees one value.
-        if argument.startswith("sweeps="):
-            return True
-        return parser.parse_override(argument).is_sweep_override()
-
-    options = [argument for argument in arguments if is_option(argument)]
-    # Another sweeper would take a choice of one value for an axis of its search.
-    has_other_sweeper = False
-    for each in options:
-        if each.startswith("hydra/sweeper=") and each not in OUR_SWEEPERS:
-            has_other_sweeper = True
-    if has_other_sweeper or not any(map(is_sweep, options)):
-        return list(arguments)
-    later = []
-    for argument in arguments:
-        key, _, value = argument.partition("=")
-        axis, dot, _ = key.partition(".")
-        is_of_part = is_option(argument) and axis in axes and bool(dot)
-        if is_of_part and not is_sweep(argument):
-            later.append(_as_choice(key, value))
-        else:
-            later.append(argument)
-    return later
-
-
-def as_given(arguments: Sequence[str]) -> list[str]:
-    """Overrides as the user wrote them, before `deferred`."""
-    overrides = []
-    for argument in arguments:
-        # Hydra's parser is slow, so it sees only what may be a choice.
-        is_choice = "=choice(" in argument
-        overrides.append(_without_choice(argument) if is_choice else argument)
-    return overrides
-
-
-def _as_choice(key: str, value: str) -> str:
-    return f"{key}=choice({QuotedString(AS_GIVEN + value, Quote.single).with_quotes()})"
-
-
-def _without_choice(argument: str) -> str:
-    override = OverridesParser.create().parse_override(argument)
-    chosen = override.value()
-    # A choice of several values is the user's own.
-    if not isinstance(chosen, ChoiceSweep) or len(chosen.list) != 1:
-        return argument
-    (value,) = chosen.list
-    if isinstance(value, str) and value.startswith(AS_GIVEN):
-        return f"{override.get_key_element()}={value.removeprefix(AS_GIVEN)}"
-    return f"{override.get_key_element()}={next(override.sweep_string_iterator())}"
-
-
-def _readable(argument: str) -> str:
-    """An override whose value, or each value of a list, is in quotes if Hydra's grammar does not have it as it is.
-
-    Raises:
-        UsageError: the value is a dictionary, and Python runs without assertions.
-    """
-    key, sign, value = argument.partition("=")
-    if not sign or argument.startswith("-"):
-        return argument
-    try:
-        OverridesParser.create().parse_override(argument)
-    except HydraException:
-        # A list stays one: its values are put in quotes, each by itself.
-        if value.startswith("[") and value.endswith("]"):
-            each = re.findall(r"'[^']*'|\"[^\"]*\"|[^,\s][^,]*", value[1:-1])
-            return f"{key}=[{','.join(map(_in_quotes, each))}]"
-        return f"{key}={_in_quotes(value)}"
-    except AttributeError as error:
-        # Hydra's grammar of dictionaries is made by assertions, which python -O leaves out.
-        if __debug__:
-            raise
-        reason = (
-            "Hydra cannot read a dictionary under python -O; start Python without -O"
-        )
-        raise UsageError(f"{argument}: {reason}.") from error
-    return argument
-
-
-def _in_quotes(value: str) -> str:
-    # The user's own quotes are kept: a shell removes the outer ones, so these are meant for Hydra.
-    if value[:1] in ("'", '"'):
-        return value
-    return QuotedString(value, Quote.single).with_quotes()
-
-
-def override_key(override: Override) -> str:
-    """The axis or the dotted option that an override sets; of ``loss@cotrain.loss=NAME`` the place, cotrain.loss."""
-    group, _, package = override.get_key_element().lstrip("+~").partition("@")
-    return (package or group).replace("/", ".")
-
-
 def _product(
     block: Sequence[Override], composer: Composer
 ) -> Iterator[tuple[str, ...]]:
@@ -479,10 +338,10 @@ def _product(
     for override in block:
         key = override.get_key_element()
         if not override.is_sweep_override():
-            given = override.value()
+            value = override.value()
             is_choice = composer.is_group(key) and key not in SEVERAL
-            if isinstance(given, list) and is_choice:
-                _refuse_several(key, ",".join(map(str, given)))
+            if isinstance(value, list) and is_choice:
+                refuse_several(key, ",".join(map(str, value)))
             # As the user wrote it, since it becomes the cell's label.
             choices.append([str(override.input_line)])
             continue
@@ -498,41 +357,9 @@ def _product(
         for value in values:
             is_choice = composer.is_group(key) and key not in SEVERAL
             if value.startswith("[") and is_choice:
-                _refuse_several(key, value.strip("[]"))
+                refuse_several(key, value.strip("[]"))
         choices.append([f"{key}={value}" for value in values])
     return itertools.product(*choices)
-
-
-def check_choices(arguments: Sequence[str]) -> None:
-    """Refuse what Hydra answers by a traceback: an override without a name, and a number, a list or null where one
-    chooses by name. Raises `UsageError`."""
-    axes = {axis.name for axis in AXES}
-    for argument in arguments:
-        group = argument.partition("=")[0].lstrip("+").partition("@")[0]
-        if not group.strip("~ "):
-            raise UsageError(f"{argument} names no option; write OPTION=VALUE.")
-        if "=" not in argument or group not in axes:
-            continue
-        override = OverridesParser.create().parse_override(argument)
-        value = override.value()
-        if override.is_sweep_override() or isinstance(value, str):
-            continue
-        # A list of names was meant as a sweep; a list of anything else is no choice.
-        names = value if isinstance(value, list) else []
-        if names and all(isinstance(each, str) for each in names):
-            if group in SEVERAL:
-                continue
-            _refuse_several(group, ",".join(names))
-        raise UsageError(
-            f"{argument}: {group} is chosen by name; --help {group} lists the names."
-        )
-
-
-def _refuse_several(axis: str, options: str) -> NoReturn:
-    """Hydra would merge several options of an axis, and the last one would win."""
-    raise UsageError(
-        f"{axis}=[{options}]: name one option, or try each of them with {axis}={options}."
-    )
 
 
 def _refuse_class(override: Override, sweep: str) -> None:

@@ -16,7 +16,8 @@ from ..options.combinations import method_of
 from ..options.option import option
 from .cell import Cell
 from .composer import Composer
-from .expand import as_given, checked_cell, expand, override_key
+from .expand import checked_cell, expand
+from .overrides import as_given, override_key
 
 PLACE = "hydra.sweeper"
 NOT_SEARCHED = {

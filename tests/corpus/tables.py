@@ -22,7 +22,7 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators import load_model
 from scarf_lightning.estimators.fitting import train
 from scarf_lightning.estimators.model import Model
-from scarf_lightning.sweeping.expand import spelled_out
+from scarf_lightning.sweeping.overrides import spelled_out
 from tests.composing import config_of
 from tests.short_training import short
 

@@ -6,7 +6,7 @@ import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from scarf_lightning.data.arguments import argument
-from scarf_lightning.sweeping.expand import spelled_out
+from scarf_lightning.sweeping.overrides import spelled_out
 
 NAMES = [
     "a", "mean radius", "size (mm)", "größe, cm", "a,b", "x:y", "it's", 'q"q', "both ' and \"", "a[0]", "{x}", "=x",

@@ -1,15 +1,13 @@
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import columns, fingerprint, identity
 from scarf_lightning.sweeping.cell import distinct
-from scarf_lightning.sweeping.expand import answer_of_file, as_given, check_choices, deferred, one_cell, spelled_out
+from scarf_lightning.sweeping.expand import one_cell
+from scarf_lightning.sweeping.overrides import deferred
 from tests.cells import DATA_HASH
 from tests.composing import CONF, cells_of, config_of, names, request_of
 
@@ -245,33 +243,6 @@ def test_an_option_is_set_where_the_chosen_part_has_it() -> None:
     ]  # fmt: skip
 
 
-def test_the_command_line_of_a_sweep_is_kept_as_it_was_given() -> None:
-    given = ["regime=full,few", "regime.labels=40", "trials=2"]
-    assert deferred(given) == ["regime=full,few", "regime.labels=choice('as given: 40')", "trials=2"]
-    assert list(request_of(*deferred(given)).arguments) == given
-    assert deferred(["regime=few", "regime.labels=40"]) == ["regime=few", "regime.labels=40"]
-
-    given = ["sweeps=quick", "pretrain.max_epochs=2", "dataset.drop=[a,b]", "regime=choice(full,few)", "loss=glob(*)"]
-    assert spelled_out(given) == given
-    assert as_given(deferred(given)) == given
-    assert as_given(["pretrain", "regime.labels='no number'"]) == ["pretrain", "regime.labels='no number'"]
-
-
-def test_an_option_of_a_part_waits_in_a_sweep_as_it_was_given() -> None:
-    for argument in (
-        "pretrain.patience=null", "corruption.rate=${seed}", "network.head={width:16,depth:2}", "network.head={}",
-        "method.names=[a,'b, c']", "method.text='it\\'s, here'", 'method.text="a\\\\b"', "method.text=",
-        "method.rate=1e-3", "method.flag=true",
-    ):  # fmt: skip
-        given = ["pretrain=none,scarf", argument]
-
-        waiting = deferred(given)
-
-        assert waiting[0] == given[0]
-        assert waiting[1] != argument
-        assert as_given(waiting) == given
-
-
 def test_an_option_in_a_sweep_may_be_null_refer_to_another_and_be_a_group() -> None:
     asked = ["pretrain=none,scarf", "network.encoder.width=${finetune.batch_size}", "network.head={width:16,depth:1}"]
     cells = request_of(*deferred([*asked, "pretrain.patience=null"])).cells
@@ -437,42 +408,6 @@ cells:
             request_of("sweeps=some", sweeps=sweeps)
 
 
-def test_a_file_may_be_named_in_the_place_of_a_dataset() -> None:
-    for asked, spelled in (
-        ("dataset.path=a.csv trials=2", "dataset.path=a.csv trials=2 dataset=csv"),
-        ("trials=2 dataset=b/a.tsv.gz", "trials=2 dataset=csv dataset.path=b/a.tsv.gz"),
-        ("dataset=csv dataset.path=a.csv", "dataset=csv dataset.path=a.csv"),
-        ("dataset=cc18-car", "dataset=cc18-car"),
-        ("", ""),
-    ):
-        assert spelled_out(asked.split()) == spelled.split()
-
-
-def test_names_of_columns_and_files_need_no_quotes() -> None:
-    for argument, value in {
-        "dataset.target=Größe": "Größe", "dataset.target='Größe'": "Größe",
-        "dataset.target=sepal length (cm)": "sepal length (cm)", "dataset.path=it's (1).csv": "it's (1).csv",
-        "dataset.path=(a)[1]": "(a)[1]", "dataset.path=[1](a": "[1](a",
-        "dataset.drop=[Größe, Preis (€),'a,b']": ["Größe", "Preis (€)", "a,b"], "dataset.drop=[a,b]": ["a", "b"],
-        "corruption.rate=0.3": 0.3,
-    }.items():  # fmt: skip
-        override = OverridesParser.create().parse_override(spelled_out([argument])[0])
-
-        assert override.value() == value
-
-
-@pytest.mark.parametrize("target", ["plan", "plan = b", "2020", "null", "it's", "größe"])
-def test_the_answer_for_a_file_is_asked_with_any_name(target: str) -> None:
-    asked = answer_of_file("my table, (1).csv", target)
-
-    assert asked[0] == "sweeps=answer"
-    parsed = {each.key_or_group: each.value() for each in OverridesParser.create().parse_overrides(asked)}
-    assert (parsed["dataset.target"], parsed["dataset.path"]) == (target, "my table, (1).csv")
-    assert answer_of_file("a.csv", "plan") == [
-        "sweeps=answer", "dataset.path=a.csv", "dataset.target=plan", "dataset=csv"
-    ]  # fmt: skip
-
-
 class TestMethodsForOtherTargets:
     """A sweep may name methods for different kinds of target; each dataset gets those that serve its own."""
 
@@ -505,33 +440,3 @@ class TestMethodsForOtherTargets:
 
     def test_nothing_is_loaded_where_one_kind_is_served_by_all(self) -> None:
         assert len(cells_of("dataset=csv", "dataset.path=gone.csv", "dataset.target=y", "method=control,ridge")) == 2
-
-
-@pytest.mark.parametrize(
-    ("argument", "sentence"),
-    [
-        ("corruption=3", "corruption=3: corruption is chosen by name; --help corruption lists the names."),
-        ("+loss=null", "+loss=null: loss is chosen by name; --help loss lists the names."),
-        ("loss@cotrain.loss=3", "loss@cotrain.loss=3: loss is chosen by name; --help loss lists the names."),
-        ("corruption=[mean,marginal]", "corruption=[mean,marginal]: name one option, or try each of them with "),
-        ("loss=[infonce,3]", "loss=[infonce,3]: loss is chosen by name; --help loss lists the names."),
-        ("~", "~ names no option; write OPTION=VALUE."),
-    ],
-)
-def test_an_axis_is_chosen_by_one_name(argument: str, sentence: str) -> None:
-    with pytest.raises(UsageError) as error:
-        check_choices(["trials=3", "corruption=mean,marginal", argument])
-
-    assert str(error.value).startswith(sentence)
-
-
-@pytest.mark.slow
-def test_a_dictionary_without_assertions_is_refused() -> None:
-    code = "from scarf_lightning.sweeping.expand import spelled_out; spelled_out(['method.options={a:1}'])"
-
-    shown = subprocess.run([sys.executable, "-O", "-c", code], capture_output=True, text=True).stderr
-
-    assert shown.splitlines()[-1] == (
-        "scarf_lightning.errors.UsageError: method.options={a:1}: Hydra cannot read a dictionary under python -O; "
-        "start Python without -O."
-    )

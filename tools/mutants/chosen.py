@@ -69,6 +69,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "methods/tabm.py": ("methods/test_rivals", *DEFAULTS),
     "methods/": ("methods/test_fine_tuning", "methods/test_pseudo_labels", "methods/test_every_method"),
     "sweeping/chunks.py": ("sweeping/test_chunks", "sweeping/test_run"),
+    "sweeping/overrides.py": ("sweeping/test_overrides", "sweeping/test_expand"),
     "sweeping/": ("sweeping/test_expand", "sweeping/test_run"),
     "results/": ("results/test_store", "results/test_loading"),
     "results/records.py": ("results/test_records", "results/test_store"),
