@@ -117,6 +117,11 @@ class Terminal:
                     f"Failed when last tried: {str(each.failure).splitlines()[0]}"
                 )
 
+    def prepare(self) -> None:
+        """Import what the results are shown with: pandas and SciPy, which take half a second."""
+        with without_garbage_collection():
+            from ..report import advice, learning  # noqa: F401
+
     def results(
         self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int
     ) -> None:

@@ -123,7 +123,7 @@ def expand(
     for overrides_of_block in blocks:
         product = _product(overrides_of_block, composer)
         asked |= dict.fromkeys(itertools.islice(product, most))
-    combinations = list(asked)
+    combinations = list(asked)[:most]
     composed, problems = _composed(combinations, composer)
     cells, illegal, reasons = list[Cell](), list[str](), list[str]()
     for overrides, config in composed.items():

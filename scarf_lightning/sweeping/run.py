@@ -42,6 +42,7 @@ class Show(Protocol):
         self, plan: Plan, request: ExpandedSweep, tables: "Mapping[str, Table]"
     ) -> None: ...
     def watching(self, plan: Plan) -> AbstractContextManager[None]: ...
+    def prepare(self) -> None: ...
     def results(
         self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int
     ) -> None: ...
@@ -164,7 +165,7 @@ def _workers(
     show.say(
         f"{number} workers train, on {counted(usable_cores(), 'core')}; workers=1 trains in one process."
     )
-    with Workers(number, train, show.say) as workers:
+    with Workers(number, train, show.say, show.prepare) as workers:
         yield workers, "workers"
 
 

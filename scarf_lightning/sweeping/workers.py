@@ -120,10 +120,18 @@ class Workers:
         number: of processes.
         train: trains cells in a worker. Each worker has a copy of it.
         say: shows a sentence.
+        prepare: called once a launch, while the workers train and this process has nothing else to do.
     """
 
-    def __init__(self, number: int, train: TrainCells, say: Say) -> None:
+    def __init__(
+        self,
+        number: int,
+        train: TrainCells,
+        say: Say,
+        prepare: Callable[[], None] = lambda: None,
+    ) -> None:
         self._number, self._train, self._say = number, train, say
+        self._prepare = prepare
         self._workers: list[_Worker] = []
         self._shown = set[str]()
 
@@ -153,6 +161,7 @@ class Workers:
         """Train chunks, the first ones first, and return when all have ended. Results are in the store."""
         pending = list(chunks)
         self._hand_out(pending)
+        self._prepare()
         while busy := [worker for worker in self._workers if worker.chunk is not None]:
             ready = wait([worker.pipe for worker in busy])
             for worker in busy:

@@ -144,6 +144,21 @@ class TestTraining:
         assert sorted(int(seed) for _, seed in log.lines()) == [0, 0, 1, 1, 2, 2, 3, 4]
         assert len({pid for pid, _ in log.lines()} - {str(os.getpid())}) == 2
 
+    def test_the_parent_prepares_for_the_end_while_workers_train(self, log: Log, in_tmp: Path) -> None:
+        prepared = in_tmp / "prepared"
+
+        def train_until_prepared(cell: Cell) -> None:
+            for _ in range(1000):
+                if prepared.exists():
+                    return
+                time.sleep(0.01)
+            raise AssertionError
+
+        with Workers(1, trainer(log, train_until_prepared), print, prepared.touch) as launch:
+            launch(chunks(1))
+
+        assert prepared.exists()
+
     def test_a_worker_goes_on_with_the_table_that_it_has(self, log: Log) -> None:
         first, second, third = chunks(3)
         other = replace(second.cells[0].config.dataset, source="diabetes", id=None)
