@@ -8,9 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import special, stats
+from scipy import stats
 
 from scarf_lightning.errors import UsageError
+from scarf_lightning.intervals import student_quantile
 from scarf_lightning.report.statistics import CELL, cell_means
 
 SETTING = ["dataset_id", "regime", "method"]
@@ -57,7 +58,7 @@ def agreement(
     cells = cells.merge(chance, on=list(CELL), how="left")
     cells["at_chance"] = cells["at_chance"].notna()
 
-    quantile = special.stdtrit(cells["trials"] - 1, (1 + level) / 2)
+    quantile = cells["trials"].map(lambda trials: student_quantile(trials - 1, (1 + level) / 2))
     cells["difference"] = cells["mean"] - cells["published"]
     cells["low"] = cells["difference"] - quantile * cells["standard_error"]
     cells["high"] = cells["difference"] + quantile * cells["standard_error"]

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import special, stats
+from scipy import stats
+
+from scarf_lightning.intervals import student_quantile
 
 DEFAULT = "default"
 PLACE = ["dataset_id", "regime"]
@@ -69,7 +71,7 @@ def gains_beside(trials: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     found = found.merge(arms, on=[*PLACE, "pretrain", "method"])
     found = found.merge(alone[[*PLACE, "accuracy"]].rename(columns={"accuracy": "paper_control"}), on=PLACE)
     found["paper_gain"] = found["paper_level"] - found["paper_control"]
-    half = special.stdtrit(found["trials"] - 1, 0.975) * found["gain_se"]
+    half = found["trials"].map(lambda trials: student_quantile(trials - 1)) * found["gain_se"]
     return found.assign(gain_low=found["gain"] - half, gain_high=found["gain"] + half)
 
 

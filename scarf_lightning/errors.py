@@ -19,7 +19,8 @@ class NoSubjectError(UsageError):
 
 
 class UnfinishedError(RuntimeError):
-    """Some cells of a sweep failed. The message has a line for each of them; results of the others are kept."""
+    """Some cells of a sweep failed. The message has each reason once, with the cells that it holds for; results of the
+    others are kept."""
 
     status: ClassVar[int] = 1
 

@@ -13,6 +13,8 @@ TEST_TO_TRAIN = 2 / 7
 FEWEST = 3
 """Trials below which there is no interval: the spread of two says nothing."""
 LEVEL = 0.95
+UPPER_END = (1 + LEVEL) / 2
+"""The probability that a value lies below the upper end of an interval of `LEVEL`."""
 TESTS_OF_A_TABLE = 5
 """Splits of the paper's size whose test rows, a fifth each, can all be different ones."""
 ROUNDING = 1e-12
@@ -29,6 +31,43 @@ class Interval(NamedTuple):
     mean: float
     low: float
     high: float
+
+
+def student_quantile(freedom: float, probability: float = UPPER_END) -> float:
+    """The value that Student's t stays below with a probability.
+
+    By default these are the standard errors by which an interval of 95 % reaches to each side of its estimate.
+
+    Args:
+        freedom: degrees of freedom, not always a whole number.
+        probability: between 0 and 1.
+
+    >>> round(student_quantile(4), 3)
+    2.776
+    >>> round(student_quantile(4, 0.8), 3)
+    0.941
+    """
+    # The import takes longer than all else that a finished run imports.
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, probability))
+
+
+def student_interval(
+    mean: float,
+    error: float,
+    freedom: float,
+    bounds: tuple[float, float] = UNBOUNDED,
+) -> Interval:
+    """The 95 % interval of Student's t around a mean with a standard error, cut at the bounds.
+
+    >>> mean, low, high = student_interval(0.9, 0.05, 4, bounds=(0.0, 1.0))
+    >>> round(low, 3), high
+    (0.761, 1.0)
+    """
+    half = student_quantile(freedom) * error
+    lowest, highest = bounds
+    return Interval(mean, max(mean - half, lowest), min(mean + half, highest))
 
 
 def overlap_ratio(
@@ -112,10 +151,7 @@ def mean_intervals(
         means = values.mean(axis=1).tolist()
     if n < FEWEST:
         return [Interval(mean, math.nan, math.nan) for mean in means]
-    # The import takes longer than all else that a finished run imports.
-    from scipy.special import stdtrit
-
-    quantile = float(stdtrit(n - 1, (1 + LEVEL) / 2))
+    quantile = student_quantile(n - 1)
     # Not 1 / n alone: splits of one table overlap, so the mean of many trials still varies.
     halves = quantile * values.std(axis=1, ddof=1) * math.sqrt(1 / n + ratio)
     intervals = []

@@ -9,13 +9,12 @@ import numpy as np
 from scarf_lightning.data.targets import Classes
 from scarf_lightning.options import Config
 from scarf_lightning.options.combinations import labels
+from scarf_lightning.options.run_settings import LoggerSettings, PathSettings
 from scarf_lightning.options.settings import (
     CotrainSettings,
     DatasetSettings,
     FinetuneSettings,
-    LoggerSettings,
     NetworkSettings,
-    PathSettings,
     PretrainSettings,
     TrainerSettings,
     ViewsSettings,

@@ -16,7 +16,7 @@ from scarf_lightning import UsageError
 from scarf_lightning.importing import EXTRAS, WITHOUT_EXTRA, require, require_report, without_garbage_collection
 from scarf_lightning.options.checking import checked
 from scarf_lightning.options.logger_classes import check_loggers
-from scarf_lightning.options.settings import LoggerSettings
+from scarf_lightning.options.run_settings import LoggerSettings
 from tests.composing import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

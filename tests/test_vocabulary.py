@@ -9,7 +9,7 @@ import pytest
 
 import scarf_lightning
 from scarf_lightning.loggers import upload_sweep
-from scarf_lightning.options.settings import LoggerSettings, WandbSettings
+from scarf_lightning.options.run_settings import LoggerSettings, WandbSettings
 from scarf_lightning.report.advice import by_sweep
 from scarf_lightning.report.answer import answer_section
 from scarf_lightning.report.blocks import Command, Paragraph, Picture, Table

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from ..importing import require_report
-from ..options.settings import PathSettings
+from ..options.run_settings import PathSettings
 from ..results import Row, write_whole
 from ..screen import silent
 from ..sweeping.cell import SurveyedCell, distinct, survey

@@ -14,7 +14,7 @@ from rich import box
 from rich.table import Table
 
 from ..errors import UsageError, counted, did_you_mean
-from ..options.settings import PathSettings
+from ..options.run_settings import PathSettings
 from ..screen import screen
 from .as_json import write
 from .commands import HELP

@@ -15,7 +15,7 @@ from ..errors import UnfinishedError, UsageError, counted
 from ..importing import require_report, without_garbage_collection
 from ..intervals import FEWEST
 from ..options import label
-from ..options.settings import seconds_of
+from ..options.config import seconds_of
 from ..results import check_folder
 from ..screen import screen
 from ..sweeping.cell import Cell, distinct

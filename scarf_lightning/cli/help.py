@@ -12,7 +12,7 @@ from rich.text import Text
 from ..options.axes import AXES, BASES
 from ..options.catalogue import descriptions
 from ..options.reference import DESCRIBED, choices, shown
-from ..options.settings import PathSettings
+from ..options.run_settings import PathSettings
 from ..screen import program
 
 SUITE = "cc18-"

@@ -16,7 +16,7 @@ from ..notebook import heading, paragraph
 from ..options import load_plugins
 from ..options.checking import checked
 from ..options.logger_classes import check_loggers
-from ..options.settings import LoggerSettings
+from ..options.run_settings import LoggerSettings
 from ..report.advice import Price, by_cells, by_sweep, price_of, reported
 from ..report.blocks import Paragraph, Table
 from ..report.loading import (

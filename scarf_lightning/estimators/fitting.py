@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from ..data.parts import PARTS
 from ..data.splits import Shuffled, Split, Splitting
@@ -22,6 +21,7 @@ from ..engine.hardware import Hardware, choose_hardware, own_torch, prepare_proc
 from ..engine.lifting import part_of
 from ..errors import UsageError
 from ..forks import side_by_side
+from ..intervals import student_quantile
 from ..options import Config
 from ..options.combinations import is_pretrained
 from ..results import StackRecord, StoredTrial
@@ -31,8 +31,6 @@ from .model import Model, model_of
 
 T = TypeVar("T")
 
-CONFIDENCE = 0.95
-"""Pre-training is used if the interval of the difference in loss is below zero with this confidence."""
 ROWS = "validation rows"
 ENOUGH = 30
 """Rows that can tell whether pre-training helps. The losses of fewer are too skewed for an interval."""
@@ -267,7 +265,7 @@ def _choice(
 ) -> tuple[bool, str]:
     """Use of pre-training by the paired losses of the same rows or trials ``(n,)``, and a sentence on it.
 
-    It is used if the t-interval of the mean difference is below zero: otherwise training from scratch is cheaper.
+    It is used if the 95 % t-interval of the mean difference is below zero: otherwise training from scratch is cheaper.
     """
     n = len(with_it)
     what = of if n > 1 else of.removesuffix("s")
@@ -290,7 +288,7 @@ def _choice(
     width = math.inf
     if n > 1:
         error = differences.std(ddof=1) / math.sqrt(n)
-        width = error * stdtrit(n - 1, (1 + CONFIDENCE) / 2)
+        width = student_quantile(n - 1) * error
     if differences.mean() < -width:
         return True, helps
     if differences.mean() > width:

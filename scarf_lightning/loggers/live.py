@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..options.settings import LoggerSettings
+from ..options.run_settings import LoggerSettings
 from .places import LIVE
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pytorch_lightning.loggers import MLFlowLogger
 
 from ..options.logger_classes import MLFLOW_URI
-from ..options.settings import MlflowSettings
+from ..options.run_settings import MlflowSettings
 from ..results.claims import claim_when_free
 from .places import own_environment
 from .view import CellView

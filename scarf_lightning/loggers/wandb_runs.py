@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytorch_lightning.loggers import WandbLogger
 
 from ..errors import UsageError
-from ..options.settings import WandbSettings
+from ..options.run_settings import WandbSettings
 from ..results import load
 from .places import SUMMARY, own_environment
 from .view import CellView, plain_table

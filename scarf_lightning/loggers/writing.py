@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..options.axes import told_apart
-from ..options.settings import LoggerSettings
+from ..options.run_settings import LoggerSettings
 from ..results import load_cell
 from .places import SUMMARY, TRIALS
 from .view import CellView, cell_view, mean_curves, plain_table

@@ -5,9 +5,9 @@ from .building import CellParts, build, build_parts
 from .catalogue import description, descriptions, label
 from .checking import checked, read
 from .combinations import check_combination, labels, unused_options, used_options
+from .config import Config, within_max_epochs
 from .option import Option, Options, option, options_of
 from .plugins import load_plugins, plugin_hashes
-from .settings import Config, within_max_epochs
 
 __all__ = [
     "AXES",

@@ -15,9 +15,10 @@ from .combinations import (
     is_pretrained,
     method_of,
 )
+from .config import Config
 from .option import options_of
 from .search_space import check_search
-from .settings import Choice, Config, CotrainSettings
+from .settings import Choice, CotrainSettings
 
 if TYPE_CHECKING:
     from ..data.preprocessing import Encoding, Scaling

@@ -10,10 +10,11 @@ from typing import Any, TypeVar, get_type_hints
 from ..errors import UsageError, did_you_mean
 from .axes import BASES
 from .catalogue import description
+from .config import Config
 from .logger_classes import TARGET
 from .option import Option, Options, PartField, default_of, options_of
 from .plugins import load_plugins
-from .settings import Choice, Config
+from .settings import Choice
 
 T = TypeVar("T", bound=Options)
 

@@ -23,11 +23,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..errors import UsageError
 from .axes import BASES, COLUMNS, OF_THE_RUN
 from .catalogue import Description, description, descriptions, label
+from .config import SHORTHANDS, Config
 from .option import Options, options_of
 from .settings import (
-    SHORTHANDS,
     Choice,
-    Config,
     DatasetSettings,
     FinetuneSettings,
     FitSettings,

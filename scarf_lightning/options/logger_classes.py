@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import UsageError, did_you_mean
 from ..importing import require
 from .plugins import working_folder_first
-from .settings import LoggerSettings
+from .run_settings import LoggerSettings
 
 TARGET = "_target_"
 """The option of a section that names its class, as everywhere with Hydra."""

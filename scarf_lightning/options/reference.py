@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, get_type_hints
 
 from .axes import AXES, BASES, SEVERAL
 from .catalogue import description, descriptions, first_paragraph
+from .config import SHORTHANDS, Config
 from .option import Option, PartField, options_of
-from .settings import SHORTHANDS, Config
 
 MAIN = "train"
 """The file of `conf/` that a run starts from."""

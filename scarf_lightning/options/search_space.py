@@ -19,7 +19,7 @@ from ..importing import require
 from .catalogue import description
 from .checking import read
 from .combinations import part_axis, used_options
-from .settings import Config
+from .config import Config
 
 Range = tuple[Any, ...]
 LEARNING_RATE: Range = ("log", 1e-4, 1e-2)

@@ -14,7 +14,7 @@ from ..data.targets import Classes, Target, leading_metric
 from ..errors import UsageError, did_you_mean
 from ..intervals import SIZES
 from ..metrics import metrics
-from ..options.settings import SHORTHANDS
+from ..options.config import SHORTHANDS
 from ..results import (
     Stored,
     described_cells,

@@ -46,6 +46,25 @@ NOT_IN_A_LABEL = ("sweeps", "plan", "force")
 """Options of the command, which are the same for all of its cells."""
 
 
+def in_words(cells: Sequence[Sequence[str]], of_run: Sequence[Sequence[str]]) -> str:
+    """Some cells of a run, each given by its overrides, as the subject of a sentence.
+
+    One cell is named by its overrides. Several are counted, after the overrides that they share and that not all cells
+    of the run have.
+
+    >>> run = [("seed=1", "method=a"), ("seed=1", "method=b"), ("seed=2", "method=a")]
+    >>> in_words(run[:1], run), in_words(run[:2], run), in_words(run, run)
+    ('seed=1 method=a', 'seed=1 (2 of 3 cells)', '3 of 3 cells')
+    """
+    if len(cells) == 1:
+        return " ".join(cells[0])
+    shared = set.intersection(*map(set, cells))
+    of_all = set.intersection(*map(set, of_run))
+    distinctive = [override for override in cells[0] if override in shared - of_all]
+    number = f"{len(cells):,} of {len(of_run):,} cells"
+    return f"{' '.join(distinctive)} ({number})" if distinctive else number
+
+
 @dataclass(frozen=True)
 class Cell:
     """One cell of a run.

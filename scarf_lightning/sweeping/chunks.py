@@ -17,7 +17,7 @@ from hydra.plugins.launcher import Launcher
 from ..errors import UsageError
 from ..machine import usable_cores
 from ..options import read
-from ..options.settings import ChunkSettings
+from ..options.run_settings import ChunkSettings
 from ..results import folder_time, give_back
 from ..results.files import HOUR, remove_older, remove_unfinished, write_whole
 from .cell import Cell

@@ -19,7 +19,7 @@ from ..options.axes import AXES, BASES, SEVERAL
 from ..options.combinations import check_method, is_in, method_of
 from ..options.logger_classes import TARGET
 from ..results import columns
-from .cell import Cell
+from .cell import Cell, in_words
 from .composer import Composer
 from .folders import SweepFile, read_sweep
 from .hydra import UnknownOptionError
@@ -49,6 +49,14 @@ AS_GIVEN = "as given: "
 """Begins the value of an option that waits until its part is chosen, see `deferred`."""
 MOST_PROBLEMS = 10
 """Sentences that a refusal shows."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A combination of overrides that cannot be trained, and the sentence that says why."""
+
+    overrides: tuple[str, ...]
+    sentence: str
 
 
 @dataclass(frozen=True)
@@ -125,15 +133,12 @@ def expand(
         asked |= dict.fromkeys(itertools.islice(product, most))
     combinations = list(asked)[:most]
     composed, problems = _composed(combinations, composer)
-    cells, illegal, reasons = list[Cell](), list[str](), list[str]()
+    cells, illegal = list[Cell](), list[Refusal]()
     for overrides, config in composed.items():
-        # A command of one cell need not be told which cell is wrong.
-        prefix = f"{' '.join(overrides)}: " if len(combinations) > 1 else ""
         try:
             check_combination(config)
         except UsageError as error:
-            illegal.append(f"{prefix}{error}")
-            reasons.append(str(error))
+            illegal.append(Refusal(overrides, str(error)))
         else:
             cells.append(Cell(overrides, config))
 
@@ -145,9 +150,9 @@ def expand(
     # A file by itself has no illegal combinations on purpose. One narrowed by the command line may get some.
     is_file_alone = sweep is not None and len(given) == 1
     if not cells or is_file_alone:
-        problems += illegal
+        problems += _each_once(illegal, combinations)
     if not cells:
-        problems += unserved
+        problems += dict.fromkeys(unserved)
     axes = dict.fromkeys(
         override_key(override) for block in blocks for override in block
     )
@@ -165,11 +170,12 @@ def expand(
     # One sentence more is shown rather than the sentence that one is left out.
     if len(problems) > MOST_PROBLEMS + 1:
         problems[MOST_PROBLEMS:] = [
-            f"{len(problems) - MOST_PROBLEMS:,} more combinations are wrong."
+            f"{len(problems) - MOST_PROBLEMS:,} more mistakes are not shown."
         ]
     if problems:
         raise UsageError("\n".join(problems))
 
+    reasons = [refusal.sentence for refusal in illegal]
     # A file names methods for several kinds of target, so those that do not serve this one need no sentence.
     if sweep is None or "method" in replaced:
         reasons += unserved
@@ -188,36 +194,57 @@ def _composed(
     regime.labels=20``. It is left out of their overrides, and refused if no combination has it.
     """
     composed = dict[tuple[str, ...], Config]()
-    unknown, known = dict[str, str](), set[str]()
-    refused = list[tuple[str, str]]()
+    unknown, known = dict[str, Refusal](), set[str]()
+    refused = list[Refusal]()
     for asked in combinations:
-        prefix = f"{' '.join(asked)}: " if len(combinations) > 1 else ""
         overrides = asked
         # Hydra names one unknown option at a time. The loop ends early where two combinations become equal without it.
         while overrides not in composed:
             try:
                 composed[overrides] = composer(overrides)
             except UnknownOptionError as error:
-                unknown.setdefault(error.option, f"{prefix}{error}")
+                unknown.setdefault(error.option, Refusal(asked, str(error)))
                 kept = _without(error.option, overrides)
                 # The option is one of a file, so leaving out overrides does not help.
                 if kept == overrides:
                     break
                 overrides = kept
             except UsageError as error:
-                refused.append((prefix, str(error)))
+                refused.append(Refusal(asked, str(error)))
+                # An unknown option is refused before a wrong value, so the options that are left are known.
+                known |= _names(overrides)
                 break
         else:
-            known.update(each.partition("=")[0] for each in overrides)
-    problems = [prefix + sentence for prefix, sentence in refused]
-    # What is wrong with every combination is wrong with what they share, such as the dataset.
-    sentences = {sentence for _, sentence in refused}
-    if len(refused) == len(combinations) and len(sentences) == 1:
-        problems = list(sentences)
-    for option, sentence in unknown.items():
+            known |= _names(overrides)
+    problems = _each_once(refused, combinations)
+    for option, refusal in unknown.items():
         if option not in known:
-            problems.append(sentence)
+            problems += _each_once([refusal], combinations)
     return composed, problems
+
+
+def _names(overrides: Sequence[str]) -> set[str]:
+    """The names of the options that overrides set."""
+    return {override.partition("=")[0] for override in overrides}
+
+
+def _each_once(
+    refusals: Sequence[Refusal], combinations: Sequence[tuple[str, ...]]
+) -> list[str]:
+    """The sentences of refusals, each different one once, after the cells that it concerns.
+
+    What is wrong with all cells is wrong with what they share, such as the dataset, and names none of them.
+    """
+    concerned = dict[str, list[tuple[str, ...]]]()
+    for refusal in refusals:
+        concerned.setdefault(refusal.sentence, []).append(refusal.overrides)
+    sentences = []
+    for sentence, cells in concerned.items():
+        if len(cells) == len(combinations):
+            sentences.append(sentence)
+        else:
+            sentences.append(f"{in_words(cells, combinations)}: {sentence}")
+    return sentences
 
 
 def _without(option: str, overrides: tuple[str, ...]) -> tuple[str, ...]:

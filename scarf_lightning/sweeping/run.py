@@ -5,6 +5,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,7 +17,7 @@ from ..options.combinations import check_target
 from ..options.logger_classes import check_loggers
 from ..options.plugins import load_plugins
 from ..results import check_folder, clear_dead, forget_failure
-from .cell import Cell, State, SurveyedCell, distinct, named, survey
+from .cell import Cell, State, SurveyedCell, distinct, in_words, named, survey
 from .chunks import Launch, make_chunks
 from .expand import ExpandedSweep
 from .plan import Plan, make_plan, on_other_versions
@@ -132,13 +133,31 @@ def run(
     # Results first: the cells that finished are shown although others failed.
     show.results(after, request, n_skipped)
 
-    failures = []
-    for each in after:
-        if each.state is not State.FINISHED:
-            failures.append(str(each.failure or f"{each.cell.label} did not finish."))
+    failures = _failures(after)
     if failures or problems:
         raise UnfinishedError("\n".join(failures + problems))
     return after
+
+
+def _failures(surveyed: Sequence[SurveyedCell]) -> list[str]:
+    """Each reason why cells did not finish, once, with the cells that it holds for."""
+    unfinished = dict[str | None, list[SurveyedCell]]()
+    for each in surveyed:
+        if each.state is not State.FINISHED:
+            reason = each.failure.error if each.failure else None
+            unfinished.setdefault(reason, []).append(each)
+    of_run = [each.cell.overrides for each in surveyed]
+    sentences = []
+    for cells in unfinished.values():
+        first = cells[0]
+        label = first.cell.label
+        if len(cells) > 1:
+            label = in_words([each.cell.overrides for each in cells], of_run)
+        if first.failure is None:
+            sentences.append(f"{label} did not finish.")
+        else:
+            sentences.append(str(replace(first.failure, cell=label)))
+    return sentences
 
 
 @contextmanager

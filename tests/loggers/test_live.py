@@ -9,7 +9,7 @@ import pytest
 from scarf_lightning.loggers import live as module
 from scarf_lightning.loggers import live_curves
 from scarf_lightning.loggers.wandb_runs import RunLogger
-from scarf_lightning.options.settings import LoggerSettings, TensorBoardSettings, WandbSettings
+from scarf_lightning.options.run_settings import LoggerSettings, TensorBoardSettings, WandbSettings
 
 OPEN_RUN = "scarf_lightning.loggers.wandb_runs.open_run"
 ONLINE = LoggerSettings(wandb=WandbSettings(mode="online", write=True))

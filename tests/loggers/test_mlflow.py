@@ -12,7 +12,7 @@ import pytest
 
 from scarf_lightning.loggers import CellView, cell_view, write_views
 from scarf_lightning.loggers.view import mean_curves
-from scarf_lightning.options.settings import LoggerSettings, MlflowSettings
+from scarf_lightning.options.run_settings import LoggerSettings, MlflowSettings
 from tests.cells import finish, results_in, some_cell
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # of MLflow's about itself

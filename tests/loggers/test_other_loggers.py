@@ -17,7 +17,7 @@ from scarf_lightning import UsageError
 from scarf_lightning.loggers import CellView, cell_view, write_views
 from scarf_lightning.loggers.view import mean_curves
 from scarf_lightning.options.logger_classes import check_loggers
-from scarf_lightning.options.settings import LoggerSettings, MlflowSettings
+from scarf_lightning.options.run_settings import LoggerSettings, MlflowSettings
 from tests.cells import finish, results_in, some_cell, some_config
 
 CSV = LoggerSettings(others={"csv": {"_target_": "pytorch_lightning.loggers.CSVLogger"}})

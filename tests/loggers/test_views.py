@@ -18,7 +18,8 @@ from scarf_lightning.intervals import mean_interval
 from scarf_lightning.loggers import CellView, cell_view, upload_sweep, write_views
 from scarf_lightning.loggers.view import mean_curves, run_name
 from scarf_lightning.loggers.wandb_runs import RunLogger, open_run
-from scarf_lightning.options.settings import LoggerSettings, PretrainSettings, TensorBoardSettings, WandbSettings
+from scarf_lightning.options.run_settings import LoggerSettings, TensorBoardSettings, WandbSettings
+from scarf_lightning.options.settings import PretrainSettings
 from scarf_lightning.results import CellStore, load_cell
 from tests.cells import finish, results_in, some_cell, some_record
 from tests.loggers.wandb_files import runs, table

@@ -18,16 +18,13 @@ from scarf_lightning.options.axes import part
 from scarf_lightning.options.catalogue import _of_classes
 from scarf_lightning.options.combinations import NOT_SECTIONS, SPLIT_BY, on_target
 from scarf_lightning.options.option import _options_of
+from scarf_lightning.options.run_settings import CacheSettings, ChunkSettings, LoggerSettings, PathSettings
 from scarf_lightning.options.settings import (
     READING,
-    CacheSettings,
-    ChunkSettings,
     DatasetSettings,
     FinetuneSettings,
     FitSettings,
     LayerSettings,
-    LoggerSettings,
-    PathSettings,
     PretrainSettings,
     TrainerSettings,
 )

@@ -7,7 +7,8 @@ import pytest
 
 from scarf_lightning.data.targets import Classes
 from scarf_lightning.errors import UsageError
-from scarf_lightning.options.settings import CacheSettings, DatasetSettings, TrainerSettings
+from scarf_lightning.options.run_settings import CacheSettings
+from scarf_lightning.options.settings import DatasetSettings, TrainerSettings
 from scarf_lightning.results import (
     CellStore,
     KnownData,

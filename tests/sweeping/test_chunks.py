@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options import read
-from scarf_lightning.options.settings import ChunkSettings, DatasetSettings
+from scarf_lightning.options.run_settings import ChunkSettings
+from scarf_lightning.options.settings import DatasetSettings
 from scarf_lightning.results import Rows
 from scarf_lightning.sweeping.cell import Cell, State, SurveyedCell
 from scarf_lightning.sweeping.chunks import (

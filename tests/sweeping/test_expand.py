@@ -163,20 +163,57 @@ def test_all_that_is_wrong_is_listed_together_up_to_ten_combinations() -> None:
     assert [sentence.partition(" ")[0] for sentence in unused] == ["corruption", "loss.temperature"]
 
     of_depth, of_fit = "network.head.depth must be at least 1, not 0.", "fit_on must be one of all, train, not some."
-    assert refusal("seed=-1,0", "network.head.depth=0,2", "fit_on=some") == [
-        f"seed={seed} network.head.depth={depth} fit_on=some: {of_depth if depth == 0 else of_fit}"
-        for seed in (-1, 0)
-        for depth in (0, 2)
+    assert refusal("seed=-1", "network.head.depth=0,2", "fit_on=some") == [
+        f"seed=-1 network.head.depth=0 fit_on=some: {of_depth}",
+        f"seed=-1 network.head.depth=2 fit_on=some: {of_fit}",
     ]
 
     *first, last = refusal(f"seed={','.join(str(-seed) for seed in range(1, 13))}")
-    assert (len(first), last) == (10, "2 more combinations are wrong.")
+    assert (len(first), last) == (10, "2 more mistakes are not shown.")
 
     assert refusal("method=xgboost,logistic", "pretrain=scarf") == [
         f"method={method} pretrain=scarf: method={method} does not go with pretrain=scarf: it is never pre-trained; "
         "use none."
         for method in ("xgboost", "logistic")
     ]
+
+
+NO_LIST = "dataset.drop must be a list, as in dataset.drop=[a,b]."
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentences"),
+    [
+        # All cells: the sentence alone.
+        ("dataset.drop=5 corruption=mean,marginal scaling=zscore,minmax regime=full,few", [NO_LIST]),
+        # Some of them: what they share, and their number.
+        (
+            "dataset.drop=5,[a] corruption=mean,marginal regime=full,few seed=3",
+            [f"dataset.drop=5 (4 of 8 cells): {NO_LIST}"],
+        ),
+        (
+            "network.head.depth=0,-1,2 regime=full,few",
+            [
+                f"network.head.depth={depth} (2 of 6 cells): network.head.depth must be at least 1, not {depth}."
+                for depth in (0, -1)
+            ],
+        ),
+        (
+            "method=xgboost,logistic pretrain=scarf seed=1,2",
+            [
+                f"method={method} (2 of 4 cells): method={method} does not go with pretrain=scarf: it is never "
+                "pre-trained; use none."
+                for method in ("xgboost", "logistic")
+            ],
+        ),
+    ],
+)
+def test_a_mistake_of_several_cells_is_said_once(asked: str, sentences: list[str]) -> None:
+    assert refusal(*asked.split()) == sentences
+
+
+def test_an_option_that_cells_refused_for_another_reason_have_is_not_unknown() -> None:
+    assert refusal("dataset.drop=5", "regime=full,few", "regime.labels=20") == [NO_LIST]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.options.settings import CacheSettings, DatasetSettings, FinetuneSettings
+from scarf_lightning.options.run_settings import CacheSettings
+from scarf_lightning.options.settings import DatasetSettings, FinetuneSettings
 from scarf_lightning.results import (
     SCIENCE_VERSION,
     CellStore,

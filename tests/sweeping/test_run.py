@@ -16,7 +16,8 @@ from hydra.core.utils import JobReturn, JobStatus
 
 from scarf_lightning.cli.show import Terminal
 from scarf_lightning.errors import UnfinishedError, UsageError
-from scarf_lightning.options.settings import DatasetSettings, PathSettings
+from scarf_lightning.options.run_settings import PathSettings
+from scarf_lightning.options.settings import DatasetSettings
 from scarf_lightning.results import (
     CellStore,
     KnownData,
@@ -350,6 +351,17 @@ class TestFailures:
         assert shown.err.count("\nseed=1: dataset 1510 cannot be had.\n") == 1
         assert "seed=2" not in shown.err
 
+    def test_a_reason_that_several_cells_share_is_said_once(self, capsys: pytest.CaptureFixture[str]) -> None:
+        def fail_most(cell: Cell) -> None:
+            if cell.config.seed == 3:
+                raise UsageError("dataset 1510 cannot be had.")
+            raise UsageError("there are no labels.")
+
+        ran(seeds(0, 1, 2, 3), fail_most)
+
+        problems = capsys.readouterr().err.splitlines()[-2:]
+        assert problems == ["3 of 4 cells: there are no labels.", "seed=3: dataset 1510 cannot be had."]
+
     def test_a_cell_that_fails_stops_no_other_of_its_job(self) -> None:
         cells = methods("control", "dropout", "mixup")
 
@@ -399,9 +411,13 @@ class TestFailures:
         assert len(launches) == 1
         assert capsys.readouterr().err == f"seed=0 did not finish.\n{ENDED}{said}\n"
 
-    @pytest.mark.parametrize("finished", [[], [0], [0, 1]], ids=len)
+    @pytest.mark.parametrize(
+        ("finished", "left"),
+        [([], ["2 of 2 cells did not finish."]), ([0], ["seed=1 did not finish."]), ([0, 1], [])],
+        ids=["none", "one", "all"],
+    )
     def test_a_launcher_that_raises_is_said_and_what_was_finished_stays(
-        self, finished: list[int], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+        self, finished: list[int], left: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def die(_: object) -> list[JobReturn]:
             for number in finished:
@@ -413,7 +429,6 @@ class TestFailures:
         assert ran(seeds(0, 1))[0] == 1
 
         shown = capsys.readouterr()
-        left = [f"seed={number} did not finish." for number in (0, 1) if number not in finished]
         assert shown.err.splitlines() == [*left, f"{ENDED}ConnectionError: the scheduler does not answer"]
         assert shown.out.startswith("2 cells of ")
         assert not Path("results/chunks").exists()

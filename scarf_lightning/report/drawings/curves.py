@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from scipy import special
 
 from ...errors import UsageError, counted
+from ...intervals import student_quantile
 from ..blocks import Block, Picture, named, table
 from ..competitors import named_cells, named_competitors, need
 from ..loading import CellResults, curves_of
@@ -215,13 +215,11 @@ def relative_to_best(means: pd.DataFrame) -> pd.DataFrame:
     best = means.max(axis=1)
     percent = 100 * (1 - means.rsub(best, axis=0).div(best.abs(), axis=0))[best != 0]
     n = len(percent)
-    # One dataset has no spread, so its interval is NaN.
-    half = (
-        special.stdtrit(n - 1, 0.975) * percent.sem()
-        if n > 1
-        else percent.mean() * float("nan")
-    )
     mean = percent.mean()
+    # One dataset has no spread.
+    half = mean * float("nan")
+    if n > 1:
+        half = student_quantile(n - 1) * percent.sem()
     return pd.DataFrame(
         {
             "x": [float(value) for value in mean.index],

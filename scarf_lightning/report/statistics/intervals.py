@@ -4,9 +4,8 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
-from ...intervals import FEWEST, Interval
+from ...intervals import FEWEST, Interval, student_quantile
 from .scores import Floats
 
 FEWEST_DATASETS = 25
@@ -53,7 +52,7 @@ def datasets_interval(means: Floats, *, level: float = 0.95) -> Interval:
     low, high = np.quantile(statistics, [lower_tail, upper_tail])
 
     # Never narrower than Student's t, which is right where gains are symmetric.
-    student = float(stdtrit(n - 1, upper_tail))
+    student = student_quantile(n - 1, upper_tail)
     # The statistic has the mean of the draw in it, so its upper quantile limits the true mean from below.
     below = max(float(high), student)
     above = max(-float(low), student)

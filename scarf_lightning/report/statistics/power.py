@@ -9,9 +9,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtr
 
-from ...intervals import LEVEL, Interval
+from ...intervals import Interval, student_quantile
 from .answers import ALONE, MARGIN, Needed
 from .intervals import FEWEST_DATASETS
 from .rows_and_fits import ErrorParts
@@ -78,8 +78,8 @@ def smallest_difference(
         of_rows**2 / (n_rows - 1) + of_fits**2 / max(trials - 1, 1)
     )
     # The interval must exclude zero, and the estimate must not fall short of it more often than power allows.
-    half = float(stdtrit(freedom, (1 + LEVEL) / 2))
-    luck = float(stdtrit(freedom, power))
+    half = student_quantile(freedom)
+    luck = student_quantile(freedom, power)
     return (half + luck) * math.sqrt(of_rows + of_fits)
 
 
@@ -142,7 +142,7 @@ def settling_tables(
     """
     freedom = tables - 1
     # The error that an interval of Student's t of this width would have; normal scores give none of their own.
-    error = (typical.high - typical.low) / 2 / float(stdtrit(freedom, (1 + LEVEL) / 2))
+    error = (typical.high - typical.low) / 2 / student_quantile(freedom)
     if not error:
         return None
     # Each table is what a trial is of one table: another draw, which averages the error away.
@@ -214,7 +214,7 @@ def _quantile(freedom: float, level: float) -> float:
     # No interval is wide enough for a level of zero. Some versions of scipy have NaN there.
     if not level:
         return math.inf
-    return float(stdtrit(freedom, 1 - level / 2))
+    return student_quantile(freedom, 1 - level / 2)
 
 
 def _chance_between(

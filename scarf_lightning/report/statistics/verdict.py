@@ -16,9 +16,18 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
-from scipy.special import expit, logit, stdtr, stdtrit
+from scipy.special import expit, logit, stdtr
 
-from ...intervals import FEWEST, LEVEL, TEST_TO_TRAIN, UNBOUNDED, Interval, are_equal
+from ...intervals import (
+    FEWEST,
+    LEVEL,
+    TEST_TO_TRAIN,
+    UNBOUNDED,
+    Interval,
+    are_equal,
+    student_interval,
+    student_quantile,
+)
 from ...intervals import unseen as unseen_share
 from .answers import CANNOT_TELL, MARGIN, Answer, Levels, answer_of, corrected
 from .intervals import datasets_interval
@@ -131,10 +140,9 @@ def judge(
     # Trials that agree have no spread, and yet rows that none of them tested may differ.
     if are_equal(paired):
         error = _error_of_unseen(unseen_share(n_test, n), n - 1, min(width, 1.0))
-    half = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * error
     mean = float(paired.mean())
     return _verdict(
-        Interval(mean, max(mean - half, -width), min(mean + half, width)),
+        student_interval(mean, error, n - 1, (-width, width)),
         _student(mean, error, n - 1),
         margin,
         paired,
@@ -175,11 +183,8 @@ def judge_rows(
         return no_verdict(means)
     parts = error_parts(values, units, n_trained, unseen)
     error, freedom = rows_error(parts, width)
-    half = float(stdtrit(freedom, (1 + LEVEL) / 2)) * error
     return _verdict(
-        Interval(
-            parts.mean, max(parts.mean - half, -width), min(parts.mean + half, width)
-        ),
+        student_interval(parts.mean, error, freedom, (-width, width)),
         _student(parts.mean, error, freedom),
         margin,
         means,
@@ -329,14 +334,12 @@ def rows_interval(
     lowest, highest = bounds
     width = highest - lowest
     error, freedom = rows_error(parts, width)
-    half = float(stdtrit(freedom, (1 + LEVEL) / 2)) * error
     share = (parts.mean - lowest) / width if math.isfinite(width) else math.nan
     # A mean on a bound has no odds, and neither has one without bounds.
     if not 0 < share < 1:
-        return Interval(
-            parts.mean, max(parts.mean - half, lowest), min(parts.mean + half, highest)
-        )
+        return student_interval(parts.mean, error, freedom, bounds)
     # As wide at the mean as the interval on the metric's own scale: share * (1 - share) is the slope there.
+    half = student_quantile(freedom) * error
     reach = half / width / (share * (1 - share))
     log_odds = logit(share)
     low = lowest + width * float(expit(log_odds - reach))
@@ -419,4 +422,4 @@ def _won(differences: Floats) -> tuple[int, int]:
 def _error_of_unseen(share: float, freedom: float, reach: float) -> float:
     """The error whose 95 % interval reaches as far as the largest share of rows of a kind that no trial tested may move
     the mean, if each of them differs from it by ``reach``; a relative difference is at most 100 %."""
-    return share * reach / float(stdtrit(freedom, (1 + LEVEL) / 2))
+    return share * reach / student_quantile(freedom)

@@ -1,0 +1,193 @@
+"""`Config`: all options of one cell and of the run that trains it."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
+
+from .option import Options, option, options_of
+from .run_settings import CacheSettings, ChunkSettings, LoggerSettings, PathSettings
+from .settings import (
+    Choice,
+    CotrainSettings,
+    DatasetSettings,
+    FinetuneSettings,
+    FitSettings,
+    NetworkSettings,
+    PretrainSettings,
+    TrainerSettings,
+    ViewsSettings,
+)
+
+SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
+TIME = re.compile(rf"(\d+(?:\.\d+)?) ?({'|'.join(SECONDS)})")
+
+
+def seconds_of(time_limit: str) -> float:
+    """The seconds of a time limit in words.
+
+    Raises:
+        ValueError: says how a time is written.
+
+    >>> seconds_of("10min")
+    600.0
+    """
+    match = TIME.fullmatch(time_limit)
+    if match is None:
+        raise ValueError(
+            f"time_limit must be a time such as 90s, 10min or 2h, not {time_limit}"
+        )
+    return float(match[1]) * SECONDS[match[2]]
+
+
+@dataclass(kw_only=True)
+class Config(Options):
+    """One cell, and how and where to train it.
+
+    Attributes:
+        derived: what follows from the options and is asked for many times, by name. A copy starts without it, because
+            its options may be changed.
+    """
+
+    dataset: DatasetSettings
+    split: Choice = field(default_factory=lambda: {"name": "random"})
+    regime: Choice
+    scaling: Choice
+    encoding: Choice = field(default_factory=lambda: {"name": "onehot"})
+    fit_on: Literal["all", "train"] = option(
+        "all",
+        "rows that imputation and scaling are fitted on: all (the paper) or train (no leak)",
+    )
+    pretrain: PretrainSettings
+    corruption: Choice
+    selection: Choice
+    views: ViewsSettings
+    loss: Choice
+    method: Choice
+    cotrain: CotrainSettings
+    finetune: FinetuneSettings
+    network: NetworkSettings
+    recipe: str = option("paper", "named defaults: paper or practical")
+    seed: int = option(
+        0, "seed of every random stream", "[0, inf)", aliases=("random_state",)
+    )
+    metric: str | None = option(
+        None,
+        "metric of tables, verdicts, tuning and early stopping, such as auroc or mae; null takes the target's own",
+    )
+    tune: int = option(
+        0,
+        "tries of options in every trial, compared on its validation rows",
+        "[0, 10000]",
+    )
+    batch_size: int | None = option(
+        None, "of both phases; null leaves each phase its own", "[2, 1000000000]"
+    )
+    learning_rate: float | None = option(
+        None, "of both phases; null leaves each phase its own", "(0, 1e12]"
+    )
+    max_epochs: int | None = option(
+        None, "of both phases; null leaves each phase its own", "[1, 1000000]"
+    )
+    trials: int = option(
+        5,
+        "splits, initialisations and random streams; the paper repeats 30",
+        "[1, 10000]",
+        aliases=("n_trials",),
+    )
+    trainer: TrainerSettings
+    logger: LoggerSettings
+    paths: PathSettings = field(default_factory=PathSettings)
+    cache: CacheSettings = field(default_factory=CacheSettings)
+    chunk: ChunkSettings = field(default_factory=ChunkSettings)
+    sweeps: str | None = option(None, "file of cells: a name in sweeps/, or a path")
+    reference: str | None = option(
+        None,
+        "competitor that the answer compares all others with, such as scarf; null takes no pre-training",
+    )
+    plan: bool = option(
+        False, "train nothing; show what there is to do and how long it takes"
+    )
+    workers: int | None = option(
+        None,
+        "processes of this machine that train at once; null is one a core, if memory and work suffice",
+        "[1, 4096]",
+        aliases=("n_jobs", "num_workers"),
+    )
+    time_limit: str | None = option(
+        None,
+        "time after which training ends, such as 90s, 10min or 2h; the same command goes on",
+    )
+    force: bool = option(
+        False, "train finished cells again and set aside what they have"
+    )
+    keep_weights: bool = option(
+        False, "keep the fine-tuned networks beside the results"
+    )
+    keep_predictions_mb: float = option(
+        20,
+        "megabytes of a cell's test predictions to keep at most, for later metrics and figures",
+        "[0, inf)",
+    )
+    objective: str = option(
+        "validation_error",
+        "what hydra/sweeper=optuna searches by, and a job returns to another sweeper: the mean of it or of a metric",
+    )
+    plugins: list[str] = option(
+        [], "modules of your own parts; on the command line only"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.time_limit is not None:
+            # Refused with the other options, before anything trains.
+            seconds_of(self.time_limit)
+        # No field, because it is no option.
+        self.derived: dict[str, Any] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """State of a copy, without what follows from the options."""
+        return {**vars(self), "derived": {}}
+
+    def recorded(self) -> dict[str, Any]:
+        """All options, as a store and the views of a cell may show them to anybody."""
+        return asdict(replace(self, logger=self.logger.without_secrets()))
+
+    @property
+    def seconds_limit(self) -> float | None:
+        """The time limit in seconds."""
+        return None if self.time_limit is None else seconds_of(self.time_limit)
+
+
+SHORTHANDS = tuple(
+    name for name in options_of(Config) if name in options_of(FitSettings)
+)
+"""Options that stand for ``pretrain.NAME`` and ``finetune.NAME``. A phase that sets its own value keeps it."""
+
+
+def within_max_epochs(config: Config, given: Iterable[str]) -> Config:
+    """The configuration in which numbers of epochs that the user set are the largest, whatever a recipe says.
+
+    A recipe's ``min_steps`` would train beyond them. An epoch has a step at least, so that as many steps as there are
+    epochs never do. So would a recipe's fixed length (``fixed_below``), which gives way.
+
+    Args:
+        given: the names of the options that the user set.
+    """
+    names = {name.lstrip("+") for name in given}
+    capped: dict[str, Any] = {}
+    for phase in ("pretrain", "finetune"):
+        settings: FitSettings = getattr(config, phase)
+        is_set = not names.isdisjoint({f"{phase}.max_epochs", "max_epochs"})
+        changes: dict[str, Any] = {}
+        # Whoever sets both numbers means both.
+        if is_set and f"{phase}.min_steps" not in names:
+            changes["min_steps"] = min(settings.min_steps, settings.max_epochs)
+        sets_length = not names.isdisjoint(
+            {f"{phase}.fixed_below", f"{phase}.fixed_steps"}
+        )
+        if is_set and isinstance(settings, FinetuneSettings) and not sets_length:
+            changes["fixed_below"] = 0
+        if changes:
+            capped[phase] = replace(settings, **changes)
+    return replace(config, **capped) if capped else config

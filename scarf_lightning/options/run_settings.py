@@ -1,0 +1,118 @@
+"""Sections of the options of a run, which change no number: loggers, folders, the cache and the jobs."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal, Self
+
+from .option import Options, option
+
+
+@dataclass
+class WandbSettings(Options):
+    """Where Weights & Biases keeps the runs."""
+
+    mode: Literal["offline", "online", "disabled"] = option(
+        "offline", "offline and disabled use no network"
+    )
+    project: str = option("scarf-lightning", "project of the runs")
+    entity: str | None = option(
+        None, "user or team that owns the project; null is your own"
+    )
+    write: bool = option(False, "write a run for each cell; logger=wandb sets it")
+
+
+@dataclass
+class TensorBoardSettings(Options):
+    """The event files of TensorBoard."""
+
+    write: bool = option(
+        False, "write event files for each cell; logger=tensorboard sets it"
+    )
+
+
+@dataclass
+class MlflowSettings(Options):
+    """Where MLflow keeps the runs."""
+
+    tracking_uri: str | None = option(
+        None,
+        "server or database of the runs; null is MLFLOW_TRACKING_URI, or a database in the results folder",
+    )
+    experiment: str = option("scarf-lightning", "experiment of the runs")
+    write: bool = option(False, "write a run for each cell; logger=mlflow sets it")
+
+
+@dataclass
+class LoggerSettings(Options):
+    """Where curves are shown, beside the store.
+
+    Each section is a logger. Any other logger of Lightning's is a section with a name of its own and the class as its
+    ``_target_``; its further options are the arguments of the class. ``logger=[csv,wandb]`` chooses several.
+    """
+
+    sections_by_target: ClassVar[str | None] = "others"
+    per_trial: bool = option(False, "show a curve a trial beside the mean over trials")
+    wandb: WandbSettings = field(default_factory=WandbSettings)
+    tensorboard: TensorBoardSettings = field(default_factory=TensorBoardSettings)
+    mlflow: MlflowSettings = field(default_factory=MlflowSettings)
+    others: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def views(self) -> list[str]:
+        """The names of the loggers that are written."""
+        is_written = {
+            "wandb": self.wandb.write and self.wandb.mode != "disabled",
+            "tensorboard": self.tensorboard.write,
+            "mlflow": self.mlflow.write,
+        }
+        named = [name for name, written in is_written.items() if written]
+        return [*named, *self.others]
+
+    def without_secrets(self) -> Self:
+        """The same without what may hold a key or a password: the arguments of a class by _target_, and an address."""
+        targets = {}
+        for name, section in self.others.items():
+            targets[name] = {"_target_": section["_target_"]}
+        mlflow = replace(self.mlflow, tracking_uri=None)
+        return replace(self, others=targets, mlflow=mlflow)
+
+
+@dataclass
+class PathSettings(Options):
+    """Folders."""
+
+    results: str = option(
+        "results",
+        "folder of the results, relative to the folder that the command runs in",
+    )
+    openml: str | None = option(
+        None,
+        "cache of the openml client; null is OPENML_CACHE_DIR or the client's own folder",
+    )
+
+
+@dataclass
+class CacheSettings(Options):
+    """The cache of pre-trainings in the results folder."""
+
+    max_gb: float = option(
+        20.0,
+        "largest size in gigabytes of 10^9 bytes; 0 keeps and reads nothing",
+        "[0, inf)",
+    )
+
+
+@dataclass
+class ChunkSettings(Options):
+    """Distribution of cells to jobs. Cells that share a pre-training stay in one job."""
+
+    minutes: float | None = option(
+        None,
+        "expected time of a job at least; null is 20 on Slurm, up to 10 s with joblib, all cells with basic, else 0",
+        "[0, inf)",
+    )
+    max_jobs: int | None = option(
+        None, "largest number of jobs; null is 1000 on Slurm, else any", "[1, inf)"
+    )
+    file: str | None = option(
+        None, "file in which a job finds its cells; the sweeper sets it"
+    )

@@ -1,0 +1,61 @@
+"""The configuration of a cell: time limits, copies, and the lengths that a user sets against a recipe's."""
+
+from copy import copy
+from dataclasses import replace
+
+import pytest
+
+from scarf_lightning.options import Config, within_max_epochs
+from scarf_lightning.options.config import SHORTHANDS, seconds_of
+from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
+from tests.cells import some_config
+
+OF_A_RECIPE = some_config(
+    pretrain=PretrainSettings(max_epochs=20, min_steps=100),
+    finetune=FinetuneSettings(max_epochs=30, min_steps=300, fixed_below=1000),
+)
+
+
+@pytest.mark.parametrize(("written", "seconds"), [("90s", 90), ("10min", 600), ("1.5 h", 5400)])
+def test_a_time_limit_is_read_in_three_units(written: str, seconds: float) -> None:
+    assert seconds_of(written) == seconds
+    assert replace(OF_A_RECIPE, time_limit=written).seconds_limit == seconds
+
+
+@pytest.mark.parametrize("written", ["", "10", "h", "10 minutes", "-5s", "1,5h"])
+def test_another_unit_is_refused_before_anything_trains(written: str) -> None:
+    with pytest.raises(ValueError, match="time_limit must be a time such as 90s, 10min or 2h, not"):
+        replace(OF_A_RECIPE, time_limit=written)
+
+
+def test_a_copy_forgets_what_followed_from_the_options() -> None:
+    config = some_config()
+    config.derived["used options"] = ["seed"]
+    assert copy(config).derived == {}
+    assert config.derived == {"used options": ["seed"]}
+
+
+def test_shorthands_are_the_options_that_both_phases_have() -> None:
+    assert SHORTHANDS == ("batch_size", "learning_rate", "max_epochs")
+
+
+def lengths(config: Config) -> tuple[int, int, int]:
+    return config.pretrain.min_steps, config.finetune.min_steps, config.finetune.fixed_below
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ([], (100, 300, 1000)),
+        (["max_epochs"], (20, 30, 0)),
+        (["+max_epochs"], (20, 30, 0)),
+        (["pretrain.max_epochs"], (20, 300, 1000)),
+        (["finetune.max_epochs"], (100, 30, 0)),
+        (["max_epochs", "pretrain.min_steps"], (100, 30, 0)),
+        (["max_epochs", "finetune.fixed_steps"], (20, 30, 1000)),
+    ],
+)
+def test_epochs_that_a_user_sets_are_the_largest_whatever_a_recipe_says(
+    given: list[str], expected: tuple[int, int, int]
+) -> None:
+    assert lengths(within_max_epochs(OF_A_RECIPE, given)) == expected

@@ -1,0 +1,20 @@
+"""The sections of a run's options: the loggers that are written."""
+
+from scarf_lightning.options.run_settings import LoggerSettings, TensorBoardSettings, WandbSettings
+
+CSV = {"_target_": "pytorch_lightning.loggers.CSVLogger"}
+
+
+def test_no_logger_is_written_by_default() -> None:
+    assert LoggerSettings().views == []
+
+
+def test_loggers_are_written_in_the_order_of_their_sections() -> None:
+    settings = LoggerSettings(
+        others={"mine": CSV}, tensorboard=TensorBoardSettings(write=True), wandb=WandbSettings(write=True)
+    )
+    assert settings.views == ["wandb", "tensorboard", "mine"]
+
+
+def test_a_disabled_logger_is_not_written() -> None:
+    assert LoggerSettings(wandb=WandbSettings(write=True, mode="disabled")).views == []
