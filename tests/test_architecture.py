@@ -35,8 +35,8 @@ MAY_USE = {
     },
     "cli": {
         "options", "data.reading.shown", "data.sources", "data.table", "data.targets", "errors", "forks", "importing",
-        "intervals", "loggers", "machine", "metrics", "report", "results", "screen", "notebook", "sweeping", "estimators",
-        "training", "engine", "importance",
+        "intervals", "loggers", "machine", "metrics", "report", "results", "screen", "notebook", "sweeping",
+        "estimators", "training", "engine", "importance",
     },
     "training": GROUND | {"data", "engine", "loggers", "methods", "metrics", "results", "screen", "sweeping"},
     "report": {
