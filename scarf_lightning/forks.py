@@ -77,12 +77,33 @@ def side_by_side(
     else:
         forks = _Forks(calls)
         try:
-            for number, outcome in forks.outcomes(min(n_processes, len(calls))):
+            forks.begin(min(n_processes, len(calls)))
+            for number, outcome in forks.outcomes():
                 results[number] = outcome.result()
                 on_result(number)
         finally:
             forks.end()
     return [results[number] for number in range(len(calls))]
+
+
+def beside(call: Callable[[], T], own: Callable[[], object]) -> T:
+    """The result of a call that a fork makes while this process makes one of its own.
+
+    Args:
+        call: its result or error must be such as can be pickled; the call itself need not.
+        own: made here, such as imports, which a fork could not hand over.
+
+    Raises:
+        UnfinishedError: the fork was killed.
+    """
+    forks = _Forks([call])
+    try:
+        forks.begin(1)
+        own()
+        ((_, outcome),) = forks.outcomes()
+        return outcome.result()
+    finally:
+        forks.end()
 
 
 @dataclass(frozen=True)
@@ -107,21 +128,24 @@ class _Forks(Generic[T]):
 
     def __init__(self, calls: Sequence[Callable[[], T]]) -> None:
         self._calls = calls
+        self._waiting = iter(range(len(calls)))
         self._processes: dict[Connection, ForkProcess] = {}
 
-    def outcomes(self, n_processes: int) -> Iterator[tuple[int, _Outcome[T]]]:
-        """Number and outcome of each call, as they end."""
+    def begin(self, n_processes: int) -> None:
+        """Start as many forks, at most one a call, and let them begin the first calls."""
         for _ in range(n_processes):
             self._start()
-        waiting = iter(range(len(self._calls)))
+        for pipe in self._processes:
+            pipe.send(next(self._waiting))
+
+    def outcomes(self) -> Iterator[tuple[int, _Outcome[T]]]:
+        """Number and outcome of each call, as they end."""
         busy = list(self._processes)
-        for pipe in busy:
-            pipe.send(next(waiting))
         while busy:
             ready = wait(busy)
             for pipe in [pipe for pipe in busy if pipe in ready]:
                 number, outcome = self._heard(pipe)
-                following = next(waiting, None)
+                following = next(self._waiting, None)
                 # Before the outcome is used, so that the fork does not wait for that. A dead one is heard of next.
                 with suppress(OSError):
                     pipe.send(following)

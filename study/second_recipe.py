@@ -34,11 +34,14 @@ BASE: dict[str, Any] = {
     "network.encoder.width": 256,
     "scaling": "zscore",
     "method": "control",
+    "method.rate": 0.2,
     "pretrain.patience": 3,
     "pretrain.batch_size": 128,
     "corruption.rate": None,
 }
 """The base of the first round. A candidate is called by the options in which it differs."""
+PRACTICAL = ("fixed_below=1000", "min_steps=300")
+"""The options in which the practical recipe differs from the base: with 1,000 labels and more it stops early."""
 RATES = {"scarf": 0.6, "vime": 0.3}
 """The corruption rate of each pre-training by default."""
 NUMBERS = ("diabetes",)
@@ -86,12 +89,21 @@ def cells(trials: pd.DataFrame, name: str) -> pd.DataFrame:
         score=scores,
         candidate=[candidate(row) for row in trials.to_dict("records")],
         one_class=trials["one_class"].astype("float"),
+        one_class_labels=_of_one_class(trials),
         seconds=trials["finetune_seconds"],
         pretrain_seconds=trials["pretrain_seconds"],
     )
     grouped = rows.groupby(CELL)
-    found = grouped[["score", "one_class", "seconds", "pretrain_seconds"]].mean()
+    found = grouped[["score", "one_class", "one_class_labels", "seconds", "pretrain_seconds"]].mean()
     return found.assign(trials=grouped.size()).reset_index()
+
+
+def _of_one_class(trials: pd.DataFrame) -> "pd.Series[float]":
+    """1 for a trial whose labels are of one class, 0 for others; NaN for records of versions that did not count."""
+    if "n_label_classes" not in trials:
+        return pd.Series(math.nan, trials.index)
+    known = trials["n_label_classes"].astype("float")
+    return known.eq(1).astype("float").where(known.notna())
 
 
 def candidate(row: Mapping[Any, Any]) -> str:
@@ -142,7 +154,9 @@ def tables(found: pd.DataFrame) -> str:
     classes, numbers = found[~is_number], found[is_number]
     is_confirmation = classes["round"].str.startswith("confirmation")
     is_repeated = classes["round"] == "ten_trials"
-    raced, confirmed = classes[~is_confirmation & ~is_repeated], classes[is_confirmation]
+    is_variant = classes["round"] == "variants"
+    raced = classes[~is_confirmation & ~is_repeated & ~is_variant]
+    confirmed = classes[is_confirmation]
     parts = []
     for name in raced["round"].unique():
         for budget in BUDGETS:
@@ -161,6 +175,10 @@ def tables(found: pd.DataFrame) -> str:
         part = classes[is_repeated & (classes["labels"] == budget)]
         if len(part):
             parts += _confirmed(part, budget, "Ten trials")
+    for budget in BUDGETS:
+        part = classes[is_variant & (classes["labels"] == budget)]
+        if len(part):
+            parts.append(_variants(part, budget))
     return "\n".join(parts)
 
 
@@ -175,6 +193,30 @@ def _means(part: pd.DataFrame, caption: str) -> str:
     shown = shown.sort_values("mean", ascending=False)
     formats = dict.fromkeys(shown.columns, ".2f")
     return to_markdown(table("means", caption, shown.reset_index(), formats))
+
+
+def _variants(part: pd.DataFrame, budget: str) -> str:
+    """Each candidate's mean score on every table, and the trials that predict one class."""
+    wide = part.pivot_table(index="candidate", columns="dataset", values=["score", "one_class"]) * 100
+    datasets = sorted(part["dataset"].unique())
+    shown = pd.DataFrame(index=wide.index)
+    for dataset in datasets:
+        shown[dataset] = wide["score", dataset]
+    for dataset in datasets:
+        shown[f"{dataset}, one class"] = wide["one_class", dataset]
+    shown = shown.sort_values(datasets[0], ascending=False)
+    shown.index = pd.Index([_beside_practical(candidate) for candidate in shown.index], name="candidate")
+    caption = (
+        f"Variants, {budget} labels, ten trials: mean accuracy in percent, percent of trials that predict one class."
+    )
+    formats = dict.fromkeys(shown.columns, ".1f")
+    return to_markdown(table("variants", caption, shown.reset_index(), formats))
+
+
+def _beside_practical(candidate: str) -> str:
+    """A candidate by what it changes of the practical recipe, not of the race's base."""
+    words = [word for word in candidate.split() if word not in PRACTICAL]
+    return " ".join(words) or "practical"
 
 
 def _confirmed(part: pd.DataFrame, budget: str, name: str) -> list[str]:
@@ -214,7 +256,20 @@ def _beside_logistic(wide: pd.DataFrame, part: pd.DataFrame, name: str) -> str:
     ).sort_values("accuracy", ascending=False)
     formats = {"accuracy": ".2f", "rank": ".2f", "below": ".0f", "one class": ".1f", "seconds": ".2f"}
     caption = f"{name}, {counted(len(wide), 'table')}: {CONFIRMED}"
+    if part["one_class_labels"].notna().all():
+        shown.insert(5, "one class of two", _though_two(part))
+        formats["one class of two"] = ".1f"
+        caption = f"{caption.removesuffix('.')}; the same of trials whose labels are of more than one class."
     return to_markdown(table("confirmation", caption, shown.rename_axis("competitor").reset_index(), formats))
+
+
+def _though_two(part: pd.DataFrame) -> "pd.Series[float]":
+    """Percent of trials of each competitor that predict one class though their labels are of more."""
+    # Every method predicts one class where its labels have no other.
+    n_constant = (part["one_class"] - part["one_class_labels"]) * part["trials"]
+    n_able = (1 - part["one_class_labels"]) * part["trials"]
+    by_competitor = part["competitor"]
+    return 100 * n_constant.groupby(by_competitor).sum() / n_able.groupby(by_competitor).sum()
 
 
 def mean_and_error(values: "pd.Series[float]") -> str:

@@ -34,9 +34,9 @@ MAY_USE = {
         "errors",
     },
     "cli": {
-        "options", "data.reading.shown", "data.sources", "data.table", "data.targets", "errors", "importing",
-        "intervals", "loggers", "metrics", "report", "results", "screen", "notebook", "sweeping", "estimators",
-        "training", "engine", "importance",
+        "options", "data.reading.shown", "data.sources", "data.table", "data.targets", "errors", "forks", "importing",
+        "intervals", "loggers", "machine", "metrics", "report", "results", "screen", "notebook", "sweeping",
+        "estimators", "training", "engine", "importance",
     },
     "training": GROUND | {"data", "engine", "loggers", "methods", "metrics", "results", "screen", "sweeping"},
     "report": {

@@ -12,7 +12,7 @@ import pytest
 
 from scarf_lightning import forks
 from scarf_lightning.errors import UnfinishedError, UsageError
-from scarf_lightning.forks import side_by_side, why_no_fork
+from scarf_lightning.forks import beside, side_by_side, why_no_fork
 
 
 def no_fork_is_left() -> bool:
@@ -86,6 +86,37 @@ def test_an_interrupt_of_the_parent_ends_its_forks() -> None:
             side_by_side([wait_for_the_end, partial(time.sleep, 60)], 2)
     finally:
         signal.signal(signal.SIGUSR1, before)
+    assert no_fork_is_left()
+
+
+def test_a_fork_makes_a_call_while_this_process_makes_one_of_its_own() -> None:
+    ours, theirs = multiprocessing.Pipe()
+    made_here: list[int] = []
+
+    def answer_the_fork() -> None:
+        made_here.append(os.getpid())
+        ours.send("hello")
+
+    def wait_for_the_other_call() -> tuple[int, str]:
+        return os.getpid(), theirs.recv()
+
+    # The fork can only end while the other call is made.
+    number, text = beside(wait_for_the_other_call, answer_the_fork)
+
+    assert text == "hello"
+    assert made_here == [os.getpid()]
+    assert number != os.getpid()
+    assert no_fork_is_left()
+
+
+def test_an_error_of_either_of_two_calls_is_raised_here() -> None:
+    def refuse() -> None:
+        raise UsageError("The column is empty.")
+
+    with pytest.raises(UsageError, match=r"^The column is empty\.$"):
+        beside(refuse, os.getpid)
+    with pytest.raises(UsageError, match=r"^The column is empty\.$"):
+        beside(partial(time.sleep, 60), refuse)
     assert no_fork_is_left()
 
 

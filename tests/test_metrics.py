@@ -11,7 +11,7 @@ from sklearn import metrics as sk
 
 from scarf_lightning.data.targets import Classes, Number
 from scarf_lightning.errors import UsageError
-from scarf_lightning.metrics import METRICS, Metric, calibration_error, metric, metric_named, metrics, register
+from scarf_lightning.metrics import METRICS, Metric, calibration_error, metric, metric_named, metrics, ranks, register
 
 OF_CLASSES = Classes.metrics()
 OF_NUMBERS = Number.metrics()
@@ -155,6 +155,19 @@ def test_by_hand() -> None:
     assert calibration_error(probabilities, np.array([0, 0, 0, 1])) == pytest.approx(0.4)
     # A probability of zero for the true class costs much, but not everything.
     assert 10 < classification_metrics(np.eye(2)[[0, 0]], np.array([0, 1]))["log_loss"] < math.inf
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 30), st.integers(1, 3))
+@settings(max_examples=30)
+def test_ranks_are_those_of_scipy(seed: int, n: int, n_columns: int) -> None:
+    values = np.random.default_rng(seed).normal(size=(n, n_columns)).round(1)
+    for shaped in (values, values[:, 0]):
+        np.testing.assert_array_equal(ranks(shaped), stats.rankdata(shaped, axis=0))
+        np.testing.assert_array_equal(ranks(shaped, "max"), stats.rankdata(shaped, method="max", axis=0))
+    # Sums over rows depend on the order in memory.
+    assert ranks(values).flags.c_contiguous
+    values[0] = np.nan
+    assert np.isnan(ranks(values)).all()
 
 
 def test_one_class_in_the_test_split_has_no_auroc() -> None:

@@ -79,12 +79,12 @@ class ScarfSweeper(Sweeper):
         )
 
     def sweep(self, arguments: list[str]) -> Any:
+        from scarf_lightning.cli.expanding import expanded
         from scarf_lightning.cli.running import run_all
         from scarf_lightning.cli.show import Terminal
-        from scarf_lightning.sweeping.expand import expand
 
-        request = expand(arguments, *self.composing())
         terminal = Terminal()
+        request = expanded(arguments, *self.composing(), self.launcher_name, terminal)
         return run_all(request, self.launch(terminal.say), terminal, self.launcher_name)
 
     def composing(self) -> "tuple[Composer, Path]":

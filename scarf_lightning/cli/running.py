@@ -14,6 +14,7 @@ from ..errors import UnfinishedError, UsageError
 from ..importing import without_garbage_collection
 from ..metrics import metrics
 from ..options import Config, unused_options
+from ..options.settings import TrainerSettings
 from ..results import Rows
 from ..screen import reported, reported_once
 from ..sweeping.cell import Cell, State, SurveyedCell, distinct, named, survey
@@ -392,13 +393,24 @@ def train_job(job: DictConfig) -> float | None:
 class OwnTraining:
     """Training in this process, or in its forks. Torch is imported when it is first asked."""
 
-    def uses_gpu(self, accelerator: str) -> bool:
-        """True if ``trainer.accelerator`` stands for a GPU here."""
-        if accelerator != "auto":
-            return accelerator == "cuda"
+    def gpus(self, settings: TrainerSettings) -> list[int]:
+        """The numbers of the GPUs that processes with these settings may train on; none if the processor trains."""
+        if settings.accelerator == "cpu":
+            return []
+        if settings.device is not None:
+            return [settings.device]
         import torch
 
-        return torch.cuda.is_available()
+        # `torch.cuda.is_available` would begin CUDA, which then cannot go on in a fork.
+        numbers = list(range(torch.cuda.device_count()))
+        # One process is enough to say that there is no GPU.
+        return numbers or ([0] if settings.accelerator == "cuda" else [])
+
+    def has_begun_cuda(self) -> bool:
+        """True if this process has computed on a GPU."""
+        import torch
+
+        return bool(torch.cuda.is_initialized())  # type: ignore[no-untyped-call]
 
     def imported(
         self, stack: Callable[[], AbstractContextManager[None]] = nullcontext

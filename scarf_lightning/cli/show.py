@@ -117,6 +117,11 @@ class Terminal:
                     f"Failed when last tried: {str(each.failure).splitlines()[0]}"
                 )
 
+    def prepare(self) -> None:
+        """Import what the results are shown with: pandas and SciPy, which take half a second."""
+        with without_garbage_collection():
+            from ..report import advice, learning  # noqa: F401
+
     def results(
         self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int
     ) -> None:
@@ -169,7 +174,7 @@ class Terminal:
             console.say(f"{describe(each.axes, each.cell.settings(), recipes)}{ending}")
             if each.rows:
                 console.print(cell_table(each.axes, rows[0], metric))
-        from ..report.learning import LEARNS_NOTHING, on_not_learnt
+        from ..report.learning import LEARNS_NOTHING, on_few_classes, on_not_learnt
 
         # The constant prediction is no sign that something went wrong.
         learning = []
@@ -177,6 +182,7 @@ class Terminal:
             if each.rows and each.axes.get("method") != LEARNS_NOTHING:
                 learning.append((each.cell.called, each.rows, each.target))
         signs = on_not_learnt(learning)
+        signs += on_few_classes([(name, its) for name, its, _ in learning])
         unread = [columns for columns, its in shown if not levels_of(its)]
         # Reservations come last, below what they are about.
         for sentence in (

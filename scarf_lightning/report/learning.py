@@ -13,7 +13,9 @@ from ..results import values_of
 
 FEWEST_CONSTANT = 1 / 3
 """The share of trials that predict one class for every test row, from which on a cell has not learnt."""
-EVIDENCE = ("one_class", "r2", "balanced_accuracy", "n_test")
+LABEL_CLASSES = "n_label_classes"
+"""The column of the classes among a trial's labels."""
+EVIDENCE = ("one_class", "r2", "balanced_accuracy", "n_test", LABEL_CLASSES)
 """The columns of a trial that show whether it has learnt."""
 LEARNS_NOTHING = "constant"
 """The method that is to learn nothing."""
@@ -32,10 +34,14 @@ def not_learnt(rows: Sequence[Mapping[str, Any]], target: Target | None) -> str:
     trials count as long as they can test different rows. Of rare classes the error is larger, so some cells at
     chance are missed, and no other is accused.
 
+    Trials whose labels are of one class do not count: every method then predicts that class, see `on_few_classes`.
+
     Args:
         rows: of the cell's trials, those of `EVIDENCE` that it has.
         target: what they predict; None if it is unknown, and with it the number of classes.
     """
+    if n_of_one_class(rows):
+        rows = [row for row in rows if row[LABEL_CLASSES] != 1]
     # The plainest sign comes first, and is the one that a user can check by eye.
     flags = _known(rows, "one_class")
     n_constant = sum(map(bool, flags))
@@ -85,6 +91,34 @@ def on_not_learnt(
         f"{first}. {those} not learnt, which says nothing about the method: train longer, stop by another metric, or "
         "show more labels."
     ]
+
+
+def on_few_classes(
+    cells: Sequence[tuple[str, Sequence[Mapping[str, Any]]]],
+) -> list[str]:
+    """A sentence on the cells of a run of which trials had labels of one class alone, if there are any.
+
+    Args:
+        cells: the name of each, and the rows of its trials.
+    """
+    clauses = []
+    for name, rows in cells:
+        n_trials = n_of_one_class(rows)
+        if n_trials:
+            clauses.append(f"{name} in {n_trials} of {counted(len(rows), 'trial')}")
+    if not clauses:
+        return []
+    listed = "; ".join(clauses[:MOST_NAMED])
+    if len(clauses) > MOST_NAMED:
+        listed += f"; and {counted(len(clauses) - MOST_NAMED, 'other')}"
+    return [
+        f"The labels were of one class, which every method then predicts: {listed}. Show more labels."
+    ]
+
+
+def n_of_one_class(rows: Sequence[Mapping[str, Any]]) -> int:
+    """The trials whose labels are of one class; rows of older versions do not tell."""
+    return list(values_of(rows, LABEL_CLASSES)).count(1)
 
 
 def _known(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:

@@ -49,7 +49,7 @@ def levels_of_cell(
     if len(rows) < FEWEST:
         return {}
     # These import pandas and SciPy.
-    from .statistics.trials import Split, level_of_trials, rows_of_trial
+    from .statistics.trials import Split, level_of_trials, rows_by_metric
 
     stored = read_cell(folder)
     predictions, _ = read_predictions(stored)
@@ -57,26 +57,25 @@ def levels_of_cell(
     if stored.description is None or not predictions:
         return {}
     split = Split(stored.description["options"].get("split"), _n_labelled(rows))
+    metrics = stored.target.metrics() if only is None else list(only)
+    tested = {}
+    for trial, kept in predictions.items():
+        tested[trial] = rows_by_metric(metrics, kept.values, kept.labels, kept.rows)
     levels = {}
-    for metric in stored.target.metrics() if only is None else only:
-        tested = []
-        n_measured = 0
-        for trial, value in zip(
-            values_of(rows, "trial"), values_of(rows, metric.name), strict=True
-        ):
-            # A trial that diverged has no value, and is in no mean.
-            if not _is_there(value):
-                continue
-            n_measured += 1
-            kept = predictions.get(trial)
-            if kept is None:
-                continue
-            rows_of_test = rows_of_trial(metric, kept.values, kept.labels, kept.rows)
-            if rows_of_test is not None:
-                tested.append(rows_of_test)
+    trials = values_of(rows, "trial")
+    for metric in metrics:
+        # A trial that diverged has no value, and is in no mean.
+        measured = []
+        for trial, value in zip(trials, values_of(rows, metric.name), strict=True):
+            if _is_there(value):
+                measured.append(trial)
+        of_metric = []
+        for trial in measured:
+            if metric.name in tested.get(trial, {}):
+                of_metric.append(tested[trial][metric.name])
         # The interval must be that of the mean, so all trials of the mean take part in it.
-        if len(tested) == n_measured >= FEWEST:
-            levels[metric.name] = level_of_trials(tested, metric, split)
+        if len(of_metric) == len(measured) >= FEWEST:
+            levels[metric.name] = level_of_trials(of_metric, metric, split)
     return levels
 
 

@@ -91,8 +91,9 @@ class CellResults:
             the cell does not use it; ``fingerprint``; ``wanted`` and ``finished`` trials; ``failure``; ``overrides``.
         trials: a row a finished trial: ``cell``, a label of ``cells``; ``trial``; whether it ``diverged``; each metric,
             NaN if it did or if the row is older than the metric and has no predictions; ``finetune_epochs``;
-            ``n_train, n_test, n_labelled``, rows of the split; ``n_labels``, with those that validate; ``one_class``, 1
-            if all test rows were predicted as one class; ``pretrain_seconds, finetune_seconds``, NaN without such a
+            ``n_train, n_test, n_labelled``, rows of the split; ``n_labels``, with those that validate;
+            ``n_label_classes``, the classes among the labels; ``one_class``, 1 if all test rows were predicted as one
+            class; ``pretrain_seconds, finetune_seconds``, NaN without such a
             phase.
         folders: of the cells in the store, by label.
         damaged: records that cannot be used, and why.
@@ -285,6 +286,7 @@ def _frame_of_trials(rows_of_cells: Sequence[Sequence[Row]]) -> pd.DataFrame:
         "finetune_epochs",
         *SIZES,
         "n_labels",
+        "n_label_classes",
         "one_class",
         *SECONDS,
     ):

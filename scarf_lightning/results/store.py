@@ -78,8 +78,8 @@ DESCRIBED: Fields = {
 """Fields of a description that readers rely on."""
 COUNTS = (
     "trial", "pretrain_epochs", "pretrain_steps", "pretrain_best_epoch", "finetune_epochs", "finetune_steps",
-    "finetune_best_epoch", "fits", "n_train", "n_labels", "n_labelled", "n_unlabelled", "n_validation", "n_test",
-    "threads",
+    "finetune_best_epoch", "fits", "n_train", "n_labels", "n_labelled", "n_label_classes", "n_unlabelled",
+    "n_validation", "n_test", "threads",
 )  # fmt: skip
 TEXTS = ("diverged", "device", "precision")
 FLAGS = ("one_class",)

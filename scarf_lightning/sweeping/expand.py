@@ -103,7 +103,7 @@ def expand(
     for overrides_of_block in blocks:
         product = _product(overrides_of_block, composer)
         asked |= dict.fromkeys(itertools.islice(product, most))
-    combinations = list(asked)
+    combinations = list(asked)[:most]
     composed, problems = _composed(combinations, composer)
     cells, illegal = list[Cell](), list[Refusal]()
     for overrides, config in composed.items():

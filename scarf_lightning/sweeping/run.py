@@ -43,6 +43,7 @@ class Show(Protocol):
         self, plan: Plan, request: ExpandedSweep, tables: "Mapping[str, Table]"
     ) -> None: ...
     def watching(self, plan: Plan) -> AbstractContextManager[None]: ...
+    def prepare(self) -> None: ...
     def results(
         self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int
     ) -> None: ...
@@ -180,10 +181,10 @@ def _workers(
         return
     # Before the workers are forked, so that the imports are paid once.
     train = training.imported()
-    show.say(
-        f"{number} workers train, on {counted(usable_cores(), 'core')}; workers=1 trains in one process."
-    )
-    with Workers(number, train, show.say) as workers:
+    gpus = training.gpus(config.trainer)
+    shared = counted(len(gpus), "GPU") if gpus else counted(usable_cores(), "core")
+    show.say(f"{number} workers train, on {shared}; workers=1 trains in one process.")
+    with Workers(number, train, show.say, show.prepare, gpus) as workers:
         yield workers, "workers"
 
 

@@ -17,14 +17,14 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from types import TracebackType
 from typing import Protocol, Self
 
-from ..errors import UsageError
+from ..errors import UsageError, counted
 from ..forks import end_with_parent, why_no_fork
 from ..machine import (
     can_end_openmp_threads,
@@ -33,6 +33,7 @@ from ..machine import (
     usable_cores,
 )
 from ..options import Config
+from ..options.settings import TrainerSettings
 from ..results import give_back
 from .cell import Cell
 from .chunks import Chunk
@@ -52,7 +53,8 @@ TrainCells = Callable[[Sequence[Cell]], None]
 class Training(Protocol):
     """The training that workers share: `scarf_lightning.cli.running.OwnTraining` has it."""
 
-    def uses_gpu(self, accelerator: str) -> bool: ...
+    def gpus(self, settings: TrainerSettings) -> list[int]: ...
+    def has_begun_cuda(self) -> bool: ...
     def imported(self) -> TrainCells: ...
 
 
@@ -67,12 +69,15 @@ class _Message(Enum):
 def n_workers(config: Config, plan: Plan, training: Training) -> int:
     """The number of workers of a run: one a core, as far as memory and work suffice, or `workers` if that is set.
 
+    Where GPUs train there is one worker a GPU.
+
     Raises:
-        UsageError: several workers are asked for where a process cannot be forked.
+        UsageError: several workers are asked for where a process cannot be forked, or more than there are GPUs.
     """
     # Cells that share a pre-training stay together.
     most = len(plan.groups)
-    reason = _obstacle(config, training)
+    gpus = training.gpus(config.trainer)
+    reason = _obstacle(config, training, len(gpus))
     if reason is not None:
         if config.workers is not None and config.workers > 1:
             raise UsageError(
@@ -81,19 +86,24 @@ def n_workers(config: Config, plan: Plan, training: Training) -> int:
         return 1
     if config.workers is not None:
         return max(1, min(config.workers, most))
+    if gpus:
+        return max(1, min(len(gpus), most))
     # Of the limits on memory the least one counts. Where nobody knows any, memory is no reason for fewer.
     in_memory = min(free_memory(), default=BYTES_A_WORKER * most) // BYTES_A_WORKER
     busy = math.ceil(plan.seconds / SECONDS_A_WORKER)
     return max(1, min(usable_cores(), in_memory, busy, most))
 
 
-def _obstacle(config: Config, training: Training) -> str | None:
-    """The reason why this process cannot fork workers, if there is one."""
+def _obstacle(config: Config, training: Training, n_gpus: int) -> str | None:
+    """The reason why this process cannot fork the workers that are asked for, if there is one."""
     reason = why_no_fork()
     if reason is not None:
         return reason
-    if training.uses_gpu(config.trainer.accelerator):
-        return "a GPU cannot be shared by forked processes"
+    if n_gpus and training.has_begun_cuda():
+        return "this process has computed on a GPU, which its forks then cannot"
+    if n_gpus and config.workers is not None and config.workers > n_gpus:
+        found = counted(n_gpus, "GPU")
+        return f"each worker trains on a GPU of its own, and torch finds {found}"
     # One thread waits for no other.
     if config.trainer.threads > 1 and not can_end_openmp_threads():
         return "with trainer.threads above 1 a fork may wait for ever, because an old OpenMP is loaded"
@@ -106,6 +116,8 @@ class _Worker:
 
     process: ForkProcess
     pipe: Connection
+    gpu: int | None
+    """The number of the GPU that it trains on; None for the processor."""
     chunk: Chunk | None = None
     dataset: str | None = field(default=None)
     """The key of the source that it trained last, whose table it still has."""
@@ -120,10 +132,20 @@ class Workers:
         number: of processes.
         train: trains cells in a worker. Each worker has a copy of it.
         say: shows a sentence.
+        prepare: called once a launch, while the workers train and this process has nothing else to do.
+        gpus: their numbers, one a worker; none to train on the processor, or on the GPU that a cell names.
     """
 
-    def __init__(self, number: int, train: TrainCells, say: Say) -> None:
+    def __init__(
+        self,
+        number: int,
+        train: TrainCells,
+        say: Say,
+        prepare: Callable[[], None] = lambda: None,
+        gpus: Sequence[int] = (),
+    ) -> None:
         self._number, self._train, self._say = number, train, say
+        self._prepare, self._gpus = prepare, gpus
         self._workers: list[_Worker] = []
         self._shown = set[str]()
 
@@ -153,6 +175,7 @@ class Workers:
         """Train chunks, the first ones first, and return when all have ended. Results are in the store."""
         pending = list(chunks)
         self._hand_out(pending)
+        self._prepare()
         while busy := [worker for worker in self._workers if worker.chunk is not None]:
             ready = wait([worker.pipe for worker in busy])
             for worker in busy:
@@ -171,6 +194,9 @@ class Workers:
                 idle.append(self._replace(worker))
 
     def _started(self) -> _Worker:
+        """Another worker, on a GPU that no other one has."""
+        taken = {worker.gpu for worker in self._workers}
+        free = [gpu for gpu in self._gpus if gpu not in taken]
         ours, theirs = multiprocessing.Pipe()
         inherited = [worker.pipe for worker in self._workers]
         # A notebook that starts this run may have computed with threads that the fork would wait for.
@@ -181,7 +207,7 @@ class Workers:
         )
         process.start()
         theirs.close()
-        return _Worker(process, ours)
+        return _Worker(process, ours, free[0] if free else None)
 
     def _give(self, worker: _Worker, pending: list[Chunk]) -> bool:
         """Hand a worker its next chunk: of the table that it has loaded if there is one, else the first. False if the
@@ -193,7 +219,7 @@ class Workers:
                 break
         chunk = pending[place]
         try:
-            worker.pipe.send(chunk.cells)
+            worker.pipe.send(_on_gpu(chunk.cells, worker.gpu))
         except OSError:
             return False
         worker.chunk = pending.pop(place)
@@ -243,6 +269,17 @@ class Workers:
             _release(worker)
             worker.pipe.close()
         self._workers.clear()
+
+
+def _on_gpu(cells: Sequence[Cell], gpu: int | None) -> Sequence[Cell]:
+    """The cells, to be trained on the GPU of this number, if there is one."""
+    if gpu is None:
+        return cells
+    moved = []
+    for cell in cells:
+        trainer = replace(cell.config.trainer, device=gpu)
+        moved.append(replace(cell, config=replace(cell.config, trainer=trainer)))
+    return moved
 
 
 def _release(worker: _Worker) -> None:

@@ -110,6 +110,7 @@ class TrainedStack:
             "n_train": data.usable.shape[1],
             "n_labels": self._n_labels(),
             "n_labelled": data.labelled.shape[1],
+            "n_label_classes": target.n_classes_among(data.labels[position]),
             "n_unlabelled": data.usable.shape[1] - data.labelled.shape[1],
             "n_validation": data.validation.shape[1],
             "n_test": data.test.shape[1],

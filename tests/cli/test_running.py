@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 import scarf_lightning
 from scarf_lightning.cli import api, running
 from scarf_lightning.cli.show import Terminal
 from scarf_lightning.cli.signals import OutOfTime, alarm
 from scarf_lightning.errors import UnfinishedError, UsageError
+from scarf_lightning.options.settings import TrainerSettings
 from scarf_lightning.sweeping.cell import State
 from scarf_lightning.sweeping.expand import ExpandedSweep
 from scarf_lightning.sweeping.plan import Plan
@@ -257,3 +259,25 @@ def test_a_limit_that_is_no_time_is_refused(wrong: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(api, "composing", composing_once)
     with pytest.raises(UsageError, match=r"time_limit must be a time such as 90s, 10min or 2h, not "):
         scarf_lightning.plan([f"time_limit='{wrong}'"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "n_found", "expected"),
+    [
+        (TrainerSettings(accelerator="cpu"), 2, []),
+        (TrainerSettings(accelerator="auto"), 0, []),
+        (TrainerSettings(accelerator="auto"), 2, [0, 1]),
+        (TrainerSettings(accelerator="cuda"), 2, [0, 1]),
+        (TrainerSettings(accelerator="cuda", device=1), 2, [1]),
+        (TrainerSettings(accelerator="cuda"), 0, [0]),  # one process says that there is none
+    ],
+)
+def test_processes_may_train_on_the_gpus_that_torch_finds(
+    settings: TrainerSettings, n_found: int, expected: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def begin_cuda() -> bool:
+        raise AssertionError("forks could not use CUDA any more")
+
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: n_found)
+    monkeypatch.setattr(torch.cuda, "is_available", begin_cuda)
+    assert running.OwnTraining().gpus(settings) == expected

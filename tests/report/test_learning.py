@@ -11,7 +11,7 @@ from scarf_lightning.data.targets import Classes, Number
 from scarf_lightning.report.answer import answer_section
 from scarf_lightning.report.blocks import Table
 from scarf_lightning.report.comparisons import compare_all
-from scarf_lightning.report.learning import not_learnt, on_not_learnt
+from scarf_lightning.report.learning import not_learnt, on_few_classes, on_not_learnt
 from scarf_lightning.report.loading import CellResults
 from scarf_lightning.report.report_options import ReportOptions
 from scarf_lightning.report.sentences import answer_in_words
@@ -39,6 +39,21 @@ def rows_of(**columns: list[Any]) -> list[dict[str, Any]]:
 def test_a_third_of_trials_that_predict_one_class_is_a_sign(flags: list[Any], said: str) -> None:
     rows = rows_of(one_class=flags, balanced_accuracy=[0.9] * len(flags), n_test=[100] * len(flags))
     assert not_learnt(rows, TWO) == said
+
+
+def test_a_trial_with_labels_of_one_class_is_no_sign_and_is_said() -> None:
+    columns = {"one_class": [True, True, False], "balanced_accuracy": [0.5, 0.5, 0.9], "n_test": [100] * 3}
+    classes = {"n_label_classes": [1, 1, 2]}
+
+    assert "in 2 of 3 trials" in not_learnt(rows_of(**columns), TWO), "rows of older versions do not tell"
+    assert not_learnt(rows_of(**columns, **classes), TWO) == ""
+    assert "in 1 of 2 trials" in not_learnt(rows_of(**columns, n_label_classes=[1, 2, 2]), TWO)
+    assert not_learnt(rows_of(one_class=[True], n_label_classes=[1]), TWO) == "", "nothing could be learnt"
+    cells = [("a", rows_of(**columns, **classes)), ("b", rows_of(**columns)), ("c", rows_of(n_label_classes=[2, 3]))]
+    assert on_few_classes(cells) == [
+        "The labels were of one class, which every method then predicts: a in 2 of 3 trials. Show more labels."
+    ]
+    assert on_few_classes(cells[1:]) == []
 
 
 def test_guesses_are_called_so_and_what_is_better_is_not() -> None:

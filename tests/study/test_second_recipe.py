@@ -69,6 +69,62 @@ def test_the_confirmation_compares_competitors_on_the_same_tables() -> None:
     assert "| random\\_forest | 80.00 | 3.00 | −10.0 | 1 | 0.0 | 2.00 |" in one
 
 
+def test_trials_with_labels_of_one_class_are_counted_apart() -> None:
+    rows = [trial(one_class=constant, n_label_classes=n) for constant, n in ((True, 1), (True, 2), (False, 2))]
+    rows += [trial(one_class=True, n_label_classes=1, method="logistic")]
+
+    found = second_recipe.cells(pd.DataFrame(rows), "ten_trials")
+
+    assert found["one_class_labels"].tolist() == [pytest.approx(1 / 3), 1.0]
+    network = second_recipe.tables(found).splitlines()[-2:]
+    # Of the two trials whose labels are of two classes one predicts one class.
+    assert any("| 66.7 | 50.0 |" in line for line in network)
+    assert second_recipe.cells(pd.DataFrame([trial()]), "ten_trials")["one_class_labels"].isna().all()
+
+
+@pytest.fixture(scope="module")
+def ten_trials() -> pd.DataFrame:
+    """Rows of tables and budgets, columns of competitors."""
+    found = pd.read_csv(second_recipe.FILE, dtype={"labels": str})
+    found = found[found["round"] == "ten_trials"]
+    return found.assign(competitor=found["method"] + " " + found["pretrain"])
+
+
+def test_what_the_page_says_of_ten_trials(ten_trials: pd.DataFrame) -> None:
+    wide = 100 * ten_trials.pivot_table(index=["labels", "dataset"], columns="competitor", values="score")
+    gains = wide["control scarf"] - wide["control none"]
+    behind = wide.sub(wide["logistic none"], axis=0)
+    texts = []
+    for budget in ("20", "100"):
+        error = gains[budget].std(ddof=1) / len(gains[budget]) ** 0.5
+        texts.append(f"{gains[budget].mean():.1f} ± {error:.1f} ({(gains[budget] > 0).sum()} of 20)")
+    page = " ".join((ROOT / "study/recipe.md").read_text().split())
+    assert f"in ten trials it adds {' and '.join(texts)}." in page
+    far = {}
+    for name in behind:
+        for (budget, dataset), difference in behind[name][behind[name] < -5].round(1).items():
+            far[budget, dataset, name] = difference
+    assert far == {
+        ("100", "jm1", "control none"): -5.8,
+        ("100", "jm1", "control scarf"): -6.0,
+        ("20", "jm1", "control none"): -8.8,
+        ("20", "jm1", "control scarf"): -7.9,
+        ("20", "kc1", "control scarf"): -5.3,
+    }
+
+
+def test_what_the_page_says_of_networks_that_predict_one_class(ten_trials: pd.DataFrame) -> None:
+    percent = {}
+    of_one = ten_trials[(ten_trials["one_class_labels"] > 0) & (ten_trials["competitor"] == "control none")]
+    assert (of_one["one_class_labels"] * of_one["trials"]).round().sum() == 14
+    assert of_one["dataset"].tolist() == ["ozone-level-8hr", "pc3", "sick", "wilt"]
+    for name, part in ten_trials.groupby("competitor"):
+        able = (1 - part["one_class_labels"]) * part["trials"]
+        constant = (part["one_class"] - part["one_class_labels"]) * part["trials"]
+        percent[name] = round(100 * constant.sum() / able.sum(), 1)
+    assert percent == {"control scarf": 0.8, "control none": 1.3, "logistic none": 3.4}
+
+
 def test_the_tables_of_the_page_are_those_of_the_file() -> None:
     found = pd.read_csv(second_recipe.FILE, dtype={"labels": str})
 

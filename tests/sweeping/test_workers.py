@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -44,11 +44,18 @@ def in_tmp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-class GpuForAuto:
-    """The training of a machine with a GPU."""
+@dataclass
+class OnGpus:
+    """The training of a machine with GPUs."""
 
-    def uses_gpu(self, accelerator: str) -> bool:
-        return accelerator != "cpu"
+    n_gpus: int = 1
+    has_begun: bool = False
+
+    def gpus(self, settings: TrainerSettings) -> list[int]:
+        return [] if settings.accelerator == "cpu" else list(range(self.n_gpus))
+
+    def has_begun_cuda(self) -> bool:
+        return self.has_begun
 
     def imported(self) -> TrainCells:
         raise AssertionError
@@ -61,9 +68,9 @@ class TestNumber:
         monkeypatch.setattr(workers, "free_memory", lambda: [10 * workers.BYTES_A_WORKER])
         monkeypatch.setattr(workers, "SECONDS_A_WORKER", 1e-6)
 
-    def number(self, n_cells: int, **chosen: object) -> int:
+    def number(self, n_cells: int, training: OnGpus | None = None, **chosen: object) -> int:
         config = replace(cells(1)[0].config, **chosen)  # type: ignore[arg-type]
-        return n_workers(config, plan_of(n_cells), GpuForAuto())
+        return n_workers(config, plan_of(n_cells), training or OnGpus())
 
     @pytest.mark.parametrize(
         ("n_cells", "chosen", "expected"),
@@ -90,9 +97,22 @@ class TestNumber:
         monkeypatch.setattr(workers, "SECONDS_A_WORKER", plan_of(10).seconds / 2)
         assert self.number(10) == 2
 
-    def test_a_gpu_is_not_shared(self) -> None:
-        with pytest.raises(UsageError, match=r"^workers=2 is not possible here: a GPU cannot be shared"):
-            self.number(10, trainer=TrainerSettings(accelerator="auto"), workers=2)
+    def test_one_a_gpu(self) -> None:
+        auto, three = TrainerSettings(accelerator="auto"), OnGpus(3)
+        assert self.number(10, three, trainer=auto) == 3
+        assert self.number(2, three, trainer=auto) == 2
+        assert self.number(10, three, trainer=auto, workers=2) == 2
+        with pytest.raises(
+            UsageError, match=r"^workers=4 is not possible here: each worker .* of its own, and torch finds 3 GPUs;"
+        ):
+            self.number(10, three, trainer=auto, workers=4)
+
+    def test_one_where_this_process_has_begun_cuda(self) -> None:
+        auto, begun = TrainerSettings(accelerator="auto"), OnGpus(3, has_begun=True)
+        assert self.number(10, begun, trainer=auto) == 1
+        with pytest.raises(UsageError, match=r"^workers=2 is not possible here: this process has computed on a GPU"):
+            self.number(10, begun, trainer=auto, workers=2)
+        assert self.number(10, begun, trainer=ON_CPU) == 4
 
     def test_one_where_several_threads_would_meet_an_old_openmp(self, monkeypatch: pytest.MonkeyPatch) -> None:
         of_two = TrainerSettings(accelerator="cpu", threads=2)
@@ -143,6 +163,44 @@ class TestTraining:
 
         assert sorted(int(seed) for _, seed in log.lines()) == [0, 0, 1, 1, 2, 2, 3, 4]
         assert len({pid for pid, _ in log.lines()} - {str(os.getpid())}) == 2
+
+    def test_the_parent_prepares_for_the_end_while_workers_train(self, log: Log, in_tmp: Path) -> None:
+        prepared = in_tmp / "prepared"
+
+        def train_until_prepared(cell: Cell) -> None:
+            for _ in range(1000):
+                if prepared.exists():
+                    return
+                time.sleep(0.01)
+            raise AssertionError
+
+        with Workers(1, trainer(log, train_until_prepared), print, prepared.touch) as launch:
+            launch(chunks(1))
+
+        assert prepared.exists()
+
+    def test_each_worker_trains_on_a_gpu_of_its_own(self, log: Log) -> None:
+        def train(cell: Cell) -> None:
+            log.add(os.getpid(), f"gpu{cell.config.trainer.device}")
+            # The first one dies, and its GPU is that of the next one.
+            if cell.config.seed == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            time.sleep(0.02)
+
+        with Workers(2, trainer(log, train), lambda _: None, gpus=(4, 7)) as launch:
+            launch(chunks(6))
+
+        gpu_of = {pid: word for pid, word in log.lines() if word.startswith("gpu")}
+        assert len(gpu_of) == 3
+        assert sorted(gpu_of.values()) in (["gpu4", "gpu4", "gpu7"], ["gpu4", "gpu7", "gpu7"])
+        assert len({(pid, word) for pid, word in log.lines() if word.startswith("gpu")}) == 3, (
+            "no worker changes its GPU"
+        )
+
+    def test_a_cell_on_the_processor_is_sent_as_it_is(self, log: Log) -> None:
+        with Workers(1, trainer(log, lambda cell: log.add(os.getpid(), cell.config.trainer.device)), print) as launch:
+            launch(chunks(1))
+        assert log.lines()[1][1] == "None"
 
     def test_a_worker_goes_on_with_the_table_that_it_has(self, log: Log) -> None:
         first, second, third = chunks(3)

@@ -245,6 +245,9 @@ class Classes(Target):
         classes = predictions.argmax(axis=1)
         return bool((classes == classes[0]).all())
 
+    def n_classes_among(self, labels: Labels) -> int:
+        return len(np.unique(labels))
+
     def frame(self, predictions: Predictions) -> "pd.DataFrame":
         """``probability_<class>`` for each."""
         import pandas as pd

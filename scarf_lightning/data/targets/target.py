@@ -210,6 +210,10 @@ class Target(ABC):
         """True if all rows get the same class; None if there are no classes."""
         return None
 
+    def n_classes_among(self, labels: Labels) -> int | None:
+        """The classes that occur among labels; None if there are no classes."""
+        return None
+
     @abstractmethod
     def frame(self, predictions: Predictions) -> "pd.DataFrame":
         """Predictions as columns for people, without those of `decided`."""

@@ -3,6 +3,8 @@
 Most functions take ``scores``, a long frame: ``dataset``; ``competitor``, a name; ``trial``, a whole number; ``value``,
 higher is better. Trials and whole cells may be missing: the functions count and name what they leave out. `scores_of`
 makes scores from results.
+
+SciPy is imported by the functions that use it, so that a run that has nothing to compare ends sooner.
 """
 
 from ...intervals import TEST_TO_TRAIN, Interval, mean_interval, overlap_ratio

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ...metrics import CALIBRATION_BINS, Labels, Metric
+from ...metrics import CALIBRATION_BINS, Labels, Metric, ranks
 from .scores import Floats
 
 RowValues = Callable[[Floats, Labels], Floats]
@@ -172,17 +172,15 @@ def _mcc(probabilities: Floats, labels: Labels) -> Floats:
 
 def _auroc(probabilities: Floats, labels: Labels) -> Floats:
     """The share of the rows of the other side that a row is on the right side of, one class after the other."""
-    from scipy.stats import rankdata
-
     present = np.unique(labels)
     values = np.zeros(len(labels))
     for label in present:
         own = labels == label
         scores = probabilities[:, label]
         # Ranks among all rows, minus ranks among the rows of one's own side, count the rows of the other side below.
-        below = rankdata(scores)
-        below[own] -= rankdata(scores[own])
-        below[~own] -= rankdata(scores[~own])
+        below = ranks(scores)
+        below[own] -= ranks(scores[own])
+        below[~own] -= ranks(scores[~own])
         n_own = np.count_nonzero(own)
         n_other = len(own) - n_own
         # DeLong's placement values: rows of the class should be above the others, and the others below them.
@@ -315,11 +313,9 @@ def _slope_of_correlation(crossed: Floats, first: Floats, second: Floats) -> Flo
 
 def _share_below(values: Floats) -> Floats:
     """The share of rows below each, ties by half, as a deviation from its mean."""
-    from scipy.stats import rankdata
-
     n = len(values)
     middle = (n + 1) / 2
-    return np.asarray((rankdata(values) - middle) / n)
+    return np.asarray((ranks(values) - middle) / n)
 
 
 def _raised(values: Floats, others: Floats) -> Floats:

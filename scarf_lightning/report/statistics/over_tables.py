@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.special import gammaincinv, ndtr, ndtri
 
 from ...intervals import LEVEL, Interval
+from ...metrics import ranks
 from .scores import Floats
 
 FEWEST_TABLES = 6
@@ -120,6 +120,8 @@ def one_sided_levels(gains: Floats, value: float) -> tuple[float, float]:
     >>> one_sided_levels(np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), 0.0)
     (0.015625, 1.0)
     """
+    from scipy.special import ndtr
+
     scores = _scores(gains - value)
     observed = float(scores.sum())
     if len(gains) <= MOST_COUNTED:
@@ -153,6 +155,8 @@ def next_table(gains: Floats, errors: Floats, margin: float) -> NextTable:
     >>> round(found.gains, 1), round(found.loses, 2)
     (0.9, 0.01)
     """
+    from scipy.special import ndtr
+
     scale = max(float(gains.std(ddof=1)), ROUNDING)
     # Six standard errors of the mean to either side hold nearly all of the posterior of the centre.
     reach = 6 * scale / math.sqrt(len(gains))
@@ -251,12 +255,10 @@ def steadied(errors: Floats) -> Floats:
 
 def _scores(distances: Floats) -> Floats:
     """Signed normal scores: the quantile of half a normal distribution at the rank of the distance from zero."""
-    # Takes longer than all else that a report of one table imports.
-    from scipy.stats import rankdata
+    from scipy.special import ndtri
 
-    ranks = rankdata(np.abs(distances))
     # Over n + 1, so that the farthest one has a finite score.
-    shares = ranks / (len(distances) + 1)
+    shares = ranks(np.abs(distances)) / (len(distances) + 1)
     return np.asarray(np.sign(distances) * ndtri(0.5 + shares / 2))
 
 
@@ -273,6 +275,8 @@ def _signs(n: int) -> Floats:
 def _stretches(tail: float) -> Floats:
     """Widths of normal distributions that add up to Student's t with these degrees of freedom, ``(NORMALS,)``: inverse
     roots of evenly spaced quantiles of a gamma distribution."""
+    from scipy.special import gammaincinv
+
     quantiles = (np.arange(NORMALS) + 0.5) / NORMALS
     # Student's t is a normal distribution whose precision is drawn from a gamma distribution of mean one.
     shape = tail / 2

@@ -8,7 +8,6 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.special import stdtr
 
 from ...errors import UsageError
 from ...intervals import TEST_TO_TRAIN
@@ -103,6 +102,8 @@ def _student(difference: Floats, error: Floats, df: Floats, scale: Floats) -> TT
 
     Rounding is taken for zero: 0.3 - 0.1 - 0.2 is 5e-17, which over a standard error of 1e-17 would be significant.
     """
+    from scipy.special import stdtr
+
     rounding = ROUNDING * scale
     is_zero = np.abs(difference) <= rounding
     is_exact = error <= rounding

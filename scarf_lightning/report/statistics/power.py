@@ -9,7 +9,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtr
 
 from ...intervals import Interval, student_quantile
 from .answers import ALONE, MARGIN, Needed
@@ -221,6 +220,8 @@ def _chance_between(
     low: float, high: float, difference: float, parts: ErrorParts, later: ErrorParts
 ) -> float:
     """The chance that a difference lies between two values later."""
+    from scipy.special import stdtr
+
     # An estimate moves by the error that it loses; it does not move where nothing is gained.
     spread = math.sqrt(max(parts.error**2 - later.error**2, 0.0))
     if not spread:

@@ -70,16 +70,29 @@ def rows_of_trial(
         metric, predictions, labels: as `influence.row_values` takes them.
         rows: numbers of the rows in the table, ``(n,)``.
     """
-    values = row_values(metric, predictions, labels)
-    if not np.isfinite(values).all():
-        return None
+    return rows_by_metric([metric], predictions, labels, rows).get(metric.name)
+
+
+def rows_by_metric(
+    metrics: Sequence[Metric], predictions: Floats, labels: Labels, rows: Integers
+) -> dict[str, RowsOfTrial]:
+    """A trial's test rows for each metric that is defined on them, by its name.
+
+    Args:
+        metrics, predictions, labels, rows: as `rows_of_trial` takes them.
+    """
     # Equal codes are how copies are found later, without keeping the predictions.
     codes = np.unique(predictions, axis=0, return_inverse=True)[1].ravel()
     one_class = False
     if predictions.ndim == 2:
         one_class = len(np.unique(predictions.argmax(axis=1))) == 1
-    added = added_values(metric, predictions, labels)
-    return RowsOfTrial(rows, values, added, codes, one_class)
+    defined = {}
+    for metric in metrics:
+        values = row_values(metric, predictions, labels)
+        if np.isfinite(values).all():
+            added = added_values(metric, predictions, labels)
+            defined[metric.name] = RowsOfTrial(rows, values, added, codes, one_class)
+    return defined
 
 
 def judge_trials(

@@ -16,7 +16,6 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
-from scipy.special import expit, logit, stdtr
 
 from ...intervals import (
     FEWEST,
@@ -331,6 +330,8 @@ def rows_interval(
     >>> round(found.low, 3), found.high
     (0.97, 1.0)
     """
+    from scipy.special import expit, logit
+
     lowest, highest = bounds
     width = highest - lowest
     error, freedom = rows_error(parts, width)
@@ -403,6 +404,8 @@ def _chance(level: float, opposite: float) -> float:
 
 def _student(mean: float, error: float, freedom: float) -> Tails:
     """The tails of a difference with Student's t distribution."""
+
+    from scipy.special import stdtr
 
     def tails(value: float) -> tuple[float, float]:
         # Without an error it is known on which side of the value the difference lies.

@@ -1,0 +1,98 @@
+"""Cells composed by a fork: the same cells, and imports only where workers are about to train."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from scarf_lightning.cli import expanding
+from scarf_lightning.cli.expanding import expanded
+from scarf_lightning.cli.running import OwnTraining
+from scarf_lightning.cli.show import Terminal
+from scarf_lightning.errors import UsageError
+from scarf_lightning.sweeping.cell import State
+from scarf_lightning.sweeping.composer import composing
+from scarf_lightning.sweeping.expand import ExpandedSweep, expand
+from scarf_lightning.sweeping.folders import SWEEPS
+from tests.composing import request_of
+
+SWEEP = ("corruption=mean,marginal", "scaling=zscore,minmax")
+
+
+@pytest.fixture
+def imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """An entry for each time that torch would have been imported, in a process that has not imported it."""
+    made: list[str] = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(expanding, "_can_help", lambda: True)
+    monkeypatch.setattr(OwnTraining, "imported", lambda self: made.append("torch"))
+    return made
+
+
+def request(*arguments: str, launcher: str = "basic") -> ExpandedSweep:
+    with composing(arguments) as composer:
+        return expanded(arguments, composer, SWEEPS, launcher, Terminal())
+
+
+def test_a_fork_composes_the_cells_that_this_process_would_compose(imports: list[str]) -> None:
+    found = request(*SWEEP)
+
+    assert imports == ["torch"]
+    assert found == request_of(*SWEEP)
+    assert [cell.key for cell in found.cells] == [cell.key for cell in request_of(*SWEEP).cells]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "launcher"),
+    [
+        ((*SWEEP, "plan=true"), "basic"),
+        ((*SWEEP, "workers=1"), "basic"),
+        (SWEEP, "joblib"),  # its processes import for themselves
+    ],
+)
+def test_nothing_is_imported_where_no_worker_trains(
+    arguments: tuple[str, ...], launcher: str, imports: list[str]
+) -> None:
+    assert len(request(*arguments, launcher=launcher).cells) == 4
+    assert imports == []
+
+
+@pytest.mark.parametrize(
+    ("state", "made"), [(State.FINISHED, []), (State.WAITING, ["torch"]), (State.FAILED, ["torch"])]
+)
+def test_nothing_is_imported_to_show_finished_cells(
+    state: State, made: list[str], imports: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(expanding, "survey", lambda cells: [SimpleNamespace(state=state) for _ in cells])
+
+    request(*SWEEP)
+
+    assert imports == made
+
+
+def test_a_missing_file_is_left_to_the_checks_of_the_run(imports: list[str]) -> None:
+    assert len(request("dataset=csv", "dataset.path=nowhere.csv", "dataset.target=kind", *SWEEP).cells) == 4
+    assert imports == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ("corruption=margnal,mean", "corruption=margnal is not an option"),
+        ("pretrain.learning_rate=-1", "pretrain.learning_rate must be"),
+    ],
+)
+def test_a_mistake_is_answered_before_anything_is_imported(wrong: str, sentence: str, imports: list[str]) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        request(wrong, "scaling=zscore,minmax")
+    assert imports == []
+
+
+def test_a_mistake_in_a_later_cell_is_said_in_the_same_words(imports: list[str]) -> None:
+    asked = ("corruption=mean,marginal", "corruption.rate=0.6,1.5")
+    with pytest.raises(UsageError) as expected, composing(asked) as composer:
+        expand(asked, composer, SWEEPS)
+    with pytest.raises(UsageError) as raised:
+        request(*asked)
+    assert str(raised.value) == str(expected.value)
+    assert imports == ["torch"]
