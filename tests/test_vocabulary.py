@@ -16,7 +16,7 @@ from scarf_lightning.report.blocks import Command, Paragraph, Picture, Table
 from scarf_lightning.report.loading import CellResults
 from scarf_lightning.report.making import make_report, write_report
 from scarf_lightning.report.report_options import ReportOptions
-from scarf_lightning.report.sentences import VERBS, told
+from scarf_lightning.report.sentences import VERBS, answer_with_subject
 from scarf_lightning.report.statistics.answers import ANSWERS
 from tests.cells import finish, results_in, some_cell
 from tests.loggers.wandb_files import runs
@@ -91,7 +91,7 @@ def test_a_report_names_answers_by_their_names_alone(tables: int) -> None:
 
 def test_each_answer_is_told_by_its_name() -> None:
     for answer in ANSWERS:
-        sentence = told("SCARF", answer)
+        sentence = answer_with_subject("SCARF", answer)
         assert answer in sentence or answer.replace("no ", "makes no ", 1) in sentence
     assert set(VERBS) == set(ANSWERS) - {"cannot tell"}
 

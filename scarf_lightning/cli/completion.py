@@ -98,17 +98,17 @@ def words() -> list[str]:
     from ..options.axes import AXES, BASES, parts
     from ..options.reference import DESCRIBED, choices, common_options
 
-    found: list[str] = []
+    lines: list[str] = []
     for axis in AXES:
         names = {path.stem for path in (CONF / axis.name).glob("*.yaml")}
         if axis.name in BASES:
             names |= set(parts(axis.name))
-        found += [f"{axis.name}={name}" for name in sorted(names)]
+        lines += [f"{axis.name}={name}" for name in sorted(names)]
     options = set(common_options())
     for axis in AXES:
         if axis.name in DESCRIBED:
             for choice in choices(axis.name):
                 options |= set(choice.options)
-    found += [f"{option}=" for option in sorted(options)]
-    found += [f"sweeps={path.stem}" for path in sorted(SWEEPS.glob("*.yaml"))]
-    return found
+    lines += [f"{option}=" for option in sorted(options)]
+    lines += [f"sweeps={path.stem}" for path in sorted(SWEEPS.glob("*.yaml"))]
+    return lines

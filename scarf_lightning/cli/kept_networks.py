@@ -76,7 +76,7 @@ def _of_cell(
     from ..importance.page import together, way_blocks
 
     try:
-        found = importance_of_cell(folder, metric=metric, plugins=plugins)
+        importance = importance_of_cell(folder, metric=metric, plugins=plugins)
     # The other sections of the page need neither the data nor the networks.
     except UsageError as error:
         return [
@@ -86,10 +86,10 @@ def _of_cell(
             )
         ]
     # On this page the cell has another name than by itself.
-    named = [replace(each, competitor=name) for each in found.verdicts]
-    found = replace(found, verdicts=named)
+    named = [replace(each, competitor=name) for each in importance.verdicts]
+    importance = replace(importance, verdicts=named)
     return [
-        Paragraph(on_use(found, name)),
-        *way_blocks(found, "permuted", f"{NAME}-{folder.name}"),
-        Paragraph(together(found)),
+        Paragraph(on_use(importance, name)),
+        *way_blocks(importance, "permuted", f"{NAME}-{folder.name}"),
+        Paragraph(together(importance)),
     ]

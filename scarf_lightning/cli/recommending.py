@@ -281,9 +281,9 @@ def _values(results: CellResults, metric: Metric) -> dict[int, "pd.Series[float]
         if row.get("regime") != "full":
             continue
         # A trial that diverged has no metric.
-        its = results.trials_of(label).dropna(subset=[metric.name])
-        if len(its):
-            values[label] = its.set_index("trial")[metric.name]
+        trials = results.trials_of(label).dropna(subset=[metric.name])
+        if len(trials):
+            values[label] = trials.set_index("trial")[metric.name]
     return values
 
 

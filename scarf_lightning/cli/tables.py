@@ -178,9 +178,9 @@ def label_table(
     """A line for each competitor and a column for each number of labels, with the metric and its interval."""
     varying, competitors = _by_setting(cells, OF_LABELS)
     lines: list[dict[float, str]] = []
-    for its in competitors:
+    for setting in competitors:
         line = {}
-        for axes, rows in its:
+        for axes, rows in setting:
             line[_n_labels(axes)] = _with_interval(axes, rows, chosen)
         lines.append(line)
     # From few labels to all, which count as infinitely many.
@@ -200,15 +200,15 @@ def summary_table(
     """A line for each setting with the mean of the datasets' means, for sweeps of very many cells."""
     varying, settings = _by_setting(cells, ("dataset",))
     finished, wanted, overall = list[str](), list[str](), list[str]()
-    for its in settings:
+    for setting in settings:
         # Each dataset counts once, however many of its trials are finished.
         means = []
-        for _, rows in its:
+        for _, rows in setting:
             values = _known(rows, chosen.name)
             if values:
                 means.append(np.mean(values))
         finished.append(str(len(means)))
-        wanted.append(str(len(its)))
+        wanted.append(str(len(setting)))
         overall.append(chosen.plain(float(np.mean(means))) if means else "")
     outcomes = {
         "datasets finished": finished,
@@ -276,31 +276,47 @@ def _legible(
 ) -> Table:
     """A table in which each option that varies has a column; or, where these would be too narrow to be read, a table
     with one column of what is unusual about each line."""
-    needed = 0
-    for heading, values in varying.items():
-        needed += 2 + min(LEGIBLE, max(len(heading), *map(len, values)))
-    for heading, values in outcomes.items():
-        needed += 2 + max(len(heading), *map(len, values))
-    others = {name: values for name, values in varying.items() if name not in APART}
-    if needed <= width or len(others) < 2:
+    apart = {name: varying[name] for name in APART if name in varying}
+    others = {name: values for name, values in varying.items() if name not in apart}
+    if _least_width(varying, outcomes) <= width or len(others) < 2:
         return _laid_out(varying, outcomes)
     usual = {}
     for name, values in others.items():
         # A line that does not use an option says nothing of what is usual.
         ((usual[name], _),) = Counter(filter(None, values)).most_common(1)
-    n_lines = len(next(iter(others.values())))
-    unusual = []
-    for place in range(n_lines):
-        its = []
-        for name, values in others.items():
-            if values[place] not in ("", usual[name]):
-                its.append(f"{name}={values[place]}")
-        unusual.append(", ".join(its) or "as usual")
-    apart = {name: varying[name] for name in APART if name in varying}
-    table = _laid_out({**apart, "options": unusual}, outcomes)
+    table = _laid_out({**apart, "options": _unusual(others, usual)}, outcomes)
     table.caption = f"As usual: {', '.join('='.join(each) for each in usual.items())}"
     table.caption_justify = "left"
     return table
+
+
+def _least_width(
+    varying: Mapping[str, Sequence[str]], outcomes: Mapping[str, Sequence[str]]
+) -> int:
+    """The characters of a line in which options, which may fold, are legible."""
+    between_columns = 2
+    needed = 0
+    for heading, values in varying.items():
+        widest = max(len(heading), *map(len, values))
+        needed += between_columns + min(LEGIBLE, widest)
+    for heading, values in outcomes.items():
+        needed += between_columns + max(len(heading), *map(len, values))
+    return needed
+
+
+def _unusual(
+    options: Mapping[str, Sequence[str]], usual: Mapping[str, str]
+) -> list[str]:
+    """The options of each line that have another value than the usual one."""
+    n_lines = len(next(iter(options.values())))
+    lines = []
+    for place in range(n_lines):
+        overrides = []
+        for name, values in options.items():
+            if values[place] not in ("", usual[name]):
+                overrides.append(f"{name}={values[place]}")
+        lines.append(", ".join(overrides) or "as usual")
+    return lines
 
 
 def _laid_out(

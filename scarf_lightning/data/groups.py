@@ -66,9 +66,9 @@ def hints(
             continue
         codes = Coded.of(column).codes
         if _is_group(table, codes):
-            said = f"Rows with one value of {str(name)!r} mostly have the same target, and a random split parts them"
+            claim = f"Rows with one value of {str(name)!r} mostly have the same target, and a random split parts them"
             effect = f"with {argument('split.column', str(name))} keeps them together"
-            notes.append(Advice(said, "split", "group", effect))
+            notes.append(Advice(claim, "split", "group", effect))
     return notes or _hiding(table, widths) or _near_copies(table)
 
 
@@ -138,9 +138,9 @@ def _hiding(
         n_repeated = int(pd.Series(without).duplicated().sum())
         if n_repeated > max(REPEATED * n, 2 * n_copies):
             share = n_repeated / n
-            said = f"Without column {name!r}, {share:.0%} of the rows equal an earlier row in every column"
+            sentence = f"Without column {name!r}, {share:.0%} of the rows equal an earlier row in every column"
             effect = "leaves it out, and split.copies=together then keeps equal rows in one part"
-            return [Advice(said, "dataset.drop", [name], effect)]
+            return [Advice(sentence, "dataset.drop", [name], effect)]
     return []
 
 

@@ -134,10 +134,10 @@ class Shuffled(Splitting):
         random: np.random.Generator,
     ) -> str | None:
         if self.copies == "apart":
-            said = super().on_copies(table, random)
-            if said is None:
+            sentence = super().on_copies(table, random)
+            if sentence is None:
                 return None
-            return f"{said[:-1]}; split.copies=together keeps copies in one part."
+            return f"{sentence[:-1]}; split.copies=together keeps copies in one part."
         if self.is_ragged(table):
             return (
                 f"{table.name}: copies are kept in one part, whose size then differs between trials, so they are "
@@ -476,7 +476,7 @@ def split_values(
     """The number of each row's group, its time or its part, ``(n,)``; NaN where the column has no value.
 
     Raises:
-        UsageError: the column does not hold what the split ``kind`` goes by.
+        UsageError: the column does not hold what the split ``kind`` needs.
     """
     if kind == "group":
         coded = Coded.of(column)

@@ -49,7 +49,7 @@ class Table:
         source: where the data came from, such as ``openml:1510``.
         values: float64 ``(n, M)``: numbers, or codes of categorical columns; NaN where missing.
         labels: ``(n,)``, in the form that the ``target`` gives them.
-        split_by: what a split goes by: float64 ``(n,)`` for a group, a time or a part; for an OpenML task
+        split_by: the values that decide a split: float64 ``(n,)`` for a group, a time or a part; for an OpenML task
             ``(n, splits)``, the part in each of its splits; None if the split needs nothing.
         reading, notes: how a user's file was read, and what the user should know about it.
         reader: reads later rows as the rows of this table.
@@ -250,8 +250,8 @@ class Table:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of column names, values, categories, labels, class names, weights, and what a split goes by. It is
-        part of the identity of every stored result."""
+        """SHA-256 of column names, values, categories, labels, class names, weights, and the values that decide a
+        split. It is part of the identity of every stored result."""
         digest = hashlib.sha256()
         columns = [[column.name, column.categories] for column in self.columns]
         header = {"columns": columns} | self.target.identity

@@ -151,12 +151,12 @@ def _notes(column: str, read: Read) -> list[Note]:
     notes: list[Note] = [about(column, note) for note in read.notes]
     if read.done != A_VALUE_A_ROW:
         return notes
-    said = f"Column {column!r} has a different value in every row and is left out"
+    sentence = f"Column {column!r} has a different value in every row and is left out"
     # Numbers that are all different are ids, which no option of text helps.
     if read.kind == ID_OR_TEXT:
-        notes.append(Advice(said, "dataset.text", [column], "reads it as text"))
+        notes.append(Advice(sentence, "dataset.text", [column], "reads it as text"))
     else:
-        notes.append(f"{said}.")
+        notes.append(f"{sentence}.")
     return notes
 
 
@@ -189,21 +189,21 @@ def leaks(table: Table, widths: Mapping[str, int]) -> list[Advice]:
     n_strata = int(labels.max()) + 1
     # The best order for the bound of `_may_leak`: equal values then change their label as rarely as they can.
     by_label = fitted[np.argsort(labels[fitted], kind="stable")]
-    found = []
+    notes = []
     end = 0
     for name, width in widths.items():
         end += width
-        made = range(end - width, end)
+        columns = range(end - width, end)
         if width == 0:
             continue
-        if width == 1 and not _may_leak(table, made[0], by_label, n_strata):
+        if width == 1 and not _may_leak(table, columns[0], by_label, n_strata):
             continue
-        score = _score(table, made, fitted, held_out, n_strata)
+        score = _score(table, columns, fitted, held_out, n_strata)
         if score > SUSPICIOUS:
-            said = f"Column {name!r} predicts the target almost alone (balanced accuracy {score:.3f} on held-out rows)"
+            claim = f"Column {name!r} predicts the target almost alone (balanced accuracy {score:.3f} on held-out rows)"
             effect = "leaves it out, if it is known only once the target is"
-            found.append(Advice(said, "dataset.drop", [name], effect))
-    return found
+            notes.append(Advice(claim, "dataset.drop", [name], effect))
+    return notes
 
 
 def _score(

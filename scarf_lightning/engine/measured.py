@@ -89,14 +89,14 @@ def _file() -> Path:
 
 def _processor() -> str:
     """The processor's name, with its family and model: virtual machines call several of them by one name."""
-    found = dict[str, str]()
+    fields = dict[str, str]()
     with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             name, _, value = line.partition(":")
-            found.setdefault(name.strip(), value.strip())
-    if "model name" not in found:
+            fields.setdefault(name.strip(), value.strip())
+    if "model name" not in fields:
         return platform.processor() or platform.machine()
-    return f"{found['model name']} (family {found.get('cpu family')}, model {found.get('model')})"
+    return f"{fields['model name']} (family {fields.get('cpu family')}, model {fields.get('model')})"
 
 
 def _read(file: Path) -> dict[str, float]:

@@ -155,10 +155,10 @@ def model_of_cell(
         phase
     ]
     try:
-        found = in_phase(cell, kept)
+        phase_trials = in_phase(cell, kept)
         model = model_of(
             cell.config,
-            found,
+            phase_trials,
             _reader(cell),
             target,
             cell.stored.description["dataset"],
@@ -175,8 +175,8 @@ def model_of_cell(
 def _finetuned(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:
     """The trials with the weights at the end of training."""
     why = why_no_model(cell.config)
-    found = [kept for kept in trials if kept.weights]
-    if why is None and not found:
+    with_weights = [kept for kept in trials if kept.weights]
+    if why is None and not with_weights:
         if cell.config.tune:
             why = (
                 "with tune each trial has a network of its own shape. Train a cell with the options that tuning chose, "
@@ -187,7 +187,7 @@ def _finetuned(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:
             why = f"the fine-tuned weights were not kept; `{command}` trains them again and keeps them"
     if why is not None:
         raise UsageError(f"Cell {cell.folder.name} has no model: {why}.")
-    return found
+    return with_weights
 
 
 def _pretrained(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:
@@ -202,7 +202,7 @@ def _pretrained(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:
     # Nothing is added to the store here, so its limit does not matter.
     store = PretrainingStore(cell.folder.parent, identity, max_gb=1)
     cache = store.load([kept.row["trial"] for kept in trials])
-    found = []
+    pretrained = []
     for kept in trials:
         trial = kept.row["trial"]
         if trial not in cache:
@@ -215,8 +215,8 @@ def _pretrained(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:
         for name_of_weight, weight in cache[trial].weights.items():
             if name_of_weight.startswith("encoder."):
                 encoder[name_of_weight] = weight
-        found.append(replace(kept, weights=encoder))
-    return found
+        pretrained.append(replace(kept, weights=encoder))
+    return pretrained
 
 
 def _initial(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:

@@ -253,8 +253,8 @@ def _trial_losses(record: StackRecord, epoch: str) -> list[float]:
         loss = math.inf
         wanted = ("finetune", row["trial"], row[epoch])
         for each in record.curves:
-            found = (each["phase"], each["trial"], each["epoch"])
-            if found == wanted and row["diverged"] is None:
+            place = (each["phase"], each["trial"], each["epoch"])
+            if place == wanted and row["diverged"] is None:
                 loss = float(each["validation_loss"])
         losses.append(loss)
     return losses
@@ -359,8 +359,8 @@ def _voting(
         )
     n_diverged = config.trials - len(converged)
     if n_diverged:
-        said = f"{n_diverged} of {config.trials} trials diverged and have no vote."
-        warnings.warn(said, UserWarning, stacklevel=5)
+        sentence = f"{n_diverged} of {config.trials} trials diverged and have no vote."
+        warnings.warn(sentence, UserWarning, stacklevel=5)
     encoded = training.parts.encoding.columns(table.columns)
     reader = replace(table.rows_reader, columns=encoded)
     return model_of(config, converged, reader, target, table.name)

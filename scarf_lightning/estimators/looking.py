@@ -179,14 +179,14 @@ def _frame(
     columns: tuple[Column, ...], values: NDArray[np.float64], index: "pd.Index[int]"
 ) -> pd.DataFrame:
     """Values ``(n, M)`` as a frame: numbers, and the names of categories instead of their codes."""
-    found = {}
+    by_name = {}
     for own, column in zip(values.T, columns, strict=True):
         if column.categories is None:
-            found[column.name] = pd.Series(own, index)
+            by_name[column.name] = pd.Series(own, index)
         else:
             names = named(column, own, None)
-            found[column.name] = pd.Series(names, index, object)
-    return pd.DataFrame(found, index)
+            by_name[column.name] = pd.Series(names, index, object)
+    return pd.DataFrame(by_name, index)
 
 
 def alignment(first: NDArray[Any], second: NDArray[Any]) -> float:

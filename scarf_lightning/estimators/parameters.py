@@ -134,15 +134,15 @@ def _refuse_others(given: Mapping[str, Any]) -> None:
 
 def _axes(given: Mapping[str, Any]) -> dict[str, str]:
     """The options that choose a part, by axis."""
-    found = {}
+    choices = {}
     for name, value in given.items():
         if "." not in name and (CONF / name).is_dir():
             if not isinstance(value, str):
                 raise UsageError(
                     f"{name} must be the name of an option, not {value!r}; for none it is 'none'."
                 )
-            found[name] = value
-    return found
+            choices[name] = value
+    return choices
 
 
 @cache

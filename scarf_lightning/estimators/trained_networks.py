@@ -311,12 +311,12 @@ class TrainedNetworks(Predictor):
         for chunk in torch.split(rows, ROWS_AT_ONCE, dim=1):
             batch = table.rows(chunk, roster)
             outputs.append(network(batch))
-        found = torch.cat(outputs, dim=1)
-        if not found.isfinite().all():
+        joined = torch.cat(outputs, dim=1)
+        if not joined.isfinite().all():
             raise UsageError(
                 "The networks give no numbers for these rows: weights or values are too large."
             )
-        return found
+        return joined
 
 
 def named(column: Column, codes: Floats, gap: Any) -> NDArray[Any]:

@@ -13,7 +13,7 @@ MOST_NAMES = 8
 def advice(asked: Asked) -> list[str]:
     """Advice on the columns: which can go and which must stay, which pre-training lives on, which stand in for each
     other."""
-    found = asked.importance
+    importance = asked.importance
     sentences = []
     # To do without a column comes first, because it saves work.
     can_go = columns_that_can_go(asked)
@@ -28,22 +28,22 @@ def advice(asked: Asked) -> list[str]:
             f"Keep {_listed(must_stay)}: trained without {any_of}, every competitor is worse."
         )
     # Which columns pre-training lives on, by each of its ways.
-    needed = found.helping("left out of pre-training")
+    needed = importance.helping("left out of pre-training")
     if needed:
         sentences.append(
             f"The gains of pre-training need {_listed(needed)}: without {_it(needed)} it is worse."
         )
-    corrupted = found.helping("left out of corruption")
+    corrupted = importance.helping("left out of corruption")
     if corrupted:
         sentences.append(f"Pre-training is better if it corrupts {_listed(corrupted)}.")
-    beyond = found.helping("beyond the labels")
+    beyond = importance.helping("beyond the labels")
     if beyond:
         sentences.append(
             f"Pre-trained networks use {_listed(beyond)} more than networks that see the labels alone."
         )
     # A group of which each column alone can go is no contradiction.
     for group in asked.groups:
-        if _is_redundant(found, group):
+        if _is_redundant(importance, group):
             sentences.append(
                 f"{' and '.join(group)} say the same: together they are needed, and each one alone can go."
             )
@@ -72,25 +72,27 @@ def columns_that_can_go(asked: Asked) -> list[str]:
     Trained without them it is no worse by more than the margin. Or permuted they make no practical difference to any:
     these very networks are as good without knowing them.
     """
-    found = asked.importance
+    importance = asked.importance
     answers: dict[str, list[Answer]] = {}
-    for each, answer in found.of("left out"):
+    for each, answer in importance.of("left out"):
         if len(each.columns) == 1:
             answers.setdefault(each.name, []).append(answer)
     can_go = []
     for name, its in answers.items():
         # With one competitor untried nobody can tell.
-        if len(its) == len(found.competitors) and all(map(_is_needless, its)):
+        if len(its) == len(importance.competitors) and all(map(_is_needless, its)):
             can_go.append(name)
     return can_go + list(asked.settled)
 
 
 def columns_that_must_stay(asked: Asked) -> list[str]:
     """Columns, and groups of them, without which every competitor is trained to be worse; most important first."""
-    found = asked.importance
-    needed = [set(found.helping("left out", name)) for name in found.competitors]
+    importance = asked.importance
+    needed = [
+        set(importance.helping("left out", name)) for name in importance.competitors
+    ]
     by_all = set.intersection(*needed) if needed else set()
-    return [name for name in found.helping("left out") if name in by_all]
+    return [name for name in importance.helping("left out") if name in by_all]
 
 
 def _is_needless(answer: Answer) -> bool:

@@ -72,11 +72,11 @@ def ask(kept: Kept, launch: Launch) -> Asked:
     untried: list[str] = []
     n_tried = 0
     for task in wanted:
-        found = changed_verdict(kept, task)
-        if found is None:
+        verdict = changed_verdict(kept, task)
+        if verdict is None:
             untried.append(name_of(question.labels[_unit(task)]))
         else:
-            verdicts.append(found)
+            verdicts.append(verdict)
             n_tried += 1
     importance = replace(so_far, verdicts=verdicts, n_untried=len(planned) - n_tried)
     # Nobody uses these when they are permuted.
@@ -101,12 +101,12 @@ def permuted_verdicts(kept: Kept) -> list[ColumnVerdict]:
     first: Sequence[Tested] | None = None
     is_beside_labels = not question.competitors[0].is_pretrained
     for task, competitor in zip(question.permuting, question.competitors, strict=True):
-        found = kept.read(task)
-        if found is None:
+        measurement = kept.read(task)
+        if measurement is None:
             continue
-        intact, *moved = found.tested
+        intact, *moved = measurement.tested
         # The first competitor has the labels alone, unless all are pre-trained.
-        first = first or found.tested
+        first = first or measurement.tested
         for place, label in enumerate(question.labels):
             verdicts += _judged(
                 label,
@@ -210,12 +210,12 @@ def _judged(
 
 def _minus(first: Tested, second: Tested) -> Tested:
     """The differences of values on each test row. Rows that no trial showed may have any."""
-    found: Tested = {}
+    differences: Tested = {}
     for trial in first.keys() & second.keys():
         one, other = first[trial], second[trial]
-        found[trial] = replace(
+        differences[trial] = replace(
             one,
             values=one.values - other.values,
             added=np.full_like(one.added, np.nan),
         )
-    return found
+    return differences

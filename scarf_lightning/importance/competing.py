@@ -170,7 +170,8 @@ class Competitor:
             seed: of the permutations; each trial has its own.
             trials: to train; None trains all.
         """
-        training, wanted_trials = self._intact, self._chosen(trials)
+        training = self._intact
+        wanted_trials = self._chosen(trials)
         intact: Tested = {}
         changed: list[Tested] = [{} for _ in blocks]
         for wanted, _ in training.stacks(wanted_trials):
@@ -181,10 +182,10 @@ class Competitor:
             repeats = max(1, min(repeats, affordable))
             at_once = max(1, min(len(wanted), affordable // repeats))
             for start in range(0, len(wanted), at_once):
-                its = wanted[start : start + at_once]
+                batch = wanted[start : start + at_once]
                 self._add_permuted(
                     training,
-                    its,
+                    batch,
                     blocks,
                     repeats,
                     seed,
@@ -201,14 +202,14 @@ class Competitor:
         Raises:
             UsageError: no column is left.
         """
-        columns, kept = [], []
+        columns, kept_places = [], []
         for place, column in enumerate(self.table.columns):
             if place not in places:
                 columns.append(column)
-                kept.append(place)
-        if not kept:
+                kept_places.append(place)
+        if not kept_places:
             raise UsageError("No column would be left; name fewer columns in a group.")
-        values = np.ascontiguousarray(self.table.values[:, kept])
+        values = np.ascontiguousarray(self.table.values[:, kept_places])
         # Trials have the splits of the whole table, see `SplitOf`.
         rest = replace(self.table, columns=tuple(columns), values=values)
         return self._tested(self._training(rest), trials)
@@ -225,14 +226,14 @@ class Competitor:
         """The same after a pre-training whose corruption left these columns as they are."""
         training = self._intact
         pretext: Any = training.parts.pretext
-        kept = list(places)
+        spared_places = list(places)
         # A category has an encoded column for each of its values.
         if pretext.corruption.space == "encoded":
             columns = Columns.of(training.parts.encoding.columns(self.table.columns))
-            kept = []
+            spared_places = []
             for place in places:
-                kept.extend(columns.of_feature(place))
-        spared = replace(pretext, corruption=Spared(pretext.corruption, kept))
+                spared_places.extend(columns.of_feature(place))
+        spared = replace(pretext, corruption=Spared(pretext.corruption, spared_places))
         parts = replace(training.parts, pretext=spared)
         return self._tested(replace(training, parts=parts), trials)
 
@@ -242,9 +243,9 @@ class Competitor:
         def of_all_columns(rule: Splitting) -> Splitting:
             return SplitOf(rule, self.table)
 
-        chosen = self.table if table is None else table
+        table_to_train = self.table if table is None else table
         return CellTraining.prepare(
-            self.config, chosen, self.hardware, splitting=of_all_columns
+            self.config, table_to_train, self.hardware, splitting=of_all_columns
         )
 
     def _n_test(self, training: CellTraining) -> int:
@@ -260,7 +261,7 @@ class Competitor:
         hidden: Sequence[int] = (),
     ) -> Tested:
         """Train trials, and predict their test rows. Pre-training does not see the ``hidden`` columns."""
-        found: Tested = {}
+        tested_trials: Tested = {}
         wanted = self._chosen(trials)
         for _, company in training.stacks(wanted):
             stack = training.stack(company)
@@ -271,8 +272,8 @@ class Competitor:
                 rows = self._rows(outcome.predictions[position], tested)
                 # Company that is there for exactness alone is not kept.
                 if rows is not None and trial in wanted:
-                    found[trial] = rows
-        return found
+                    tested_trials[trial] = rows
+        return tested_trials
 
     def _add_permuted(
         self,
@@ -300,8 +301,8 @@ class Competitor:
             # Behind the rows as they are: blocks, of each its permutations, and of each of these all rows.
             shape = (len(blocks), repeats, n_test, *predictions.shape[1:])
             of_blocks = predictions[n_test:].reshape(shape)
-            for place, its in enumerate(of_blocks):
-                moved = permuted_rows(self.metric, its, labels, tested)
+            for place, of_block in enumerate(of_blocks):
+                moved = permuted_rows(self.metric, of_block, labels, tested)
                 if moved is not None:
                     changed[place][trial] = moved
 

@@ -1,4 +1,4 @@
-"""Columns that say the same, which are also tried together."""
+"""Groups of columns with nearly the same information, which are also permuted and left out together."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ FEWEST_ROWS = 3
 
 
 def groups_of(table: Table, least: float = ALIKE) -> list[list[int]]:
-    """Groups of two columns or more that say nearly the same: their places, in order.
+    """Groups of two columns or more with nearly the same information: their places, in order.
 
     Two numbers are compared by Spearman's rank correlation, two categories by Cramér's V (1946), each on the rows that
     know both. A column that is like any column of a group is in it.

@@ -44,6 +44,8 @@ Way = Literal[
 pre-training alone, or of its corruption alone; or permuted, of which the difference to a competitor without
 pre-training is judged."""
 NO_DIFFERENCE: Answer = "no practical difference"
+MOST_LINES = 45
+"""Lines of a figure."""
 
 
 @dataclass(frozen=True)
@@ -103,10 +105,12 @@ def judge_column(
         margin: a difference no larger than this is of no practical consequence.
         fewest: trials below which there is no interval; 1 if the claim is about these very networks.
     """
-    score = float(np.mean([its.values.mean() for its in intact]))
-    without = float(np.mean([its.values.mean() for its in changed]))
-    # A part of the value without the column, which is the reference of the verdict.
-    size = (abs(without) or 1.0) if metric.is_relative else 1.0
+    score = float(np.mean([rows.values.mean() for rows in intact]))
+    without = float(np.mean([rows.values.mean() for rows in changed]))
+    size = 1.0
+    if metric.is_relative:
+        # A part of the value without the column, which is the reference of the verdict.
+        size = abs(without) or 1.0
     verdict = judge_trials(
         intact,
         changed,
@@ -148,14 +152,14 @@ class Importance:
     @cached_property
     def answers(self) -> list[Answer]:
         """The answers that may be claimed together, one for each verdict."""
-        levels = [each.verdict.levels for each in self.verdicts]
+        single = [each.verdict.levels for each in self.verdicts]
         # An untried comparison claims nothing, and counts as one.
         untried = [Levels()] * self.n_untried
-        together = corrected([*levels, *untried])
-        found = []
-        for each, its in zip(self.verdicts, together, strict=False):
-            found.append(answer_of(each.verdict.interval, its, self.margin))
-        return found
+        corrected_levels = corrected([*single, *untried])
+        answers = []
+        for each, levels in zip(self.verdicts, corrected_levels, strict=False):
+            answers.append(answer_of(each.verdict.interval, levels, self.margin))
+        return answers
 
     @property
     def answered(self) -> list[tuple[ColumnVerdict, Answer]]:
@@ -166,16 +170,16 @@ class Importance:
         self, way: Way, competitor: str | None = None
     ) -> list[tuple[ColumnVerdict, Answer]]:
         """The verdicts of one way, of one competitor if it is given, most important first."""
-        found = []
+        pairs = []
         for each, answer in self.answered:
             if each.way == way and competitor in (None, each.competitor):
-                found.append((each, answer))
+                pairs.append((each, answer))
 
         # Without a number it comes last.
         def size(pair: tuple[ColumnVerdict, Answer]) -> float:
             return float(np.nan_to_num(pair[0].verdict.difference, nan=-np.inf))
 
-        return sorted(found, key=size, reverse=True)
+        return sorted(pairs, key=size, reverse=True)
 
     @property
     def ways(self) -> list[Way]:
@@ -224,13 +228,13 @@ class Importance:
     @property
     def sentences(self) -> list[str]:
         """A sentence for each way and competitor, with the columns by their answers."""
-        found = []
+        sentences = []
         for way in self.ways:
             for competitor in self.competitors:
                 pairs = self.of(way, competitor)
                 if pairs:
-                    found.append(self._sentence(way, competitor, pairs))
-        return found
+                    sentences.append(self._sentence(way, competitor, pairs))
+        return sentences
 
     def _sentence(
         self,
@@ -270,14 +274,10 @@ class Importance:
         """Improvements with their intervals, most important first; ``way`` is the first one if not given."""
         from ..report.effects import Effect, effects_figure
 
-        chosen = way or self.ways[0]
-        are_several = len({each.competitor for each, _ in self.of(chosen)}) > 1
+        shown_way = way or self.ways[0]
+        are_several = len({each.competitor for each, _ in self.of(shown_way)}) > 1
         lines = []
-        for each, answer in self.of(chosen)[:MOST_LINES]:
+        for each, answer in self.of(shown_way)[:MOST_LINES]:
             label = f"{each.name}, {each.competitor}" if are_several else each.name
             lines.append(Effect(label, each.verdict, answer))
         return effects_figure(lines, self.metric, self.margin, is_narrow=is_narrow)
-
-
-MOST_LINES = 45
-"""Lines of a figure."""

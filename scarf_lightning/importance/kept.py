@@ -39,19 +39,19 @@ class Kept:
 
     def read(self, task: Task) -> Measurement | None:
         """The measurement of a task with the trials that are wanted and kept; None if there are none."""
-        found = self._read(task)
-        if found is None:
+        measurement = self._read(task)
+        if measurement is None:
             return None
         # An earlier command may have asked for more trials.
-        wanted = found.of(self._wanted(task))
+        wanted = measurement.of(self._wanted(task))
         return wanted if wanted.trials else None
 
     def missing(self, task: Task) -> list[int]:
         """The trials of a task that are wanted and not kept."""
-        found = self.read(task)
+        measurement = self.read(task)
         missing = set(self._wanted(task))
-        if found is not None:
-            missing -= set(found.trials)
+        if measurement is not None:
+            missing -= set(measurement.trials)
         return sorted(missing)
 
     def add(self, task: Task) -> None:
@@ -78,11 +78,11 @@ class Kept:
             n_tested += len(self.question.units)
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                found = _measurement(arrays)
+                measurement = _measurement(arrays)
         except DAMAGE:
             return None
         # A file of another layout is as good as none.
-        return found if len(found.tested) == n_tested else None
+        return measurement if len(measurement.tested) == n_tested else None
 
 
 def write(path: Path, measured: Measurement) -> None:

@@ -35,25 +35,25 @@ TITLES: dict[Way, str] = {
 
 def columns_report(asked: Asked, competitors: Sequence[Competitor]) -> Report:
     """The page: advice, then each way with its figure and its table, and what was compared."""
-    found = asked.importance
+    importance = asked.importance
     constant = share_of_the_commonest(competitors[0])
     first: list[Block] = [Paragraph(sentence) for sentence in advice(asked)]
     if not first:
-        first.append(Paragraph(_without_advice(found, constant)))
+        first.append(Paragraph(_without_advice(importance, constant)))
     # What each of them uses is what most readers look for first.
-    for competitor in found.competitors:
-        first.append(Paragraph(on_use(found, competitor)))
+    for competitor in importance.competitors:
+        first.append(Paragraph(on_use(importance, competitor)))
     for sentence in on_untried(asked):
         first.append(Paragraph(sentence))
-    first.append(Paragraph(together(found)))
+    first.append(Paragraph(together(importance)))
     sections = [Section("summary", "The answer", first)]
-    for way in found.ways:
+    for way in importance.ways:
         name = way.replace(" ", "-")
         sections.append(
             Section(
                 name,
                 TITLES[way],
-                [Paragraph(MEANINGS[way]), *way_blocks(found, way, name)],
+                [Paragraph(MEANINGS[way]), *way_blocks(importance, way, name)],
             )
         )
     # The names of groups are long, so that their columns are listed once.
@@ -65,8 +65,8 @@ def columns_report(asked: Asked, competitors: Sequence[Competitor]) -> Report:
     n_trials = len(competitors[0].trials)
     about = [
         f"{name}: {len(asked.names)} columns, {competitors[0].table.n_labelled} rows with labels.",
-        f"{found.metric.label} on the test rows of {n_trials} trials, the same rows with every column.",
-        _levels(found, constant),
+        f"{importance.metric.label} on the test rows of {n_trials} trials, the same rows with every column.",
+        _levels(importance, constant),
     ]
     return Report(f"Which columns matter on {name}?", about, sections)
 

@@ -30,13 +30,13 @@ def permutations(n: int, repeats: int, seed: int) -> Integers:
     own_seed = np.random.RandomState(seed).randint(np.iinfo(np.int32).max + 1)
     random = np.random.RandomState(own_seed)
     order, so_far = np.arange(n), np.arange(n)
-    found = np.empty((repeats, n), dtype=np.int64)
+    orders = np.empty((repeats, n), dtype=np.int64)
     # Each shuffles what is shuffled already.
     for repeat in range(repeats):
         random.shuffle(order)
         so_far = so_far[order]
-        found[repeat] = so_far
-    return found
+        orders[repeat] = so_far
+    return orders
 
 
 def permuted(values: Floats, places: Sequence[int], orders: Integers) -> Floats:

@@ -112,17 +112,17 @@ def _experiment(client: "MlflowClient", name: str, artifacts: str | None) -> str
     """The id of an experiment, which is made if there is none."""
     from mlflow.exceptions import MlflowException
 
-    found = client.get_experiment_by_name(name)
-    if found is not None:
-        return str(found.experiment_id)
+    experiment = client.get_experiment_by_name(name)
+    if experiment is not None:
+        return str(experiment.experiment_id)
     try:
         return str(client.create_experiment(name, artifact_location=artifacts))
     except MlflowException:
         # Another process may have made it in the meantime.
-        found = client.get_experiment_by_name(name)
-        if found is None:
+        experiment = client.get_experiment_by_name(name)
+        if experiment is None:
             raise
-        return str(found.experiment_id)
+        return str(experiment.experiment_id)
 
 
 def _tags(view: CellView) -> dict[str, Any]:

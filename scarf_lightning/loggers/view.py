@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..intervals import SIZES, Interval, level_interval, median_sizes
 from ..metrics import metrics
 from ..options import AXES
-from ..options.axes import told_apart
+from ..options.axes import distinguishing_names
 from ..report.levels import FROM_PREDICTIONS, FROM_TRIALS, levels_of_cell
 from ..results import StoredCell, load_cell, read_cell, read_environments
 from ..screen import command_line
@@ -130,7 +130,7 @@ def run_name(
 ) -> str:
     """The name of a run: its dataset, and the overrides that the cell uses by its ``options``, such as no corruption
     without pre-training. Of all overrides those ``among`` tell it from the cells beside it, separated by blanks."""
-    distinguishing = told_apart([overrides])[0] if among is None else among
+    distinguishing = distinguishing_names([overrides])[0] if among is None else among
     used = []
     for override in distinguishing.split():
         key, _, _ = override.partition("=")

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..options.axes import told_apart
+from ..options.axes import distinguishing_names
 from ..options.run_settings import LoggerSettings
 from ..results import load_cell
 from .places import SUMMARY, TRIALS
@@ -153,8 +153,8 @@ def upload_sweep(
     for fingerprint in known:
         description = load_cell(fingerprint, results).description
         overrides.append(description["overrides"])
-    # What tells a cell apart can be said of several cells alone.
-    names = told_apart(overrides) if overrides else ()
+    # A single cell has no other cells to differ from.
+    names = distinguishing_names(overrides) if overrides else ()
     for number, (fingerprint, called) in enumerate(
         zip(known, names, strict=True), start=1
     ):

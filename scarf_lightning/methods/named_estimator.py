@@ -174,21 +174,19 @@ def found_class(name: str) -> type[Any]:
         raise UsageError(
             f"method.estimator={name}: {place} cannot be imported: {type(error).__name__}: {error}."
         ) from error
-    found = getattr(module, last, None)
-    if found is None:
+    cls = getattr(module, last, None)
+    if cls is None:
         raise UsageError(
             f"method.estimator={name}: {place} has no {last}.{did_you_mean(last, dir(module))}"
         )
-    if not inspect.isclass(found) or not all(
-        hasattr(found, each) for each in INTERFACE
-    ):
+    if not inspect.isclass(cls) or not all(hasattr(cls, each) for each in INTERFACE):
         raise UsageError(
             f"method.estimator={name} is no estimator: it needs {', '.join(INTERFACE)}."
         )
-    return found
+    return cls
 
 
 def distribution_of(name: str) -> str | None:
     """The distribution that an estimator's package belongs to, as installed packages are listed; None if to none."""
-    found = packages_distributions().get(name.partition(".")[0], [])
-    return found[0] if found else None
+    distributions = packages_distributions().get(name.partition(".")[0], [])
+    return distributions[0] if distributions else None

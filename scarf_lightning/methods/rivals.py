@@ -345,14 +345,14 @@ class XGBoost(Rival):
             self._features(lesson.stack, rows)
             for rows in (data.labelled, data.predicted)
         )
-        found = lesson.predicted_by(
+        predictions = lesson.predicted_by(
             booster(**options, n_jobs=1, random_state=lesson.seed), *features
         )
-        found = found.astype(np.float64)
-        if found.ndim == 1:
-            return found
+        predictions = predictions.astype(np.float64)
+        if predictions.ndim == 1:
+            return predictions
         # In float32 the probabilities of a row add up to 1 within a millionth, and metrics compare in float64.
-        return np.asarray(found / found.sum(axis=1, keepdims=True))
+        return np.asarray(predictions / predictions.sum(axis=1, keepdims=True))
 
     def _features(self, stack: "Stack", rows: Ints) -> Floats:
         """``rows`` ``(1, n)`` of a stack of one, imputed, scaled and encoded."""

@@ -181,7 +181,7 @@ def _subclasses(base: type[Any]) -> Iterator[type[Any]]:
         yield cls
 
 
-def told_apart(asked: Sequence[Sequence[str]]) -> list[str]:
+def distinguishing_names(asked: Sequence[Sequence[str]]) -> list[str]:
     """A name for each of some cells, from their overrides: those that not all cells have, or ``defaults``.
 
     Of many cells a name leaves out what most of them have in common, and says what a cell does without.
@@ -232,7 +232,7 @@ def _differing(of_cells: Sequence[Sequence[str]], usual: Sequence[str]) -> list[
 def group_of(asked: Sequence[Sequence[str]], day: date) -> str:
     """A name for the cells of a run without a sweep file: the options that vary among them, and the day."""
     keys: dict[str, None] = {}
-    for name in told_apart(asked):
+    for name in distinguishing_names(asked):
         for override in name.split():
             key, sign, _ = override.partition("=")
             # Not ``defaults``, which is no override.

@@ -56,17 +56,17 @@ class Description:
     def of(cls, part: type[Any]) -> "Description":
         """The description of a class."""
         names = frozenset(field.name for field in fields(part))
-        said = {}
+        facts = {}
         for name, value in _class_variables(part):
             if name != "name" and name not in names:
-                said[name] = value
+                facts[name] = value
         return cls(
             name=part.name,
             module=part.__module__,
             summary=first_paragraph(part),
             options=options_of(part),
             fields=names,
-            said=said,
+            said=facts,
         )
 
     @property

@@ -61,20 +61,20 @@ def logger_class(name: str, section: Mapping[str, Any]) -> type[Any]:
     module, _, class_name = _installed(target).rpartition(".")
     try:
         with working_folder_first():
-            found = getattr(importlib.import_module(module), class_name)
+            cls = getattr(importlib.import_module(module), class_name)
     except (Exception, SystemExit) as error:
         reason = " ".join(str(error).split()).removesuffix(".")
         raise UsageError(
             f"{asked} cannot be imported: {type(error).__name__}: {reason}."
         ) from error
-    if not inspect.isclass(found) or inspect.isabstract(found):
+    if not inspect.isclass(cls) or inspect.isabstract(cls):
         raise UsageError(f"{asked} is no class of a logger.")
-    above = {f"{base.__module__}.{base.__qualname__}" for base in found.__mro__}
+    above = {f"{base.__module__}.{base.__qualname__}" for base in cls.__mro__}
     if above.isdisjoint(BASES_OF_LIGHTNING):
         raise UsageError(
             f"{asked} is no logger of Lightning's; it must inherit from pytorch_lightning.loggers.Logger."
         )
-    return found
+    return cls
 
 
 def arguments_of(cls: type[Any]) -> dict[str, Parameter]:

@@ -369,12 +369,12 @@ def _changed(cells: Sequence[Cell], change: str) -> list[Cell]:
         numbers = [SMALL_DATASETS[name] for name in value.split(",")]
     # The cells of another dataset differ in that alone, and would be the same cells once more.
     first = cells[0].config.dataset
-    found = []
+    changed = []
     for cell, number in itertools.product(cells, numbers):
         if cell.config.dataset == first:
             dataset = DatasetSettings("openml", number)
-            found.append(Cell(cell.overrides, on_dataset(cell.config, dataset)))
-    return found
+            changed.append(Cell(cell.overrides, on_dataset(cell.config, dataset)))
+    return changed
 
 
 def _priced(change: str, price: Price) -> str:

@@ -192,11 +192,11 @@ def _summary(
 
     metric, many = options.measure, comparisons[0].verdict.datasets > 1
     lines: list[Line] = []
-    told = set()
+    listed_references = set()
     for each in comparisons:
         # Competitors of one context share a reference, which has one line.
-        if each.reference_label not in told:
-            told.add(each.reference_label)
+        if each.reference_label not in listed_references:
+            listed_references.add(each.reference_label)
             cells = [reference for _, reference in each.pairs]
             lines.append(_reference_line(each, cells, results, metric, many=many))
         lines.append(_line(each, results, metric, many=many))

@@ -187,7 +187,7 @@ def _compare(
             own, size = differences[[place]], sizes[[place]]
             by_dataset.append(verdict_of(results, [pair], own, size, options))
     # Pairs of one comparison share their names and their context.
-    told = pairs[0]
+    one_pair = pairs[0]
     verdict = verdict_of(results, cells, differences, sizes, options)
     broken = _not_learnt([pair.cell for pair in pairs], results)
     broken_reference = _not_learnt([pair.reference for pair in pairs], results)
@@ -196,23 +196,23 @@ def _compare(
     if broken and verdict.answer.startswith("hurts"):
         spoilt = f"it {broken}"
     elif broken_reference and verdict.answer.startswith("helps"):
-        spoilt = f"{told.reference_name} {broken_reference}"
+        spoilt = f"{one_pair.reference_name} {broken_reference}"
     if spoilt:
         verdict = replace(verdict, answer="cannot tell", reason=spoilt)
     return Comparison(
-        context=told.context if several or told.labels is not None else "",
-        name=told.name,
-        reference=told.reference_name,
+        context=one_pair.context if several or one_pair.labels is not None else "",
+        name=one_pair.name,
+        reference=one_pair.reference_name,
         pairs=cells,
         datasets=[str(results.cells.loc[cell, "dataset"]) for cell, _ in cells],
         verdict=verdict,
         by_dataset=tuple(by_dataset),
         means=tuple(mean_of(differences).tolist()),
-        labels=told.labels,
-        against=told.against,
+        labels=one_pair.labels,
+        against=one_pair.against,
         not_learnt=broken,
         spoilt=spoilt,
-        is_baseline=results.rows[told.cell]["method"] == LEARNS_NOTHING,
+        is_baseline=results.rows[one_pair.cell]["method"] == LEARNS_NOTHING,
     )
 
 

@@ -71,7 +71,7 @@ def need(results: CellResults, columns: Sequence[str]) -> None:
 def competing(
     results: CellResults, cells: pd.DataFrame, columns: Sequence[str], metric: Metric
 ) -> Competitors:
-    """Cells as competitors that these columns tell apart.
+    """Cells as competitors that these columns distinguish.
 
     Raises:
         UsageError: a column is unknown, or no trial has the metric.
@@ -136,14 +136,14 @@ def grid_over_reference(
 
     # References are collected first, because a cell may come before the reference of its row.
     references: dict[str, str] = {}
-    compared: list[tuple[str, str, str]] = []
+    others: list[tuple[str, str, str]] = []
     for row, column, name, setting in zip(
         row_names, column_names, full_names, settings, strict=True
     ):
         if setting == reference:
             references[row] = name
         else:
-            compared.append((row, column, name))
+            others.append((row, column, name))
     if not references:
         known = ", ".join(dict.fromkeys(settings))
         raise UsageError(
@@ -152,7 +152,7 @@ def grid_over_reference(
 
     grid: dict[tuple[str, str], Pair] = {}
     without_reference: list[str] = []
-    for row, column, name in compared:
+    for row, column, name in others:
         if row in references:
             grid[row, column] = (name, references[row])
         elif row not in without_reference:

@@ -30,7 +30,7 @@ from ..results import (
 from ..results.identity import NULL, is_of_reading, with_reading
 from ..results.records import Row
 from .learning import EVIDENCE
-from .names import Labels, asked_for, is_context, telling
+from .names import Labels, asked_for, distinguishing_columns, is_context
 
 NOT_AXES = (
     "dataset_id",
@@ -151,11 +151,11 @@ class CellResults:
 
     @cached_property
     def different(self) -> list[str]:
-        """The columns in which cells of one dataset differ, as `telling` finds them."""
+        """The columns in which cells of one dataset differ, as `distinguishing_columns` finds them."""
         asked: list[str] = []
         for overrides in self.cells["overrides"]:
             asked += asked_for(overrides)
-        return telling(list(self.rows.values()), self.axes, asked)
+        return distinguishing_columns(list(self.rows.values()), self.axes, asked)
 
     @property
     def contexts(self) -> list[str]:
@@ -331,7 +331,7 @@ def cells_of_folder(
     sentences on cells of other versions, which are left out, see `newest_versions`.
 
     One file that was read in two ways is one dataset. Datasets of one name that were read alike and are no versions of
-    each other are told apart by the hash of their content.
+    each other are distinguished by the hash of their content.
 
     Raises:
         UsageError: no such folder, or no cells in it that can be read.
@@ -357,30 +357,44 @@ def cells_of_folder(
     wanted = []
     for folder, stored, cell in sorted(described, key=lambda each: _place(each[2])):
         table = _table_of(cell)
-        # Columns of reading are worded in one way for all cells of a table, see `_readings`.
-        options = {}
-        for column, value in cell["options"].items():
-            if not is_of_reading(column):
-                options[column] = value
         # A later run may have added trials beyond those that the description was written for.
         last = max(stored.rows, default=-1)
         n_trials = max(_asked_for(cell["overrides"]), last + 1)
         wanted.append(
-            ReportedCell(
-                axes={"dataset": names[table]} | options | dict(readings[table]),
-                dataset_id=cell["dataset_id"],
-                folder=folder,
-                trials=n_trials,
-                overrides=tuple(cell["overrides"]),
-                labels=cell["labels"],
-                metric=cell["config"].get("metric"),
-            )
+            _of_description(cell, names[table], readings[table], folder, n_trials)
         )
     return wanted, damaged, sentences
 
 
 Reading = tuple[tuple[str, str], ...]
 """Options of reading with their values."""
+
+
+def _of_description(
+    cell: Row, dataset: str, reading: Reading, folder: Path, n_trials: int
+) -> ReportedCell:
+    """A cell as its description has it.
+
+    Args:
+        cell: the description.
+        dataset: the name of its table in the report.
+        reading: of the table, which is worded in one way for all cells of it, see `_readings`.
+        folder: of the cell.
+        n_trials: that it was asked for or has.
+    """
+    axes = {"dataset": dataset}
+    for column, value in cell["options"].items():
+        if not is_of_reading(column):
+            axes[column] = value
+    return ReportedCell(
+        axes=axes | dict(reading),
+        dataset_id=cell["dataset_id"],
+        folder=folder,
+        trials=n_trials,
+        overrides=tuple(cell["overrides"]),
+        labels=cell["labels"],
+        metric=cell["config"].get("metric"),
+    )
 
 
 def _names_of_datasets(

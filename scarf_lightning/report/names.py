@@ -46,9 +46,9 @@ MANY_SETTINGS, USUALLY = 8, 0.6
 PHASES = {"pretrain": "pre-training", "finetune": "fine-tuning"}
 """Sections whose options are named with their section: both phases have a learning rate."""
 SECTIONS = {**PHASES, "regime": "labels", "dataset": "data"}
-TELLING = ("regime", "pretrain", "method")
+CLEAR_ALONE = ("regime", "pretrain", "method")
 """Axes whose labels need no name of the axis beside them."""
-ALWAYS_TOLD = ("dataset", "regime", "regime.labels", "pretrain", DROPPED)
+ALWAYS_NAMED = ("dataset", "regime", "regime.labels", "pretrain", DROPPED)
 """Columns that a name holds even if their values are the usual ones."""
 BUDGET = ("regime.labels", "regime.labelled")
 """Options of a regime that say how many rows keep their labels, or which share of them."""
@@ -73,10 +73,10 @@ def asked_for(overrides: Iterable[str]) -> list[str]:
     return columns
 
 
-def telling(
+def distinguishing_columns(
     rows: Sequence[Row], columns: Sequence[str], asked: Sequence[str] = ()
 ) -> list[str]:
-    """The columns that tell rows apart: all that the user varied, then as few others as possible.
+    """The columns that distinguish rows: all that the user varied, then as few others as possible.
 
     A column that some rows do not use (None) comes after those that all of them use, and an option after the axes. So
     a name says what was chosen, and not what follows from it: not the encoding, which logistic regression does without.
@@ -191,20 +191,20 @@ class Namer:
         if not used:
             return f"{columns_in_words(self.columns)} not used"
         words = []
-        for column, value in self._told(used).items():
+        for column, value in self._named_values(used).items():
             if (column, value) == CONTROL and self._has_rivals:
                 words.append(THE_NETWORK)
             else:
                 words.append(value_in_words(column, value, self.labels))
         return ", ".join(words)
 
-    def _told(self, used: Row) -> Row:
+    def _named_values(self, used: Row) -> Row:
         """The values that a name says; all of them if it would say none."""
-        told = {}
+        values = {}
         for column, value in used.items():
             if not self._goes_without_saying(column, value, used):
-                told[column] = value
-        return told or used
+                values[column] = value
+        return values or used
 
     def _goes_without_saying(self, column: str, value: Any, used: Row) -> bool:
         """True for a value that a name leaves out beside the other ones of its setting."""
@@ -218,7 +218,7 @@ class Namer:
         # A number of labels says more than the regime that asks for one.
         if column == "regime":
             return any(budget in used for budget in BUDGET)
-        if column in ALWAYS_TOLD or len(self.columns) <= MOST_COLUMNS:
+        if column in ALWAYS_NAMED or len(self.columns) <= MOST_COLUMNS:
             return False
         return bool(value == self.usual.get(column))
 
@@ -298,7 +298,7 @@ def value_in_words(column: str, value: Any, labels: Labels) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return f"{column_in_words(column)} {text}"
     name = of_column.get(text, text.replace("_", " "))
-    if column in TELLING:
+    if column in CLEAR_ALONE:
         return name
     return f"{name} {column_in_words(column)}"
 

@@ -198,11 +198,11 @@ def _asked_for(
         for label, row in results.rows.items():
             values[label] = text_of(row[column])
         candidates.append(values)
-    sought = wanted.strip().lower()
+    name = wanted.strip().lower()
     possible: list[str] = []
     for texts in candidates:
         possible += texts.values()
-        matching = [label for label, text in texts.items() if text.lower() == sought]
+        matching = [label for label, text in texts.items() if text.lower() == name]
         if matching:
             return matching
     known = list(dict.fromkeys(names.values()))

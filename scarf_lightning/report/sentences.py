@@ -24,7 +24,7 @@ VERBS: dict[Answer, tuple[str, str]] = {
     "hurts, size open": ("hurts, size open", "hurt, size open"),
     "hurts": ("hurts", "hurt"),
 }
-"""By answer, of one comparison and of several; of the sixth answer it is said that we cannot tell."""
+"""By answer, the verb after one name and after several. The sixth answer has none: we cannot tell."""
 TOGETHER = (
     "These answers hold together: in at most 5 % of such pages is any direction false, and in at most 5 % any size "
     "(Holm's correction over {n} comparisons). Intervals are of 95 % each."
@@ -101,7 +101,7 @@ def answer_in_words(
     return sentences
 
 
-def told(name: str, answer: Answer) -> str:
+def answer_with_subject(name: str, answer: Answer) -> str:
     """An answer in a sentence: ``SCARF helps, size open``, ``We cannot tell whether SCARF helps``."""
     if answer not in VERBS:
         return f"We cannot tell whether {name} helps"
@@ -110,7 +110,7 @@ def told(name: str, answer: Answer) -> str:
 
 def _of_one(only: Comparison, where: str, options: ReportOptions) -> str:
     """The answer on the only comparison, with its effect and the trials that were won."""
-    answer = told(only.name, only.claimed)
+    answer = answer_with_subject(only.name, only.claimed)
     # "helps, size open" is an insertion, which ends with a comma too.
     comma = "," if "," in only.claimed else ""
     sentence = (
@@ -159,7 +159,9 @@ def _over_labels(
         # Neighbouring numbers of labels with the same answer share a verb: "SCARF helps: +3 with 20, +2 with 50".
         for (answer, why), run in itertools.groupby(group, key=_answer_and_reason):
             effects = [f"{effect(each, metric)} with {each.context}" for each in run]
-            clause = _told_again(answer) if parts else told(name, answer)
+            clause = (
+                _further_answer(answer) if parts else answer_with_subject(name, answer)
+            )
             reason = f", because {why}" if why else ""
             parts.append(f"{clause}{reason}: {', '.join(effects)}")
         sentences.append(f"{'; '.join(parts)}.")
@@ -171,7 +173,7 @@ def _answer_and_reason(comparison: Comparison) -> tuple[Answer, str]:
     return comparison.claimed, comparison.spoilt
 
 
-def _told_again(answer: Answer) -> str:
+def _further_answer(answer: Answer) -> str:
     """A further answer on the same competitor."""
     return f"it {VERBS[answer][0]}" if answer in VERBS else "we cannot tell"
 

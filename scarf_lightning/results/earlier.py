@@ -69,7 +69,7 @@ def options_of_schema_2(identity: Row) -> Row:
             options = dict(others) | options
     kept = {}
     for name, value in options.items():
-        # An option that is gone, at its default, tells cells apart no more.
+        # An option that is gone, at its default, distinguishes no cells any more.
         if GONE_SINCE_2.get(name, ...) != value:
             kept[name] = value
     return kept

@@ -77,16 +77,16 @@ def read_bytes(path: Path | str, size: int) -> bytes:
         # A pipe would wait for somebody who writes into it.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         try:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode):
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
                 raise DamagedRecordError(f"{Path(path).name} is not a file")
-            if found.st_size > size:
+            if status.st_size > size:
                 raise DamagedRecordError(
                     f"{Path(path).name} is larger than {size:,} bytes"
                 )
-            content = os.read(descriptor, found.st_size)
-            while len(content) < found.st_size and (
-                more := os.read(descriptor, found.st_size - len(content))
+            content = os.read(descriptor, status.st_size)
+            while len(content) < status.st_size and (
+                more := os.read(descriptor, status.st_size - len(content))
             ):
                 # One call reads 2 GB at most.
                 content += more

@@ -159,7 +159,7 @@ def read_failure(results: Path, key: str) -> Failure | None:
     """
     path = _failure_path(results, key)
     try:
-        found: Failure = parsed(Failure, read_sealed(path), "it")
+        failure: Failure = parsed(Failure, read_sealed(path), "it")
     except (FileNotFoundError, UnreadableRecordError):
         return None
     except DamagedRecordError as error:
@@ -169,7 +169,7 @@ def read_failure(results: Path, key: str) -> Failure | None:
             "",
             "",
         )
-    return found
+    return failure
 
 
 def forget_failure(results: Path, key: str) -> None:

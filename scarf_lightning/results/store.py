@@ -135,10 +135,12 @@ class Predictions:
         labels, values = target.unpacked(frame.drop(columns=["trial", "row"]))
         predictions = []
         for trial in dict.fromkeys(trials.tolist()):
-            its = trials == trial
+            is_own = trials == trial
             # By columns, as a frame has them: sums over classes round by the order in memory.
-            own_values = np.asfortranarray(values[its])
-            predictions.append(cls(trial, rows[its], labels[its], own_values, target))
+            own_values = np.asfortranarray(values[is_own])
+            predictions.append(
+                cls(trial, rows[is_own], labels[is_own], own_values, target)
+            )
         return predictions
 
 

@@ -108,11 +108,11 @@ def version_numbers(cells: Cells) -> list[int]:
 
 def trained_by(cells: Iterable[Stored]) -> str:
     """The versions of the package that trained these cells: ``version 0.1.0 (science 2)``."""
-    found = set()
+    versions = set()
     for stored in cells:
         package = packages_of(stored).get("scarf-lightning", "unknown")
-        found.add(f"version {package} (science {science_of(_description(stored))})")
-    return _listed(sorted(found))
+        versions.add(f"version {package} (science {science_of(_description(stored))})")
+    return _listed(sorted(versions))
 
 
 def science_of(description: Row) -> int:
@@ -216,7 +216,7 @@ def _in_order(
 def _versions(cells: Cells) -> list[Version]:
     """The version of each cell, in their order."""
     datasets = _datasets(cells)
-    found = []
+    versions = []
     for (place, stored), dataset in zip(cells, datasets, strict=True):
         description = _description(stored)
         identity = description["identity"]
@@ -226,7 +226,7 @@ def _versions(cells: Cells) -> list[Version]:
         options = dict(identity)
         for name in NOT_OPTIONS:
             options.pop(name, None)
-        found.append(
+        versions.append(
             Version(
                 place,
                 stored,
@@ -238,7 +238,7 @@ def _versions(cells: Cells) -> list[Version]:
                 options=_text([options, sorted(plugins)]),
             )
         )
-    return found
+    return versions
 
 
 def _datasets(cells: Cells) -> list[int]:
@@ -263,15 +263,15 @@ def _datasets(cells: Cells) -> list[int]:
         for clue in clues:
             if clue in number_of:
                 known_numbers.add(_first(earlier, number_of[clue]))
-        known = sorted(known_numbers)
-        if not known:
-            known = [len(earlier)]
+        datasets = sorted(known_numbers)
+        if not datasets:
+            datasets = [len(earlier)]
             earlier.append(len(earlier))
-        for number in known:
-            earlier[number] = known[0]
+        for number in datasets:
+            earlier[number] = datasets[0]
         for clue in clues:
-            number_of[clue] = known[0]
-        numbers.append(known[0])
+            number_of[clue] = datasets[0]
+        numbers.append(datasets[0])
     return [_first(earlier, number) for number in numbers]
 
 
@@ -288,7 +288,7 @@ def _question(description: Row) -> str:
     dataset = config.get("dataset")
     split = config.get("split")
     target = description.get("target")
-    # Options of reading that are columns of results are told apart there, so they are no versions.
+    # Cells that differ in a column of reading are different cells there, and no versions of one.
     reading = {
         name: value
         for name, value in description["options"].items()

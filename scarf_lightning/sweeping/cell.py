@@ -14,7 +14,7 @@ from ..data.sources import Source, open_source
 from ..data.targets import Target, kind_named, leading_metric
 from ..metrics import Metric, metric_named
 from ..options import COLUMNS, Config
-from ..options.axes import group_of, told_apart
+from ..options.axes import distinguishing_names, group_of
 from ..options.combinations import (
     is_pretrained,
     method_of,
@@ -206,7 +206,7 @@ def named(cells: Sequence[Cell]) -> list[Cell]:
     group = Path(sweep).stem if sweep else group_of(asked, date.today())
     is_alone = len(cells) == 1
     renamed = []
-    for cell, name in zip(cells, told_apart(asked), strict=True):
+    for cell, name in zip(cells, distinguishing_names(asked), strict=True):
         renamed.append(replace(cell, name=name, group=group, is_alone=is_alone))
     return renamed
 

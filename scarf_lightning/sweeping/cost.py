@@ -73,16 +73,16 @@ def seconds_of_trial(config: Config, size: Size) -> Phases:
     rows = Rows.of(config, size.n_rows)
     # A search trains both phases once for each of its tries.
     tries = max(1, config.tune)
-    found = {}
+    phases = {}
     if is_pretrained(config):
         # Pre-training needs no labels, so it learns from every training row.
         one = _fit(config, config.pretrain, "pretrain", rows.all, size)
-        found["pretrain"] = tries * one
+        phases["pretrain"] = tries * one
     method = method_of(config)
     # A method that uses no options of fine-tuning trains another library's model.
     if "finetune" not in method.uses:
-        found["finetune"] = tries * _rival(config, rows.labelled, size)
-        return found
+        phases["finetune"] = tries * _rival(config, rows.labelled, size)
+        return phases
     learnt = rows.labelled
     if method.needs_unlabelled_rows:
         # Rows get labels from fit to fit, until most have one.
@@ -90,8 +90,8 @@ def seconds_of_trial(config: Config, size: Size) -> Phases:
     fit = _fit(config, config.finetune.of_rows(round(learnt)), "finetune", learnt, size)
     if method.trains_each_alone:
         fit += ALONE
-    found["finetune"] = tries * method.typical_fits * fit
-    return found
+    phases["finetune"] = tries * method.typical_fits * fit
+    return phases
 
 
 def _fit(

@@ -116,6 +116,18 @@ def make_plan(
         size = known.get(each.cell.source.key, TYPICAL_SIZE)
         expected.append(seconds_of_trial(each.cell.config, size))
 
+    return Plan(surveyed, _groups(surveyed, expected), known)
+
+
+def _groups(
+    surveyed: Sequence[SurveyedCell], expected: Sequence[Phases]
+) -> list[Group]:
+    """The unfinished cells in groups that start from one pre-training, in the order of the command line.
+
+    Args:
+        surveyed: all cells of the run. The finished ones correct the expected seconds.
+        expected: seconds of a trial of each.
+    """
     pace = _pace(surveyed, expected)
     sharing: dict[object, list[tuple[SurveyedCell, Phases]]] = {}
     for place, (each, phases) in enumerate(zip(surveyed, expected, strict=True)):
@@ -131,9 +143,8 @@ def make_plan(
         if pretraining is not None and each.cell.config.cache.max_gb > 0:
             key = pretraining
         sharing.setdefault(key, []).append((each, paced))
-    # Groups keep the order of the command line: a dictionary keeps that of its first keys.
-    groups = [_group(together) for together in sharing.values()]
-    return Plan(surveyed, groups, known)
+    # A dictionary keeps the order of its first keys.
+    return [_group(together) for together in sharing.values()]
 
 
 def size_of(surveyed: SurveyedCell) -> Size | None:
@@ -351,7 +362,7 @@ def _question(dataset: Mapping[str, Any], options: Mapping[str, Any]) -> str:
 
 def _agree(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """True if options that both versions of the package have are the same."""
-    # An option that one version lacks cannot tell them apart.
+    # An option that only one version has makes no difference between them.
     shared = one.keys() & other.keys()
     return all(one[name] == other[name] for name in shared)
 

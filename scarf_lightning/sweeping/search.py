@@ -272,7 +272,7 @@ def read_search(
             )
         if axis is not None:
             axes.append(axis)
-        # The cells of a search are told apart from others by it alone, so they are the same without it.
+        # It changes no number of a cell, so a try and an ordinary cell of the same options are one.
         elif key != "objective":
             fixed.append(str(override.input_line))
     if not axes:

@@ -102,8 +102,8 @@ def _obstacle(config: Config, training: Training, n_gpus: int) -> str | None:
     if n_gpus and training.has_begun_cuda():
         return "this process has computed on a GPU, which its forks then cannot"
     if n_gpus and config.workers is not None and config.workers > n_gpus:
-        found = counted(n_gpus, "GPU")
-        return f"each worker trains on a GPU of its own, and torch finds {found}"
+        gpus = counted(n_gpus, "GPU")
+        return f"each worker trains on a GPU of its own, and torch finds {gpus}"
     # One thread waits for no other.
     if config.trainer.threads > 1 and not can_end_openmp_threads():
         return "with trainer.threads above 1 a fork may wait for ever, because an old OpenMP is loaded"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.options.axes import AXES, BASES, group_of, part, parts, told_apart
+from scarf_lightning.options.axes import AXES, BASES, distinguishing_names, group_of, part, parts
 from scarf_lightning.options.building import build
 from scarf_lightning.options.catalogue import label
 from scarf_lightning.options.option import Options, options_of
@@ -160,19 +160,19 @@ GAUSSIAN = ("dataset=iris", "corruption=gaussian", "trials=5", "logger=wandb")
 
 
 def test_cells_are_called_by_what_is_asked_of_one_and_not_of_all_and_many_without_what_most_have_in_common() -> None:
-    assert told_apart([MEAN, GAUSSIAN]) == ["corruption=mean", "corruption=gaussian"]
-    assert told_apart([MEAN, MEAN[:1]]) == ["corruption=mean", "defaults"]
+    assert distinguishing_names([MEAN, GAUSSIAN]) == ["corruption=mean", "corruption=gaussian"]
+    assert distinguishing_names([MEAN, MEAN[:1]]) == ["corruption=mean", "defaults"]
     base = ("dataset=iris", "finetune.monitor=loss", "finetune.min_steps=100")
     rates = [(*base, f"corruption.rate=0.{rate}") for rate in range(1, 8)]
     papers, other = base[:1], (*base[:2], "finetune.min_steps=300")
 
-    assert told_apart([*rates, papers, other]) == [
+    assert distinguishing_names([*rates, papers, other]) == [
         *(f"corruption.rate=0.{rate}" for rate in range(1, 8)),
         "without finetune.monitor, finetune.min_steps",
         "finetune.min_steps=300",
     ]
     # Of a few cells each is called by all that not all of them have.
-    assert told_apart([rates[0], papers])[0] == " ".join(rates[0][1:])
+    assert distinguishing_names([rates[0], papers])[0] == " ".join(rates[0][1:])
 
 
 @given(st.lists(st.lists(st.sampled_from(["a=1", "a=2", "b=1", "b=2", "c=1"]), unique=True), min_size=2, max_size=20))
@@ -180,13 +180,13 @@ def test_different_cells_never_share_a_name(asked: list[list[str]]) -> None:
     of_key = [{each.partition("=")[0]: each for each in overrides} for overrides in asked]
     cells = [tuple(sorted(each.values())) for each in of_key]
 
-    names = told_apart(cells)
+    names = distinguishing_names(cells)
 
     assert len(set(names)) == len(set(cells))
 
 
 def test_one_cell_is_called_by_all_that_is_asked_of_it_but_how_and_where_to_train_and_a_group_by_its_day() -> None:
-    assert told_apart([MEAN]) == ["dataset=iris corruption=mean"]
+    assert distinguishing_names([MEAN]) == ["dataset=iris corruption=mean"]
     assert group_of([MEAN, GAUSSIAN], DAY) == "corruption 2026-03-01"
     assert group_of([MEAN, ("scaling=mean",)], DAY) == "dataset, corruption, scaling 2026-03-01"
     assert group_of([MEAN], DAY) == "cells 2026-03-01"

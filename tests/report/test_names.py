@@ -10,9 +10,9 @@ from scarf_lightning.report.names import (
     Namer,
     asked_for,
     column_in_words,
+    distinguishing_columns,
     labels_in_words,
     shortened,
-    telling,
     value_in_words,
 )
 from scarf_lightning.results import with_reading
@@ -29,7 +29,7 @@ def row(**columns: Any) -> Row:
 
 def names_of(rows: list[Row], asked: list[str] | None = None, usual: Row | None = None) -> list[str]:
     columns = list(dict.fromkeys(column for each in rows for column in each))
-    chosen = telling(rows, columns, asked or [])
+    chosen = distinguishing_columns(rows, columns, asked or [])
     return [Namer(rows, chosen, usual or {}, LABELS)(each) for each in rows]
 
 
@@ -103,7 +103,7 @@ def test_columns_that_follow_from_others_do_not_tell_cells_apart() -> None:
     ]
     columns = list(dict.fromkeys(column for each in rows for column in each))
 
-    assert telling(rows, columns) == ["pretrain", "loss"]
+    assert distinguishing_columns(rows, columns) == ["pretrain", "loss"]
 
 
 def test_names_of_many_candidates_leave_out_what_most_have_in_common() -> None:
@@ -155,7 +155,7 @@ def test_names_are_different_for_different_settings_and_do_not_depend_on_the_ord
         rows = made_up(rng)
         columns = list(dict.fromkeys(column for each in rows for column in each))
         asked = rng.sample(columns, 2)
-        chosen = telling(rows, columns, asked)
+        chosen = distinguishing_columns(rows, columns, asked)
         shuffled = rng.sample(rows, len(rows))
 
         names = [Namer(rows, chosen, {}, LABELS)(each) for each in rows]
@@ -163,7 +163,7 @@ def test_names_are_different_for_different_settings_and_do_not_depend_on_the_ord
         settings = [tuple(repr(each.get(column)) for column in columns) for each in rows]
         assert len(set(names)) == len(set(settings)), seed
         assert names == [Namer(shuffled, chosen, {}, LABELS)(each) for each in rows], seed
-        assert chosen == telling(shuffled, columns, asked), seed
+        assert chosen == distinguishing_columns(shuffled, columns, asked), seed
 
 
 def test_shortened_names_stay_different_and_do_not_depend_on_the_order() -> None:

@@ -187,8 +187,8 @@ def _text(
     notes: list[Note] = []
     codes = are_codes(text.distinct)
     if codes:
-        said = f"it holds {codes}, and is read as categories"
-        notes.append(Advice(said, "dataset.numeric", [name], "reads it as numbers"))
+        reason = f"it holds {codes}, and is read as categories"
+        notes.append(Advice(reason, "dataset.numeric", [name], "reads it as numbers"))
     return _categories(column, notes, from_text=bool(text.distinct))
 
 

@@ -30,11 +30,11 @@ class ColumnOptions:
     @property
     def named(self) -> set[str]:
         """All columns that are named."""
-        found = set().union(*self.lists.values())
+        names = set().union(*self.lists.values())
         for column in self.roles.values():
             if column is not None:
-                found.add(column)
-        return found
+                names.add(column)
+        return names
 
     def check(self, file: DataFile) -> None:
         """Refuse options that name what is not a column, or not a feature, or contradict each other."""

@@ -267,18 +267,18 @@ def _attributes(lines: Iterator[str], path: Path) -> Iterator[tuple[str, str]]:
             return
         if not text.lower().startswith("@attribute"):
             continue
-        found = ATTRIBUTE.match(text)
-        if found is None:
+        match = ATTRIBUTE.match(text)
+        if match is None:
             raise UsageError(
                 f"{path} has the line {text[:60]!r}, which is no attribute; give it a name and a type."
             )
-        name = _unquoted(found[1])
+        name = _unquoted(match[1])
         if name in names:
             raise UsageError(
                 f"{path} has more than one column {name!r}; rename all but one."
             )
         names.add(name)
-        kind = found[2]
+        kind = match[2]
         yield name, kind
     raise UsageError(
         f"{path} has no line @data; write it as ARFF, or give it the ending of its format."

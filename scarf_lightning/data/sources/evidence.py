@@ -76,11 +76,11 @@ def settle(stamps: Stamps) -> None:
 
 
 def _stamp(path: Path) -> Stamp:
-    found = path.stat()
+    status = path.stat()
     return Stamp(
         path.name,
-        found.st_size,
-        str(found.st_mtime_ns),
-        str(found.st_ctime_ns),
-        str(found.st_ino),
+        status.st_size,
+        str(status.st_mtime_ns),
+        str(status.st_ctime_ns),
+        str(status.st_ino),
     )

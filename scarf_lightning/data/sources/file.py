@@ -58,7 +58,7 @@ class FileSource(Source):
         weight: the column that says how much each row counts in supervised training, see `read_weights`; it is no
             feature.
         unlabelled: a file with more rows, without labels.
-        split: what a split goes by, which is not a feature.
+        split: the column that decides the split, which is not a feature.
     """
 
     name: ClassVar[str] = "csv"
@@ -307,8 +307,8 @@ class FileSource(Source):
 def _without_names_of_rows(
     frame: "pd.DataFrame", file: "DataFile", asked: ColumnOptions
 ) -> tuple["pd.DataFrame", list[Note]]:
-    """Leave out columns that no option names and that tell rows apart, with notes: those without a name, and the index
-    of a frame of pandas."""
+    """Leave out columns that no option names and that only number or name rows: those without a name, and the index of
+    a frame of pandas. Notes say so."""
     kept: list[int] = []
     notes: list[Note] = []
     for place, name in enumerate(map(str, frame.columns)):
@@ -319,8 +319,10 @@ def _without_names_of_rows(
             notes += _on_nameless(frame.iloc[:, place], place, file.path)
         else:
             kind = "numeric" if is_numeric(frame.iloc[:, place]) else "categorical"
-            said = f"Column {name!r} of {file.path} is the index of a frame, which is left out"
-            notes.append(Advice(said, f"dataset.{kind}", [name], "makes it a feature"))
+            sentence = f"Column {name!r} of {file.path} is the index of a frame, which is left out"
+            notes.append(
+                Advice(sentence, f"dataset.{kind}", [name], "makes it a feature")
+            )
     return frame.iloc[:, kept], notes
 
 
@@ -340,8 +342,10 @@ def _on_nameless(column: "pd.Series[Any]", place: int, path: Path) -> list[Note]
         return [f"{nameless} numbers the rows: an index, which is left out."]
     # Fractions are measured, also if they all differ.
     if tells_rows_apart and not is_numeric(column):
-        said = f"{nameless} another value in every row: the names of the rows, which are left out"
-        return [Advice(said, "dataset.text", [str(column.name)], "reads them as text")]
+        sentence = f"{nameless} another value in every row: the names of the rows, which are left out"
+        return [
+            Advice(sentence, "dataset.text", [str(column.name)], "reads them as text")
+        ]
     raise UsageError(
         f"column {place + 1} of {path} has no name, and more in it than numbers or names of the rows; name it, or "
         f"leave it out by {argument('dataset.drop', [str(column.name)])}."

@@ -69,7 +69,7 @@ class OpenMLSource(Source):
     Args:
         dataset_id: the number in https://www.openml.org/d/N.
         cache: the folder that holds ``org/openml/www``; None takes the client's own.
-        split: what a split goes by, which is not a feature.
+        split: the column that decides the split, which is not a feature.
         target: the column to predict; None takes OpenML's default.
     """
 

@@ -141,11 +141,11 @@ class BundledSource(Source):
         return self.name
 
     def files(self) -> tuple[Path, ...]:
-        found = importlib.util.find_spec("sklearn")
-        if found is None or found.origin is None:
+        spec = importlib.util.find_spec("sklearn")
+        if spec is None or spec.origin is None:
             return ()
         paths = tuple(
-            Path(found.origin).parent / "datasets" / "data" / name
+            Path(spec.origin).parent / "datasets" / "data" / name
             for name in self.bundled
         )
         return paths if all(path.exists() for path in paths) else ()

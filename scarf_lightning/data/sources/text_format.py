@@ -89,18 +89,18 @@ class TextFormat:
 
     def options(self) -> dict[str, Any]:
         """Arguments of ``pandas.read_csv``."""
-        found: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             "sep": self.separator,
             "decimal": self.decimal or ".",
             "encoding": self.encoding,
         }
         if self.separator == BLANKS:
-            found["sep"] = r"\s+"
+            arguments["sep"] = r"\s+"
         if self.skips_blanks:
-            found["skipinitialspace"] = True
+            arguments["skipinitialspace"] = True
         if self.escapes_quotes:
-            found["escapechar"] = ESCAPE
-        return found
+            arguments["escapechar"] = ESCAPE
+        return arguments
 
     def kept(self, lines: Iterable[str]) -> Iterator[str]:
         """The lines of the file. One that is left out is empty, so that the others keep their numbers."""
@@ -199,12 +199,12 @@ def text_format(
         elif without_compression(path).suffix.lower() in (".tsv", ".tab"):
             separator = "\t"
     lines = lines[start:]
-    found = _laid_out(lines, separator) if separator else _separated(lines)
+    layout = _laid_out(lines, separator) if separator else _separated(lines)
     return replace(
-        found,
+        layout,
         decimal=decimal,
         encoding=encoding,
-        above=found.above + start,
+        above=layout.above + start,
     )
 
 
@@ -249,9 +249,9 @@ def _separated(lines: Sequence[str]) -> TextFormat:
         return _laid_out(lines, equal[0])
     if not equal:
         for separator in (*SEPARATORS, BLANKS):
-            found = _laid_out(lines, separator)
-            if _fits(lines, found):
-                return found
+            layout = _laid_out(lines, separator)
+            if _fits(lines, layout):
+                return layout
     return _laid_out(lines, ",")
 
 
@@ -280,25 +280,25 @@ def _fits(lines: Sequence[str], found: TextFormat) -> bool:
 
 def _laid_out(lines: Sequence[str], separator: str) -> TextFormat:
     """The format with a separator: where the header is, and what is special about the rows."""
-    found = TextFormat(separator)
-    rows = found.filled_rows(lines)
+    layout = TextFormat(separator)
+    rows = layout.filled_rows(lines)
     if separator != BLANKS and _has_quotes_after_blanks(rows):
-        found = replace(found, skips_blanks=True)
-    if separator != BLANKS and _escapes_quotes(lines, found):
-        found = replace(found, escapes_quotes=True)
-    if found != TextFormat(separator):
-        rows = found.filled_rows(lines)
+        layout = replace(layout, skips_blanks=True)
+    if separator != BLANKS and _escapes_quotes(lines, layout):
+        layout = replace(layout, escapes_quotes=True)
+    if layout != TextFormat(separator):
+        rows = layout.filled_rows(lines)
     place = header_place([row.values for row in rows])
     if place:
         above = rows[:place]
         has_comments = any(row.values[0].startswith("#") for row in above)
-        found = replace(found, above=rows[place].above, has_comments=has_comments)
+        layout = replace(layout, above=rows[place].above, has_comments=has_comments)
         last = above[-1].above
-        if _is_named_by_comment(lines[last], rows[place].values, found):
-            found = replace(found, above=last, is_header_commented=True)
+        if _is_named_by_comment(lines[last], rows[place].values, layout):
+            layout = replace(layout, above=last, is_header_commented=True)
     if not place and _has_roles(lines, separator):
-        found = replace(found, below=2)
-    return replace(found, names_rows=_names_rows(lines, found))
+        layout = replace(layout, below=2)
+    return replace(layout, names_rows=_names_rows(lines, layout))
 
 
 def _has_roles(lines: Sequence[str], separator: str) -> bool:

@@ -95,10 +95,13 @@ def read_target(
         and (n_distinct := _quantities(column, text, decimal))
     ):
         chosen = Number
-        said = f"Target {column.name!r} has {n_distinct} different numbers and is predicted as a number"
+        sentence = f"Target {column.name!r} has {n_distinct} different numbers and is predicted as a number"
         notes.append(
             Advice(
-                said, "dataset.target_kind", "classes", "takes each of them as a class"
+                sentence,
+                "dataset.target_kind",
+                "classes",
+                "takes each of them as a class",
             )
         )
     if is_raw and issubclass(chosen, Classes):
@@ -154,12 +157,12 @@ def check_kind(name: str | None) -> None:
 def leading_metric(targets: Iterable[Target]) -> str:
     """The metric that tables of these targets lead with, by the kind that most of them are: the one that all targets
     of this kind agree on, or else the usual one."""
-    found = list(targets)
-    if not found:
+    all_targets = list(targets)
+    if not all_targets:
         return Classes.usual_metric
     # Of two kinds with as many targets, the one that comes first leads.
-    kind = Counter(type(each) for each in found).most_common(1)[0][0]
-    named = {each.metric for each in found if type(each) is kind}
+    kind = Counter(type(each) for each in all_targets).most_common(1)[0][0]
+    named = {each.metric for each in all_targets if type(each) is kind}
     return named.pop() if len(named) == 1 else kind.usual_metric
 
 
@@ -171,19 +174,19 @@ def target_from_plain(plain: Any) -> Target:
     """
     try:
         # A record from before there were other kinds says nothing of its kind.
-        said = plain.get("target") or {"kind": Classes.name}
-        kind = kind_named(said["kind"])
-        return kind.from_plain({**plain, **said})
+        description = plain.get("target") or {"kind": Classes.name}
+        kind = kind_named(description["kind"])
+        return kind.from_plain({**plain, **description})
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError("it has no target") from error
 
 
 def _subclasses(base: type[Any]) -> list[type[Any]]:
-    found = []
+    classes = []
     for subclass in base.__subclasses__():
-        found.append(subclass)
-        found += _subclasses(subclass)
-    return found
+        classes.append(subclass)
+        classes += _subclasses(subclass)
+    return classes
 
 
 def _refuse_names(labels: "pd.Series[Any]", source: str) -> None:

@@ -127,14 +127,14 @@ def gains_over(
     options: ReportOptions,
 ) -> tuple[pd.DataFrame, list[Block]]:
     """Gains of every cell of the grid on every dataset, and notes that name the missing ones."""
-    found = competing(results, cells, [*rows, *columns], options.measure)
+    competitors = competing(results, cells, [*rows, *columns], options.measure)
     grid, alone = grid_over_reference(results, cells, rows, columns, reference)
-    gains = relative_gains(found.scores, grid, alpha=FILTER, test=options.test)
+    gains = relative_gains(competitors.scores, grid, alpha=FILTER, test=options.test)
     unknown = gains.loc[gains["gain"].isna(), ["dataset", "competitor"]]
     missing = []
     for dataset, competitor in unknown.itertuples(index=False):
         # Not every competitor of a mixed folder meets every dataset.
-        if (dataset, competitor) in found.wanted:
+        if (dataset, competitor) in competitors.wanted:
             missing.append(f"{dataset} {competitor}")
     notes = warning(
         f"{counted(len(missing), 'gain')} not known yet, of {len(gains)}", missing

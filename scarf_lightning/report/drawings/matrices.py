@@ -40,7 +40,7 @@ from ..style import PAGE, new_figure, styled
 from .drawing import NO_REFERENCE, Drawing, warning
 
 LONGEST_PAIRS = 45
-"""Pairs of competitors of which it is said how many wins survive each test: those of ten competitors."""
+"""Most pairs of competitors that have a table of the wins that survive each test: those of ten competitors."""
 COLOUR_MAP = "RdBu"
 GAP = 0.35
 """Between the matrix and its column of minima, in cells."""
@@ -62,30 +62,32 @@ class WinMatrixDrawing(Drawing):
     def blocks(
         self, results: CellResults, options: ReportOptions, name: str
     ) -> list[Block]:
-        found = competing(results, self.cells(results), self.compare, options.measure)
-        if len(found.names) < 2:
+        competitors = competing(
+            results, self.cells(results), self.compare, options.measure
+        )
+        if len(competitors.names) < 2:
             raise UsageError(
-                f"Only {found.names[0]} has a finished trial, and so nothing to be compared with."
+                f"Only {competitors.names[0]} has a finished trial, and so nothing to be compared with."
             )
-        matrix = win_matrix(found.scores, found.names, **options.how)
+        matrix = win_matrix(competitors.scores, competitors.names, **options.how)
         title = columns_in_words(self.compare)
         blocks: list[Block] = []
         # A matrix of two says in two cells what the table below says.
-        if len(found.names) > 2:
+        if len(competitors.names) > 2:
             picture = matrix_picture(
                 name,
                 heat_map(matrix, row_title=title, column_title=f"against {title}"),
-                alt=f"Win matrix of {counted(len(found.names), 'competitor')}. {minima(matrix)}",
+                alt=f"Win matrix of {counted(len(competitors.names), 'competitor')}. {minima(matrix)}",
                 what=f"of the row against the column in {options.measure.label}",
                 options=options,
             )
             blocks.append(picture)
-        blocks += lacking(matrix, found)
-        pairs = list(itertools.combinations(found.names, 2))
+        blocks += lacking(matrix, competitors)
+        pairs = list(itertools.combinations(competitors.names, 2))
         # A table of more pairs is too long to read, and the matrix counts their wins.
         if len(pairs) <= LONGEST_PAIRS:
-            blocks.append(survival_table(found.scores, pairs, options, name))
-        return blocks + rank_blocks(found, options, name)
+            blocks.append(survival_table(competitors.scores, pairs, options, name))
+        return blocks + rank_blocks(competitors, options, name)
 
 
 def matrix_picture(
@@ -269,14 +271,16 @@ class WinsOverReference(Drawing):
         self, results: CellResults, options: ReportOptions, name: str
     ) -> list[Block]:
         cells = self.cells(results)
-        found = competing(results, cells, [*self.rows, *self.columns], options.measure)
+        competitors = competing(
+            results, cells, [*self.rows, *self.columns], options.measure
+        )
         every, alone = grid_over_reference(
             results, cells, self.rows, self.columns, self.reference
         )
         grid = {
             place: pair
             for place, pair in every.items()
-            if not set(pair) & set(found.empty)
+            if not set(pair) & set(competitors.empty)
         }
         reference = reference_in_words(results, self.columns, self.reference)
         if not grid:
@@ -286,7 +290,7 @@ class WinsOverReference(Drawing):
                     warns=True,
                 )
             ]
-        matrix = reference_win_matrix(found.scores, grid, **options.how)
+        matrix = reference_win_matrix(competitors.scores, grid, **options.how)
         rows, columns = columns_in_words(self.rows), columns_in_words(self.columns)
         return [
             matrix_picture(
@@ -300,9 +304,9 @@ class WinsOverReference(Drawing):
                 what=f"in {options.measure.label} against the same {rows} with {reference}",
                 options=options,
             ),
-            *lacking(matrix, found),
+            *lacking(matrix, competitors),
             *warning(NO_REFERENCE, alone),
-            survival_table(found.scores, list(grid.values()), options, name),
+            survival_table(competitors.scores, list(grid.values()), options, name),
         ]
 
 

@@ -94,7 +94,7 @@ def predicted_cells(
     Raises:
         UsageError: none has kept any.
     """
-    found = []
+    with_predictions = []
     for label, name in named_cells(results, cells).items():
         cell = int(str(label))
         wanted = results.trials_of(cell)["trial"].tolist()
@@ -104,12 +104,12 @@ def predicted_cells(
         results.damaged.update(damaged)
         trials = [predictions[trial] for trial in wanted if trial in predictions]
         if trials and isinstance(trials[0].target, kind):
-            found.append(PredictedCell(name, trials))
-    if not found:
+            with_predictions.append(PredictedCell(name, trials))
+    if not with_predictions:
         raise UsageError(
             f"These cells of {kind.noun} have kept no predictions; keep_predictions_mb=20 force=true trains them again."
         )
-    return found
+    return with_predictions
 
 
 MOST_LINES = len(COLOURS)
@@ -124,9 +124,9 @@ class RocCurves(Drawing):
     def blocks(
         self, results: CellResults, options: ReportOptions, name: str
     ) -> list[Block]:
-        found = predicted_cells(results, self.cells(results), Classes)
+        cells = predicted_cells(results, self.cells(results), Classes)
         curves = []
-        for cell in found:
+        for cell in cells:
             rates = curves_of_trials(cell)
             if len(rates):
                 curves.append((cell, rates))
@@ -201,29 +201,29 @@ class ConfusionMatrix(Drawing):
     def blocks(
         self, results: CellResults, options: ReportOptions, name: str
     ) -> list[Block]:
-        found = predicted_cells(results, self.cells(results), Classes)
-        drawn = found[:MOST_PANELS]
-        said = [mistakes(each) for each in drawn]
+        cells = predicted_cells(results, self.cells(results), Classes)
+        drawn = cells[:MOST_PANELS]
+        sentences = [mistakes(each) for each in drawn]
         blocks: list[Block] = [
             Picture(
                 name,
                 confusion_matrices(drawn),
-                alt=f"Shares of classes by the class given, in {counted(len(drawn), 'cell')}. {' '.join(said)}",
+                alt=f"Shares of classes by the class given, in {counted(len(drawn), 'cell')}. {' '.join(sentences)}",
                 caption="Percent of the test rows of a class (row) that are given a class (column), of all trials "
                 "together; rows sum to 100. Blue is right, red is wrong.",
             ),
-            *map(Paragraph, said),
+            *map(Paragraph, sentences),
         ]
-        return blocks + left_out(len(drawn), len(found))
+        return blocks + left_out(len(drawn), len(cells))
 
 
 def confusion(cell: PredictedCell) -> NDArray[np.float64]:
     """Percent of each class's test rows that are given each class, ``(C, C)``; NaN for a class without a row."""
     counts = np.zeros((len(cell.classes), len(cell.classes)))
     for trial in cell.trials:
-        given = trial.values.argmax(axis=1)
+        predictions = trial.values.argmax(axis=1)
         # An index that occurs twice counts twice here, and once in `counts[...] += 1`.
-        np.add.at(counts, (trial.labels, given), 1)
+        np.add.at(counts, (trial.labels, predictions), 1)
     rows = counts.sum(axis=1, keepdims=True)
     unknown = np.full_like(counts, np.nan)
     shares = np.divide(counts, rows, out=unknown, where=rows > 0)
@@ -238,11 +238,11 @@ def mistakes(cell: PredictedCell) -> str:
     largest_first = np.argsort(-shares, axis=None, kind="stable")
     worst = []
     for place in largest_first[:3]:
-        label, given = np.unravel_index(place, shares.shape)
-        share = shares[label, given]
+        label, prediction = np.unravel_index(place, shares.shape)
+        share = shares[label, prediction]
         if share > 0:
             worst.append(
-                f"{share:.1f} % of {cell.classes[label]} for {cell.classes[given]}"
+                f"{share:.1f} % of {cell.classes[label]} for {cell.classes[prediction]}"
             )
     if not worst:
         return f"{cell.name} takes no class for another."
@@ -328,20 +328,20 @@ class PredictedAgainstTrue(Drawing):
     def blocks(
         self, results: CellResults, options: ReportOptions, name: str
     ) -> list[Block]:
-        found = predicted_cells(results, self.cells(results), Number)
-        drawn = found[:MOST_PANELS]
-        said = [errors_in_words(each) for each in drawn]
+        cells = predicted_cells(results, self.cells(results), Number)
+        drawn = cells[:MOST_PANELS]
+        sentences = [errors_in_words(each) for each in drawn]
         blocks: list[Block] = [
             Picture(
                 name,
                 predicted_figure(drawn),
-                alt=f"Predicted against true values of {counted(len(drawn), 'cell')}. {' '.join(said)}",
+                alt=f"Predicted against true values of {counted(len(drawn), 'cell')}. {' '.join(sentences)}",
                 caption="A point for each test row of each trial: its true and its predicted value, equal on the "
                 "diagonal.",
             ),
-            *map(Paragraph, said),
+            *map(Paragraph, sentences),
         ]
-        return blocks + left_out(len(drawn), len(found))
+        return blocks + left_out(len(drawn), len(cells))
 
 
 def errors_in_words(cell: PredictedCell) -> str:

@@ -160,13 +160,18 @@ def _mcc(probabilities: Floats, labels: Labels) -> Floats:
     """A correlation of labels and predictions, both as vectors with a one in the place of the class."""
     n_classes = probabilities.shape[1]
     predicted = probabilities.argmax(axis=1)
-    truth = np.bincount(labels, minlength=n_classes) / len(labels)
-    given = np.bincount(predicted, minlength=n_classes) / len(labels)
+    true_shares = np.bincount(labels, minlength=n_classes) / len(labels)
+    predicted_shares = np.bincount(predicted, minlength=n_classes) / len(labels)
     right = _right(probabilities, labels)
     # Products of deviations from the means, summed over classes: Gorodkin's correlation of C classes is MCC.
-    crossed = right - truth[predicted] - given[labels] + truth @ given
-    of_truth = 1 - 2 * truth[labels] + truth @ truth
-    of_given = 1 - 2 * given[predicted] + given @ given
+    crossed = (
+        right
+        - true_shares[predicted]
+        - predicted_shares[labels]
+        + true_shares @ predicted_shares
+    )
+    of_truth = 1 - 2 * true_shares[labels] + true_shares @ true_shares
+    of_given = 1 - 2 * predicted_shares[predicted] + predicted_shares @ predicted_shares
     return _slope_of_correlation(crossed, of_truth, of_given)
 
 
@@ -269,14 +274,16 @@ def _r2(predictions: Floats, labels: Labels) -> Floats:
 
 def _spearman(predictions: Floats, labels: Labels) -> Floats:
     """A correlation of shares of rows below: a row moves it by its own product, and by the shares of all others."""
-    given = _share_below(predictions)
+    predicted = _share_below(predictions)
     truth = _share_below(labels)
     # By the rule of products: the row's own product, then what its weight does to either factor of the other rows.
-    crossed = given * truth + _raised(predictions, truth) + _raised(labels, given)
-    of_given = given**2 + 2 * _raised(predictions, given)
+    crossed = (
+        predicted * truth + _raised(predictions, truth) + _raised(labels, predicted)
+    )
+    of_given = predicted**2 + 2 * _raised(predictions, predicted)
     of_truth = truth**2 + 2 * _raised(labels, truth)
     # A row's weight raises shares as it enters products, so that slopes lie three times as high as the products.
-    level = (given * truth).mean(), (given**2).mean(), (truth**2).mean()
+    level = (predicted * truth).mean(), (predicted**2).mean(), (truth**2).mean()
     centred = []
     for values, mean in zip((crossed, of_given, of_truth), level, strict=True):
         centred.append(values - values.mean() + mean)

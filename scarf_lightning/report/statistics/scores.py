@@ -170,7 +170,7 @@ def scores_of(
             published means, which are then one trial.
         value: a metric; a loss is turned into its negative, so that higher is better.
         dataset: the column that names datasets; ``dataset_id`` for the paper's numbers.
-        competitor: the columns that tell competitors apart, joined by ``+`` in their names; null is ``not used``.
+        competitor: the columns that distinguish competitors, joined by ``+`` in their names; null is ``not used``.
 
     Raises:
         UsageError: there are no results, or a column is missing.
@@ -206,7 +206,7 @@ def cell_means(
     Args:
         results: a row a trial.
         value: any column of numbers, such as ``accuracy`` or ``finetune_epochs``.
-        by: the columns that tell cells apart; null is a value of its own.
+        by: the columns that distinguish cells; null is a value of its own.
 
     Returns:
         A row a cell: the columns of ``by``; ``mean``; ``standard_error`` of it, NaN for fewer than two trials;
