@@ -31,8 +31,8 @@ from ..metrics import Metric, metric_named
 from ..report.statistics.answers import MARGIN
 from ..report.statistics.trials import RowsOfTrial, Split, rows_of_trial
 from .jobs import n_processes
-from .labels import labels_of_classes, labels_of_numbers, one_a_row
-from .looking import load_rows
+from .labels import GivenLabels, labels_of_classes, labels_of_numbers, one_a_row
+from .looking import TrialRows, load_rows
 from .model import Model
 from .opening import load_model
 from .predictor import Predictor
@@ -80,34 +80,25 @@ def importance(
     measure = _metric(model, metric)
     if n_repeats < 1:
         raise UsageError(f"n_repeats must be at least 1, not {n_repeats}.")
-    labels = one_a_row(y)
-    is_classes = isinstance(model.target, Classes)
-    given = (
-        labels_of_classes(labels, unlabelled)
-        if is_classes
-        else labels_of_numbers(labels)
-    )
+    y = one_a_row(y)
+    of_rows = _labels_of(model, y, unlabelled)
     frame = _frame(model, X)
-    check_consistent_length(frame, labels)
-    kept = np.flatnonzero(given.is_known)
-    known = (
-        _codes(model, given.known)
-        if is_classes
-        else np.asarray(given.known, dtype=np.float64)
-    )
-    values = model.values(frame)[kept]
+    check_consistent_length(frame, y)
+    labels = _plain_labels(model, of_rows.known)
+    numbers = np.flatnonzero(of_rows.is_known)
+    values = model.values(frame)[numbers]
     blocks = _with_groups(_blocks(model, frame), groups)
     # One set of orders for all columns, as in `sklearn.inspection.permutation_importance`.
     orders = permutations(len(values), n_repeats, random_state)
 
     # A thread a process: two of them wait for each other for longer than they compute.
     with torch_threads(1):
-        intact = rows_of_trial(measure, _voted(model, values), known, kept)
+        intact = rows_of_trial(measure, _voted(model, values), labels, numbers)
         if intact is None:
             raise UsageError(
-                f"{measure.label} is not defined on these {counted(len(kept), 'row')}; pass more of them."
+                f"{measure.label} is not defined on these {counted(len(numbers), 'row')}; pass more of them."
             )
-        known_rows = KnownRows(values, known, kept, intact, orders)
+        known_rows = KnownRows(values, labels, numbers, intact, orders)
         calls = []
         for names, places in blocks.items():
             calls.append(
@@ -202,52 +193,29 @@ def importance_of_cell(
     }
     blocks = _with_groups(places, groups)
 
-    # The test rows of each trial, one after the other.
-    values, labels, rows = [], [], []
-    for its in trials:
-        tested = np.flatnonzero((its.part == "test").to_numpy())
-        values.append(model.values(its.features.iloc[tested]))
-        labels.append(_labels(model, its.target.iloc[tested]))
-        rows.append(tested)
-    intact: list[RowsOfTrial | None] = []
-    for predictions, known, tested in zip(
-        _of_each(model, values), labels, rows, strict=True
-    ):
-        intact.append(rows_of_trial(measure, predictions, known, tested))
-
     split = Split(_split_of(model), _n_trained(trials[0].part))
-    # Another seed for each trial: equal orders would give the trials a noise in common.
-    orders = []
-    for t, tested in enumerate(rows):
-        orders.append(permutations(len(tested), n_repeats, random_state + t))
+    tested = _test_rows(model, trials, n_repeats, random_state)
+    intact = []
+    for rows, predictions in zip(
+        tested, _of_each(model, [rows.values for rows in tested]), strict=True
+    ):
+        intact.append(rows_of_trial(measure, predictions, rows.labels, rows.numbers))
     verdicts = []
     for names, at in blocks.items():
-        moved = []
-        for of_trial, order in zip(values, orders, strict=True):
-            moved.append(permuted(of_trial, at, order))
-        changed: list[RowsOfTrial | None] = []
-        for predictions, known, tested in zip(
-            _of_each(model, moved), labels, rows, strict=True
-        ):
-            by_repeat = predictions.reshape(
-                n_repeats, len(tested), *predictions.shape[1:]
-            )
-            changed.append(permuted_rows(measure, by_repeat, known, tested))
-        ones: list[RowsOfTrial] = []
-        others: list[RowsOfTrial] = []
+        changed = _changed(model, tested, at, measure)
+        # Test rows of one class, for instance, have no AUROC.
+        both: list[tuple[RowsOfTrial, RowsOfTrial]] = []
         for one, other in zip(intact, changed, strict=True):
-            # Test rows of one class, for instance, have no AUROC.
             if one is not None and other is not None:
-                ones.append(one)
-                others.append(other)
-        if not ones:
+                both.append((one, other))
+        if not both:
             continue
         verdict = judge_column(
             names,
             "permuted",
             model.description.name,
-            ones,
-            others,
+            [one for one, _ in both],
+            [other for _, other in both],
             measure,
             split,
             margin=margin,
@@ -255,6 +223,55 @@ def importance_of_cell(
         )
         verdicts.append(verdict)
     return Importance(_best_first(verdicts), measure, margin)
+
+
+@dataclass(frozen=True)
+class TestedRows:
+    """The n_t test rows of one trial of a cell.
+
+    Attributes:
+        values: of the features, ``(n_t, M)``.
+        labels: class numbers or numbers, ``(n_t,)``.
+        numbers: of the rows, ``(n_t,)``.
+        orders: permutations of the rows, one for each repeat.
+    """
+
+    values: Floats
+    labels: NDArray[Any]
+    numbers: NDArray[np.int64]
+    orders: NDArray[np.int64]
+
+
+def _test_rows(
+    model: Model, trials: Sequence[TrialRows], n_repeats: int, random_state: int
+) -> list[TestedRows]:
+    """The test rows of each trial."""
+    tested = []
+    for place, trial in enumerate(trials):
+        numbers = np.flatnonzero((trial.part == "test").to_numpy())
+        # Another seed for each trial: equal orders would give the trials a noise in common.
+        orders = permutations(len(numbers), n_repeats, random_state + place)
+        rows = TestedRows(
+            values=model.values(trial.features.iloc[numbers]),
+            labels=_labels(model, trial.target.iloc[numbers]),
+            numbers=numbers,
+            orders=orders,
+        )
+        tested.append(rows)
+    return tested
+
+
+def _changed(
+    model: Model, tested: Sequence[TestedRows], places: Sequence[int], measure: Metric
+) -> list[RowsOfTrial | None]:
+    """The test rows of each trial with columns permuted; None where the metric is undefined without them."""
+    moved = [permuted(rows.values, places, rows.orders) for rows in tested]
+    changed = []
+    for rows, predictions in zip(tested, _of_each(model, moved), strict=True):
+        shape = (len(rows.orders), len(rows.numbers), *predictions.shape[1:])
+        by_repeat = predictions.reshape(shape)
+        changed.append(permuted_rows(measure, by_repeat, rows.labels, rows.numbers))
+    return changed
 
 
 def _metric(model: Predictor, name: str | None) -> Metric:
@@ -314,15 +331,24 @@ def _with_groups(
     return with_groups
 
 
-def _codes(model: Predictor, known: NDArray[Any]) -> NDArray[np.int64]:
-    """The places of labels among the classes of the model, sorted."""
+def _labels_of(model: Predictor, y: NDArray[Any], unlabelled: Any) -> GivenLabels:
+    """The labels of rows, by the kind of the model's target."""
+    if isinstance(model.target, Classes):
+        return labels_of_classes(y, unlabelled)
+    return labels_of_numbers(y)
+
+
+def _plain_labels(model: Predictor, labels: NDArray[Any]) -> NDArray[Any]:
+    """Labels as metrics take them: numbers, or their places among the classes of the model, sorted."""
+    if not isinstance(model.target, Classes):
+        return np.asarray(labels, dtype=np.float64)
     classes = model.classes_
-    unknown = set(np.unique(known).tolist()) - set(classes.tolist())
+    unknown = set(np.unique(labels).tolist()) - set(classes.tolist())
     if unknown:
         raise UsageError(
             f"y holds {sorted(unknown, key=str)[0]!r}, which is no class of the model."
         )
-    return np.searchsorted(classes, known)
+    return np.searchsorted(classes, labels)
 
 
 def _labels(model: Model, target: "pd.Series[Any]") -> NDArray[Any]:
@@ -344,14 +370,17 @@ def _voted(model: Predictor, values: Floats) -> Floats:
 
 def _of_each(model: Model, values: Sequence[Floats]) -> list[Floats]:
     """The predictions of each trial for its own rows, ``(n_t, ...)``."""
-    sizes = [len(its) for its in values]
+    sizes = [len(of_trial) for of_trial in values]
     starts = np.cumsum([0, *sizes[:-1]])
     index = []
     for start, size in zip(starts, sizes, strict=True):
         # Trials are equally long in a stack, so shorter ones repeat their last row.
         index.append(start + np.minimum(np.arange(max(sizes)), size - 1))
-    together = model.predictions(np.concatenate(values), np.array(index))
-    return [np.asarray(its[:size]) for its, size in zip(together, sizes, strict=True)]
+    predictions = model.predictions(np.concatenate(values), np.array(index))
+    own_rows = []
+    for of_trial, size in zip(predictions, sizes, strict=True):
+        own_rows.append(np.asarray(of_trial[:size]))
+    return own_rows
 
 
 def _split_of(model: Model) -> str | None:
