@@ -74,23 +74,7 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
         sys.stdout.write(f"scarf-lightning {version('scarf-lightning')}\n")
         return None
     flags = [argument.partition("=")[0] for argument in arguments]
-    # Hydra would look for a file that no run of ours writes, and end in a traceback.
-    if RERUN in flags:
-        raise UsageError(
-            f"{RERUN} reads a job that Hydra pickled, and no run leaves one; repeat the command instead."
-        )
-    is_completing = not COMPLETING.isdisjoint(flags)
-    # Hydra's completion knows the words of train.py, and none of scarf's sub-commands.
-    if is_completing and Path(sys.argv[0]).stem == "scarf":
-        raise UsageError(
-            "scarf completes its words by a script of its own: scarf completion bash, or zsh."
-        )
-    # The shell passes the line to complete in this variable. A user who types the flag has none.
-    is_query = "query" in " ".join(arguments)
-    if is_completing and is_query and "COMP_LINE" not in os.environ:
-        raise UsageError(
-            "-sc query is what the shell asks for; -sc install=bash prints what lets it ask."
-        )
+    _refuse_flags(flags, arguments)
     # A program may read what these flags print, so no line of ours goes before it.
     shows_one = any(flag in SHOWING for flag in flags)
     asks_help = not HELP.isdisjoint(arguments)
@@ -163,6 +147,33 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
     finally:
         if not was_there:
             record.unlink(missing_ok=True)
+
+
+def _refuse_flags(flags: Sequence[str], arguments: Sequence[str]) -> None:
+    """Refuse flags of Hydra's that lead nowhere here.
+
+    Args:
+        flags: the arguments without their values.
+        arguments: of the command.
+    """
+    # Hydra would look for a file that no run of ours writes, and end in a traceback.
+    if RERUN in flags:
+        raise UsageError(
+            f"{RERUN} reads a job that Hydra pickled, and no run leaves one; repeat the command instead."
+        )
+    if COMPLETING.isdisjoint(flags):
+        return
+    # Hydra's completion knows the words of train.py, and none of scarf's sub-commands.
+    if Path(sys.argv[0]).stem == "scarf":
+        raise UsageError(
+            "scarf completes its words by a script of its own: scarf completion bash, or zsh."
+        )
+    # The shell passes the line to complete in this variable. A user who types the flag has none.
+    is_query = "query" in " ".join(arguments)
+    if is_query and "COMP_LINE" not in os.environ:
+        raise UsageError(
+            "-sc query is what the shell asks for; -sc install=bash prints what lets it ask."
+        )
 
 
 def show_help(arguments: list[str]) -> None:

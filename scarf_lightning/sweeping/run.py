@@ -81,45 +81,17 @@ def run(
         check_folder(results, writable=options.force)
     # A plan comes before `_clear`: with force=true it changes nothing either.
     if options.plan:
-        tables = read_files(cells)
-        plan = make_plan(survey(cells), sizes_of(tables))
-        for sentence in on_other_versions(plan.surveyed):
-            show.say(sentence)
-        show.plan(plan, request, tables)
-        return list(plan.surveyed)
+        return _planned(cells, request, show)
     if options.force:
         for sentence in _clear(cells):
             show.say(sentence)
 
     plan = make_plan(survey(cells))
-    # Finished trials are never trained again unasked, so their networks cannot be had.
-    without = []
-    for each in plan.surveyed:
-        if each.lacks_weights:
-            without.append(
-                f"{each.cell.label} has finished trials without weights; force=true trains them again."
-            )
-    if without:
-        raise UsageError("\n".join(without))
+    _refuse_lost_weights(plan.surveyed)
     after, problems = list(plan.surveyed), list[str]()
     n_skipped = len(cells) - len(plan.unfinished)
     if plan.unfinished:
-        for sentence in on_other_versions(plan.unfinished):
-            show.say(sentence)
-        what = f"{len(plan.unfinished)} of {counted(len(cells), 'cell')} to train"
-        # Imports make many objects and no garbage.
-        with (
-            show.doing(f"{what}; importing torch and Lightning"),
-            without_garbage_collection(),
-        ):
-            check_parts([each.cell for each in plan.unfinished])
-        # A folder that is made here is not left behind by a run that the checks refuse.
-        for results in {each.cell.results for each in plan.unfinished}:
-            check_folder(results, writable=True)
-        for each in plan.unfinished:
-            # Only failures of this run are counted.
-            if each.state is State.FAILED:
-                forget_failure(each.cell.results, each.cell.key)
+        _check_before_training(plan.unfinished, len(cells), show)
         with (
             _workers(plan, launch, show, launcher, training) as (launch, launcher),
             show.watching(plan),
@@ -137,6 +109,53 @@ def run(
     if failures or problems:
         raise UnfinishedError("\n".join(failures + problems))
     return after
+
+
+def _planned(
+    cells: Sequence[Cell], request: ExpandedSweep, show: Show
+) -> list[SurveyedCell]:
+    """Show what is left to train; nothing is changed."""
+    tables = read_files(cells)
+    plan = make_plan(survey(cells), sizes_of(tables))
+    for sentence in on_other_versions(plan.surveyed):
+        show.say(sentence)
+    show.plan(plan, request, tables)
+    return list(plan.surveyed)
+
+
+def _refuse_lost_weights(surveyed: Sequence[SurveyedCell]) -> None:
+    """Refuse a run that wants the networks of finished trials which have kept none."""
+    sentences = []
+    for each in surveyed:
+        # Finished trials are never trained again unasked, so their networks cannot be had.
+        if each.lacks_weights:
+            sentences.append(
+                f"{each.cell.label} has finished trials without weights; force=true trains them again."
+            )
+    if sentences:
+        raise UsageError("\n".join(sentences))
+
+
+def _check_before_training(
+    unfinished: Sequence[SurveyedCell], n_cells: int, show: Show
+) -> None:
+    """Check the parts of the cells that are left to train, and make their folders of results."""
+    for sentence in on_other_versions(unfinished):
+        show.say(sentence)
+    what = f"{len(unfinished)} of {counted(n_cells, 'cell')} to train"
+    # Imports make many objects and no garbage.
+    with (
+        show.doing(f"{what}; importing torch and Lightning"),
+        without_garbage_collection(),
+    ):
+        check_parts([each.cell for each in unfinished])
+    # A folder that is made here is not left behind by a run that the checks refuse.
+    for results in {each.cell.results for each in unfinished}:
+        check_folder(results, writable=True)
+    for each in unfinished:
+        # Only failures of this run are counted.
+        if each.state is State.FAILED:
+            forget_failure(each.cell.results, each.cell.key)
 
 
 def _failures(surveyed: Sequence[SurveyedCell]) -> list[str]:
