@@ -180,17 +180,24 @@ class TestTraining:
         assert prepared.exists()
 
     def test_each_worker_trains_on_a_gpu_of_its_own(self, log: Log) -> None:
+        def gpus() -> dict[str, str]:
+            return {pid: word for pid, word in log.lines() if word.startswith("gpu")}
+
         def train(cell: Cell) -> None:
             log.add(os.getpid(), f"gpu{cell.config.trainer.device}")
             # The first one dies, and its GPU is that of the next one.
             if cell.config.seed == 0:
                 os.kill(os.getpid(), signal.SIGKILL)
-            time.sleep(0.02)
+            # The other one leaves cells for the next one, however late it starts.
+            for _ in range(1000):
+                if len(gpus()) == 3:
+                    return
+                time.sleep(0.01)
 
         with Workers(2, trainer(log, train), lambda _: None, gpus=(4, 7)) as launch:
             launch(chunks(6))
 
-        gpu_of = {pid: word for pid, word in log.lines() if word.startswith("gpu")}
+        gpu_of = gpus()
         assert len(gpu_of) == 3
         assert sorted(gpu_of.values()) in (["gpu4", "gpu4", "gpu7"], ["gpu4", "gpu7", "gpu7"])
         assert len({(pid, word) for pid, word in log.lines() if word.startswith("gpu")}) == 3, (
