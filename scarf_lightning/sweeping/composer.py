@@ -207,29 +207,27 @@ class Composer:
     def _put_together(self, choices: tuple[str, ...]) -> Sections:
         """The sections that each choice decides about as composed with it alone, all others as without a choice.
 
-        Hydra composes them as a whole if two choices decide about one section, or if a choice decides about something
-        that an interpolation refers to.
+        Choices that decide about one section are composed together. Hydra composes all of them as a whole if only it
+        can tell what one decides about, or if one decides about something that an interpolation refers to.
         """
         if len(choices) < 2:
             return self._composed(choices).sections
         decided = [self._decided(choice) for choice in choices]
-        together = set[str]().union(*decided)
-        # The sum is larger than the union if two choices share a section.
-        if not all(decided) or sum(map(len, decided)) > len(together):
+        if not all(decided):
             return self._composed(choices).sections
         usual = self._composed(()).sections
-        mentioned, alone = usual.mentioned, list[Sections]()
-        for choice in choices:
-            alone.append(self._composed((choice,)).sections)
-            mentioned |= alone[-1].mentioned
+        mentioned, parts = usual.mentioned, list[tuple[Sections, set[str]]]()
+        for sharing, names in _sharing(choices, decided):
+            parts.append((self._composed(sharing).sections, names))
+            mentioned |= parts[-1][0].mentioned
         values = dict(usual.values or {})
-        for each, names in zip(alone, decided, strict=True):
-            if not values or each.values is None or mentioned & together:
+        for part, names in parts:
+            if not values or part.values is None or mentioned & set().union(*decided):
                 return self._composed(choices).sections
             # A choice may also leave out a section that the default has.
             for name in names:
                 values.pop(name, None)
-            for name, value in each.values.items():
+            for name, value in part.values.items():
                 if name in names:
                     values[name] = value
         return Sections(values, mentioned)
@@ -318,6 +316,28 @@ def composing(
     """
     with hydra_started(named_plugins(overrides)) as hydra:
         yield Composer(hydra.config_loader, master_of(hydra, config_dir))
+
+
+def _sharing(
+    choices: Sequence[str], decided: Sequence[set[str]]
+) -> list[tuple[tuple[str, ...], set[str]]]:
+    """Choices in groups, and the sections that each group decides about: no section is decided about by two groups."""
+    groups = list[tuple[list[int], set[str]]]()
+    for place, of_choice in enumerate(decided):
+        places, names = [place], set(of_choice)
+        apart = []
+        for group in groups:
+            if group[1].isdisjoint(names):
+                apart.append(group)
+            else:
+                places += group[0]
+                names |= group[1]
+        groups = [*apart, (places, names)]
+    # Hydra gets the choices of a group in the order of the command line.
+    return [
+        (tuple(choices[place] for place in sorted(places)), names)
+        for places, names in groups
+    ]
 
 
 def _choices(file: ConfigResult) -> list[str] | None:

@@ -9,6 +9,7 @@ names it: a plugin may read addresses of its own, and ``--config-dir`` always is
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -68,7 +69,7 @@ class FileConfigSource(file_config_source.FileConfigSource):
     registered already alone if it has the same name, so this class has it.
     """
 
-    _read: ClassVar[dict[tuple[Path, int], tuple[ConfigResult, dict[str, Any]]]] = {}
+    _read: ClassVar[dict[tuple[Path, int], ConfigResult]] = {}
     """The content of each file as it was last changed. Every composition reads twenty of them again."""
 
     def load_config(self, config_path: str) -> ConfigResult:
@@ -89,10 +90,11 @@ class FileConfigSource(file_config_source.FileConfigSource):
             result = super().load_config(config_path)
             loaded: Any = OmegaConf.to_container(result.config, resolve=False)
             content = {str(option): value for option, value in loaded.items()}
-            self._read[key] = (result, filled(name.removesuffix(".yaml"), content))
-        result, of_file = self._read[key]
+            whole = OmegaConf.create(filled(name.removesuffix(".yaml"), content))
+            self._read[key] = replace(result, config=whole)
+        result = self._read[key]
         # Hydra writes into the configuration that it gets, so each composition has its own.
-        return replace(result, config=OmegaConf.create(of_file))
+        return replace(result, config=deepcopy(result.config))
 
     def is_config(self, config_path: str) -> bool:
         return (

@@ -29,6 +29,7 @@ def arrow(kind: pa.DataType) -> pd.ArrowDtype:
         ([1, None], arrow(pa.int32()), [1.0, None]),
         ([LARGE, None], "Int64", [str(LARGE), None]),
         ([LARGE, None], arrow(pa.int64()), [str(LARGE), None]),
+        ([-LARGE, 0], "int64", [str(-LARGE), "0"]),
         ([2**64 - 1, 0], "uint64", [str(2**64 - 1), "0"]),
         ([2**70, None], object, [str(2**70), None]),
         ([Decimal("0.1"), None], object, [0.1, None]),
