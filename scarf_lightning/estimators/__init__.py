@@ -8,7 +8,7 @@ load_rows, corrupted_view, ...                      look into a model
 """
 
 from .cell_models import save_model
-from .estimators import ScarfClassifier, ScarfRegressor, ScarfTransformer
+from .estimators import ScarfClassifier, ScarfRegressor
 from .looking import (
     TrialRows,
     View,
@@ -22,6 +22,7 @@ from .model import Model
 from .opening import load_model
 from .pickles import refuse_earlier_pickles
 from .rival_models import RivalModel
+from .scarf_transformer import ScarfTransformer
 
 __all__ = [
     "Model",

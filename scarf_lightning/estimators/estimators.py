@@ -1,301 +1,44 @@
-"""`ScarfClassifier`, `ScarfRegressor` and `ScarfTransformer`: a cell of the workbench as a scikit-learn estimator.
+"""`ScarfClassifier` and `ScarfRegressor`: a cell of the workbench as a scikit-learn estimator.
 
-`fit` reads X and y as a file is read, trains the trials of a cell, and keeps them as a `Model`. An estimator that
-refuses what it is given stays as it was: attributes are set when all is done.
+`fit` reads X and y as a file is read, trains the trials of a cell, and keeps them as a `Model`.
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import (
-    BaseEstimator,
-    ClassifierMixin,
-    RegressorMixin,
-    TransformerMixin,
-)
-from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import (
-    check_consistent_length,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from ..data.reading.frames import frame_of
 from ..data.table import Table
 from ..data.targets import Classes, Number, Target
 from ..errors import UsageError
 from ..options import Config
-from .jobs import n_processes
 from .labels import GivenLabels, labels_of_classes, labels_of_numbers, one_a_row
 from .model import Model
 from .opening import load_model
-from .parameters import config_of, plain
-from .preparing import table_for, table_of, target_of, weights_of, without_labels
+from .parameters import plain
+from .preparing import table_for, table_of, target_of, weights_of
+from .scarf_estimator import AUTO, Given, ScarfEstimator
+
+# Pickles of version 0.2.0 look for it here.
+from .scarf_transformer import ScarfTransformer as ScarfTransformer
 
 if TYPE_CHECKING:
     from typing import Self
 
     from ..importance.judging import Importance
 
-NO_AXES = (
-    "encoder",
-    "n_trials",
-    "random_state",
-    "device",
-    "n_jobs",
-    "class_weight",
-    "metric",
-    "unlabelled",
-    "options",
-    "verbose",
-)
-"""Parameters that are not axes of the configuration."""
-OF_AN_ENCODER = ("pretrain", "network", "scaling", "fit_on")
-"""Parameters that an encoder to start from settles."""
-AUTO = "auto"
-"""Pre-training by the default, if it helps; the recipe by the number of labels."""
 MANY_LABELS = 1000
 """From so many labels on RealMLP-TD-S is better than the practical recipe, and faster than trying pre-training."""
 OF_MANY_LABELS = {"recipe": "realmlp_s", "pretrain": "none"}
 OF_THE_TABLE = ("dataset.", "trainer.")
 """Options that say nothing about the network and its training."""
-DOT = "__"
-"""Stands for the dot of an option in the name of a parameter, as in ``corruption__rate``."""
-
-
-@dataclass(frozen=True)
-class Given:
-    """X as `fit` was given it.
-
-    Attributes:
-        frame: the rows as a frame, whose columns have names.
-        is_named: the columns had names. Those of an array are called x0, x1 and so on.
-        names: of the columns, if all of them are text; None otherwise.
-    """
-
-    frame: pd.DataFrame
-    is_named: bool
-    names: NDArray[np.object_] | None
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """The parameters of all estimators, their X, and their model."""
-
-    _kind: ClassVar[type[Target] | None] = None
-    """The target that is learned, if there is one."""
-
-    recipe: str = "practical"
-    pretrain: str = "scarf"
-    scaling: str = "zscore"
-    network: str = "mlp"
-    corruption: str | None = None
-    selection: str | None = None
-    views: str | None = None
-    loss: str | None = None
-    n_trials: int = 1
-    random_state: Any = 0
-    fit_on: str | None = None
-    device: str = "auto"
-    n_jobs: int | None = None
-    options: Mapping[str, Any] | None = None
-    verbose: int = 0
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters, with ``deep`` also single options by the names that `set_params` takes."""
-        parameters: dict[str, Any] = super().get_params(deep)
-        if deep and isinstance(self.options, Mapping):
-            for option, value in self.options.items():
-                if "." in option:
-                    parameters[option.replace(".", DOT)] = value
-        return parameters
-
-    def set_params(self, **params: Any) -> "ScarfEstimator":
-        """Set parameters, and single options with ``__`` for the dot, also in a grid: ``corruption__rate=0.3``."""
-        options, own = {}, {}
-        for name, value in params.items():
-            # Keyword arguments have no dots, and grids of scikit-learn are keyword arguments.
-            if DOT in name:
-                options[name.replace(DOT, ".")] = value
-            else:
-                own[name] = value
-        super().set_params(**own)
-        if options:
-            self.options = dict(self.options or {}) | options
-        return self
-
-    def transform(self, X: Any) -> NDArray[np.float32]:
-        """Embeddings of n rows, those of the trials side by side: float32 ``(n, n_trials * width)``."""
-        check_is_fitted(self)
-        return np.asarray(self.model_.transform(self._rows(X)))
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """``embedding_<trial>_<number>``."""
-        check_is_fitted(self)
-        width = self.model_.encoder.width
-        names = []
-        for trial in self.model_.trials:
-            names += [f"embedding_{trial}_{number}" for number in range(width)]
-        return np.array(names, dtype=object)
-
-    def save(self, folder: "str | PathLike[str]") -> None:
-        """Write the networks into a folder that `scarf_lightning.load_model` opens; see `Model.save`."""
-        check_is_fitted(self)
-        self.model_.save(folder)
-
-    @property
-    def trials_(self) -> pd.DataFrame:
-        """A row for each trial."""
-        return pd.DataFrame(self._trials)
-
-    @property
-    def reading_(self) -> pd.DataFrame:
-        """A row for each column of X: how it was read."""
-        return pd.DataFrame(self._reading)
-
-    @property
-    def _n_processes(self) -> int:
-        """The processes that a fit may use."""
-        return n_processes(plain(self.n_jobs), plain(self.device))
-
-    def _axes(self) -> dict[str, Any]:
-        """The choices of axes other than the defaults."""
-        axes = {}
-        for parameter in fields(self):
-            value = plain(getattr(self, parameter.name))
-            if parameter.name not in NO_AXES and value not in (parameter.default, AUTO):
-                axes[parameter.name] = value
-        return axes
-
-    def _config(self, chosen: Mapping[str, str] | None = None) -> Config:
-        """The configuration of the cell that the parameters ask for, and the choices of axes that were made for it."""
-        values = {
-            parameter.name: plain(getattr(self, parameter.name))
-            for parameter in fields(self)
-        }
-        axes = self._axes() | dict(chosen or {})
-        given = values["options"] or {}
-        if not isinstance(given, Mapping):
-            raise UsageError(
-                f"options must be a dictionary such as {{'corruption.rate': 0.3}}, not {given!r}."
-            )
-        options = dict(given)
-        if values.get("encoder") is not None:
-            self._check_beside_encoder(values, options)
-            # Networks that start from an encoder have had their pre-training.
-            axes["pretrain"] = "none"
-        seed = values["random_state"]
-        # None or a generator: a whole number is drawn, so that the cell has one seed, as on the command line.
-        if not isinstance(seed, int):
-            seed = check_random_state(seed).randint(2**31)
-        parameters = {
-            "trials": values["n_trials"],
-            "seed": seed,
-            "trainer.accelerator": values["device"],
-        }
-        for option, name in (
-            ("finetune.class_weight", "class_weight"),
-            ("metric", "metric"),
-        ):
-            value = values.get(name)
-            # Weights of single classes are weights of rows, and no option of a cell.
-            if value is not None and not isinstance(value, Mapping):
-                parameters[option] = value
-        return config_of(
-            axes | options, parameters, estimator=type(self).__name__, kind=self._kind
-        )
-
-    def _check_beside_encoder(
-        self, values: Mapping[str, Any], options: Mapping[str, Any]
-    ) -> None:
-        """Refuse what an encoder to start from settles."""
-        defaults = {parameter.name: parameter.default for parameter in fields(self)}
-        settled = [name for name in OF_AN_ENCODER if values[name] != defaults[name]]
-        for option in options:
-            if option == "encoding" or option.startswith(
-                ("dataset.", "network.encoder")
-            ):
-                settled.append(f"options: {option}")
-        if settled:
-            raise UsageError(
-                f"{settled[0]} is settled by the encoder to start from; leave it out."
-            )
-
-    def _given(self, X: Any) -> Given:
-        """X in `fit`."""
-        frame = frame_of(X)
-        if frame is None:
-            # Columns may hold anything: a column that is left out may be infinite.
-            array = check_array(
-                X,
-                dtype=None,
-                ensure_all_finite=False,
-                ensure_min_samples=2,
-                estimator=self,
-            )
-            names = [f"x{position}" for position in range(array.shape[1])]
-            return Given(pd.DataFrame(array, columns=names), is_named=False, names=None)
-        twice = frame.columns[frame.columns.duplicated()]
-        if len(twice):
-            raise UsageError(
-                f"X has more than one column {twice[0]!r}; rename all but one."
-            )
-        if len(frame) < 2 or not len(frame.columns):
-            # scikit-learn has its own words for these.
-            check_array(np.empty(frame.shape), ensure_min_samples=2, estimator=self)
-        given = X.columns if isinstance(X, pd.DataFrame) else frame.columns
-        # scikit-learn checks the names of columns only if all of them are text.
-        are_text = all(isinstance(name, str) for name in given)
-        names_of_text = frame.columns.to_numpy(dtype=object) if are_text else None
-        return Given(frame.reset_index(drop=True), is_named=True, names=names_of_text)
-
-    def _rows(self, X: Any) -> Any:
-        """X in prediction, for the model. Arrays are checked against the X of `fit` as scikit-learn does."""
-        frame = frame_of(X)
-        if frame is None:
-            return validate_data(
-                self, X, reset=False, dtype=None, ensure_all_finite=False
-            )
-        # A frame for a model of an array is checked by its width alone.
-        if not self.model_.description.is_named:
-            validate_data(self, frame, reset=False, skip_check_array=True)
-        return frame
-
-    def _keep(
-        self,
-        model: Model,
-        rows: Sequence[Mapping[str, object]],
-        table: Table,
-        given: Given,
-    ) -> None:
-        """Set the attributes of a fitted estimator."""
-        self.model_ = model.fitted_on(
-            list(given.frame.columns), is_named=given.is_named
-        )
-        self._trials = plain([dict(row) for row in rows])
-        self._reading = plain([vars(reading) for reading in table.reading])
-        self._n_features_out = len(model.trials) * model.encoder.width
-        self.n_features_in_ = given.frame.shape[1]
-        if given.names is not None:
-            self.feature_names_in_ = given.names
-        # A second fit may have columns without names.
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        # Gaps, texts and categories are read and imputed, so scikit-learn's checks must let them through.
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        tags.transformer_tags.preserves_dtype = []
-        return tags
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -618,40 +361,3 @@ class ScarfRegressor(RegressorMixin, ScarfPredictor):  # type: ignore[misc]
         """The numbers of n rows, ``(n,)``."""
         check_is_fitted(self)
         return self.model_.predict(self._rows(X))
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class ScarfTransformer(ScarfEstimator):
-    """Pre-trains encoders on rows without labels; `transform` gives their embeddings.
-
-    Nine tenths of the rows train, the others stop training early. `ScarfClassifier` says how X is
-    read.
-
-    Args:
-        pretrain, scaling, network: an option of that axis, see ``train.py --help``.
-        corruption, selection, views, loss: further axes; None takes what goes with the pre-training.
-        n_trials: the number of encoders, whose embeddings stand side by side.
-        recipe, random_state, fit_on, device, n_jobs, options, verbose: as in `ScarfClassifier`.
-
-    Attributes:
-        model_: the trained `scarf_lightning.estimators.Model`, which can be saved.
-        trials_: a row for each trial, with its number of epochs.
-        reading_: how each column of X was read.
-    """
-
-    def fit(self, X: Any, y: Any = None) -> "ScarfTransformer":
-        """Pre-train on rows X ``(n, M)``, at least 10; y is ignored."""
-        from .fitting import pretrain
-
-        config = self._config()
-        if config.pretrain.name == "none":
-            raise UsageError(
-                "ScarfTransformer pre-trains; choose a pretrain other than none."
-            )
-        given = self._given(X)
-        table = without_labels(given.frame, config)
-        model, rows = pretrain(
-            config, table, processes=self._n_processes, verbose=bool(self.verbose)
-        )
-        self._keep(model, rows, table, given)
-        return self

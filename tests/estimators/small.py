@@ -30,6 +30,11 @@ def small(*, is_regressor: bool = False, options: dict[str, Any] | None = None, 
     return (ScarfRegressor if is_regressor else ScarfClassifier)(options=given, **chosen)
 
 
+def overrides(options: dict[str, Any]) -> list[str]:
+    """What asks for options on the command line, as an estimator does."""
+    return [*(f"{name}={value}" for name, value in options.items()), "recipe=practical", "trainer=cpu", "trials=2"]
+
+
 def table() -> "tuple[pd.DataFrame, pd.Series[int]]":
     """80 rows with two normal numbers and a category, and a label that the numbers decide."""
     random = np.random.default_rng(0)
