@@ -19,6 +19,7 @@ from ..data.table import Table
 from ..data.targets import Classes, Number, Target
 from ..errors import UsageError
 from ..options import Config
+from .defaults import TRIED, Default, default_for
 from .labels import GivenLabels, labels_of_classes, labels_of_numbers, one_a_row
 from .model import Model
 from .opening import load_model
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
 
     from ..importance.judging import Importance
 
-MANY_LABELS = 1000
-"""From so many labels on RealMLP-TD-S is better than the practical recipe, and faster than trying pre-training."""
-OF_MANY_LABELS = {"recipe": "realmlp_s", "pretrain": "none"}
 OF_THE_TABLE = ("dataset.", "trainer.")
 """Options that say nothing about the network and its training."""
 
@@ -79,8 +77,10 @@ class ScarfPredictor(ScarfEstimator):
             verbose=bool(self.verbose),
         )
         self._keep(model, rows, task.table, task.given)
-        if task.config.recipe == OF_MANY_LABELS["recipe"] and self.recipe == AUTO:
-            choice = f"{len(task.labels.known):,} labels are enough for RealMLP-TD-S without pre-training."
+        if task.default is not None and task.default.said:
+            choice = (
+                f"{len(task.labels.known):,} labels are enough for {task.default.said}."
+            )
         self.choice_ = choice
         self.n_unlabelled_ = task.labels.n_unlabelled
         return self
@@ -143,7 +143,6 @@ class ScarfPredictor(ScarfEstimator):
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> "Task":
         """Read the task of a fit: the cell, its table, and the model that networks start from."""
-        config = self._config()
         given = self._given(X)
         if y is None:
             raise ValueError(
@@ -152,14 +151,13 @@ class ScarfPredictor(ScarfEstimator):
         y = one_a_row(y)
         check_consistent_length(given.frame, y)
         labels = self._labels(y)
-        if self._has_many(labels):
-            config = self._config(OF_MANY_LABELS)
+        default = self._default(labels)
+        config = self._config(default)
         weights = weights_of(labels, sample_weight, self._weights_of_classes)
         target = target_of(labels, config, self._kind)
         if self.encoder is None:
-            return Task(
-                config, table_of(given.frame, target, config, weights), labels, given
-            )
+            table = table_of(given.frame, target, config, weights)
+            return Task(config, table, labels, given, default)
         model = self._start()
         network = replace(
             config.network,
@@ -178,6 +176,7 @@ class ScarfPredictor(ScarfEstimator):
             table_for(model, given.frame, target, config, weights),
             labels,
             given,
+            default,
             model,
         )
 
@@ -202,9 +201,9 @@ class ScarfPredictor(ScarfEstimator):
         """The labels, checked."""
         return labels_of_numbers(y)
 
-    def _has_many(self, labels: GivenLabels) -> bool:
-        """True if the recipe is that of many labels."""
-        return False
+    def _default(self, labels: GivenLabels) -> Default | None:
+        """What is trained where the user has chosen nothing, if that depends on the labels."""
+        return None
 
     @property
     def _weights_of_classes(self) -> Mapping[Any, float] | None:
@@ -221,6 +220,7 @@ class Task:
         table: of X and y, with the weights of its rows.
         labels: y.
         given: X.
+        default: what the labels chose, if there was a choice.
         start: the model whose encoders networks start from; None starts anew.
     """
 
@@ -228,6 +228,7 @@ class Task:
     table: Table
     labels: GivenLabels
     given: Given
+    default: Default | None = None
     start: Model | None = None
 
 
@@ -290,7 +291,7 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
     _kind = Classes
 
     recipe: str = AUTO
-    n_trials: int = 3
+    n_trials: int | None = None
     class_weight: str | Mapping[Any, float] | None = None
     unlabelled: Any = None
 
@@ -314,20 +315,24 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
     def _labels(self, y: NDArray[Any]) -> GivenLabels:
         return labels_of_classes(y, self.unlabelled)
 
-    def _has_many(self, labels: GivenLabels) -> bool:
+    def _default(self, labels: GivenLabels) -> Default | None:
+        # Rows without a label are what pre-training is for.
+        if self._chooses_training or labels.n_unlabelled:
+            return TRIED
+        return default_for(len(labels.known))
+
+    @property
+    def _chooses_training(self) -> bool:
+        """True if the user has chosen a part of the training, and so means the training that is described."""
         if plain(self.recipe) != AUTO or self.encoder is not None:
-            return False
-        # Whoever chooses a part of the training means the training that is described.
+            return True
         if set(self._axes()) - {"pretrain"} or plain(self.pretrain) not in (
             AUTO,
             "none",
         ):
-            return False
+            return True
         options = self.options or {}
-        if not all(str(option).startswith(OF_THE_TABLE) for option in options):
-            return False
-        # Rows without a label are what pre-training is for.
-        return not labels.n_unlabelled and len(labels.known) >= MANY_LABELS
+        return not all(str(option).startswith(OF_THE_TABLE) for option in options)
 
     @property
     def _weights_of_classes(self) -> Mapping[Any, float] | None:

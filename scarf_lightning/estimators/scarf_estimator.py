@@ -20,6 +20,7 @@ from ..data.table import Table
 from ..data.targets import Target
 from ..errors import UsageError
 from ..options import Config
+from .defaults import Default
 from .jobs import n_processes
 from .model import Model
 from .parameters import config_of, plain
@@ -75,7 +76,7 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     selection: str | None = None
     views: str | None = None
     loss: str | None = None
-    n_trials: int = 1
+    n_trials: int | None = 1
     random_state: Any = 0
     fit_on: str | None = None
     device: str = "auto"
@@ -149,13 +150,17 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 axes[parameter.name] = value
         return axes
 
-    def _config(self, chosen: Mapping[str, str] | None = None) -> Config:
-        """The configuration of the cell that the parameters ask for, and the choices of axes that were made for it."""
+    def _config(self, default: Default | None = None) -> Config:
+        """The configuration of the cell that the parameters ask for, with what a default chooses beside them."""
         values = {
             parameter.name: plain(getattr(self, parameter.name))
             for parameter in fields(self)
         }
-        axes = self._axes() | dict(chosen or {})
+        axes = self._axes()
+        n_trials = values["n_trials"]
+        if default is not None:
+            axes |= default.options
+            n_trials = default.n_trials if n_trials is None else n_trials
         given = values["options"] or {}
         if not isinstance(given, Mapping):
             raise UsageError(
@@ -171,7 +176,7 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(seed, int):
             seed = check_random_state(seed).randint(2**31)
         parameters = {
-            "trials": values["n_trials"],
+            "trials": n_trials,
             "seed": seed,
             "trainer.accelerator": values["device"],
         }
