@@ -1,7 +1,7 @@
 """What `ScarfClassifier` trains where its user chooses nothing about the training: a rule by the number of labels.
 
-With few labels, or with rows that lack one, pre-training is tried. With more, trying it takes most of the time and is
-seldom worth it. ``study/recipe.md`` says how the rule was chosen, and by which figures.
+With few labels, or with rows that lack one, pre-training is tried. With more it is seldom used, and trying it takes
+most of the time. ``study/recipe.md`` says how the rule was chosen, and by which figures.
 """
 
 from collections.abc import Mapping
@@ -11,49 +11,38 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Default:
-    """A training from a number of labels on.
+    """A training without pre-training, from a number of labels on.
 
     Attributes:
         fewest: labels.
         options: choices of axes and other options, by their names on the command line.
-        n_trials: the networks that vote.
-        said: the training in words, for ``choice_``; nothing if pre-training is tried.
+        said: the training in words, for ``choice_``.
     """
 
     fewest: int
     options: Mapping[str, Any]
-    n_trials: int
     said: str
 
 
-TRIED = Default(fewest=0, options={}, n_trials=3, said="")
-"""Networks of ``recipe=practical``, with pre-training if that helps."""
-BY_LABELS = (
-    Default(
-        fewest=1000,
-        options={
-            "recipe": "realmlp_s",
-            "pretrain": "none",
-            "finetune.max_epochs": 128,
-        },
-        n_trials=1,
-        said="RealMLP-TD-S without pre-training",
-    ),
-    Default(
-        fewest=400,
-        options={"pretrain": "none", "finetune.fixed_steps": 150},
-        n_trials=3,
-        said="a short training without pre-training",
-    ),
-    TRIED,
+MANY = Default(
+    fewest=700,
+    options={"recipe": "realmlp_s", "pretrain": "none", "finetune.max_epochs": 64},
+    said="RealMLP-TD-S without pre-training",
 )
-"""From many labels to few."""
+SOME = Default(
+    fewest=400,
+    options={"pretrain": "none", "finetune.fixed_steps": 150},
+    said="150 steps without pre-training",
+)
 
 
-def default_for(n_labels: int) -> Default:
-    """The training with so many labels.
+def default_for(n_labels: int) -> Default | None:
+    """The training with so many labels; None with few, where pre-training is tried.
 
-    >>> default_for(1000).options["recipe"]
+    >>> default_for(700).options["recipe"]
     'realmlp_s'
     """
-    return next(each for each in BY_LABELS if n_labels >= each.fewest)
+    for default in (MANY, SOME):
+        if n_labels >= default.fewest:
+            return default
+    return None

@@ -19,7 +19,7 @@ from ..data.table import Table
 from ..data.targets import Classes, Number, Target
 from ..errors import UsageError
 from ..options import Config
-from .defaults import TRIED, Default, default_for
+from .defaults import Default, default_for
 from .labels import GivenLabels, labels_of_classes, labels_of_numbers, one_a_row
 from .model import Model
 from .opening import load_model
@@ -77,7 +77,7 @@ class ScarfPredictor(ScarfEstimator):
             verbose=bool(self.verbose),
         )
         self._keep(model, rows, task.table, task.given)
-        if task.default is not None and task.default.said:
+        if task.default is not None:
             choice = (
                 f"{len(task.labels.known):,} labels are enough for {task.default.said}."
             )
@@ -220,7 +220,7 @@ class Task:
         table: of X and y, with the weights of its rows.
         labels: y.
         given: X.
-        default: what the labels chose, if there was a choice.
+        default: the training that the number of labels chose, if it did.
         start: the model whose encoders networks start from; None starts anew.
     """
 
@@ -291,7 +291,7 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
     _kind = Classes
 
     recipe: str = AUTO
-    n_trials: int | None = None
+    n_trials: int = 3
     class_weight: str | Mapping[Any, float] | None = None
     unlabelled: Any = None
 
@@ -318,7 +318,7 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
     def _default(self, labels: GivenLabels) -> Default | None:
         # Rows without a label are what pre-training is for.
         if self._chooses_training or labels.n_unlabelled:
-            return TRIED
+            return None
         return default_for(len(labels.known))
 
     @property

@@ -76,7 +76,7 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     selection: str | None = None
     views: str | None = None
     loss: str | None = None
-    n_trials: int | None = 1
+    n_trials: int = 1
     random_state: Any = 0
     fit_on: str | None = None
     device: str = "auto"
@@ -157,10 +157,8 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             for parameter in fields(self)
         }
         axes = self._axes()
-        n_trials = values["n_trials"]
         if default is not None:
             axes |= default.options
-            n_trials = default.n_trials if n_trials is None else n_trials
         given = values["options"] or {}
         if not isinstance(given, Mapping):
             raise UsageError(
@@ -176,7 +174,7 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(seed, int):
             seed = check_random_state(seed).randint(2**31)
         parameters = {
-            "trials": n_trials,
+            "trials": values["n_trials"],
             "seed": seed,
             "trainer.accelerator": values["device"],
         }

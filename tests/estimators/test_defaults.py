@@ -9,11 +9,9 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from scarf_lightning import ScarfClassifier, ScarfRegressor
-from scarf_lightning.errors import UsageError
-from scarf_lightning.estimators.defaults import BY_LABELS, TRIED, default_for
+from scarf_lightning.estimators.defaults import MANY, SOME, default_for
 from scarf_lightning.options import Config
 
-MANY, SOME, FEW = BY_LABELS
 ROWS = pd.DataFrame(np.random.default_rng(5).normal(size=(MANY.fewest, 2)), columns=["a", "b"])
 LABELS = (ROWS["a"] > 0).astype(int)
 
@@ -24,18 +22,17 @@ def config_of(n: int, **parameters: Any) -> Config:
 
 
 def test_each_training_begins_at_its_number_of_labels() -> None:
-    assert [default_for(n) for n in (1, 399, 400, 999, 1000, 10**6)] == [FEW, FEW, SOME, SOME, MANY, MANY]
-    assert FEW is TRIED
+    assert [default_for(n) for n in (1, 399, 400, 699, 700, 10**6)] == [None, None, SOME, SOME, MANY, MANY]
 
 
 def test_the_cell_is_chosen_by_the_number_of_labels() -> None:
     many, some, few = (config_of(n) for n in (MANY.fewest, SOME.fewest, SOME.fewest - 1))
 
-    assert (many.recipe, many.network.name, many.pretrain.name, many.trials) == ("realmlp_s", "realmlp", "none", 1)
-    assert (many.finetune.max_epochs, many.finetune.schedule) == (128, "coslog4")
-    assert (some.recipe, some.network.name, some.pretrain.name, some.trials) == ("practical", "mlp", "none", 3)
+    assert (many.recipe, many.network.name, many.pretrain.name) == ("realmlp_s", "realmlp", "none")
+    assert (many.finetune.max_epochs, many.finetune.schedule) == (64, "coslog4")
+    assert (some.recipe, some.network.name, some.pretrain.name) == ("practical", "mlp", "none")
+    assert (few.recipe, few.network.name, few.pretrain.name) == ("practical", "mlp", "scarf")
     assert (some.finetune.fixed_steps, few.finetune.fixed_steps) == (150, 300)
-    assert (few.recipe, few.network.name, few.pretrain.name, few.trials) == ("practical", "mlp", "scarf", 3)
 
 
 @pytest.mark.parametrize(
@@ -52,11 +49,7 @@ def test_the_cell_is_chosen_by_the_number_of_labels() -> None:
     ],
 )
 def test_a_choice_about_the_training_keeps_the_recipe(parameters: dict[str, Any], recipe: str) -> None:
-    config = config_of(MANY.fewest, **parameters)
-
-    assert config.recipe == recipe
-    # How many networks vote is no choice about how each of them trains.
-    assert config.trials == parameters.get("n_trials", MANY.n_trials if recipe == "realmlp_s" else TRIED.n_trials)
+    assert config_of(MANY.fewest, **parameters).recipe == recipe
 
 
 def test_rows_without_a_label_are_what_pre_training_is_for() -> None:
@@ -64,21 +57,15 @@ def test_rows_without_a_label_are_what_pre_training_is_for() -> None:
     labels = pd.concat([LABELS, pd.Series([None])], ignore_index=True)
 
     unlabelled = ScarfClassifier()._read(rows, labels, None).config
-    assert (unlabelled.recipe, unlabelled.pretrain.name, unlabelled.trials) == ("practical", "scarf", 3)
     numbers = ScarfRegressor()._read(ROWS, ROWS["a"], None).config
-    assert (numbers.recipe, numbers.pretrain.name, numbers.trials) == ("practical", "scarf", 5)
-
-
-def test_only_a_classifier_has_a_number_of_networks_by_default() -> None:
-    with pytest.raises(UsageError, match="^trials must be a whole number"):
-        ScarfRegressor(n_trials=None)._read(ROWS, ROWS["a"], None)
+    assert [(each.recipe, each.pretrain.name) for each in (unlabelled, numbers)] == [("practical", "scarf")] * 2
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("load", "n", "said", "least"),
     [
-        (load_breast_cancer, 455, "455 labels are enough for a short training without pre-training.", 0.955),
+        (load_breast_cancer, 455, "455 labels are enough for 150 steps without pre-training.", 0.955),
         (load_digits, 1437, "1,437 labels are enough for RealMLP-TD-S without pre-training.", 0.98),
     ],
 )
