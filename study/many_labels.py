@@ -50,19 +50,19 @@ TRAINED_TODAY = {"recipe": "practical", "pretrain": "auto", "n_trials": 3}
 HELPS = "Pre-training helps"
 """How the choice of a fit begins that uses pre-training."""
 N_NETWORKS = 3
-ALL_TODAY = "realmlp_s 256"
-"""What is done today with many labels."""
-HEADINGS = {
-    "accuracy": "accuracy", "accuracy to today": "to today", "log_loss": "log-loss", "log_loss to today": "to today's",
-    "calibration": "calibration error", "seconds": "seconds",
-}  # fmt: skip
-FORMATS = {"accuracy": ".1f", "log-loss": ".3f", "calibration error": ".3f", "seconds": ".1f"}
+OF_MANY = "realmlp_s 256"
+"""The recipe of RealMLP-TD-S as it is, with which the others are compared where labels are many."""
+MEASURES = {
+    "accuracy": ("accuracy", 100, 1),
+    "log_loss": ("log-loss", 1, 3),
+    "calibration": ("calibration error", 1, 3),
+}
+"""By the heading of a measure, its factor and its digits."""
 CAPTION = (
-    "Accuracy in percent, log-loss, both also as differences to today's training with standard errors over tables, "
-    "and processor seconds of one fit."
+    "The row without signs has accuracy in percent, log-loss and calibration error; the others have their differences "
+    "to it on the same splits, with standard errors over tables. Seconds are those of one fit on the processor."
 )
 KEY = ["dataset", "labels", "split", "candidate"]
-MEASURES = ["accuracy", "log_loss", "calibration"]
 
 
 class Candidate(NamedTuple):
@@ -126,8 +126,8 @@ def measure(cache: Path, splits: Sequence[int], file: Path) -> None:
     read = {name: table(name, cache) for name in TABLES}
     done: dict[tuple[Any, ...], set[str]] = defaultdict(set)
     if file.exists():
-        for *where, candidate in pd.read_csv(file)[KEY].itertuples(index=False):
-            done[tuple(where)].add(candidate)
+        for *of_row, candidate in pd.read_csv(file)[KEY].itertuples(index=False):
+            done[tuple(of_row)].add(candidate)
     for split in splits:
         for labels in BUDGETS:
             for name, (X, y) in read.items():
@@ -238,7 +238,7 @@ def calibration_error(confidence: NDArray[np.float64], is_right: NDArray[np.bool
 
 
 def tables(found: pd.DataFrame) -> str:
-    """A table for each budget: means over tables, and differences to today's training with standard errors over tables.
+    """A table for each budget: differences to the training that the others are compared with, on the same splits.
 
     Args:
         found: a row for each table, budget, split, candidate and number of networks.
@@ -247,23 +247,36 @@ def tables(found: pd.DataFrame) -> str:
     parts = []
     for labels in sorted(found["labels"].unique()):
         of_budget = found.assign(training=named)[found["labels"] == labels]
-        today = f"{TODAY if labels < MANY else ALL_TODAY}, {N_NETWORKS}"
-        # Each table counts once, whatever the number of its splits.
-        of_tables = of_budget.groupby(["training", "dataset"])[[*MEASURES, "seconds"]].mean()
-        wide = of_tables.unstack("training")  # noqa: PD010
-        shown = of_tables.groupby("training").mean()
-        shown["accuracy"] *= 100
-        for measure, factor, digits in (("accuracy", 100, 1), ("log_loss", 1, 3)):
-            differences = factor * wide[measure].sub(wide[measure][today], axis=0)
-            beside = {name: mean_and_error(differences[name], digits) for name in differences}
-            shown[f"{measure} to today"] = pd.Series(beside | {today: ""})
-        shown = shown.rename(columns=HEADINGS)[list(HEADINGS.values())]
-        n_splits = of_budget["split"].nunique()
+        base = f"{PRACTICAL if labels < MANY else OF_MANY}, {N_NETWORKS}"
+        rows = [compared(of_budget, training, base) for training in of_budget["training"].unique()]
+        shown = pd.DataFrame(rows).sort_values("seconds")
         said = f"{labels} labels" if labels < MANY else "1,000 labels and more"
-        caption = f"{said}, {counted(len(wide), 'table')}, {counted(n_splits, 'split')}. {CAPTION}"
-        ordered = shown.sort_values("seconds").rename_axis("training, networks").reset_index()
-        parts.append(to_markdown(block("labels", caption, ordered, FORMATS)))
+        caption = f"{said}, {counted(of_budget['dataset'].nunique(), 'table')}. {CAPTION}"
+        parts.append(to_markdown(block("labels", caption, shown, {"fits": ".0f", "seconds": ".1f"})))
     return "\n".join(parts)
+
+
+def compared(found: pd.DataFrame, training: str, base: str) -> dict[str, Any]:
+    """A row of a table: what the base has, or by how much another training differs from it.
+
+    Args:
+        found: of one budget, with names of trainings.
+    """
+    where = ["dataset", "split"]
+    own, theirs = (found[found["training"] == name].set_index(where) for name in (training, base))
+    both = own.index.intersection(theirs.index)
+    row: dict[str, Any] = {"training, networks": training, "fits": len(both)}
+    for measure, (heading, factor, digits) in MEASURES.items():
+        row[heading] = f"{factor * _over_tables(own, measure).mean():.{digits}f}"
+        if training != base:
+            differences = factor * (own.loc[both, [measure]] - theirs.loc[both, [measure]])
+            row[heading] = mean_and_error(_over_tables(differences, measure), digits)
+    return row | {"seconds": _over_tables(own, "seconds").mean()}
+
+
+def _over_tables(values: pd.DataFrame, measure: str) -> "pd.Series[float]":
+    """The mean of each table: each counts once, whatever the number of its splits."""
+    return values.groupby("dataset")[measure].mean()
 
 
 def mean_and_error(values: "pd.Series[float]", digits: int) -> str:
