@@ -24,10 +24,15 @@ class Default:
     said: str
 
 
+MOST = Default(
+    fewest=2000,
+    options={"recipe": "realmlp_s", "pretrain": "none"},
+    said="RealMLP-TD-S without pre-training",
+)
 MANY = Default(
     fewest=700,
     options={"recipe": "realmlp_s", "pretrain": "none", "finetune.max_epochs": 64},
-    said="RealMLP-TD-S without pre-training",
+    said="64 epochs of RealMLP-TD-S without pre-training",
 )
 SOME = Default(
     fewest=400,
@@ -42,7 +47,7 @@ def default_for(n_labels: int) -> Default | None:
     >>> default_for(700).options["recipe"]
     'realmlp_s'
     """
-    for default in (MANY, SOME):
+    for default in (MOST, MANY, SOME):
         if n_labels >= default.fewest:
             return default
     return None

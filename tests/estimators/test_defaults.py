@@ -9,10 +9,10 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from scarf_lightning import ScarfClassifier, ScarfRegressor
-from scarf_lightning.estimators.defaults import MANY, SOME, default_for
+from scarf_lightning.estimators.defaults import MANY, MOST, SOME, default_for
 from scarf_lightning.options import Config
 
-ROWS = pd.DataFrame(np.random.default_rng(5).normal(size=(MANY.fewest, 2)), columns=["a", "b"])
+ROWS = pd.DataFrame(np.random.default_rng(5).normal(size=(MOST.fewest, 2)), columns=["a", "b"])
 LABELS = (ROWS["a"] > 0).astype(int)
 
 
@@ -22,14 +22,16 @@ def config_of(n: int, **parameters: Any) -> Config:
 
 
 def test_each_training_begins_at_its_number_of_labels() -> None:
-    assert [default_for(n) for n in (1, 399, 400, 699, 700, 10**6)] == [None, None, SOME, SOME, MANY, MANY]
+    labels = (1, 399, 400, 699, 700, 1999, 2000, 10**6)
+    assert [default_for(n) for n in labels] == [None, None, SOME, SOME, MANY, MANY, MOST, MOST]
 
 
 def test_the_cell_is_chosen_by_the_number_of_labels() -> None:
-    many, some, few = (config_of(n) for n in (MANY.fewest, SOME.fewest, SOME.fewest - 1))
+    most, many, some, few = (config_of(n) for n in (MOST.fewest, MANY.fewest, SOME.fewest, SOME.fewest - 1))
 
+    assert (most.recipe, most.network.name, most.pretrain.name) == ("realmlp_s", "realmlp", "none")
     assert (many.recipe, many.network.name, many.pretrain.name) == ("realmlp_s", "realmlp", "none")
-    assert (many.finetune.max_epochs, many.finetune.schedule) == (64, "coslog4")
+    assert (most.finetune.max_epochs, many.finetune.max_epochs) == (256, 64)
     assert (some.recipe, some.network.name, some.pretrain.name) == ("practical", "mlp", "none")
     assert (few.recipe, few.network.name, few.pretrain.name) == ("practical", "mlp", "scarf")
     assert (some.finetune.fixed_steps, few.finetune.fixed_steps) == (150, 300)
@@ -71,7 +73,7 @@ def test_rows_without_a_label_are_what_pre_training_is_for() -> None:
     ("load", "n", "said", "least"),
     [
         (load_breast_cancer, 455, "455 labels are enough for 150 steps without pre-training.", 0.955),
-        (load_digits, 1437, "1,437 labels are enough for RealMLP-TD-S without pre-training.", 0.98),
+        (load_digits, 1437, "1,437 labels are enough for 64 epochs of RealMLP-TD-S without pre-training.", 0.98),
     ],
 )
 def test_it_learns_as_well_as_the_authors_network(load: Any, n: int, said: str, least: float) -> None:

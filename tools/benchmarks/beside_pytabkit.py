@@ -42,7 +42,7 @@ def fitted(model: ClassifierMixin, X: Any, y: Any) -> tuple[float, float]:
 
 def rows(threads: int, n_splits: int) -> Iterator[str]:
     """A Markdown table."""
-    yield "| table | | accuracy | seconds | of the processor |"
+    yield "| table | classifier | accuracy | seconds | of the processor |"
     yield "|---|---|--:|--:|--:|"
     both = competitors(threads)
     for make in both.values():
