@@ -19,6 +19,7 @@ from ..data.table import Table
 from ..data.targets import Classes, Number, Target
 from ..errors import UsageError
 from ..options import Config
+from .defaults import Default, default_for
 from .labels import GivenLabels, labels_of_classes, labels_of_numbers, one_a_row
 from .model import Model
 from .opening import load_model
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
 
     from ..importance.judging import Importance
 
-MANY_LABELS = 1000
-"""From so many labels on RealMLP-TD-S is better than the practical recipe, and faster than trying pre-training."""
-OF_MANY_LABELS = {"recipe": "realmlp_s", "pretrain": "none"}
 OF_THE_TABLE = ("dataset.", "trainer.")
 """Options that say nothing about the network and its training."""
 
@@ -79,8 +77,10 @@ class ScarfPredictor(ScarfEstimator):
             verbose=bool(self.verbose),
         )
         self._keep(model, rows, task.table, task.given)
-        if task.config.recipe == OF_MANY_LABELS["recipe"] and self.recipe == AUTO:
-            choice = f"{len(task.labels.known):,} labels are enough for RealMLP-TD-S without pre-training."
+        if task.default is not None:
+            choice = (
+                f"{len(task.labels.known):,} labels are enough for {task.default.said}."
+            )
         self.choice_ = choice
         self.n_unlabelled_ = task.labels.n_unlabelled
         return self
@@ -143,7 +143,6 @@ class ScarfPredictor(ScarfEstimator):
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> "Task":
         """Read the task of a fit: the cell, its table, and the model that networks start from."""
-        config = self._config()
         given = self._given(X)
         if y is None:
             raise ValueError(
@@ -152,14 +151,13 @@ class ScarfPredictor(ScarfEstimator):
         y = one_a_row(y)
         check_consistent_length(given.frame, y)
         labels = self._labels(y)
-        if self._has_many(labels):
-            config = self._config(OF_MANY_LABELS)
+        default = self._default(labels)
+        config = self._config(default)
         weights = weights_of(labels, sample_weight, self._weights_of_classes)
         target = target_of(labels, config, self._kind)
         if self.encoder is None:
-            return Task(
-                config, table_of(given.frame, target, config, weights), labels, given
-            )
+            table = table_of(given.frame, target, config, weights)
+            return Task(config, table, labels, given, default)
         model = self._start()
         network = replace(
             config.network,
@@ -178,6 +176,7 @@ class ScarfPredictor(ScarfEstimator):
             table_for(model, given.frame, target, config, weights),
             labels,
             given,
+            default,
             model,
         )
 
@@ -202,9 +201,9 @@ class ScarfPredictor(ScarfEstimator):
         """The labels, checked."""
         return labels_of_numbers(y)
 
-    def _has_many(self, labels: GivenLabels) -> bool:
-        """True if the recipe is that of many labels."""
-        return False
+    def _default(self, labels: GivenLabels) -> Default | None:
+        """What is trained where the user has chosen nothing, if that depends on the labels."""
+        return None
 
     @property
     def _weights_of_classes(self) -> Mapping[Any, float] | None:
@@ -221,6 +220,7 @@ class Task:
         table: of X and y, with the weights of its rows.
         labels: y.
         given: X.
+        default: the training that the number of labels chose, if it did.
         start: the model whose encoders networks start from; None starts anew.
     """
 
@@ -228,6 +228,7 @@ class Task:
     table: Table
     labels: GivenLabels
     given: Given
+    default: Default | None = None
     start: Model | None = None
 
 
@@ -236,9 +237,10 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
     """Pre-trains on all rows and fine-tunes on those with a label; the networks of ``n_trials`` trials vote.
 
     Each network trains on all rows but a tenth of the labelled ones, another tenth for each. These rows score it, and
-    stop it where the recipe stops training early. All networks are trained from scratch too. If pre-training lowers
-    the loss on the rows that a network did not train on by more than chance would, all networks are pre-trained,
-    otherwise none is, and ``choice_`` says so. `score_trials` tests the same training on rows that it has not seen.
+    stop it where the recipe stops training early. Where pre-training is tried, all networks are trained from scratch
+    too. If pre-training lowers the loss on the rows that a network did not train on by more than chance would, all
+    networks are pre-trained, otherwise none is, and ``choice_`` says so. With many labels it is not tried, see
+    ``recipe``. `score_trials` tests the same training on rows that it has not seen.
 
     **X.** A table of any library, such as a frame of pandas or polars or an Arrow table, or an array. It is read as a
     file is: numbers, also as text, dates, lengths of time and categories become features; ids and constants are left
@@ -252,13 +254,16 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
 
     Args:
         recipe: the set of defaults: ``practical``, ``paper`` for the paper's protocol, or another one of ``train.py
-            --help recipe``. ``auto`` is ``practical``; with 1,000 labels and more, no row without one, and no choice of
-            yours about the network and its training, it is RealMLP-TD-S, which is not pre-trained.
+            --help recipe``. ``auto`` goes by the number of labels, if no row lacks one and you choose nothing about the
+            network and its training: ``practical`` with pre-training if that helps; from 400 labels on half as many
+            steps without it; from 700 on RealMLP-TD-S for 64 epochs, and from 2,000 on for 256. Otherwise it is
+            ``practical``.
         pretrain: ``auto`` pre-trains with SCARF if that helps; an option of ``train.py --help pretrain``
             is trained as it is, and ``none`` trains from scratch.
         method, regime, split, scaling, network: an option of that axis, see ``train.py --help``.
         corruption, selection, views, loss, cotrain: further axes; None takes what goes with the others.
-        n_trials: the number of networks that vote, each with its own split and random streams.
+        n_trials: the number of networks that vote, each with its own split and random streams. One takes a third of the
+            time of three; more lower the log-loss a little.
         random_state: the seed of all random streams: a whole number, a `numpy.random.RandomState`, or None for a random
             one.
         fit_on: the rows that imputation and scaling are fitted on: ``all`` or ``train``; None takes the recipe's.
@@ -314,20 +319,24 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
     def _labels(self, y: NDArray[Any]) -> GivenLabels:
         return labels_of_classes(y, self.unlabelled)
 
-    def _has_many(self, labels: GivenLabels) -> bool:
+    def _default(self, labels: GivenLabels) -> Default | None:
+        # Rows without a label are what pre-training is for.
+        if self._chooses_training or labels.n_unlabelled:
+            return None
+        return default_for(len(labels.known))
+
+    @property
+    def _chooses_training(self) -> bool:
+        """True if the user has chosen a part of the training, and so means the training that is described."""
         if plain(self.recipe) != AUTO or self.encoder is not None:
-            return False
-        # Whoever chooses a part of the training means the training that is described.
+            return True
         if set(self._axes()) - {"pretrain"} or plain(self.pretrain) not in (
             AUTO,
             "none",
         ):
-            return False
+            return True
         options = self.options or {}
-        if not all(str(option).startswith(OF_THE_TABLE) for option in options):
-            return False
-        # Rows without a label are what pre-training is for.
-        return not labels.n_unlabelled and len(labels.known) >= MANY_LABELS
+        return not all(str(option).startswith(OF_THE_TABLE) for option in options)
 
     @property
     def _weights_of_classes(self) -> Mapping[Any, float] | None:

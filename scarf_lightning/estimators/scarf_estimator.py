@@ -20,6 +20,7 @@ from ..data.table import Table
 from ..data.targets import Target
 from ..errors import UsageError
 from ..options import Config
+from .defaults import Default
 from .jobs import n_processes
 from .model import Model
 from .parameters import config_of, plain
@@ -149,13 +150,15 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 axes[parameter.name] = value
         return axes
 
-    def _config(self, chosen: Mapping[str, str] | None = None) -> Config:
-        """The configuration of the cell that the parameters ask for, and the choices of axes that were made for it."""
+    def _config(self, default: Default | None = None) -> Config:
+        """The configuration of the cell that the parameters ask for, with what a default chooses beside them."""
         values = {
             parameter.name: plain(getattr(self, parameter.name))
             for parameter in fields(self)
         }
-        axes = self._axes() | dict(chosen or {})
+        axes = self._axes()
+        if default is not None:
+            axes |= default.options
         given = values["options"] or {}
         if not isinstance(given, Mapping):
             raise UsageError(

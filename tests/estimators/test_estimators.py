@@ -10,15 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from sklearn.datasets import load_digits
-from sklearn.model_selection import StratifiedShuffleSplit
 
-from scarf_lightning import ScarfClassifier, ScarfRegressor
+from scarf_lightning import ScarfClassifier
 from scarf_lightning.data.splits import Random
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.errors import UsageError
-from scarf_lightning.estimators.estimators import MANY_LABELS
 from scarf_lightning.estimators.fitting import WithoutTest
 from scarf_lightning.results import load_cell
 from scarf_lightning.training import CellTraining
@@ -105,55 +102,6 @@ class TestLabels:
     def test_labels_that_cannot_be_learned_are_refused(self, labels: Any, sentence: str) -> None:
         with pytest.raises(UsageError, match=sentence):
             small().fit(X, labels)
-
-
-MANY = pd.DataFrame(np.random.default_rng(5).normal(size=(MANY_LABELS, 2)), columns=["a", "b"])
-OF_MANY = (MANY["a"] > 0).astype(int)
-
-
-class TestManyLabels:
-    """From 1,000 labels on a classifier takes RealMLP-TD-S, unless its user has chosen how it trains."""
-
-    def test_the_recipe_is_chosen_by_the_number_of_labels(self) -> None:
-        many = ScarfClassifier()._read(MANY, OF_MANY, None).config
-        fewer = ScarfClassifier()._read(MANY[1:], OF_MANY[1:], None).config
-
-        assert (many.recipe, many.network.name, many.pretrain.name) == ("realmlp_s", "realmlp", "none")
-        assert (fewer.recipe, fewer.network.name, fewer.pretrain.name) == ("practical", "mlp", "scarf")
-
-    @pytest.mark.parametrize(
-        ("parameters", "recipe"),
-        [
-            ({"pretrain": "none"}, "realmlp_s"),
-            ({"options": {"dataset.drop": ["b"]}}, "realmlp_s"),
-            ({"class_weight": "balanced", "metric": "auroc", "n_trials": 1}, "realmlp_s"),
-            ({"recipe": "practical"}, "practical"),
-            ({"recipe": "realmlp"}, "realmlp"),
-            ({"pretrain": "scarf"}, "practical"),
-            ({"network": "resnet"}, "practical"),
-            ({"options": {"finetune.max_epochs": 5}}, "practical"),
-        ],
-    )
-    def test_a_choice_about_the_training_keeps_the_recipe(self, parameters: dict[str, Any], recipe: str) -> None:
-        assert ScarfClassifier(**parameters)._read(MANY, OF_MANY, None).config.recipe == recipe
-
-    def test_rows_without_a_label_are_what_pre_training_is_for(self) -> None:
-        rows = pd.concat([MANY, MANY[:1] + 1], ignore_index=True)
-        labels = pd.concat([OF_MANY, pd.Series([None])], ignore_index=True)
-
-        assert ScarfClassifier()._read(rows, labels, None).config.recipe == "practical"
-        assert ScarfRegressor()._read(MANY, MANY["a"], None).config.recipe == "practical"
-
-    @pytest.mark.slow
-    def test_digits_are_learned_as_well_as_the_authors_network_learns_them(self) -> None:
-        """Five splits have 0.987 on average; `RealMLP_TD_S_Classifier` of pytabkit has 0.982 on the same."""
-        rows, digits = load_digits(return_X_y=True, as_frame=True)
-        train, test = next(StratifiedShuffleSplit(1, test_size=0.2, random_state=0).split(rows, digits))
-
-        model = ScarfClassifier().fit(rows.iloc[train], digits.iloc[train])
-
-        assert model.choice_ == "1,437 labels are enough for RealMLP-TD-S without pre-training."
-        assert model.score(rows.iloc[test], digits.iloc[test]) >= 0.98
 
 
 class TestRows:

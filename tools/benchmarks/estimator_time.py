@@ -77,9 +77,9 @@ def rows(epochs: int, turns: int) -> Iterator[str]:
 
 
 JOBS: dict[str, Callable[[int], Any]] = {
-    "ScarfClassifier(), breast cancer": lambda n: ScarfClassifier(device="cpu", n_jobs=n).fit(
-        *_frame(load_breast_cancer)
-    ),
+    "ScarfClassifier(recipe=practical), breast cancer": lambda n: ScarfClassifier(
+        recipe="practical", device="cpu", n_jobs=n
+    ).fit(*_frame(load_breast_cancer)),
     "one network, wine": lambda n: ScarfClassifier(device="cpu", n_jobs=n, n_trials=1).fit(*_frame(load_wine)),
     "ScarfRegressor(), diabetes": lambda n: ScarfRegressor(device="cpu", n_jobs=n).fit(*_frame(load_diabetes)),
     "ten networks without pre-training, wine": lambda n: ScarfClassifier(
