@@ -1,7 +1,7 @@
 """Hydra's door to `scarf_lightning.sweeping`."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +85,7 @@ class ScarfSweeper(Sweeper):
 
         terminal = Terminal()
         request = expanded(arguments, *self.composing(), self.launcher_name, terminal)
+        request = replace(request, flags=self._flags())
         return run_all(request, self.launch(terminal.say), terminal, self.launcher_name)
 
     def composing(self) -> "tuple[Composer, Path]":
@@ -99,6 +100,13 @@ class ScarfSweeper(Sweeper):
         # The folder of sweeps is beside the one that Hydra composes from, in a checkout as in a wheel.
         (conf,) = [source.path for source in self.config.hydra.runtime.config_sources if source.provider == "main"]
         return composer, Path(conf).parent / "sweeps"
+
+    def _flags(self) -> tuple[str, ...]:
+        """The flags that a command needs to compose the same cells."""
+        assert self.config is not None
+        sources = self.config.hydra.runtime.config_sources
+        folders = [source.path for source in sources if source.provider == "command-line"]
+        return ("--config-dir", folders[0]) if folders else ()
 
     def launch(self, say: Callable[[str], None]) -> "Launch":
         """The way in which jobs are started."""

@@ -118,15 +118,8 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
                 started.multirun(
                     "train", task_function=train_job, overrides=deferred(asked)
                 )
-            if in_rounds:
-                # Imports matplotlib.
-                from .reporting import with_model, write
-
-                written = write(asked)
-                # The page is there before the model trains, which may take the rest of the time.
-                sys.stdout.write(f"{written.place}\n")
-                return with_model(written)
-            return None
+            return _page_with_model(asked) if in_rounds else None
+        own = list(asked)
         # Otherwise Hydra reports a comma as the mistake, whatever else is wrong.
         if not shows_one and not is_single:
             asked.insert(0, "--multirun")
@@ -136,6 +129,9 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
         with option_files():
             main = hydra.main(config_path=str(CONF), config_name="train", **OF_TODAY)
             main(train_job)()
+        if in_rounds and not shows_one:
+            config_dir, overrides = _config_dir(own)
+            return _page_with_model(overrides, config_dir)
         return None
     # Hydra calls a comma an ambiguous value, and advises --multirun, which would train.
     except ConfigCompositionException as error:
@@ -147,6 +143,19 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
     finally:
         if not was_there:
             record.unlink(missing_ok=True)
+
+
+def _page_with_model(
+    overrides: Sequence[str], config_dir: str | None = None
+) -> "WrittenReport":
+    """Write the page of a sweep in rounds, and train the model that it recommends."""
+    # Imports matplotlib.
+    from .reporting import with_model, write
+
+    written = write(overrides, config_dir=config_dir)
+    # The page is there before the model trains, which may take the rest of the time.
+    sys.stdout.write(f"{written.place}\n")
+    return with_model(written)
 
 
 def _refuse_flags(flags: Sequence[str], arguments: Sequence[str]) -> None:

@@ -297,7 +297,7 @@ def write(
     given = {"results": results, **options, "out": out, "sections": sections or None}
     flags = [] if config_dir is None else ["--config-dir", str(config_dir)]
     command = command_of("report.py", [*flags, *asked], given)
-    more_trials = by_sweep(material.overrides)
+    more_trials = by_sweep(material.overrides, flags)
     # A folder's cells are trained on by the overrides that each of them records.
     if results is not None:
         more_trials = by_cells(read, Path(results))

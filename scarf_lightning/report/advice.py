@@ -140,7 +140,10 @@ def answer_of_run(
     price = price_of([each.cell for each in surveyed])
     sentences = run.in_words
     for sentence, command in what_would_settle(
-        run.comparisons, by_sweep(request.arguments), run.results, price=price
+        run.comparisons,
+        by_sweep(request.arguments, request.flags),
+        run.results,
+        price=price,
     ):
         sentences.append(in_one_line(sentence, command))
     return sentences
@@ -383,10 +386,10 @@ def _priced(change: str, price: Price) -> str:
     return f" (about {about(seconds)} on one core)" if seconds else ""
 
 
-def by_sweep(overrides: Sequence[str]) -> Commands:
-    """The sweep again with the change."""
+def by_sweep(overrides: Sequence[str], flags: Sequence[str] = ()) -> Commands:
+    """The sweep again with the change, and with flags such as ``--config-dir FOLDER``."""
     return lambda comparison, change: command_line(
-        "train.py", [*_without(overrides, change), change]
+        "train.py", [*flags, *_without(overrides, change), change]
     )
 
 

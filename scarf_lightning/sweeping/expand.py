@@ -64,6 +64,7 @@ class ExpandedSweep:
         left_out: sentences on combinations that do not go together.
         arguments: the command line, as the user wrote it.
         usual: the axis columns of the usual cell, which has no overrides; empty for one cell.
+        flags: of the command line that its repetition needs, such as ``--config-dir FOLDER``.
     """
 
     cells: list[Cell]
@@ -71,6 +72,7 @@ class ExpandedSweep:
     left_out: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
     usual: Mapping[str, Any] = field(default_factory=dict)
+    flags: tuple[str, ...] = ()
 
 
 def expand(
