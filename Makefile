@@ -16,7 +16,7 @@ ablation: $(INSTALLED)
 	$(BIN)/python train.py -m corruption=mean,marginal scaling=zscore,minmax
 
 test: $(INSTALLED)
-	$(BIN)/pytest -q -n 2 --dist worksteal
+	$(BIN)/pytest -q --both-ends
 
 test-all: $(INSTALLED)
 	$(BIN)/pytest -q -n 2 --dist worksteal -m "$(ALL_MARKS)"

@@ -3,6 +3,7 @@
 import gc
 import sys
 from collections.abc import Iterator
+from functools import cache
 from itertools import takewhile
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import torch
 from hydra.core.config_store import ConfigStore
 from hypothesis import settings
+from lightning_fabric.utilities import registry
 
 import scarf_lightning.metrics
 from scarf_lightning.data.table import Table
@@ -21,6 +23,8 @@ from scarf_lightning.options.axes import _parts
 from scarf_lightning.options.catalogue import _of_classes
 from scarf_lightning.options.option import _options_of
 from scarf_lightning.sweeping import workers
+
+pytest_plugins = ("tests.both_ends",)
 
 gc.disable()
 torch.set_num_threads(1)
@@ -33,6 +37,10 @@ def pytest_collection_finish() -> None:
     """From now on garbage is collected, but never looked for among modules and tests, which stay to the end."""
     gc.freeze()
     gc.enable()
+    # What tests share grows, and is looked through in vain: a twentieth of all time, with Python's own numbers.
+    gc.set_threshold(5000, 20, 50)
+    # Lightning looks through all installed packages for each of its trainers. No test installs one.
+    registry.entry_points = cache(registry.entry_points)
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +53,11 @@ def alike_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "usable_cores", lambda: 1)
     # Bfloat16 is as fast as float32, so that no test depends on the processor, or measures it.
     monkeypatch.setattr(hardware, "bfloat16_time", lambda: 1.0)
-    torch.manual_seed(0)
+    # The usual way to do it takes a thousand times as long where CUDA has not started yet: it notes who has asked.
+    if torch.cuda.is_initialized():
+        torch.manual_seed(0)
+    else:
+        torch.default_generator.manual_seed(0)
 
 
 @pytest.fixture(autouse=True)
