@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from hydra._internal import defaults_list
 from hydra.core.config_store import ConfigStore
 from hypothesis import settings
 from lightning_fabric.utilities import registry
@@ -29,6 +30,23 @@ pytest_plugins = ("tests.both_ends",)
 gc.disable()
 torch.set_num_threads(1)
 
+# What other packages do again and again takes a tenth of the time of all tests. Lightning looks for callbacks of all
+# installed packages for each of its trainers; PyTorch notes who has set a seed for devices that are not there; Hydra
+# makes a map of all choices for each file, though only a file reads it whose own choices depend on others.
+registry.entry_points = cache(registry.entry_points)
+for device in (torch.cuda, torch.xpu, torch.mtia):
+    if hasattr(device, "manual_seed_all") and not device.is_available():
+        device.manual_seed_all = lambda seed: None
+if hasattr(defaults_list, "_create_interpolation_map"):
+    interpolation_map = defaults_list._create_interpolation_map
+
+    def map_where_it_is_read(overrides: Any, defaults: list[Any], self_added: bool) -> Any:
+        if any(each.is_interpolation() for each in defaults):
+            return interpolation_map(overrides, defaults, self_added)
+        return None
+
+    defaults_list._create_interpolation_map = map_where_it_is_read
+
 settings.register_profile("quick", max_examples=30, deadline=None, derandomize=True)
 settings.load_profile("quick")
 
@@ -39,8 +57,6 @@ def pytest_collection_finish() -> None:
     gc.enable()
     # What tests share grows, and is looked through in vain: a twentieth of all time, with Python's own numbers.
     gc.set_threshold(5000, 20, 50)
-    # Lightning looks through all installed packages for each of its trainers. No test installs one.
-    registry.entry_points = cache(registry.entry_points)
 
 
 @pytest.fixture(autouse=True)
@@ -53,11 +69,7 @@ def alike_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "usable_cores", lambda: 1)
     # Bfloat16 is as fast as float32, so that no test depends on the processor, or measures it.
     monkeypatch.setattr(hardware, "bfloat16_time", lambda: 1.0)
-    # The usual way to do it takes a thousand times as long where CUDA has not started yet: it notes who has asked.
-    if torch.cuda.is_initialized():
-        torch.manual_seed(0)
-    else:
-        torch.default_generator.manual_seed(0)
+    torch.manual_seed(0)
 
 
 @pytest.fixture(autouse=True)

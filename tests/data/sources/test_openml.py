@@ -361,12 +361,12 @@ class TestDownload:
         assert server.requests == []
 
     def test_into_a_cache_that_cannot_be_written(
-        self, tmp_path: Path, server: Server, parquet: bytes, caplog: pytest.LogCaptureFixture
+        self, tmp_path: Path, server: Server, parquet: bytes, capsys: pytest.CaptureFixture[str]
     ) -> None:
         server.offer(parquet=parquet)
         (tmp_path / "file").touch()
         assert OpenMLSource(ID, tmp_path / "file" / "cache").load().n_rows == ROWS
-        assert caplog.text.count("could not be kept in the cache") == 1
+        assert capsys.readouterr().err.count("could not be kept in the cache") == 1
 
     def test_interrupted_while_it_is_kept(
         self, tmp_path: Path, server: Server, parquet: bytes, monkeypatch: pytest.MonkeyPatch
