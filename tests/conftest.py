@@ -25,8 +25,6 @@ from scarf_lightning.options.catalogue import _of_classes
 from scarf_lightning.options.option import _options_of
 from scarf_lightning.sweeping import workers
 
-pytest_plugins = ("tests.both_ends",)
-
 gc.disable()
 torch.set_num_threads(1)
 

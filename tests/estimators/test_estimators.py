@@ -48,7 +48,12 @@ CELLS: dict[str, dict[str, Any]] = {
 
 def overrides(options: dict[str, Any]) -> list[str]:
     """What asks for options on the command line, as an estimator does."""
-    return [*(f"{name}={value}" for name, value in options.items()), "recipe=practical", "trainer=cpu", "trials=2"]
+    return [
+        *(f"{name}={value}" for name, value in options.items()),
+        "recipe=practical",
+        "trainer.accelerator=cpu",
+        "trials=2",
+    ]
 
 
 class TestTheTraining:
