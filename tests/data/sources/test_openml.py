@@ -361,8 +361,15 @@ class TestDownload:
         assert server.requests == []
 
     def test_into_a_cache_that_cannot_be_written(
-        self, tmp_path: Path, server: Server, parquet: bytes, capsys: pytest.CaptureFixture[str]
+        self,
+        tmp_path: Path,
+        server: Server,
+        parquet: bytes,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
     ) -> None:
+        # Warnings that nobody handles go to standard error.
+        monkeypatch.setattr(logging.root, "handlers", [])
         server.offer(parquet=parquet)
         (tmp_path / "file").touch()
         assert OpenMLSource(ID, tmp_path / "file" / "cache").load().n_rows == ROWS
