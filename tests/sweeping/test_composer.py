@@ -249,13 +249,14 @@ def test_choices_that_decide_about_one_section_are_composed_together_and_others_
     noting: tuple[Composer, list[tuple[str, ...]]],
 ) -> None:
     composer, composed = noting
-    asked = [("corruption=mean", f"regime={regime}", "pretrain=vime", "trials=2") for regime in ("few", "semi25")]
+    others = ("corruption=mean", "pretrain=vime", "scaling=zscore", "trials=2")
+    asked = [(f"regime={regime}", *others) for regime in ("full", "semi25")]
     expected = [in_full(each) for each in asked]
     composed.clear()
 
     assert [composer(each) for each in asked] == expected
 
-    assert sorted(composed) == [(), ("corruption=mean", "pretrain=vime"), ("regime=few",), ("regime=semi25",)]
+    assert sorted(composed) == [(), ("corruption=mean", "pretrain=vime"), ("regime=semi25",)], "others are the default"
 
 
 @pytest.mark.parametrize("overrides", [("corruption=nonsense",), ("dataset=wdbc", "seed=-1"), ("dataset=nonsense",)])
