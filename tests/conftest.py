@@ -1,6 +1,7 @@
 """What several test modules share: a small table with every kind of column, and quick, repeatable Hypothesis."""
 
 import gc
+import os
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -68,6 +69,8 @@ def alike_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     # Bfloat16 is as fast as float32, so that no test depends on the processor, or measures it.
     monkeypatch.setattr(hardware, "bfloat16_time", lambda: 1.0)
     torch.manual_seed(0)
+    # The disk need not keep what a test writes.
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 
 
 @pytest.fixture(autouse=True)
