@@ -15,8 +15,9 @@ ablation: $(INSTALLED)
 	$(BIN)/python train.py sweeps=answer time_limit=2min
 	$(BIN)/python train.py -m corruption=mean,marginal scaling=zscore,minmax
 
+# In one process, for each would import and collect all by itself, and make what tests share.
 test: $(INSTALLED)
-	$(BIN)/pytest -q -n 2 --dist worksteal
+	$(BIN)/pytest -q
 
 test-all: $(INSTALLED)
 	$(BIN)/pytest -q -n 2 --dist worksteal -m "$(ALL_MARKS)"

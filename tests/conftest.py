@@ -1,8 +1,10 @@
 """What several test modules share: a small table with every kind of column, and quick, repeatable Hypothesis."""
 
 import gc
+import os
 import sys
 from collections.abc import Iterator
+from functools import cache
 from itertools import takewhile
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 import torch
 from hydra.core.config_store import ConfigStore
 from hypothesis import settings
+from lightning_fabric.utilities import registry
 
 import scarf_lightning.metrics
 from scarf_lightning.data.table import Table
@@ -25,6 +28,13 @@ from scarf_lightning.sweeping import workers
 gc.disable()
 torch.set_num_threads(1)
 
+# Other packages do the same again and again: Lightning looks for callbacks of all installed packages for each of its
+# trainers, and PyTorch notes who has set a seed for devices that are not there.
+registry.entry_points = cache(registry.entry_points)
+for device in (torch.cuda, torch.xpu, torch.mtia):
+    if hasattr(device, "manual_seed_all") and not device.is_available():
+        device.manual_seed_all = lambda seed: None
+
 settings.register_profile("quick", max_examples=30, deadline=None, derandomize=True)
 settings.load_profile("quick")
 
@@ -33,6 +43,8 @@ def pytest_collection_finish() -> None:
     """From now on garbage is collected, but never looked for among modules and tests, which stay to the end."""
     gc.freeze()
     gc.enable()
+    # What tests share grows, and is looked through in vain: a twentieth of all time, with Python's own numbers.
+    gc.set_threshold(5000, 20, 50)
 
 
 @pytest.fixture(autouse=True)
@@ -46,6 +58,8 @@ def alike_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     # Bfloat16 is as fast as float32, so that no test depends on the processor, or measures it.
     monkeypatch.setattr(hardware, "bfloat16_time", lambda: 1.0)
     torch.manual_seed(0)
+    # The disk need not keep what a test writes.
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 
 
 @pytest.fixture(autouse=True)

@@ -1,11 +1,12 @@
 """Commands as a user starts them, with tiny networks, and what they leave on the disk."""
 
+import logging
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from collections.abc import Callable, Iterator
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ TINY = (
     "network.encoder.depth=2",
     "network.pretrain_head.width=16",
     "network.head.width=16",
-    "trainer=cpu",
+    "trainer.accelerator=cpu",
 )
 TINY_CONTROL = tuple(option for option in TINY if "pretrain" not in option)
 """Of cells without pre-training, which refuse its options."""
@@ -50,11 +51,23 @@ def environment() -> dict[str, str]:
     }
 
 
+@contextmanager
+def logging_kept() -> Iterator[None]:
+    """``--info`` lets everything be logged from then on, and Hydra would tell all of every later command."""
+    level, handlers = logging.root.level, list(logging.root.handlers)
+    try:
+        yield
+    finally:
+        logging.root.setLevel(level)
+        logging.root.handlers = handlers
+
+
 def here(command: Callable[[], int], *arguments: str, cwd: Path) -> Process:
     """A command of `scarf_lightning.cli.commands` in this process, which has imported all that it needs."""
     out, err = StringIO(), StringIO()
     with (
         chdir(cwd),
+        logging_kept(),
         redirect_stdout(out),
         redirect_stderr(err),
         patch.object(sys, "argv", [f"{getattr(command, '__name__', 'train')}.py", *arguments]),

@@ -78,7 +78,7 @@ def test_a_plain_run_prints_the_cells_table_and_nothing_else(first: Run) -> None
         "dataset=wdbc, split=random, regime=full, scaling=zscore, encoding=onehot, pretrain=scarf, "
         "corruption=marginal, selection=exact, views=one, loss=infonce, method=control, network=mlp"
     )
-    options = sorted([*(option for option in TINY if option != "trainer=cpu"), "recipe=paper"])
+    options = sorted([*(option for option in TINY if option != "trainer.accelerator=cpu"), "recipe=paper"])
     heading, _, fingerprinted = lines[0].rpartition(" ")
     assert re.fullmatch(r"\([0-9a-f]{16}\)", fingerprinted)
     assert heading.startswith(f"{axes}, ")

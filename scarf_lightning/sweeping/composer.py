@@ -215,11 +215,16 @@ class Composer:
         decided = [self._decided(choice) for choice in choices]
         if not all(decided):
             return self._composed(choices).sections
-        usual = self._composed(()).sections
+        default = self._composed(())
+        usual = default.sections
         mentioned, parts = usual.mentioned, list[tuple[Sections, set[str]]]()
         for sharing, names in _sharing(choices, decided):
-            parts.append((self._composed(sharing).sections, names))
-            mentioned |= parts[-1][0].mentioned
+            group, _, name = sharing[0].partition("=")
+            # Nothing changes if the file of the default is chosen alone.
+            is_default = len(sharing) == 1 and default.files.get(group) == name
+            if not is_default:
+                parts.append((self._composed(sharing).sections, names))
+                mentioned |= parts[-1][0].mentioned
         values = dict(usual.values or {})
         for part, names in parts:
             if not values or part.values is None or mentioned & set().union(*decided):

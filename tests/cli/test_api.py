@@ -173,7 +173,9 @@ def test_a_cell_that_fails_stops_no_other_and_is_raised_in_the_end(tmp_path: Pat
     monkeypatch.chdir(tmp_path)
 
     with pytest.raises(UnfinishedError, match="scaling=zscore"):
-        scarf_lightning.run(one_overflows(tmp_path), "method=logistic", "pretrain=none", "trials=1", "trainer=cpu")
+        scarf_lightning.run(
+            one_overflows(tmp_path), "method=logistic", "pretrain=none", "trials=1", "trainer.accelerator=cpu"
+        )
 
     assert scarf_lightning.load()["scaling"].tolist() == ["minmax"]
 

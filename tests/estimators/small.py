@@ -32,7 +32,12 @@ def small(*, is_regressor: bool = False, options: dict[str, Any] | None = None, 
 
 def overrides(options: dict[str, Any]) -> list[str]:
     """What asks for options on the command line, as an estimator does."""
-    return [*(f"{name}={value}" for name, value in options.items()), "recipe=practical", "trainer=cpu", "trials=2"]
+    return [
+        *(f"{name}={value}" for name, value in options.items()),
+        "recipe=practical",
+        "trainer.accelerator=cpu",
+        "trials=2",
+    ]
 
 
 def table() -> "tuple[pd.DataFrame, pd.Series[int]]":

@@ -54,7 +54,12 @@ def trained(
     monkeypatch.setitem(FORMS, method, kept)
     asked = write_csv(folder, dirty(N), target)
     config = config_of(
-        *asked, *SMALL.get(method, ()), "recipe=practical", "pretrain=none", f"method={method}", "trainer=cpu"
+        *asked,
+        *SMALL.get(method, ()),
+        "recipe=practical",
+        "pretrain=none",
+        f"method={method}",
+        "trainer.accelerator=cpu",
     )
     source = open_source(**vars(config.dataset), openml_cache=None, split=config.split)
     model = refitted(config, source.read().table, EXPECTED)

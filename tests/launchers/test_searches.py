@@ -53,7 +53,7 @@ def test_a_killed_search_goes_on_in_two_processes_and_its_best_is_the_best_of_th
     for each in ran:
         lines = each.stdout.splitlines()
         assert lines[1].split() == [str(study.best_trial.number), f"{errors.min():.4f}", str(best)]
-        assert lines[-3].endswith(f"trainer=cpu corruption.rate={best}")
+        assert lines[-3].endswith(f"trainer.accelerator=cpu corruption.rate={best}")
     assert in_the_way(tmp_path / "results") == []
     assert not (tmp_path / "results" / "optuna").exists(), "claims of tries are taken away"
 

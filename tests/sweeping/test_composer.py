@@ -215,7 +215,9 @@ def test_the_cells_of_every_sweep_are_what_hydra_composes(file: Path) -> None:
     assert checked
 
 
-def test_choices_are_composed_once_for_all_values_datasets_and_other_choices(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def noting(monkeypatch: pytest.MonkeyPatch) -> tuple[Composer, list[tuple[str, ...]]]:
+    """A composer of its own, and the choices of each composition by Hydra."""
     loader, master = loader_and_master()
     composed: list[tuple[str, ...]] = []
     load = loader.load_configuration
@@ -225,7 +227,13 @@ def test_choices_are_composed_once_for_all_values_datasets_and_other_choices(mon
         return load(config_name, overrides, run_mode)
 
     monkeypatch.setattr(loader, "load_configuration", noted)
-    composer = Composer(loader, master)
+    return Composer(loader, master), composed
+
+
+def test_choices_are_composed_once_for_all_values_datasets_and_other_choices(
+    noting: tuple[Composer, list[tuple[str, ...]]],
+) -> None:
+    composer, composed = noting
 
     for seed in (1, 2):
         for name in ("wdbc", "cc18-phoneme", *UNSCALED[:2]):
@@ -235,6 +243,20 @@ def test_choices_are_composed_once_for_all_values_datasets_and_other_choices(mon
 
     choices = ("method=distill", "method=mixup", "pretrain=scarf_ae", "scaling=none")
     assert sorted(composed) == [(), *((choice,) for choice in choices)]
+
+
+def test_choices_that_decide_about_one_section_are_composed_together_and_others_apart(
+    noting: tuple[Composer, list[tuple[str, ...]]],
+) -> None:
+    composer, composed = noting
+    others = ("corruption=mean", "pretrain=vime", "scaling=zscore", "trials=2")
+    asked = [(f"regime={regime}", *others) for regime in ("full", "semi25")]
+    expected = [in_full(each) for each in asked]
+    composed.clear()
+
+    assert [composer(each) for each in asked] == expected
+
+    assert sorted(composed) == [(), ("corruption=mean", "pretrain=vime"), ("regime=semi25",)], "others are the default"
 
 
 @pytest.mark.parametrize("overrides", [("corruption=nonsense",), ("dataset=wdbc", "seed=-1"), ("dataset=nonsense",)])

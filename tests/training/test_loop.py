@@ -39,7 +39,7 @@ from tests.processes import TINY_CONTROL, here
 from tests.short_training import training_of
 
 CONTROL = ("trials=1", "pretrain=none", *TINY_CONTROL)
-LOGISTIC = ("trials=1", "pretrain=none", "method=logistic")
+LOGISTIC = ("trials=1", "pretrain=none", "method=logistic", "regime=few")
 
 
 def ran(folder: Path, *asked: str) -> str:

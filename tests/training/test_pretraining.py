@@ -133,7 +133,7 @@ def same(found: StackRecord, expected: StackRecord, trials: Sequence[int] | None
 def test_with_the_cache_and_without_the_numbers_are_the_same(
     precision: str, pretrain_name: str, wdbc: Table, cache: Find, pretrained_trials: list[list[int]]
 ) -> None:
-    config = config_of(f"trainer.precision={precision}", f"pretrain={pretrain_name}", "trainer=cpu")
+    config = config_of(f"trainer.precision={precision}", f"pretrain={pretrain_name}", "trainer.accelerator=cpu")
     without = trained(config, wdbc)
 
     first = trained(config, wdbc, cache=cache(config))

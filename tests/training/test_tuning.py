@@ -36,10 +36,14 @@ def tuned(table: Table, *overrides: str, trials: tuple[int, ...] = (0, 1), n: in
     return trained(config_of(*overrides, f"tune={n}"), table, trials=trials)
 
 
+FEW = ("method=logistic", "regime=few")
+"""Of twenty labels. The solver takes long for all, which a plane separates, and a large C."""
+
+
 @pytest.fixture(scope="module")
 def logistic(wdbc: Table) -> StackRecord:
     """Two trials of logistic regression with three tries each; only read."""
-    return tuned(wdbc, "method=logistic")
+    return tuned(wdbc, *FEW)
 
 
 ACCURACY = metric_named("accuracy")
@@ -51,7 +55,7 @@ def but_times(rows: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    "overrides", [("method=logistic",), pytest.param(("pretrain=scarf", "regime=few"), marks=pytest.mark.slow)], ids=str
+    "overrides", [FEW, pytest.param(("pretrain=scarf", "regime=few"), marks=pytest.mark.slow)], ids=str
 )
 def test_a_trial_is_tuned_alike_every_time_and_in_any_company(overrides: tuple[str, ...], wdbc: Table) -> None:
     n = 2
@@ -72,7 +76,7 @@ def test_the_first_try_is_the_cells_own_and_what_is_chosen_trains_to_the_same_nu
     (chosen,) = (each for each in tries if each["chosen"])
     assert chosen["try"] == scores.index(max(scores)), "the first of the best"
     assert chosen["metric"] == "accuracy"
-    by_hand = trained(with_options(config_of("method=logistic"), {"method.C": chosen["method.C"]}), wdbc, trials=(0,))
+    by_hand = trained(with_options(config_of(*FEW), {"method.C": chosen["method.C"]}), wdbc, trials=(0,))
     for metric in ("accuracy", "log_loss", "auroc"):
         assert row[metric] == pytest.approx(by_hand.rows[0][metric], abs=1e-9)
     assert row["fits"] == 3
@@ -211,7 +215,7 @@ def test_it_is_optunas_estimator_with_the_first_try_told() -> None:
 
 
 def test_the_history_is_kept_with_its_hash(logistic: StackRecord, wdbc: Table, tmp_path: Path) -> None:
-    config = config_of("method=logistic", "tune=3")
+    config = config_of(*FEW, "tune=3")
     store = CellStore(tmp_path, identity(config, wdbc.hash))
     store.describe(dataset="wdbc", dataset_id=1510, source="somewhere", **OF_WDBC)
     store.add(logistic)

@@ -361,12 +361,19 @@ class TestDownload:
         assert server.requests == []
 
     def test_into_a_cache_that_cannot_be_written(
-        self, tmp_path: Path, server: Server, parquet: bytes, caplog: pytest.LogCaptureFixture
+        self,
+        tmp_path: Path,
+        server: Server,
+        parquet: bytes,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
     ) -> None:
+        # Warnings that nobody handles go to standard error.
+        monkeypatch.setattr(logging.root, "handlers", [])
         server.offer(parquet=parquet)
         (tmp_path / "file").touch()
         assert OpenMLSource(ID, tmp_path / "file" / "cache").load().n_rows == ROWS
-        assert caplog.text.count("could not be kept in the cache") == 1
+        assert capsys.readouterr().err.count("could not be kept in the cache") == 1
 
     def test_interrupted_while_it_is_kept(
         self, tmp_path: Path, server: Server, parquet: bytes, monkeypatch: pytest.MonkeyPatch
