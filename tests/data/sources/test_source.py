@@ -1,5 +1,6 @@
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 from typing import ClassVar
 
 import numpy as np
@@ -7,6 +8,8 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from scarf_lightning.data.sources import DiabetesSource, WdbcSource, open_source
+from scarf_lightning.data.sources import source as module
+from scarf_lightning.data.sources.evidence import Stamps
 from scarf_lightning.data.sources.source import BundledSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
@@ -64,3 +67,18 @@ def test_the_source_names_its_key_and_its_file() -> None:
 def test_what_is_no_source_is_refused(source: str, id: int | None, sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         open_source(source, id=id, name=None, openml_cache=None)
+
+
+def test_a_table_that_changes_is_read_again_after_pauses_each_twice_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Changing(WdbcSource):
+        def stamps(self) -> Stamps:
+            (stamp,) = super().stamps()
+            return (replace(stamp, size=next(sizes)),)
+
+    sizes, slept = count(), list[float]()
+    monkeypatch.setattr(module.time, "sleep", slept.append)
+
+    with pytest.raises(UsageError, match="changed while it was read"):
+        Changing().read()
+
+    assert slept == [module.PAUSE * 2**n for n in range(module.READINGS - 1)]
