@@ -37,8 +37,9 @@ def test_the_values_are_those_of_scikit_learn_and_the_names_those_of_openml_1510
 
 
 @pytest.mark.parametrize("source", [WdbcSource(), DiabetesSource()])
-def test_the_size_of_a_bundled_table_is_known(source: BundledSource) -> None:
-    assert source.known_size == source.load().values.shape
+def test_the_size_and_the_name_of_a_bundled_table_are_known(source: BundledSource) -> None:
+    table = source.load()
+    assert (source.known_size, source.name) == (table.values.shape, table.name)
 
 
 def test_the_source_names_its_key_and_its_file() -> None:

@@ -91,6 +91,10 @@ def test_a_library_learns_the_classes_that_occur_from_zero() -> None:
     np.testing.assert_array_equal(found, [[0, 0.3, 0, 0.7, 0]] * 2)
 
 
+def test_who_knows_nothing_takes_all_classes_for_equally_likely() -> None:
+    np.testing.assert_array_equal(Classes(tuple("abcd")).guess(np.array([3, 0])), [[0.25] * 4] * 2)
+
+
 def test_what_is_decided_is_named_and_one_class_is_decided_for_every_row() -> None:
     target = Classes(("no", "yes"))
     for predictions, is_one in (([[0.9, 0.1], [0.6, 0.4]], True), ([[0.9, 0.1], [0.4, 0.6]], False),
