@@ -102,6 +102,9 @@ SILENT = {
     "errors as large as the distance of things": measured(200, 3, 0.3),
     "a few rows": measured(50, 3, 0.01),
     "copies, which are counted elsewhere": measured(200, 3, 0.0),
+    "rows that are equal in four columns, beside the three of a date": measured(80, 3, 0.0, width=4).assign(
+        day=pd.date_range("2024-01-01", periods=N)
+    ),
     "rare categories": measured(200, 3, 0.01).assign(c=[f"c{n}" for n in np.arange(600) % 97]),
 }
 

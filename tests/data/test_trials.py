@@ -331,6 +331,7 @@ def test_shares_of_rows_are_rounded_and_one_label_is_the_fewest(n: int, share: f
         positions, seen = Semi25(labelled=share).apply(labels, classes(3), STREAMS, trial)
         assert len(positions) == count
         assert (seen == labels[positions]).all()
+        assert (np.diff(positions) > 0).all(), "rows keep their order"
         if round(n * share) > 0:
             noisy = Noise30(noise=share).apply(np.zeros(n, dtype=np.int64), many, STREAMS, trial)[1]
             assert (noisy != 0).sum() == count

@@ -65,3 +65,14 @@ def test_rows_without_a_label_are_not_looked_at_and_the_majority_class_is_no_pre
     assert found({"leak": few.astype(float)}, few) == [], "too few rows to tell"
     rare = np.where(RANDOM.random(N) < 0.99, 0, 1)
     assert found({"noise": RANDOM.normal(size=N)}, rare) == []
+
+
+def test_a_column_that_was_read_as_several_gives_the_target_away_by_any_of_them() -> None:
+    """As a date does whose month is the target; its days, the first of them, are noise."""
+    columns = {"days": RANDOM.normal(size=N), "month": 2.0 * LABELS, "noise": RANDOM.normal(size=N)}
+    target = pd.Series(LABELS, name="y").astype(object)
+    table = Table.from_frame(pd.DataFrame(columns), target, categorical=[False] * 3, name="t", source="test:t")
+
+    (said,) = leaks(table, {"when": 2, "noise": 1})
+
+    assert str(said).startswith("Column 'when' predicts the target almost alone (balanced accuracy 1.000 ")

@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import warnings
 from contextlib import suppress
 from typing import Any
 
@@ -213,7 +214,12 @@ def test_a_prepared_process_has_its_threads_and_is_quiet() -> None:
     def prepared() -> None:
         torch.set_num_threads(2)
         logging.getLogger("pytorch_lightning").setLevel(logging.INFO)
-        module.prepare_process(1)
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            module.prepare_process(1)
+            for name in ("pytorch_lightning.trainer", "lightning_fabric.strategies", "torch.optim"):
+                warnings.warn_explicit(name, UserWarning, "a.py", 1, module=name)
+        assert [str(each.message) for each in warned] == ["torch.optim"]
         assert torch.get_num_threads() == 1
         assert not logging.getLogger("pytorch_lightning.utilities.rank_zero").isEnabledFor(logging.INFO)
 

@@ -72,6 +72,13 @@ class Recorder(Logger):
             raise ConnectionError("the service is gone.")
 
 
+class Keyed(Recorder):
+    """Needs its last argument."""
+
+    def __init__(self, project: str = "ablation", *, key: str) -> None:
+        super().__init__(project + key)
+
+
 def recording(**options: Any) -> LoggerSettings:
     return LoggerSettings(others={"mine": {"_target_": RECORDER, "project": "ablation"} | options})
 
@@ -167,6 +174,7 @@ def test_a_job_of_a_cluster_writes_whatever_its_number(results: Path, monkeypatc
             {"_target_": "lightning.pytorch.loggers.CSVLogger", "save_dr": "a"},
             r"logger\.mine\.save_dr is not an option; the options of CSVLogger are: .* Did you mean save_dir\?",
         ),
+        ({"_target_": f"{__name__}.Keyed"}, r"logger\.mine\.key is missing; Keyed needs it\."),
         ({"_target_": RECORDER}, r"logger\.mine\.project is missing; Recorder needs it\."),
         ({"_target_": "pytorch_lightning.loggers.CometLogger"}, r"logger\.mine needs a package: .*comet"),
     ],

@@ -132,6 +132,11 @@ def test_what_is_no_such_estimator_is_refused_before_it_trains(options: dict[str
         ({"estimator": SVC}, False, "has no predict_proba with these options"),
         ({"estimator": "sklearn.linear_model.Ridge"}, False, "sklearn.linear_model.Ridge has no predict_proba"),
         ({"options": {"max_depth": -1}}, False, "refuses these rows, or its options: The 'max_depth' parameter of"),
+        (
+            {"estimator": "sklearn.neighbors.KNeighborsClassifier", "options": {"n_neighbors": 1000}},
+            False,
+            "KNeighborsClassifier refuses these rows, or its options: Expected n_neighbors <= n_samples_fit",
+        ),
         ({"estimator": SPY, "options": {"shift": 1}}, False, "Spy predicts 39 of 40 rows."),
         ({"estimator": SVC}, True, "sklearn.svm.SVC is a classifier, and the target is a number"),
     ],

@@ -85,6 +85,19 @@ def test_types_serve_for_calculation_also_where_values_are_missing(results: Path
     assert frame["dataset_id"].isna().all()
 
 
+def test_a_metric_has_fractions_also_where_every_trial_has_a_whole_number_or_none(tmp_path: Path) -> None:
+    """JSON of another program writes 1.0 as 1."""
+    cell = CellStore(tmp_path, identity(some_config(), DATA_HASH))
+    cell.describe(dataset="wdbc", dataset_id=1510, source="somewhere", **OF_WDBC)
+    cell.add(some_record([0, 1], accuracy=1, auroc=None))
+
+    frame = load(tmp_path)
+
+    assert [str(frame[column].dtype) for column in ("accuracy", "auroc")] == ["float64"] * 2
+    assert frame["accuracy"].tolist() == [1.0, 1.0]
+    assert frame["auroc"].isna().all()
+
+
 def test_metrics_of_another_kind_of_target_have_no_column(results: Path) -> None:
     of_numbers = CellStore(results, identity(some_config(seed=4), DATA_HASH))
     described = OF_WDBC | {"target": Number("price"), "options": {}}

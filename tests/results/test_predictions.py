@@ -69,6 +69,7 @@ def test_they_are_read_as_they_were_but_for_rounding(store: CellStore, results: 
         np.testing.assert_allclose(part.iloc[:, 3:], expected.values, atol=1e-3)
         np.testing.assert_allclose(part.iloc[:, 3:].sum(axis=1), 1, atol=1e-12)
     assert found["trial"].unique().tolist() == [0, 1]
+    assert found.index.tolist() == list(range(len(found))), "the rows of all trials have numbers of their own"
 
 
 @pytest.mark.parametrize("target", [of(2), of(7), Number("price")], ids=["2 classes", "7 classes", "number"])

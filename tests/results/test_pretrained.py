@@ -141,6 +141,14 @@ class TestDamage:
 
         assert store.missing(range(6)) == list(range(5))
 
+    def test_a_curve_may_leave_a_number_out(self, store: PretrainingStore) -> None:
+        """Its values are then of all three kinds: whole, with a fraction, and none."""
+        given = some_pretrained(0)
+        given.curve[0]["train_loss"] = None
+        store.add([given])
+
+        same(store.load([0])[0], given)
+
     @pytest.mark.parametrize(
         ("name", "array", "reason"),
         [

@@ -189,12 +189,21 @@ def nested(depth: int, innermost: Any = 0) -> Any:
 
 @pytest.mark.parametrize(
     ("kind", "value"),
-    [(int, True), (int, 2**53), (int, 1.0), (str, 1), (str, "\ud800"), (list, nested(20)), (dict, {"a": 10**30})],
+    [
+        (int, True),
+        (int, 2**53),
+        (int, 1.0),
+        (str, 1),
+        (str, "\ud800"),
+        (list, nested(DEEPEST + 1)),
+        (dict, {"a": 10**30}),
+    ],
 )
 def test_fields_have_types_and_ranges(kind: type, value: Any) -> None:
     with pytest.raises(DamagedRecordError, match="it has no field"):
         check_fields({"field": value}, {"field": kind})
     check_fields({"field": None}, {"field": kind | None})
+    check_fields({"field": nested(DEEPEST)}, {"field": dict})
 
 
 def test_records_are_listed_by_name_without_what_is_unfinished_or_no_folder(record: Path) -> None:

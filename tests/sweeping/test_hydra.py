@@ -176,7 +176,9 @@ def test_any_other_error_keeps_its_words_and_its_cause() -> None:
         ("dataset=openml dataset.id=4134", "none", "random"),
         ("dataset=openml dataset.id=28 scaling=minmax", "minmax", "random"),
         # A task brings its split.
+        ("dataset=openml dataset.task=28", "none", "task"),
         ("dataset=openml dataset.task=9981", "none", "task"),
+        ("dataset=openml dataset.task=9910", "none", "task"),
         ("dataset=openml dataset.task=59", "zscore", "task"),
         ("dataset=openml dataset.task=59 split=stratified", "zscore", "stratified"),
     ],

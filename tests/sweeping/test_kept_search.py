@@ -138,6 +138,8 @@ def test_a_study_of_something_else_is_refused() -> None:
 def test_searches_without_a_name_have_studies_of_their_own() -> None:
     assert kept().name != kept(RATE, "seed=1").name
     assert kept().name == kept(n_trials=3, sampler={"name": "random"}).name
+    axes = (RATE, "loss.temperature=interval(0.1,2)")
+    assert kept(*axes).name == kept(*axes[::-1]).name, "in whatever order its options are given"
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,10 @@ def test_an_axis_is_chosen_by_one_name(argument: str, sentence: str) -> None:
     assert str(error.value).startswith(sentence)
 
 
+def test_several_files_may_choose_loggers_together() -> None:
+    check_choices(["logger=[csv,wandb]"])
+
+
 @pytest.mark.slow
 def test_a_dictionary_without_assertions_is_refused() -> None:
     code = "from scarf_lightning.sweeping.overrides import spelled_out; spelled_out(['method.options={a:1}'])"

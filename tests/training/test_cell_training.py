@@ -91,6 +91,15 @@ def test_a_mended_cell_leaves_the_initial_weights_and_the_test_rows(mixed_table:
     assert all(torch.equal(*pair) for pair in zip(*weights, strict=True))
 
 
+@pytest.mark.parametrize(("method", "expected"), [("control", (3, 0, 5)), ("logistic", (0, 5))])
+def test_others_of_a_block_are_trained_too_unless_the_method_trains_each_alone(
+    method: str, expected: tuple[int, ...], wdbc: Table
+) -> None:
+    training = training_of(config_of("pretrain=none", f"method={method}"), wdbc)
+
+    assert training.run([0, 5], [3, 0, 5]).stack.trials == expected
+
+
 @pytest.mark.parametrize("fit_on", ["all", "train"])
 def test_rows_are_split_shown_and_scaled_as_the_configuration_says(fit_on: str, wdbc: Table) -> None:
     chosen = (f"fit_on={fit_on}", "scaling=minmax", "regime=semi25", "seed=3", "pretrain=none")

@@ -74,6 +74,15 @@ def test_weights_of_a_finished_cell_are_kept_where_they_are_asked_for_in_time(tm
     assert list(tmp_path.glob("*/stacks/*/weights.safetensors"))
 
 
+def test_a_cell_trains_with_the_threads_that_it_asks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared: list[int] = []
+    monkeypatch.setattr("scarf_lightning.training.loop.prepare_process", prepared.append)
+
+    ran(tmp_path, *LOGISTIC, "trainer.threads=3")
+
+    assert prepared == [3]
+
+
 def test_a_method_without_a_network_has_no_weights_to_lack(tmp_path: Path) -> None:
     ran(tmp_path, *LOGISTIC)
     ran(tmp_path, *LOGISTIC, "keep_weights=true")

@@ -80,6 +80,8 @@ def test_the_first_try_is_the_cells_own_and_what_is_chosen_trains_to_the_same_nu
     for metric in ("accuracy", "log_loss", "auroc"):
         assert row[metric] == pytest.approx(by_hand.rows[0][metric], abs=1e-9)
     assert row["fits"] == 3
+    assert row["pretrain_seconds"] is None
+    assert row["finetune_seconds"] == pytest.approx(sum(each["seconds"] for each in tries)), "the time of all tries"
 
 
 def test_scores_are_those_of_the_validation_rows(wdbc: Table) -> None:

@@ -1,5 +1,6 @@
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 from typing import ClassVar
 
 import numpy as np
@@ -7,6 +8,8 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from scarf_lightning.data.sources import DiabetesSource, WdbcSource, open_source
+from scarf_lightning.data.sources import source as module
+from scarf_lightning.data.sources.evidence import Stamps
 from scarf_lightning.data.sources.source import BundledSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
@@ -34,8 +37,9 @@ def test_the_values_are_those_of_scikit_learn_and_the_names_those_of_openml_1510
 
 
 @pytest.mark.parametrize("source", [WdbcSource(), DiabetesSource()])
-def test_the_size_of_a_bundled_table_is_known(source: BundledSource) -> None:
-    assert source.known_size == source.load().values.shape
+def test_the_size_and_the_name_of_a_bundled_table_are_known(source: BundledSource) -> None:
+    table = source.load()
+    assert (source.known_size, source.name) == (table.values.shape, table.name)
 
 
 def test_the_source_names_its_key_and_its_file() -> None:
@@ -64,3 +68,18 @@ def test_the_source_names_its_key_and_its_file() -> None:
 def test_what_is_no_source_is_refused(source: str, id: int | None, sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         open_source(source, id=id, name=None, openml_cache=None)
+
+
+def test_a_table_that_changes_is_read_again_after_pauses_each_twice_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Changing(WdbcSource):
+        def stamps(self) -> Stamps:
+            (stamp,) = super().stamps()
+            return (replace(stamp, size=next(sizes)),)
+
+    sizes, slept = count(), list[float]()
+    monkeypatch.setattr(module.time, "sleep", slept.append)
+
+    with pytest.raises(UsageError, match="changed while it was read"):
+        Changing().read()
+
+    assert slept == [module.PAUSE * 2**n for n in range(module.READINGS - 1)]

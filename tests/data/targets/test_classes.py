@@ -58,6 +58,17 @@ def test_the_size_in_a_file_is_that_of_the_columns() -> None:
         assert target.packed_size(predictions) == sum(columns[name].to_numpy().nbytes for name in columns)
 
 
+def test_probabilities_of_a_file_sum_to_one_again_in_each_row() -> None:
+    """Tenths have no exact form in sixteen bits."""
+    target, given = Classes(("a", "b", "c")), np.array([[0.1, 0.2, 0.7], [0.9, 0.1, 0.0]])
+
+    labels, found = target.unpacked(target.packed(np.array([2, 0]), given))
+
+    assert labels.tolist() == [2, 0]
+    np.testing.assert_allclose(found, given, rtol=1e-3)
+    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-15)
+
+
 def test_noise_draws_from_all_classes_alike_and_leaves_other_rows_alone() -> None:
     target, labels = Classes(("a", "b", "c")), np.zeros(4000, dtype=np.int64)
     noisy = target.redrawn(labels, np.arange(3000), np.random.default_rng(0))
@@ -78,6 +89,10 @@ def test_a_library_learns_the_classes_that_occur_from_zero() -> None:
 
     assert seen == [[1, 0, 1]]
     np.testing.assert_array_equal(found, [[0, 0.3, 0, 0.7, 0]] * 2)
+
+
+def test_who_knows_nothing_takes_all_classes_for_equally_likely() -> None:
+    np.testing.assert_array_equal(Classes(tuple("abcd")).guess(np.array([3, 0])), [[0.25] * 4] * 2)
 
 
 def test_what_is_decided_is_named_and_one_class_is_decided_for_every_row() -> None:

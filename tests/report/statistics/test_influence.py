@@ -57,6 +57,16 @@ def test_the_values_of_auroc_have_the_variance_of_delong() -> None:
     assert ((values - values.mean()) ** 2).sum() / 49**2 == pytest.approx(expected, rel=0.08)
 
 
+def test_a_row_moves_the_calibration_error_by_its_surplus_towards_its_bins_sign() -> None:
+    """By hand: 0.8 too much confidence in the two rows of one bin, 0.4 too little in the row of another."""
+    probabilities = np.array([[0.9, 0.1], [0.1, 0.9], [0.6, 0.4]])
+
+    values = row_values(metric_named("calibration_error"), probabilities, np.array([1, 1, 0]))
+
+    assert values == pytest.approx([0.9, -0.1, 0.4])
+    assert values.mean() == pytest.approx((0.8 + 0.4) / 3), "the error itself"
+
+
 @pytest.mark.parametrize("name", ["rmse", "spearman", "mcc"])
 def test_predictions_that_are_all_equal_have_finite_values(name: str) -> None:
     metric = metric_named(name)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from scarf_lightning.report.statistics import over_tables
 from scarf_lightning.report.statistics.over_tables import (
     FEWEST_TABLES,
     MOST_COUNTED,
@@ -96,6 +97,24 @@ def test_the_next_table_of_sure_and_normal_gains_is_predicted_by_student() -> No
     assert found.gains + found.same + found.loses == pytest.approx(1)
     counted = next_table(np.array([-0.05, 0.0, 0.005, 0.0, 0.02, 0.03, 0.04]), np.full(7, 1e-5), margin=0.01)
     assert (counted.n_gain, counted.n_same, counted.n_lose) == (3, 3, 1), "by what they gain beyond their noise"
+
+
+@pytest.mark.parametrize("n", [6, 12])
+def test_the_next_table_of_sure_gains_is_predicted_by_integration(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Normal true gains. By hand, a flat centre leaves spread^(1 - n) exp(-S / 2 spread^2) of the likelihood, and the
+    next gain has a variance of spread^2 (1 + 1 / n) around the mean."""
+    monkeypatch.setattr(over_tables, "TAILS", (1e6,))
+    gains = gains_of(1, n)
+    mean, scale = gains.mean(), gains.std(ddof=1)
+    spread = np.geomspace(0.01, 100, 10_001) * scale
+    logarithm = (1 - n) * np.log(spread) - (n - 1) * scale**2 / (2 * spread**2)
+    # Points are spaced by the logarithm of the spread.
+    weight = np.exp(logarithm - logarithm.max()) / (1 + (spread / scale) ** 2) * spread
+
+    for margin in (0.01, 0.03, 0.06):
+        above = stats.norm.sf((margin - mean) / (spread * math.sqrt(1 + 1 / n)))
+        expected = (weight * above).sum() / weight.sum()
+        assert next_table(gains, np.full(n, 1e-6), margin).gains == pytest.approx(expected, abs=1e-3)
 
 
 def test_normal_gains_are_shrunk_as_the_normal_model_says() -> None:

@@ -111,6 +111,13 @@ def test_constant_samples_tie_within_a_million_millionth_of_their_means(part: fl
         assert paired_test(FIRST[0] * mean + mean * part, FIRST[0] * mean).p == p
 
 
+def test_samples_that_do_not_vary_differ_by_infinitely_many_standard_errors_or_by_none() -> None:
+    low, high = np.full(3, 0.8), np.full(3, 0.9)
+    pairs = ((high, low), (low, high), (low, low))
+    for test in (welch, paired_test):
+        assert [float(test(*pair).statistic) for pair in pairs] == [math.inf, -math.inf, 0]
+
+
 def test_a_spread_is_rounding_by_the_larger_mean() -> None:
     """Whichever comes first; by the smaller mean, a zero, no spread would be."""
     nearly_equal, zeros = np.array([1.0, 1.0 + 1e-13]), np.zeros(2)

@@ -64,6 +64,16 @@ def test_from_predictions_it_is_students_interval_of_the_sum_of_both_parts() -> 
     assert (found.basis, found.parts) == ("rows and fits", parts)
 
 
+def test_no_level_is_above_one() -> None:
+    """Twice a tail of more than a half: of gains of two points neither a loss nor five points are found, and of gains
+    on as many tables as losses no direction."""
+    gains = of_one(np.array([0.016, 0.024, 0.019, 0.021, 0.020]), margin=0.05)
+    assert (gains.levels.beyond, gains.levels.within) == (1, 1), "five trials never show that there is no difference"
+    assert of_one(np.array([0.016, 0.024, 0.019, 0.021, 0.020] * 2), margin=0.01).levels.within == 1
+    tables = np.array([[0.02], [-0.02]] * 4)
+    assert judge_tables(tables, np.full(8, 0.01)).levels.direction == 1
+
+
 @pytest.mark.parametrize("sign", [1, -1])
 def test_an_improvement_helps_and_a_loss_hurts(sign: int) -> None:
     """A swapped direction would turn every answer around."""
