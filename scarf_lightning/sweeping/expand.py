@@ -91,7 +91,7 @@ def expand(
     are refused if there is no other, or if a file alone names them. A file may name methods for different kinds of
     target, such as ``logistic`` and ``ridge``: those that do not serve the target of a cell's data are left out.
 
-    With ``most`` only so many combinations are looked at.
+    With ``most`` only so many combinations of each block are looked at.
 
     Raises:
         UsageError: everything that is wrong, a sentence a line; nothing has been trained.
@@ -105,7 +105,7 @@ def expand(
     for overrides_of_block in blocks:
         product = _product(overrides_of_block, composer)
         asked |= dict.fromkeys(itertools.islice(product, most))
-    combinations = list(asked)[:most]
+    combinations = list(asked)
     composed, problems = _composed(combinations, composer)
     cells, illegal = list[Cell](), list[Refusal]()
     for overrides, config in composed.items():
