@@ -43,7 +43,7 @@ def test_a_fork_composes_the_cells_that_this_process_would_compose(imports: list
 
 
 def test_a_sweep_file_whose_blocks_have_options_of_their_own_is_composed_by_a_fork(imports: list[str]) -> None:
-    assert len(request("sweeps=quick").cells) == 21
+    assert len(request("sweeps=quick").cells) == 22
     assert imports == ["torch"]
 
 
