@@ -77,6 +77,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "sweeping/overrides.py": ("sweeping/test_overrides", "sweeping/test_expand"),
     "sweeping/": ("sweeping/test_expand", "sweeping/test_run"),
     "results/": ("results/test_store", "results/test_loading"),
+    "results/identity.py": ("results/test_identity", "options/test_plugins"),
     "results/records.py": ("results/test_records", "results/test_store"),
     "results/store.py": ("results/test_store", "results/test_predictions", "training/test_tuning"),
     "results/loading.py": ("results/test_loading", "results/test_loading_cells", "results/test_predictions"),
