@@ -309,6 +309,13 @@ def test_the_largest_are_those_of_topk_also_where_some_are_equal(
     assert torch.equal(largest(values, k), expected)
 
 
+@pytest.mark.parametrize("selection", [Exact(), Bernoulli(), Shared()])
+def test_a_selection_says_whether_it_selects_at_any_rate(selection: Selection) -> None:
+    """Less than a feature: a tenth of five."""
+    rows = selection.mask(0.1, 20, 5, StackedGenerator([1]))[0].any(dim=-1)
+    assert rows.tolist() == [selection.always_selects] * 20
+
+
 def test_sets_are_uniform_and_rows_independent() -> None:
     """All ten pairs among five features are equally likely, and a row's set says nothing of the next one's."""
     mask = Exact().mask(0.4, 20_000, 5, StackedGenerator([1]))[0]

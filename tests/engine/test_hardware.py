@@ -280,6 +280,14 @@ def test_with_the_guard_products_are_exact_although_torch_was_imported_first(bef
     assert said_by(PROMISE.format(before=before)) == "exact"
 
 
+@pytest.mark.parametrize("layers", [module.LAYERS, module.MIXED_LAYERS])
+def test_each_layer_is_tried_with_each_number_of_rows(layers: list[tuple[int, int]]) -> None:
+    tried = [(tuple(rows.shape), tuple(weights.shape)) for rows, weights, *_ in module._inputs(torch.float32, layers)]
+
+    of = module.N_TRIALS
+    assert tried == [((of, n, n_in), (of, n_in, n_out)) for n_in, n_out in layers for n in module.N_ROWS]
+
+
 @pytest.mark.parametrize(("precision", "layers"), [("32-true", module.LAYERS), ("bf16-mixed", module.MIXED_LAYERS)])
 def test_products_are_checked_on_the_layers_of_their_precision(
     precision: str, layers: object, monkeypatch: pytest.MonkeyPatch

@@ -85,6 +85,8 @@ def test_a_joined_record_holds_what_each_held_and_a_note_once(cell: CellStore) -
     assert len(joined.curves) == sum(len(record.curves) for record in records)
     assert {len(array) for array in joined.preprocessing.values()} == {3}
     assert cell.missing(range(4)) == [3]
+    (kept,) = cell.folder.glob("stacks/*/trials.json")
+    assert json.loads(kept.read_text())["notes"] == joined.notes
 
 
 def test_a_stack_is_a_folder_of_four_files_that_any_program_reads(cell: CellStore) -> None:

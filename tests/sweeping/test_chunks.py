@@ -208,7 +208,7 @@ class TestFiles:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.chdir(tmp_path)
-        with written([Chunk([some_cell()], 0.0)], Path("results")) as (file,):
+        with written([Chunk([some_cell()], 0.0)], Path("new/results")) as (file,):
             assert json.loads(file.read_text())[0]["overrides"] == []
 
         store = finish(some_cell())

@@ -14,7 +14,7 @@ from omegaconf import DictConfig
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options import Config
-from scarf_lightning.sweeping.composer import Composer
+from scarf_lightning.sweeping.composer import Composer, composing
 from scarf_lightning.sweeping.hydra import read_config
 from tests.composing import CONF, ROOT, config_of, loader_and_master, names, request_of
 
@@ -264,3 +264,10 @@ def test_what_cannot_be_composed_is_refused_every_time(overrides: tuple[str, ...
     for _ in range(2):
         with pytest.raises(UsageError, match=r"nonsense is not an option|seed must be at least 0"):
             config_of(*overrides)
+
+
+def test_cells_may_be_composed_without_a_command_line() -> None:
+    overrides = ("trials=3", "method=mixup")
+
+    with composing(overrides) as composer:
+        assert composer(overrides) == config_of(*overrides)

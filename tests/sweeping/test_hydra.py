@@ -135,6 +135,7 @@ def refusal(error: type[Exception], act: Callable[[], Any]) -> BaseException:
         ("trials.a=1", "trials.a is not an option; trials takes one value.", "takes one value."),
         ("logger._target_=a.B", "logger._target_ is not an option; the options of logger are: ",
          " For a class of Lightning's: +logger.mine._target_=CLASS."),
+        ("hydra.job.chdir=3x", "hydra.job.chdir: Value '3x' is not a valid bool", "."),
         ("patience=5", "patience is not an option; the options are: ", " Did you mean pretrain.patience or "
          "finetune.patience?"),
     ],

@@ -11,6 +11,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from hydra.core.utils import JobReturn, JobStatus
 
@@ -31,8 +33,10 @@ from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.sweeping.chunks import by
 from scarf_lightning.sweeping.expand import ExpandedSweep
 from scarf_lightning.sweeping.folders import SweepFile
-from scarf_lightning.sweeping.run import run
+from scarf_lightning.sweeping.run import read_files, run, sizes_of
+from scarf_lightning.sweeping.sizes import Size
 from tests.cells import DATA_HASH, finish, some_cell, some_pretrained
+from tests.composing import cells_of
 from tests.launching import FakeLauncher, Train
 from tests.results.test_claims import claimed_by, ended_process
 
@@ -99,6 +103,14 @@ class TestLaunching:
         assert shown.err == "Left out: method=a does not go with regime=b.\n"
         left = sorted(path.name for path in RESULTS.iterdir() if len(path.name) != 16)
         assert left == ["datasets", "index"], "nothing of a launch is left behind"
+
+    def test_the_users_own_tables_are_read_for_their_sizes(self, tmp_path: Path) -> None:
+        frame = pd.DataFrame({"a": np.arange(60.0) % 7, "b": np.arange(60.0) % 5, "y": ["u", "v"] * 30})
+        frame.to_csv(tmp_path / "t.csv", index=False)
+        cells = cells_of("dataset=csv", f"dataset.path={tmp_path / 't.csv'}", "dataset.target=y", "seed=0,1")
+
+        assert list(sizes_of(read_files(cells)).values()) == [Size(60, 2)]
+        assert read_files(cells_of("dataset=wdbc")) == {}, "the size of a bundled table is known"
 
     def test_a_cell_knows_whether_it_is_alone(self) -> None:
         alone: list[tuple[str, bool]] = []

@@ -77,6 +77,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "sweeping/overrides.py": ("sweeping/test_overrides", "sweeping/test_expand"),
     "sweeping/": ("sweeping/test_expand", "sweeping/test_run"),
     "results/": ("results/test_store", "results/test_loading"),
+    "results/identity.py": ("results/test_identity", "options/test_plugins"),
     "results/records.py": ("results/test_records", "results/test_store"),
     "results/store.py": ("results/test_store", "results/test_predictions", "training/test_tuning"),
     "results/loading.py": ("results/test_loading", "results/test_loading_cells", "results/test_predictions"),
@@ -199,12 +200,31 @@ EQUIVALENT = (
     ("engine/hardware.py", "(5, 16), (16, 9), (256, 5)", "(5, 16), (17, 9), (256, 5)"),
     # Any numbers will do.
     ("engine/hardware.py", "torch.Generator().manual_seed(0)", "torch.Generator().manual_seed(1)"),
+    ("engine/measured.py", "torch.Generator().manual_seed(0)", "torch.Generator().manual_seed(1)"),
     # The networks are built alike, and all their parameters are replaced.
     ("engine/lifting.py", "self.network = deepcopy(networks[0])", "self.network = deepcopy(networks[-1])"),
     # Only the width of what comes out is looked at.
     ("engine/encoder.py", "torch.zeros(2, self.columns.n_encoded)", "torch.ones(2, self.columns.n_encoded)"),
     # Whether a metric is defined is asked of the labels, with any guess.
     ("data/targets/classes.py", "1 / self.n_outputs)", "0 / self.n_outputs)"),
+    # The last is `object`, which has no name.
+    ("data/targets/target.py", "in cls.__mro__:", "in list(cls.__mro__)[:-1]:"),
+    # Where no group fits into a part, no group has one unit, and none can be reserved.
+    ("data/copies.py", "max(initial=1)", "max(initial=0)"),
+    # A sequence of layers gives them one by one.
+    ("networks/realmlp.py", "= module.children()", "= module"),
+    # A file that is not there has no choices.
+    (
+        "sweeping/composer.py",
+        "if loaded is None or choices is None:\n                    return set()",
+        "if choices is None:\n                    return set()",
+    ),
+    # With as many as it may take, a process looks at no number.
+    (
+        "sweeping/kept_search.py",
+        "n_counted += 1\n                        continue\n                    held",
+        "pass\n                        continue\n                    held",
+    ),
     # A trial's rows have one dimension.
     ("losses/loss.py", "- positive).mean(dim=-1)", "- positive).mean(dim=0)"),
     # The smallest number to a power of at least one is zero.

@@ -1,11 +1,13 @@
 """Rows that come later are read as the table was."""
 
 import json
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from scarf_lightning.data.reading import Reader, ReadingOptions
@@ -104,6 +106,15 @@ def test_a_value_of_another_kind_or_an_unseen_category_is_named_and_missing(
 ) -> None:
     with pytest.warns(UserWarning, match=named):
         assert feature(reader, frame.head(2).assign(**{column: values}), name) == read
+
+
+def test_days_of_other_libraries_are_the_days_of_the_table(reader: Reader, frame: pd.DataFrame) -> None:
+    """19,782 days after the first of 1970."""
+    days = [date(2024, 2, 29), None]
+    for dtype in (None, pd.ArrowDtype(pa.date32())):
+        rows = frame.head(2).assign(day=pd.Series(days, dtype=dtype))
+        assert feature(reader, rows, "day (days)") == [19_782, None]
+        assert feature(reader, rows, "day (month)") == ["2", None]
 
 
 @pytest.mark.parametrize("column", ["size", "price", "day", "opens"])

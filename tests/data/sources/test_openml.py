@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
+import minio.error
 import numpy as np
 import pandas as pd
 import pytest
+import requests
+import urllib3
 
 from scarf_lightning.data.sources import open_source
 from scarf_lightning.data.sources import openml as module
@@ -562,3 +565,17 @@ class TestFiles:
             assert module._default_cache() == found
             settings.write_text("apikey = abc\ncachedir = ~/mine\n")
             assert module._default_cache() == home / "mine"
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (requests.ConnectionError(), "cannot be reached"),
+        (requests.ReadTimeout(), "did not answer within"),
+        (urllib3.exceptions.ProtocolError(), "cannot be reached"),
+        (minio.error.ServerError("busy", 503), "cannot be reached"),
+    ],
+)
+def test_an_error_of_the_network_is_one_whichever_library_speaks(error: Exception, sentence: str) -> None:
+    with pytest.raises(module._UnreachableError, match=sentence), module._described("OpenML dataset 31"):
+        raise error
