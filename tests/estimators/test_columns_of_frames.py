@@ -178,7 +178,8 @@ class TestCopies:
         for fitted in (small_fit, chooses, ScarfTransformer(device="cpu", options=OF_ENCODERS).fit(X)):
             written = skops.dumps(fitted)
             asked = skops.get_untrusted_types(data=written)
-            assert asked == [OURS[0].replace("ScarfClassifier", type(fitted).__name__), OURS[1]]
+            kind = type(fitted)
+            assert set(asked) == {f"{kind.__module__}.{kind.__name__}", OURS[1]}
             copy = skops.loads(written, trusted=asked)
             np.testing.assert_array_equal(copy.transform(X), fitted.transform(X))
             pd.testing.assert_frame_equal(copy.trials_, fitted.trials_)
