@@ -6,7 +6,6 @@ measures them, as study/many_labels.md says, into a file that has a row for each
 What the file has already is left out.
 """
 
-import math
 import sys
 import time
 import warnings
@@ -25,8 +24,10 @@ from scarf_lightning.data.sources.openml import OpenMLSource
 from scarf_lightning.data.targets import Classes
 from scarf_lightning.engine.hardware import prepare_process
 from scarf_lightning.errors import UsageError, counted
+from scarf_lightning.metrics import accuracy, calibration_error, log_loss
 from scarf_lightning.report.blocks import table as block
 from scarf_lightning.report.blocks import to_markdown
+from study.second_recipe import mean_and_error
 
 FILE = Path(__file__).with_name("many_labels.csv")
 TABLES = {
@@ -42,13 +43,11 @@ BUDGETS = (400, MANY, 200, 700)
 SHARE = 0.8
 """Rows of a table that train where all do."""
 FEWEST_TEST_ROWS = 100
-BINS = 15
-"""Bins of the calibration error."""
 TODAY = "today"
 PRACTICAL = "practical"
 TRAINED_TODAY = {"recipe": "practical", "pretrain": "auto", "n_trials": 3}
 HELPS = "Pre-training helps"
-"""How the choice of a fit begins that uses pre-training."""
+"""The beginning of the choice of a fit that uses pre-training."""
 N_NETWORKS = 3
 OF_MANY = "realmlp_s 256"
 """The recipe of RealMLP-TD-S as it is, with which the others are compared where labels are many."""
@@ -169,7 +168,7 @@ def rows_of(X: pd.DataFrame, y: NDArray[np.object_], labels: int, split: int, *,
 
 
 def fits(rows: Rows, labels: int, split: int, done: Set[str]) -> Iterator[dict[str, Any]]:
-    """What is measured of each candidate that is not done."""
+    """The measures of each candidate that is not done."""
     scratch = None
     if labels < MANY and TODAY not in done:
         today, seconds = fitted(rows, TRAINED_TODAY)
@@ -201,7 +200,7 @@ def fitted(rows: Rows, parameters: Mapping[str, Any]) -> tuple[ScarfClassifier, 
 
 
 def of_networks(model: ScarfClassifier, rows: Rows, n: int, seconds: float) -> dict[str, float]:
-    """What the vote of the first n networks is on the test rows, and the seconds of its `fit`."""
+    """The measures of the vote of the first n networks on the test rows, and the seconds of its `fit`."""
     networks = model.model_
     of_each = networks.predictions(networks.values(rows.X.iloc[rows.test]))
     probabilities = of_each[:n].mean(axis=0)[:, networks.order]
@@ -218,23 +217,11 @@ def measured(
     """
     places = {name: place for place, name in enumerate(classes)}
     truth = np.array([places[label] for label in labels])
-    of_truth = probabilities[np.arange(len(truth)), truth]
-    is_right = probabilities.argmax(axis=1) == truth
     return {
-        "accuracy": float(is_right.mean()),
-        "log_loss": float(-np.log(of_truth.clip(1e-12)).mean()),
-        "calibration": calibration_error(probabilities.max(axis=1), is_right),
+        "accuracy": accuracy(probabilities, truth),
+        "log_loss": log_loss(probabilities, truth),
+        "calibration": calibration_error(probabilities, truth),
     }
-
-
-def calibration_error(confidence: NDArray[np.float64], is_right: NDArray[np.bool_]) -> float:
-    """The mean distance between confidence and accuracy over bins of confidence, by their rows."""
-    of_bin = np.minimum((confidence * BINS).astype(int), BINS - 1)
-    distance = 0.0
-    for number in np.unique(of_bin):
-        here = of_bin == number
-        distance += abs(confidence[here].sum() - is_right[here].sum())
-    return float(distance / len(confidence))
 
 
 def tables(found: pd.DataFrame) -> str:
@@ -277,12 +264,6 @@ def compared(found: pd.DataFrame, training: str, base: str) -> dict[str, Any]:
 def _over_tables(values: pd.DataFrame, measure: str) -> "pd.Series[float]":
     """The mean of each table: each counts once, whatever the number of its splits."""
     return values.groupby("dataset")[measure].mean()
-
-
-def mean_and_error(values: "pd.Series[float]", digits: int) -> str:
-    """The mean and its standard error."""
-    error = values.std(ddof=1) / math.sqrt(len(values))
-    return f"{values.mean():+.{digits}f} ± {error:.{digits}f}".replace("-", "−")
 
 
 if __name__ == "__main__":

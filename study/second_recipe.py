@@ -272,12 +272,12 @@ def _though_two(part: pd.DataFrame) -> "pd.Series[float]":
     return 100 * n_constant.groupby(by_competitor).sum() / n_able.groupby(by_competitor).sum()
 
 
-def mean_and_error(values: "pd.Series[float]") -> str:
+def mean_and_error(values: "pd.Series[float]", digits: int = 1) -> str:
     """The mean and its standard error, which one value does not have."""
-    mean = f"{values.mean():+.1f}".replace("-", "−")
+    mean = f"{values.mean():+.{digits}f}".replace("-", "−")
     if len(values) == 1:
         return mean
-    return f"{mean} ± {values.std(ddof=1) / math.sqrt(len(values)):.1f}"
+    return f"{mean} ± {values.std(ddof=1) / math.sqrt(len(values)):.{digits}f}"
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ def test_illegal_ones_are_refused_together_and_by_name(method: str, regime: str,
 
     sentences = str(caught.value).split("\n")
     if against.format("") == against:
-        # What is wrong with all of them is said once, and of none.
+        # A mistake that all of them share is said once, and names none.
         (sentence,) = sentences
         assert sentence.startswith(f"method={method} does not go with {against}: ")
         return

@@ -50,7 +50,7 @@ def _can_help() -> bool:
 def _trains(arguments: Sequence[str], composer: Composer, sweeps: Path) -> bool:
     """True if workers will train the first cells of a command line, as far as that is known without the others.
 
-    What is wrong with a cell, or with its data, is said without torch.
+    A mistake in a cell, or in its data, is refused without torch.
     """
     try:
         first = expand(arguments, composer, sweeps, most=1).cells

@@ -1,4 +1,4 @@
-"""What `ScarfClassifier` trains where its user chooses nothing about the training: a rule by the number of labels.
+"""The training of a `ScarfClassifier` whose user chooses nothing about it: a rule by the number of labels.
 
 With few labels, or with rows that lack one, pre-training is tried. With more it is seldom used, and trying it takes
 most of the time. ``study/recipe.md`` says how the rule was chosen, and by which figures.
@@ -16,28 +16,28 @@ class Default:
     Attributes:
         fewest: labels.
         options: choices of axes and other options, by their names on the command line.
-        said: the training in words, for ``choice_``.
+        name: of the training in words, for ``choice_``.
     """
 
     fewest: int
     options: Mapping[str, Any]
-    said: str
+    name: str
 
 
 MOST = Default(
     fewest=2000,
     options={"recipe": "realmlp_s", "pretrain": "none"},
-    said="RealMLP-TD-S without pre-training",
+    name="RealMLP-TD-S without pre-training",
 )
 MANY = Default(
     fewest=700,
     options={"recipe": "realmlp_s", "pretrain": "none", "finetune.max_epochs": 64},
-    said="64 epochs of RealMLP-TD-S without pre-training",
+    name="64 epochs of RealMLP-TD-S without pre-training",
 )
 SOME = Default(
     fewest=400,
     options={"pretrain": "none", "finetune.fixed_steps": 150},
-    said="150 steps without pre-training",
+    name="150 steps without pre-training",
 )
 
 

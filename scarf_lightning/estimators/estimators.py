@@ -79,7 +79,7 @@ class ScarfPredictor(ScarfEstimator):
         self._keep(model, rows, task.table, task.given)
         if task.default is not None:
             choice = (
-                f"{len(task.labels.known):,} labels are enough for {task.default.said}."
+                f"{len(task.labels.known):,} labels are enough for {task.default.name}."
             )
         self.choice_ = choice
         self.n_unlabelled_ = task.labels.n_unlabelled
@@ -202,7 +202,7 @@ class ScarfPredictor(ScarfEstimator):
         return labels_of_numbers(y)
 
     def _default(self, labels: GivenLabels) -> Default | None:
-        """What is trained where the user has chosen nothing, if that depends on the labels."""
+        """The training where the user has chosen nothing, if that depends on the labels."""
         return None
 
     @property

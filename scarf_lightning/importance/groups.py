@@ -6,6 +6,7 @@ import numpy as np
 
 from ..data.table import Table
 from ..errors import UsageError, did_you_mean
+from ..metrics import ranks
 from .permuting import Floats
 
 ALIKE = 0.9
@@ -67,10 +68,7 @@ def _association(table: Table, first: int, second: int) -> float:
 
 
 def _rank_correlation(both: Floats) -> float:
-    from scipy.stats import rankdata
-
-    ranks = rankdata(both, axis=0)
-    correlations = np.corrcoef(ranks.T)
+    correlations = np.asarray(np.corrcoef(ranks(both).T))
     # A column that falls as the other one rises carries the same information.
     return float(abs(correlations[0, 1]))
 

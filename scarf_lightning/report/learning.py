@@ -81,15 +81,12 @@ def on_not_learnt(
             clauses.append(f"{name} {sign}")
     if not clauses:
         return []
-    first = "; ".join(clauses[:MOST_NAMED])
-    if len(clauses) > MOST_NAMED:
-        first += f"; and {counted(len(clauses) - MOST_NAMED, 'other')}"
     those = "It has"
     if len(clauses) > 1:
         those = f"{len(clauses)} of {len(cells)} cells have"
     return [
-        f"{first}. {those} not learnt, which says nothing about the method: train longer, stop by another metric, or "
-        "show more labels."
+        f"{_listed(clauses)}. {those} not learnt, which says nothing about the method: train longer, stop by another "
+        "metric, or show more labels."
     ]
 
 
@@ -108,12 +105,17 @@ def on_few_classes(
             clauses.append(f"{name} in {n_trials} of {counted(len(rows), 'trial')}")
     if not clauses:
         return []
+    return [
+        f"The labels were of one class, which every method then predicts: {_listed(clauses)}. Show more labels."
+    ]
+
+
+def _listed(clauses: Sequence[str]) -> str:
+    """The first clauses, and the number of the others."""
     listed = "; ".join(clauses[:MOST_NAMED])
     if len(clauses) > MOST_NAMED:
         listed += f"; and {counted(len(clauses) - MOST_NAMED, 'other')}"
-    return [
-        f"The labels were of one class, which every method then predicts: {listed}. Show more labels."
-    ]
+    return listed
 
 
 def n_of_one_class(rows: Sequence[Mapping[str, Any]]) -> int:

@@ -31,7 +31,7 @@ def small(*, is_regressor: bool = False, options: dict[str, Any] | None = None, 
 
 
 def overrides(options: dict[str, Any]) -> list[str]:
-    """What asks for options on the command line, as an estimator does."""
+    """Overrides that ask for options on the command line, as an estimator does."""
     return [
         *(f"{name}={value}" for name, value in options.items()),
         "recipe=practical",

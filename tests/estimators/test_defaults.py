@@ -1,4 +1,4 @@
-"""What a classifier trains where its user chooses nothing: by the number of labels, and said in a sentence."""
+"""The training of a classifier whose user chooses nothing: by the number of labels, which a sentence names."""
 
 from typing import Any
 
