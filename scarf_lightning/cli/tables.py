@@ -22,7 +22,7 @@ from ..intervals import (
     median_sizes,
 )
 from ..metrics import METRICS, Metric, metrics
-from ..options.axes import COLUMNS
+from ..options.axes import COLUMNS, USUAL
 from ..report.levels import levels_of
 from ..report.names import value_in_words
 from ..results import is_of_reading, values_of, with_reading
@@ -127,7 +127,7 @@ def describe(
     is shown are one."""
     options = []
     for name in (*COLUMNS, *settings):
-        if axes.get(name) is not None:
+        if axes.get(name) not in (None, USUAL.get(name)):
             options.append(f"{name}={axes[name]}")
     different = set(recipes)
     if len(different) == 1:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 COLUMNS_AT_A_TIME = 8
 """Columns that are copied at once to fit their statistics, so that no second table is needed."""
+Bools = NDArray[np.bool_]
 FLOAT = np.dtype(np.float64)
 VECTORS = ("fill", "shift", "scale")
 """The vectors of `Preprocessing` that stand in front of every network."""
@@ -355,6 +356,18 @@ class Preprocessing:
         if not self.target.size and len(self.target):
             chosen["target"] = self.target[trials]
         return Preprocessing(**chosen, is_shared=self.is_shared)
+
+    def showing(self, chosen: Sequence[Bools | None]) -> "Preprocessing":
+        """The same with every column but the chosen ones constant: ``(M,)`` for each trial, None for all columns."""
+        if all(columns is None for columns in chosen):
+            return self
+        fill, scale = self.fill.copy(), self.scale.copy()
+        for trial, columns in enumerate(chosen):
+            if columns is not None:
+                # A missing value is no feature of its own either.
+                fill[trial, ~columns] = 0
+                scale[trial, ~columns] = 0
+        return replace(self, fill=fill, scale=scale, is_shared=False)
 
     def arrays(self) -> dict[str, Floats]:
         """The arrays by name, as they are kept."""

@@ -103,10 +103,8 @@ def config_of(
                 f"{estimator} cannot use this: {why}; choose another method."
             )
         check_target(chosen, kind)
-    elif is_pretrained(chosen) and part("pretrain", chosen.pretrain.name).uses_labels:
-        raise UsageError(
-            f"{estimator} has no labels, and pretrain={chosen.pretrain.name} uses them; choose another one."
-        )
+    else:
+        _check_without_labels(estimator, chosen)
     # An option without effect is most often a slip, such as the rate of another corruption.
     unused = unused_options(chosen)
     for option in given:
@@ -115,6 +113,18 @@ def config_of(
                 f"{option} is set, but has no effect on training with these parameters; leave it out."
             )
     return chosen
+
+
+def _check_without_labels(estimator: str, chosen: Config) -> None:
+    """Refuse parts that look at labels."""
+    used = {"features": chosen.features["name"]}
+    if is_pretrained(chosen):
+        used["pretrain"] = chosen.pretrain.name
+    for axis, name in used.items():
+        if part(axis, name).uses_labels:
+            raise UsageError(
+                f"{estimator} has no labels, and {axis}={name} uses them; choose another one."
+            )
 
 
 def _refuse_others(given: Mapping[str, Any]) -> None:

@@ -20,6 +20,7 @@ from ..data.table import Table
 from ..data.targets import Target
 from ..errors import UsageError
 from ..options import Config
+from ..options.combinations import is_in
 from .defaults import Default
 from .jobs import n_processes
 from .model import Model
@@ -197,9 +198,7 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         defaults = {parameter.name: parameter.default for parameter in fields(self)}
         settled = [name for name in OF_AN_ENCODER if values[name] != defaults[name]]
         for option in options:
-            if option == "encoding" or option.startswith(
-                ("dataset.", "network.encoder")
-            ):
+            if is_in(option, ("encoding", "features", "dataset", "network.encoder")):
                 settled.append(f"options: {option}")
         if settled:
             raise UsageError(

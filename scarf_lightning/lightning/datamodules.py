@@ -40,6 +40,7 @@ OF_THE_TABLE = (
     "regime",
     "scaling",
     "encoding",
+    "features",
     "fit_on",
     "seed",
     "paths",

@@ -1,6 +1,6 @@
 """One line an option: what a user may set, its check, its help, its page and what of it a cell's identity holds."""
 
-from .axes import AXES, BASES, COLUMNS, part, parts
+from .axes import AXES, BASES, COLUMNS, USUAL, part, parts
 from .building import CellParts, build, build_parts
 from .catalogue import description, descriptions, label
 from .checking import checked, read
@@ -13,6 +13,7 @@ __all__ = [
     "AXES",
     "BASES",
     "COLUMNS",
+    "USUAL",
     "CellParts",
     "Config",
     "Option",

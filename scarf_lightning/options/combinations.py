@@ -21,7 +21,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError
-from .axes import BASES, COLUMNS, OF_THE_RUN
+from .axes import BASES, COLUMNS, OF_THE_RUN, USUAL
 from .catalogue import Description, description, descriptions, label
 from .config import SHORTHANDS, Config
 from .option import Options, options_of
@@ -313,7 +313,7 @@ class UsedOption(NamedTuple):
         name: its dotted name, such as ``corruption.rate``.
         value: that it has.
         differs: whether the value differs from the part's default. The name of a part, such as ``corruption``, counts
-            as an option that always differs.
+            as an option that always differs, unless it goes without saying.
     """
 
     name: str
@@ -409,7 +409,7 @@ def _of_part(
     place: str,
 ) -> Iterator[tuple[str, Any, bool]]:
     """The option that names a part, and the part's own options."""
-    yield option, name, True
+    yield option, name, name != USUAL.get(axis)
     # The one choice without a class.
     if (option, name) == ("pretrain", "none"):
         return

@@ -52,23 +52,31 @@ def identity(config: Config, data_hash: str) -> dict[str, Any]:
 def pretraining_identity(config: Config, data_hash: str) -> dict[str, Any]:
     """The fields that decide a cell's pre-training.
 
-    One pre-training serves every method and regime, unless it uses labels: then it depends on the regime, and with
-    ``validation=inside`` on how many labels are left to train.
+    One pre-training serves every method and regime, unless it depends on labels: then it depends on the regime, and
+    with ``validation=inside`` on how many labels are left to train.
     """
     options = _without_method(config)
     used = [each for each in options if not is_in(each.name, OF_NO_PRETRAINING)]
-    if (
-        not is_pretrained(config)
-        or not description("pretrain", config.pretrain.name).uses_labels
-    ):
+    if not _pretrains_by_labels(config):
         return _fields(config, data_hash, used)
     # The cell itself says whether anything validates, and so whether the share that does is used.
     of_labels = [each for each in used_options(config) if is_in(each.name, OF_LABELS)]
-    of_head = [each for each in options if is_in(each.name, ("network.head",))]
+    of_head = []
+    if description("pretrain", config.pretrain.name).uses_labels:
+        of_head = [each for each in options if is_in(each.name, ("network.head",))]
     fields = _fields(config, data_hash, [*used, *of_labels, *of_head])
     if config.regime.get("validation") == "inside":
         fields["watched from"] = str(watched_from(config))
     return fields
+
+
+def _pretrains_by_labels(config: Config) -> bool:
+    """Tell whether a cell's pre-training depends on labels: by its pretext, or by the columns that it sees."""
+    if not is_pretrained(config):
+        return False
+    pretext = description("pretrain", config.pretrain.name)
+    features = description("features", config.features.get("name"))
+    return bool(pretext.uses_labels or features.uses_labels)
 
 
 def _without_method(config: Config) -> Sequence[UsedOption]:

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from ..data.targets import Labels, Target, target_from_plain
 from ..metrics import metrics
+from ..options import USUAL
 from .claims import Claim, claim, folder_time
 from .earlier import description_of_schema_2
 from .files import (
@@ -79,7 +80,7 @@ DESCRIBED: Fields = {
 COUNTS = (
     "trial", "pretrain_epochs", "pretrain_steps", "pretrain_best_epoch", "finetune_epochs", "finetune_steps",
     "finetune_best_epoch", "fits", "n_train", "n_labels", "n_labelled", "n_label_classes", "n_unlabelled",
-    "n_validation", "n_test", "threads",
+    "n_validation", "n_test", "n_features", "threads",
 )  # fmt: skip
 TEXTS = ("diverged", "device", "precision")
 FLAGS = ("one_class",)
@@ -523,7 +524,9 @@ def read_description(cell: Path) -> Row | None:
     if any(isinstance(value, dict) for value in options.values()):
         raise DamagedRecordError("it has no options")
     # Early records hold lists as such.
-    description["options"] = {name: as_column(value) for name, value in options.items()}
+    columns = {name: as_column(value) for name, value in options.items()}
+    # A record that is older than an axis has the choice that goes without saying.
+    description["options"] = USUAL | columns
     if fingerprint(description["identity"]) != cell.name:
         raise DamagedRecordError("its identity is another cell's")
     return description

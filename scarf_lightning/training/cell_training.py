@@ -354,6 +354,7 @@ class CellTraining:
             scaling=self.parts.scaling,
             fit_on=self.config.fit_on,
             splitting=self.parts.splitting,
+            features=self.parts.features,
             watches=watches,
         )
         if self.start is not None:

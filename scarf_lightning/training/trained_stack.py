@@ -114,6 +114,8 @@ class TrainedStack:
             "n_unlabelled": data.usable.shape[1] - data.labelled.shape[1],
             "n_validation": data.validation.shape[1],
             "n_test": data.test.shape[1],
+            # A column that is left out, or is constant in training, has the scale 0.
+            "n_features": np.count_nonzero(data.preprocessing.scale[position]),
             "device": hardware.device.type,
             "precision": hardware.precision,
             "threads": self.config.trainer.threads,

@@ -1,0 +1,133 @@
+"""The columns of a table that models see: all of them, or those that stand out from noise."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..options.option import Options, option
+from .columns import Floats
+from .targets import Labels, Target
+
+Bools = NDArray[np.bool_]
+LARGEST = float(np.finfo(np.float32).max)
+
+
+@dataclass
+class Features(Options, ABC):
+    """A rule that says which columns the models of a trial see. A column that is left out is constant for all of them,
+    in pre-training too.
+
+    Class variables:
+
+    - ``uses_labels``: whether it looks at the labels that train.
+    """
+
+    name: ClassVar[str]
+    uses_labels: ClassVar[bool] = True
+
+    @abstractmethod
+    def choose(
+        self,
+        values: Floats,
+        labels: Labels,
+        target: Target,
+        weights: Floats | None,
+        random: np.random.Generator,
+    ) -> Bools | None:
+        """The columns that models see, ``(M,)``; None for all.
+
+        Args:
+            values: the labelled training rows, imputed and scaled; codes in categorical columns, ``(n, M)``.
+            labels: of these rows, ``(n,)``.
+            weights: of these rows, ``(n,)``; None if all weigh the same.
+            random: the trial's own stream.
+        """
+
+
+@dataclass
+class AllFeatures(Features):
+    """Every column."""
+
+    name: ClassVar[str] = "all"
+    label: ClassVar[str] = "all columns"
+    uses_labels: ClassVar[bool] = False
+
+    def choose(
+        self,
+        values: Floats,
+        labels: Labels,
+        target: Target,
+        weights: Floats | None,
+        random: np.random.Generator,
+    ) -> None:
+        return None
+
+
+@dataclass
+class ForestFeatures(Features):
+    """The columns that a random forest on the labelled training rows finds more important than shadows, which are the
+    same columns in an order of rows of their own (Kursa and Rudnicki 2010).
+
+    The threshold is the smallest with (1 + shadows above it) / (columns above it) <= ``noise_share``, the estimate of
+    Barber and Candès (2015, DOI 10.1214/15-AOS1337) with shadows in place of knockoffs. Where no column stands out so,
+    all stay. So they do in a table of fewer than 1 / ``noise_share`` columns.
+    """
+
+    name: ClassVar[str] = "forest"
+    label: ClassVar[str] = "columns of a forest"
+    paper: ClassVar[str] = "Kursa and Rudnicki, 2010, DOI 10.18637/jss.v036.i11"
+    trees: int = option(200, "trees of the forest", "[1, 100000]")
+    noise_share: float = option(
+        0.1, "estimated share of noise among the columns that are kept", "(0, 1)"
+    )
+
+    def choose(
+        self,
+        values: Floats,
+        labels: Labels,
+        target: Target,
+        weights: Floats | None,
+        random: np.random.Generator,
+    ) -> Bools | None:
+        from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+        # A number whose gap networks see is missing here, and trees compute with 32 bits.
+        known = np.nan_to_num(values).clip(-LARGEST, LARGEST)
+        shadows = random.permuted(known, axis=0)
+        kind = target.choose(
+            classifier=RandomForestClassifier, regressor=RandomForestRegressor
+        )
+        # One thread: cells are trained side by side, a core each.
+        forest = kind(
+            self.trees,
+            max_features="sqrt",
+            n_jobs=1,
+            random_state=int(random.integers(2**31)),
+        )
+        forest.fit(np.hstack([known, shadows]), labels, sample_weight=weights)
+        of_columns, of_shadows = np.split(forest.feature_importances_, 2)
+        threshold = noise_threshold(of_columns, of_shadows, self.noise_share)
+        if threshold is None:
+            return None
+        return np.asarray(of_columns >= threshold)
+
+
+def noise_threshold(
+    of_columns: Floats, of_shadows: Floats, noise_share: float
+) -> float | None:
+    """The smallest importance of a column, ``(M,)``, above which (1 + shadows) / columns is at most ``noise_share``.
+    None if there is none.
+
+    >>> noise_threshold(np.array([5.0, 4.0, 3.0, 0.5]), np.array([0.1, 0.6, 0.2, 0.1]), noise_share=0.4)
+    3.0
+    """
+    threshold = None
+    for importance in np.sort(of_columns)[::-1]:
+        n_columns = np.count_nonzero(of_columns >= importance)
+        n_shadows = np.count_nonzero(of_shadows >= importance)
+        if (1 + n_shadows) / n_columns <= noise_share:
+            threshold = float(importance)
+    return threshold
