@@ -33,6 +33,7 @@ option is on [its own page](options.md).
 """
 RIVALS = "Rivals"
 SECTIONS = (
+    ("Columns", "features", "Which columns the models of a trial see."),
     ("Pre-training", "pretrain", "The first phase. It learns from all training rows, without their labels."),
     ("Corruption", "corruption", "What a selected feature of a row is replaced by."),
     ("Selection of features", "selection", "Which features of a row a corruption replaces."),
@@ -92,7 +93,8 @@ def _needs(name: str, cls: type[Any]) -> list[str]:
     needs = []
     if getattr(cls, "needs_unlabelled_rows", False):
         needs.append("unlabelled rows")
-    if name in EXTRAS:
+    # The extra of all packages has the name of a choice of columns.
+    if _is_rival(cls) and name in EXTRAS:
         needs.append(f"extra `{name}`")
     if getattr(cls, "typical_fits", 1) > 1:
         needs.append(f"about {cls.typical_fits} times the training")

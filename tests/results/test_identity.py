@@ -50,8 +50,9 @@ PINNED = {
 """Fingerprints of cells and of their pre-trainings, for science version 3. They must stay: each names results."""
 
 EVERYTHING = (
-    "method=cotrain pretrain=scarf regime=semi25 encoding=ordinal split=stratified tune=3 finetune.patience=7 "
-    "pretrain.weight_decay=0.1 finetune.weight_decay=0.1 finetune.label_smoothing=0.1 finetune.fixed_below=9"
+    "method=cotrain pretrain=scarf regime=semi25 encoding=ordinal features=forest split=stratified tune=3 "
+    "finetune.patience=7 pretrain.weight_decay=0.1 finetune.weight_decay=0.1 finetune.label_smoothing=0.1 "
+    "finetune.fixed_below=9"
 )
 """A cell that uses an option of every group."""
 
@@ -185,8 +186,9 @@ def _subclasses(cls: type) -> list[type]:
 
 def _scientific() -> list[str]:
     config = config_of(*EVERYTHING.split())
-    choices = {"split", "regime", "scaling", "encoding", "pretrain", "corruption", "selection", "views", "loss",
-               "method", "cotrain.task", "cotrain.corruption", "cotrain.loss", "network", "precision"}  # fmt: skip
+    choices = {"split", "regime", "scaling", "encoding", "features", "pretrain", "corruption", "selection", "views",
+               "loss", "method", "network", "cotrain.task", "cotrain.corruption", "cotrain.loss",
+               "precision"}  # fmt: skip
     return [each.name for each in used_options(config) if each.name not in choices]
 
 
@@ -197,7 +199,7 @@ def _option_named(name: str, config: Config) -> Option:
         "corruption": ("corruption", config.corruption), "cotrain.corruption": ("corruption", config.corruption),
         "loss": ("loss", config.loss), "cotrain.loss": ("loss", config.loss), "regime": ("regime", config.regime),
         "split": ("split", config.split), "encoding": ("encoding", config.encoding),
-        "method": ("method", config.method),
+        "features": ("features", config.features), "method": ("method", config.method),
         "network.encoder": ("network", {"name": config.network.name}),
     }  # fmt: skip
     if group in parts:
@@ -327,6 +329,10 @@ AWARE = "pretrain=target_aware regime=few"
             "regime.validation=inside finetune.patience=null finetune.restore_best=false",
             True,
         ),
+        ("pretrain=scarf features=forest", "pretrain=scarf", False),
+        ("pretrain=scarf features=forest", "pretrain=scarf features=forest regime=semi25", False),
+        ("pretrain=scarf features=forest", "pretrain=scarf features=forest method=dropout network.head.width=9", True),
+        ("pretrain=scarf", "pretrain=scarf regime=semi25", True),
     ],
 )  # fmt: skip
 def test_a_pretraining_is_shared_and_one_that_uses_labels_by_those_of_the_same_labels(
