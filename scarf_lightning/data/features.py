@@ -53,6 +53,7 @@ class AllFeatures(Features):
 
     name: ClassVar[str] = "all"
     label: ClassVar[str] = "all columns"
+    paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
     uses_labels: ClassVar[bool] = False
 
     def choose(
