@@ -3,7 +3,8 @@
     python -m study.second_recipe [results=FOLDER,FOLDER]
 
 The file has a row for each table, label budget and competitor: means over trials. Folders with cells of
-study/second_recipe*.yaml and study/confirmation*.yaml make it anew.
+study/second_recipe*.yaml and study/confirmation*.yaml make it anew. Bags of networks (study/bagging_confirmation.yaml)
+are among the ten trials, and columns of a forest (study/features.yaml) in the confirmation with all labels.
 """
 
 import math
@@ -40,8 +41,10 @@ BASE: dict[str, Any] = {
     "corruption.rate": None,
 }
 """The base of the first round. A candidate is called by the options in which it differs."""
-PRACTICAL = ("fixed_below=1000", "min_steps=300")
+PRACTICAL = ("monitor=error", "fixed_below=1000", "min_steps=300")
 """The options in which the practical recipe differs from the base: with 1,000 labels and more it stops early."""
+OF_OURS = ("control", "dropout", "bagging")
+"""Methods whose candidates are called by options of networks."""
 RATES = {"scarf": 0.6, "vime": 0.3}
 """The corruption rate of each pre-training by default."""
 NUMBERS = ("diabetes",)
@@ -108,11 +111,12 @@ def _of_one_class(trials: pd.DataFrame) -> "pd.Series[float]":
 
 def candidate(row: Mapping[Any, Any]) -> str:
     """The options of a network in which it differs from the base; RealMLP's recipes are called by their names."""
-    if row["method"] not in ("control", "dropout"):
-        return str(row["method"])
+    if row["method"] not in OF_OURS:
+        return f"{row['method']}{_features(row)}"
     if row.get("network") == "realmlp" and row.get("finetune.optimizer") == "adamw":
         recipe = "recipe=realmlp" if row["network.encoder.embeds_numbers"] else "recipe=realmlp_s"
-        return recipe if _is_usual(row["finetune.fixed_below"], 0) else f"{recipe} fixed_below=1000"
+        recipe += "" if _is_usual(row["finetune.fixed_below"], 0) else " fixed_below=1000"
+        return recipe + _features(row)
     said = []
     for option, usual in BASE.items():
         if option == "finetune.label_smoothing" and row["dataset"] in NUMBERS:
@@ -122,7 +126,13 @@ def candidate(row: Mapping[Any, Any]) -> str:
         value = row.get(option)
         if not _is_usual(value, usual):
             said.append(f"{option.rpartition('.')[2]}={value}")
-    return " ".join(said) or "base"
+    return (" ".join(said) or "base") + _features(row)
+
+
+def _features(row: Mapping[Any, Any]) -> str:
+    """The ending of a candidate that does not see all columns."""
+    features = row.get("features")
+    return "" if _is_usual(features, "all") else f" features={features}"
 
 
 def _is_usual(value: Any, usual: Any) -> bool:
@@ -137,10 +147,12 @@ def _is_usual(value: Any, usual: Any) -> bool:
 
 def competitor(row: Mapping[Any, Any]) -> str:
     """A cell of the confirmation in words."""
-    if row["candidate"].startswith("recipe="):
+    if row["candidate"].startswith("recipe=") or "features=" in row["candidate"]:
         return str(row["candidate"])
     if row["method"] == "control":
         return f"recipe=practical pretrain={row['pretrain']}"
+    if row["method"] == "bagging":
+        return f"{_beside_practical(row['candidate'])} pretrain={row['pretrain']}"
     return {"sklearn": "RealMLP-TD of pytabkit"}.get(row["method"], str(row["method"]))
 
 

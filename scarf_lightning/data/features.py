@@ -1,8 +1,9 @@
 """The columns of a table that models see: all of them, or those that stand out from noise."""
 
+import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,8 @@ from .columns import Floats
 from .targets import Labels, Target
 
 Bools = NDArray[np.bool_]
+MARGIN = 2
+"""Standard errors by which a forest must be better on the chosen columns."""
 LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -70,17 +73,19 @@ class AllFeatures(Features):
 @dataclass
 class ForestFeatures(Features):
     """The columns that a random forest on the labelled training rows finds more important than shadows, which are the
-    same columns in an order of rows of their own (Kursa and Rudnicki 2010).
+    same columns in an order of rows of their own (Kursa and Rudnicki 2010), if the forest is better on them alone.
 
     The threshold is the smallest with (1 + shadows above it) / (columns above it) <= ``noise_share``, the estimate of
-    Barber and Candès (2015, DOI 10.1214/15-AOS1337) with shadows in place of knockoffs. Where no column stands out so,
-    all stay. So they do in a table of fewer than 1 / ``noise_share`` columns.
+    Barber and Candès (2015, DOI 10.1214/15-AOS1337) with shadows in place of knockoffs. All columns stay unless the
+    out-of-bag error of the forest falls by more than `MARGIN` standard errors without the others: a column may say
+    little by itself and be missed. So they do where no column stands out, and in a table of fewer than
+    1 / ``noise_share`` columns.
     """
 
     name: ClassVar[str] = "forest"
     label: ClassVar[str] = "columns of a forest"
     paper: ClassVar[str] = "Kursa and Rudnicki, 2010, DOI 10.18637/jss.v036.i11"
-    trees: int = option(200, "trees of the forest", "[1, 100000]")
+    trees: int = option(200, "trees of a forest", "[1, 100000]")
     noise_share: float = option(
         0.1, "estimated share of noise among the columns that are kept", "(0, 1)"
     )
@@ -93,27 +98,69 @@ class ForestFeatures(Features):
         weights: Floats | None,
         random: np.random.Generator,
     ) -> Bools | None:
-        from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-
         # A number whose gap networks see is missing here, and trees compute with 32 bits.
         known = np.nan_to_num(values).clip(-LARGEST, LARGEST)
         shadows = random.permuted(known, axis=0)
+        seed = int(random.integers(2**31))
+
+        def fitted(rows: Floats) -> Any:
+            forest = self._forest(target, seed)
+            with warnings.catch_warnings():
+                # A row that every tree has seen has no such error: it is 0 in both forests, which draw alike.
+                warnings.filterwarnings("ignore", message="Some inputs do not have OOB")
+                return forest.fit(rows, labels, sample_weight=weights)
+
+        importances = fitted(np.hstack([known, shadows])).feature_importances_
+        of_columns, of_shadows = np.split(importances, 2)
+        threshold = noise_threshold(of_columns, of_shadows, self.noise_share)
+        if threshold is None:
+            return None
+        is_chosen: Bools = of_columns >= threshold
+        errors = out_of_bag_errors(fitted(known), labels)
+        errors_of_chosen = out_of_bag_errors(fitted(known[:, is_chosen]), labels)
+        if not is_smaller(errors_of_chosen, errors, weights):
+            return None
+        return is_chosen
+
+    def _forest(self, target: Target, seed: int) -> Any:
+        from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
         kind = target.choose(
             classifier=RandomForestClassifier, regressor=RandomForestRegressor
         )
         # One thread: cells are trained side by side, a core each.
-        forest = kind(
+        return kind(
             self.trees,
             max_features="sqrt",
+            oob_score=True,
             n_jobs=1,
-            random_state=int(random.integers(2**31)),
+            random_state=seed,
         )
-        forest.fit(np.hstack([known, shadows]), labels, sample_weight=weights)
-        of_columns, of_shadows = np.split(forest.feature_importances_, 2)
-        threshold = noise_threshold(of_columns, of_shadows, self.noise_share)
-        if threshold is None:
-            return None
-        return np.asarray(of_columns >= threshold)
+
+
+def out_of_bag_errors(forest: Any, labels: Labels) -> Floats:
+    """The squared error of each row ``(n,)`` by the trees that have not seen it: of numbers, or of the probabilities of
+    classes, summed over classes."""
+    if not hasattr(forest, "classes_"):
+        return np.asarray((forest.oob_prediction_ - labels) ** 2)
+    truth = labels[:, None] == forest.classes_
+    return np.asarray(((forest.oob_decision_function_ - truth) ** 2).sum(axis=1))
+
+
+def is_smaller(errors: Floats, others: Floats, weights: Floats | None) -> bool:
+    """True if errors are smaller in the mean than ``others`` of the same rows, all ``(n,)``, by more than `MARGIN`
+    standard errors of the difference.
+
+    >>> is_smaller(np.array([1.0, 2.0, 3.0]), np.array([2.0, 3.0, 4.5]), weights=None)
+    True
+    """
+    gains = others - errors
+    shares = np.full(len(gains), 1 / len(gains))
+    if weights is not None:
+        shares = weights / weights.sum()
+    mean = shares @ gains
+    error = np.sqrt(shares**2 @ (gains - mean) ** 2)
+    return bool(mean > MARGIN * error)
 
 
 def noise_threshold(
