@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.stats import ttest_rel
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-from scarf_lightning.data.features import Features, ForestFeatures, noise_threshold
+from scarf_lightning.data.features import Features, ForestFeatures, is_smaller, noise_threshold, out_of_bag_errors
 from scarf_lightning.data.preprocessing import OneHotEncoding, ZScore
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.targets import read_target
@@ -70,6 +72,20 @@ def test_all_columns_stay_where_none_can_stand_out(dropped: list[str]) -> None:
         frame = frame.drop(columns=[f"s{m}" for m in range(6)])
     data = prepare(table_of(frame), trials=[0])
     assert seen(data).all()
+
+
+def test_all_columns_stay_where_the_forest_needs_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(3)
+    frame = noisy_frame(0)
+    classes = (frame["label"] == "yes").to_numpy()
+    weak = 0.35 * classes[:, None] + random.normal(size=(N_ROWS, 40))
+    strong = 0.7 * classes[:, None] + random.normal(size=(N_ROWS, N_SIGNALS))
+    columns = np.hstack([strong, weak])
+    frame = pd.DataFrame(columns, columns=[f"x{m}" for m in range(52)]).assign(label=frame["label"])
+    assert seen(prepare(table_of(frame), trials=[0])).all()
+    # Without that rule it would leave some out.
+    monkeypatch.setattr("scarf_lightning.data.features.is_smaller", lambda *_: True)
+    assert 0.1 < seen(prepare(table_of(frame), trials=[0])).mean() < 0.9
 
 
 def test_numbers_are_chosen_for_too() -> None:
@@ -146,3 +162,37 @@ def test_no_smaller_threshold_would_do(of_columns: Any, of_shadows: Any, noise_s
         if candidate in of_columns and (1 + n_shadows) / n_columns <= noise_share:
             allowed.append(candidate)
     assert noise_threshold(of_columns, of_shadows, noise_share) == min(allowed, default=None)
+
+
+@given(st.integers(0, 1000), st.floats(-1, 1))
+def test_an_error_is_smaller_by_two_standard_errors_of_the_difference(seed: int, shift: float) -> None:
+    random = np.random.default_rng(seed)
+    errors, others = random.normal(size=(2, 30))
+    others = others + shift
+    # The t statistic, with the deviation of all rows and not that of a sample.
+    statistic = ttest_rel(others, errors).statistic * np.sqrt(30 / 29)
+    assert is_smaller(errors, others, None) is bool(statistic > 2)
+    assert is_smaller(errors, others, np.full(30, 3.0)) is bool(statistic > 2)
+    some = np.arange(30) < 20
+    without_others = is_smaller(errors[some], others[some], None)
+    assert is_smaller(errors, others, some.astype(float)) is without_others
+
+
+@pytest.mark.parametrize("kind", ["classes", "number"])
+def test_out_of_bag_errors_are_those_of_the_trees_that_have_not_seen_a_row(kind: str) -> None:
+    table = table_of(
+        noisy_frame(3).assign(label=lambda frame: frame["s0"]) if kind == "number" else noisy_frame(3), kind
+    )
+    forest = table.target.choose(classifier=RandomForestClassifier, regressor=RandomForestRegressor)
+    fitted = forest(30, oob_score=True, random_state=0).fit(table.values, table.labels)
+    expected = []
+    for row in range(20):
+        unseen = [tree for tree, rows in zip(fitted, fitted.estimators_samples_, strict=True) if row not in rows]
+        values = table.values[[row]]
+        if kind == "number":
+            predicted = np.mean([tree.predict(values)[0] for tree in unseen])
+            expected.append((predicted - table.labels[row]) ** 2)
+        else:
+            probabilities = np.mean([tree.predict_proba(values)[0] for tree in unseen], axis=0)
+            expected.append(((probabilities - np.eye(2)[table.labels[row]]) ** 2).sum())
+    np.testing.assert_allclose(out_of_bag_errors(fitted, table.labels)[:20], expected)
