@@ -14,6 +14,7 @@ import sys
 import tarfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from omegaconf import OmegaConf
 
@@ -139,7 +140,7 @@ def main(arguments: list[str]) -> None:
 
 def option_of(table: PackagedTable) -> str:
     """The file of a dataset option."""
-    content = {
+    content: dict[str, Any] = {
         "source": "csv",
         "name": table.name,
         "path": str(table.copy.relative_to(ROOT)),

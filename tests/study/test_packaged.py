@@ -1,0 +1,88 @@
+"""Tables of packages: copied as they are, with an option each; the second edition takes them, and no raced table."""
+
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from scarf_lightning.errors import UsageError
+from study import packaged
+from tests.composing import ROOT
+
+RACED = (
+    "balance-scale", "mfeat-fourier", "credit-approval", "eucalyptus", "MiceProtein", "tic-tac-toe", "pc1", "segment",
+    "wdbc", "analcatdata_dmft", "semeion", "car", "cylinder-bands", "diabetes",
+)  # fmt: skip
+"""Tables of the race of the practical recipe (study/second_recipe.md)."""
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two installed tables, one of them in pydataset's archive."""
+    rows = "a,b,y\n" + "".join(f"{row % 7},{row % 5},{'yes' if row % 2 else 'no'}\n" for row in range(40))
+    folder = tmp_path / "build/corpus"
+    (folder / "pydataset").mkdir(parents=True)
+    (folder / "plain.csv").write_text(rows)
+    with tarfile.open(folder / packaged.ARCHIVE, "w:gz") as archive:
+        entry = tarfile.TarInfo("resources/rdata/csv/in.csv")
+        entry.size = len(rows)
+        archive.addfile(entry, io.BytesIO(rows.encode()))
+    tables = (
+        packaged.PackagedTable("plain", "some", "plain.csv", "y", drop=("b",)),
+        packaged.of_r("archived", "in", "a", "number"),
+    )
+    for name, value in {
+        "ROOT": tmp_path,
+        "CORPUS": folder,
+        "FOLDER": tmp_path / "build/study",
+        "TABLES": tables,
+    }.items():
+        monkeypatch.setattr(packaged, name, value)
+    return folder
+
+
+def test_tables_are_copied_as_they_are_with_an_option_each(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    packaged.main([])
+
+    made = packaged.FOLDER
+    assert (made / "plain.csv").read_bytes() == (corpus / "plain.csv").read_bytes()
+    assert (made / "archived.csv").read_bytes() == (corpus / "plain.csv").read_bytes()
+    option = yaml.safe_load((made / "dataset/plain.yaml").read_text())
+    assert option == {"source": "csv", "name": "plain", "path": "build/study/plain.csv", "target": "y",
+                      "target_kind": "classes", "drop": ["b"]}  # fmt: skip
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[2] == "| plain | some | plain.csv | y | classes | b | 40 | 1 | MIT |"
+    assert printed[3] == "| archived | pydataset | csv/in.csv | a | number |  | 40 | 2 | MIT |"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        pytest.param(["tables"], "takes no arguments", id="an argument"),
+        pytest.param([], "make corpus", id="packages that are not installed"),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    arguments: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packaged, "CORPUS", tmp_path / "none")
+    with pytest.raises(UsageError, match=sentence):
+        packaged.main(arguments)
+
+
+def test_the_second_edition_takes_46_tables_and_none_of_the_race() -> None:
+    named = set()
+    for file in (ROOT / "study/second_edition").glob("*.yaml"):
+        for block in yaml.safe_load(file.read_text())["cells"]:
+            named.update(block["dataset"])
+    own = {each.name: each for each in packaged.TABLES}
+    assert len(named) == 46
+    assert {name for name in named if not name.startswith("cc18-")} == set(own) - {"housing", "griliches"}
+    assert not named & {f"cc18-{name}" for name in RACED}
+    assert sum(own[name].target_kind == "number" for name in named if name in own) == 12
+    page = (ROOT / "study/second_edition.md").read_text()
+    assert "46 tables, 34 with classes and 12 with numbers" in page
+    for name in named & set(own):
+        assert f"| {name} | {own[name].package} |" in page
