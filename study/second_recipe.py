@@ -167,7 +167,8 @@ def tables(found: pd.DataFrame) -> str:
     is_confirmation = classes["round"].str.startswith("confirmation")
     is_repeated = classes["round"] == "ten_trials"
     is_variant = classes["round"] == "variants"
-    raced = classes[~is_confirmation & ~is_repeated & ~is_variant]
+    of_features = classes["round"] == "features"
+    raced = classes[~is_confirmation & ~is_repeated & ~is_variant & ~of_features]
     confirmed = classes[is_confirmation]
     parts = []
     for name in raced["round"].unique():
@@ -191,6 +192,10 @@ def tables(found: pd.DataFrame) -> str:
         part = classes[is_variant & (classes["labels"] == budget)]
         if len(part):
             parts.append(_variants(part, budget))
+    part = classes[of_features]
+    if len(part):
+        n_tables = counted(part["dataset"].nunique(), "table")
+        parts.append(_means(part, f"Columns of a forest, all labels, {n_tables}: mean accuracy in percent."))
     return "\n".join(parts)
 
 
