@@ -8,6 +8,7 @@ are among the ten trials, and columns of a forest (study/features.yaml) in the c
 """
 
 import math
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -152,7 +153,9 @@ def competitor(row: Mapping[Any, Any]) -> str:
     if row["method"] == "control":
         return f"recipe=practical pretrain={row['pretrain']}"
     if row["method"] == "bagging":
-        return f"{_beside_practical(row['candidate'])} pretrain={row['pretrain']}"
+        # Some tables come with a scaling of their own.
+        own = re.sub(r"scaling=\w+ ", "", _beside_practical(row["candidate"]))
+        return f"{own} pretrain={row['pretrain']}"
     return {"sklearn": "RealMLP-TD of pytabkit"}.get(row["method"], str(row["method"]))
 
 

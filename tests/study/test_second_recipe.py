@@ -122,7 +122,42 @@ def test_what_the_page_says_of_networks_that_predict_one_class(ten_trials: pd.Da
         able = (1 - part["one_class_labels"]) * part["trials"]
         constant = (part["one_class"] - part["one_class_labels"]) * part["trials"]
         percent[name] = round(100 * constant.sum() / able.sum(), 1)
-    assert percent == {"control scarf": 0.8, "control none": 1.3, "logistic none": 3.4}
+    assert percent == {"bagging scarf": 0.8, "control scarf": 0.8, "control none": 1.3, "logistic none": 3.4}
+
+
+def test_what_the_page_says_of_ten_networks_that_vote(ten_trials: pd.DataFrame) -> None:
+    wide = 100 * ten_trials.pivot_table(index=["labels", "dataset"], columns="competitor", values="score")
+    means = wide.groupby("labels").mean().round(1)
+    assert means["bagging scarf"].tolist() == [83.5, 71.9]
+    gains = wide["bagging scarf"] - wide["control scarf"]
+    assert gains.groupby("labels").mean().round(1).tolist() == [0.5, 0.6]
+    assert (gains > 0).groupby("labels").sum().tolist() == [13, 13]
+    behind = (wide["bagging scarf"] - wide["logistic none"]).round(1)
+    assert behind.nsmallest(3).to_dict() == {("20", "jm1"): -4.8, ("100", "jm1"): -4.3, ("20", "kc1"): -4.0}
+    bags = ten_trials[ten_trials["competitor"] == "bagging scarf"]
+    constant = (bags["one_class"] - bags["one_class_labels"]) * bags["trials"]
+    able = (1 - bags["one_class_labels"]) * bags["trials"]
+    assert (constant.sum().round(), able.sum().round()) == (3, 386)
+    assert bags[constant > 0.5]["dataset"].tolist() == ["churn", "ozone-level-8hr", "wilt"]
+
+
+def test_what_the_page_says_of_columns_of_a_forest() -> None:
+    found = pd.read_csv(second_recipe.FILE, dtype={"labels": str})
+    found = found[(found["labels"] == "all") & found["round"].isin(["confirmation_all", "features"])]
+    wide = 100 * found.pivot_table(index=["round", "dataset"], columns="candidate", values="score")
+    confirmed, others = wide.loc["confirmation_all"], wide.loc["features"]
+    chosen = [name for name in wide if name.endswith(" features=forest")]
+    changes = pd.DataFrame({name: wide[name] - wide[name.removesuffix(" features=forest")] for name in chosen})
+    assert (changes.loc["features"] == 0).all(axis=None)
+    assert len(others) == 13
+    of_twenty = changes.loc["confirmation_all"]
+    changed = of_twenty[(of_twenty != 0).any(axis=1)]
+    assert changed.index.tolist() == ["churn", "madelon", "ozone-level-8hr"]
+    assert changed.drop("madelon").abs().max(axis=None).round(1) <= 0.6
+    names = ["recipe=realmlp_s", "hist_gradient_boosting", "xgboost", "logistic"]
+    after = [confirmed[f"{name} features=forest"] for name in names]
+    assert [round(each.mean(), 1) for each in after] == [92.5, 92.0, 90.6, 88.0]
+    assert [round(each["madelon"], 1) for each in after] == [87.7, 85.8, 77.7, 62.7]
 
 
 def test_the_tables_of_the_page_are_those_of_the_file() -> None:
