@@ -45,10 +45,7 @@ def test_without_the_folder_its_logger_is_unknown() -> None:
     ("arguments", "sentence"),
     [
         (["results=results", "--config-dir"], "--config-dir needs a folder: --config-dir FOLDER.\n"),
-        (
-            ["results=results", "--config-dir=away"],
-            "--config-dir: there is no folder away; name one with files ",
-        ),
+        (["results=results", "--config-dir=away"], "--config-dir: there is no folder away; name one with files "),
         (["results=results", "-cd", "away", "upload=mine"], "--config-dir: there is no folder away; name one with "),
         (["sweeps=quick", "+experiment=short"], "+experiment=short is not an option; "),
     ],

@@ -14,7 +14,7 @@ import torch
 import scarf_lightning
 from scarf_lightning.cli import api, running
 from scarf_lightning.cli.show import Terminal
-from scarf_lightning.cli.signals import OutOfTime, alarm
+from scarf_lightning.cli.signals import OutOfTime
 from scarf_lightning.errors import UnfinishedError, UsageError
 from scarf_lightning.options.settings import TrainerSettings
 from scarf_lightning.sweeping.cell import State
@@ -238,20 +238,6 @@ def test_a_run_that_is_out_of_time_says_so(asked: list[str], monkeypatch: pytest
     monkeypatch.setattr(running, "survey", lambda cells: [SimpleNamespace(rows=[{"n_labels": 1}], cell=cells[0])])
     with pytest.raises(UnfinishedError, match="time_limit=2min is over; the same command goes on"):
         ended(*asked[1:])
-
-
-def test_a_block_ends_when_its_time_is_over_and_is_left_alone_without_a_limit_or_within_it() -> None:
-    def endless() -> None:
-        with alarm(0.01):
-            while True:
-                pass
-
-    with pytest.raises(OutOfTime):
-        endless()
-    with alarm(None):
-        pass
-    with alarm(3600):
-        pass
 
 
 @pytest.mark.parametrize("wrong", ["5", "ten", "5 days", "-3min"])

@@ -96,10 +96,7 @@ class TestWhatIsRefused:
     @pytest.mark.parametrize(
         ("column", "sentence"),
         [
-            (
-                [[1]] * N,
-                r"Column 'l' holds \[1\], which is neither a number nor a category nor a date; .*leave the col",
-            ),
+            ([[1]] * N, r"Column 'l' holds \[1\], which is neither a number nor a category nor a date; .*leave the"),
             ([{"a": 1}] * N, "Column 'l' holds {'a': 1}, which is neither"),
             ([1j] * N, "Column 'l' holds complex numbers; .* or leave it out"),
             ([b"a", b"b"] * (N // 2), "Column 'l' holds bytes; decode them to text, or leave it out"),
@@ -163,7 +160,6 @@ class TestWhatIsRefused:
         for rows, sentence in (
             (X[["a", "b"]].to_numpy(), "The rows have 2 columns, and the model was trained on 3"),
             ([1, 2], r"must be a table, or an array \(n, columns\), not list"),
-            (X[["a", "b"]], "The rows lack 'c'"),
         ):
             with pytest.raises(UsageError, match=sentence):
                 model.predict(rows)

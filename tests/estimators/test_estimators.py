@@ -88,21 +88,6 @@ class TestLabels:
         assert counts.to_numpy().tolist() == [[18, 60, 2]]
         assert set(fitted.predict(X)) <= {2, 7}
 
-    @pytest.mark.filterwarnings("ignore:The number of unique classes:UserWarning")
-    @pytest.mark.parametrize(
-        ("labels", "sentence"),
-        [
-            ([None] * N, "y holds no label; ScarfTransformer learns without labels"),
-            (["a"] * N, "has the one class 'a'; two are needed"),
-            ([{"a": 1}] * N, "y holds a dict, which is no label; give each row one word or number"),
-            (["a", "b", *[None] * (N - 2)], "X has 2 rows with a label in 'y'"),
-            (np.arange(N) // 2 + 1, "y holds 40 different numbers, which look like a quantity"),
-        ],
-    )
-    def test_labels_that_cannot_be_learned_are_refused(self, labels: Any, sentence: str) -> None:
-        with pytest.raises(UsageError, match=sentence):
-            small().fit(X, labels)
-
 
 class TestRows:
     def test_a_frame_is_read_and_what_is_done_is_said_in_the_names_of_parameters(self) -> None:
@@ -140,20 +125,24 @@ class TestRows:
         tested = classifier.score_trials(frame, y)
         assert tested[["n_train", "n_validation", "n_test"]].to_numpy().tolist() == [[56, 8, 16]]
         classifier.predict(X)
-        with pytest.raises(UsageError, match="split=group goes by a column of X: set options"):
-            small(split="group").fit(X, y)
 
+    @pytest.mark.filterwarnings("ignore:The number of unique classes:UserWarning")
     @pytest.mark.parametrize(
-        ("rows", "sentence"),
+        ("rows", "labels", "sentence"),
         [
-            (pd.concat([X, X[["a"]]], axis=1), "X has more than one column 'a'"),
-            (X.assign(a=[1.0, np.inf] * (N // 2)), "column 'a' of X holds an infinite value"),
-            (X.assign(a=1, b="x", c="y"), "X has no column with a value in it to learn from"),
+            (X, [None] * N, "y holds no label; ScarfTransformer learns without labels"),
+            (X, ["a"] * N, "has the one class 'a'; two are needed"),
+            (X, ["a", "b", *[None] * (N - 2)], "X has 2 rows with a label in 'y'"),
+            (X, np.arange(N) // 2 + 1, "y holds 40 different numbers, which look like a quantity"),
+            (pd.concat([X, X[["a"]]], axis=1), y, "X has more than one column 'a'"),
+            (X.assign(a=1, b="x", c="y"), y, "X has no column with a value in it to learn from"),
         ],
     )
-    def test_rows_that_cannot_be_learned_from_are_refused(self, rows: Any, sentence: str) -> None:
+    def test_labels_and_rows_that_cannot_be_learned_from_are_refused(
+        self, rows: Any, labels: Any, sentence: str
+    ) -> None:
         with pytest.raises(UsageError, match=sentence):
-            small().fit(rows, y)
+            small().fit(rows, labels)
 
 
 @pytest.mark.parametrize(
@@ -174,6 +163,7 @@ class TestRows:
         ({"method": "self_train"}, "method=self_train needs unlabelled rows"),
         ({"n_trials": 0}, "trials must be at least 1, not 0"),
         ({"split": "files"}, "split=files has no meaning for an estimator"),
+        ({"split": "group"}, "split=group goes by a column of X: set options"),
         ({"options": {"dataset.drop": ["z"]}}, r"dataset\.drop names 'z', which is not a column of X"),
     ],
 )

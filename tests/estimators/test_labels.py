@@ -79,10 +79,7 @@ def test_labels_with_blanks_as_pandas_reads_adult() -> None:
 @pytest.mark.parametrize(
     ("labels", "sentence"),
     [
-        (
-            objects(1, "a", times=10),
-            r"y holds labels of several types, such as 1 and 'a'; make all of them text, or al",
-        ),
+        (objects(1, "a", times=10), r"y holds labels of several types, such as 1 and 'a'; make all of them text, o"),
         (objects(True, "true", times=10), "y holds labels of several types, such as True and 'true'"),
         (objects(Decimal(1), Decimal(2), times=10), "y holds a Decimal, which is no label; give each row one word or"),
         (objects(b"a", b"b", times=10), "y holds a bytes, which is no label"),

@@ -113,18 +113,6 @@ def test_being_killed_while_a_view_is_written_loses_nothing(tmp_path: Path) -> N
     assert load(tmp_path / "results").equals(before)
 
 
-@pytest.mark.slow
-def test_a_view_that_cannot_be_written_is_named_and_the_cell_is_finished(tmp_path: Path) -> None:
-    ran = here(commands.train, "trials=1", *TINY, "logger=wandb", "logger.wandb.mode=online", cwd=tmp_path)
-    assert ran.returncode == 0
-    assert said(ran)[0].startswith(f"wdbc {' '.join(TINY[:-1])} (")
-    assert ran.stderr.endswith(
-        "is not in W&B: nobody is logged in; run `wandb login`, or use logger.wandb.mode=offline. Nothing is lost: "
-        "`python report.py results=results upload=wandb` makes it.\n"
-    )
-    assert len(load(tmp_path / "results")) == 1
-
-
 def test_a_store_that_cannot_be_read_stops_no_other_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def unreadable(*_: object, **__: object) -> None:
         raise OSError("the disk is gone")
