@@ -12,17 +12,17 @@ import pytest
 import torch
 
 import scarf_lightning
-from scarf_lightning.cli import api, running
+from scarf_lightning.cli import running
 from scarf_lightning.cli.show import Terminal
 from scarf_lightning.cli.signals import OutOfTime
-from scarf_lightning.errors import UnfinishedError, UsageError
+from scarf_lightning.errors import UnfinishedError
 from scarf_lightning.options.settings import TrainerSettings
 from scarf_lightning.sweeping.cell import State
 from scarf_lightning.sweeping.expand import ExpandedSweep
 from scarf_lightning.sweeping.plan import Plan
 from scarf_lightning.sweeping.sizes import Size
 from tests.cells import some_cell
-from tests.composing import cells_of, composing_once, request_of
+from tests.composing import cells_of, request_of
 from tests.processes import TINY
 
 SWEEP = """\
@@ -238,13 +238,6 @@ def test_a_run_that_is_out_of_time_says_so(asked: list[str], monkeypatch: pytest
     monkeypatch.setattr(running, "survey", lambda cells: [SimpleNamespace(rows=[{"n_labels": 1}], cell=cells[0])])
     with pytest.raises(UnfinishedError, match="time_limit=2min is over; the same command goes on"):
         ended(*asked[1:])
-
-
-@pytest.mark.parametrize("wrong", ["5", "ten", "5 days", "-3min"])
-def test_a_limit_that_is_no_time_is_refused(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api, "composing", composing_once)
-    with pytest.raises(UsageError, match=r"time_limit must be a time such as 90s, 10min or 2h, not "):
-        scarf_lightning.plan([f"time_limit='{wrong}'"])
 
 
 @pytest.mark.parametrize(

@@ -97,15 +97,16 @@ def test_equal_suggestions_are_one_cell() -> None:
     assert ran.n_launched == len(ran.cells) <= 4
 
 
-def test_tries_are_trained_together_if_so_many_are_asked_for() -> None:
-    jobs = list[int]()
+def test_tries_are_trained_together_if_so_many_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    launch, together = FakeLauncher.launch, list[int]()
 
-    def note(cell: Cell) -> None:
-        jobs.append(len(list(Path("results").glob("*/stacks"))))
-        finish(cell)
+    def counted(launcher: FakeLauncher, jobs: Any, **given: Any) -> Any:
+        together.append(len(jobs))
+        return launch(launcher, jobs, **given)
 
-    assert Ran(train=note, n_trials=4, n_jobs=2).n_launched == 4
-    assert len(jobs) == 4
+    monkeypatch.setattr(FakeLauncher, "launch", counted)
+    assert Ran(n_trials=4, n_jobs=2).n_launched == 4
+    assert together == [2, 2]
 
 
 def test_a_cell_that_fails_is_a_failed_try_and_the_search_goes_on(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,6 @@
 """Columns that were read wrongly, or refused without a way out, each with its right value."""
 
 import datetime as dt
-import importlib
 import pickle
 import warnings
 from itertools import product
@@ -13,9 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import scipy.sparse
-from sklearn.base import clone
 
-import scarf_lightning
 from scarf_lightning import ScarfTransformer, load_model
 from scarf_lightning.errors import UsageError
 from tests.estimators.small import OF_ENCODERS, N, read, small, table
@@ -207,9 +204,3 @@ class TestCopies:
         model = small_fit.model_
         with pytest.raises(UsageError, match="A model of another version was pickled here; save it as a folder"):
             model.__setstate__({"description": model.description, "weights": {}})
-
-
-def test_a_reload_of_the_package_changes_nothing(small_fit: Any) -> None:
-    importlib.reload(scarf_lightning)
-    assert callable(scarf_lightning.report)
-    np.testing.assert_array_equal(clone(small_fit).fit(X, y).predict_proba(X), small_fit.predict_proba(X))

@@ -1,5 +1,6 @@
 """The estimators are the engine: what they give, what they are given, and what they refuse."""
 
+import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -187,13 +188,21 @@ def two_threads() -> Iterator[None]:
     torch.set_num_threads(1)
 
 
-def state_of_torch() -> tuple[Any, ...]:
+@contextmanager
+def told_all() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(logging.getLogger("pytorch_lightning"), "level", logging.DEBUG)
+        yield
+
+
+def state_of_libraries() -> tuple[Any, ...]:
     modes = torch.is_inference_mode_enabled(), torch.is_grad_enabled()
-    return torch.get_default_dtype(), torch.get_num_threads(), *modes
+    levels = (logging.getLogger(name).level for name in ("pytorch_lightning", "lightning_fabric"))
+    return torch.get_default_dtype(), torch.get_num_threads(), *modes, *levels
 
 
 STATES: dict[str, tuple[Any, ...]] = {
-    "inference": (torch.inference_mode,),
+    "inference, all logged": (torch.inference_mode, told_all),
     "no gradients, two threads": (torch.no_grad, two_threads),
     "types and devices": (
         default_dtype,
@@ -204,14 +213,16 @@ STATES: dict[str, tuple[Any, ...]] = {
 
 
 @pytest.mark.parametrize("name", STATES)
-def test_what_the_caller_has_set_of_torch_changes_no_number_and_is_back_afterwards(name: str, small_fit: Any) -> None:
+def test_what_the_caller_has_set_of_torch_and_lightning_changes_no_number_and_is_back_afterwards(
+    name: str, small_fit: Any
+) -> None:
     usual = small_fit.predict_proba(X)
     with ExitStack() as entered:
         for state in STATES[name]:
             entered.enter_context(state())
-        before = state_of_torch()
+        before = state_of_libraries()
         fitted = small(options={"trainer.threads": 1}).fit(X, y)
-        found, after = fitted.predict_proba(X), state_of_torch()
+        found, after = fitted.predict_proba(X), state_of_libraries()
     for probabilities in (found, fitted.predict_proba(X)):
         np.testing.assert_array_equal(probabilities, usual)
     assert after == before

@@ -48,7 +48,7 @@ class TestSameNumbers:
         ("is_regressor", "pretrain", "stacks"),
         [
             (False, "none", ["[0, 1]", "[2]"]),
-            (False, "auto", ["[0, 1]", "[0, 1]", "[2]", "[2]"]),
+            pytest.param(False, "auto", ["[0, 1]", "[0, 1]", "[2]", "[2]"], marks=pytest.mark.slow),
             (True, "auto", ["[0, 1]", "[0, 1]", "[2]", "[2]"]),
         ],
     )

@@ -152,7 +152,7 @@ def test_what_the_page_says_of_real_tables_is_in_the_file() -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    [alike, difference, *(pytest.param(its, marks=pytest.mark.slow) for its in (without_predictions, level))],
+    [alike, *(pytest.param(its, marks=pytest.mark.slow) for its in (difference, without_predictions, level))],
 )
 def test_the_figures_are_those_of_the_code_as_it_is(kind: object) -> None:
     """The cheapest line of a kind, counted again: a change of the statistics without `make calibration` differs."""
