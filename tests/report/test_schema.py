@@ -63,7 +63,6 @@ REPORTS: dict[str, tuple[Any, list[dict[str, Any]], str]] = {
         [
             {"draw": "box_plot", "compare": "pretrain", "reference": "none", "panels": "method"},
             {"draw": "epochs_table", "columns": "pretrain"},
-            {"draw": "wins_over_reference", "rows": "method", "columns": "pretrain", "reference": "none"},
         ],
         "accuracy",
     ),
