@@ -161,8 +161,9 @@ def test_the_cells_of_a_search_are_not_known_before() -> None:
 
 
 def test_a_report_refuses_what_it_does_not_know(trained: Trained) -> None:
-    with pytest.raises(UsageError, match=r"^metrik is not an option; "):
-        scarf_lightning.report(results=trained[0] / "results", metrik="auroc")
+    for wrong, sentence in (("upload", "^upload=nowhere is unknown; "), ("metrik", "^metrik is not an option; ")):
+        with pytest.raises(UsageError, match=sentence):
+            scarf_lightning.report(results=trained[0] / "results", **{wrong: "nowhere"})  # type: ignore[arg-type]
 
 
 def test_a_cell_that_fails_stops_no_other_and_is_raised_in_the_end(tmp_path: Path, monkeypatch: Patch) -> None:
