@@ -35,14 +35,21 @@ cells:
 """
 
 
-@pytest.fixture
-def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.yaml").write_text(SWEEP, encoding="utf-8")
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a sweep and a table, in one place for all tests: parts that were composed are composed no more."""
+    folder = tmp_path_factory.mktemp("files")
+    (folder / "mine.yaml").write_text(SWEEP, encoding="utf-8")
     random = np.random.default_rng(0)
     frame = pd.DataFrame(random.normal(size=(120, 3)), columns=list("abc"))
-    frame.assign(target=np.where(frame["a"] > 0, "yes", "no")).to_csv(tmp_path / "mine.csv", index=False)
-    return [f"sweeps={tmp_path / 'mine.yaml'}", "dataset=mine.csv", "dataset.target=target", *TINY]
+    frame.assign(target=np.where(frame["a"] > 0, "yes", "no")).to_csv(folder / "mine.csv", index=False)
+    return folder
+
+
+@pytest.fixture
+def asked(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.chdir(tmp_path)
+    return [f"sweeps={files / 'mine.yaml'}", f"dataset={files / 'mine.csv'}", "dataset.target=target", *TINY]
 
 
 def over(*_: object, **__: object) -> None:
