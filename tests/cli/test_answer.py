@@ -1,4 +1,4 @@
-"""A user's jobs from the file to the end, by commands alone: an answer with its model, a corruption of one's own."""
+"""A user's job from the file to the end: an answer with its model, by commands and in Python."""
 
 import json
 import os
@@ -113,42 +113,3 @@ def test_a_network_is_kept_where_it_is_recommended(tmp_path: Path, monkeypatch: 
     assert len(model.trials) == 3
     assert set(model.predict(customers().head(10))) <= {"yes", "no"}
     assert model.description.expected["metric"] == "accuracy"
-
-
-BLEND = """
-from dataclasses import dataclass
-from typing import ClassVar
-
-from scarf_lightning.corruption import SelectiveCorruption
-
-
-@dataclass
-class Blend(SelectiveCorruption):
-    \'\'\'A selected encoded column takes the mean of its value and that of another training row.\'\'\'
-
-    name: ClassVar[str] = "blend"
-
-    def replacement(self, x, source, random):
-        others = source.encoded_rows(random.integers(source.n_rows, x.shape[-2]))
-        return (x + others) / 2
-"""
-
-
-def test_ones_own_corruption_against_scarf_by_three_commands(tmp_path: Path) -> None:
-    """A plan, the training and its page; on one table here, for five take no other way."""
-    (tmp_path / "my_parts.py").write_text(BLEND, encoding="utf-8")
-    customers().to_csv(tmp_path / "a.csv", index=False)
-    asked = [
-        "plugins=[my_parts]", "dataset=a.csv", "dataset.target=churned", "pretrain=scarf",
-        "corruption=marginal,blend", "reference=marginal", "trials=2", *TINY,
-    ]  # fmt: skip
-
-    planned = scarf("plan", *asked, cwd=tmp_path)
-    trained = scarf("train", *asked, cwd=tmp_path)
-    reported = scarf("report", "results=results", "reference=marginal", "--json", cwd=tmp_path)
-
-    assert planned.returncode == trained.returncode == 0, planned.stderr + trained.stderr
-    assert "2 cells: 2 waiting; 4 trials to train." in planned.stdout
-    assert reported.returncode in (0, 3), reported.stderr
-    names = [each["competitor"] for each in json.loads(reported.stdout)["competitors"]]
-    assert sorted(names) == ["blend corruption", "marginal corruption"]

@@ -78,7 +78,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def question(file: Path) -> Asking:
     """A question on a small table, with four trials."""
-    options = [*QUICK, "trials=4", "workers=1", f"paths.results={file.parent / 'results'}"]
+    options = [*TINY, "method.n_estimators=5", "trials=4", "workers=1", f"paths.results={file.parent / 'results'}"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "composing", composing_once)
         return asked(file, "plan", options, groups="alike", repeats=1, time_limit="2h")

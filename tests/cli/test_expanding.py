@@ -11,10 +11,9 @@ from scarf_lightning.cli.running import OwnTraining
 from scarf_lightning.cli.show import Terminal
 from scarf_lightning.errors import UsageError
 from scarf_lightning.sweeping.cell import State
-from scarf_lightning.sweeping.composer import composing
 from scarf_lightning.sweeping.expand import ExpandedSweep, expand
 from scarf_lightning.sweeping.folders import SWEEPS
-from tests.composing import request_of
+from tests.composing import _composer, request_of
 
 SWEEP = ("corruption=mean,marginal", "scaling=zscore,minmax")
 
@@ -30,8 +29,7 @@ def imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def request(*arguments: str, launcher: str = "basic") -> ExpandedSweep:
-    with composing(arguments) as composer:
-        return expanded(arguments, composer, SWEEPS, launcher, Terminal())
+    return expanded(arguments, _composer(), SWEEPS, launcher, Terminal())
 
 
 def test_a_fork_composes_the_cells_that_this_process_would_compose(imports: list[str]) -> None:
@@ -53,7 +51,9 @@ def test_a_sweep_file_whose_blocks_have_options_of_their_own_is_composed_by_a_fo
         ((*SWEEP, "plan=true"), "basic"),
         ((*SWEEP, "workers=1"), "basic"),
         (SWEEP, "joblib"),  # its processes import for themselves
+        (("dataset=csv", "dataset.path=nowhere.csv", "dataset.target=kind", *SWEEP), "basic"),  # the run refuses it
     ],
+    ids=["a plan", "one worker", "another launcher", "a missing file"],
 )
 def test_nothing_is_imported_where_no_worker_trains(
     arguments: tuple[str, ...], launcher: str, imports: list[str]
@@ -75,11 +75,6 @@ def test_nothing_is_imported_to_show_finished_cells(
     assert imports == made
 
 
-def test_a_missing_file_is_left_to_the_checks_of_the_run(imports: list[str]) -> None:
-    assert len(request("dataset=csv", "dataset.path=nowhere.csv", "dataset.target=kind", *SWEEP).cells) == 4
-    assert imports == []
-
-
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
@@ -95,8 +90,8 @@ def test_a_mistake_is_answered_before_anything_is_imported(wrong: str, sentence:
 
 def test_a_mistake_in_a_later_cell_is_said_in_the_same_words(imports: list[str]) -> None:
     asked = ("corruption=mean,marginal", "corruption.rate=0.6,1.5")
-    with pytest.raises(UsageError) as expected, composing(asked) as composer:
-        expand(asked, composer, SWEEPS)
+    with pytest.raises(UsageError) as expected:
+        expand(asked, _composer(), SWEEPS)
     with pytest.raises(UsageError) as raised:
         request(*asked)
     assert str(raised.value) == str(expected.value)

@@ -22,18 +22,16 @@ def config_dir(tmp_path: Path) -> Path:
     folder = tmp_path / "my conf, (new)"
     (folder / "logger").mkdir(parents=True)
     (folder / "experiment").mkdir()
-    (folder / "logger" / "mine.yaml").write_text(f"mine:\n  _target_: {CSV}\n  save_dir: logs\n")
+    (folder / "logger" / "mine.yaml").write_text(f"mine:\n  _target_: {CSV}\n  save_dir: logs\n  prefix: ours\n")
     (folder / "experiment" / "short.yaml").write_text("# @package _global_\ntrials: 2\n")
     return folder
 
 
 def test_a_file_is_a_logger_to_upload_by(config_dir: Path) -> None:
-    settings = checked_upload("[tensorboard,mine]", [], config_dir)
-    assert settings.views == ["tensorboard", "mine"]
-    assert settings.others == {"mine": {"_target_": CSV, "save_dir": "logs"}}
+    settings = checked_upload("[tensorboard,mine]", ["logger.mine.prefix=theirs"], config_dir)
 
-    of_command = checked_upload("mine", ["logger.mine.save_dir=elsewhere"], config_dir)
-    assert of_command.others["mine"]["save_dir"] == "elsewhere"
+    assert settings.views == ["tensorboard", "mine"]
+    assert settings.others == {"mine": {"_target_": CSV, "save_dir": "logs", "prefix": "theirs"}}
 
 
 def test_without_the_folder_its_logger_is_unknown() -> None:
@@ -45,10 +43,7 @@ def test_without_the_folder_its_logger_is_unknown() -> None:
     ("arguments", "sentence"),
     [
         (["results=results", "--config-dir"], "--config-dir needs a folder: --config-dir FOLDER.\n"),
-        (
-            ["results=results", "--config-dir=away"],
-            "--config-dir: there is no folder away; name one with files ",
-        ),
+        (["results=results", "--config-dir=away"], "--config-dir: there is no folder away; name one with files "),
         (["results=results", "-cd", "away", "upload=mine"], "--config-dir: there is no folder away; name one with "),
         (["sweeps=quick", "+experiment=short"], "+experiment=short is not an option; "),
     ],

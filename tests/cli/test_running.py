@@ -12,17 +12,17 @@ import pytest
 import torch
 
 import scarf_lightning
-from scarf_lightning.cli import api, running
+from scarf_lightning.cli import running
 from scarf_lightning.cli.show import Terminal
-from scarf_lightning.cli.signals import OutOfTime, alarm
-from scarf_lightning.errors import UnfinishedError, UsageError
+from scarf_lightning.cli.signals import OutOfTime
+from scarf_lightning.errors import UnfinishedError
 from scarf_lightning.options.settings import TrainerSettings
 from scarf_lightning.sweeping.cell import State
 from scarf_lightning.sweeping.expand import ExpandedSweep
 from scarf_lightning.sweeping.plan import Plan
 from scarf_lightning.sweeping.sizes import Size
 from tests.cells import some_cell
-from tests.composing import cells_of, composing_once, request_of
+from tests.composing import cells_of, request_of
 from tests.processes import TINY
 
 SWEEP = """\
@@ -35,14 +35,21 @@ cells:
 """
 
 
-@pytest.fixture
-def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.yaml").write_text(SWEEP, encoding="utf-8")
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a sweep and a table, in one place for all tests: parts that were composed are composed no more."""
+    folder = tmp_path_factory.mktemp("files")
+    (folder / "mine.yaml").write_text(SWEEP, encoding="utf-8")
     random = np.random.default_rng(0)
     frame = pd.DataFrame(random.normal(size=(120, 3)), columns=list("abc"))
-    frame.assign(target=np.where(frame["a"] > 0, "yes", "no")).to_csv(tmp_path / "mine.csv", index=False)
-    return [f"sweeps={tmp_path / 'mine.yaml'}", "dataset=mine.csv", "dataset.target=target", *TINY]
+    frame.assign(target=np.where(frame["a"] > 0, "yes", "no")).to_csv(folder / "mine.csv", index=False)
+    return folder
+
+
+@pytest.fixture
+def asked(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.chdir(tmp_path)
+    return [f"sweeps={files / 'mine.yaml'}", f"dataset={files / 'mine.csv'}", "dataset.target=target", *TINY]
 
 
 def over(*_: object, **__: object) -> None:
@@ -238,27 +245,6 @@ def test_a_run_that_is_out_of_time_says_so(asked: list[str], monkeypatch: pytest
     monkeypatch.setattr(running, "survey", lambda cells: [SimpleNamespace(rows=[{"n_labels": 1}], cell=cells[0])])
     with pytest.raises(UnfinishedError, match="time_limit=2min is over; the same command goes on"):
         ended(*asked[1:])
-
-
-def test_a_block_ends_when_its_time_is_over_and_is_left_alone_without_a_limit_or_within_it() -> None:
-    def endless() -> None:
-        with alarm(0.01):
-            while True:
-                pass
-
-    with pytest.raises(OutOfTime):
-        endless()
-    with alarm(None):
-        pass
-    with alarm(3600):
-        pass
-
-
-@pytest.mark.parametrize("wrong", ["5", "ten", "5 days", "-3min"])
-def test_a_limit_that_is_no_time_is_refused(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api, "composing", composing_once)
-    with pytest.raises(UsageError, match=r"time_limit must be a time such as 90s, 10min or 2h, not "):
-        scarf_lightning.plan([f"time_limit='{wrong}'"])
 
 
 @pytest.mark.parametrize(

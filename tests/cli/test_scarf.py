@@ -61,15 +61,9 @@ def test_the_help_of_predict_is_called_as_it_was_asked(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (
-            "anwser customers.csv",
-            f"scarf has no command anwser; it has: {', '.join(SUB_COMMANDS)}. Did you mean answer?",
-        ),
+        ("anwser a.csv", f"scarf has no command anwser; it has: {', '.join(SUB_COMMANDS)}. Did you mean answer?"),
         ("train -sc install=bash", "scarf completes its words by a script of its own: scarf completion bash, or zsh."),
-        (
-            "train --shell-completion install=bash",
-            "scarf completes its words by a script of its own: scarf completion ",
-        ),
+        ("train --shell-completion install=bash", "scarf completes its words by a script of its own: scarf comple"),
         ("options corruptoin", "There is no axis corruptoin; the axes are: "),
         ("answer a.csv b c", "Name one file and the column to predict: scarf answer customers.csv plan."),
         ("completion fish", "scarf completion takes one of: bash, zsh."),

@@ -70,6 +70,10 @@ def test_the_best_is_shown_as_the_command_of_its_cell(
     assert lines[1].split()[1:] == [f"{rate_of(chosen):.4f}", str(rate_of(chosen))]
     number = ran.tried[0].number
     assert lines[5] == f"Best of 4 tries: {objective} {rate_of(chosen):.4f} in try {number}, the cell of"
+    # The cells come back with their tries and values, the best first.
+    rates = sorted(map(rate_of, ran.cells), reverse=best is max)
+    assert [each.value for each in ran.tried] == [rate_of(cell) for cell in ran.cells] == rates
+    assert sorted(each.number for each in ran.tried) == [0, 1, 2, 3]
     assert lines[6].endswith(f"train.py {' '.join(chosen.overrides)}")
     assert ("too good to be true" in shown.out) == (objective != "validation_error")
     assert lines[-2].startswith("The study search-")
@@ -87,31 +91,22 @@ def test_the_same_command_goes_on_and_trains_no_finished_cell_again(capsys: pyte
     assert len(again.cells) == 5
 
 
-def test_the_cells_come_back_with_their_tries_and_values_the_best_first() -> None:
-    for objective, is_reversed in (("validation_error", False), ("accuracy", True)):
-        tried = Ran(RATE, f"seed={int(is_reversed)}", objective=objective, n_trials=4).tried
-
-        values = [each.value for each in tried]
-        assert values == sorted(values, reverse=is_reversed)
-        assert values == [rate_of(each.surveyed.cell) for each in tried]
-        assert sorted(each.number for each in tried) == [0, 1, 2, 3]
-
-
 def test_equal_suggestions_are_one_cell() -> None:
     ran = Ran("corruption=mean,marginal", "corruption.rate=0.3,0.5", n_trials=6)
 
     assert ran.n_launched == len(ran.cells) <= 4
 
 
-def test_tries_are_trained_together_if_so_many_are_asked_for() -> None:
-    jobs = list[int]()
+def test_tries_are_trained_together_if_so_many_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    launch, together = FakeLauncher.launch, list[int]()
 
-    def note(cell: Cell) -> None:
-        jobs.append(len(list(Path("results").glob("*/stacks"))))
-        finish(cell)
+    def counted(launcher: FakeLauncher, jobs: Any, **given: Any) -> Any:
+        together.append(len(jobs))
+        return launch(launcher, jobs, **given)
 
-    assert Ran(train=note, n_trials=4, n_jobs=2).n_launched == 4
-    assert len(jobs) == 4
+    monkeypatch.setattr(FakeLauncher, "launch", counted)
+    assert Ran(n_trials=4, n_jobs=2).n_launched == 4
+    assert together == [2, 2]
 
 
 def test_a_cell_that_fails_is_a_failed_try_and_the_search_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
@@ -160,16 +155,8 @@ def test_a_study_of_a_table_that_has_changed_is_refused() -> None:
 @pytest.mark.parametrize(
     ("objective", "options", "sentence"),
     [
-        (
-            "accuracy",
-            {"direction": "minimize"},
-            "hydra.sweeper.direction=minimize would search for the worst accuracy; ",
-        ),
-        (
-            "log_loss",
-            {"direction": "maximize"},
-            "hydra.sweeper.direction=maximize would search for the worst log_loss; ",
-        ),
+        ("accuracy", {"direction": "minimize"}, "hydra.sweeper.direction=minimize would search for the worst accur"),
+        ("log_loss", {"direction": "maximize"}, "hydra.sweeper.direction=maximize would search for the worst log_l"),
         ("rmse", {}, "objective=rmse is not one of this target's metrics: accuracy, "),
         ("nothing", {}, "objective must be one of validation_error, accuracy, "),
     ],

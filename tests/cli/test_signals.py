@@ -131,7 +131,7 @@ def test_a_busy_machine_slows_a_command_down(
     assert signals.slowdown() == slowdown
 
 
-def test_an_alarm_can_be_changed_while_its_block_runs_and_none_is_set_where_none_was() -> None:
+def test_an_alarm_ends_its_block_can_be_changed_and_is_gone_after_it_and_none_is_set_where_none_was() -> None:
     def block() -> None:
         with alarm(1000.0):
             change_alarm(0.05)
@@ -139,5 +139,8 @@ def test_an_alarm_can_be_changed_while_its_block_runs_and_none_is_set_where_none
 
     with pytest.raises(OutOfTime):
         block()
-    change_alarm(0.05)
-    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    for seconds in (None, 3600):
+        with alarm(seconds):
+            pass
+        change_alarm(0.05)
+        assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)

@@ -192,6 +192,10 @@ def test_a_line_says_what_came_out_of_its_cell() -> None:
     _, low, high = mean_interval([row["accuracy"] for row in rows])
     assert table[1] == ["none", "2", "0.5050", "–", "", "7", "0.5"]
     assert table[2] == ["scarf", "3", "0.5100", f"{low:.4f} to {high:.4f}", "12", "7", "5.2"]
+    # What is equal everywhere is no column, such as the number of trials.
+    seeds = [(axes_of(some_config(seed=seed)), rows_of(3, pretrained=False)) for seed in range(2)]
+    assert grid(sweep_table(seeds))[0] == ["seed", "accuracy", "95 % interval", "finetune epochs", "seconds"]
+    assert (shared_trials(seeds), shared_trials([*seeds, (seeds[0][0], rows_of(1))])) == (3, None)
     # Datasets differ by name, and a cell without rows did not finish.
     named = grid(sweep_table([(axes_of(scarf, "wdbc"), []), (axes_of(scarf, "adult"), rows_of(1))]))
     assert named[0][0] == "dataset"
@@ -256,14 +260,6 @@ def printed(table: Table, width: int) -> list[str]:
     console = Console(width=width, file=io.StringIO())
     console.print(table)
     return console.file.getvalue().splitlines()  # type: ignore[attr-defined]
-
-
-def test_what_is_equal_everywhere_is_no_column() -> None:
-    cells = [(axes_of(some_config(seed=seed), "wdbc"), rows_of(3, pretrained=False)) for seed in range(2)]
-
-    assert grid(sweep_table(cells))[0] == ["seed", "accuracy", "95 % interval", "finetune epochs", "seconds"]
-    assert shared_trials(cells) == 3
-    assert shared_trials([*cells, (cells[0][0], rows_of(1))]) is None
 
 
 def test_the_full_table_holds_every_metric_and_what_cells_share() -> None:

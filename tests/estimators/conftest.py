@@ -29,6 +29,8 @@ class OfACell:
 
 
 TrainOn = Callable[..., OfACell]
+KNOWN: dict[tuple[str, ...], OfACell] = {}
+"""The cells of this session by their overrides; other rooms use the fixtures too."""
 
 
 @pytest.fixture(scope="session")
@@ -53,16 +55,15 @@ def rows() -> pd.DataFrame:
 def train_on(rows: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> TrainOn:
     """Trains a cell of two trials on the table, in a folder of its own. Tests that ask for the same cell share it, and
     only read it."""
-    known: dict[tuple[str, ...], OfACell] = {}
 
     def run(*overrides: str) -> OfACell:
-        if overrides not in known:
+        if overrides not in KNOWN:
             folder = tmp_path_factory.mktemp("cell")
             target = pd.Series(np.where(rows["grade"] + (rows["colour"] == "red") > 2, "yes", "no"))
             data = write_csv(folder, rows, target)
             asked = (*data, "dataset.categorical=[grade]", "trials=2", "keep_weights=true", *overrides)
-            known[overrides] = OfACell(stored(folder / "results", *asked).folder, rows, asked)
-        return known[overrides]
+            KNOWN[overrides] = OfACell(stored(folder / "results", *asked).folder, rows, asked)
+        return KNOWN[overrides]
 
     return run
 

@@ -1,6 +1,5 @@
 """The choice between pre-training and training from scratch."""
 
-import logging
 from typing import Any
 
 import numpy as np
@@ -87,11 +86,3 @@ def test_the_rows_that_no_network_trains_on_judge(is_regressor: bool, tmp_path: 
     assert fitted.trials_["trial"].tolist() == [0, 1]
     fitted.save(tmp_path / "m")
     np.testing.assert_array_equal(load_model(tmp_path / "m").predict(X), fitted.predict(X))
-
-
-def test_loggers_of_others_keep_their_levels(monkeypatch: pytest.MonkeyPatch) -> None:
-    levels = {"pytorch_lightning": logging.DEBUG, "lightning_fabric": logging.NOTSET}
-    for name, level in levels.items():
-        monkeypatch.setattr(logging.getLogger(name), "level", level)
-    small().fit(X, y)
-    assert {name: logging.getLogger(name).level for name in levels} == levels

@@ -1,5 +1,6 @@
 """The estimators are the engine: what they give, what they are given, and what they refuse."""
 
+import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -88,21 +89,6 @@ class TestLabels:
         assert counts.to_numpy().tolist() == [[18, 60, 2]]
         assert set(fitted.predict(X)) <= {2, 7}
 
-    @pytest.mark.filterwarnings("ignore:The number of unique classes:UserWarning")
-    @pytest.mark.parametrize(
-        ("labels", "sentence"),
-        [
-            ([None] * N, "y holds no label; ScarfTransformer learns without labels"),
-            (["a"] * N, "has the one class 'a'; two are needed"),
-            ([{"a": 1}] * N, "y holds a dict, which is no label; give each row one word or number"),
-            (["a", "b", *[None] * (N - 2)], "X has 2 rows with a label in 'y'"),
-            (np.arange(N) // 2 + 1, "y holds 40 different numbers, which look like a quantity"),
-        ],
-    )
-    def test_labels_that_cannot_be_learned_are_refused(self, labels: Any, sentence: str) -> None:
-        with pytest.raises(UsageError, match=sentence):
-            small().fit(X, labels)
-
 
 class TestRows:
     def test_a_frame_is_read_and_what_is_done_is_said_in_the_names_of_parameters(self) -> None:
@@ -140,20 +126,24 @@ class TestRows:
         tested = classifier.score_trials(frame, y)
         assert tested[["n_train", "n_validation", "n_test"]].to_numpy().tolist() == [[56, 8, 16]]
         classifier.predict(X)
-        with pytest.raises(UsageError, match="split=group goes by a column of X: set options"):
-            small(split="group").fit(X, y)
 
+    @pytest.mark.filterwarnings("ignore:The number of unique classes:UserWarning")
     @pytest.mark.parametrize(
-        ("rows", "sentence"),
+        ("rows", "labels", "sentence"),
         [
-            (pd.concat([X, X[["a"]]], axis=1), "X has more than one column 'a'"),
-            (X.assign(a=[1.0, np.inf] * (N // 2)), "column 'a' of X holds an infinite value"),
-            (X.assign(a=1, b="x", c="y"), "X has no column with a value in it to learn from"),
+            (X, [None] * N, "y holds no label; ScarfTransformer learns without labels"),
+            (X, ["a"] * N, "has the one class 'a'; two are needed"),
+            (X, ["a", "b", *[None] * (N - 2)], "X has 2 rows with a label in 'y'"),
+            (X, np.arange(N) // 2 + 1, "y holds 40 different numbers, which look like a quantity"),
+            (pd.concat([X, X[["a"]]], axis=1), y, "X has more than one column 'a'"),
+            (X.assign(a=1, b="x", c="y"), y, "X has no column with a value in it to learn from"),
         ],
     )
-    def test_rows_that_cannot_be_learned_from_are_refused(self, rows: Any, sentence: str) -> None:
+    def test_labels_and_rows_that_cannot_be_learned_from_are_refused(
+        self, rows: Any, labels: Any, sentence: str
+    ) -> None:
         with pytest.raises(UsageError, match=sentence):
-            small().fit(rows, y)
+            small().fit(rows, labels)
 
 
 @pytest.mark.parametrize(
@@ -174,6 +164,7 @@ class TestRows:
         ({"method": "self_train"}, "method=self_train needs unlabelled rows"),
         ({"n_trials": 0}, "trials must be at least 1, not 0"),
         ({"split": "files"}, "split=files has no meaning for an estimator"),
+        ({"split": "group"}, "split=group goes by a column of X: set options"),
         ({"options": {"dataset.drop": ["z"]}}, r"dataset\.drop names 'z', which is not a column of X"),
     ],
 )
@@ -197,13 +188,21 @@ def two_threads() -> Iterator[None]:
     torch.set_num_threads(1)
 
 
-def state_of_torch() -> tuple[Any, ...]:
+@contextmanager
+def told_all() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(logging.getLogger("pytorch_lightning"), "level", logging.DEBUG)
+        yield
+
+
+def state_of_libraries() -> tuple[Any, ...]:
     modes = torch.is_inference_mode_enabled(), torch.is_grad_enabled()
-    return torch.get_default_dtype(), torch.get_num_threads(), *modes
+    levels = (logging.getLogger(name).level for name in ("pytorch_lightning", "lightning_fabric"))
+    return torch.get_default_dtype(), torch.get_num_threads(), *modes, *levels
 
 
 STATES: dict[str, tuple[Any, ...]] = {
-    "inference": (torch.inference_mode,),
+    "inference, all logged": (torch.inference_mode, told_all),
     "no gradients, two threads": (torch.no_grad, two_threads),
     "types and devices": (
         default_dtype,
@@ -214,14 +213,16 @@ STATES: dict[str, tuple[Any, ...]] = {
 
 
 @pytest.mark.parametrize("name", STATES)
-def test_what_the_caller_has_set_of_torch_changes_no_number_and_is_back_afterwards(name: str, small_fit: Any) -> None:
+def test_what_the_caller_has_set_of_torch_and_lightning_changes_no_number_and_is_back_afterwards(
+    name: str, small_fit: Any
+) -> None:
     usual = small_fit.predict_proba(X)
     with ExitStack() as entered:
         for state in STATES[name]:
             entered.enter_context(state())
-        before = state_of_torch()
+        before = state_of_libraries()
         fitted = small(options={"trainer.threads": 1}).fit(X, y)
-        found, after = fitted.predict_proba(X), state_of_torch()
+        found, after = fitted.predict_proba(X), state_of_libraries()
     for probabilities in (found, fitted.predict_proba(X)):
         np.testing.assert_array_equal(probabilities, usual)
     assert after == before

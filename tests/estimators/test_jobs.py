@@ -48,7 +48,7 @@ class TestSameNumbers:
         ("is_regressor", "pretrain", "stacks"),
         [
             (False, "none", ["[0, 1]", "[2]"]),
-            (False, "auto", ["[0, 1]", "[0, 1]", "[2]", "[2]"]),
+            pytest.param(False, "auto", ["[0, 1]", "[0, 1]", "[2]", "[2]"], marks=pytest.mark.slow),
             (True, "auto", ["[0, 1]", "[0, 1]", "[2]", "[2]"]),
         ],
     )
@@ -72,10 +72,10 @@ class TestSameNumbers:
         pd.testing.assert_frame_equal(shared.trials_[without_seconds], alone.trials_[without_seconds])
 
     def test_scores_of_trials_and_encoders_too(self) -> None:
-        scores = [small(n_trials=3, n_jobs=n).score_trials(X, y)["log_loss"] for n in (None, 3)]
+        scores = [small(n_trials=2, n_jobs=n).score_trials(X, y)["log_loss"] for n in (None, 2)]
         pd.testing.assert_series_equal(*scores)
         embeddings = [
-            ScarfTransformer(n_trials=3, device="cpu", n_jobs=n, options=OF_ENCODERS).fit_transform(X)
+            ScarfTransformer(n_trials=2, device="cpu", n_jobs=n, options=OF_ENCODERS).fit_transform(X)
             for n in (None, 2)
         ]
         np.testing.assert_array_equal(*embeddings)

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from sklearn.model_selection import cross_val_score
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators.labels import labels_of_classes, labels_of_numbers, one_a_row
@@ -69,20 +68,10 @@ def test_fit_says_it() -> None:
     assert (three.classes_.tolist(), three.classes_.dtype) == ([-1, 0, 1], np.int64)
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_labels_with_blanks_as_pandas_reads_adult() -> None:
-    learned = {"finetune.max_epochs": 15, "finetune.learning_rate": 0.1}
-    scores = cross_val_score(small(options=learned), X, y.map({1: " >50K", 0: " <=50K"}), cv=2, error_score="raise")
-    assert scores.min() > 0.6
-
-
 @pytest.mark.parametrize(
     ("labels", "sentence"),
     [
-        (
-            objects(1, "a", times=10),
-            r"y holds labels of several types, such as 1 and 'a'; make all of them text, or al",
-        ),
+        (objects(1, "a", times=10), r"y holds labels of several types, such as 1 and 'a'; make all of them text, o"),
         (objects(True, "true", times=10), "y holds labels of several types, such as True and 'true'"),
         (objects(Decimal(1), Decimal(2), times=10), "y holds a Decimal, which is no label; give each row one word or"),
         (objects(b"a", b"b", times=10), "y holds a bytes, which is no label"),

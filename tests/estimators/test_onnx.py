@@ -106,18 +106,13 @@ def test_columns_of_one_name_are_told_apart(scarf: OfACell) -> None:
     assert module._names(model) == ["a", "a 2", "a 2 2", "label 2"]
 
 
-def test_a_torch_that_is_too_old_is_refused_in_a_sentence(
+def test_a_torch_that_is_too_old_and_a_missing_extra_are_refused_in_a_sentence(
     scarf: OfACell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(torch.onnx, "export", lambda model, args: None)  # as in torch 2.4
-
-    with pytest.raises(UsageError, match=r"^ONNX export needs torch 2\.5 or newer, and this is torch "):
-        scarf.model.to_onnx(tmp_path / "model.onnx")
-
-
-def test_without_the_extra_it_says_what_to_install(
-    scarf: OfACell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(torch.onnx, "export", lambda model, args: None)  # as in torch 2.4
+        with pytest.raises(UsageError, match=r"^ONNX export needs torch 2\.5 or newer, and this is torch "):
+            scarf.model.to_onnx(tmp_path / "m.onnx")
     monkeypatch.setitem(sys.modules, "onnxscript", None)
     with pytest.raises(UsageError, match=r"needs the package onnxscript: pip install 'scarf-lightning"):
         scarf.model.to_onnx(tmp_path / "m.onnx")

@@ -111,11 +111,13 @@ def test_a_recipe_and_a_number_of_steps_that_is_set_go_on_counting() -> None:
 
 
 class TestWeights:
-    def test_a_dictionary_weighs_as_the_rows_weights_do(self, small_fit: Any) -> None:
-        expected = small().fit(X, y, sample_weight=np.where(y == 1, 5.0, 1.0)).predict_proba(X)
-        for weights in ({0: 1, 1: 5}, {1: np.float64(5)}):
-            np.testing.assert_array_equal(small(class_weight=weights).fit(X, y).predict_proba(X), expected)
-        assert (small_fit.predict_proba(X) != expected).any()
+    def test_a_dictionary_weighs_as_the_rows_weights_do_and_equal_ones_change_nothing(self, small_fit: Any) -> None:
+        unequal = small().fit(X, y, sample_weight=np.where(y == 1, 5.0, 1.0)).predict_proba(X)
+        equal = small().fit(X, y, sample_weight=np.full(80, 3.0)).predict_proba(X)
+        by_class = small(class_weight={1: np.float64(5)}).fit(X, y).predict_proba(X)
+        np.testing.assert_array_equal(by_class, unequal)
+        np.testing.assert_array_equal(equal, small_fit.predict_proba(X))
+        assert (equal != unequal).any()
 
     def test_weights_are_multiplied_and_rows_without_a_label_have_the_mean(self) -> None:
         labels = labels_of_classes(np.array(["a", None, "b", "a"] * 5, dtype=object), None)

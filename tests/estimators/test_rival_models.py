@@ -1,7 +1,9 @@
 """Models of other libraries as arrays: they predict what the libraries predict; a folder from elsewhere is hostile."""
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 from safetensors.numpy import load_file, save
 
 from scarf_lightning.data.sources import open_source
+from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators import RivalModel, load_model, refitting
 from scarf_lightning.estimators.refitting import FORMS, refitted
@@ -40,9 +43,17 @@ def dirty(n: int, seed: int = 0) -> pd.DataFrame:
     return frame
 
 
-def trained(
-    folder: Path, method: str, target: "pd.Series[Any]", monkeypatch: pytest.MonkeyPatch
-) -> tuple[RivalModel, Any]:
+@cache
+def read(n_classes: int) -> tuple[tuple[str, ...], Table]:
+    """What asks for a dirty table, and the table; the target is a number if it has no classes."""
+    number = dirty(N)["height"].fillna(170) * 1000 + np.random.default_rng(1).normal(size=N)
+    with TemporaryDirectory() as folder:
+        asked = write_csv(Path(folder), dirty(N), classes(n_classes) if n_classes else number)
+        config = config_of(*asked)
+        return tuple(asked), open_source(**vars(config.dataset), openml_cache=None, split=config.split).read().table
+
+
+def trained(method: str, n_classes: int) -> tuple[RivalModel, Any]:
     """The model of a method on a dirty table, and the library's own that it was made of."""
     fitted: list[Any] = []
     form = FORMS[method]
@@ -51,18 +62,12 @@ def trained(
         fitted.append(model)
         return form(model)
 
-    monkeypatch.setitem(FORMS, method, kept)
-    asked = write_csv(folder, dirty(N), target)
-    config = config_of(
-        *asked,
-        *SMALL.get(method, ()),
-        "recipe=practical",
-        "pretrain=none",
-        f"method={method}",
-        "trainer.accelerator=cpu",
-    )
-    source = open_source(**vars(config.dataset), openml_cache=None, split=config.split)
-    model = refitted(config, source.read().table, EXPECTED)
+    asked, table = read(n_classes)
+    of_method = (f"method={method}", *SMALL.get(method, ()))
+    config = config_of(*asked, *of_method, "recipe=practical", "pretrain=none", "trainer.accelerator=cpu")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(FORMS, method, kept)
+        model = refitted(config, table, EXPECTED)
     assert isinstance(model, RivalModel)
     return model, fitted[0]
 
@@ -79,11 +84,9 @@ def classes(n_classes: int) -> "pd.Series[str]":
     ("method", "n_classes"),
     [("logistic", 2), ("logistic", 3), ("random_forest", 3), ("xgboost", 2), ("xgboost", 3)],
 )
-def test_a_saved_classifier_predicts_new_rows_as_its_library_does(
-    method: str, n_classes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_saved_classifier_predicts_new_rows_as_its_library_does(method: str, n_classes: int, tmp_path: Path) -> None:
     labels, new = classes(n_classes), dirty(50, seed=2)
-    made, library = trained(tmp_path, method, labels, monkeypatch)
+    made, library = trained(method, n_classes)
     made.save(tmp_path / "model")
     model = load_model(tmp_path / "model")
     assert isinstance(model, RivalModel)
@@ -98,11 +101,8 @@ def test_a_saved_classifier_predicts_new_rows_as_its_library_does(
 
 
 @pytest.mark.parametrize("method", ["ridge", "random_forest", "xgboost"])
-def test_a_saved_regressor_predicts_new_rows_as_its_library_does(
-    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    number = dirty(N)["height"].fillna(170) * 1000 + np.random.default_rng(1).normal(size=N)
-    made, library = trained(tmp_path, method, number, monkeypatch)
+def test_a_saved_regressor_predicts_new_rows_as_its_library_does(method: str, tmp_path: Path) -> None:
+    made, library = trained(method, 0)
     made.save(tmp_path / "model")
     model, new = load_model(tmp_path / "model"), dirty(50, seed=2)
     expected = library.predict(model.features(model.values(new)))  # type: ignore[union-attr]
@@ -110,7 +110,7 @@ def test_a_saved_regressor_predicts_new_rows_as_its_library_does(
 
 
 def test_a_model_is_refused_if_its_arrays_say_something_else_or_its_method_has_no_form(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     form = FORMS["logistic"]
 
@@ -120,16 +120,15 @@ def test_a_model_is_refused_if_its_arrays_say_something_else_or_its_method_has_n
 
     monkeypatch.setitem(FORMS, "logistic", wrong)
     with pytest.raises(RuntimeError, match="do not predict what its library predicts"):
-        trained(tmp_path, "logistic", classes(2), monkeypatch)
+        trained("logistic", 2)
     config = config_of("method=hist_gradient_boosting", "pretrain=none")
     with pytest.raises(UsageError, match="No model is kept: method=hist_gradient_boosting trains no network of ours"):
         refitted(config, None, {})  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
-def forest(tmp_path_factory: pytest.TempPathFactory) -> RivalModel:
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        return trained(tmp_path_factory.mktemp("forest"), "random_forest", classes(3), monkeypatch)[0]
+def forest() -> RivalModel:
+    return trained("random_forest", 3)[0]
 
 
 def test_a_notebook_shows_what_a_model_is_and_what_to_expect_of_it(forest: RivalModel) -> None:
@@ -188,12 +187,12 @@ def test_a_changed_folder_is_refused_or_predicts_numbers(forest: RivalModel, tmp
 
 
 def test_a_rival_has_no_trials_and_the_model_of_another_kind_is_replaced_in_its_folder(
-    forest: RivalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    forest: RivalModel, tmp_path: Path
 ) -> None:
     forest.save(tmp_path / "model")
     with pytest.raises(UsageError, match="is a random forest, which has no trials; leave trial out"):
         load_model(tmp_path / "model", trial=0)
-    trained(tmp_path, "logistic", classes(2), monkeypatch)[0].save(tmp_path / "model")
+    trained("logistic", 2)[0].save(tmp_path / "model")
     found = load_model(tmp_path / "model")
     assert isinstance(found, RivalModel)
     assert found.description.label == "logistic regression"

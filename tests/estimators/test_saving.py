@@ -58,10 +58,7 @@ class TestSave:
     @pytest.mark.parametrize(
         ("prepare", "sentence"),
         [
-            (
-                lambda place: (place / "notes.txt").write_text("mine"),
-                r"model holds notes\.txt, which is not part of a mod",
-            ),
+            (lambda place: (place / "notes.txt").write_text("mine"), r"model holds notes\.txt, which is not part of"),
             (lambda place: (place / "sub").mkdir(), "model holds sub, which is not part of a model"),
             (lambda place: (place / "model.json").write_text("{}"), r"model holds model\.json, which is not part"),
             (lambda place: (place / "model.json").write_text('{"a": ' * 10_000), r"model holds model\.json, which"),

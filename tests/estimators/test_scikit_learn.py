@@ -1,5 +1,6 @@
 """scikit-learn's own checks of estimators, and its tools at work on ours."""
 
+import importlib
 import re
 from typing import Any
 
@@ -12,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import scarf_lightning
 from scarf_lightning import ScarfClassifier, ScarfRegressor, ScarfTransformer
 from tests.composing import ROOT
 from tests.estimators.small import OF_ENCODERS, small, table
@@ -78,7 +80,9 @@ def test_embeddings_feed_a_pipeline_and_have_names() -> None:
     assert (frame.iloc[:, :8].to_numpy() != frame.iloc[:, 8:].to_numpy()).any()
 
 
-def test_clones_are_as_good_and_another_seed_is_another_fit(small_fit: Any) -> None:
+def test_clones_are_as_good_after_a_reload_of_the_package_too_and_another_seed_is_another_fit(small_fit: Any) -> None:
+    importlib.reload(scarf_lightning)
+    assert callable(scarf_lightning.report)
     again, other = clone(small_fit).fit(X, y), small(random_state=1).fit(X, y)
     np.testing.assert_array_equal(again.predict_proba(X), small_fit.predict_proba(X))
     assert (other.predict_proba(X) != small_fit.predict_proba(X)).any()

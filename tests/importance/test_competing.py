@@ -51,7 +51,10 @@ def values(tested: "dict[int, RowsOfTrial]") -> np.ndarray:
     return np.concatenate([tested[trial].values for trial in sorted(tested)])
 
 
-@pytest.mark.parametrize("overrides", [["pretrain=none"], ["pretrain=scarf"], ["pretrain=none", "method=logistic"]])
+@pytest.mark.parametrize(
+    "overrides",
+    [["pretrain=none"], ["pretrain=none", "method=logistic"], pytest.param(["pretrain=scarf"], marks=pytest.mark.slow)],
+)
 def test_permuted_rows_change_nothing_of_the_training(overrides: list[str]) -> None:
     """Intact rows are predicted bit for bit as by the cell alone; the permuted ones as by further test rows."""
     its = competitor(*overrides)
@@ -121,7 +124,7 @@ def encoders(of: Competitor, hidden: list[int]) -> dict[str, np.ndarray]:
     return {name: weight.numpy() for name, weight in fit.part("encoder").items()}
 
 
-@pytest.mark.parametrize("pretrain", ["scarf", "vime"])
+@pytest.mark.parametrize("pretrain", ["vime", pytest.param("scarf", marks=pytest.mark.slow)])
 def test_a_hidden_column_is_nothing_to_pretraining(pretrain: str) -> None:
     """Two tables that differ in the column alone have the same encoders; its mean, which imputes it, becomes zero."""
     other = frame().assign(size=np.random.default_rng(9).normal(3, 4, N))

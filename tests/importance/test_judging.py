@@ -54,6 +54,7 @@ def test_more_columns_and_those_that_were_not_tried_make_a_claim_harder() -> Non
     assert Importance([one], ACCURACY, n_untried=11).answers == ["cannot tell"]
 
 
+@pytest.mark.slow
 def test_false_claims_of_a_page_of_noise_are_rare() -> None:
     """Ten columns that make no difference; without the correction more of such pages would claim one."""
     random = np.random.default_rng(2)

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from scarf_lightning.importance.asking import Asked, ask
+from scarf_lightning.importance.judging import Importance
 from scarf_lightning.importance.page import columns_report, together, way_blocks, write_columns
 from scarf_lightning.report.blocks import Picture, Table
 from tests.importance.answers import Known
@@ -23,6 +24,11 @@ def answered() -> tuple[Known, Asked]:
     """The measurements and the answers of a question that nobody changes."""
     known = Known.of(LOSSES)
     return known, ask(known, known.launch)
+
+
+def of_ways(asked: Asked, *ways: str) -> Importance:
+    """The verdicts of these ways alone."""
+    return replace(asked.importance, verdicts=[each for each in asked.importance.verdicts if each.way in ways])
 
 
 def test_a_section_for_each_way_and_the_answer_first(answered: tuple[Known, Asked]) -> None:
@@ -51,7 +57,9 @@ def test_a_section_for_each_way_and_the_answer_first(answered: tuple[Known, Aske
 
 def test_a_page_that_cannot_advise_says_so() -> None:
     known = Known.of({})
-    nothing = replace(ask(known, known.launch), settled=[])
+    found = ask(known, known.launch)
+    # Pictures cost most of the time, and those of one way are enough.
+    nothing = replace(found, settled=[], importance=of_ways(found, "permuted"))
 
     page = columns_report(nothing, known.question.competitors)
 
@@ -76,9 +84,7 @@ def test_the_table_of_a_way_has_every_verdict(answered: tuple[Known, Asked]) -> 
 
 def test_the_page_is_written_with_the_table_of_each_way(answered: tuple[Known, Asked], tmp_path: Path) -> None:
     known, asked = answered
-    # A picture of each way costs most of the time, and two are enough.
-    two = [each for each in asked.importance.verdicts if each.way in ("permuted", "left out")]
-    short = replace(asked, importance=replace(asked.importance, verdicts=two))
+    short = replace(asked, importance=of_ways(asked, "permuted", "left out"))
 
     index = write_columns(short, known.question.competitors, tmp_path / "page")
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from scarf_lightning.loggers import CellView, cell_view, write_views
+from scarf_lightning.loggers import write_views
 from scarf_lightning.loggers.view import mean_curves
 from scarf_lightning.options.run_settings import LoggerSettings, MlflowSettings
-from tests.cells import finish, results_in, some_cell
+from tests.loggers.made_up import view_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # of MLflow's about itself
 
@@ -29,11 +29,6 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
 def of_mlflow() -> tuple[dict[str, str], int]:
     """What MLflow has of the environment, and how much it tells."""
     return {k: v for k, v in os.environ.items() if k.startswith("MLFLOW")}, logging.getLogger("mlflow").level
-
-
-def view_of(results: Path, trials: Any = None, seed: int = 0) -> CellView:
-    cell = some_cell("trials=2", "corruption.rate=0.6", paths=results_in(results.parent), seed=seed)
-    return cell_view(finish(cell, trials=trials).fingerprint, results, group="quick")
 
 
 def client_of(results: Path) -> Any:

@@ -14,11 +14,12 @@ from pytorch_lightning import utilities
 from pytorch_lightning.loggers import Logger
 
 from scarf_lightning import UsageError
-from scarf_lightning.loggers import CellView, cell_view, write_views
+from scarf_lightning.loggers import CellView, write_views
 from scarf_lightning.loggers.view import mean_curves
 from scarf_lightning.options.logger_classes import check_loggers
 from scarf_lightning.options.run_settings import LoggerSettings, MlflowSettings
-from tests.cells import finish, results_in, some_cell, some_config
+from tests.cells import some_config
+from tests.loggers.made_up import view_of
 
 CSV = LoggerSettings(others={"csv": {"_target_": "pytorch_lightning.loggers.CSVLogger"}})
 RECORDER = f"{__name__}.Recorder"
@@ -81,11 +82,6 @@ class Keyed(Recorder):
 
 def recording(**options: Any) -> LoggerSettings:
     return LoggerSettings(others={"mine": {"_target_": RECORDER, "project": "ablation"} | options})
-
-
-def view_of(results: Path, trials: Any = None) -> CellView:
-    cell = some_cell("trials=2", "corruption.rate=0.6", paths=results_in(results.parent))
-    return cell_view(finish(cell, trials=trials).fingerprint, results, group="quick")
 
 
 def read_csv(results: Path, view: CellView) -> dict[str, dict[int, float]]:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from scarf_lightning.cli import commands
-from scarf_lightning.loggers.view import mean_curves
 from scarf_lightning.options.run_settings import LoggerSettings, WandbSettings
 from scarf_lightning.results import load, load_cell
 from scarf_lightning.screen import Screen
@@ -52,15 +51,9 @@ def test_two_cells_are_two_runs_that_say_what_the_store_says(tmp_path: Path) -> 
         # Two trials are too few for levels by rows and fits.
         added = {"fingerprint": cell.fingerprint, "trials": 2, "basis": "resampled t-test"}
         assert run.config == cell.config | added
-        for phase, curves in mean_curves(cell.curves, per_trial=False).items():
+        assert run.summary["accuracy"] == pytest.approx(cell.trials["accuracy"].mean(), rel=1e-15)
+        for phase in ("pretrain", "finetune"):
             assert run.curve(f"{phase}/epoch") == [1, 2]
-            for curve in curves:
-                assert run.curve(f"{phase}/{curve}") == pytest.approx(curves[curve].tolist(), rel=1e-15)
-        for metric in ("accuracy", "log_loss", "auroc"):
-            assert run.summary[metric] == pytest.approx(cell.trials[metric].mean(), rel=1e-15)
-        assert run.summary["validation_error"] == pytest.approx(
-            cell.curves[cell.curves["phase"] == "finetune"].groupby("trial")["validation_error"].min().mean()
-        )
     assert not (tmp_path / "wandb").exists()
 
 
@@ -111,18 +104,6 @@ def test_being_killed_while_a_view_is_written_loses_nothing(tmp_path: Path) -> N
     assert "(finished already)" in ran.stdout
     assert before["trial"].tolist() == [0, 1]
     assert load(tmp_path / "results").equals(before)
-
-
-@pytest.mark.slow
-def test_a_view_that_cannot_be_written_is_named_and_the_cell_is_finished(tmp_path: Path) -> None:
-    ran = here(commands.train, "trials=1", *TINY, "logger=wandb", "logger.wandb.mode=online", cwd=tmp_path)
-    assert ran.returncode == 0
-    assert said(ran)[0].startswith(f"wdbc {' '.join(TINY[:-1])} (")
-    assert ran.stderr.endswith(
-        "is not in W&B: nobody is logged in; run `wandb login`, or use logger.wandb.mode=offline. Nothing is lost: "
-        "`python report.py results=results upload=wandb` makes it.\n"
-    )
-    assert len(load(tmp_path / "results")) == 1
 
 
 def test_a_store_that_cannot_be_read_stops_no_other_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

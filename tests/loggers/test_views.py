@@ -1,8 +1,6 @@
 """Views of made-up cells, written in this process."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,11 +15,12 @@ from tensorboard.util.tensor_util import make_ndarray
 from scarf_lightning.intervals import mean_interval
 from scarf_lightning.loggers import CellView, cell_view, upload_sweep, write_views
 from scarf_lightning.loggers.view import mean_curves, run_name
-from scarf_lightning.loggers.wandb_runs import RunLogger, open_run
+from scarf_lightning.loggers.wandb_runs import open_run
 from scarf_lightning.options.run_settings import LoggerSettings, TensorBoardSettings, WandbSettings
 from scarf_lightning.options.settings import PretrainSettings
-from scarf_lightning.results import CellStore, load_cell
-from tests.cells import finish, results_in, some_cell, some_record
+from scarf_lightning.results import load_cell
+from tests.cells import some_record
+from tests.loggers.made_up import OPEN_RUN, FakeRun, finished, view_of
 from tests.loggers.wandb_files import runs, table
 
 WRITTEN, IN_EVENTS, ONLINE = (
@@ -32,15 +31,9 @@ WRITTEN, IN_EVENTS, ONLINE = (
 BOTH, WANDB = LoggerSettings(wandb=WRITTEN, tensorboard=IN_EVENTS), LoggerSettings(wandb=WRITTEN)
 
 
-def finished(results: Path, *overrides: str, trials: Any = None, values: Any = None, **chosen: Any) -> CellStore:
-    """A made-up cell of two trials."""
-    cell = some_cell(*overrides, paths=results_in(results.parent), **chosen)
-    return finish(cell, trials=trials, **values or {})
-
-
 @pytest.fixture
 def view(results: Path) -> CellView:
-    return cell_view(finished(results, "trials=2", "corruption.rate=0.6").fingerprint, results, group="quick")
+    return view_of(results)
 
 
 def test_a_view_says_what_the_cell_is(view: CellView, results: Path) -> None:
@@ -157,34 +150,6 @@ def test_runs_of_one_process_never_merge_even_within_a_run_that_is_open_or_fails
     assert [found[id].exit_code for id in ("outer", *cells[:2], "broken")] == [0, 0, 0, 1]
 
 
-class Config(dict[str, Any]):
-    """The configuration of a run, as Lightning's logger sets it."""
-
-    def update(self, values: Any, *, allow_val_change: bool = False) -> None:  # type: ignore[override]
-        assert allow_val_change
-        super().update(values)
-
-
-class FakeRun:
-    """A run as `open_run` gives it; ``shown`` is what the server has of it."""
-
-    def __init__(self, shown: dict[str, Any] | None = None) -> None:
-        self.resumed, self.summary, self.logged = shown is not None, dict(shown or {}), list[dict[str, Any]]()
-        self.asked, self.config = dict[str, Any](), Config()
-
-    @contextmanager
-    def opened(
-        self, settings: Any, results: Path, id: str, described: Any, *_: Any, n_trials: int | None = None, **asked: Any
-    ) -> Iterator[Any]:
-        self.asked = {"id": id} | described | asked
-        yield RunLogger(self, n_trials)  # type: ignore[arg-type]
-
-    def define_metric(self, *_: object, **__: object) -> None: ...
-
-    def log(self, values: dict[str, Any]) -> None:
-        self.logged.append(values)
-
-
 @pytest.mark.parametrize(
     ("shown", "failure", "curve"),
     [
@@ -198,7 +163,7 @@ def test_a_run_that_the_server_has_keeps_its_curves_and_a_failed_one_says_why(
     shown: Any, failure: str | None, curve: str | None, view: CellView, results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = FakeRun(shown)
-    monkeypatch.setattr("scarf_lightning.loggers.wandb_runs.open_run", run.opened)
+    monkeypatch.setattr(OPEN_RUN, run.opened)
     online = LoggerSettings(wandb=ONLINE)
     assert write_views(replace(view, failure=failure), results, online) == []
     described = (run.asked["id"], run.asked["name"], run.asked["group"], run.asked["tags"], run.config)
@@ -253,7 +218,7 @@ class TestUpload:
         self, view: CellView, results: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         run, said = FakeRun(), list[str]()
-        monkeypatch.setattr("scarf_lightning.loggers.wandb_runs.open_run", run.opened)
+        monkeypatch.setattr(OPEN_RUN, run.opened)
         cells = [view.id, "0" * 16]  # the other is not trained yet
         (problem,) = upload_sweep(results, cells, "quick", results / "none", WANDB, {}, said.append)
         assert problem.startswith("The report of quick is not in W&B: ")

@@ -1,10 +1,15 @@
 """What a report is made from, by hand: no store, no configuration."""
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from scipy import stats
 
+from scarf_lightning.intervals import TEST_TO_TRAIN
 from scarf_lightning.metrics import metrics
 from scarf_lightning.report.loading import SECONDS, CellResults
 
@@ -14,6 +19,8 @@ LABELS = {
     "semi25": "25 % labelled", "distill": "distillation", "xgboost": "XGBoost",
 }  # fmt: skip
 """What people call some parts."""
+ALIKE = {"dataset": "iris", "regime": "full", "pretrain": "none", "method": "control", "network": "mlp"}
+"""The columns of a cell that chooses nothing."""
 USUAL = {"dataset_id": None, "fingerprint": "0" * 16, "failure": None, "overrides": ()}
 
 
@@ -60,6 +67,25 @@ def results_of(
         usual=dict(usual or {}),
         labels=dict.fromkeys(("regime", "pretrain", "method"), LABELS),
     )
+
+
+def a_cell(values: Sequence[float] = (), **columns: Any) -> tuple[dict[str, Any], Sequence[float]]:
+    """A cell for `results_of` by what it chose; double underscores in names of columns stand for dots."""
+    return ALIKE | {name.replace("__", "."): value for name, value in columns.items()}, values
+
+
+def over_labels(results: CellResults, every: int = 400) -> CellResults:
+    """The same, with as many labelled training rows as the regime of each cell says, or every one."""
+    labels = results.cells["regime.labels"].astype(float).fillna(every)
+    sizes = {"n_labelled": results.trials["cell"].map(labels), "n_train": float(every), "n_test": 120.0}
+    return replace(results, trials=results.trials.assign(**sizes))
+
+
+def gains_at(level: float, trials: int, test_to_train: float = TEST_TO_TRAIN) -> np.ndarray:
+    """Of trials, whose direction is found at this level by the corrected resampled t-test."""
+    spread = np.tile([0.01, -0.01], trials // 2)
+    error = spread.std(ddof=1) * math.sqrt(1 / trials + test_to_train)
+    return spread + float(stats.t(trials - 1).isf(level / 2)) * error
 
 
 def compared(values: Mapping[str, Mapping[str, Sequence[float]]], **shared: Any) -> CellResults:

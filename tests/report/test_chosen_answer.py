@@ -11,8 +11,7 @@ import pytest
 
 from scarf_lightning.metrics import METRICS
 from scarf_lightning.report.advice import by_cells, by_sweep, in_one_line, what_would_settle
-from scarf_lightning.report.answer import answer_section
-from scarf_lightning.report.blocks import Paragraph, Picture, Table, to_latex, to_markdown
+from scarf_lightning.report.blocks import to_latex, to_markdown
 from scarf_lightning.report.comparisons import Comparison, answered, compare_all
 from scarf_lightning.report.effects import Effect, effects_figure, effects_picture
 from scarf_lightning.report.loading import CellResults, ReportedCell, read_results
@@ -24,17 +23,16 @@ from scarf_lightning.report.statistics.answers import Needed
 from scarf_lightning.report.statistics.verdict import Basis
 from scarf_lightning.report.style import as_inline, save
 from tests.programs import compiled
-from tests.report.cell_results import HOSTILE, compared, results_of
+from tests.report.cell_results import ALIKE, HOSTILE, a_cell, compared, results_of
+from tests.report.shown import answer_of, entries, pictures, table_named, tables
+from tests.report.shown import said as texts_of
 
 HIGH, LOW = [0.80, 0.81, 0.79, 0.80], [0.50, 0.51, 0.49, 0.51]
 SPREAD, OTHER = [0.40, 0.60, 0.50, 0.70], [0.50, 0.42, 0.60, 0.61]
-SHARED = {"dataset": "iris", "regime": "full", "method": "control"}
 USUAL = {"regime": "full", "method": "control", "pretrain": "scarf", "corruption": "marginal", "corruption.rate": 0.6}
 OPTIONS = ReportOptions()
 ONE = compared({"iris": {"none": LOW, "scarf": HIGH}})
 OPEN = compared({"iris": {"none": LOW, "scarf": OTHER}})
-
-
 COMMANDS = by_sweep(["sweeps=mine", "trials=4"])
 
 
@@ -45,27 +43,13 @@ def said(results: CellResults) -> list[str]:
     return [*answer_in_words(comparisons, results, OPTIONS), *(in_one_line(*each) for each in advice)]
 
 
-def texts_of(results: CellResults) -> list[str]:
-    """All sentences of the section."""
-    return [b.text for b in answer_section(results, OPTIONS, COMMANDS).blocks if isinstance(b, Paragraph)]
-
-
-def tables_of(results: CellResults, options: ReportOptions = OPTIONS) -> list[Table]:
-    return [b for b in answer_section(results, options, by_sweep([])).blocks if isinstance(b, Table)]
-
-
-def entries(table: Table) -> list[list[str]]:
-    return [[entry.text for entry in row] for row in table.rows]
-
-
 def gained(gain: Sequence[float] | float, base: Sequence[float] = LOW) -> list[float]:
     return (np.asarray(base) + gain).tolist()
 
 
 def one_axis(values: Mapping[str, Sequence[float]]) -> CellResults:
     """SCARF with each corruption."""
-    cells = [(SHARED | {"pretrain": "scarf", "corruption": c}, v) for c, v in values.items()]
-    return results_of(cells, usual=USUAL)
+    return results_of([a_cell(v, pretrain="scarf", corruption=c) for c, v in values.items()], usual=USUAL)
 
 
 def over_tables(gains: Mapping[str, Sequence[float]]) -> CellResults:
@@ -74,9 +58,8 @@ def over_tables(gains: Mapping[str, Sequence[float]]) -> CellResults:
 
 
 def of_methods(*methods: tuple[str, list[float]]) -> CellResults:
-    usual = {"dataset": "iris", "regime": "full", "pretrain": "none"}
     networks = {"control": "mlp"}
-    return results_of([(usual | {"method": name, "network": networks.get(name)}, its) for name, its in methods])
+    return results_of([a_cell(its, method=name, network=networks.get(name)) for name, its in methods])
 
 
 SMALL = np.random.default_rng(0).normal(0.007, 0.002, size=8) + np.linspace(0, 0.004, 8)
@@ -123,7 +106,7 @@ def test_the_headline_says_the_answer_and_the_last_sentence_what_to_do(
 
 def test_over_datasets_the_second_line_says_the_mean_and_the_typical_gains() -> None:
     """Few datasets that gain much lift the mean alone."""
-    texts = texts_of(over_tables({"scarf": [0.0] * 5 + [0.30], "scarf_ae": [0.01] * 6}))
+    texts = texts_of(answer_of(over_tables({"scarf": [0.0] * 5 + [0.30], "scarf_ae": [0.01] * 6})))
 
     assert (
         "On average over datasets the gains go from +1.00 (SCARF AE) to +5.00 points (SCARF); on the typical dataset "
@@ -185,26 +168,23 @@ def test_advice_says_what_it_costs_and_names_other_tables_only_where_there_are_s
 def test_many_comparisons_are_counted_and_the_best_come_first() -> None:
     results = compared({"iris": {"none": SPREAD, "scarf": gained(0.3, SPREAD), "scarf_ae": OTHER}})
 
-    headline, *_ = said(results)
-
     counted = "Of 2 comparisons with no pre-training on iris, 1 helps (SCARF +30.00 points); of 1 we cannot tell."
-    assert headline == counted
-    assert [row[0] for row in entries(tables_of(results)[0])] == ["SCARF", "no pre-training", "SCARF AE"]
+    assert said(results)[0] == counted
+    assert [row[0] for row in entries(tables(answer_of(results))[0])] == ["SCARF", "no pre-training", "SCARF AE"]
 
 
 def of_recipes(*cells: tuple[str, Mapping[str, Any]]) -> CellResults:
     """Cells that a recipe asks for, by their columns; the first has the usual ones."""
-    shared = SHARED | {"pretrain": "none"}
     wanted = [
-        ReportedCell(shared | dict(columns), None, None, 1, ("pretrain=none", f"recipe={recipe}"))
+        ReportedCell(ALIKE | dict(columns), None, None, 1, ("pretrain=none", f"recipe={recipe}"))
         for recipe, columns in cells
     ]
     return read_results(wanted, usual=dict(cells[0][1]))
 
 
 PAPER, PRACTICAL = {"fit_on": "all", "finetune.patience": 3}, {"fit_on": "train", "finetune.patience": 10}
-OF_SEMI25 = {"dataset": "iris", "regime": "semi25", "corruption": "marginal"}
-PRETRAINED = OF_SEMI25 | {"pretrain": "scarf", "method": "control"}
+OF_SEMI25 = {"regime": "semi25", "corruption": "marginal"}
+PRETRAINED = OF_SEMI25 | {"pretrain": "scarf"}
 
 
 @pytest.mark.parametrize(
@@ -220,23 +200,23 @@ PRETRAINED = OF_SEMI25 | {"pretrain": "scarf", "method": "control"}
         (of_recipes(("paper", {"fit_on": "all"}), ("paper", {"fit_on": "train"})),
          [(1, 0, "fitted on training rows", "fitted on all rows")]),
         # Two axes are named by what is unusual.
-        (results_of([(SHARED | {"pretrain": "scarf", "corruption": c, "corruption.rate": r}, HIGH)
+        (results_of([a_cell(HIGH, pretrain="scarf", corruption=c, corruption__rate=r)
                      for c in ("marginal", "mean") for r in (0.3, 0.6)], usual=USUAL),
          [(0, 1, "marginal corruption, rate 0.3", "marginal corruption, rate 0.6"),
           (2, 1, "mean corruption, rate 0.3", "marginal corruption, rate 0.6"),
           (3, 1, "mean corruption, rate 0.6", "marginal corruption, rate 0.6")]),
         # A pre-training is paired with what lacks it alone, and mixup with nothing.
-        (results_of([({"dataset": "iris", "regime": "semi25", "pretrain": "none", "method": "control"}, LOW),
-                     (PRETRAINED | {"corruption.rate": 0.3}, HIGH), (PRETRAINED | {"corruption.rate": 0.6}, HIGH),
-                     (PRETRAINED | {"corruption.rate": 0.6, "method": "mixup"}, HIGH),
-                     (OF_SEMI25 | {"pretrain": "none", "method": "scarf_augment"}, HIGH)]),
+        (results_of([a_cell(LOW, regime="semi25"), a_cell(HIGH, corruption__rate=0.3, **PRETRAINED),
+                     a_cell(HIGH, corruption__rate=0.6, **PRETRAINED),
+                     a_cell(HIGH, corruption__rate=0.6, method="mixup", **PRETRAINED),
+                     a_cell(HIGH, method="scarf_augment", **OF_SEMI25)]),
          [(1, 0, "SCARF, rate 0.3", "no pre-training"), (2, 0, "SCARF, rate 0.6", "no pre-training"),
           (4, 0, "scarf augment", "no pre-training")]),
         # Scalings are paired with themselves.
-        (results_of([(SHARED | {"scaling": scaling, "pretrain": pretrain}, HIGH)
+        (results_of([a_cell(HIGH, scaling=scaling, pretrain=pretrain)
                      for scaling in ("zscore", "minmax") for pretrain in ("none", "scarf")]),
-         [(1, 0, "zscore scaling, SCARF", "zscore scaling, no pre-training"),
-          (3, 2, "minmax scaling, SCARF", "minmax scaling, no pre-training")]),
+         [(1, 0, "SCARF, zscore scaling", "no pre-training, zscore scaling"),
+          (3, 2, "SCARF, minmax scaling", "no pre-training, minmax scaling")]),
     ],
 )  # fmt: skip
 def test_cells_are_paired_with_their_reference(results: CellResults, pairs: list[tuple[int, int, str, str]]) -> None:
@@ -247,19 +227,19 @@ def test_cells_are_paired_with_their_reference(results: CellResults, pairs: list
 
 
 def test_a_cell_alone_shows_every_metric() -> None:
-    results = results_of([(SHARED | {"pretrain": "scarf"}, HIGH)])
+    blocks = answer_of(results_of([a_cell(HIGH, pretrain="scarf")]))
 
-    assert texts_of(results) == [
+    assert texts_of(blocks) == [
         "SCARF on iris: accuracy 80.00 % (78.10 to 81.90) in 4 trials. There is nothing to compare it with; "
         "train a reference on the same data, such as pretrain=none."
     ]
-    assert entries(tables_of(results)[0])[0][1:] == ["accuracy, %", "80.00", "78.10 to 81.90", "4"]
+    assert entries(tables(blocks)[0])[0][1:] == ["accuracy, %", "80.00", "78.10 to 81.90", "4"]
 
 
 def test_every_metric_is_answered_in_its_own_direction() -> None:
     for metric in METRICS:
         better, worse = (HIGH, LOW)[:: metric.sign]
-        cells = [(SHARED | {"pretrain": p}, v) for p, v in (("none", worse), ("scarf", better))]
+        cells = [a_cell(worse), a_cell(better, pretrain="scarf")]
         results, options = results_of(cells, metric=metric.name), ReportOptions(metric=metric.name)
 
         (only,) = compare_all(results, options)
@@ -269,7 +249,7 @@ def test_every_metric_is_answered_in_its_own_direction() -> None:
         better_by = "+" if metric.higher_is_better else f"{metric.label} "
         assert answer_in_words([only], results, options)[0].startswith(f"SCARF helps on iris: {better_by}")
         if metric.name in ("log_loss", "r2"):
-            first, second = entries(tables_of(results, options)[0])
+            first, second = entries(tables(answer_of(results, options))[0])
             assert (first[0], second[0]) == ("SCARF", "no pre-training")
             assert first[1:3] == ["helps", metric.shown(float(np.mean(better)))]
 
@@ -338,7 +318,7 @@ def test_other_metrics_are_answered_beside_the_leading_one() -> None:
     is_scarf = results.trials["cell"] == 1
     results.trials["log_loss"] = np.where(is_scarf, 0.3, 0.6) + results.trials["trial"] / 100
 
-    (metrics,) = [each for each in tables_of(results) if each.name.endswith("metrics")]
+    metrics = table_named(answer_of(results), "metrics")
 
     assert metrics.columns == ("competitor", "accuracy", "log-loss")
     (row,) = entries(metrics)
@@ -365,19 +345,18 @@ def test_the_answer_that_needs_no_model_is_in_the_table_alone_and_takes_nothing_
     methods = (("control", SPREAD), ("logistic", OTHER))
     results = of_methods(*methods, CONSTANT)
 
-    blocks = answer_section(results, OPTIONS, COMMANDS).blocks
+    blocks = answer_of(results)
 
-    shown = [b.alt if isinstance(b, Picture) else b.text for b in blocks if isinstance(b, Picture | Paragraph)]
-    assert any(isinstance(block, Picture) for block in blocks)
-    assert "constant" not in " ".join([*shown, *said(results)])
-    table = next(block for block in blocks if isinstance(block, Table))
-    assert [row[0] for row in entries(table)] == ["the network", "logistic", "constant"]
+    words = [picture.alt for picture in pictures(blocks)]
+    assert words != []
+    assert "constant" not in " ".join([*words, *texts_of(blocks), *said(results)])
+    assert [row[0] for row in entries(tables(blocks)[0])] == ["the network", "logistic", "constant"]
     alone, beside = compare_all(of_methods(*methods), OPTIONS), compare_all(results, OPTIONS)
     assert alone[0].needed == next(each for each in beside if not each.is_baseline).needed
 
 
 def test_the_latex_table_of_an_answer_fits_a_column_with_the_best_in_bold(tmp_path: Path) -> None:
-    shown = tables_of(ONE)[0]
+    shown = tables(answer_of(ONE))[0]
 
     text = to_latex(shown)
 

@@ -1,38 +1,26 @@
 """Which comparisons are answered together."""
 
-import math
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
-from scarf_lightning.intervals import TEST_TO_TRAIN
 from scarf_lightning.report.advice import ComparedRun
 from scarf_lightning.report.comparisons import compare_all
 from scarf_lightning.report.report_options import ReportOptions
-from tests.report.cell_results import results_of
+from tests.report.cell_results import a_cell, gains_at, results_of
 
 TRIALS, BUDGETS = 12, (20, 50, 100)
 
 
-def differences(level: float) -> np.ndarray:
-    """Of trials, whose direction is found at this level by the corrected resampled t-test."""
-    spread = np.tile([0.01, -0.01], TRIALS // 2)
-    error = spread.std(ddof=1) * math.sqrt(1 / TRIALS + TEST_TO_TRAIN)
-    return spread + float(stats.t(TRIALS - 1).isf(level / 2)) * error
-
-
 def over_labels(level: float, competitors: tuple[str, ...]) -> list:
     """The comparisons with no pre-training at three numbers of labels, each found at this level."""
-    usual = {"dataset": "iris", "regime": "few", "method": "control"}
-    better = 0.6 + differences(level)
-    cells = [
-        (usual | {"regime.labels": n, "pretrain": name}, ([0.6] * TRIALS if name == "none" else better.tolist()))
-        for n in BUDGETS
-        for name in ("none", *competitors)
-    ]
+    cells = []
+    for n in BUDGETS:
+        for name in ("none", *competitors):
+            gains = 0.0 if name == "none" else gains_at(level, TRIALS)
+            cells.append(a_cell((np.full(TRIALS, 0.6) + gains).tolist(), regime="few", regime__labels=n, pretrain=name))
     return compare_all(results_of(cells), ReportOptions())
 
 
@@ -72,13 +60,10 @@ def test_the_competitors_of_a_page_are_one_family_without_its_baseline(
     pretrains: tuple[str, ...], has_baseline: bool, level: float, claims: bool
 ) -> None:
     """Holm's correction asks for 5 % over the number of competitors; nobody asks whether a baseline helps."""
-    usual = {"dataset": "iris", "regime": "full", "method": "control"}
-    # The baseline differs from the reference by chance alone.
-    gains = {"none": np.zeros(TRIALS)} | dict.fromkeys(pretrains, differences(level))
-    cells: list[Any] = [(usual | {"pretrain": name}, (0.6 + its).tolist()) for name, its in gains.items()]
-    if has_baseline:
-        constant = usual | {"pretrain": "none", "method": "constant"}
-        cells.append((constant, (0.6 + differences(1.0)).tolist()))
+    gains = {"none": np.zeros(TRIALS)} | dict.fromkeys(pretrains, gains_at(level, TRIALS))
+    cells = [a_cell((0.6 + its).tolist(), pretrain=name) for name, its in gains.items()]
+    if has_baseline:  # which differs from the reference by chance alone
+        cells.append(a_cell((0.6 + gains_at(1.0, TRIALS)).tolist(), method="constant"))
     found = compare_all(results_of(cells), ReportOptions())
 
     assert len(found) == len(pretrains) + has_baseline

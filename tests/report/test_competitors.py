@@ -8,23 +8,19 @@ import pytest
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.report.competitors import competing, grid_over_reference, named_by, select
-from tests.report.cell_results import results_of
+from tests.report.cell_results import a_cell, results_of
 
 RATE = "corruption.rate"
 ACCURACY = metric_named("accuracy")
 
 
-def cell(dataset: str, pretrain: str, **columns: Any) -> dict[str, Any]:
-    return {"dataset": dataset, "pretrain": pretrain, "method": "control", "regime": "full"} | columns
-
-
 RESULTS = results_of(
     [
-        (cell("iris", "none"), [0.8, 0.9]),
-        (cell("iris", "scarf", corruption="marginal", **{RATE: 0.3}), [0.8, 0.9]),
-        (cell("iris", "scarf", corruption="marginal", **{RATE: 0.6}), [0.7, math.nan]),
-        (cell("iris", "scarf_ae", corruption="marginal", **{RATE: 0.6}), []),
-        (cell("wine", "none"), [0.5, 0.6]),
+        a_cell([0.8, 0.9]),
+        a_cell([0.8, 0.9], pretrain="scarf", corruption="marginal", corruption__rate=0.3),
+        a_cell([0.7, math.nan], pretrain="scarf", corruption="marginal", corruption__rate=0.6),
+        a_cell(pretrain="scarf_ae", corruption="marginal", corruption__rate=0.6),
+        a_cell([0.5, 0.6], dataset="wine"),
     ]
 )
 
@@ -39,7 +35,7 @@ RESULTS = results_of(
         ({RATE: None}, [0, 4]),
         ({"corruption.rat": 0.6}, "No cell uses corruption.rat; the columns are: corruption, corruption.rate."),
         ({"pretrian": "none"},
-         f"No cell uses pretrian; the columns are: dataset, pretrain, method, regime, corruption, {RATE}."),
+         f"No cell uses pretrian; the columns are: dataset, regime, pretrain, method, network, corruption, {RATE}."),
         ({"pretrain": "scarf_disc"}, "No cell has pretrain=scarf_disc."),
         ({"fingerprint": "0" * 16}, "No cell uses fingerprint; "),
     ],
@@ -62,12 +58,12 @@ def test_cells_are_called_in_words_by_what_they_use_and_never_alike() -> None:
     of_rates = list(named_by(RESULTS, RESULTS.cells, [RATE]))
     assert of_rates == [unused, "rate 0.3", "rate 0.6", "rate 0.6", unused]
 
-    alike = results_of([(cell("iris", "scarf", **{"loss.x": x, "views.x": v}), [1]) for x, v in ((1, None), (None, 1))])
+    alike = results_of([a_cell([1], loss__x=x, views__x=v) for x, v in ((1, None), (None, 1))])
     assert list(named_by(alike, alike.cells, ["loss.x", "views.x"])) == ["loss.x=1", "views.x=1"]
 
     # An option called none is not what does not use the axis.
     corruptions = {"none": {}, "scarf": {"corruption": "none"}, "vime": {"corruption": "marginal"}}
-    results = results_of([(cell("iris", p, **columns), [0.8, 0.9]) for p, columns in corruptions.items()])
+    results = results_of([a_cell([0.8, 0.9], pretrain=p, **columns) for p, columns in corruptions.items()])
     found = competing(results, results.cells, ["corruption"], ACCURACY)
     assert found.names == ["corruption not used", "no corruption", "marginal corruption"]
     grid, _ = grid_over_reference(results, results.cells, ["method"], ["corruption"], "none")
@@ -75,7 +71,7 @@ def test_cells_are_called_in_words_by_what_they_use_and_never_alike() -> None:
 
 
 def test_of_a_loss_lower_is_better() -> None:
-    results = results_of([(cell("iris", "none"), [0.5]), (cell("iris", "scarf"), [0.4])], metric="log_loss")
+    results = results_of([a_cell([0.5]), a_cell([0.4], pretrain="scarf")], metric="log_loss")
 
     scores = competing(results, results.cells, ["pretrain"], metric_named("log_loss")).scores
 
@@ -101,7 +97,7 @@ def test_scores_count_cells_that_have_none() -> None:
 
 def test_a_grid_puts_each_column_against_the_reference_of_its_row() -> None:
     of_methods = {"control": ("none", "scarf"), "mixup": ("none", "scarf"), "distill": ("scarf",)}
-    results = results_of([(cell("iris", p, method=m), [1]) for m, its in of_methods.items() for p in its])
+    results = results_of([a_cell([1], pretrain=p, method=m) for m, its in of_methods.items() for p in its])
 
     grid, alone = grid_over_reference(results, results.cells, ["regime", "method"], ["pretrain"], "none")
 

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 from scarf_lightning.data.targets import Classes, Number
-from scarf_lightning.report.answer import answer_section
-from scarf_lightning.report.blocks import Table
 from scarf_lightning.report.comparisons import compare_all
 from scarf_lightning.report.learning import not_learnt, on_few_classes, on_not_learnt
 from scarf_lightning.report.loading import CellResults
 from scarf_lightning.report.report_options import ReportOptions
 from scarf_lightning.report.sentences import answer_in_words
-from tests.report.cell_results import results_of
+from tests.report.cell_results import ALIKE, results_of
+from tests.report.shown import answer_of, tables
 
 TWO, TEN = Classes(("no", "yes")), Classes(tuple("abcdefghij"))
 
@@ -107,19 +106,17 @@ LOW, HIGH = [0.50, 0.51, 0.49, 0.50, 0.51], [0.90, 0.92, 0.91, 0.89, 0.90]
 
 def flagged(cells: list[tuple[dict[str, Any], list[float], bool]]) -> CellResults:
     """Results of cells by their columns, values, and whether all trials predict one class."""
-    usual = {"dataset": "wdbc", "regime": "full", "pretrain": "none", "method": "control"}
-    found = results_of([(usual | columns, values) for columns, values, _ in cells])
+    found = results_of([(ALIKE | columns, values) for columns, values, _ in cells])
     flags = found.trials["cell"].map(lambda cell: float(cells[cell][2]))
-    trials = found.trials.assign(one_class=flags)
-    return replace(found, trials=trials, targets=dict.fromkeys(range(len(cells)), TWO))
+    return replace(found, trials=found.trials.assign(one_class=flags), targets=dict.fromkeys(range(len(cells)), TWO))
 
 
 @pytest.mark.parametrize(
     ("broken", "verdict", "said"),
     [
-        (1, "cannot tell", "We cannot tell whether SCARF helps on wdbc: −40.20 points of accuracy"),
-        (0, "cannot tell", "We cannot tell whether SCARF helps on wdbc: +40.20 points of accuracy"),
-        (None, "helps", "SCARF helps on wdbc: +40.20 points of accuracy"),
+        (1, "cannot tell", "We cannot tell whether SCARF helps on iris: −40.20 points of accuracy"),
+        (0, "cannot tell", "We cannot tell whether SCARF helps on iris: +40.20 points of accuracy"),
+        (None, "helps", "SCARF helps on iris: +40.20 points of accuracy"),
     ],
 )
 def test_no_comparison_counts_against_a_cell_that_has_not_learnt(broken: int | None, verdict: str, said: str) -> None:
@@ -134,8 +131,7 @@ def test_no_comparison_counts_against_a_cell_that_has_not_learnt(broken: int | N
     not_learnt_so = "predicts one class for every test row in 5 of 5 trials, so it has not learnt"
     assert (not_learnt_so in sentence) == (broken is not None)
     assert comparison.claimed == verdict
-    section = answer_section(results, options, lambda comparison, change: change)
-    (table,) = (block for block in section.blocks if isinstance(block, Table))
+    (table,) = tables(answer_of(results, options))
     assert verdict in {row[1].text for row in table.rows}
 
 

@@ -16,15 +16,15 @@ from scarf_lightning.report.names import (
     value_in_words,
 )
 from scarf_lightning.results import with_reading
+from tests.report.cell_results import a_cell
 
 Row = dict[str, Any]
 LABELS = {"method": {"logistic": "logistic regression"}, "pretrain": {"scarf": "SCARF"}}
 
 
 def row(**columns: Any) -> Row:
-    """A cell on one dataset; double underscores in names stand for dots."""
-    found = {name.replace("__", "."): value for name, value in columns.items()}
-    return {"dataset": "iris", "pretrain": "none", "method": "control", "network": "mlp", "encoding": "onehot"} | found
+    """A cell by what it chose; double underscores stand for dots."""
+    return a_cell(**{"encoding": "onehot"} | columns)[0]
 
 
 def names_of(rows: list[Row], asked: list[str] | None = None, usual: Row | None = None) -> list[str]:
@@ -34,8 +34,6 @@ def names_of(rows: list[Row], asked: list[str] | None = None, usual: Row | None 
 
 
 RIVALS = [row(), row(method="logistic", network=None, encoding=None), row(method="random_forest", network=None)]
-
-
 VIEWED = [row(loss=loss, views=views) for loss, views in (("infonce", "one"), ("barlow_twins", "both"))]
 TRAINED = [row(pretrain=p, method=m) for m in ("control", "mixup") for p in ("none", "scarf")]
 DROPPED = with_reading([row(dataset__drop="[mean radius]"), row(dataset__drop="[a,'b,c']"), row()])

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -13,8 +12,7 @@ import scarf_lightning
 from scarf_lightning.errors import UsageError
 from scarf_lightning.report.own_results import compare
 from scarf_lightning.report.statistics import judge, judge_rows, typical_gain
-
-Change = Callable[[pd.DataFrame], pd.DataFrame]
+from tests.report.cell_results import gains_at
 
 
 def metrics_of(tables: int = 1, trials: int = 6) -> pd.DataFrame:
@@ -58,9 +56,7 @@ def test_metrics_are_judged_by_the_resampled_test_and_answered_together() -> Non
 @pytest.mark.parametrize(("competitors", "answer"), [(1, "helps"), (2, "helps, size open"), (3, "cannot tell")])
 def test_answers_hold_together_by_the_margin_and_the_overlap_that_are_given(competitors: int, answer: str) -> None:
     """A direction is found at 2 % and a size above the margin at 3 %; Holm asks for 5 % over the competitors."""
-    spread = np.tile([0.01, -0.01], 6)
-    error = spread.std(ddof=1) * np.sqrt(1 / 12 + 1 / 9)
-    gains = spread + stats.t(11).isf(0.01) * error
+    gains = gains_at(0.02, 12, 1 / 9)
     values = {"base": np.zeros(12)} | {f"better {number}": gains for number in range(competitors)}
     rows = [("t", trial, name, 0.6 + gain) for name, its in values.items() for trial, gain in enumerate(its)]
     frame = pd.DataFrame(rows, columns=["dataset", "trial", "competitor", "accuracy"])
@@ -123,40 +119,28 @@ def test_published_means_are_compared_over_tables() -> None:
     assert found.frame.loc[0, "p"] < stats.wilcoxon(wide["better"] - wide["base"]).pvalue * 2
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda frame: frame.drop(columns="trial"), "lacks the column trial"),
-        (lambda frame: frame.drop(columns="accuracy"), "neither the column accuracy, a row a trial, nor row"),
-        (lambda frame: pd.concat([frame, frame.head(1)]), "two rows for trial 0 of t0"),
-        (lambda frame: frame.assign(accuracy=np.inf), "infinite value"),
-        (lambda frame: frame.assign(dataset=None), "rows without a dataset"),
-        (lambda frame: frame[frame["competitor"] == "base"], "No other competitor shares"),
-        (
-            lambda frame: frame.replace("base", "other"),
-            "reference=base is no competitor of this frame; they are: other",
-        ),
-    ],
-)
-def test_a_frame_that_cannot_be_compared_gets_one_sentence(change: Change, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        compare(change(metrics_of()), metric="accuracy", reference="base")
+METRICS, PREDICTIONS = metrics_of(), predictions_of(trials=3)
+WITH_PROBABILITIES = PREDICTIONS.drop(columns="prediction").assign(probability_1=1.0, probability_2=0.0)
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("frame", "message"),
     [
-        (lambda frame: pd.concat([frame, frame.head(1)]), "two predictions for row"),
-        (
-            lambda frame: frame.drop(columns="prediction").assign(probability_1=1.0, probability_2=0.0),
-            "The label 0 has no column probability_0",
-        ),
-        (lambda frame: frame.assign(prediction=None), "rows without a value of row, label, prediction"),
+        (METRICS.drop(columns="trial"), "lacks the column trial"),
+        (METRICS.drop(columns="accuracy"), "neither the column accuracy, a row a trial, nor row"),
+        (pd.concat([METRICS, METRICS.head(1)]), "two rows for trial 0 of t0"),
+        (METRICS.assign(accuracy=np.inf), "infinite value"),
+        (METRICS.assign(dataset=None), "rows without a dataset"),
+        (METRICS[METRICS["competitor"] == "base"], "No other competitor shares"),
+        (METRICS.replace("base", "other"), "reference=base is no competitor of this frame; they are: other"),
+        (pd.concat([PREDICTIONS, PREDICTIONS.head(1)]), "two predictions for row"),
+        (WITH_PROBABILITIES, "The label 0 has no column probability_0"),
+        (PREDICTIONS.assign(prediction=None), "rows without a value of row, label, prediction"),
     ],
 )
-def test_predictions_that_cannot_be_compared_get_one_sentence(change: Change, message: str) -> None:
+def test_a_frame_that_cannot_be_compared_gets_one_sentence(frame: pd.DataFrame, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        compare(change(predictions_of(trials=3)), metric="accuracy", reference="base")
+        compare(frame, metric="accuracy", reference="base")
 
 
 @pytest.mark.slow

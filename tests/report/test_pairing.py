@@ -1,46 +1,38 @@
 """Which cells are compared: competitors, contexts, budgets and references."""
 
+from functools import partial
 from typing import Any
 
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.report.advice import by_sweep
-from scarf_lightning.report.answer import answer_section
 from scarf_lightning.report.blocks import Paragraph, Picture, Table
 from scarf_lightning.report.comparisons import compare_all
 from scarf_lightning.report.loading import CellResults
 from scarf_lightning.report.pairing import label_budgets, pairs_of
 from scarf_lightning.report.report_options import ReportOptions
 from scarf_lightning.report.sentences import title_of
-from tests.report.cell_results import results_of
+from tests.report.cell_results import a_cell, over_labels, results_of
+from tests.report.shown import answer_of, entries, pictures, table_named
 
 VALUES = [0.80, 0.82, 0.79, 0.81]
 BETTER = [0.90, 0.92, 0.89, 0.91]
-
-
-def cell(values: list[float] | None = None, **columns: Any) -> tuple[dict[str, Any], list[float]]:
-    named = {name.replace("__", "."): value for name, value in columns.items()}
-    usual = {"dataset": "iris", "regime": "full", "pretrain": "none", "method": "control", "network": "mlp"}
-    return usual | named, values or VALUES
+cell = partial(a_cell, VALUES)
 
 
 def compared(results: CellResults, reference: str | None = None) -> list[tuple[str, str, str]]:
     return [(pair.name, pair.reference_name, pair.context) for pair in pairs_of(results, reference)]
 
 
-def few(labels: int, **columns: Any) -> tuple[dict[str, Any], list[float]]:
-    return cell(BETTER if labels == 100 else VALUES, regime="few", regime__labels=labels, **columns)
+def few(labels: int, **columns: Any) -> Any:
+    return a_cell(BETTER if labels == 100 else VALUES, regime="few", regime__labels=labels, **columns)
 
 
 def curve_of(*methods: str) -> CellResults:
     """Cells with 20 and 100 labels that train no network of ours, but for control."""
     networks = {"control": "mlp"}
     cells = [few(n, method=method, network=networks.get(method)) for n in (20, 100) for method in methods]
-    results = results_of(cells)
-    labels = results.trials["cell"].map(lambda label: results.cells.loc[label, "regime.labels"])
-    trials = results.trials.assign(n_labelled=labels.astype(float), n_train=300.0, n_test=100.0)
-    return CellResults(results.cells, trials, labels=results.labels)
+    return over_labels(results_of(cells))
 
 
 def test_two_methods_meet_at_each_number_of_labels() -> None:
@@ -51,10 +43,9 @@ def test_two_methods_meet_at_each_number_of_labels() -> None:
         ("random forest", "logistic", "20 labels"),
         ("random forest", "logistic", "100 labels"),
     ]
-    comparisons = compare_all(results, ReportOptions())
-    assert [each.verdict.difference for each in comparisons] == [0, 0]
-    pictures = [b for b in answer_section(results, ReportOptions(), by_sweep([])).blocks if isinstance(b, Picture)]
-    assert pictures[0].name == "label-curve"
+    assert [pair.labels for pair in pairs_of(results)] == [20, 100]
+    assert [each.verdict.difference for each in compare_all(results, ReportOptions())] == [0, 0]
+    assert pictures(answer_of(results))[0].name == "label-curve"
     assert title_of(results) == "Which method is best on iris?"
 
 
@@ -62,7 +53,7 @@ def test_one_network_with_several_numbers_of_labels_is_a_curve_without_a_verdict
     results = curve_of("control")
 
     assert pairs_of(results) == []
-    sentence, picture, table = answer_section(results, ReportOptions(), by_sweep([])).blocks
+    sentence, picture, table = answer_of(results)
     assert isinstance(sentence, Paragraph)
     assert isinstance(picture, Picture)
     assert isinstance(table, Table)
@@ -77,8 +68,10 @@ def test_what_makes_a_curve_over_the_number_of_labels() -> None:
     """A share of labels is a budget; a seed beside labels and redrawn labels are none."""
     results = results_of([few(n, seed=seed, method=m) for n in (20, 100) for seed in (0, 1) for m in ("a", "b")])
     assert label_budgets(results) is None
+    assert {pair.labels for pair in pairs_of(results)} == {None}
     contexts = {context for *_, context in compared(results)}
     assert contexts == {f"{n} labels, seed {seed}" for n in (20, 100) for seed in (0, 1)}
+    assert label_budgets(results_of([few(20), few(20, method="a")])) is None, "one number of labels"
 
     budgets = [cell(), cell(regime="semi25", regime__labelled=0.25)]
     assert label_budgets(results_of(budgets)) == {0: float("inf"), 1: 0.25}
@@ -106,17 +99,15 @@ def test_a_method_that_is_never_pretrained_is_compared_with_the_network() -> Non
 
 def test_readings_are_compared_with_all_columns_and_those_that_are_missed_most_come_first() -> None:
     values = {"[a]": VALUES, "[b]": [value - 0.2 for value in VALUES], "null": VALUES}
-    cells = [cell(its, dataset__drop=drop) for drop, its in values.items()]
+    cells = [a_cell(its, dataset__drop=drop) for drop, its in values.items()]
     results = results_of(cells, usual={"dataset.drop": "null"})
-
-    blocks = answer_section(results, ReportOptions(), by_sweep([])).blocks
 
     assert compared(results) == [("without a", "all columns", ""), ("without b", "all columns", "")]
     assert title_of(results) == "Which columns matter on iris?"
-    (ranked,) = [block for block in blocks if isinstance(block, Table) and block.name == "columns"]
+    ranked = table_named(answer_of(results), "columns")
     assert ranked.data["columns_left_out"].tolist() == ["b", "a"]
     assert ranked.data["loss"].tolist() == pytest.approx([0.2, 0.0])
-    assert [entry.text for entry in ranked.rows[0]][:3] == ["1", "b", "+20.00"]
+    assert entries(ranked)[0][:3] == ["1", "b", "+20.00"]
 
 
 THREE = results_of([cell(), cell(pretrain="scarf"), cell(pretrain="vime"), cell(network=None, method="logistic")])

@@ -1,7 +1,6 @@
 """Every CSV file of a report and of a run: its columns are documented, and its numbers are those of the page."""
 
 import io
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 from scarf_lightning.cli.tables import full_table
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.report.advice import by_sweep
-from scarf_lightning.report.blocks import Section, Table
 from scarf_lightning.report.defaults import default_drawings
 from scarf_lightning.report.drawings import read_drawings
 from scarf_lightning.report.loading import CellResults
@@ -22,7 +20,8 @@ from scarf_lightning.report.report_options import ReportOptions
 from scarf_lightning.report.schema import TABLES, meaning_of
 from tests.cells import some_config, some_record
 from tests.cli.test_tables import axes_of
-from tests.report.cell_results import compared, results_of
+from tests.report.cell_results import a_cell, compared, over_labels, results_of
+from tests.report.shown import table_named, tables
 
 RATE = "corruption.rate"
 
@@ -31,10 +30,8 @@ def values(seed: int, mean: float, n: int = 6) -> list[float]:
     return (mean + 0.02 * np.random.default_rng(seed).normal(size=n)).clip(0, 1).tolist()
 
 
-def cell(mean: float, **columns: Any) -> tuple[dict[str, Any], list[float]]:
-    named = {name.replace("__", "."): value for name, value in columns.items()}
-    usual = {"dataset": "iris", "regime": "full", "pretrain": "none", "method": "control", "network": "mlp"}
-    return usual | named, values(len(named), mean)
+def cell(mean: float, **columns: Any) -> Any:
+    return a_cell(values(len(columns), mean), **columns)
 
 
 def over_datasets() -> CellResults:
@@ -44,10 +41,9 @@ def over_datasets() -> CellResults:
     )
 
 
-def over_labels() -> CellResults:
+def budgets() -> CellResults:
     cells = [cell(0.6, regime="few", regime__labels=n, method=m) for n in (20, 100) for m in ("logistic", "ridge")]
-    results = results_of(cells)
-    return CellResults(results.cells, results.trials.assign(n_labelled=20.0, n_train=300.0, n_test=100.0))
+    return over_labels(results_of(cells))
 
 
 def dropped() -> CellResults:
@@ -58,7 +54,7 @@ def dropped() -> CellResults:
 
 def rates() -> CellResults:
     cells = [cell(0.6 + rate / 10, dataset=d, pretrain="scarf", **{RATE: rate}) for d in "ab" for rate in (0.3, 0.6)]
-    return results_of([*cells, (cell(0.5, dataset="a", pretrain="scarf", **{RATE: 0.9})[0], [])])
+    return results_of([*cells, a_cell(dataset="a", pretrain="scarf", **{RATE: 0.9})])
 
 
 REPORTS: dict[str, tuple[Any, list[dict[str, Any]], str]] = {
@@ -67,11 +63,10 @@ REPORTS: dict[str, tuple[Any, list[dict[str, Any]], str]] = {
         [
             {"draw": "box_plot", "compare": "pretrain", "reference": "none", "panels": "method"},
             {"draw": "epochs_table", "columns": "pretrain"},
-            {"draw": "wins_over_reference", "rows": "method", "columns": "pretrain", "reference": "none"},
         ],
         "accuracy",
     ),
-    "over labels": (over_labels, [], "accuracy"),
+    "over labels": (budgets, [], "accuracy"),
     "columns left out": (dropped, [], "accuracy"),
     "rates": (rates, [{"draw": "sensitivity", "x": RATE}], "accuracy"),
     "one cell": (lambda: results_of([cell(0.8)]), [], "accuracy"),
@@ -96,20 +91,10 @@ def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     )
     folder = tmp_path_factory.mktemp("report")
     # Figures take most of the time, and are tested elsewhere.
-    sections = []
-    for section in report.sections:
-        tables = [block for block in section.blocks if isinstance(block, Table)]
-        sections.append(Section(section.name, section.title, list(tables)))
+    sections = [replace(section, blocks=tables(section.blocks)) for section in report.sections]
     report = replace(report, sections=sections)
     write_report(report, folder)
     return report, folder
-
-
-def tables_of(report: Report) -> Iterator[Table]:
-    for section in report.sections:
-        for block in section.blocks:
-            if isinstance(block, Table):
-                yield block
 
 
 def read(path: Path) -> pd.DataFrame:
@@ -121,13 +106,13 @@ def test_every_column_of_every_file_is_documented_and_holds_the_numbers_of_its_t
 ) -> None:
     report, folder = written
     meanings = read(folder / "tables" / f"{MEANINGS}.csv").set_index(["file", "column"])["meaning"]
-    tables = {table.name: table for table in tables_of(report)}
+    written_so = {table.name: table for section in report.sections for table in tables(section.blocks)}
 
     files = {path.stem: read(path) for path in (folder / "tables").glob("*.csv") if path.stem != MEANINGS}
 
-    assert set(files) == set(tables)
+    assert set(files) == set(written_so)
     assert len(meanings) == sum(len(frame.columns) for frame in files.values())
-    for name, table in tables.items():
+    for name, table in written_so.items():
         columns = list(map(str, table.data.columns))
         assert (folder / "tables" / f"{name}.csv").read_text().splitlines()[0].split(",") == columns
         assert len(set(columns)) == len(columns), name
@@ -147,7 +132,7 @@ def test_the_summary_holds_a_level_and_a_difference_each_with_its_own_interval(w
     path = folder / "tables" / "summary.csv"
     if not path.exists():
         pytest.skip("these cells are compared with nothing")
-    (shown,) = [table for table in tables_of(report) if table.name == "summary"]
+    shown = table_named([block for section in report.sections for block in section.blocks], "summary")
     metric = metric_named("log_loss" if "log_loss" in read(path).columns else "accuracy")
 
     frame = read(path)

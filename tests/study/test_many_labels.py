@@ -50,6 +50,8 @@ def test_a_table_takes_part_if_enough_rows_are_left_to_test() -> None:
     assert many_labels.rows_of(X, y, 400, 0, is_small=False) is None
     assert many_labels.rows_of(X, y, 600, 0, is_small=True) is None
     assert many_labels.rows_of(X, y, many_labels.MANY, 0, is_small=True) is None
+    with pytest.raises(UsageError, match=r"^Name the cache of OpenML, openml=FOLDER, and"):
+        many_labels.main(["opneml=there"])
 
 
 def test_the_defaults_are_two_of_the_candidates() -> None:
@@ -61,9 +63,8 @@ def test_the_defaults_are_two_of_the_candidates() -> None:
         assert {"recipe": "practical", **default.options} == chosen
 
 
+@pytest.mark.slow
 def test_the_page_has_the_tables_of_the_file() -> None:
     found = pd.read_csv(many_labels.FILE)
 
     assert many_labels.tables(found) in (ROOT / "study/recipe.md").read_text(encoding="utf-8")
-    with pytest.raises(UsageError, match=r"^Name the cache of OpenML, openml=FOLDER, and"):
-        many_labels.main(["opneml=there"])

@@ -2,7 +2,6 @@
 
 import gc
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +16,7 @@ from scarf_lightning.data.targets import Classes
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import METRICS, auroc, metric_named
 from scarf_lightning.options.axes import registered
-from scarf_lightning.report.blocks import Block, Paragraph, Picture, Table
+from scarf_lightning.report.blocks import Block, Paragraph, Picture
 from scarf_lightning.report.defaults import default_drawings
 from scarf_lightning.report.drawings import draw_all, read_drawings
 from scarf_lightning.report.drawings.curves import relative_to_best
@@ -35,7 +34,8 @@ from scarf_lightning.report.loading import CellResults, cells_of_folder, read_re
 from scarf_lightning.report.report_options import ReportOptions
 from scarf_lightning.report.statistics import scores_of, win_matrix
 from tests.composing import ROOT
-from tests.report.cell_results import compared, results_of
+from tests.report.cell_results import a_cell, compared, results_of
+from tests.report.shown import entries, pictures, said, table_named, tables
 from tests.report.store import fill_store
 
 OF_DATASET = {"where": {"dataset": "dataset-6"}}
@@ -64,19 +64,6 @@ def blocks_of(results: CellResults, kind: str, options: ReportOptions | None = N
     return section.blocks
 
 
-def table_named(blocks: Sequence[Block], ending: str) -> Table:
-    (found,) = [block for block in blocks if isinstance(block, Table) and block.name.endswith(ending)]
-    return found
-
-
-def entries(table: Table) -> list[list[str]]:
-    return [[entry.text for entry in row] for row in table.rows]
-
-
-def said(blocks: Sequence[Block]) -> list[str]:
-    return [block.text for block in blocks if isinstance(block, Paragraph)]
-
-
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[CellResults, pd.DataFrame]:
     """Three datasets, three pre-trainings, four trials, in a store; and the accuracies in it."""
@@ -93,7 +80,7 @@ def test_every_kind_is_drawn(kind: str, stored: tuple[CellResults, pd.DataFrame]
     names = [(type(block).__name__, block.name) for block in blocks if not isinstance(block, Paragraph)]
     assert len(set(names)) == len(names) > 0
     assert all(name.startswith(f"01-{kind}") for _, name in names)
-    assert all(block.alt and block.caption for block in blocks if isinstance(block, Picture))
+    assert all(picture.alt and picture.caption for picture in pictures(blocks))
 
 
 def test_the_drawings_of_every_sweep_can_be_understood() -> None:
@@ -143,7 +130,7 @@ def test_every_drawing_is_of_any_metric_and_turns_it_once(kind: str) -> None:
     for metric in METRICS if kind == "metric_table" else (LOG_LOSS,):
         better, worse = ([0.80, 0.81, 0.79], [0.50, 0.51, 0.49])[:: metric.sign]
         cells = [
-            ({"dataset": dataset, "regime": "full", "method": "control", "pretrain": pretrain}, values)
+            a_cell(values, dataset=dataset, pretrain=pretrain)
             for dataset in ("iris", "wine")
             for pretrain, values in (("none", worse), ("scarf", better))
         ]
@@ -152,7 +139,7 @@ def test_every_drawing_is_of_any_metric_and_turns_it_once(kind: str) -> None:
         blocks = blocks_of(results, kind, options, **SMALLEST[kind])
 
         assert [text for text in said(blocks) if "Not drawn" in text] == []
-        shown = " ".join(block.alt + block.caption for block in blocks if isinstance(block, Picture))
+        shown = " ".join(picture.alt + picture.caption for picture in pictures(blocks))
         if kind == "win_matrix":
             wilcoxon = entries(table_named(blocks, "wilcoxon"))
             assert wilcoxon[0][:4] == ["SCARF", "no pre-training", "2", "0"]
@@ -206,9 +193,7 @@ def test_the_win_matrix_counts_wins_by_the_test_that_is_asked_for_and_ranks_mean
     options = None if test == "corrected" else ReportOptions(test=test)
     blocks = blocks_of(results, "win_matrix", options, compare="pretrain")
 
-    picture = blocks[0]
-    assert isinstance(picture, Picture)
-    (axes,) = picture.figure.axes
+    (axes,) = pictures(blocks)[0].figure.axes
     assert f"{wins}/{wins + losses}" in [t.get_text() for t in axes.texts if t.get_position() == (0, 1)]
     surviving = table_named(blocks, "surviving-wins")
     row = dict(zip(surviving.columns, entries(surviving)[0], strict=True))
@@ -270,16 +255,12 @@ def test_what_is_missing_is_counted_and_named() -> None:
     trials = {"none": [0.5, 0.6], "scarf": [0.6, 0.7], "scarf_ae": []}
     of_others = blocks_of(compared({"iris": trials, "wine": trials}), "win_matrix", compare="pretrain")
     assert "Without any finished trial, and left out: SCARF AE." in said(of_others)
-    assert [block.name for block in of_others if isinstance(block, Table)]
-
-
-USUAL = {"dataset": "iris", "regime": "full", "pretrain": "scarf", "method": "control"}
+    assert tables(of_others) != []
 
 
 def test_what_cannot_be_drawn_says_why() -> None:
-    cells = [({"corruption.rate": rate}, [0.5]) for rate in (0.3, 0.6)] + [({"pretrain": "none"}, [0.5])]
-    two_settings = results_of([(USUAL | columns, values) for columns, values in cells])
-    (sentence,) = said(blocks_of(two_settings, "win_matrix", compare="pretrain"))
+    two_settings = [a_cell([0.5], pretrain="scarf", corruption__rate=rate) for rate in (0.3, 0.6)]
+    (sentence,) = said(blocks_of(results_of([*two_settings, a_cell([0.5])]), "win_matrix", compare="pretrain"))
     assert sentence.startswith("Not drawn: Competitor SCARF has two values for trial 0 on dataset iris; ")
 
     without_predictions = compared({"a": {"none": [0.5, 0.6], "scarf": [0.6, 0.7]}})
@@ -302,7 +283,9 @@ def test_sensitivity_is_relative_to_each_datasets_best() -> None:
 
 def test_sensitivity_names_datasets_that_lack_a_setting() -> None:
     cells = [("iris", 0.3, [0.5]), ("iris", 0.6, [0.6]), ("wine", 0.3, [0.5]), ("wine", 0.6, [])]
-    results = results_of([(USUAL | {"dataset": d, "corruption.rate": rate}, values) for d, rate, values in cells])
+    results = results_of(
+        [a_cell(values, dataset=d, pretrain="scarf", corruption__rate=rate) for d, rate, values in cells]
+    )
 
     blocks = blocks_of(results, "sensitivity", x="corruption.rate")
 
@@ -325,7 +308,7 @@ def test_a_folder_of_pretrainings_is_drawn_by_default(stored: tuple[CellResults,
 
 
 def test_regimes_are_not_compared_and_numbers_have_their_sensitivity_by_default() -> None:
-    cells = [(USUAL | {"regime": r, "pretrain": p}, [0.5, 0.6]) for r in ("full", "semi25") for p in ("none", "scarf")]
+    cells = [a_cell([0.5, 0.6], regime=r, pretrain=p) for r in ("full", "semi25") for p in ("none", "scarf")]
     drawings = default_drawings(results_of(cells))
     matrices = [d for d in drawings if d.name == "win_matrix"]
     assert [(d.title, d.where) for d in matrices] == [
@@ -335,7 +318,7 @@ def test_regimes_are_not_compared_and_numbers_have_their_sensitivity_by_default(
     (over,) = [d for d in drawings if isinstance(d, WinsOverReference)]
     assert (over.rows, over.columns) == (["regime"], ["pretrain"])
 
-    rates = results_of([(USUAL | {"corruption.rate": rate}, [0.5]) for rate in (0.3, 0.6)])
+    rates = results_of([a_cell([0.5], pretrain="scarf", corruption__rate=rate) for rate in (0.3, 0.6)])
     drawn = [(d.name, getattr(d, "x", None)) for d in default_drawings(rates)]
     names = [("win_matrix", None), ("metric_table", None), ("sensitivity", "corruption.rate"), ("loss_curves", None)]
     assert drawn == names

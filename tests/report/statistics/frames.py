@@ -8,7 +8,7 @@ from paper.published import published_accuracy
 from scarf_lightning.report.statistics import scores_of
 
 STEP = 1 / 64
-"""Random values are multiples of it, so sums, and shifts by multiples of it, are exact."""
+"""Random values are multiples of it, so that sums are exact."""
 
 
 def scores_from(cells: dict[object, dict[str, list[float]]]) -> pd.DataFrame:

@@ -71,6 +71,7 @@ def test_gains_for_the_better_are_gains_for_the_better_and_few_tables_have_no_in
     assert 2 * min(one_sided_levels(many, 0.0)) == pytest.approx(level_by_counting(many), abs=0.02)
 
 
+@pytest.mark.slow
 def test_the_typical_gain_keeps_its_level_and_finds_more_than_student_where_a_few_tables_lie_far_out() -> None:
     """Gains with Student's t distribution of two degrees of freedom, 31 tables."""
     random = np.random.default_rng(0)

@@ -1,6 +1,7 @@
 """Tests of pairs, win matrices and relative gains: by hand, against SciPy in a loop, and their symmetries."""
 
 import math
+from inspect import signature
 from typing import Any, get_args
 
 import numpy as np
@@ -13,7 +14,6 @@ from scipy import stats
 from paper.published import published_accuracy
 from scarf_lightning.errors import UsageError
 from scarf_lightning.report.statistics import (
-    TEST_TO_TRAIN,
     Test,
     TTest,
     WinMatrix,
@@ -30,7 +30,7 @@ from scarf_lightning.report.statistics import (
     welch_test,
     win_matrix,
 )
-from tests.report.statistics.frames import STEP, ragged_scores, random_scores, scores_from
+from tests.report.statistics.frames import ragged_scores, random_scores, scores_from
 
 RANDOM = np.random.default_rng(4)
 FIRST = RANDOM.normal(0.80, 0.02, (6, 9))
@@ -73,7 +73,7 @@ def test_welch_equals_scipy_and_the_formula() -> None:
         assert np.isnan(welch_test(0.9, 0.01, n, 0.8, 0.01, n2)).all(), "a single trial cannot be tested"
 
 
-def test_paired_equals_scipy_over_the_trials_in_common_and_corrected_is_wider() -> None:
+def test_paired_equals_scipy_over_the_trials_in_common() -> None:
     first, second = FIRST.copy(), SECOND.copy()
     first[0, 2] = second[0, 5] = second[1, :4] = np.nan
 
@@ -87,8 +87,6 @@ def test_paired_equals_scipy_over_the_trials_in_common_and_corrected_is_wider() 
     of_two = paired_test(FIRST[:, :2], SECOND[:, :2])
     np.testing.assert_allclose(of_two.p, stats.ttest_rel(FIRST[:, :2], SECOND[:, :2], axis=1).pvalue, rtol=1e-9)
     assert paired_test(np.array([0.5, 0.6, 0.7]), np.array([0.7, 0.6, 0.5])).p == 1, "no difference, with a spread"
-    plain, corrected = paired_test(FIRST, SECOND), paired_test(FIRST, SECOND, test_to_train=TEST_TO_TRAIN)
-    np.testing.assert_allclose(corrected.statistic, plain.statistic / math.sqrt(1 + 9 * 20 / 70), rtol=1e-12)
 
 
 def test_corrected_by_hand() -> None:
@@ -135,21 +133,11 @@ def test_a_spread_is_rounding_by_the_larger_mean() -> None:
         ([0.02, math.nan, 0.01], [0.02, math.nan, 0.02]),
     ],
 )
-def test_holm_by_hand(raw: list[float], adjusted: list[float]) -> None:
+def test_holm_by_hand_and_of_columns_apart(raw: list[float], adjusted: list[float]) -> None:
     np.testing.assert_allclose(holm(raw), adjusted, rtol=1e-12)
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
-@settings(max_examples=10)
-def test_holm_is_between_the_raw_and_bonferroni_keeps_the_order_and_corrects_columns_apart(raw: list[float]) -> None:
-    p, adjusted = np.array(raw), holm(raw)
-
-    assert (adjusted >= p).all()
-    assert (adjusted <= np.minimum(len(p) * p, 1)).all()
-    assert (np.diff(adjusted[np.argsort(p)]) >= 0).all()
-    both = np.stack([p, p[::-1] / 2], axis=1)
-    np.testing.assert_array_equal(holm(both), np.stack([holm(column) for column in both.T], axis=1))
-    np.testing.assert_array_equal(holm(both, axis=1), holm(both.T).T)
+    both, expected = np.array([raw, raw[::-1]]), np.array([adjusted, adjusted[::-1]])
+    np.testing.assert_allclose(holm(both, axis=1), expected, rtol=1e-12)
+    np.testing.assert_allclose(holm(both.T), expected.T, rtol=1e-12)
 
 
 def total(matrix: WinMatrix) -> pd.DataFrame:
@@ -178,7 +166,6 @@ def test_outcomes_by_hand() -> None:
     assert set(lacking["competitor"]) == {"b"}
     assert (np.diag(total(matrix)) == 0).all(), "nothing is compared with itself"
     assert np.isnan(np.diag(matrix.ratio)).all()
-    assert list(win_matrix(scores, ["b", "a"]).wins.index) == list(win_matrix(scores, ["b", "a"]).wins.columns)
     assert list(win_matrix(scores, ["b", "a"]).wins.index) == ["b", "a"]
 
 
@@ -201,29 +188,26 @@ def test_counts_equal_those_of_scipy_in_a_loop(test: Test, alpha: float) -> None
             assert matrix.ties.loc[a, b] == 7 - wins - losses
 
 
-def test_the_corrected_test_is_the_default() -> None:
-    """Welch's finds up to 27 % of equal competitors different; it stays for the paper's own figures."""
-    scores = random_scores(12, "ab", 8, seed=3)
-    pairs = [("a", "b")]
-    corrected = compare(scores, pairs, test="corrected")["p"].to_numpy()
+def test_the_corrected_test_at_five_percent_is_the_default_and_a_win_is_strictly_below_its_level() -> None:
+    """Welch's finds up to 27 % of equal competitors different; it stays for the paper's own figures, as its 20 % do."""
+    defaults = {}
+    for count in (compare, win_matrix, reference_win_matrix, surviving_wins, relative_gains):
+        its = signature(count).parameters
+        defaults[count] = [its[name].default for name in ("test", "alpha") if name in its]
+    assert defaults == {
+        compare: ["corrected"],
+        win_matrix: ["corrected", 0.05],
+        reference_win_matrix: ["corrected", 0.05],
+        surviving_wins: [0.05],
+        relative_gains: ["corrected", 0.2],
+    }
 
-    assert (corrected > compare(scores, pairs, test="welch")["p"]).any()
-    np.testing.assert_array_equal(compare(scores, pairs)["p"], corrected)
-    np.testing.assert_array_equal(gains_of(scores)["p"].to_numpy(), corrected)
-    wins = int(((corrected < 0.3) & (compare(scores, pairs)["difference"] > 0)).sum())
-    assert win_matrix(scores, alpha=0.3).wins.loc["a", "b"] == wins
-    assert reference_win_matrix(scores, {("a", "none"): ("a", "b")}, alpha=0.3).wins.loc["a", "none"] == wins
-
-
-def test_five_percent_is_the_level_by_default_and_a_win_is_strictly_below_it() -> None:
     scores = scores_from(samples_at(0.045, 0.049, 0.051, 0.055))
-
-    assert win_matrix(scores, test="welch").wins.loc["a", "b"] == 2
-    found = reference_win_matrix(scores, {("a", "none"): ("a", "b")}, test="welch")
-    assert found.wins.loc["a", "none"] == 2
-    assert surviving_wins(scores, [("a", "b")]).iloc[0]["wins"] == 2
+    for alpha, wins in ((0.05, 2), (0.047, 1)):
+        found = reference_win_matrix(scores, {("a", "none"): ("a", "b")}, test="welch", alpha=alpha)
+        assert found.wins.loc["a", "none"] == wins
+        assert surviving_wins(scores, [("a", "b")], alpha=alpha).iloc[0]["wins"] == wins
     sure = scores_from({0: {"a": [0.9, 0.9], "b": [0.5, 0.5]}})  # p = 0
-    assert win_matrix(sure, alpha=1e-9).wins.loc["a", "b"] == 1
     at_alpha = win_matrix(sure, alpha=0.0)
     assert (at_alpha.wins.loc["a", "b"], at_alpha.ties.loc["a", "b"]) == (0, 1)
 
@@ -303,7 +287,6 @@ def test_paired_tests_use_the_means_of_the_trials_in_common(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"competitors": ["a", "z"]}, "The scores have no competitor z; they have: a, b."),
         ({"competitors": ["a"]}, "There are no pairs to compare; name two competitors or more."),
         ({"test": "student"}, "test=student is unknown; the options are: welch, paired, corrected."),
     ],
@@ -340,19 +323,6 @@ def test_one_wins_what_the_other_loses_no_dataset_is_lost_and_no_order_matters(
     assert np.isnan(both[~defined]).all()
     for outcome in OUTCOMES:
         assert getattr(matrix, outcome).equals(getattr(after, outcome))
-
-
-@given(ragged_scores(), KINDS, st.integers(-500, 500))
-@settings(max_examples=6)
-def test_a_common_shift_changes_no_test(scores: pd.DataFrame, test: Test, steps: int) -> None:
-    pairs = [("a", "b")]
-    shifted = scores.assign(value=scores["value"] + steps * STEP)
-
-    before, after = compare(scores, pairs, test=test), compare(shifted, pairs, test=test)
-
-    # Compared as p-values, not as wins: rounding may move a p-value across a threshold that it stands on.
-    np.testing.assert_allclose(after["p"], before["p"], rtol=1e-8, atol=1e-12)
-    np.testing.assert_allclose(after["difference"], before["difference"], atol=1e-12)
 
 
 SCORES = scores_from(

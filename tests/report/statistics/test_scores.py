@@ -53,30 +53,27 @@ def test_columns_of_loaded_results_serve() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scores", "message"),
+    ("scores", "asked", "message"),
     [
-        (SCORES.drop(columns="value"), "The scores lack the column value; give a frame with dataset, competitor, "),
-        (SCORES.iloc[:0], "The scores hold no values; train a cell first, "),
-        (SCORES.assign(value=np.nan), "The scores hold no values; train a cell first, "),
-        (SCORES.assign(value=np.inf), "The scores hold infinite values; mark a trial without a score by NaN."),
-        (SCORES.assign(competitor=None), "The scores have rows without a dataset, competitor or trial; "),
-        (pd.concat([SCORES, SCORES.iloc[:1]]), "Competitor b has two values for trial 0 on dataset 11; select one "),
+        (
+            SCORES.drop(columns="value"),
+            None,
+            "The scores lack the column value; give a frame with dataset, competitor, ",
+        ),
+        (SCORES.iloc[:0], None, "The scores hold no values; train a cell first, "),
+        (SCORES.assign(value=np.nan), None, "The scores hold no values; train a cell first, "),
+        (SCORES.assign(value=np.inf), None, "The scores hold infinite values; mark a trial without a score by NaN."),
+        (SCORES.assign(competitor=None), None, "The scores have rows without a dataset, competitor or trial; "),
+        (pd.concat([SCORES, SCORES[:1]]), None, "Competitor b has two values for trial 0 on dataset 11; select one "),
+        (SCORES, ["a", "z"], "The scores have no competitor z; they have: a, b."),
+        (SCORES, [], "No competitor was named"),
     ],
 )
-def test_unusable_scores_are_refused(scores: pd.DataFrame, message: str) -> None:
+def test_unusable_scores_and_unknown_competitors_are_refused(
+    scores: pd.DataFrame, asked: list[str] | None, message: str
+) -> None:
     with pytest.raises(UsageError) as caught:
-        score_array(scores)
-
-    assert str(caught.value).startswith(message)
-
-
-@pytest.mark.parametrize(
-    ("asked", "message"),
-    [(["a", "z"], "The scores have no competitor z; they have: a, b."), ([], "No competitor was named")],
-)
-def test_an_unknown_competitor_is_refused_with_those_that_there_are(asked: list[str], message: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        score_array(SCORES, asked)
+        score_array(scores, asked)
 
     assert str(caught.value).startswith(message)
 

@@ -88,19 +88,6 @@ def test_an_improvement_helps_and_a_loss_hurts(sign: int) -> None:
     assert judge_rows(values, rows).answer == expected
 
 
-def test_one_difference_in_twenty_is_claimed_by_chance_and_none_of_twenty_together() -> None:
-    """If each comparison were corrected alone, two pages in three with twenty comparisons would claim something."""
-    alone = together = 0
-    for page in range(40):
-        verdicts = [of_one(normal(100 * page + i, 20, mean=0.0), test_to_train=0.0) for i in range(20)]
-        alone += any(each.answer not in (CANNOT_TELL, "no practical difference") for each in verdicts)
-        claimed = answers_together(verdicts)
-        together += any(answer not in (CANNOT_TELL, "no practical difference") for answer in claimed)
-
-    assert alone / 40 > 0.45
-    assert together / 40 < 0.15
-
-
 def test_a_family_shares_its_level_and_a_smaller_family_claims_more() -> None:
     """Holm by hand: p = 0.02 is claimed alone and with one that is sure, and not with two that are not."""
     sure = of_one(np.array([0.030, 0.034, 0.033, 0.028, 0.031]))
