@@ -11,7 +11,6 @@ import pytest
 
 from scarf_lightning.data.sources import FileSource, LastTable, WdbcSource
 from scarf_lightning.data.sources.evidence import stamps_of
-from scarf_lightning.data.sources.source import READINGS
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
 
@@ -86,14 +85,6 @@ def test_an_error_of_half_a_file_is_no_error_of_the_data_unless_it_stays(file: P
     stays = Disturbed(file, "y", changes=[truncate], is_before=True)
     with pytest.raises(UsageError, match=r"dataset\.target names 'y', which is not a column of .*t\.csv"):
         stays.read()
-
-
-def test_a_file_that_never_stays_the_same_is_named(file: Path) -> None:
-    changes: list[Change] = [lambda path, first=first: write(path, first=first) for first in range(READINGS)]  # type: ignore[misc]
-    source = Disturbed(file, "y", changes=changes)
-    with pytest.raises(UsageError, match=rf"^{file} changed while it was read, {READINGS} times; wait until no "):
-        source.read()
-    assert source.changes == []
 
 
 def test_a_change_within_a_tick_of_the_clock_has_another_stamp(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
