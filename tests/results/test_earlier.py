@@ -81,7 +81,6 @@ def test_a_cell_is_described_as_a_later_version_describes_the_same_cell(of_schem
         found = {}
         for _, stored in described_cells(results):
             cell = stored.description
-            assert cell is not None
             if cell["dataset"] == "wdbc":
                 found[cell["options"]["pretrain"], cell["options"]["tune"]] = cell["options"], cell["labels"]
         return found

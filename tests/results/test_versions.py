@@ -21,7 +21,7 @@ from scarf_lightning.results import (
     newest_versions,
     version_numbers,
 )
-from tests.cells import OF_WDBC, some_config, some_record
+from tests.cells import described, some_config, some_record
 from tests.results.sealing import reseal
 
 A, B, C = (letter * 64 for letter in "abc")
@@ -52,12 +52,15 @@ def leave(
     config = some_config(**chosen)
     fields = identity(config, data) | {"science": science} | ({"plugins": plugins} if plugins else {})
     store = CellStore(results, fields | (more_options or {}))
-    of_cell = OF_WDBC | {
-        "columns": [(feature, None) for feature in features],
-        "options": columns(config) | (more_options or {}),
-        "config": {"dataset": {"target": "y"} | (dataset or {}), "split": split or {"name": "random"}},
-    }
-    store.describe(dataset=name, dataset_id=dataset_id, source=source, **of_cell)
+    described(
+        store,
+        dataset=name,
+        dataset_id=dataset_id,
+        source=source,
+        columns=[(feature, None) for feature in features],
+        options=columns(config) | (more_options or {}),
+        config={"dataset": {"target": "y"} | (dataset or {}), "split": split or {"name": "random"}},
+    )
     if trials:
         store.add(some_record(range(trials)))
     for contents in store.folder.glob("stacks/*/trials.json") if day is not None else ():
