@@ -220,12 +220,6 @@ def fail(results: Path, key: str = "abc", error: Exception | None = None) -> Non
         keep_failure(results, key, "seed=1 scaling=none", raised)
 
 
-def test_nothing_has_failed_at_first(tmp_path: Path) -> None:
-    assert read_failure(tmp_path / "results", "abc") is None
-    forget_failure(tmp_path / "results", "abc")
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_the_traceback_is_kept_with_the_cell_and_where_it_ran(tmp_path: Path) -> None:
     fail(tmp_path)
 
@@ -252,7 +246,11 @@ def test_of_bad_input_and_of_the_operating_system_the_sentence_is_kept(
     assert str(read_failure(tmp_path, "abc")) == f"seed=1 scaling=none: {sentence}"
 
 
-def test_each_cell_has_its_own_and_the_last_one_counts(tmp_path: Path) -> None:
+def test_nothing_has_failed_at_first_and_each_cell_has_its_own_of_which_the_last_one_counts(tmp_path: Path) -> None:
+    assert read_failure(tmp_path, "abc") is None
+    forget_failure(tmp_path, "abc")
+    assert list(tmp_path.iterdir()) == []
+
     fail(tmp_path, "abc")
     fail(tmp_path, "def", UsageError("first."))
     fail(tmp_path, "def", UsageError("second."))

@@ -49,8 +49,10 @@ class TestKeeping:
     def test_a_trial_comes_back_bit_for_bit_also_odd_numbers_and_arrays_in_pieces(
         self, store: PretrainingStore
     ) -> None:
+        """A number of a curve may be left out: its values are then whole, with a fraction, and none."""
         for trial, dtype in enumerate((np.float32, np.float64, np.int64)):
             given = some_pretrained(trial, dtype)
+            given.curve[0]["train_loss"] = None
             store.add([given])
             same(store.load([trial])[trial], given)
 
@@ -141,14 +143,6 @@ class TestDamage:
             rewritten(place(store, trial) / "curve.json", lambda content, v=values: content["curve"][0].update(v))
 
         assert store.missing(range(6)) == list(range(5))
-
-    def test_a_curve_may_leave_a_number_out(self, store: PretrainingStore) -> None:
-        """Its values are then of all three kinds: whole, with a fraction, and none."""
-        given = some_pretrained(0)
-        given.curve[0]["train_loss"] = None
-        store.add([given])
-
-        same(store.load([0])[0], given)
 
     @pytest.mark.parametrize(
         ("name", "array", "reason"),
