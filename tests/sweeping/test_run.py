@@ -223,13 +223,6 @@ class TestSkipping:
         assert ran(seeds(0, 1, 2)) == (0, [[("seed=0",)], [("seed=2",)]])
         assert "1 of 3 cells were finished already." in capsys.readouterr().out
 
-    def test_a_cell_that_lacks_trials_is_not_finished(self) -> None:
-        finish(some_cell(trials=2))
-
-        assert ran([some_cell("trials=3", trials=3)]) == (0, [[("trials=3",)]])
-
-        assert load()["trial"].tolist() == [0, 1, 2]
-
 
 class TestForce:
     def test_finished_cells_run_again_and_what_they_had_is_set_aside_once(
@@ -464,7 +457,7 @@ class TestOtherProcesses:
         assert shown.out.startswith("2 cells of ")
         assert "not finished" not in shown.out
 
-    def test_a_cell_that_another_lets_go_of_is_trained_here(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_cell_that_another_lets_go_of_gets_its_missing_trials_here(self, monkeypatch: pytest.MonkeyPatch) -> None:
         (cell,) = seeds(0)
         with elsewhere(cell, monkeypatch, lambda: None, trials=[1]):
             assert ran([cell]) == (0, [[("seed=0",)]])
