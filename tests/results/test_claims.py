@@ -341,9 +341,13 @@ def test_a_claim_that_nobody_holds_is_removed_and_one_that_is_held_stays(remove:
     remove(folder)
     assert not folder.exists(), "where there is none nothing is made"
 
-    claimed_by(folder, ended_process())
-    remove(folder)
-    assert list(folder.iterdir()) == []
+    for stray in ([], [STRAY]):
+        claimed_by(folder, ended_process())
+        for name in stray:
+            (folder / "claim" / name).touch()
+            os.utime(folder / "claim" / name, (0, 0))
+        remove(folder)
+        assert list(folder.iterdir()) == []
 
     (folder / "claim").mkdir()
     remove(folder)

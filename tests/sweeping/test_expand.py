@@ -104,6 +104,7 @@ UNUSED = " is set, but no cell of this run uses it ("
             "dataset=my/data.xls",
             "dataset=my/data.xls is not an option; for a file of yours: dataset=csv dataset.path=my/data.xls.",
         ),
+        ("corruption=[mean,marginal]", "corruption=[mean,marginal]: name one option, or try each of them with corr"),
         ("method=control,[mixup,dropout]", "method=[mixup,dropout]: name one option, or try each of them with meth"),
         ("corruption.rat=0.5", "corruption.rat is not an option; the options of corruption are: "),
         ("network.encoder={depht:3}", "network.encoder.depht is not an option; the options of network.encoder are: "),
