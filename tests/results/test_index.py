@@ -12,6 +12,7 @@ import pytest
 
 from scarf_lightning.results import CellStore, Rows, identity, on_few_steps, read_cell, read_summary, values_of
 from scarf_lightning.results import index as index_module
+from scarf_lightning.results.files import UNFINISHED
 from tests.cells import DATA_HASH, described, some_config, some_record
 from tests.results.sealing import flip, rewritten
 
@@ -90,7 +91,9 @@ def test_a_flipped_bit_in_a_record_is_found(cell: Path) -> None:
 
 def test_what_comes_to_a_cell_or_leaves_it_is_seen(cell: Path) -> None:
     is_read_again(cell)
-    stack = sorted((cell / "stacks").iterdir())[0]
+    (cell / "stacks" / f"{UNFINISHED}abc").mkdir()
+    assert not is_read_again(cell), "what is half-written is no part of it"
+    stack = of_stack(cell, "trials.json").parent
     stack.rename(cell.parent / "aside")
     assert is_read_again(cell)
 
