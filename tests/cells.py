@@ -90,12 +90,17 @@ def some_cell(*overrides: str, **chosen: Any) -> Cell:
     return Cell(overrides, some_config(**{"trials": 2} | chosen))
 
 
+def described(store: CellStore, **changed: Any) -> CellStore:
+    """The same cell, with what says what it is of."""
+    store.describe(**{"dataset": "wdbc", "dataset_id": 1510, "source": "somewhere"} | OF_WDBC | changed)
+    return store
+
+
 def finish(cell: Cell, *, trials: Sequence[int] | None = None, data: KnownData = WDBC, **values: Any) -> CellStore:
     """Leave in the store what a job that trains these trials of a cell would leave, by default all that it lacks."""
     note_data(cell.results, cell.source, data, cell.source.stamps())
     store = CellStore(cell.results, identity(cell.config, data.hash))
-    described = OF_WDBC | {"options": columns(cell.config), "labels": dict(labels(cell.config))}
-    store.describe(dataset="wdbc", dataset_id=1510, source="somewhere", **described)
+    described(store, options=columns(cell.config), labels=dict(labels(cell.config)))
     wanted = range(cell.config.trials) if trials is None else trials
     if missing := store.missing(wanted):
         store.add(some_record(missing, pretrained=cell.config.pretrain.name != "none", **values))

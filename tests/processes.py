@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from io import StringIO
@@ -107,6 +108,14 @@ def ended(process: subprocess.Popen[str], minutes: float = 2) -> Process:
         process.kill()
         raise
     return Process(process.args, process.returncode, out, FIRST_LINES.sub("", err))
+
+
+def soon(condition: Callable[[], object], seconds: float = MINUTES) -> bool:
+    """Whether this comes true within so many seconds."""
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return bool(condition())
 
 
 def without_times(frame: pd.DataFrame) -> pd.DataFrame:

@@ -36,7 +36,6 @@ def test_every_column_of_a_frame_is_read_with_a_note_on_what_is_left_out() -> No
     assert [reading.missing for reading in table.reading] == [0, 15, 0, 0, 0]
     assert [reading.distinct for reading in table.reading] == [60, 3, 60, 60, 1]
     assert [column.name for column in table.columns] == ["when (days)", "when (month)", "when (weekday)", "size"]
-    assert table.reader is not None
     assert table.reader.names == ["when", "size"]
     assert [str(note) for note in table.notes] == [
         "Column 'size': 15 of its values are not numbers ('?') and are read as missing.",

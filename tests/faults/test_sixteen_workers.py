@@ -83,7 +83,6 @@ def _note_what_begins(folder: Path) -> None:
                 file.write(f"{line}\n")
 
     def noted_run(training: CellTraining, trials: list[int], *others: Any) -> Any:
-        assert training.store is not None
         note("stack", training.store.fingerprint, *trials)
         return run(training, trials, *others)
 

@@ -3,26 +3,16 @@
 import os
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.processes import TINY_CONTROL, ended, in_the_way, started
+from tests.processes import TINY_CONTROL, ended, in_the_way, soon, started
 
 pytestmark = [pytest.mark.slow, pytest.mark.launcher]
 
 ENDLESS = ["-m", "seed=0,1", "pretrain=none", "trials=1", *TINY_CONTROL, "finetune.max_epochs=1000000",
            "finetune.patience=null"]  # fmt: skip
-WITHIN = 60.0
-
-
-def soon(condition: Callable[[], bool]) -> bool:
-    """Whether this comes true within a minute."""
-    deadline = time.monotonic() + WITHIN
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return condition()
 
 
 def is_alone(group: int) -> bool:

@@ -1,10 +1,14 @@
-"""Files of the store that somebody else wrote, with hashes that are right."""
+"""Files of the store that somebody else wrote, with hashes that are right, flipped or closed."""
 
+import errno
 import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from scarf_lightning.results.records import SEAL
 
@@ -32,3 +36,33 @@ def rewritten(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
     change(content)
     path.write_text("{}")
     reseal(path, content)
+
+
+def flip(file: Path) -> None:
+    """Flip a bit in the middle of a file, or flip it back."""
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
+def refuse(path: Path | str = "", *_: object) -> None:
+    """Refuse what another user has closed by a mask of 077, to root too."""
+    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+
+def close(patch: pytest.MonkeyPatch, *names: str) -> None:
+    """Let no file or folder of these names be read or listed."""
+    opened, listed = os.open, Path.iterdir
+
+    def open_file(path: str | Path, *flags: int, **named: int) -> int:
+        if Path(path).name in names:
+            refuse(path)
+        return opened(path, *flags, **named)
+
+    def list_folder(path: Path) -> Iterator[Path]:
+        if path.name in names:
+            refuse(path)
+        return listed(path)
+
+    patch.setattr(os, "open", open_file)
+    patch.setattr(Path, "iterdir", list_folder)

@@ -19,7 +19,6 @@ from zipfile import ZipFile
 STORES = Path(__file__).parent / "stores"
 SCHEMA_2 = "95e55f0"
 SCHEMA_3 = ("4be86c5", "e116e53")
-COMMITS = (SCHEMA_2, *SCHEMA_3)
 SCIENCE = {SCHEMA_2: 1} | dict.fromkeys(SCHEMA_3, 2)
 
 

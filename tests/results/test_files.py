@@ -18,6 +18,7 @@ from scarf_lightning.results.files import (
     whole_folder,
     write_whole,
 )
+from tests.results.sealing import close, refuse
 
 
 class Crash(BaseException):
@@ -228,13 +229,7 @@ class TestFolder:
     ) -> None:
         (tmp_path / "results" / "datasets").mkdir(parents=True)
         usual = Path.touch
-
-        def refuse(path: Path) -> None:
-            if path.parent.name == closed:
-                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-            usual(path)
-
-        monkeypatch.setattr(Path, "touch", refuse)  # root may write anywhere
+        monkeypatch.setattr(Path, "touch", lambda path: (refuse if path.parent.name == closed else usual)(path))
 
         check_folder(tmp_path / "results", writable=False)
         with pytest.raises(UsageError, match=said):
@@ -262,10 +257,7 @@ def test_a_file_is_read_to_its_end_however_little_one_call_gives(
 
 
 def test_a_file_that_may_not_be_read_is_not_called_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> int:
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-
-    monkeypatch.setattr(os, "open", refuse)
+    close(monkeypatch, "a")
 
     with pytest.raises(UnreadableRecordError, match=r"^a cannot be read: Permission denied$"):
         read_bytes(tmp_path / "a", 10)

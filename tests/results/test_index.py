@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,9 @@ import pytest
 
 from scarf_lightning.results import CellStore, Rows, identity, on_few_steps, read_cell, read_summary, values_of
 from scarf_lightning.results import index as index_module
-from tests.cells import DATA_HASH, OF_WDBC, some_config, some_record
-from tests.results.sealing import rewritten
+from scarf_lightning.results.files import UNFINISHED
+from tests.cells import DATA_HASH, described, some_config, some_record
+from tests.results.sealing import flip, rewritten
 
 TRIALS = 4
 ROWS: list[dict[str, Any]] = [
@@ -25,8 +25,7 @@ ROWS: list[dict[str, Any]] = [
 
 @pytest.fixture
 def cell(tmp_path: Path) -> Path:
-    store = CellStore(tmp_path / "results", identity(some_config(), DATA_HASH))
-    store.describe(**{"dataset": "wdbc", "dataset_id": 1510, "source": "scikit-learn"} | OF_WDBC)
+    store = described(CellStore(tmp_path / "results", identity(some_config(), DATA_HASH)))
     for trials in ((0, 1), (2, 3)):
         store.add(some_record(trials, diverged=None))
     return store.folder
@@ -72,14 +71,8 @@ def test_an_unfinished_cell_and_a_folder_that_cannot_be_written_to_have_no_entry
     assert is_read_again(cell)
 
 
-def of_stack(name: str) -> Callable[[Path], Path]:
-    return lambda cell: next(cell.glob(f"stacks/*/{name}"))
-
-
-def flip(file: Path) -> None:
-    content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 1
-    file.write_bytes(content)
+def of_stack(cell: Path, name: str) -> Path:
+    return next(cell.glob(f"stacks/*/{name}"))
 
 
 def test_a_flipped_bit_in_a_record_is_found(cell: Path) -> None:
@@ -98,20 +91,22 @@ def test_a_flipped_bit_in_a_record_is_found(cell: Path) -> None:
 
 def test_what_comes_to_a_cell_or_leaves_it_is_seen(cell: Path) -> None:
     is_read_again(cell)
-    stack = sorted((cell / "stacks").iterdir())[0]
+    (cell / "stacks" / f"{UNFINISHED}abc").mkdir()
+    assert not is_read_again(cell), "what is half-written is no part of it"
+    stack = of_stack(cell, "trials.json").parent
     stack.rename(cell.parent / "aside")
     assert is_read_again(cell)
 
     (cell.parent / "aside").rename(stack)
     assert not is_read_again(cell)
-    of_stack("curves.parquet")(cell).unlink()
+    of_stack(cell, "curves.parquet").unlink()
     assert is_read_again(cell)
 
 
 def test_a_cell_that_changes_while_it_is_read_has_no_entry(cell: Path) -> None:
     def read_and_changed(*asked: Any, **options: Any) -> Any:
         stored = read_cell(*asked, **options)
-        rewritten(of_stack("trials.json")(cell), lambda content: content.update(notes=["a note"]))
+        rewritten(of_stack(cell, "trials.json"), lambda content: content.update(notes=["a note"]))
         return stored
 
     with patch.object(index_module, "read_cell", read_and_changed):
@@ -189,12 +184,7 @@ def test_an_entry_that_is_nested_without_end_or_with_numbers_that_no_record_has_
 def test_a_record_that_is_written_again_with_other_numbers_is_read(cell: Path) -> None:
     is_read_again(cell)
 
-    def better(content: dict[str, object]) -> None:
-        rows = content["trials"]
-        assert isinstance(rows, list)
-        rows[0]["accuracy"] = 0.9
-
-    rewritten(of_stack("trials.json")(cell), better)
+    rewritten(of_stack(cell, "trials.json"), lambda content: content["trials"][0].update(accuracy=0.9))
     assert is_read_again(cell)
     assert 0.9 in read_summary(cell, TRIALS).rows.column("accuracy")
 

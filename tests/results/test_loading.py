@@ -1,8 +1,6 @@
 """Results as tables: all cells of a folder."""
 
-import errno
 import json
-import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +13,8 @@ from scarf_lightning.errors import RecordWarning, UsageError
 from scarf_lightning.report.loading import cells_of_folder
 from scarf_lightning.results import CellStore, columns, described_cells, identity, load
 from scarf_lightning.results.records import SCHEMA_VERSION
-from tests.cells import DATA_HASH, OF_WDBC, some_config, some_record
+from tests.cells import DATA_HASH, OF_WDBC, described, some_config, some_record
+from tests.results.sealing import close
 
 REQUIRED = [
     "dataset_id", "dataset", "regime", "scaling", "pretrain", "corruption", "selection", "views", "loss", "method",
@@ -33,7 +32,7 @@ def store(
     """A cell with these trials in a results folder."""
     config = some_config(**chosen)
     cell = CellStore(results, identity(config, DATA_HASH))
-    cell.describe(dataset="wdbc", dataset_id=dataset_id, source="somewhere", **OF_WDBC | {"options": columns(config)})
+    described(cell, dataset_id=dataset_id, options=columns(config))
     cell.add(some_record(trials, pretrained=config.pretrain.name != "none"))
     return cell
 
@@ -87,8 +86,7 @@ def test_types_serve_for_calculation_also_where_values_are_missing(results: Path
 
 def test_a_metric_has_fractions_also_where_every_trial_has_a_whole_number_or_none(tmp_path: Path) -> None:
     """JSON of another program writes 1.0 as 1."""
-    cell = CellStore(tmp_path, identity(some_config(), DATA_HASH))
-    cell.describe(dataset="wdbc", dataset_id=1510, source="somewhere", **OF_WDBC)
+    cell = described(CellStore(tmp_path, identity(some_config(), DATA_HASH)))
     cell.add(some_record([0, 1], accuracy=1, auroc=None))
 
     frame = load(tmp_path)
@@ -100,8 +98,7 @@ def test_a_metric_has_fractions_also_where_every_trial_has_a_whole_number_or_non
 
 def test_metrics_of_another_kind_of_target_have_no_column(results: Path) -> None:
     of_numbers = CellStore(results, identity(some_config(seed=4), DATA_HASH))
-    described = OF_WDBC | {"target": Number("price"), "options": {}}
-    of_numbers.describe(dataset="houses", dataset_id=None, source="somewhere", **described)
+    described(of_numbers, dataset="houses", dataset_id=None, target=Number("price"))
     of_numbers.add(some_record([0], rmse=2.0))
     numbers = {metric.name for metric in Number("price").metrics()}
     classes = {metric.name for metric in OF_WDBC["target"].metrics()}
@@ -167,8 +164,7 @@ def test_a_folder_without_results_is_named(state: str, tmp_path: Path) -> None:
 
 def start(results: Path) -> None:
     """A cell without a trial."""
-    cell = CellStore(results, identity(some_config(seed=5), DATA_HASH))
-    cell.describe(dataset="wdbc", dataset_id=1510, source="somewhere", **OF_WDBC)
+    described(CellStore(results, identity(some_config(seed=5), DATA_HASH)))
 
 
 def test_a_cell_of_another_schema_is_named_with_both_numbers_and_left_out(results: Path) -> None:
@@ -232,23 +228,13 @@ def test_described_cells_are_read_whole_or_damaged_and_damaged_ones_are_no_resul
 
 def test_what_may_not_be_read_or_listed_is_not_called_none(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As of another user, whose mask is 077."""
-    usual, refusal = os.open, PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-
-    def refuse(path: str | Path, *flags: int) -> int:
-        if Path(path).name == "cell.json":
-            raise refusal
-        return usual(path, *flags)
-
-    def refuse_to_list(path: Path) -> list[Path]:
-        raise refusal
-
-    monkeypatch.setattr(os, "open", refuse)
+    close(monkeypatch, "cell.json")
     said = r"holds no results that can be used; .*/cell\.json: cell\.json cannot be read: Permission denied\. The same "
     with pytest.raises(UsageError, match=said), pytest.warns(RecordWarning):
         load(results)
     with pytest.raises(UsageError, match=said):
         cells_of_folder(results)
 
-    monkeypatch.setattr(Path, "iterdir", refuse_to_list)
+    close(monkeypatch, results.name)
     with pytest.raises(UsageError, match=r"cannot be read: Permission denied; name another folder\.$"):
         load(results)

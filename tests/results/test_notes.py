@@ -1,6 +1,5 @@
 """Notes beside the cells: what is known of data, and why cells failed."""
 
-import errno
 import json
 import os
 import socket
@@ -17,7 +16,7 @@ from scarf_lightning.data.sources import open_source
 from scarf_lightning.data.sources.evidence import Stamps, stamps_of
 from scarf_lightning.errors import RecordWarning, UsageError
 from scarf_lightning.results import KnownData, forget_failure, keep_failure, known_data, note_data, read_failure
-from tests.results.sealing import reseal
+from tests.results.sealing import close, refuse, reseal
 
 DATA = KnownData("abc", n_rows=569, n_columns=30)
 OTHER = KnownData("def", n_rows=60, n_columns=9)
@@ -145,9 +144,6 @@ def test_the_note_is_a_file_beside_the_results_that_people_can_read(
 def test_a_folder_that_another_user_has_closed_gets_no_note_and_stops_nothing(
     results: Path, source: SomeSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(path: Path, text: str) -> None:
-        raise PermissionError(13, "Permission denied", str(path))
-
     monkeypatch.setattr("scarf_lightning.results.notes.write_whole", refuse)
 
     note_data(results, source, DATA, source.stamps())
@@ -208,16 +204,9 @@ def test_a_damaged_note_is_named_once_however_often_it_is_looked_at(
 def test_what_may_not_be_read_is_not_called_damaged(
     results: Path, source: SomeSource, note: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As of another user, whose mask is 077. The tests may run as root, who may read everything."""
+    """As of another user, whose mask is 077."""
     fail(results)
-    usual = os.open
-
-    def opened(path: str | Path, *flags: int) -> int:
-        if Path(path).name in ("some-1.json", "abc.json"):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-        return usual(path, *flags)
-
-    monkeypatch.setattr(os, "open", opened)
+    close(monkeypatch, "some-1.json", "abc.json")
 
     with pytest.warns(RecordWarning, match=r"some-1\.json cannot be read: Permission denied; the data are loaded"):
         assert known_data(results, source) is None
@@ -231,17 +220,10 @@ def fail(results: Path, key: str = "abc", error: Exception | None = None) -> Non
         keep_failure(results, key, "seed=1 scaling=none", raised)
 
 
-def test_nothing_has_failed_at_first(tmp_path: Path) -> None:
-    assert read_failure(tmp_path / "results", "abc") is None
-    forget_failure(tmp_path / "results", "abc")
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_the_traceback_is_kept_with_the_cell_and_where_it_ran(tmp_path: Path) -> None:
     fail(tmp_path)
 
     failure = read_failure(tmp_path, "abc")
-    assert failure is not None
     assert (failure.cell, failure.host) == ("seed=1 scaling=none", socket.gethostname())
     assert failure.error.startswith("Traceback (most recent call last):\n")
     assert "in fail\n    raise error or" in failure.error
@@ -264,7 +246,11 @@ def test_of_bad_input_and_of_the_operating_system_the_sentence_is_kept(
     assert str(read_failure(tmp_path, "abc")) == f"seed=1 scaling=none: {sentence}"
 
 
-def test_each_cell_has_its_own_and_the_last_one_counts(tmp_path: Path) -> None:
+def test_nothing_has_failed_at_first_and_each_cell_has_its_own_of_which_the_last_one_counts(tmp_path: Path) -> None:
+    assert read_failure(tmp_path, "abc") is None
+    forget_failure(tmp_path, "abc")
+    assert list(tmp_path.iterdir()) == []
+
     fail(tmp_path, "abc")
     fail(tmp_path, "def", UsageError("first."))
     fail(tmp_path, "def", UsageError("second."))

@@ -24,7 +24,8 @@ from scarf_lightning.results import (
 )
 from scarf_lightning.results.records import PREDICTIONS
 from scarf_lightning.results.store import read_cell
-from tests.cells import DATA_HASH, OF_WDBC, finish, results_in, some_cell, some_config, some_record
+from tests.cells import DATA_HASH, described, finish, results_in, some_cell, some_config, some_record
+from tests.results.sealing import flip
 
 
 def of(n: int) -> Classes:
@@ -82,8 +83,7 @@ def test_their_size_is_that_of_the_columns_that_are_kept(target: Target) -> None
 
 
 def test_predicted_numbers_stand_beside_the_true_ones(results: Path) -> None:
-    store = CellStore(results, identity(some_config(), DATA_HASH))
-    store.describe(dataset="t", dataset_id=None, source="t", **OF_WDBC | {"target": Number("price")})
+    store = described(CellStore(results, identity(some_config(), DATA_HASH)), target=Number("price"))
     values, true = np.array([1.5, -2.25]), np.array([1.0, -3.0])
     store.add(replace(some_record([4]), predictions=[Predictions(4, np.array([9, 2]), true, values, Number("price"))]))
 
@@ -167,9 +167,7 @@ def test_a_trial_that_diverged_is_not_measured_later(results: Path, late: Metric
 
 def test_damage_is_named_and_nothing_is_measured_by_it(store: CellStore, results: Path, late: Metric) -> None:
     (file,) = results.rglob(PREDICTIONS)
-    content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 1
-    file.write_bytes(content)
+    flip(file)
 
     with (
         pytest.warns(UserWarning, match=r"is left out: predictions\.parquet is damaged"),

@@ -1,10 +1,8 @@
-import errno
 import json
 import os
 import shutil
 import stat
 import subprocess
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,8 +18,8 @@ from scarf_lightning.results import CellStore, LostClaimError, StackRecord, fing
 from scarf_lightning.results.files import UNFINISHED
 from scarf_lightning.results.records import SCHEMA_VERSION, WEIGHTS
 from scarf_lightning.results.store import DESCRIBED, read_cell, source_commit
-from tests.cells import DATA_HASH, OF_WDBC, some_config, some_record
-from tests.results.sealing import reseal
+from tests.cells import DATA_HASH, described, some_config, some_record
+from tests.results.sealing import close, flip, reseal
 
 FILES = ["curves.parquet", "environment.json", "preprocessing.safetensors", "trials.json"]
 
@@ -31,30 +29,13 @@ def cell(tmp_path: Path) -> CellStore:
     return CellStore(tmp_path / "results", identity(some_config(), DATA_HASH))
 
 
-def describe(cell: CellStore, **changed: Any) -> None:
-    cell.describe(**{"dataset": "wdbc", "dataset_id": 1510, "source": "scikit-learn"} | OF_WDBC | changed)
-
-
 def stacks(cell: CellStore) -> list[Path]:
     folder = cell.folder / "stacks"
     return sorted(folder.iterdir()) if folder.exists() else []
 
 
-def flip(file: Path) -> None:
-    content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 1
-    file.write_bytes(content)
-
-
-def test_looking_into_a_cell_that_is_not_there_makes_nothing(cell: CellStore) -> None:
-    assert cell.rows() == []
-    assert cell.missing(range(3)) == [0, 1, 2]
-    assert not cell.folder.parent.exists()
-
-
 def test_a_description_says_what_the_cell_is_and_the_first_one_stays(cell: CellStore) -> None:
-    describe(cell)
-    describe(cell, config={"seed": 1})
+    described(described(cell), config={"seed": 1})
 
     assert [path.name for path in cell.folder.iterdir()] == ["cell.json"]
     written = json.loads((cell.folder / "cell.json").read_text())
@@ -62,7 +43,7 @@ def test_a_description_says_what_the_cell_is_and_the_first_one_stays(cell: CellS
     assert written.pop("sha256")
     assert {key: value for key, value in written.items() if key not in ("identity", "fingerprint")} == {
         "schema": SCHEMA_VERSION, "files": {}, "hashes": {}, "dataset": "wdbc", "dataset_id": 1510,
-        "source": "scikit-learn",
+        "source": "somewhere",
         "columns": [{"name": "V1", "categories": None}, {"name": "V2", "categories": ["a", "b"]}],
         "classes": ["1", "2"], "target": {"kind": "classes", "rarest": 1.0, "dtype": "object"}, "overrides": [],
         "config": {"seed": 0}, "options": {}, "labels": {}, "reading": {},
@@ -74,7 +55,7 @@ def test_a_joined_record_holds_what_each_held_and_a_note_once(cell: CellStore) -
         replace(some_record(trials), notes=["short", note], tries=[{"trial": trials[0], "try": 0, "score": 0.5}])
         for trials, note in (([0, 1], "one"), ([2], "other"))
     ]
-    describe(cell)
+    described(cell)
 
     joined = StackRecord.join(records)
     cell.add(joined)
@@ -134,6 +115,8 @@ def test_numpy_values_become_plain_ones_of_full_precision_and_what_is_not_define
 
 def test_trials_of_several_stacks_are_one_list_in_order_each_once_of_the_first_stack(cell: CellStore) -> None:
     """Two processes may train one at the same time; equal rows then come from both."""
+    assert (cell.rows(), cell.missing(range(3))) == ([], [0, 1, 2])
+    assert not cell.folder.parent.exists(), "looking makes nothing"
     records = [some_record([5, 6]), some_record([0, 1]), some_record([3])]
     for record in records:
         cell.add(record)
@@ -172,37 +155,9 @@ def test_a_stack_that_cannot_be_written_leaves_nothing(
     assert cell.missing(range(2)) == [1]
 
 
-@pytest.mark.parametrize("file", FILES)
-def test_an_interruption_between_the_files_of_a_stack_leaves_nothing(
-    cell: CellStore, file: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Stop where a file would be written, whichever library writes it."""
-    writers = {
-        "trials.json": "pathlib.Path.write_text",
-        "environment.json": "pathlib.Path.write_text",
-        "curves.parquet": "pandas.DataFrame.to_parquet",
-        "preprocessing.safetensors": "safetensors.numpy.save",
-    }
-    original = Path.write_text
-
-    def stop(*args: Any, **kwargs: Any) -> None:
-        if file.endswith(".json") and args[0].name != file:
-            original(*args, **kwargs)
-            return
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(writers[file], stop)
-
-    with pytest.raises(KeyboardInterrupt):
-        cell.add(some_record([0]))
-
-    assert stacks(cell) == []
-    assert cell.missing([0]) == [0]
-
-
 def foreign(cell: CellStore) -> CellStore:
     other = CellStore(cell.results, identity(some_config(seed=1), DATA_HASH))
-    describe(other)
+    described(other)
     other.add(some_record([0]))
     return other
 
@@ -220,7 +175,7 @@ def aside(cell: CellStore) -> dict[str, str]:
 class TestMending:
     @pytest.fixture
     def trained(self, cell: CellStore) -> CellStore:
-        describe(cell)
+        described(cell)
         cell.add(some_record([0, 1]))
         cell.add(some_record([2]))
         return cell
@@ -231,7 +186,7 @@ class TestMending:
     def test_a_damaged_stack_is_named_and_set_aside_and_its_trials_are_missing(
         self, cell: CellStore, file: str, damage: str
     ) -> None:
-        describe(cell)
+        described(cell)
         cell.add(replace(some_record([0, 1]), weights={"w": np.zeros((2, 3))}))
         cell.add(some_record([2]))
         stack = stacks(cell)[0]
@@ -313,26 +268,12 @@ class TestMending:
     ) -> None:
         """They are another user's and whole, so they are neither set aside nor called damaged."""
         before = sorted(trained.results.rglob("*"))
-        opened, listed = os.open, Path.iterdir
-        refusal = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-
-        def open_file(path: str | Path, *flags: int, **named: int) -> int:
-            if Path(path).name == name:
-                raise refusal
-            return opened(path, *flags, **named)
-
-        def list_folder(path: Path) -> Iterator[Path]:
-            if path.name == name:
-                raise refusal
-            return listed(path)
-
-        monkeypatch.setattr(os, "open", open_file)
-        monkeypatch.setattr(Path, "iterdir", list_folder)
-        said = trained.mend()
+        with monkeypatch.context() as patch:
+            close(patch, name)
+            said = trained.mend()
 
         assert said
         assert all("cannot be read: Permission denied; its trials are trained again." in each for each in said)
-        monkeypatch.undo()
         assert sorted(trained.results.rglob("*")) == before
 
     @pytest.mark.parametrize("damage", ["torn", "changed", "foreign", "moved", "of another schema"])
@@ -354,7 +295,7 @@ class TestMending:
             reseal(path, {"identity": json.loads(other.read_text())["identity"]})
 
         trained.mend()
-        describe(trained)
+        described(trained)
 
         assert aside(trained) == {f"{trained.fingerprint}/cell.json": reason}
         assert path.read_text() == text

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,7 +20,7 @@ from scarf_lightning.results import (
     newest_versions,
     version_numbers,
 )
-from tests.cells import OF_WDBC, some_config, some_record
+from tests.cells import described, some_config, some_record
 from tests.results.sealing import reseal
 
 A, B, C = (letter * 64 for letter in "abc")
@@ -52,12 +51,15 @@ def leave(
     config = some_config(**chosen)
     fields = identity(config, data) | {"science": science} | ({"plugins": plugins} if plugins else {})
     store = CellStore(results, fields | (more_options or {}))
-    of_cell = OF_WDBC | {
-        "columns": [(feature, None) for feature in features],
-        "options": columns(config) | (more_options or {}),
-        "config": {"dataset": {"target": "y"} | (dataset or {}), "split": split or {"name": "random"}},
-    }
-    store.describe(dataset=name, dataset_id=dataset_id, source=source, **of_cell)
+    described(
+        store,
+        dataset=name,
+        dataset_id=dataset_id,
+        source=source,
+        columns=[(feature, None) for feature in features],
+        options=columns(config) | (more_options or {}),
+        config={"dataset": {"target": "y"} | (dataset or {}), "split": split or {"name": "random"}},
+    )
     if trials:
         store.add(some_record(range(trials)))
     for contents in store.folder.glob("stacks/*/trials.json") if day is not None else ():
@@ -92,6 +94,8 @@ OTHER_SPLIT = {"name": "group", "column": "patient"}
             [{"data": C, "day": 2, "source": "a.csv"}, {"data": A, "day": 3, "source": "b.csv"}],
             [2],
         ),
+        # Two people have the file at two places.
+        ({"data": B, "day": 1, "source": "/home/one/t.csv"}, [{"data": A, "day": 2, "source": "/home/two/t.csv"}], [1]),
         # Another kind of split is of the same table.
         ({"data": B, "day": 1, "split": {"name": "stratified"}}, [{"data": A, "day": 2}], [1]),
         # A weight is part of the data, and no column of results tells them apart.
@@ -148,13 +152,6 @@ class TestATable:
                 os.utime(contents, (seconds, seconds))
 
         assert newest(tmp_path) == {cells[0]}
-
-    def test_two_people_have_the_file_at_two_places(self, tmp_path: Path) -> None:
-        leave(tmp_path / "one", data=B, day=1, source="/home/one/t.csv")
-        theirs = leave(tmp_path / "two", data=A, day=2, source="/home/two/t.csv")
-        shutil.copytree(tmp_path / "two", tmp_path / "one", dirs_exist_ok=True)
-
-        assert newest(tmp_path / "one") == {theirs}
 
 
 class TestAPlugin:

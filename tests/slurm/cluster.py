@@ -6,11 +6,12 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.processes import soon
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel", "scontrol", "sinfo")
 WITHIN = 60.0
@@ -89,9 +90,7 @@ class Cluster:
     def end(self) -> None:
         """End all jobs."""
         self.run("scancel", "--user=root")
-        deadline = time.monotonic() + WITHIN
-        while self.alive() and time.monotonic() < deadline:
-            time.sleep(0.2)
+        soon(lambda: not self.alive())
 
 
 def missing_programs() -> list[str]:
@@ -118,10 +117,8 @@ def started(folder: Path) -> Iterator[Cluster]:
         cluster.run("/usr/sbin/munged", "--force", *options)
         cluster.run("/usr/sbin/slurmctld")
         cluster.run("/usr/sbin/slurmd", "-N", "node")
-        deadline = time.monotonic() + WITHIN
-        while "idle" not in cluster.run("sinfo", "--noheader", "--format=%T"):
-            assert time.monotonic() < deadline, (folder / "slurmctld.log").read_text(encoding="utf-8")[-2000:]
-            time.sleep(0.2)
+        is_idle = soon(lambda: "idle" in cluster.run("sinfo", "--noheader", "--format=%T"))
+        assert is_idle, (folder / "slurmctld.log").read_text(encoding="utf-8")[-2000:]
         yield cluster
         cluster.end()
     finally:

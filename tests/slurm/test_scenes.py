@@ -4,13 +4,12 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.processes import Process, assert_equal_rows, ended, in_the_way, n_records, started, train
+from tests.processes import Process, assert_equal_rows, ended, in_the_way, n_records, soon, started, train
 from tests.slurm import cluster as slurm
 from tests.slurm.cluster import Cluster
 
@@ -90,14 +89,6 @@ def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Begun:
     return begin
 
 
-def soon(condition: Callable[[], object]) -> None:
-    """Wait until this comes true."""
-    deadline = time.monotonic() + WITHIN
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-
-
 def logs(results: Path) -> str:
     """The text that tasks printed."""
     return "".join(log.read_text(encoding="utf-8") for log in results.glob("chunks/*/*.log"))
@@ -126,7 +117,7 @@ def test_without_accounting_a_killed_task_is_trained_again(
     cluster: Cluster, calm: Path, begun: Begun, tmp_path: Path
 ) -> None:
     with begun() as process:
-        soon(lambda: n_records(tmp_path / "results") > 0)
+        assert soon(lambda: n_records(tmp_path / "results") > 0, WITHIN)
         for pid in cluster.pids(cluster.tasks("running")[0]):
             os.kill(pid, signal.SIGKILL)
         ran = ended(process, minutes=MINUTES)
@@ -136,7 +127,7 @@ def test_without_accounting_a_killed_task_is_trained_again(
 
 def test_a_requeued_task_goes_on(cluster: Cluster, calm: Path, begun: Begun, tmp_path: Path) -> None:
     with begun() as process:
-        soon(lambda: n_records(tmp_path / "results") > 0)
+        assert soon(lambda: n_records(tmp_path / "results") > 0, WITHIN)
         cluster.run("scontrol", "requeue", cluster.tasks("running")[0])
         ran = ended(process, minutes=MINUTES)
 
@@ -149,7 +140,7 @@ def test_a_preempted_task_keeps_its_place(
 ) -> None:
     """Slurm kills a task of ``low`` at once, and tells one of ``polite`` five seconds before."""
     with begun(f"hydra.launcher.partition={partition}") as process:
-        soon(lambda: n_records(tmp_path / "results") > 0)
+        assert soon(lambda: n_records(tmp_path / "results") > 0, WITHIN)
         cluster.run("sbatch", "--partition=high", "--ntasks=2", "--output=/dev/null", "--wrap=sleep 5")
         ran = ended(process, minutes=MINUTES)
 
@@ -159,7 +150,7 @@ def test_a_preempted_task_keeps_its_place(
 def test_a_task_out_of_time_goes_on(cluster: Cluster, calm: Path, begun: Begun, tmp_path: Path) -> None:
     """Slurm tells a task of two minutes of its end after 50 to 80 seconds, and four stacks take more than 100."""
     with begun("hydra.launcher.timeout_min=2", seconds=25.0) as process:
-        soon(lambda: "in the queue again" in logs(tmp_path / "results"))
+        assert soon(lambda: "in the queue again" in logs(tmp_path / "results"), WITHIN)
         ran = ended(process, minutes=MINUTES)
 
     assert_whole(ran, tmp_path, calm, cluster)
@@ -170,7 +161,7 @@ def test_what_ends_the_command_takes_the_array_out_of_the_queue(
     number: signal.Signals, cluster: Cluster, calm: Path, begun: Begun, tmp_path: Path
 ) -> None:
     with begun("hydra.launcher.array_parallelism=1") as process:
-        soon(lambda: n_records(tmp_path / "results") > 0)
+        assert soon(lambda: n_records(tmp_path / "results") > 0, WITHIN)
         assert len(cluster.alive()) == CELLS
         process.send_signal(number)
         interrupted = ended(process, minutes=MINUTES)

@@ -95,8 +95,6 @@ def test_stores_are_known_once_the_data_are(tmp_path: Path) -> None:
 
     store, pretraining = cell.store(), cell.pretraining()
     assert cell.data() == WDBC
-    assert store is not None
-    assert pretraining is not None
     assert store.identity["data"] == pretraining.identity["data"] == WDBC.hash
     assert (store.results, pretraining.results, pretraining.max_gb) == (cell.results, cell.results, 3.0)
     assert Cell((), replace(cell.config, pretrain=some_cell(pretrain="none").config.pretrain)).pretraining() is None
@@ -136,7 +134,6 @@ def test_of_data_whose_encoded_width_is_not_known_nothing_is_guessed(tmp_path: P
 
 
 def name_of(store: CellStore | PretrainingStore | None) -> str:
-    assert store is not None
     return store.fingerprint
 
 

@@ -204,10 +204,8 @@ class TestFiles:
 
         assert [path.name for path in (tmp_path / FOLDER).iterdir()] == ["new"]
 
-    def test_the_results_folder_need_not_exist_and_its_results_are_left_alone(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.chdir(tmp_path)
+    @pytest.mark.usefixtures("in_tmp")
+    def test_the_results_folder_need_not_exist_and_its_results_are_left_alone(self) -> None:
         with written([Chunk([some_cell()], 0.0)], Path("new/results")) as (file,):
             assert json.loads(file.read_text())[0]["overrides"] == []
 

@@ -44,24 +44,15 @@ def check(*overrides: str) -> None:
         assert config_of(*overrides) == expected
 
 
-@pytest.mark.parametrize(
-    "overrides",
-    [
-        "dataset=cc18-Bioresponse",
-        "dataset=cc18-phoneme method=cotrain corruption@cotrain.corruption=mean",
-        "dataset=cc18-phoneme ++finetune.patience=null ~pretrain.batch_size",
-        "seed=${dataset.id} dataset=cc18-phoneme",
-        "recipe=practical finetune.patience=4 scaling=none",
-        "corruption=marginal pretrain=add_noise_ae",
-        "batch_size=64 pretrain.batch_size=32",
-        "finetune=3",
-    ],
-)
-def test_a_cell_is_what_hydra_composes(overrides: str) -> None:
-    check(*overrides.split())
-
-
+ONE_OF_EACH_KIND = [
+    "dataset=cc18-phoneme ++finetune.patience=null ~pretrain.batch_size",
+    "seed=${dataset.id} dataset=cc18-phoneme",
+    "recipe=practical finetune.patience=4 scaling=none",
+    "corruption=marginal pretrain=add_noise_ae",
+    "finetune=3",
+]
 SETTINGS = [
+    "batch_size=64 pretrain.batch_size=32", "method=cotrain corruption@cotrain.corruption=mean",
     "scaling=minmax", "pretrain=subtab method=cotrain cotrain=scarf corruption=mean",
     "method=mixup regime=few network.encoder={width:8,depth:2}", "paths.results=${dataset.name}",
     "dataset.name=mine",
@@ -76,6 +67,7 @@ SETTINGS = [
     "corruption=by_pretrain/swap pretrain=vime regime=few", "scaling=by_data/paper method=mixup",
 ]  # fmt: skip
 OF_A_DATASET = [
+    "dataset=cc18-Bioresponse",
     "dataset=openml dataset.id=31", "dataset=csv dataset.path=t.csv dataset.target=kind seed=1",
     "dataset=openml scaling=mean", "dataset=wdbc dataset=cc18-phoneme", "+dataset.target=kind dataset=csv",
     "dataset=cc18-phoneme ~dataset.name", "dataset=wdbc dataset@dataset=cc18-phoneme",
@@ -84,11 +76,20 @@ OF_A_DATASET = [
 ]  # fmt: skip
 
 
-@pytest.mark.slow
+def slow(*case: str) -> Any:
+    return pytest.param(*case, marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize(
-    "overrides", [*SETTINGS, *(f"dataset=cc18-phoneme {each}" for each in SETTINGS), *OF_A_DATASET]
+    "overrides",
+    [
+        *ONE_OF_EACH_KIND,
+        *map(slow, SETTINGS),
+        *(slow(f"dataset=cc18-phoneme {each}") for each in SETTINGS),
+        *map(slow, OF_A_DATASET),
+    ],
 )
-def test_values_choices_and_datasets_are_put_in_as_hydra_does_it(overrides: str) -> None:
+def test_a_cell_is_what_hydra_composes(overrides: str) -> None:
     check(*overrides.split())
 
 
@@ -115,10 +116,6 @@ def test_any_overrides_give_what_hydra_gives(overrides: list[str]) -> None:
         assert composer(tuple(overrides)) == expected
 
 
-def slow(*case: str) -> Any:
-    return pytest.param(*case, marks=pytest.mark.slow)
-
-
 @pytest.fixture
 def conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of `conf/` that tests write to."""
@@ -127,12 +124,13 @@ def conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return conf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "before", "after"),
     [
         ("train.yaml", "\nhydra:", "\ntrials: ${dataset.id}\n\nhydra:"),
-        slow("dataset/cc18-wdbc.yaml", "id: 1510", "id: ${seed}"),
-        slow("scaling/minmax.yaml", "name: minmax", "name: ${oc.select:dataset.kind,minmax}"),
+        ("dataset/cc18-wdbc.yaml", "id: 1510", "id: ${seed}"),
+        ("scaling/minmax.yaml", "name: minmax", "name: ${oc.select:dataset.kind,minmax}"),
     ],
 )
 def test_files_that_refer_to_the_dataset_are_composed_with_it(file: str, before: str, after: str, conf: Path) -> None:
@@ -250,11 +248,9 @@ def test_choices_that_decide_about_one_section_are_composed_together_and_others_
 ) -> None:
     composer, composed = noting
     others = ("corruption=mean", "pretrain=vime", "scaling=zscore", "trials=2")
-    asked = [(f"regime={regime}", *others) for regime in ("full", "semi25")]
-    expected = [in_full(each) for each in asked]
-    composed.clear()
 
-    assert [composer(each) for each in asked] == expected
+    for regime in ("full", "semi25"):
+        composer((f"regime={regime}", *others))
 
     assert sorted(composed) == [(), ("corruption=mean", "pretrain=vime"), ("regime=semi25",)], "others are the default"
 

@@ -57,32 +57,26 @@ def cell_of(*overrides: str, plugins: tuple[str, ...] = ()) -> Any:
     return cell.config
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def test_a_file_in_a_folder_of_the_users_gets_the_options_of_its_class(in_tmp: Path) -> None:
+    (in_tmp / "corruption").mkdir()
+    (in_tmp / "corruption" / "mine.yaml").write_text("name: mean\n")
 
-
-def test_a_file_in_a_folder_of_the_users_gets_the_options_of_its_class(folder: Path) -> None:
-    (folder / "corruption").mkdir()
-    (folder / "corruption" / "mine.yaml").write_text("name: mean\n")
-
-    config = composed(f"hydra.searchpath=[file://{folder}]", "corruption=mine")
+    config = composed(f"hydra.searchpath=[file://{in_tmp}]", "corruption=mine")
 
     assert config.corruption == {"name": "mean", "rate": 0.6}
 
 
-def test_a_part_of_a_plugin_is_an_option_of_its_axis(folder: Path) -> None:
-    (folder / f"offered_{folder.name}.py").write_text(PLUGIN)
-    named = f"plugins=[offered_{folder.name}]"
+def test_a_part_of_a_plugin_is_an_option_of_its_axis(in_tmp: Path) -> None:
+    (in_tmp / f"offered_{in_tmp.name}.py").write_text(PLUGIN)
+    named = f"plugins=[offered_{in_tmp.name}]"
 
     config = cell_of(
-        named, "scaling=halves", "scaling.factor=0.25", "network=straight", plugins=(f"offered_{folder.name}",)
+        named, "scaling=halves", "scaling.factor=0.25", "network=straight", plugins=(f"offered_{in_tmp.name}",)
     )
 
     assert config.scaling == {"name": "halves", "factor": 0.25}
     assert (config.network.name, config.network.encoder, config.network.head.width) == ("straight", {"units": 7}, 256)
-    assert named_plugins([named, "seed=3"]) == [f"offered_{folder.name}"]
+    assert named_plugins([named, "seed=3"]) == [f"offered_{in_tmp.name}"]
 
 
 def test_hydra_is_given_back_as_it_was() -> None:

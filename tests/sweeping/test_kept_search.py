@@ -12,13 +12,9 @@ from scarf_lightning.sweeping.search import Search, read_search
 from tests.composing import SWEEPS, _composer
 
 optuna = pytest.importorskip("optuna", minversion="4")
+pytestmark = pytest.mark.usefixtures("in_tmp")
 
 RATE = "corruption.rate=interval(0.2,0.8)"
-
-
-@pytest.fixture(autouse=True)
-def in_tmp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def searched(*arguments: str, **options: Any) -> Search:

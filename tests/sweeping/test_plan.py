@@ -28,13 +28,10 @@ from scarf_lightning.sweeping.plan import (
     sentences,
 )
 from scarf_lightning.sweeping.sizes import Size
-from tests.cells import DATA_HASH, OF_WDBC, WDBC, finish, results_in, some_cell, some_pretrained, some_record
+from tests.cells import DATA_HASH, WDBC, described, finish, results_in, some_cell, some_pretrained, some_record
 
-
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the working folder's results hold takes no time."""
-    monkeypatch.chdir(tmp_path)
+# What the working folder's results hold takes no time.
+pytestmark = pytest.mark.usefixtures("in_tmp")
 
 
 @pytest.fixture
@@ -75,8 +72,6 @@ def test_of_one_that_is_under_way(cells: list[Cell]) -> None:
     finish(cells[0])
     finish(cells[2], trials=[0])
     store, kept = cells[1].store(), cells[2].pretraining()
-    assert store is not None
-    assert kept is not None
     kept.add([some_pretrained(trial) for trial in (0, 1)])
     keep_failure(cells[3].results, cells[3].key, "x", UsageError("y."))
 
@@ -170,13 +165,7 @@ def test_the_papers_datasets_are_planned_by_their_sizes_before_they_are_loaded(t
 def stored_as(cell: Cell, *, data: str, science: int) -> None:
     """A cell in the store as another version, or other data, would have left it."""
     store = CellStore(cell.results, identity(cell.config, data) | {"science": science})
-    config = {"dataset": asdict(cell.config.dataset)}
-    store.describe(
-        dataset="wdbc",
-        dataset_id=1510,
-        source="somewhere",
-        **OF_WDBC | {"options": columns(cell.config), "config": config},
-    )
+    described(store, options=columns(cell.config), config={"dataset": asdict(cell.config.dataset)})
     store.add(some_record(range(2)))
 
 

@@ -1,4 +1,3 @@
-import os
 import re
 import socket
 import sys
@@ -7,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +42,7 @@ RESULTS = Path("results")
 ENDED = "A job ended early; the same command goes on where it did. "
 
 
-@pytest.fixture(autouse=True)
-def in_tmp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("in_tmp")
 
 
 class Shown(Terminal):
@@ -142,11 +137,6 @@ class TestLaunching:
         assert capsys.readouterr().out.startswith("3 cells of dataset=wdbc, split=random, regime=semi25, ")
         assert load()["trial"].tolist() == [0, 1] * 3
 
-    def test_cells_that_share_a_pretraining_are_one_job(self) -> None:
-        cells = methods("control", "dropout")
-
-        assert ran([*cells, *seeds(1)]) == (0, [[cell.overrides for cell in cells], [("seed=1",)]])
-
     @pytest.mark.parametrize(("in_order", "first"), [(False, "scarf"), (True, "none")])
     def test_the_longest_cell_is_launched_first_or_the_first_that_was_asked_for(
         self, in_order: bool, first: str
@@ -232,37 +222,6 @@ class TestSkipping:
 
         assert ran(seeds(0, 1, 2)) == (0, [[("seed=0",)], [("seed=2",)]])
         assert "1 of 3 cells were finished already." in capsys.readouterr().out
-
-    def test_a_cell_that_lacks_trials_is_not_finished(self) -> None:
-        finish(some_cell(trials=2))
-
-        assert ran([some_cell("trials=3", trials=3)]) == (0, [[("trials=3",)]])
-
-        assert load()["trial"].tolist() == [0, 1, 2]
-
-    def test_a_cell_is_not_finished_when_its_data_have_changed(
-        self, monkeypatch: pytest.MonkeyPatch, in_tmp: Path
-    ) -> None:
-        data = in_tmp / "data.csv"
-        data.write_text("before")
-        monkeypatch.setattr("scarf_lightning.data.sources.source.WdbcSource.files", lambda self: (data,))
-        ran(seeds(0))
-
-        again = ran(seeds(0))
-        os.utime(data, ns=(0, 0))
-        changed = ran(seeds(0))
-
-        assert (again, changed) == ((0, []), (0, [[("seed=0",)]]))
-
-    def test_a_damaged_record_is_not_finished(self) -> None:
-        store = finish(seeds(0)[0])
-        next(store.folder.glob("stacks/*/curves.parquet")).write_bytes(b"")
-
-        def mend(cell: Cell) -> None:
-            assert len(store.mend()) == 1
-            finish(cell)
-
-        assert ran(seeds(0), mend) == (0, [[("seed=0",)]])
 
 
 class TestForce:
@@ -383,27 +342,18 @@ class TestFailures:
         assert ran(cells, fail_first) == (1, [[cell.overrides for cell in cells]])
         assert load()["method"].value_counts().to_dict() == {"dropout": 2, "mixup": 2}
 
-    def test_a_failed_cell_runs_once_more_next_time(self) -> None:
-        tried = count(1)
-
-        def fail_first(cell: Cell) -> None:
-            (diverge if next(tried) == 1 else finish)(cell)
-
-        assert ran(seeds(0), fail_first) == (1, [[("seed=0",)]])
-        assert read_failure(RESULTS, seeds(0)[0].key) is not None
-        assert ran(seeds(0), fail_first) == (0, [[("seed=0",)]])
-
-    def test_an_earlier_failure_is_told_once_and_counts_no_more_when_the_cell_is_finished(
+    def test_a_failed_cell_runs_once_more_next_time_and_its_earlier_failure_is_told_once(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        ran(seeds(0), diverge)
+        assert ran(seeds(0), diverge) == (1, [[("seed=0",)]])
         assert "training diverged" in capsys.readouterr().err
+        assert read_failure(RESULTS, seeds(0)[0].key) is not None
 
         assert ran(seeds(0), lambda _: None) == (1, [[("seed=0",)]] * 3), "a cell that no job trains is given up"
         assert capsys.readouterr().err == "seed=0 did not finish.\n"
 
-        finish(seeds(0)[0])
-        assert ran(seeds(0)) == (0, [])
+        assert ran(seeds(0)) == (0, [[("seed=0",)]])
+        assert ran(seeds(0)) == (0, []), "it counts no more when the cell is finished"
 
     @pytest.mark.parametrize(
         ("job", "said"),
@@ -507,7 +457,7 @@ class TestOtherProcesses:
         assert shown.out.startswith("2 cells of ")
         assert "not finished" not in shown.out
 
-    def test_a_cell_that_another_lets_go_of_is_trained_here(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_cell_that_another_lets_go_of_gets_its_missing_trials_here(self, monkeypatch: pytest.MonkeyPatch) -> None:
         (cell,) = seeds(0)
         with elsewhere(cell, monkeypatch, lambda: None, trials=[1]):
             assert ran([cell]) == (0, [[("seed=0",)]])

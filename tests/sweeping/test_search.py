@@ -61,7 +61,6 @@ def test_a_space_is_asked_for_as_hydras_grammar_says(given: str, asked: tuple[An
     (override,) = _composer().parse([given])
     axis, middle = axis_of(override), Middle()
 
-    assert axis is not None
     assert axis.suggested(middle) == suggested
     assert middle.asked == [asked]
 

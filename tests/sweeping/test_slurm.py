@@ -55,10 +55,9 @@ class Programs:
 
 
 @pytest.fixture
-def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    made = Programs(tmp_path, f"{sys.executable} -IS")
+def programs(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
+    monkeypatch.setenv("PATH", f"{in_tmp / 'bin'}:{os.environ['PATH']}")
+    made = Programs(in_tmp, f"{sys.executable} -IS")
     made.answer("sbatch", "17\n")
     made.answer("squeue", "17_0\n17_1\n", "17_1\n", "")
     return made
@@ -187,9 +186,8 @@ def test_tasks_that_print_their_error_and_finish_nothing_are_told(programs: Prog
         Slurm(options(), print)._wait([array], cells)
 
 
-def test_where_slurm_is_not_installed_a_sentence_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", str(tmp_path))
+def test_where_slurm_is_not_installed_a_sentence_says_so(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(in_tmp))
 
     with pytest.raises(UsageError, match=r"there is no squeue here; run this on a login node"):
         tasks_in_queue(["17"])

@@ -21,8 +21,11 @@ from scarf_lightning.sweeping.chunks import Chunk
 from scarf_lightning.sweeping.plan import Plan, make_plan
 from scarf_lightning.sweeping.workers import TrainCells, Workers, n_workers
 from tests.cells import some_cell
+from tests.processes import soon
 
-ON_CPU = TrainerSettings(accelerator="cpu")
+pytestmark = pytest.mark.usefixtures("in_tmp")
+
+ON_CPU, ON_ANY = TrainerSettings(accelerator="cpu"), TrainerSettings(accelerator="auto")
 
 
 def cells(n: int, **chosen: object) -> list[Cell]:
@@ -36,12 +39,6 @@ def chunks(n: int) -> list[Chunk]:
 
 def plan_of(n: int) -> Plan:
     return make_plan(survey(cells(n)))
-
-
-@pytest.fixture(autouse=True)
-def in_tmp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @dataclass
@@ -73,21 +70,39 @@ class TestNumber:
         return n_workers(config, plan_of(n_cells), training or OnGpus())
 
     @pytest.mark.parametrize(
-        ("n_cells", "chosen", "expected"),
+        ("n_cells", "machine", "chosen", "expected"),
         [
-            (10, {}, 4),  # one a core
-            (3, {}, 3),
-            (10, {"workers": 7}, 7),
-            (3, {"workers": 7}, 3),  # a worker without a cell would wait for nothing
-            (10, {"workers": 1}, 1),
-            (10, {"trainer": TrainerSettings(accelerator="auto")}, 1),  # where a GPU trains
-            (10, {"trainer": ON_CPU}, 4),
+            # One a core, and none without a cell to train.
+            (10, OnGpus(), {}, 4),
+            (3, OnGpus(), {}, 3),
+            (10, OnGpus(), {"workers": 7}, 7),
+            (3, OnGpus(), {"workers": 7}, 3),
+            (10, OnGpus(), {"workers": 1}, 1),
+            # One a GPU, where GPUs train.
+            (10, OnGpus(), {"trainer": ON_ANY}, 1),
+            (10, OnGpus(3), {"trainer": ON_ANY}, 3),
+            (2, OnGpus(3), {"trainer": ON_ANY}, 2),
+            (10, OnGpus(3), {"trainer": ON_ANY, "workers": 2}, 2),
+            # One where this process has begun CUDA.
+            (10, OnGpus(3, has_begun=True), {"trainer": ON_ANY}, 1),
+            (10, OnGpus(3, has_begun=True), {"trainer": ON_CPU}, 4),
         ],
     )
-    def test_one_a_core_and_no_more_than_there_is_work_for(
-        self, n_cells: int, chosen: dict[str, object], expected: int
+    def test_as_many_as_cores_gpus_and_cells_allow(
+        self, n_cells: int, machine: OnGpus, chosen: dict[str, object], expected: int
     ) -> None:
-        assert self.number(n_cells, **chosen) == expected
+        assert self.number(n_cells, machine, **chosen) == expected
+
+    @pytest.mark.parametrize(
+        ("machine", "n", "why"),
+        [
+            (OnGpus(3), 4, "each worker .* of its own, and torch finds 3 GPUs;"),
+            (OnGpus(3, has_begun=True), 2, "this process has computed on a GPU"),
+        ],
+    )
+    def test_more_than_the_gpus_allow_are_refused(self, machine: OnGpus, n: int, why: str) -> None:
+        with pytest.raises(UsageError, match=rf"^workers={n} is not possible here: {why}"):
+            self.number(10, machine, trainer=ON_ANY, workers=n)
 
     def test_no_more_than_time_and_memory_allow(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for times, number in ((0.5, 1), (2.9, 2), (50.0, 4)):
@@ -96,23 +111,6 @@ class TestNumber:
             assert self.number(10) == number
         monkeypatch.setattr(workers, "SECONDS_A_WORKER", plan_of(10).seconds / 2)
         assert self.number(10) == 2
-
-    def test_one_a_gpu(self) -> None:
-        auto, three = TrainerSettings(accelerator="auto"), OnGpus(3)
-        assert self.number(10, three, trainer=auto) == 3
-        assert self.number(2, three, trainer=auto) == 2
-        assert self.number(10, three, trainer=auto, workers=2) == 2
-        with pytest.raises(
-            UsageError, match=r"^workers=4 is not possible here: each worker .* of its own, and torch finds 3 GPUs;"
-        ):
-            self.number(10, three, trainer=auto, workers=4)
-
-    def test_one_where_this_process_has_begun_cuda(self) -> None:
-        auto, begun = TrainerSettings(accelerator="auto"), OnGpus(3, has_begun=True)
-        assert self.number(10, begun, trainer=auto) == 1
-        with pytest.raises(UsageError, match=r"^workers=2 is not possible here: this process has computed on a GPU"):
-            self.number(10, begun, trainer=auto, workers=2)
-        assert self.number(10, begun, trainer=ON_CPU) == 4
 
     def test_one_where_several_threads_would_meet_an_old_openmp(self, monkeypatch: pytest.MonkeyPatch) -> None:
         of_two = TrainerSettings(accelerator="cpu", threads=2)
@@ -168,11 +166,7 @@ class TestTraining:
         prepared = in_tmp / "prepared"
 
         def train_until_prepared(cell: Cell) -> None:
-            for _ in range(1000):
-                if prepared.exists():
-                    return
-                time.sleep(0.01)
-            raise AssertionError
+            assert soon(prepared.exists)
 
         with Workers(1, trainer(log, train_until_prepared), print, prepared.touch) as launch:
             launch(chunks(1))
@@ -189,10 +183,7 @@ class TestTraining:
             if cell.config.seed == 0:
                 os.kill(os.getpid(), signal.SIGKILL)
             # The other one leaves cells for the next one, however late it starts.
-            for _ in range(1000):
-                if len(gpus()) == 3:
-                    return
-                time.sleep(0.01)
+            soon(lambda: len(gpus()) == 3)
 
         with Workers(2, trainer(log, train), lambda _: None, gpus=(4, 7)) as launch:
             launch(chunks(6))
@@ -273,8 +264,7 @@ class TestEnding:
             launch(chunks(1))
             worker = int(log.lines()[0][0])
             os.kill(worker, signal.SIGKILL)
-            while _is_alive(worker):
-                time.sleep(0.01)
+            assert soon(lambda: not _is_alive(worker))
             launch(chunks(2))
 
         assert [seed for _, seed in log.lines()] == ["0", "0", "1"]
@@ -299,16 +289,11 @@ class TestEnding:
             with Workers(2, trainer(log, lambda _: time.sleep(60)), print) as launch:
                 launch(chunks(2))
             os._exit(0)
-        deadline = time.monotonic() + 30
-        while not (log._file.exists() and len(log.lines()) == 2) and time.monotonic() < deadline:
-            time.sleep(0.02)
+        assert soon(lambda: log._file.exists() and len(log.lines()) == 2)
         os.kill(parent, signal.SIGKILL)
         os.waitpid(parent, 0)
 
-        for pid, _ in log.lines():
-            while _is_alive(int(pid)) and time.monotonic() < deadline:
-                time.sleep(0.02)
-            assert not _is_alive(int(pid))
+        assert soon(lambda: not any(_is_alive(int(pid)) for pid, _ in log.lines()))
 
 
 def _interrupt(*_: object) -> None:

@@ -39,6 +39,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "data/reading/rules.py": ("data/reading/test_reader", "data/reading/test_inference"),
     "data/reading/dates.py": ("data/reading/test_inference", "data/reading/test_reader"),
     "data/reading/": READING,
+    "data/sources/": ("data/sources/test_refusals",),
     "data/sources/source.py": ("data/sources/test_source", "data/sources/test_openml", "sweeping/test_run"),
     "data/sources/file.py": ("data/sources/test_file", "data/sources/test_weights"),
     "data/sources/text_format.py": ("data/sources/test_text_file", "data/sources/test_formats"),

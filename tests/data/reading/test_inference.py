@@ -11,7 +11,6 @@ from sklearn.utils import murmurhash3_32
 from scarf_lightning.data.columns import Coded
 from scarf_lightning.data.reading.inference import Read, ReadingOptions, read_column
 from scarf_lightning.data.reading.rules import Feature
-from scarf_lightning.errors import UsageError
 
 N = 60
 
@@ -48,7 +47,6 @@ def cycle(*values: Any, n: int = N) -> list[Any]:
 def test_later_rows_of_named_categories_are_read_as_text_where_these_were_text(values: Any, from_text: bool) -> None:
     found = read(values, categorical=["c"])
     assert found.kind == "categories"
-    assert found.rule is not None
     assert found.rule.from_text is from_text
 
 
@@ -148,20 +146,12 @@ def test_a_column_is_of_a_kind_and_doubts_are_said(
     found = read(values, **options)
     assert found.kind == kind
     if kind in ("durations", "times of day"):
-        assert found.rule is not None
         assert found.rule.from_text is isinstance(values, list)
     if first is not None:
         known = [value.lower() if kind == "Boolean" and value else value for value in map(plainly, column(found))]
         assert known[: len(first)] == first
     assert len(found.notes) == len(notes)
     assert all(note in str(said) for note, said in zip(notes, found.notes, strict=True))
-
-
-def test_what_a_column_cannot_hold_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"column 'c' holds a NUL character, in 'a\\x00'"):
-        read(cycle("a\x00", "b"))
-    with pytest.raises(UsageError, match=r"dataset\.dates names 'c', which holds 'soon'"):
-        read(cycle("soon", "2024-01-01"), dates=("c",))
 
 
 def test_strings_of_many_values_do_not_blow_the_width_up() -> None:

@@ -4,7 +4,6 @@ import hashlib
 import re
 import zipfile
 from collections.abc import Callable
-from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -21,9 +20,7 @@ from scarf_lightning.data.reading.pandas_two import EXACT_FLOATS
 from scarf_lightning.data.sources import FileSource, SplitBy, open_source
 from scarf_lightning.data.sources.formats import read_rows
 from scarf_lightning.data.table import Column, Table
-from scarf_lightning.data.targets import Number
 from scarf_lightning.errors import UsageError
-from scarf_lightning.results import KnownData, known_data, note_data
 from scarf_lightning.sweeping.chunks import by
 from scarf_lightning.sweeping.expand import ExpandedSweep
 from scarf_lightning.sweeping.run import run
@@ -228,16 +225,12 @@ def test_whole_numbers_of_csv_may_be_categories(tmp_path: Path) -> None:
 
 
 class TestColumnsWithoutAName:
-    def test_an_index_is_noted_and_any_other_is_refused_or_left_out(self, tmp_path: Path, plain: Table) -> None:
+    def test_an_index_is_noted_and_any_other_may_be_left_out(self, tmp_path: Path, plain: Table) -> None:
         path = tmp_path / "t.csv"
         indexed(range(ROWS))(path)
         said = f"Column 1 of {path} has no name and numbers the rows: an index, which is left out."
         assert said in loaded(path).notes
         indexed([0, *range(ROWS - 1)])(path)
-        assert refusal(path) == (
-            f"column 1 of {path} has no name, and more in it than numbers or names of the rows; name it, or leave it "
-            'out by "dataset.drop=[Unnamed: 0]".'
-        )
         for spelled in ("Unnamed: 0", "1", ""):
             table = loaded(path, drop=(spelled,))
             assert (table.columns, table.hash) == (plain.columns, plain.hash)
@@ -271,119 +264,26 @@ class TestColumnsWithoutAName:
         assert loaded(path, numeric=("Unnamed: 0",)).columns[-1] == Column("Unnamed: 0")
 
 
-class TestTargets:
-    @pytest.mark.parametrize(
-        "labels",
-        [[1, 2, 3] * 4, [1.0, 2.0, 3.0] * 4, [0.5, 1.5, 2.0] * 4, [True, False] * 6, list(range(ROWS))],
-        ids=["whole", "whole floats", "few fractions", "Booleans", "many whole"],
-    )
-    def test_numbers_may_be_classes(self, tmp_path: Path, labels: list[Any]) -> None:
-        path = in_csv(frame().assign(level=labels), tmp_path / "t.csv")
-        assert loaded(path).target.n_outputs == len(set(labels))
-
-    @pytest.mark.parametrize(("rows", "distinct"), [(ROWS, 7), (600, 21)])
-    def test_a_quantity_is_a_number(self, tmp_path: Path, rows: int, distinct: int) -> None:
-        def path(n: int) -> Path:
-            values = np.resize(np.arange(n) + 0.5, rows)
-            return in_csv(pd.DataFrame({"x": np.arange(rows) / 8, "level": values}), tmp_path / "t.csv")
-
-        assert loaded(path(distinct - 1)).target.n_outputs == distinct - 1
-        found = loaded(path(distinct))
-        assert found.target == Number("level")
-        assert np.array_equal(found.labels, np.resize(np.arange(distinct) + 0.5, rows))
-        assert str(found.notes[0]) == (
-            f"Target 'level' has {distinct} different numbers and is predicted as a number; "
-            "dataset.target_kind=classes takes each of them as a class."
-        )
-        assert loaded(path(distinct), target_kind="classes").target.n_outputs == distinct
-
-    @pytest.mark.parametrize(
-        ("distinct", "each", "is_one"), [(51, 60, True), (50, 60, False), (21, 19, True), (21, 20, False)]
-    )
-    def test_whole_numbers_that_are_a_quantity(self, tmp_path: Path, distinct: int, each: int, is_one: bool) -> None:
-        values = np.resize(np.arange(distinct), distinct * each)
-        table = pd.DataFrame({"x": np.arange(len(values)) / 8, "level": values})
-        for path in (in_csv(table, tmp_path / "t.csv"), in_csv(table.astype({"level": str}), tmp_path / "u.csv")):
-            found = loaded(path).target
-            assert (found == Number("level")) is is_one
-            assert is_one or found.n_outputs == distinct
-        assert loaded(path, target_kind="classes").target.n_outputs == distinct
-
-    @pytest.mark.parametrize(
-        ("values", "classes", "note"),
-        [
-            (("no", "yes", "no "), ("no", "yes"), "Target 'y': blanks around its values are cut off"),
-            (("a", "b", "None", ""), ("a", "b"), "Target 'y': 'None' stands for no label here; if it is a class, give"),
-            (("a", "b", ""), ("a", "b"), None),
-            (("007", "7"), ("007", "7"), None),
-            ((*LARGE, ""), LARGE, None),
-            (("99999999999999999999", "1"), ("1", "99999999999999999999"), None),
-        ],
-    )
-    def test_classes_are_kept_apart_and_doubts_are_said(
-        self, tmp_path: Path, values: tuple[str, ...], classes: tuple[str, ...], note: str | None
-    ) -> None:
-        rows = [f"{i / 8},{values[i % len(values)]}" for i in range(60)]
-        table = loaded(written(tmp_path / "t.csv", "\n".join(["x,y", *rows])), "y")
-        assert table.target.names == classes
-        assert table.n_unlabelled == 60 // len(values) * sum(value in ("", "None") for value in values)
-        said = [str(each) for each in table.notes if "blanks" in each or "no label" in each]
-        assert [each.startswith(note or "-") for each in said] == ([True] if note else [])
-
-
-ODD = frame().rename(columns={"level": "level "})
-NAMES = "'size', 'count', 'weight', 'age', 'colour', 'flag', 'known', 'level '"
-NO_TARGET = "dataset.target names {}, which is not a column of * (did you mean 'level '?); its columns are: " + NAMES
-NO_COLUMN = "names 'colours', which is not a column of * (did you mean 'colour'?); its columns are: " + NAMES
-GRADES = frame().assign(grade=["1", "", "2", "x"] * 3)
-FORTY = pd.DataFrame({"n": range(40), "one": 1, "level": ["a", "b"] * 20})
-UNITS = [f"{i} {'kg' if i % 2 else 'lb'}" for i in range(40)]
-OF_NUMERIC = "; correct that value, or leave the column out of dataset.numeric."
-UNUSED = "* has no column with a value in it to learn from: 'n' is left out: a value a row"
-
-
 @pytest.mark.parametrize(
-    ("table", "options", "at_check", "sentence"),
+    ("values", "classes", "note"),
     [
-        *((ODD, {"target": name}, True, NO_TARGET.format(repr(name)) + ".") for name in ("level", "Level", "LEVL")),
-        *((ODD, {"target": "level ", name: ("size", "colours")}, True, f"dataset.{name} {NO_COLUMN}.")
-          for name in ("categorical", "numeric")),
-        *((frame(), {name: ("level",)}, True, f"dataset.{name} names the target 'level', which is no feature; leave it "
-           "out.") for name in ("categorical", "numeric")),
-        (frame(), {"categorical": ("age", "count"), "numeric": ("count",)}, True, "column 'count' is in "
-         "dataset.categorical and dataset.numeric; leave it out of one."),
-        (frame().rename(columns={"age": "size"}), {}, True, "* has more than one column 'size'; rename all but one."),
-        (GRADES, {"numeric": ("colour",)}, None, "dataset.numeric names 'colour', which holds 'red'" + OF_NUMERIC),
-        (GRADES, {"numeric": ("grade",)}, None, "dataset.numeric names 'grade', which holds 'x'" + OF_NUMERIC),
-        (frame().assign(level=[None, "None", None, *LABELS[3:]]), {}, None, "* has 9 rows with a label in 'level'; a "
-         "70/10/20 split needs at least 10."),
-        (frame()[:0], {}, None, "* has 0 rows; a 70/10/20 split needs at least 10."),
-        (frame()[["level"]], {}, True, "* has the one column 'level', and none to predict it from; no separator splits "
-         "its lines into equally many values, so set dataset.separator, or mend them."),
-        (frame()[["level"]].reset_index(names=""), {}, None, "* has no column to predict 'level' from: 'Unnamed: 0' is "
-         "left out; add a column."),
-        (FORTY, {}, None, UNUSED + "; 'one' is left out: one value alone; dataset.numeric=[n] keeps that column."),
-        (FORTY[["n", "level"]].assign(n=[f"n{i}" for i in range(40)]), {}, None, UNUSED + "; dataset.text=[n] keeps "
-         "that column."),
-        (FORTY[["n", "level"]].assign(n=UNITS), {}, None, UNUSED + " (its values are numbers with the units 'kg' and "
-         "'lb'; write them in one unit, as numbers); dataset.text=[n] keeps that column."),
-        (pd.DataFrame(np.zeros((ROWS, 50))), {}, True, "dataset.target names 'level', which is not a column of *; its "
-         "columns are: " + ", ".join(f"'{i}'" for i in range(30)) + " and 20 more."),
+        (("no", "yes", "no "), ("no", "yes"), "Target 'y': blanks around its values are cut off"),
+        (("a", "b", "None", ""), ("a", "b"), "Target 'y': 'None' stands for no label here; if it is a class, give"),
+        (("a", "b", ""), ("a", "b"), None),
+        (("007", "7"), ("007", "7"), None),
+        ((*LARGE, ""), LARGE, None),
+        (("99999999999999999999", "1"), ("1", "99999999999999999999"), None),
     ],
-)  # fmt: skip
-def test_a_table_that_cannot_be_used_is_refused_in_a_sentence(
-    tmp_path: Path, table: pd.DataFrame, options: dict[str, Any], at_check: bool | None, sentence: str
+)
+def test_classes_are_kept_apart_and_doubts_are_said(
+    tmp_path: Path, values: tuple[str, ...], classes: tuple[str, ...], note: str | None
 ) -> None:
-    path = in_csv(table, tmp_path / "t.csv")
-    assert refusal(path, at_check=at_check, **options) == sentence.replace("*", str(path))
-
-
-def test_columns_that_are_left_out_stay_where_it_is_asked_for_and_a_nul_in_a_label_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    assert loaded(in_csv(FORTY, path), numeric=("n",)).columns == (Column("n"),)
-    assert len(loaded(in_csv(FORTY.assign(n=UNITS), path), text=("n",)).columns) == 32
-    lines = [f"{i},{'a' if i % 2 else 'b'}\x00" for i in range(ROWS)]
-    assert "column 'y' holds a NUL character" in refusal(written(path, "\n".join(["x,y", *lines])), "y")
+    rows = [f"{i / 8},{values[i % len(values)]}" for i in range(60)]
+    table = loaded(written(tmp_path / "t.csv", "\n".join(["x,y", *rows])), "y")
+    assert table.target.names == classes
+    assert table.n_unlabelled == 60 // len(values) * sum(value in ("", "None") for value in values)
+    said = [str(each) for each in table.notes if "blanks" in each or "no label" in each]
+    assert [each.startswith(note or "-") for each in said] == ([True] if note else [])
 
 
 class TestUnreadableFiles:
@@ -394,7 +294,6 @@ class TestUnreadableFiles:
             *((name, "* is of no known format; dataset.path takes .csv, .tsv, .tab, .txt")
               for name in ("t.xls", "t", "t.gz", "csv", "t.parquet.gz")),
             ("two.csv.zip", "* cannot be read (Multiple files found in ZIP file"),
-            ("no.csv", "* cannot be read ('charmap' codec can't decode byte 0x81 in position 2); write it again as"),
         ],
     )  # fmt: skip
     def test_what_is_no_file_of_a_table_is_said_before_loading(self, tmp_path: Path, name: str, start: str) -> None:
@@ -404,7 +303,7 @@ class TestUnreadableFiles:
                 archive.writestr("a.csv", "x,level\n")
                 archive.writestr("b.csv", "x,level\n")
         elif not name.startswith(("gone", "folder")):
-            written(tmp_path / name, b"gr\x81\xf6,level\n" + b"1,a\n2,b\n" * 6)
+            written(tmp_path / name, b"x,level\n" + b"1,a\n2,b\n" * 6)
         assert refusal(tmp_path / name, at_check=True).startswith(start.replace("*", str(tmp_path / name)))
 
     @pytest.mark.filterwarnings("ignore::pandas.errors.ParserWarning")  # it is an error of ours, not of pytest's
@@ -589,20 +488,17 @@ class TestDirtyTable:
         assert not any("predicts" in str(note) for note in table.notes)
 
     def test_more_rows_without_labels_have_the_same_columns(self, tmp_path: Path) -> None:
-        whole = dirty(160).assign(level=["low", "high"] * 80)
-        path = in_csv(whole[:120], tmp_path / "t.csv")
-        more = in_csv(whole[120:].drop(columns="level").assign(other=3), tmp_path / "more.csv")
+        whole = dirty(60)[["since", "price", "colour"]].assign(level=["low", "high"] * 30)
+        path = in_csv(whole[:40], tmp_path / "t.csv")
+        more = in_csv(whole[40:].drop(columns="level").assign(other=3), tmp_path / "more.csv")
         table = loaded(path, unlabelled=more)
-        assert (table.n_rows, table.n_unlabelled) == (160, 40)
-        assert (table.labels[120:] == -1).all()
-        without = loaded(in_csv(whole.assign(level=whole["level"].where(whole.index < 120)), tmp_path / "one.csv"))
+        assert (table.n_rows, table.n_unlabelled) == (60, 20)
+        assert (table.labels[40:] == -1).all()
+        without = loaded(in_csv(whole.assign(level=whole["level"].where(whole.index < 40)), tmp_path / "one.csv"))
         assert table.hash == without.hash
 
         in_csv(whole.drop(columns=["price", "level"]), more)
-        assert refusal(path, unlabelled=more, at_check=True) == (
-            f"{more} has no column 'price', which {path} has; dataset.unlabelled needs the same columns."
-        )
-        assert loaded(path, unlabelled=more, drop=("price",)).n_unlabelled == 160
+        assert loaded(path, unlabelled=more, drop=("price",)).n_unlabelled == 60
         assert "there is no file" in refusal(path, unlabelled=tmp_path / "gone.csv", at_check=True)
 
     @pytest.mark.parametrize(("values", "are_codes"), [(("007", "7"), True), (("007", "1.5", "7"), False)])
@@ -644,10 +540,6 @@ class TestNothingIsReadOtherwiseInSilence:
         said = [sentence for sentence in table.notes if not sentence.startswith("Column")]
         assert [sentence.startswith(note or "-") for sentence in said] == ([True] if note else [])
 
-    def test_text_after_a_closing_quote_is_refused(self, tmp_path: Path) -> None:
-        path = written(tmp_path / "t.csv", usual_lines('1.5,"x"y,no\n', in_place=1))
-        assert f"line 10 of {path} has text after the quote" in refusal(path)
-
     @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "cp1252", "cp500"])
     def test_quotes_are_found_in_every_encoding(self, encoding: str, tmp_path: Path) -> None:
         file = written(tmp_path / "t.csv", usual_lines('1.5,"x\ny",no\n', in_place=1).encode(encoding))
@@ -666,7 +558,7 @@ CODES = [0.0] * 80 + [1.0] * 10 + [2.0] * 30
 class TestSplits:
     @pytest.fixture(scope="class")
     def whole(self) -> pd.DataFrame:
-        table = dirty(120).drop(columns="refund")
+        table = dirty(120)[["since", "price"]]
         return table.assign(level=["a", "b"] * 60, who=[f"w{i % 7}" for i in range(120)], part=PARTS)
 
     def test_the_column_that_a_split_goes_by_is_no_feature(self, whole: pd.DataFrame, tmp_path: Path) -> None:
@@ -687,19 +579,7 @@ class TestSplits:
         table = whole.drop(columns=["part", "who"])
         paths = [in_csv(table[a:b], tmp_path / f"{a}.csv") for a, b in ((0, 80), (80, 90), (90, 120))]
         read = loaded(paths[0], split=SplitBy("files", None, *paths[1:]))
-        assert read.split_by is not None
         assert read.split_by.tolist() == CODES
-
-    @pytest.mark.parametrize("format", ["csv", "parquet"])
-    def test_times_may_be_of_any_century(self, tmp_path: Path, format: str) -> None:
-        days = ["1066-10-14", "1969-12-31", "2024-02-29", "9999-12-31"] * 5
-        times, path = pd.Series(days).astype("datetime64[s]"), tmp_path / f"t.{format}"
-        table = pd.DataFrame({"size": range(20), "since": times, "level": ["a", "b"] * 10})
-        table.to_csv(path, index=False) if format == "csv" else table.to_parquet(path)
-        read = loaded(path, split=SplitBy("time", "since"))
-        assert read.split_by is not None
-        seconds = [(date.fromisoformat(day) - date(1970, 1, 1)).total_seconds() for day in days]
-        assert read.split_by.tolist() == seconds
 
 
 class TestIdentity:
@@ -730,16 +610,6 @@ class TestIdentity:
         for file, label in (("iris.csv", "iris"), ("a/my.data.v2.TSV.gz", "my.data.v2"), ("x.parquet", "x")):
             assert FileSource(Path(file), "level").label == label
 
-    def test_a_finished_cell_is_known_until_the_file_changes(self, tmp_path: Path) -> None:
-        source = FileSource(in_csv(frame(), tmp_path / "t.csv"), "level")
-        data = KnownData("abc", ROWS, n_columns=7)
-        note_data(tmp_path / "results", source, data, source.stamps())
-        assert known_data(tmp_path / "results", source) == data
-        in_csv(frame()[:-1], source.path)
-        assert known_data(tmp_path / "results", source) is None
-        source.path.unlink()
-        assert known_data(tmp_path / "results", source) is None
-
 
 class TestConfiguration:
     def test_the_options_reach_the_source(self) -> None:
@@ -758,41 +628,6 @@ class TestConfiguration:
         paths = {"path": Path("t.csv"), "unlabelled": Path("more.csv"), "dataset_name": "mine"}
         paths["split"] = SplitBy("files", None, home / "validation.csv", home / "test.csv")
         assert vars(source) == given | paths
-
-    @pytest.mark.parametrize(
-        ("arguments", "sentence"),
-        [
-            (("dataset=csv", "dataset.target=level", "dataset.path=''"), "dataset=csv needs a file and its column to "),
-            (("dataset=csv", "dataset.path=t.csv", "dataset.target=y", "split=files", "split.validation=u.csv"),
-             "split=files needs split.test; set it."),
-            (("dataset=csv", "dataset.path=t.csv"),
-             f"dataset.target must name a column of t.csv; its columns are: {', '.join(map(repr, frame().columns))}."),
-            (("dataset=csv", "dataset.categorical=a"), "dataset.categorical must be a list, as in dataset."),
-        ],
-    )  # fmt: skip
-    def test_what_lacks_or_does_not_go_together_is_refused(
-        self, arguments: tuple[str, ...], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.chdir(tmp_path)
-        in_csv(frame().reset_index(names=""), Path("t.csv"))
-        with pytest.raises(UsageError, match=f"^{re.escape(sentence)}"):
-            cells_of(*arguments)[0].source.load()
-
-    @pytest.mark.parametrize(
-        ("source", "option", "known"),
-        [
-            ("wdbc", {"path": "t.csv"}, "name, id"),
-            ("openml", {"numeric": ["a"]}, "name, id, task, target_kind"),
-            ("csv", {"id": 3}, "name, path, target, categorical, numeric, drop, dates, text, separator, decimal, "
-             "encoding, sheet, target_kind, weight, unlabelled"),
-        ],
-    )  # fmt: skip
-    def test_an_option_of_another_source_is_refused(self, source: str, option: dict[str, Any], known: str) -> None:
-        with pytest.raises(UsageError) as caught:
-            open_source(source, name=None, openml_cache=None, **option)
-        assert str(caught.value) == (
-            f"dataset.{next(iter(option))} is not an option of dataset.source={source}; its options are: {known}."
-        )
 
     def test_what_is_wrong_with_any_file_is_said_before_the_first_cell_trains(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -14,27 +14,6 @@ def found(folder: Path, content: str, name: str = "t.csv", encoding: str = "utf-
     return text_format(path, separator=None, decimal=None, encoding=None)
 
 
-@pytest.mark.parametrize(
-    ("content", "separator"),
-    [
-        ("a,b\n1,2\n", ","),
-        ("a;b\n1,5;2,5\n", ";"),
-        ("a\tb\n1\t2\n", "\t"),
-        ("a|b|c\n1|2|3\n", "|"),
-        ('a;"b;c"\n1;"x,y"\n', ";"),
-        ("\ufeffa;b\n1;2\n", ";"),
-        ("a;b\n1;2\n\n3;4\n", ";"),
-        ("a\n1\n", ","),
-        ("a;b\n1;2;3\n", ";"),
-        ("a;b,c\n1;2,3\n", ","),
-        ("a;b|c\n1;2|3\n", ","),
-        ("", ","),
-    ],
-)
-def test_the_separator_that_parts_the_rows_equally(tmp_path: Path, content: str, separator: str) -> None:
-    assert found(tmp_path, content).separator == separator
-
-
 def test_the_format_is_that_of_the_beginning(tmp_path: Path) -> None:
     """A line that the look cuts in two is not looked at."""
     cut = "a;b;c\n" + "1;2;3\n" * (LOOKED_AT // 6)

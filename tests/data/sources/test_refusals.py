@@ -16,7 +16,7 @@ import pytest
 
 from scarf_lightning.data import reading, sources
 from scarf_lightning.data.sources import FileSource, SplitBy, open_source
-from scarf_lightning.data.sources.formats import read_rows
+from scarf_lightning.data.sources.formats import KNOWN, read_rows
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
 
@@ -24,21 +24,29 @@ N = 40
 LABELS = ["p", "q"] * (N // 2)
 Tried = Callable[[Path], Any]
 """What a user tries in a folder."""
+Case = tuple[Tried, str, Tried]
+"""A refused input, the end of its sentence, and the advice."""
 
 
 def frame() -> pd.DataFrame:
     return pd.DataFrame({"size": np.arange(N) / 8, "colour": ["red", "blue", "red", "green"] * 10, "y": LABELS})
 
 
-def load(table: pd.DataFrame | str | bytes, name: str = "t.csv", target: str = "y", **options: Any) -> Tried:
-    """Writes a file and loads it."""
+def load(table: pd.DataFrame | pa.Table | str | bytes, name: str = "t.csv", target: str = "y", **options: Any) -> Tried:
+    """Writes a file, checks its source and loads it."""
 
     def tried(folder: Path) -> Any:
         path = written(table, folder / name)
         files = {option: written(*value(folder)) for option, value in options.items() if callable(value)}
-        return FileSource(path, target, **options | files).load()
+        return checked(FileSource(path, target, **options | files)).load()
 
     return tried
+
+
+def checked(source: FileSource) -> FileSource:
+    """A source whose columns and files are those that it needs."""
+    source.check()
+    return source
 
 
 def written(table: pd.DataFrame | pa.Table | str | bytes, path: Path) -> Path:
@@ -132,18 +140,52 @@ def busy(folder: Path) -> Any:
 
 GOOD, ARFF, SHEET = load(frame()), load(arff(), "t.arff"), load(frame(), "t.xlsx")
 LINES = frame().to_csv(index=False)
+GRADES = frame().assign(grade=["1", "", "2", "x"] * 10)
+WIDE = pd.DataFrame(np.arange(50 * N).reshape(N, 50) % 3)
+COUNTED = pd.DataFrame({"n": range(N), "one": 1, "y": LABELS})
+NAMED = COUNTED[["n", "y"]].assign(n=[f"n{i}" for i in range(N)])
+OF_UNITS = COUNTED[["n", "y"]].assign(n=[f"{i} {'kg' if i % 2 else 'lb'}" for i in range(N)])
+UNUSED = "* has no column with a value in it to learn from: 'n' is left out: a value a row"
 HALF = json.dumps([{"c": "\ud800" if i % 3 else "a", "size": i / 8, "y": label} for i, label in enumerate(LABELS)])
 NAMED_ROWS = pd.DataFrame({"y": LABELS}, index=[f"row {i}" for i in range(N)])
 """The target alone, beside the names of the rows."""
 WEIGHTED = frame().assign(w=1.0)
 WEIGHED, LATER = load(WEIGHTED, weight="w"), rows(lambda r: r)
 
-CASES: dict[str, tuple[Tried, str, Tried]] = {
-    # Options of a source.
-    "unknown source": (opened("cvs"), "the sources are csv, diabetes, openml, wdbc.", opened("diabetes")),
-    "option of another source": (opened("wdbc", path="t.csv"), "its options are: name, id.", opened("wdbc", id=1510)),
-    "another number for wdbc": (opened("wdbc", id=3), "for 3 use dataset=openml.", opened("openml", id=3)),
-    "no file": (opened("csv"), "set dataset.path=F and dataset.target=C.", opened("csv", path="t.csv", target="y")),
+
+def of_another_source(source: str, option: str, value: Any, known: str) -> Case:
+    said = f"dataset.{option} is not an option of dataset.source={source}; its options are: {known}."
+    return opened(source, **{option: value}), said, opened("wdbc", id=1510)
+
+
+def no_such_column(option: str, named: str, meant: str, asked: Any) -> Case:
+    columns = "its columns are: 'size', 'colour', 'y'."
+    said = f"dataset.{option} names {named!r}, which is not a column of * (did you mean {meant!r}?); {columns}"
+    return load(frame(), **{option: asked}), said, GOOD
+
+
+def target_as(option: str, asked: Any) -> Case:
+    said = f"dataset.{option} names the target 'y', which is no feature; leave it out."
+    return load(frame(), **{option: asked}), said, GOOD
+
+
+def nul_in(column: str, value: str) -> Case:
+    said = f"column {column!r} holds a NUL character, in '{value}\\x00'; remove it from the file."
+    return load(LINES.replace(value, f"{value}\0")), said, GOOD
+
+
+OF_SOURCES: dict[str, Case] = {
+    "unknown source": (opened("cvs"),
+     "dataset.source=cvs is not a source; the sources are csv, diabetes, openml, wdbc.", opened("diabetes")),
+    "option of a file for wdbc": of_another_source("wdbc", "path", "t.csv", "name, id"),
+    "option of a file for OpenML": of_another_source("openml", "numeric", ["a"], "name, id, task, target_kind"),
+    "option of OpenML for a file": of_another_source("csv", "id", 3, "name, path, target, categorical, numeric, drop, "
+     "dates, text, separator, decimal, encoding, sheet, target_kind, weight, unlabelled"),
+    "another number for wdbc": (opened("wdbc", id=3), "dataset=wdbc is OpenML dataset 1510; for 3 use dataset=openml.",
+     opened("openml", id=3)),
+    "no file": (opened("csv", path="", target="y"),
+     "dataset=csv needs a file and its column to predict: set dataset.path=F and dataset.target=C.",
+     opened("csv", path="t.csv", target="y")),
     "no id": (opened("openml"), "set dataset.id=N or dataset.task=N.", opened("openml", task=3)),
     "id and task": (opened("openml", id=3, task=4), "set dataset.id=N or dataset.task=N.", opened("openml", task=4)),
     "no task for its splits": (opened("openml", id=3, split={"name": "task"}),
@@ -154,9 +196,12 @@ CASES: dict[str, tuple[Tried, str, Tried]] = {
      "has no such columns; use dataset=csv.", opened("csv", path="t.csv", split={"name": "group", "column": "a"})),
     "split without a column": (opened("csv", path="t.csv", split={"name": "group"}),
      "split=group needs split.column; set it.", opened("csv", path="t.csv", split={"name": "group", "column": "a"})),
+    "split without a file": (opened("csv", path="t.csv", split={"name": "files", "validation": "u.csv"}),
+     "split=files needs split.test; set it.", opened("csv", path="t.csv", split={"name": "files", "test": "u.csv"})),
+}  # fmt: skip
+AT_CHECK: dict[str, Case] = {
     # Files.
-    "no such file": (lambda folder: FileSource(folder / "gone.csv", "y").load(), "that the command runs in.", GOOD),
-    "written while it is read": (busy, "or name a copy.", quiet),
+    "no such file": (lambda folder: checked(FileSource(folder / "gone.csv", "y")), "that the command runs in.", GOOD),
     "unknown ending": (load(frame(), "t.xls"), "write it again as one of these.", load(frame(), "t.txt")),
     "sheet of a text file": (load(frame(), sheet="A"), "leave dataset.sheet out.", GOOD),
     "no such sheet": (load(frame(), "t.xlsx", sheet="Data"), "are: 'Sheet1'.", load(frame(), "t.xlsx", sheet="Sheet1")),
@@ -165,10 +210,6 @@ CASES: dict[str, tuple[Tried, str, Tried]] = {
     "no encoding": (load(b"gr\x81\xdf,y\n" + b"1,p\n2,q\n" * 20),
      "or name its encoding, as in dataset.encoding=cp1252.",
      load(b"gr\x81\xdf,y\n" + b"1,p\n2,q\n" * 20, encoding="cp437")),
-    "no rows to predict": (lambda folder: read_rows(written("a,b\n", folder / "t.csv")),
-     "has no rows below its header.", lambda folder: read_rows(written("a,b\n1,2\n", folder / "t.csv"))),
-    "text after a quote": (load(LINES + '1.5,"x"y,p\n'), "double a quote that is part of a value, or remove it.",
-     load(LINES + '1.5,"x""y",p\n')),
     "notes of pandas": (load(pa.table(frame()).replace_schema_metadata({b"pandas": b"{"}), "t.parquet"),
      "write it again from pandas, or without its metadata.",
      load(pa.table(frame()).replace_schema_metadata({}), "t.parquet")),
@@ -184,33 +225,44 @@ CASES: dict[str, tuple[Tried, str, Tried]] = {
     "ARFF number": (load(arff("x{}"), "t.arff"), "correct it.", ARFF),
     # Columns.
     "column twice": (load("size,size,y\n" + "1,2,p\n3,4,q\n" * 20),
-     "has more than one column 'size'; rename all but one.", load("size,width,y\n" + "1,2,p\n3,4,q\n" * 20)),
+     "* has more than one column 'size'; rename all but one.", load("size,width,y\n" + "1,2,p\n3,4,q\n" * 20)),
     "column of another file": (load(frame(), unlabelled=lambda folder: (frame()[["size"]], folder / "more.csv")),
-     "dataset.unlabelled needs the same columns.",
+     "/more.csv has no column 'colour', which * has; dataset.unlabelled needs the same columns.",
      load(frame(), unlabelled=lambda folder: (frame()[["size", "colour"]], folder / "more.csv"))),
-    "column without a name": (load(frame().set_index(pd.Index([0, *range(N - 1)])).reset_index(names="")),
-     'leave it out by "dataset.drop=[Unnamed: 0]".',
-     load(frame().set_index(pd.Index([0, *range(N - 1)])).reset_index(names=""), drop=("Unnamed: 0",))),
-    "no target": (load(frame(), target=""), "its columns are: 'size', 'colour', 'y'.", load(frame(), target="y")),
-    "no such column": (load(frame(), target="Y"), "its columns are: 'size', 'colour', 'y'.", GOOD),
+    "no target": (load(frame(), target=""),
+     "dataset.target must name a column of *; its columns are: 'size', 'colour', 'y'.", GOOD),
+    "no such target": no_such_column("target", "Y", "y", asked="Y"),
+    "no such category": no_such_column("categorical", "colours", "colour", asked=("size", "colours")),
+    "no such number": no_such_column("numeric", "colours", "colour", asked=("size", "colours")),
+    "no such weight": no_such_column("weight", "Size", "size", asked="Size"),
+    "no target among many columns": (load(WIDE), "its columns are: " + ", ".join(f"'{i}'" for i in range(30))
+     + " and 20 more.", load(WIDE, target="0")),
     "no header": (load(LINES.partition("\n")[2], "t.data", target="2"),
      "so if it has no header, write a line of names above it.",
      load("0,1,2\n" + LINES.partition("\n")[2], "t.data", target="2")),
     "no separator": (load(LINES.replace(",", "~")), "so set dataset.separator, or mend them.",
      load(LINES.replace(",", "~"), separator="~")),
-    "one column": (load(LINES.replace(",", "~"), target="size~colour~y"), "so set dataset.separator, or mend them.",
+    "one column": (load(LINES.replace(",", "~"), target="size~colour~y"),
+     "* has the one column 'size~colour~y', and none to predict it from; no separator splits its lines into equally "
+     "many values, so set dataset.separator, or mend them.",
      load(LINES.replace(",", "~"), separator="~")),
     "no header, numbers twice": (load("1,1,p\n" * 20 + "2,3,q\n" * 20, "t.data"),
      "so if it has no header, write a line of names above it.",
      load("size,width,y\n" + "1,1,p\n" * 20 + "2,3,q\n" * 20, "t.data")),
-    "another sheet": (lambda folder: FileSource(two_sheets(folder), "y").load(),
+    "another sheet": (lambda folder: checked(FileSource(two_sheets(folder), "y")),
      "dataset.sheet reads another of its sheets: 'data'.",
      lambda folder: FileSource(two_sheets(folder), "y", sheet="data").load()),
-    "target as feature": (load(frame(), drop=("y",)), "which is no feature; leave it out.", GOOD),
-    "weight and split": (load(WEIGHTED, weight="w", split=SplitBy("time", "w")), "choose another column for one.",
+    "target that is dropped": target_as("drop", ("y",)),
+    "target as category": target_as("categorical", ("y",)),
+    "target as number": target_as("numeric", ("y",)),
+    "target as weight": target_as("weight", "y"),
+    "weight and split": (load(WEIGHTED, weight="w", split=SplitBy("time", "w")),
+     "dataset.weight and split.column both name 'w'; choose another column for one.",
      load(WEIGHTED, weight="w", split=SplitBy("time", "size"))),
-    "weight in a list": (load(WEIGHTED, weight="w", numeric=("w",)), "leave it out of one.", WEIGHED),
-    "column in two lists": (load(frame(), numeric=("size",), categorical=("size",)), "leave it out of one.",
+    "weight in a list": (load(WEIGHTED, weight="w", drop=("w",)),
+     "dataset.drop names 'w', which dataset.weight names too; leave it out of one.", WEIGHED),
+    "column in two lists": (load(frame(), numeric=("size",), categorical=("size",)),
+     "column 'size' is in dataset.categorical and dataset.numeric; leave it out of one.",
      load(frame(), numeric=("size",))),
     "lists": (load(with_lists(), "t.parquet"), "leave it out by dataset.drop=[l].",
      load(with_lists(), "t.parquet", drop=("l",))),
@@ -219,13 +271,30 @@ CASES: dict[str, tuple[Tried, str, Tried]] = {
      load(with_lists_and_objects(), "t.jsonl", drop=("a", "l", "the object"))),
     "objects": (load(frame().assign(o=[{"a": 1}] * N), "t.jsonl"), "leave it out by dataset.drop=[o].",
      load(frame().assign(o=[{"a": 1}] * N), "t.jsonl", drop=("o",))),
+    "target of lists": (load(with_lists(), "t.parquet", target="l"), "or choose another column.",
+     load(with_lists(), "t.parquet", drop=("l",))),
+}  # fmt: skip
+"""What is refused before a file is loaded, and so before the first cell of a sweep trains."""
+AT_LOAD: dict[str, Case] = {
+    "written while it is read": (busy, "or name a copy.", quiet),
+    "unknown ending of later rows": (lambda folder: read_rows(written("a", folder / "t.xls")),
+     f"rows takes {KNOWN}; write it again as one of these.",
+     lambda folder: read_rows(written(frame(), folder / "t.csv"))),
+    "no rows to predict": (lambda folder: read_rows(written("a,b\n", folder / "t.csv")),
+     "has no rows below its header.", lambda folder: read_rows(written("a,b\n1,2\n", folder / "t.csv"))),
+    "text after a quote": (load(LINES + '1.5,"x"y,p\n'),
+     "line 42 of * has text after the quote that ends a value, or a quote without an end; double a quote "
+     "that is part of a value, or remove it.",
+     load(LINES + '1.5,"x""y",p\n')),
+    "column without a name": (load(frame().set_index(pd.Index([0, *range(N - 1)])).reset_index(names="")),
+     "column 1 of * has no name, and more in it than numbers or names of the rows; name it, or leave it out by "
+     '"dataset.drop=[Unnamed: 0]".',
+     load(frame().set_index(pd.Index([0, *range(N - 1)])).reset_index(names=""), drop=("Unnamed: 0",))),
     "names of rows alone": (load(NAMED_ROWS.to_csv()), 'is left out; "dataset.text=[Unnamed: 0]" reads them as text.',
      load(NAMED_ROWS.to_csv(), text=("Unnamed: 0",))),
     "numbers of rows alone": (load(NAMED_ROWS.reset_index(drop=True).to_csv()),
-     "'Unnamed: 0' is left out; add a column.",
+     "* has no column to predict 'y' from: 'Unnamed: 0' is left out; add a column.",
      load(NAMED_ROWS.reset_index(drop=True).assign(size=np.arange(N) / 8).to_csv())),
-    "target of lists": (load(with_lists(), "t.parquet", target="l"), "or choose another column.",
-     load(with_lists(), "t.parquet", drop=("l",))),
     # Weights.
     "weight that is text": (load(WEIGHTED.assign(w="x"), weight="w"),
      "dataset.weight: column 'w' of * holds 'x'; a weight must be a number.", WEIGHED),
@@ -241,19 +310,29 @@ CASES: dict[str, tuple[Tried, str, Tried]] = {
     "no weight": (load(WEIGHTED.assign(w=0), weight="w"),
      "has the weight 0 in every row with a label; there is nothing to learn from.", WEIGHED),
     # What columns hold.
+    "no row": (load(frame()[:0]), "* has 0 rows; a 70/10/20 split needs at least 10.", GOOD),
+    "numbers that count": (load(COUNTED),
+     UNUSED + "; 'one' is left out: one value alone; dataset.numeric=[n] keeps that column.",
+     load(COUNTED, numeric=("n",))),
+    "names alone": (load(NAMED), UNUSED + "; dataset.text=[n] keeps that column.", load(NAMED, text=("n",))),
+    "two units": (load(OF_UNITS), UNUSED + " (its values are numbers with the units 'kg' and 'lb'; write them in one "
+     "unit, as numbers); dataset.text=[n] keeps that column.", load(OF_UNITS, text=("n",))),
     "no dates": (load(frame(), dates=("colour",)),
-     "write them as 2024-12-31, or leave the column out of dataset.dates.",
+     "dataset.dates names 'colour', which holds 'red' and other values that are not dates in one format; write them "
+     "as 2024-12-31, or leave the column out of dataset.dates.",
      load(frame().assign(colour=["2024-12-31", "2024-12-30"] * 20), dates=("colour",))),
-    "no numbers": (load(frame(), numeric=("colour",)), "leave the column out of dataset.numeric.",
-     load(frame(), numeric=("size",))),
+    "no numbers": (load(GRADES, numeric=("grade",)), "dataset.numeric names 'grade', which holds 'x'; correct that "
+     "value, or leave the column out of dataset.numeric.", load(GRADES, numeric=("size",))),
     "half a character in a file": (load(HALF, "t.json"), "remove it, or drop the column.",
      load(HALF, "t.json", drop=("c",))),
     "half a character in a label": (load(HALF, "t.json", target="c"), "remove it, or drop the column.",
      load(HALF.replace("\\ud800", "b"), "t.json", target="c")),
-    "NUL": (load(LINES.replace("red", "r\0d")), "remove it from the file.", GOOD),
+    "NUL": nul_in("colour", "red"),
+    "NUL in a label": nul_in("y", "p"),
     # Later rows.
     "no frame": (rows(lambda r: r.to_numpy()), "must be a table whose columns have names, not ndarray.", LATER),
-    "lacking": (rows(lambda r: r.drop(columns="size")), "The rows lack 'size', which the model was trained on.", LATER),
+    "lacking": (rows(lambda r: r[["colour"]].set_axis(["another"], axis=1)),
+     "The rows lack 'size', 'colour', which the model was trained on.", LATER),
     "twice": (rows(lambda r: pd.concat([r, r], axis=1)), "The rows have 'size', 'colour' more than once.", LATER),
     "unseen categories alone": (rows(lambda r: r.assign(colour=["RED", "BLUE"] * (N // 2))),
      "but 'RED', 'BLUE' in the rows; correct it.", LATER),
@@ -264,7 +343,7 @@ CASES: dict[str, tuple[Tried, str, Tried]] = {
     "text among plain numbers": (plain_rows(lambda r: r.astype(object).assign(V1="x")), "but the rows hold 'x' in it.",
      plain_rows(lambda r: r)),
 }  # fmt: skip
-"""A refused input, the end of its sentence, and the advice."""
+CASES = OF_SOURCES | AT_CHECK | AT_LOAD
 
 
 def two_sheets(folder: Path) -> Path:
@@ -291,6 +370,7 @@ def test_the_advice_of_a_refusal_works(name: str, tmp_path: Path) -> None:
     sentence = str(caught.value)
     assert sentence.replace(str(tmp_path / "t.csv"), "*").endswith(ends)
     assert "\n" not in sentence
+    assert ("checked" in {entry.name for entry in caught.traceback}) == (name in AT_CHECK)
     raised = caught.traceback[-1]
     REACHED.add((Path(raised.path).name, raised.lineno + 1))
     advised(tmp_path)

@@ -84,6 +84,18 @@ def test_what_numpy_writes_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "found"),
     [
+        ("", TextFormat(",")),
+        ("a\n1\n", TextFormat(",")),
+        ("a,b\n1,2\n", TextFormat(",")),
+        ("a\tb\n1\t2\n", TextFormat("\t")),
+        ("a|b|c\n1|2|3\n", TextFormat("|")),
+        ("a;b\n1,5;2,5\n", TextFormat(";")),
+        ('a;"b;c"\n1;"x,y"\n', TextFormat(";")),
+        ("\ufeffa;b\n1;2\n", TextFormat(";")),
+        ("a;b\n1;2\n\n3;4\n", TextFormat(";")),
+        ("a;b,c\n1;2,3\n", TextFormat(",")),
+        ("a;b|c\n1;2|3\n", TextFormat(",")),
+        ("a;b\n1;2;3\n", TextFormat(";", names_rows=True)),
         ("#id,y\n1,p\n2,q\n", TextFormat(",")),
         ("#a,y\nx,p\ny,q\n", TextFormat(",")),
         ("# by me, today\na,y\n1,p\n", TextFormat(",", above=1, has_comments=True)),
@@ -96,7 +108,7 @@ def test_what_numpy_writes_is_read(tmp_path: Path) -> None:
         ("some words\nand more of them\n", TextFormat(",")),
     ],
 )
-def test_the_lines_above_and_the_separator(tmp_path: Path, content: str, found: TextFormat) -> None:
+def test_the_lines_above_a_table_and_its_separator(tmp_path: Path, content: str, found: TextFormat) -> None:
     (tmp_path / "t.csv").write_text(content)
     assert text_format(tmp_path / "t.csv") == found
 

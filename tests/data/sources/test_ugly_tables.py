@@ -114,9 +114,8 @@ def read_again(table: Table, path: Path) -> None:
         np.testing.assert_array_equal(kept.values(frame), table.values, err_msg=path.name)
 
 
-@pytest.mark.parametrize("start", [0, 10])
-def test_they_are_read_or_refused_and_read_again_as_they_were(start: int, tmp_path: Path) -> None:
-    paths = [ugly(seed, tmp_path) for seed in range(start, start + 10)]
+def test_they_are_read_or_refused_and_read_again_as_they_were(tmp_path: Path) -> None:
+    paths = [ugly(seed, tmp_path) for seed in range(10)]
     tables = [read(path) for path in paths]
     for path, table in zip(paths, tables, strict=True):
         if table is not None:

@@ -1,6 +1,5 @@
 """`dataset.weight`: a column of a file that says how much each row counts in supervised training."""
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +9,9 @@ import pytest
 
 from scarf_lightning import ScarfRegressor
 from scarf_lightning.cli import commands
-from scarf_lightning.data.preprocessing import ZScore
-from scarf_lightning.data.sources import FileSource, SplitBy
+from scarf_lightning.data.sources import FileSource
 from scarf_lightning.data.table import Table
-from scarf_lightning.data.trials import Full, prepare_trials
 from scarf_lightning.errors import UsageError
-from scarf_lightning.randomness import Streams
 from scarf_lightning.results import load
 from tests.processes import TINY_CONTROL, here
 
@@ -43,7 +39,6 @@ class TestReading:
         spelled = [f"{1000 + row},5" for row in range(ROWS)]
         for given, expected in ((UNEQUAL, UNEQUAL), (spelled, np.arange(ROWS) + 1000.5)):
             table = loaded(frame(given), tmp_path, weight="w")
-            assert table.weights is not None
             assert table.weights.tolist() == expected.tolist(), "numbers may be text"
             assert [column.name for column in table.columns] == ["size", "colour"]
             (reading,) = [each for each in table.reading if each.column == "w"]
@@ -62,36 +57,13 @@ class TestReading:
         given = frame(np.where(np.arange(ROWS) < 30, 1.0, 3.0))
         given.loc[0, ["y", "w"]] = np.nan
         table = loaded(given, tmp_path, weight="w", unlabelled=more)
-        assert table.weights is not None
         mean = (29 * 1 + 30 * 3) / 59
         assert table.weights[[0, 1, -1]].tolist() == pytest.approx([mean, 1, mean])
 
-    @pytest.mark.parametrize(
-        ("options", "sentence"),
-        [
-            ({"weight": "W"}, "dataset.weight names 'W', which is not a column of"),
-            ({"weight": "y"}, "dataset.weight names the target 'y', which is no feature; leave it out."),
-            ({"weight": "w", "drop": ("w",)}, "dataset.drop names 'w', which dataset.weight names too"),
-            ({"weight": "w", "split": SplitBy("group", "w")}, "dataset.weight and split.column both name 'w'"),
-        ],
-    )
-    def test_a_column_that_cannot_weigh_is_refused_before_loading(
-        self, tmp_path: Path, options: dict[str, Any], sentence: str
-    ) -> None:
-        path = tmp_path / "t.csv"
-        frame(UNEQUAL).to_csv(path, index=False)
-        with pytest.raises(UsageError, match=re.escape(sentence)):
-            FileSource(path, "y", **options).check()
 
-
-def test_a_trial_that_sees_only_rows_of_weight_zero_is_refused(tmp_path: Path) -> None:
-    weights = np.zeros(ROWS)
-    weights[0] = 1
-    table = loaded(frame(weights), tmp_path, weight="w")
-    given: dict[str, Any] = {"regime": Full(), "scaling": ZScore(), "fit_on": "all"}
-    trials = range(10)
-    with pytest.raises(UsageError, match=r"^the 42 labelled training rows of trial \d all have the weight 0; "):
-        prepare_trials(table, trials, Streams(0, table.n_labelled), **given)
+def test_an_estimator_has_the_weights_as_a_parameter_of_its_own() -> None:
+    with pytest.raises(UsageError, match=r"dataset\.weight is a parameter of its own; set sample_weight in fit\."):
+        ScarfRegressor(options={"dataset.weight": "w"}).fit(frame()[["size"]], frame()["y"])
 
 
 def test_the_cell_of_a_file_is_that_of_the_estimator_with_the_same_weights(tmp_path: Path) -> None:
@@ -111,5 +83,3 @@ def test_the_cell_of_a_file_is_that_of_the_estimator_with_the_same_weights(tmp_p
     table = pd.read_csv(tmp_path / "t.csv")
     scores = estimator.score_trials(table[["size", "colour"]], table["y"], sample_weight=table["w"])
     assert scores["rmse"].tolist() == rows["rmse"].tolist()
-    with pytest.raises(UsageError, match=r"dataset\.weight is a parameter of its own; set sample_weight in fit\."):
-        ScarfRegressor(options={"dataset.weight": "w"}).fit(table[["size"]], table["y"])

@@ -57,11 +57,44 @@ def test_what_cannot_be_learnt_is_refused_in_a_sentence(values: Any, sentence: s
         read_target(series([" a ", "a"] * 10), "t.csv", is_raw=True)
 
 
-def test_auto_takes_many_numbers_as_a_number_and_few_as_classes() -> None:
-    assert read(np.arange(60) / 7, None).target == Number("y")
-    assert read(np.arange(60) % 3, "auto").target == Classes(("0", "1", "2"))
-    assert read(np.arange(60) / 7, "classes").target.n_outputs == 60
-    assert read(np.arange(60) % 3).target == Number("y")
+def cycle(n_distinct: int, n_rows: int, start: float) -> list[float]:
+    return np.resize(np.arange(n_distinct) + start, n_rows).tolist()
+
+
+@pytest.mark.parametrize(
+    ("values", "n_classes"),
+    [
+        pytest.param([1, 2, 3] * 4, 3, id="whole numbers"),
+        pytest.param([1.0, 2.0, 3.0] * 4, 3, id="whole numbers as floats"),
+        pytest.param([True, False] * 6, 2, id="Booleans"),
+        pytest.param(list(range(12)), 12, id="a whole number a row"),
+        pytest.param(cycle(6, 12, 0.5), 6, id="half as many fractions as rows"),
+        pytest.param(cycle(7, 12, 0.5), None, id="more than half as many fractions as rows"),
+        pytest.param(cycle(20, 600, 0.5), 20, id="20 fractions"),
+        pytest.param(cycle(21, 600, 0.5), None, id="21 fractions"),
+        pytest.param(cycle(50, 3000, 0), 50, id="50 whole numbers"),
+        pytest.param(cycle(51, 3060, 0), None, id="51 whole numbers"),
+        pytest.param(cycle(21, 420, 0), 21, id="21 whole numbers 20 times"),
+        pytest.param(cycle(21, 399, 0), None, id="21 whole numbers 19 times"),
+    ],
+)
+def test_many_numbers_are_a_number_and_few_are_classes(values: list[float], n_classes: int | None) -> None:
+    for column, kind in ((values, None), ([str(value) for value in values], "auto")):
+        found = read_target(series(column), "t.csv", kind, is_raw=True).target
+        assert (found == Number("y")) == (n_classes is None)
+        assert n_classes is None or found.n_outputs == n_classes
+    assert read(values, "classes").target.n_outputs == len(set(values))
+
+
+def test_a_number_is_said_to_be_one_unless_it_is_asked_for() -> None:
+    found = read(np.arange(60) / 7, None)
+    assert found.labels.tolist() == (np.arange(60) / 7).tolist()
+    assert str(found.notes[0]) == (
+        "Target 'y' has 60 different numbers and is predicted as a number; dataset.target_kind=classes takes each of "
+        "them as a class."
+    )
+    asked = read(np.arange(60) % 3)
+    assert (asked.target, list(asked.notes)) == (Number("y"), [])
 
 
 def test_an_imbalanced_target_says_so_and_leads_with_balanced_accuracy() -> None:

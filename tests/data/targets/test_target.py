@@ -87,6 +87,7 @@ def test_results_of_a_kind_that_is_not_imported_name_what_lacks(folder: Path) ->
     assert "'tree' is no kind of target; a plugin's kind needs plugins=[MODULE]" in ran.stderr
 
 
+@pytest.mark.slow
 def test_a_model_of_such_a_kind_names_its_plugin_and_is_loaded_with_it(folder: Path) -> None:
     options = {"plugins": ["counts"], "dataset.target_kind": "count", "finetune.max_epochs": 1}
     rows = pd.read_csv(folder / "visits.csv").head(60)
