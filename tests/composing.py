@@ -1,6 +1,6 @@
 """The configuration in `conf/`, composed as `train.py` composes it, without a process of its own."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import fields
@@ -8,12 +8,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_type_hints
 
+import pytest
 from hydra import compose, initialize_config_dir
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.global_hydra import GlobalHydra
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
+from scarf_lightning.errors import UsageError
 from scarf_lightning.options import Config
 from scarf_lightning.options.axes import BASES, parts
 from scarf_lightning.sweeping.cell import Cell
@@ -120,6 +122,17 @@ def cells_of(*arguments: str) -> list[Cell]:
 def request_of(*arguments: str, sweeps: Path = SWEEPS) -> ExpandedSweep:
     """What a command line with these arguments asks for, with the sweep files of this folder."""
     return expand(spelled_out(arguments), _composer(), sweeps)
+
+
+def refusal(act: Callable[[], Any]) -> str:
+    """The one sentence that an act is refused with."""
+    with pytest.raises(UsageError) as caught:
+        act()
+    sentence = str(caught.value)
+    assert "\n" not in sentence
+    assert sentence[-1] in ".?"
+    assert ".." not in sentence
+    return sentence
 
 
 @cache

@@ -250,12 +250,11 @@ def test_it_is_the_authors_package_of_ple() -> None:
 
 def test_bins_are_those_of_the_trials_training_rows_and_travel_with_the_weights() -> None:
     network, table = MLPPLE(**PLE_SMALL, bins=4, embedding=3), make_table((0, 0, 3))
-    trained = train(network, table, [0, 1])
-    starts = {phase: fit.weights for phase, fit in (("pre", trained.pretraining), ("fine", trained.finetuning))}
-    pretrained = starts["pre"]["encoder.body.network.embedding.0.start"]
+    pretraining, finetuning, _ = train(network, table, [0, 1])
+    pretrained = pretraining.weights["encoder.body.network.embedding.0.start"]
     assert pretrained.shape == (2, 2, 4)
     assert not torch.equal(pretrained[0], pretrained[1])
-    assert torch.equal(starts["fine"]["classifier.encoder.body.network.embedding.0.start"], pretrained)
+    assert torch.equal(finetuning.weights["classifier.encoder.body.network.embedding.0.start"], pretrained)
 
 
 def test_a_constant_column_tells_nothing() -> None:
