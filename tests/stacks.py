@@ -1,6 +1,7 @@
 """Fixtures of the tests that train: a small table with structure, and stacks of small networks on it."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Literal, get_type_hints
 
 import numpy as np
@@ -68,6 +69,13 @@ def finetune_module(stack: Stack, settings: FinetuneSettings, **given: Any) -> F
     module = FinetuneModule()
     stack.build_finetuning(module, settings, **given)
     return module
+
+
+def unbalanced(stack: Stack) -> Stack:
+    """Half of the labels of the first class are the second one's."""
+    labels = stack.data.labels.copy()
+    labels[:, : labels.shape[1] // 2] = np.maximum(labels[:, : labels.shape[1] // 2], 1)
+    return replace(stack, data=replace(stack.data, labels=labels))
 
 
 @pytest.fixture(scope="session")

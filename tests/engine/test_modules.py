@@ -26,7 +26,7 @@ from scarf_lightning.networks.mlp import MLP
 from scarf_lightning.networks.residual import ResNet
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from tests.promises import assert_same_weights
-from tests.stacks import MakeStack, finetune_module, task
+from tests.stacks import MakeStack, finetune_module, task, unbalanced
 
 
 @pytest.mark.parametrize(("precision", "of_lightning"), [("64-true", "32-true"), ("bf16-mixed", "bf16-mixed")])
@@ -218,13 +218,6 @@ def test_each_trial_is_trained_as_by_torchs_optimiser_alone_and_each_option_make
 
 
 WATCHING_SETTINGS = FinetuneSettings(max_epochs=6, batch_size=46, patience=None)
-
-
-def unbalanced(stack: Stack) -> Stack:
-    """Half of the labels of the first class are the second one's."""
-    labels = stack.data.labels.copy()
-    labels[:, : labels.shape[1] // 2] = np.maximum(labels[:, : labels.shape[1] // 2], 1)
-    return replace(stack, data=replace(stack.data, labels=labels))
 
 
 def test_balanced_classes_train_on_the_cross_entropy_that_torch_weights_and_leave_validation_alone(
