@@ -36,17 +36,18 @@ def in_turn(group: str, place: int) -> str:
 
 def covering() -> list[list[str]]:
     """Cells that have every choice among them, each with other choices: one for each recipe, one for each method, and
-    co-trained ones. Those of methods that may have a pre-training take one after the other.
+    co-trained ones. Those that may have a pre-training take one after the other.
     """
     methods, pretrainings = [name for name in names("method") if name not in MANY_FITS], names("pretrain")
-    n_more = len(pretrainings) - sum(goes_together(method, "scarf", "full") for method in methods)
     cells = [[f"recipe={name}"] for name in names("recipe")]
-    for place, method in enumerate([*methods, *["control"] * n_more]):
+    for place, method in enumerate(methods):
         pretrain = pretrainings.pop() if goes_together(method, "scarf", "full") else "none"
         others = [in_turn(group, place) for group in OF_ALL_METHODS]
         cells.append([f"method={method}", f"pretrain={pretrain}", *others])
     for place, task in enumerate(names("cotrain")):
         pretraining = asking_for(*in_turn("loss", place).split("="))
+        if pretrainings:
+            pretraining = [f"pretrain={pretrainings.pop()}"]
         others = [in_turn(group, place) for group in ("corruption", "network", "selection", "views")]
         cells.append(["method=cotrain", f"cotrain={task}", *pretraining, *others])
     return cells

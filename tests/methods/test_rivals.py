@@ -18,7 +18,7 @@ from xgboost import XGBClassifier, XGBRegressor
 
 from scarf_lightning.data.sources import DiabetesSource
 from scarf_lightning.data.table import Table
-from scarf_lightning.data.trials import Semi25
+from scarf_lightning.data.trials import Few, Semi25
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
 from scarf_lightning.methods import Method, SupervisedPhase
@@ -304,34 +304,30 @@ def test_without_the_package_a_sentence_names_the_extra(
         Logistic(C=-1.0)
 
 
-@pytest.mark.parametrize(
-    ("classifier", "is_pretrained"), [("logistic", False), pytest.param("knn", True, marks=pytest.mark.slow)]
-)
-def test_probing_is_scikit_learns_classifier_on_the_embeddings(
-    patients: Table, make_stack: MakeStack, classifier: str, is_pretrained: bool
+EQUALS_OF_PROBES: dict[str, Any] = {
+    "logistic": LogisticRegression(C=0.5, max_iter=10_000),
+    "knn": KNeighborsClassifier(4),
+    "ridge": LinearRidge(alpha=2.0),
+}
+
+
+@pytest.mark.parametrize(("model", "is_pretrained"), [("logistic", False), ("knn", True), ("ridge", False)])
+def test_probing_is_scikit_learns_model_on_the_embeddings(
+    patients: Table, make_stack: MakeStack, model: str, is_pretrained: bool
 ) -> None:
-    stack = make_stack(patients, [0, 1])
+    """Of labelled rows; of numbers it is ridge regression, whose alpha is 1 / C."""
+    stack = make_stack(patients if model != "ridge" else DiabetesSource().load(), [0, 1], regime=Few(30))
     weights = stack.pretrain(PretrainSettings(max_epochs=2), task()).part("encoder") if is_pretrained else None
-    outcome = Probe(classifier, C=0.5, k=4).run(stack, SupervisedPhase(FinetuneSettings(), weights))
+    method = Probe("knn" if model == "knn" else "logistic", C=0.5, k=4)
+    outcome = method.run(stack, SupervisedPhase(FinetuneSettings(), weights))
     encoder = stack.networks.encoder([0, 1], weights)
     for t in range(2):
         with torch.no_grad():
-            train, test = (encoder(stack.raw(rows))[t].double() for rows in (stack.data.train, stack.data.test))
+            train, test = (encoder(stack.raw(rows))[t].double() for rows in (stack.data.labelled, stack.data.test))
         scaler = StandardScaler().fit(train)
-        own = LogisticRegression(C=0.5, max_iter=10_000) if classifier == "logistic" else KNeighborsClassifier(4)
-        own.fit(scaler.transform(train), patients.labels[stack.data.train[t]])
-        np.testing.assert_allclose(outcome.predictions[t], own.predict_proba(scaler.transform(test)), atol=1e-5)
-
-
-def test_probing_numbers_is_ridge_regression_on_the_embeddings(make_stack: MakeStack) -> None:
-    stack = make_stack(DiabetesSource().load(), [0])
-    found = Probe(C=0.5).run(stack, PLAIN).predictions[0]
-    with torch.no_grad():
-        encoder = stack.networks.encoder([0])
-        train, test = (encoder(stack.raw(rows))[0].double() for rows in (stack.data.labelled, stack.data.test))
-    scaler = StandardScaler().fit(train)
-    own = LinearRidge(alpha=2.0).fit(scaler.transform(train), stack.data.labels[0])
-    np.testing.assert_allclose(found, own.predict(scaler.transform(test)), rtol=1e-4)
+        own = EQUALS_OF_PROBES[model].fit(scaler.transform(train), stack.data.labels[t])
+        expected = (own.predict if model == "ridge" else own.predict_proba)(scaler.transform(test))
+        np.testing.assert_allclose(outcome.predictions[t], expected, rtol=1e-4, atol=1e-5)
 
 
 def test_more_neighbours_than_rows_are_all_of_them(stack: Stack) -> None:

@@ -314,6 +314,10 @@ def test_people_read_the_label_of_each_part_that_a_cell_uses() -> None:
     assert set(found) == {*named, *common}, "those of unused axes are missing"
 
 
+QUICK = ("scarf_augment", "xgboost")
+"""Methods without pre-training that the fast tests compose."""
+
+
 class TestWhatGoesTogether:
     @pytest.mark.parametrize("method", names("method"))
     def test_what_does_is_taken_and_the_rest_is_refused(self, method: str) -> None:
@@ -331,8 +335,12 @@ class TestWhatGoesTogether:
             assert refusal(partial(check_combination, config)) == sentence
             assert refusal(partial(build_parts, config)) == sentence
 
-    def test_what_is_never_pretrained_brings_that_with_it(self) -> None:
-        assert {config_of(f"method={name}").pretrain.name for name in ("scarf_augment", *RIVALS)} == {"none"}
+    @pytest.mark.parametrize(
+        "name",
+        [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in ("scarf_augment", *RIVALS)],
+    )
+    def test_what_is_never_pretrained_brings_that_with_it(self, name: str) -> None:
+        assert config_of(f"method={name}").pretrain.name == "none"
 
 
 OF_NETWORKS = (
