@@ -18,6 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options import Config
 from scarf_lightning.options.axes import BASES, parts
+from scarf_lightning.options.option import options_of
 from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.sweeping.expand import ExpandedSweep, expand
@@ -57,6 +58,11 @@ def asking_for(group: str, name: str) -> list[str]:
     elif group == "method" and name in ("self_train", "tri_train"):
         needed = ["regime=semi25"]
     return [*needed, f"{group}={name}"]
+
+
+def default_choice(axis: str, name: str) -> dict[str, Any]:
+    """A part with its defaults, as a configuration has it."""
+    return {"name": name} | {each.name: each.default for each in options_of(parts(axis)[name]).values()}
 
 
 def serves(loss: str, pretrain: str) -> bool:

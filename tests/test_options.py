@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from scarf_lightning.data.sources import DiabetesSource, WdbcSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.options import Config
-from scarf_lightning.options.axes import BASES, part, parts
+from scarf_lightning.options.axes import BASES, parts
 from scarf_lightning.options.combinations import method_of
 from scarf_lightning.options.option import Option, options_of
-from tests.composing import GROUPS, asking_for, cells_of, config_of, goes_together, names
+from tests.composing import GROUPS, asking_for, cells_of, config_of, default_choice, goes_together, names
 from tests.short_training import check, trained
 
 CHOICES = [(group, name) for group in GROUPS if group != "dataset" for name in names(group)]
@@ -92,17 +92,12 @@ def config_with(cell: list[str]) -> Config:
     """
     chosen = dict(each.split("=") for each in cell)
     config = config_of(*(each for each in cell if each.partition("=")[0] not in (*AXES, "network")))
-    config = replace(config, **{axis: choice(axis, chosen[axis]) for axis in AXES if axis in chosen})
+    config = replace(config, **{axis: default_choice(axis, chosen[axis]) for axis in AXES if axis in chosen})
     if "network" in chosen:
-        encoder = choice("network", chosen["network"])
+        encoder = default_choice("network", chosen["network"])
         config.network.name, config.network.encoder = encoder.pop("name"), encoder
     config.cotrain.corruption = dict(config.corruption)
     return config
-
-
-def choice(axis: str, name: str) -> dict[str, Any]:
-    """A part with its defaults, as a configuration has it."""
-    return {"name": name} | {each.name: each.default for each in options_of(part(axis, name)).values()}
 
 
 @pytest.mark.slow

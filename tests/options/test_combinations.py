@@ -3,7 +3,6 @@
 from dataclasses import fields, replace
 from functools import partial
 from itertools import cycle, product
-from typing import Any
 
 import pytest
 
@@ -21,7 +20,17 @@ from scarf_lightning.options.combinations import (
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from scarf_lightning.randomness import StackedGenerator
 from scarf_lightning.results import identity
-from tests.composing import RIVALS, cells_of, config_of, goes_together, names, refusal, serves, with_a_loss
+from tests.composing import (
+    RIVALS,
+    cells_of,
+    config_of,
+    default_choice,
+    goes_together,
+    names,
+    refusal,
+    serves,
+    with_a_loss,
+)
 
 OF_FINETUNE = {f"finetune.{field.name}" for field in fields(FinetuneSettings)} - {"finetune.class_weight"}
 """What a method without networks of ours has no part of."""
@@ -43,10 +52,6 @@ WEIGHTS = {"scarf": 1.0, "scarf_ae": 0.1, "no_noise_ae": 0.1, "add_noise_ae": 0.
 
 
 PRETEXTS = [name for name in names("pretrain") if name != "none"]
-
-
-def default_choice(axis: str, name: str) -> dict[str, Any]:
-    return {"name": name} | {each.name: each.default for each in options_of(parts(axis)[name]).values()}
 
 
 class TestPretraining:

@@ -17,7 +17,6 @@ from scarf_lightning.engine.hardware import Hardware, Promise
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.options import Config, build_parts
-from scarf_lightning.options.axes import parts as facts
 from scarf_lightning.options.search_space import search_space, with_options
 from scarf_lightning.options.settings import PretrainSettings
 from scarf_lightning.results import (
@@ -30,7 +29,7 @@ from scarf_lightning.results import (
 )
 from scarf_lightning.training.tuning import tune
 from tests.cells import OF_WDBC
-from tests.composing import config_of, names
+from tests.composing import config_of, default_choice, names
 from tests.short_training import short, trained, training_of
 
 
@@ -105,8 +104,7 @@ def test_scores_are_those_of_the_validation_rows(wdbc: Table) -> None:
 # answer has none.
 @pytest.mark.parametrize("method", sorted({*names("method")} - {"constant", "sklearn"}))
 def test_every_method_has_something_to_search_for_and_its_ends_are_allowed(method: str) -> None:
-    few = ["regime=few"] if facts("method")[method].needs_unlabelled_rows else []
-    config = config_of(f"method={method}", *few)
+    config = replace(config_of("pretrain=none", "regime=few"), method=default_choice("method", method))
     space = search_space(config)
 
     assert space
