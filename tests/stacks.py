@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from torch import Tensor
 
 from scarf_lightning.corruption import Corruption, Selection
 from scarf_lightning.corruption.strategies import Exact, Marginal
@@ -29,6 +30,11 @@ from scarf_lightning.randomness import Streams
 from tests.short_training import SMALL
 
 MakeStack = Callable[..., Stack]
+
+
+def normal(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
+    """Standard normal numbers."""
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
 def task(

@@ -16,7 +16,7 @@ from scarf_lightning.options.axes import parts
 from scarf_lightning.options.settings import LayerSettings
 from scarf_lightning.randomness import StackedGenerator
 from tests.methods.test_every_method import made as method_named
-from tests.stacks import made_pretext
+from tests.stacks import made_pretext, normal
 
 N, M = 7, 5
 COLUMNS = Columns((0,) * M)
@@ -67,10 +67,6 @@ class Rows:
 
     def missing_values(self) -> Tensor:
         return self.training[..., :1, :]
-
-
-def normal(*shape: int, seed: int = 1) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
 def assert_each_trial_is_alone(together: Any, alone: list[Any]) -> None:

@@ -28,6 +28,7 @@ from scarf_lightning.engine.lifting import (
 from scarf_lightning.networks import BatchNorm, Dropout, ReLUNetwork
 from scarf_lightning.randomness import StackedGenerator
 from tests.promises import assert_same_numbers
+from tests.stacks import normal
 
 T, N = 3, 7
 
@@ -84,10 +85,6 @@ def networks(kind: str, n: int = T) -> list[nn.Module]:
 
 def norms(kind: str = "norm") -> list[nn.Module]:
     return several(lambda: nn.LayerNorm((4, 5), eps=1e-3, **LAYER_NORMS[kind]))
-
-
-def normal(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
 def rows(n: int = T) -> Tensor:

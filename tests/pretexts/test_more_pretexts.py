@@ -26,16 +26,12 @@ from scarf_lightning.pretexts.switching import SwitchTab
 from scarf_lightning.pretexts.target_aware import TargetAware
 from scarf_lightning.randomness import Purpose, Roster
 from tests.promises import assert_same_trials
-from tests.stacks import MakeStack
+from tests.stacks import MakeStack, normal
 
 COLUMNS = Columns((0, 3, 0))
 LAYERS = LayerSettings(width=8)
 NUMERIC = range(6)
 """The numeric columns of the patients; the last two are categorical."""
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def rows_of(stack: Stack, rows: np.ndarray) -> BatchRows:
