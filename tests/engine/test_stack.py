@@ -63,19 +63,20 @@ def test_rows_weigh_what_the_table_says_times_what_their_class_says(patients: Ta
 
 
 @pytest.mark.parametrize(
-    ("network", "pretext"),
+    ("network", "pretext", "corruption"),
     [
-        *[("mlp", name) for name in parts("pretrain")],
-        ("mlp_ple", "scarf_disc"),
-        pytest.param("ft_transformer", "scarf", marks=pytest.mark.slow),
+        *[("mlp", name, "marginal") for name in parts("pretrain")],
+        ("mlp", "scarf", "missing"),
+        ("mlp_ple", "scarf_disc", "marginal"),
+        pytest.param("ft_transformer", "scarf", "marginal", marks=pytest.mark.slow),
     ],
 )
 def test_the_weights_of_one_trial_are_of_the_shapes_that_are_said(
-    network: str, pretext: str, patients: Table, make_stack: MakeStack
+    network: str, pretext: str, corruption: str, patients: Table, make_stack: MakeStack
 ) -> None:
     """By which the cache of pre-trainings knows what to expect."""
     stack = make_stack(patients, [0], network=made_network(network), precision="64-true")
-    task = made_pretext(pretext)
+    task = made_pretext(pretext, corruption=corruption)
     weights = stack.pretrain(PretrainSettings(max_epochs=1, batch_size=200, validation_passes=1), task).weights
 
     found = {name: (tuple(each[0].shape), str(each.numpy().dtype)) for name, each in weights.items()}

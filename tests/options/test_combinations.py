@@ -384,6 +384,11 @@ class TestEmptySelections:
             said = [sentence.partition(" selects no ")[0] for sentence in on_no_effect(config, amounting)]
             assert said == ([] if mask.any() else [f"corruption.rate={rate:g}"])
 
+    def test_an_encoding_that_widens_no_column_leaves_as_many_as_the_table_has(self) -> None:
+        config = replace(config_of(), corruption={"name": "mean", "rate": 0.1}, encoding={"name": "ordinal"})
+        assert on_data(config, 9, 30).corruption == {"name": "none"}
+        assert on_data(config, 10, 30) == config
+
     def test_a_cell_that_does_not_corrupt_says_nothing(self) -> None:
         config, cotrained = config_of("pretrain=none"), config_of("method=cotrain", "pretrain=none")
         assert on_no_effect(config, on_data(config, 1, 1)) == []

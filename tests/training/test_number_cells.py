@@ -25,7 +25,6 @@ def train(folder: Path, *more: str) -> pd.DataFrame:
     return without_times(load(folder / "results")).sort_values("trial", ignore_index=True)
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not is_exact(), reason="this processor's products depend on the size of a stack")
 def test_trials_that_are_added_are_those_of_one_stack(tmp_path: Path) -> None:
     def rows(folder: str) -> pd.DataFrame:
