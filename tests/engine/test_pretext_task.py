@@ -259,7 +259,13 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
     return calls
 
 
-@pytest.mark.parametrize("chosen", [task(views="both"), Vime(Marginal(), Bernoulli())], ids=["SCARF", "VIME"])
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        pytest.param(task(views="both"), id="SCARF"),
+        pytest.param(Vime(Marginal(), Bernoulli()), id="VIME", marks=pytest.mark.slow),
+    ],
+)
 def test_validation_views_are_kept_up_to_a_limit_and_keeping_them_changes_no_number(
     chosen: Pretext, patients: Table, make_stack: MakeStack, made: list[Tensor], monkeypatch: pytest.MonkeyPatch
 ) -> None:

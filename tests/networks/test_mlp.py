@@ -169,7 +169,11 @@ def test_embeddings_learn_faster_than_other_weights() -> None:
     }
 
 
-@pytest.mark.parametrize("network", [MLP(), MLPPLR(width=32), MLPPLE(width=32)], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "network",
+    [MLP(), MLPPLR(width=32), pytest.param(MLPPLE(width=32), marks=pytest.mark.slow)],
+    ids=lambda each: each.name,
+)
 def test_a_few_steps_leave_chance(network: Network) -> None:
     """The sign of a number is learned in forty steps at the usual rate, also where the loss then stops training."""
     random = np.random.default_rng(1)

@@ -307,8 +307,18 @@ def test_columns_that_say_nothing_of_each_other_give_no_class_away(make_stack: M
     assert record["validation_error"] == pytest.approx(0.5, abs=0.1)
 
 
-@pytest.mark.parametrize("precision", ["32-true", "64-true"])
-@pytest.mark.parametrize("options", [{}, {"n_clusters": 2, "n_shots": 3, "n_tasks": 1, "most_share": 0.2}], ids=str)
+SMALL = {"n_clusters": 2, "n_shots": 3, "n_tasks": 1, "most_share": 0.2}
+
+
+@pytest.mark.parametrize(
+    ("options", "precision"),
+    [
+        ({}, "32-true"),
+        (SMALL, "64-true"),
+        pytest.param({}, "64-true", marks=pytest.mark.slow),
+        pytest.param(SMALL, "32-true", marks=pytest.mark.slow),
+    ],
+)
 def test_a_trial_comes_out_alike_in_any_company(
     patients: Table, make_stack: MakeStack, options: dict[str, Any], precision: str
 ) -> None:

@@ -106,7 +106,12 @@ def same(found: StackRecord, expected: StackRecord, trials: Sequence[int] | None
 
 
 @pytest.mark.parametrize(
-    ("precision", "pretrain_name"), [("32-true", "scarf"), ("64-true", "scarf_ae"), ("32-true", "scarf_disc")]
+    ("precision", "pretrain_name"),
+    [
+        ("32-true", "scarf"),
+        ("64-true", "scarf_ae"),
+        pytest.param("32-true", "scarf_disc", marks=pytest.mark.slow),
+    ],
 )
 def test_with_the_cache_and_without_the_numbers_are_the_same(
     precision: str, pretrain_name: str, wdbc: Table, cache: Find, pretrained_trials: list[list[int]]
@@ -127,7 +132,7 @@ def test_with_the_cache_and_without_the_numbers_are_the_same(
     "overrides",
     [
         ["method=dropout"],
-        ["method=cotrain"],
+        pytest.param(["method=cotrain"], marks=pytest.mark.slow),
         pytest.param(["method=self_train", "regime=semi25", "method.iterations=1"], marks=pytest.mark.slow),
         pytest.param(["regime=noise30", "method=distill"], marks=pytest.mark.slow),
         ["regime=semi25", "finetune.batch_size=32", "network.head.width=4"],
