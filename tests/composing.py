@@ -1,6 +1,6 @@
 """The configuration in `conf/`, composed as `train.py` composes it, without a process of its own."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import fields
@@ -8,14 +8,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_type_hints
 
+import pytest
 from hydra import compose, initialize_config_dir
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.global_hydra import GlobalHydra
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
+from scarf_lightning.errors import UsageError
 from scarf_lightning.options import Config
 from scarf_lightning.options.axes import BASES, parts
+from scarf_lightning.options.option import options_of
 from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.sweeping.expand import ExpandedSweep, expand
@@ -55,6 +58,11 @@ def asking_for(group: str, name: str) -> list[str]:
     elif group == "method" and name in ("self_train", "tri_train"):
         needed = ["regime=semi25"]
     return [*needed, f"{group}={name}"]
+
+
+def default_choice(axis: str, name: str) -> dict[str, Any]:
+    """A part with its defaults, as a configuration has it."""
+    return {"name": name} | {each.name: each.default for each in options_of(parts(axis)[name]).values()}
 
 
 def serves(loss: str, pretrain: str) -> bool:
@@ -120,6 +128,17 @@ def cells_of(*arguments: str) -> list[Cell]:
 def request_of(*arguments: str, sweeps: Path = SWEEPS) -> ExpandedSweep:
     """What a command line with these arguments asks for, with the sweep files of this folder."""
     return expand(spelled_out(arguments), _composer(), sweeps)
+
+
+def refusal(act: Callable[[], Any]) -> str:
+    """The one sentence that an act is refused with."""
+    with pytest.raises(UsageError) as caught:
+        act()
+    sentence = str(caught.value)
+    assert "\n" not in sentence
+    assert sentence[-1] in ".?"
+    assert ".." not in sentence
+    return sentence
 
 
 @cache

@@ -1,12 +1,14 @@
 """Fixtures of the tests that train: a small table with structure, and stacks of small networks on it."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any, Literal, get_type_hints
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from torch import Tensor
 
 from scarf_lightning.corruption import Corruption, Selection
 from scarf_lightning.corruption.strategies import Exact, Marginal
@@ -20,12 +22,19 @@ from scarf_lightning.losses import Loss
 from scarf_lightning.losses.loss import Discrimination, InfoNCE, Reconstruction
 from scarf_lightning.networks import Network
 from scarf_lightning.networks.mlp import MLP
+from scarf_lightning.options.axes import parts
 from scarf_lightning.options.settings import FinetuneSettings, LayerSettings, NetworkSettings
 from scarf_lightning.pretexts import Pretext
 from scarf_lightning.pretexts.scarf import Scarf, ScarfAE, ScarfDisc
 from scarf_lightning.randomness import Streams
+from tests.short_training import SMALL
 
 MakeStack = Callable[..., Stack]
+
+
+def normal(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
+    """Standard normal numbers."""
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
 def task(
@@ -43,11 +52,36 @@ def task(
     return Scarf(*parts, loss or InfoNCE(), views)  # type: ignore[arg-type]
 
 
+def made_pretext(name: str, **chosen: str | None) -> Pretext:
+    """A pretext by its name, with parts by theirs: a marginal corruption, the exact selection and a loss that serves
+    it, where nothing else is said."""
+    cls = parts("pretrain")[name]
+    kinds = {axis: kind for axis, kind in get_type_hints(cls).items() if axis in ("corruption", "selection", "loss")}
+    usual = {"corruption": "marginal", "selection": "exact"}
+    if "loss" in kinds:
+        serving = [name for name, loss in parts("loss").items() if issubclass(loss, kinds["loss"])]
+        usual["loss"] = "infonce" if "infonce" in serving else serving[0]
+    return cls(**{axis: parts(axis)[chosen.get(axis) or usual[axis]]() for axis in kinds})
+
+
+def made_network(name: str) -> Network:
+    """A tiny network by its name."""
+    cls: type[Network] = parts("network")[name]
+    return cls(**{option: value for option, value in SMALL.items() if option in cls.__dataclass_fields__})
+
+
 def finetune_module(stack: Stack, settings: FinetuneSettings, **given: Any) -> FinetuneModule:
     """The module of a supervised fit before it trains."""
     module = FinetuneModule()
     stack.build_finetuning(module, settings, **given)
     return module
+
+
+def unbalanced(stack: Stack) -> Stack:
+    """Half of the labels of the first class are the second one's."""
+    labels = stack.data.labels.copy()
+    labels[:, : labels.shape[1] // 2] = np.maximum(labels[:, : labels.shape[1] // 2], 1)
+    return replace(stack, data=replace(stack.data, labels=labels))
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,7 @@
-"""Every legal combination of method, pre-training and regime, trained to the end; every other one refused."""
+"""Every legal combination of method, pre-training and regime, and of pre-training and network, trained to the end;
+every other one refused."""
+
+from dataclasses import replace
 
 import pytest
 
@@ -8,6 +11,7 @@ from scarf_lightning.data.targets import Classes
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options.axes import parts
 from tests.composing import cells_of, config_of, goes_together, names
+from tests.promises import assert_same_numbers
 from tests.short_training import check, trained
 
 ITERATIONS = 2
@@ -82,3 +86,27 @@ def test_shares_of_the_regimes_are_options(option: str, n_labelled: int, tables:
     config = config_of(*f"regime={option} pretrain=none method=constant".split())
 
     assert {row["n_labelled"] for row in trained(config, tables["wdbc"]).rows} == {n_labelled}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["wdbc", "mixed_table"])
+@pytest.mark.parametrize("pretrain", names("pretrain"))
+@pytest.mark.parametrize("network", names("network"))
+def test_networks_train_to_the_end_and_a_trial_is_the_same_in_any_company(
+    network: str, pretrain: str, name: str, tables: dict[str, Table], mixed_table: Table
+) -> None:
+    """On a bundled table and on one with categories and gaps."""
+    table = mixed_table if name == "mixed_table" else tables[name]
+    composed = config_of(f"network={network}", f"pretrain={pretrain}")
+    for regime in ("full", "semi25", "noise30"):
+        config = replace(composed, regime=config_of(f"regime={regime}").regime)
+
+        record = trained(config, table)
+
+        check(record, config, table)
+        if regime == "semi25":
+            (alone,) = trained(config, table, trials=[1]).rows
+            found, expected = (
+                [row[name] for name in ("accuracy", "log_loss", "auroc")] for row in (alone, record.rows[1])
+            )
+            assert_same_numbers(found, expected, precision="32-true", rounding=0.1)

@@ -1,4 +1,4 @@
-"""The cores that a process may use."""
+"""The cores and the memory that a process may use."""
 
 import os
 from pathlib import Path
@@ -6,6 +6,20 @@ from pathlib import Path
 import pytest
 
 from scarf_lightning import machine
+
+
+def control_groups(folder: Path, group: str, files: dict[str, str], patch: pytest.MonkeyPatch) -> None:
+    """A machine of eight cores with 5,000 kB left, on which this process is in a group with these files."""
+    written = {
+        "proc/meminfo": "MemTotal: 9000 kB\nMemAvailable:    5000 kB",
+        "proc/self/cgroup": f"3:pids:/else\n{group}",
+    } | {f"cgroup/{name}": text for name, text in files.items()}
+    for name, text in written.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f"{text}\n", encoding="utf-8")
+    patch.setattr(machine, "PROC", folder / "proc")
+    patch.setattr(machine, "CGROUP", folder / "cgroup")
+    patch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
 
 
 @pytest.mark.parametrize(
@@ -24,17 +38,30 @@ from scarf_lightning import machine
 def test_a_control_group_limits_the_cores(
     group: str, files: dict[str, str], cores: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "proc" / "self").mkdir(parents=True)
-    (tmp_path / "proc" / "self" / "cgroup").write_text(f"{group}\n", encoding="utf-8")
-    for name, text in files.items():
-        file = tmp_path / "cgroup" / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(f"{text}\n", encoding="utf-8")
-    monkeypatch.setattr(machine, "PROC", tmp_path / "proc")
-    monkeypatch.setattr(machine, "CGROUP", tmp_path / "cgroup")
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
-
+    control_groups(tmp_path, group, files, monkeypatch)
     assert machine.usable_cores() == cores
+
+
+OF_VERSION_1 = {"memory/job/memory.limit_in_bytes": "900", "memory/job/memory.usage_in_bytes": "100"}
+
+
+@pytest.mark.parametrize(
+    ("group", "files", "left"),
+    [
+        ("0::/", {}, 5_000 * 1024),
+        ("0::/job", {"job/memory.max": "max", "job/memory.current": "7"}, 5_000 * 1024),
+        ("0::/job", {"job/memory.max": "1000", "job/memory.current": "700"}, 300),
+        ("0::/job", {"job/memory.max": "1000", "job/memory.current": "1100"}, 0),
+        ("0::/job", {"job/memory.max": "1000"}, 5_000 * 1024),
+        ("0::/a/job", {"a/memory.max": "1000", "a/memory.current": "900", "a/memory.stat": "inactive_file 50"}, 150),
+        ("4:cpu,memory:/job", OF_VERSION_1, 800),
+    ],
+)
+def test_the_memory_that_is_left_is_that_of_the_machine_or_of_the_tightest_control_group(
+    group: str, files: dict[str, str], left: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    control_groups(tmp_path, group, files, monkeypatch)
+    assert min(machine.free_memory()) == left
 
 
 def test_the_affinity_mask_limits_the_cores() -> None:

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from scarf_lightning.data.sources import DiabetesSource, WdbcSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.options import Config
-from scarf_lightning.options.axes import BASES, part, parts
+from scarf_lightning.options.axes import BASES, parts
 from scarf_lightning.options.combinations import method_of
 from scarf_lightning.options.option import Option, options_of
-from tests.composing import GROUPS, asking_for, cells_of, config_of, goes_together, names
+from tests.composing import GROUPS, asking_for, cells_of, config_of, default_choice, goes_together, names
 from tests.short_training import check, trained
 
 CHOICES = [(group, name) for group in GROUPS if group != "dataset" for name in names(group)]
@@ -36,17 +36,18 @@ def in_turn(group: str, place: int) -> str:
 
 def covering() -> list[list[str]]:
     """Cells that have every choice among them, each with other choices: one for each recipe, one for each method, and
-    co-trained ones. Those of methods that may have a pre-training take one after the other.
+    co-trained ones. Those that may have a pre-training take one after the other.
     """
     methods, pretrainings = [name for name in names("method") if name not in MANY_FITS], names("pretrain")
-    n_more = len(pretrainings) - sum(goes_together(method, "scarf", "full") for method in methods)
     cells = [[f"recipe={name}"] for name in names("recipe")]
-    for place, method in enumerate([*methods, *["control"] * n_more]):
+    for place, method in enumerate(methods):
         pretrain = pretrainings.pop() if goes_together(method, "scarf", "full") else "none"
         others = [in_turn(group, place) for group in OF_ALL_METHODS]
         cells.append([f"method={method}", f"pretrain={pretrain}", *others])
     for place, task in enumerate(names("cotrain")):
         pretraining = asking_for(*in_turn("loss", place).split("="))
+        if pretrainings:
+            pretraining = [f"pretrain={pretrainings.pop()}"]
         others = [in_turn(group, place) for group in ("corruption", "network", "selection", "views")]
         cells.append(["method=cotrain", f"cotrain={task}", *pretraining, *others])
     return cells
@@ -91,17 +92,12 @@ def config_with(cell: list[str]) -> Config:
     """
     chosen = dict(each.split("=") for each in cell)
     config = config_of(*(each for each in cell if each.partition("=")[0] not in (*AXES, "network")))
-    config = replace(config, **{axis: choice(axis, chosen[axis]) for axis in AXES if axis in chosen})
+    config = replace(config, **{axis: default_choice(axis, chosen[axis]) for axis in AXES if axis in chosen})
     if "network" in chosen:
-        encoder = choice("network", chosen["network"])
+        encoder = default_choice("network", chosen["network"])
         config.network.name, config.network.encoder = encoder.pop("name"), encoder
     config.cotrain.corruption = dict(config.corruption)
     return config
-
-
-def choice(axis: str, name: str) -> dict[str, Any]:
-    """A part with its defaults, as a configuration has it."""
-    return {"name": name} | {each.name: each.default for each in options_of(part(axis, name)).values()}
 
 
 @pytest.mark.slow

@@ -34,15 +34,8 @@ def test_the_image_installs_what_the_project_has() -> None:
     (torch,) = re.findall(r'"(torch\S+)"', image)
     left_out = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
     made_of = {
-        "scarf_lightning",
-        "hydra_plugins",
-        "conf",
-        "sweeps",
-        "pyproject.toml",
-        "setup.py",
-        "README.md",
-        "LICENSE",
-    }
+        "scarf_lightning", "hydra_plugins", "conf", "sweeps", "pyproject.toml", "setup.py", "README.md", "LICENSE",
+    }  # fmt: skip
 
     assert set(extras.split(",")) <= set(project["project"]["optional-dependencies"])
     assert torch in project["project"]["dependencies"]

@@ -19,8 +19,14 @@ SEEDS = [11, 12, 13, 14, 15, 16, 17, 18, 19, 20]
 
 
 def draws(generator: StackedGenerator) -> list[torch.Tensor]:
-    """One draw of each kind; the later ones depend on the state that the earlier ones leave."""
-    return [generator.uniform(3, 4), generator.integers(100, 7), generator.permutations(9), generator.uniform(2)]
+    """Draws of each kind; the later ones depend on the state that the earlier ones leave."""
+    return [
+        generator.uniform(3, 4),
+        generator.integers(100, 7),
+        generator.permutations(9),
+        generator.integers(9, 2, 5),
+        generator.uniform(),
+    ]
 
 
 def test_a_stream_depends_on_seed_labelled_rows_trial_purpose_and_fit_and_on_nothing_else() -> None:
@@ -64,24 +70,18 @@ def test_seeds_are_half_the_first_eight_bytes_of_a_hash() -> None:
     assert STREAMS.seed_of(3, Purpose.ENCODER, fit=2) == 1767486803062791215
 
 
-def test_every_draw_has_a_leading_trial_axis() -> None:
+def test_draws_have_a_leading_trial_axis_and_are_those_of_the_trials_generator_alone() -> None:
     generator = StackedGenerator(SEEDS)
-    assert len(generator) == 10
-    assert generator.uniform(3, 4).shape == (10, 3, 4)
-    assert generator.uniform().shape == (10,)
-    assert generator.integers(9, 2, 5).shape == (10, 2, 5)
-    assert generator.permutations(6).shape == (10, 6)
-
-
-def test_draws_of_a_trial_are_those_of_its_generator_alone() -> None:
-    stacked = draws(StackedGenerator(SEEDS))
+    stacked = draws(generator)
+    assert {len(generator), *map(len, stacked)} == {len(SEEDS)}
     for position, seed in enumerate(SEEDS):
         plain = torch.Generator().manual_seed(seed)
         expected = [
             torch.rand(3, 4, generator=plain),
             torch.randint(100, (7,), generator=plain),
             torch.randperm(9, generator=plain),
-            torch.rand(2, generator=plain),
+            torch.randint(9, (2, 5), generator=plain),
+            torch.rand((), generator=plain),
         ]
         for together, single in zip(stacked, expected, strict=True):
             assert torch.equal(together[position], single)

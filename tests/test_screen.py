@@ -13,10 +13,8 @@ from tests.cells import some_record
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A narrow terminal, and nobody who asks for colours in a file."""
+    """A narrow terminal."""
     monkeypatch.setenv("COLUMNS", "20")
-    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
-        monkeypatch.delenv(name, raising=False)
 
 
 def test_a_line_is_wide_enough_for_a_table_without_a_terminal_which_keeps_its_own_width(

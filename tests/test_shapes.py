@@ -10,15 +10,13 @@ import torch
 from torch import Tensor
 
 from scarf_lightning.corruption import Corruption, Selection
-from scarf_lightning.corruption.strategies import Exact, Marginal
-from scarf_lightning.losses import ContrastiveLoss
-from scarf_lightning.losses.loss import InfoNCE
+from scarf_lightning.corruption.strategies import Exact
 from scarf_lightning.networks import Columns, Dropout
 from scarf_lightning.options.axes import parts
 from scarf_lightning.options.settings import LayerSettings
-from scarf_lightning.pretexts.pretext import CorruptingPretext
 from scarf_lightning.randomness import StackedGenerator
 from tests.methods.test_every_method import made as method_named
+from tests.stacks import made_pretext, normal
 
 N, M = 7, 5
 COLUMNS = Columns((0,) * M)
@@ -71,10 +69,6 @@ class Rows:
         return self.training[..., :1, :]
 
 
-def normal(*shape: int, seed: int = 1) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
-
-
 def assert_each_trial_is_alone(together: Any, alone: list[Any]) -> None:
     """Tensors ``(..., *shape)``, or tuples of them, against one of ``shape`` for each trial."""
     if together is None:
@@ -109,24 +103,10 @@ def test_corruptions(corruption: str, leading: tuple[int, ...]) -> None:
     assert_each_trial_is_alone(rows.corrupted(chosen, Exact()), alone)
 
 
-@pytest.mark.parametrize("loss", parts("loss"))
-def test_losses(loss: str, leading: tuple[int, ...]) -> None:
-    chosen = parts("loss")[loss]()
-    inputs = normal(*leading, N, 3), normal(*leading, N, 3, seed=2)
-    for function in (chosen, chosen.error) if chosen.has_error else (chosen,):
-        assert_trial_by_trial(function, leading, *inputs)
-        torch.testing.assert_close(torch.vmap(function)(*inputs), function(*inputs), rtol=1e-12, atol=1e-12)
-
-
 @pytest.mark.parametrize("pretext", parts("pretrain"))
 def test_pretexts(pretext: str, leading: tuple[int, ...]) -> None:
     """Views, then f and g in a plain module, then loss and error."""
-    cls, rows = parts("pretrain")[pretext], Rows.of(leading)
-    loss = cls.__annotations__.get("loss", getattr(cls.__mro__[1], "__annotations__", {}).get("loss"))
-    given = {} if loss is None else {"loss": InfoNCE() if loss is ContrastiveLoss else loss()}
-    if issubclass(cls, CorruptingPretext):
-        given |= {"corruption": Marginal(), "selection": Exact()}
-    task = cls(**given)
+    task, rows = made_pretext(pretext), Rows.of(leading)
     head = task.head(M, COLUMNS, LayerSettings(width=32))  # in a narrow one cosines tie, which rounding decides
 
     def values(rows: Rows) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ from scarf_lightning.data.device_table import DeviceTable
 from scarf_lightning.data.preprocessing import NoScaling, Preprocessing
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine import fitting
-from scarf_lightning.engine.fitting import TrialStopping
+from scarf_lightning.engine.fitting import Fit, TrialStopping
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.engine.modules import StackModule
 from scarf_lightning.options.settings import FinetuneSettings
@@ -57,38 +57,29 @@ class Descent(torch.optim.Adam):
             parameter -= parameter.grad
 
 
-def scripted(
-    table: Table, script: Sequence[Sequence[float]], **options: Any
-) -> tuple[Scripted, StackDataModule, tuple[int, ...]]:
-    """The module of a script, the data module of one batch an epoch, and the numbers of the trials."""
-    n = len(script)
+def run(table: Table, script: Sequence[Sequence[float]], **options: Any) -> tuple[Scripted, Fit, TrialStopping]:
+    """A script, played to its end with one batch an epoch: the module, the fit, and the early stopping within it."""
+    n, stoppings = len(script), list[TrialStopping]()
     preprocessing = Preprocessing.fit(table, [None] * n, NoScaling())
     device_table = DeviceTable(table, preprocessing, device="cpu", dtype=torch.float32)
     rows = Examples(torch.arange(20).repeat(n, 1))
     module, datamodule = Scripted(script, **options), StackDataModule(device_table)
     order = StackedGenerator(range(n), roster=module.roster)
     datamodule.serve(rows, rows, batch_size=32, order=order, roster=module.roster)
-    return module, datamodule, tuple(range(10, 10 + n))
+
+    def watch(_: str, stopping: TrialStopping, __: int) -> list[pl.Callback]:
+        stoppings.append(stopping)
+        return []
+
+    hardware, trials = Hardware(torch.device("cpu"), "32-true"), tuple(range(10, 10 + n))
+    fit = fitting.fit("finetune", module, datamodule, trials=trials, hardware=hardware, watch=watch)
+    return module, fit, stoppings[0]
 
 
-def run(table: Table, script: Sequence[Sequence[float]], **options: Any) -> tuple[Scripted, TrialStopping]:
-    module, datamodule, trials = scripted(table, script, **options)
-    settings = module.settings
-    stopping = TrialStopping(trials, settings)
-    trainer = pl.Trainer(
-        max_epochs=settings.max_epochs,
-        check_val_every_n_epoch=settings.validate_every,
-        callbacks=[stopping],
-        accelerator="cpu",
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        num_sanity_val_steps=0,
-        inference_mode=False,
-    )
-    trainer.fit(module, datamodule=datamodule)
-    return module, stopping
+def kept(fit: Fit) -> list[float]:
+    """The epoch whose weights are kept, of each trial."""
+    weights: list[float] = fit.weights["epochs_trained"].squeeze(1).tolist()
+    return weights
 
 
 def falling(n: int) -> list[float]:
@@ -115,15 +106,14 @@ LAST = [0.5, 0.3, 0.4, 0.3, 0.3, 0.6, 0.6, 0.6]
 def test_each_trial_stops_by_itself_and_keeps_its_best_weights(
     patients: Table, script: list[list[float]], options: dict[str, Any], epochs: list[int], best: list[int]
 ) -> None:
-    module, stopping = run(patients, script, **options)
-    assert (stopping.epochs.tolist(), stopping.best_epochs.tolist()) == (epochs, best)
-    assert stopping.weights["epochs_trained"].squeeze(1).tolist() == best
+    module, fit, stopping = run(patients, script, **options)
+    assert (fit.epochs.tolist(), fit.best_epochs.tolist(), kept(fit)) == (epochs, best, best)
     assert stopping.best.tolist() == pytest.approx([script[t][epoch - 1] for t, epoch in enumerate(best)])
     in_each_epoch = [sum(last > epoch for last in epochs) for epoch in range(max(epochs))]
     assert module.trials_in_each_epoch == in_each_epoch, "no work for trials that have stopped"
-    assert stopping.seconds.min() > 0
+    assert fit.seconds.min() > 0
     for t, losses in enumerate(script):
-        records = [record for record in stopping.curves if record["trial"] == 10 + t]
+        records = [record for record in fit.curves if record["trial"] == 10 + t]
         assert [record["epoch"] for record in records] == list(range(1, epochs[t] + 1))
         assert [record["validation_loss"] for record in records] == pytest.approx(losses[: epochs[t]])
         assert [record["train_loss"] for record in records] == [-epoch for epoch in range(epochs[t])]
@@ -131,11 +121,10 @@ def test_each_trial_stops_by_itself_and_keeps_its_best_weights(
 
 def test_patience_counts_validations_where_there_is_one_every_few_epochs(patients: Table) -> None:
     script = [[0.9, 0.5, 0.1, 0.6, 0.1, 0.4, 0.1, 0.4, 0.1, 0.4, 0.1, 0.1]]  # of which 0.5, 0.6, 0.4 ... are seen
-    module, stopping = run(patients, script, patience=1, validate_every=2)
-    assert (stopping.epochs.tolist(), stopping.best_epochs.tolist()) == ([10], [6])
-    assert stopping.weights["epochs_trained"].squeeze(1).tolist() == [6]
+    module, fit, _ = run(patients, script, patience=1, validate_every=2)
+    assert (fit.epochs.tolist(), fit.best_epochs.tolist(), kept(fit)) == ([10], [6], [6])
     assert len(module.trials_in_each_epoch) == 5, "no other epoch is validated"
-    assert ["validation_loss" in record for record in stopping.curves] == [False, True] * 5
+    assert ["validation_loss" in record for record in fit.curves] == [False, True] * 5
 
 
 def test_an_epochs_time_is_shared_equally_among_the_trials_in_it(
@@ -144,46 +133,37 @@ def test_an_epochs_time_is_shared_equally_among_the_trials_in_it(
     """By a clock on which every epoch takes a second."""
     clock = SimpleNamespace(process_time=itertools.count().__next__)
     monkeypatch.setattr(fitting, "time", clock)
-    _, stopping = run(patients, [falling(12), [0.1] * 12])
-    assert stopping.seconds.tolist() == [5 / 2 + 7, 5 / 2]
+    _, fit, _ = run(patients, [falling(12), [0.1] * 12])
+    assert fit.seconds.tolist() == [5 / 2 + 7, 5 / 2]
 
 
-@pytest.mark.parametrize(("restore_best", "kept"), [(True, [2, 7]), (False, [6, 8])])
+@pytest.mark.parametrize(("restore_best", "expected"), [(True, [2, 7]), (False, [6, 8])])
 def test_a_fit_leaves_the_kept_weights_of_all_trials_in_the_module(
-    patients: Table, restore_best: bool, kept: list[int]
+    patients: Table, restore_best: bool, expected: list[int]
 ) -> None:
     """The network that predicts is the module's; the trial that stops first has left it by the end."""
     script = [[0.9, 0.5, 0.6, 0.6, 0.6, 0.6, 0.1, 0.1], [*falling(7), 0.99]]
-    module, datamodule, trials = scripted(patients, script, restore_best=restore_best)
-
-    done = fitting.fit(
-        "finetune", module, datamodule, trials=trials, hardware=Hardware(torch.device("cpu"), "32-true"), watch=None
-    )
-
-    assert done.epochs.tolist() == [6, 8]
-    assert module.epochs_trained.squeeze(1).tolist() == kept
-    assert done.weights["epochs_trained"].squeeze(1).tolist() == kept
+    module, fit, _ = run(patients, script, restore_best=restore_best)
+    assert fit.epochs.tolist() == [6, 8]
+    assert module.epochs_trained.squeeze(1).tolist() == kept(fit) == expected
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_a_trial_that_diverges_leaves_and_the_others_go_on(patients: Table, value: float) -> None:
-    alone, _ = run(patients, [falling(5)])
-    module, stopping = run(patients, [falling(5), [0.5, 0.4, value, 0.1, 0.1]])
-    assert stopping.diverged.tolist() == [False, True]
-    assert stopping.epochs.tolist() == [5, 3]
-    assert stopping.best_epochs.tolist() == [5, 2]
-    assert stopping.weights["epochs_trained"].squeeze(1).tolist() == [5, 2], "those before it diverged"
+    module, fit, _ = run(patients, [falling(5), [0.5, 0.4, value, 0.1, 0.1]])
+    assert fit.diverged.tolist() == [False, True]
+    assert (fit.epochs.tolist(), fit.best_epochs.tolist()) == ([5, 3], [5, 2])
+    assert kept(fit) == [5, 2], "those before it diverged"
     assert module.trials_in_each_epoch == [2, 2, 2, 1, 1]
-    assert torch.equal(module.epochs_trained, alone.epochs_trained)
-    curve = [record["validation_loss"] for record in stopping.curves if record["trial"] == 11]
+    curve = [record["validation_loss"] for record in fit.curves if record["trial"] == 11]
     np.testing.assert_allclose(curve, [0.5, 0.4, np.nan])
 
 
 def test_where_all_diverge_at_once_training_ends(patients: Table) -> None:
-    _, stopping = run(patients, [[np.nan] * 4] * 2, restore_best=False)
-    assert stopping.diverged.all()
-    assert stopping.epochs.tolist() == [1, 1]
-    assert stopping.weights["epochs_trained"].squeeze(1).tolist() == [0, 0], "the initial ones"
+    _, fit, stopping = run(patients, [[np.nan] * 4] * 2, restore_best=False)
+    assert fit.diverged.all()
+    assert fit.epochs.tolist() == [1, 1]
+    assert kept(fit) == [0, 0], "the initial ones"
     assert len(stopping.active) == 0
 
 

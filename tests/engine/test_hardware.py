@@ -3,6 +3,7 @@
 import logging
 import multiprocessing
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -160,29 +161,31 @@ def test_a_fit_multiplies_in_its_precision(
     assert seen == {within}
 
 
-def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert choose_device("cpu").type == "cpu"
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert choose_device("auto").type == "cpu"
-    with pytest.raises(UsageError, match=r"^torch finds no CUDA device here; choose auto or cpu"):
-        choose_device("cuda")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    assert choose_device("auto").type == "cuda"
-
-
-def test_a_gpu_is_chosen_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    for accelerator in ("auto", "cuda"):
-        asked = TrainerSettings(accelerator=accelerator, device=1)  # type: ignore[arg-type]
-        assert choose_hardware(asked).device == torch.device("cuda", 1)
-    assert choose_device("cuda").index is None
-    with pytest.raises(UsageError, match=r"^trainer\.device=2: torch finds 2 GPUs here, numbered from 0\.$"):
-        choose_device("cuda", 2)
-    with pytest.raises(
-        UsageError, match=r"^trainer\.device=0 is the number of a GPU, and this trains on the processor"
-    ):
-        choose_device("cpu", 0)
+@pytest.mark.parametrize(
+    ("asked", "n_gpus", "chosen"),
+    [
+        (("cpu", None), 2, "cpu"),
+        (("auto", None), 0, "cpu"),
+        (("auto", None), 2, "cuda"),
+        (("cuda", None), 2, "cuda"),
+        (("auto", 1), 2, "cuda:1"),
+        (("cuda", 1), 2, "cuda:1"),
+        (("cuda", None), 0, "torch finds no CUDA device here; choose auto or cpu"),
+        (("cuda", 2), 2, "trainer.device=2: torch finds 2 GPUs here, numbered from 0."),
+        (("cpu", 0), 2, "trainer.device=0 is the number of a GPU, and this trains on the processor"),
+    ],
+)
+def test_a_device_is_chosen_by_kind_and_number_or_refused_in_a_sentence(
+    asked: tuple[Any, int | None], n_gpus: int, chosen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: n_gpus > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: n_gpus)
+    settings = TrainerSettings(accelerator=asked[0], device=asked[1])
+    if chosen.startswith(("cpu", "cuda")):
+        assert choose_device(*asked) == choose_hardware(settings).device == torch.device(chosen)
+    else:
+        with pytest.raises(UsageError, match=f"^{re.escape(chosen)}"):
+            choose_hardware(settings)
 
 
 def test_a_fit_names_its_gpu_to_lightning(

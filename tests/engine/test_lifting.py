@@ -1,12 +1,11 @@
 """T plain networks as one: each computes what it computes alone, whichever way it is lifted."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.func import functional_call
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -29,6 +28,7 @@ from scarf_lightning.engine.lifting import (
 from scarf_lightning.networks import BatchNorm, Dropout, ReLUNetwork
 from scarf_lightning.randomness import StackedGenerator
 from tests.promises import assert_same_numbers
+from tests.stacks import normal
 
 T, N = 3, 7
 
@@ -47,38 +47,143 @@ class Pooled(nn.Module):
         return out - out.mean(dim=0)
 
 
+class Tokens(nn.Module):
+    """A linear layer on tokens ``(N, S, n_in)``, which the rows are cut into."""
+
+    def __init__(self, n_in: int, n_out: int, *, bias: bool = True) -> None:
+        super().__init__()
+        self.n_in, self.layer = n_in, nn.Linear(n_in, n_out, bias=bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layer(x.unflatten(1, (-1, self.n_in)))
+
+
 KINDS: dict[str, Callable[[], nn.Module]] = {
     "the paper's": lambda: ReLUNetwork([4, 8, 6]),
     "layers in a row": lambda: nn.Sequential(nn.Linear(4, 5), nn.GELU(), nn.Sequential(nn.Linear(5, 6), nn.Tanh())),
     "no bias": lambda: nn.Sequential(nn.Linear(4, 6, bias=False), nn.ReLU()),
     "any": Pooled,
 }
+LAYER_NORMS = {"norm": {}, "no shift": {"bias": False}, "no weights": {"elementwise_affine": False}}
+OF_TOKENS = [(1, 1, True), (1, 5, False), (5, 1, True), (5, 7, False), (16, 32, True)]
+"""Inputs and outputs of a token, and whether there is a bias."""
+
+
+def several(make: Callable[[], nn.Module], n: int = T) -> list[nn.Module]:
+    """Networks of one kind in double precision, none of whose weights are alike."""
+    with torch.random.fork_rng():
+        torch.manual_seed(5)
+        made = [make().double() for _ in range(n)]
+        for parameter in (each for network in made for each in network.parameters()):
+            nn.init.normal_(parameter)
+    return made
 
 
 def networks(kind: str, n: int = T) -> list[nn.Module]:
-    with torch.random.fork_rng():
-        torch.manual_seed(5)
-        return [KINDS[kind]().double() for _ in range(n)]
+    return several(KINDS[kind], n)
+
+
+def norms(kind: str = "norm") -> list[nn.Module]:
+    return several(lambda: nn.LayerNorm((4, 5), eps=1e-3, **LAYER_NORMS[kind]))
 
 
 def rows(n: int = T) -> Tensor:
-    return torch.randn(n, N, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    return normal(n, N, 4, seed=1)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_outputs_and_gradients_are_those_of_each_network_alone(kind: str) -> None:
-    singles, x = networks(kind), rows()
-    lifted = lift(singles)
-    assert isinstance(lifted, Vmapped) is (kind == "any")
+def layer_norm_rows() -> Tensor:
+    return normal(T, N, 4, 5, seed=1)
+
+
+def gradients_of_each(lifted: nn.Module, like: list[nn.Module]) -> list[list[Tensor]]:
+    """Those of each trial's parameters, laid out as in its own network; the weights are lost."""
+    for parameter in lifted.parameters():
+        if parameter.grad is not None:
+            parameter.data = parameter.grad
+    return [list(network.parameters()) for network in unlift(lifted, deepcopy(like))]
+
+
+@pytest.mark.parametrize(
+    ("singles", "shape", "kind", "rounding"),
+    [
+        *[
+            pytest.param(networks(kind), (N, 4), Vmapped if kind == "any" else nn.Module, 1e-12, id=kind)
+            for kind in KINDS
+        ],
+        # A single row, input, output or trial.
+        *[
+            pytest.param(several(lambda n=(n_in, n_out): nn.Linear(*n), n), (n_rows, n_in), StackedLinear, 1e-12,
+                         id=f"{n} of {n_rows} x {n_in} x {n_out}")
+            for n, n_rows, n_in, n_out in [(3, 2, 3, 4), (1, 6, 5, 1), (4, 1, 1, 5), (2, 1, 1, 1)]
+        ],
+        *[pytest.param([nn.Sequential(each) for each in norms(kind)], (N, 4, 5), Vmapped, 0, id=kind)
+          for kind in LAYER_NORMS],
+        *[
+            pytest.param(several(lambda of=(n_in, n_out), bias=bias: Tokens(*of, bias=bias)), (9, 3 * n_in), Vmapped,
+                         1e-12, id=f"tokens {n_in} x {n_out}")
+            for n_in, n_out, bias in OF_TOKENS
+        ],
+    ],
+)  # fmt: skip
+def test_outputs_and_gradients_are_those_of_each_network_alone(
+    singles: list[nn.Module], shape: tuple[int, ...], kind: type[nn.Module], rounding: float
+) -> None:
+    lifted, x = lift(singles), normal(len(singles), *shape).requires_grad_()
+    assert isinstance(lifted, kind)
+    assert isinstance(lifted, Vmapped) is (kind is Vmapped)
+    if isinstance(singles[0], nn.Sequential) and isinstance(singles[0][0], nn.LayerNorm):
+        assert isinstance(lifted.network[0], VmappedLayerNorm)
     out = lifted(x)
-    out.square().sum().backward()
+    probe = normal(*out.shape, seed=2)
+    (out * probe).sum().backward()
+    of_each = gradients_of_each(lifted, singles)
     for t, single in enumerate(singles):
-        own = single(x[t])
-        own.square().sum().backward()
-        torch.testing.assert_close(out[t], own, rtol=1e-12, atol=1e-12)
-    gradients = sorted(p.grad[0].norm().item() for p in lifted.parameters() if p.requires_grad)
-    expected = sorted(p.grad.norm().item() for p in singles[0].parameters())
-    assert gradients == pytest.approx(expected)
+        own_x = x[t].detach().requires_grad_()
+        own = single(own_x)
+        (own * probe[t]).sum().backward()
+        expected = [own, own_x.grad, *(parameter.grad for parameter in single.parameters())]
+        for got, right in zip([out[t], x.grad[t], *of_each[t]], expected, strict=True):
+            torch.testing.assert_close(got, right, rtol=rounding, atol=rounding)
+
+
+WIDE = [
+    (128, 30, 256), (128, 256, 256), (40, 256, 3), (2, 5, 3), (128, 1, 256), (128, 256, 1), (128, 1, 1), (128, 5, 1),
+]  # fmt: skip
+"""Rows, inputs and outputs of a linear layer."""
+
+
+@pytest.mark.parametrize(
+    ("make", "n_rows", "width"),
+    [
+        *[
+            pytest.param(lambda of=(n_in, n_out): nn.Linear(*of), n, n_in, id=f"{n} x {n_in} x {n_out}")
+            for n, n_in, n_out in WIDE
+        ],
+        *[
+            pytest.param(lambda of=(n_in, n_out), bias=bias: Tokens(*of, bias=bias), 9, 3 * n_in,
+                         id=f"tokens {n_in} x {n_out}")
+            for n_in, n_out, bias in OF_TOKENS
+        ],
+    ],
+)  # fmt: skip
+def test_a_trial_computes_the_same_bits_alone_and_in_a_stack(
+    make: Callable[[], nn.Module], n_rows: int, width: int
+) -> None:
+    """Those of tokens, which are lifted by vmap, on any processor."""
+    singles, x = [each.float() for each in several(make, 8)], normal(8, n_rows, width, dtype=torch.float32)
+
+    def step(trials: list[int]) -> list[Tensor]:
+        lifted, own_x = lift([singles[trial] for trial in trials]), x[trials].requires_grad_()
+        out = lifted(own_x)
+        probe = normal(8, *out.shape[1:], seed=1, dtype=torch.float32)
+        (out * probe[trials]).sum().backward()
+        return [out, own_x.grad, *(each.grad for each in lifted.parameters() if each.grad is not None)]
+
+    whole = step(list(range(8)))
+    for kept in ([4], [7, 2, 3]):
+        for some, all_of_them in zip(step(kept), whole, strict=True):
+            assert_same_numbers(some, all_of_them[kept])
+            assert make().__class__ is nn.Linear or torch.equal(some, all_of_them[kept])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -136,85 +241,13 @@ def test_trials_that_leave_take_their_parameters_buffers_and_moments(kind: str) 
     assert lifted(x[[2, 0, 2, 0]]).shape == (4, N, 6)
 
 
-def normal(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
-
-
-def layers(n_trials: int, n_in: int, n_out: int) -> list[nn.Linear]:
-    with torch.random.fork_rng():
-        torch.manual_seed(1)
-        return [nn.Linear(n_in, n_out) for _ in range(n_trials)]
-
-
-def stacked(n_trials: int, n_in: int, n_out: int) -> StackedLinear:
-    return StackedLinear(layers(n_trials, n_in, n_out))
-
-
-def plain(layer: StackedLinear, trial: int) -> nn.Linear:
-    """A layer of torch's own with the weights of one trial."""
-    linear = nn.Linear(*layer.weight.shape[1:]).to(layer.weight.dtype)
-    with torch.no_grad():
-        linear.weight.copy_(layer.weight[trial].T)
-        linear.bias.copy_(layer.bias[trial, 0])
-    return linear
-
-
-@given(n_trials=st.integers(1, 4), n_rows=st.integers(1, 6), n_in=st.integers(1, 5), n_out=st.integers(1, 5))
-@settings(max_examples=15)
-def test_each_trial_is_a_linear_layer_of_its_own(n_trials: int, n_rows: int, n_in: int, n_out: int) -> None:
-    layer = stacked(n_trials, n_in, n_out).double()
-    assert layer.weight.shape == (n_trials, n_in, n_out)
-    assert layer.bias.shape == (n_trials, 1, n_out)
-    x = normal(n_trials, n_rows, n_in).requires_grad_()
-    out = layer(x)
-    assert out.shape == (n_trials, n_rows, n_out)
-    probe = normal(*out.shape, seed=1)
-    (out * probe).sum().backward()
-    for t in range(n_trials):
-        single, own_x = plain(layer, t), x[t].detach().clone().requires_grad_()
-        own = single(own_x)
-        (own * probe[t]).sum().backward()
-        for got, expected in (
-            (out[t], own),
-            (x.grad[t], own_x.grad),
-            (layer.weight.grad[t], single.weight.grad.T),
-            (layer.bias.grad[t, 0], single.bias.grad),
-        ):
-            torch.testing.assert_close(got, expected, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("n_rows", "n_in", "n_out"),
-    [(128, 30, 256), (128, 256, 256), (40, 256, 3), (2, 5, 3), (128, 1, 256), (128, 256, 1), (128, 1, 1), (128, 5, 1)],
-)
-def test_a_trial_computes_the_same_bits_alone_and_in_a_stack(n_rows: int, n_in: int, n_out: int) -> None:
-    layer = stacked(8, n_in, n_out)
-    x, probe = normal(8, n_rows, n_in, dtype=torch.float32), normal(8, n_rows, n_out, seed=1, dtype=torch.float32)
-    x.requires_grad_()
-    out = layer(x)
-    (out * probe).sum().backward()
-    for kept in ([4], [7, 2, 3]):
-        some = stacked(8, n_in, n_out)
-        for parameter in some.parameters():
-            parameter.data = parameter.data[kept]
-        own_x = x.detach()[kept].requires_grad_()
-        own = some(own_x)
-        (own * probe[kept]).sum().backward()
-        assert_same_numbers(own, out[kept])
-        assert_same_numbers(own_x.grad, x.grad[kept])
-        assert_same_numbers(some.weight.grad, layer.weight.grad[kept])
-        assert_same_numbers(some.bias.grad, layer.bias.grad[kept])
-
-
 def test_weight_and_bias_are_those_of_the_layers_which_may_have_none() -> None:
-    singles = layers(2, 4, 3)
+    singles = several(lambda: nn.Linear(4, 3), 2)
     layer = StackedLinear(singles)
     assert torch.equal(layer.weight, torch.stack([single.weight.T for single in singles]))
     assert torch.equal(layer.bias, torch.stack([single.bias[None] for single in singles]))
     assert [name for name, _ in layer.named_parameters()] == ["weight", "bias"]
-    single = nn.Linear(4, 3, bias=False)
-    layer, x = StackedLinear([single]), normal(1, 5, 4, dtype=torch.float32)
-    torch.testing.assert_close(layer(x)[0], single(x[0]))
+    layer = StackedLinear([nn.Linear(4, 3, bias=False)])
     assert [name for name, parameter in layer.named_parameters() if parameter.requires_grad] == ["weight"]
 
 
@@ -225,46 +258,6 @@ def test_a_parameter_that_is_frozen_stays_frozen() -> None:
     assert [parameter.requires_grad for parameter in Vmapped(networks).parameters()] == [True, True, False]
 
 
-LAYER_NORM_T = 3
-
-
-def norms(*, affine: bool = True, bias: bool = True) -> list[nn.LayerNorm]:
-    random = torch.Generator().manual_seed(0)
-    made = [nn.LayerNorm((4, 5), eps=1e-3, elementwise_affine=affine, bias=bias) for _ in range(LAYER_NORM_T)]
-    with torch.no_grad():
-        for norm in made:
-            for parameter in norm.parameters():
-                parameter.copy_(torch.randn(parameter.shape, generator=random))
-    return made
-
-
-def layer_norm_rows() -> Tensor:
-    return torch.randn(LAYER_NORM_T, 7, 4, 5, generator=torch.Generator().manual_seed(1))
-
-
-@pytest.mark.parametrize("options", [{}, {"bias": False}, {"affine": False}], ids=str)
-def test_outputs_and_gradients_are_those_of_each_trial_alone(options: dict[str, bool]) -> None:
-    singles = norms(**options)
-    stacked, x = Vmapped([nn.Sequential(norm) for norm in singles]), layer_norm_rows().requires_grad_()
-    assert isinstance(stacked.network[0], VmappedLayerNorm)  # type: ignore[index]
-
-    out = stacked(x)
-    out.square().sum().backward()
-
-    assert x.grad is not None
-    for trial, norm in enumerate(singles):
-        own = layer_norm_rows()[trial].requires_grad_()
-        expected = norm(own)
-        expected.square().sum().backward()
-        assert torch.equal(out[trial], expected)
-        assert own.grad is not None
-        assert torch.equal(x.grad[trial], own.grad)
-        for stacked_parameter, parameter in zip(stacked.parameters(), norm.parameters(), strict=True):
-            assert stacked_parameter.grad is not None
-            assert parameter.grad is not None
-            assert torch.equal(stacked_parameter.grad[trial], parameter.grad)
-
-
 def test_rows_that_are_the_same_in_all_trials_are_normalised_for_each() -> None:
     class OnConstant(nn.Module):
         def __init__(self, norm: nn.LayerNorm) -> None:
@@ -272,7 +265,7 @@ def test_rows_that_are_the_same_in_all_trials_are_normalised_for_each() -> None:
             self.norm = norm
 
         def forward(self, x: Tensor) -> Tensor:
-            out: Tensor = x + self.norm(torch.arange(20.0).reshape(1, 4, 5))
+            out: Tensor = x + self.norm(torch.arange(20.0, dtype=x.dtype).reshape(1, 4, 5))
             return out
 
     singles = norms()
@@ -281,9 +274,9 @@ def test_rows_that_are_the_same_in_all_trials_are_normalised_for_each() -> None:
         assert torch.equal(out[trial], OnConstant(norm)(layer_norm_rows()[trial]))
 
 
-@pytest.mark.parametrize("options", [{}, {"bias": False}, {"affine": False}], ids=str)
-def test_an_accelerator_normalises_all_trials_by_one_kernel(options: dict[str, bool]) -> None:
-    singles, rows = norms(**options), layer_norm_rows()
+@pytest.mark.parametrize("kind", LAYER_NORMS)
+def test_an_accelerator_normalises_all_trials_by_one_kernel(kind: str) -> None:
+    singles, rows = norms(kind), layer_norm_rows()
     parameters = [dict(norm.named_parameters()) for norm in singles]
     stacked = [
         torch.stack([own[name] for own in parameters]) if name in parameters[0] else None for name in ("weight", "bias")
@@ -302,7 +295,7 @@ def test_an_accelerator_normalises_all_trials_by_one_kernel(options: dict[str, b
 
 
 def test_an_accelerator_normalises_shared_rows_for_each_trial() -> None:
-    rows = torch.empty(7, 4, 5, device="meta")
+    rows = torch.empty(N, 4, 5, device="meta")
     network = Vmapped([nn.Sequential(norm) for norm in norms()]).to("meta")
     weights = dict(network.network.named_parameters())
 
@@ -310,7 +303,7 @@ def test_an_accelerator_normalises_shared_rows_for_each_trial() -> None:
         out: Tensor = functional_call(network.network, weights, (rows,))
         return out
 
-    assert torch.vmap(run_trial)(weights).shape == (LAYER_NORM_T, 7, 4, 5)
+    assert torch.vmap(run_trial)(weights).shape == (T, N, 4, 5)
 
 
 class Kernels(TorchDispatchMode):
@@ -323,53 +316,6 @@ class Kernels(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         self.names.append(func.overloadpacket.__name__)
         return func(*args, **kwargs or {})
-
-
-class Tokens(nn.Module):
-    """A linear layer on tokens ``(N, S, n_in)``, which the rows are cut into."""
-
-    def __init__(self, n_in: int, n_out: int, *, bias: bool = True) -> None:
-        super().__init__()
-        self.n_in, self.layer = n_in, nn.Linear(n_in, n_out, bias=bias)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.layer(x.unflatten(1, (-1, self.n_in)))
-
-
-def tokens(trials: list[int], n_in: int, n_out: int, *, bias: bool = True) -> list[Tokens]:
-    modules = []
-    for trial in trials:
-        torch.manual_seed(trial)
-        modules.append(Tokens(n_in, n_out, bias=bias))
-    return modules
-
-
-@pytest.mark.parametrize(
-    ("n_in", "n_out", "bias"), [(1, 1, True), (1, 5, False), (5, 1, True), (5, 7, False), (16, 32, True)]
-)
-def test_a_linear_layer_on_tokens(n_in: int, n_out: int, bias: bool) -> None:
-    """It is the layer of each trial, and the same bits alone and among six, whatever its widths."""
-    x, probe = torch.randn(6, 9, 3 * n_in), torch.randn(6, 9, 3, n_out)
-    found = []
-    for trials in (list(range(6)), [4]):
-        stacked = lift(tokens(trials, n_in, n_out, bias=bias))
-        assert isinstance(stacked, Vmapped)
-        own = x[trials].clone().requires_grad_()
-        out = stacked(own)
-        (out * probe[trials]).sum().backward()
-        position = trials.index(4)
-        gradients = [parameter.grad[position] for parameter in stacked.parameters()]
-        found.append([out[position], own.grad[position], *gradients])
-    assert all(torch.equal(among, alone) for among, alone in zip(*found, strict=True))
-
-    (plain,) = tokens([4], n_in, n_out, bias=bias)
-    own = x[4].clone().requires_grad_()
-    out = plain(own)
-    (out * probe[4]).sum().backward()
-    expected = [out, own.grad, *(parameter.grad for parameter in plain.parameters())]
-    assert len(expected) == len(found[0])
-    for got, right in zip(found[0], expected, strict=True):
-        torch.testing.assert_close(got, right, rtol=1e-4, atol=1e-5)
 
 
 def test_the_state_keeps_its_names_and_holds_buffers() -> None:

@@ -86,39 +86,6 @@ def test_a_part_that_cannot_be_counted_is_not_limited(patients: Table, monkeypat
     assert trials_that_fit(demand(patients, MLP()), 10, 1) == 10
 
 
-@pytest.mark.parametrize(
-    ("group", "files", "left"),
-    [
-        ("0::/", {}, 5_000 * 1024),
-        ("0::/job", {"job/memory.max": "max", "job/memory.current": "7"}, 5_000 * 1024),
-        ("0::/job", {"job/memory.max": "1000", "job/memory.current": "700"}, 300),
-        ("0::/job", {"job/memory.max": "1000", "job/memory.current": "1100"}, 0),
-        ("0::/job", {"job/memory.max": "1000"}, 5_000 * 1024),
-        ("0::/a/job", {"a/memory.max": "1000", "a/memory.current": "900", "a/memory.stat": "inactive_file 50"}, 150),
-        (
-            "4:cpu,memory:/job",
-            {"memory/job/memory.limit_in_bytes": "900", "memory/job/memory.usage_in_bytes": "100"},
-            800,
-        ),
-    ],
-)
-def test_what_is_left_is_that_of_the_machine_or_of_the_tightest_control_group(
-    group: str, files: dict[str, str], left: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    proc, cgroup = tmp_path / "proc", tmp_path / "cgroup"
-    (proc / "self").mkdir(parents=True)
-    (proc / "meminfo").write_text("MemTotal: 9000 kB\nMemAvailable:    5000 kB\n", encoding="utf-8")
-    (proc / "self" / "cgroup").write_text(f"3:pids:/else\n{group}\n", encoding="utf-8")
-    for name, text in files.items():
-        (cgroup / name).parent.mkdir(parents=True, exist_ok=True)
-        (cgroup / name).write_text(f"{text}\n", encoding="utf-8")
-
-    monkeypatch.setattr(machine, "PROC", proc)
-    monkeypatch.setattr(machine, "CGROUP", cgroup)
-
-    assert min(machine.free_memory()) == left
-
-
 def test_memory_is_given_back_before_it_is_called_too_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "meminfo").write_text("MemAvailable:    5 kB\n", encoding="utf-8")
     monkeypatch.setattr(machine, "PROC", tmp_path)

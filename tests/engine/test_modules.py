@@ -1,7 +1,7 @@
 """The steps of an epoch, and what a fit is weighted by and watched for."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -12,20 +12,21 @@ from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, LinearLR
 
-from scarf_lightning.data.datamodule import Examples
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.targets import Classes, Number
 from scarf_lightning.data.trials import Noise30, Regime, Semi25
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.engine.supervision import Supervision
 from scarf_lightning.errors import UsageError
+from scarf_lightning.methods.fine_tuning import Dropout as DropoutMethod
 from scarf_lightning.methods.fine_tuning import LabelSmoothing
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.networks import Dropout, Network
 from scarf_lightning.networks.mlp import MLP
 from scarf_lightning.networks.residual import ResNet
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
-from tests.stacks import MakeStack, finetune_module, task
+from tests.promises import assert_same_weights
+from tests.stacks import MakeStack, finetune_module, task, unbalanced
 
 
 @pytest.mark.parametrize(("precision", "of_lightning"), [("64-true", "32-true"), ("bf16-mixed", "bf16-mixed")])
@@ -62,16 +63,22 @@ def test_adam_is_fused_where_a_trials_share_fills_whole_registers(patients: Tabl
     assert sum(len(group["params"]) for group in groups) == len(list(module.parameters()))
 
 
-@pytest.mark.parametrize("network", [MLP(width=16), ResNet(width=16)], ids=lambda each: each.name)
-def test_what_is_frozen_is_not_trained(patients: Table, make_stack: MakeStack, network: Network) -> None:
-    """Nor are the running statistics of its normalisation, which a forward pass in training mode would move."""
+@pytest.mark.parametrize(
+    ("network", "supervision"),
+    [(MLP(width=16), Supervision()), (MLP(width=16), DropoutMethod(0.3)), (ResNet(width=16), Supervision())],
+    ids=["plain", "dropout", "normalised"],
+)
+def test_a_frozen_encoder_stays_and_the_head_learns(
+    patients: Table, make_stack: MakeStack, network: Network, supervision: Supervision
+) -> None:
+    """So do the running statistics of its normalisation, which a forward pass in training mode would move."""
     stack = make_stack(patients, range(2), network=network)
-    settings = FinetuneSettings(max_epochs=2, freeze="encoder")
-    before = finetune_module(stack, settings).state_dict()
-    fit, _ = stack.finetune(settings, stack.labelled())
-    changed = {name for name, tensor in before.items() if not torch.equal(tensor, fit.weights[name])}
-    assert changed
-    assert all(name.startswith("classifier.head") for name in changed)
+    pretrained = stack.pretrain(PretrainSettings(max_epochs=2), task()).part("encoder")
+    settings = FinetuneSettings(max_epochs=2, freeze="encoder", restore_best=False)
+    fit, _ = stack.finetune(settings, stack.labelled(), pretrained, supervision=supervision)
+    assert_same_weights(fit.part("classifier.encoder"), pretrained)
+    for name, parameter in stack.networks.head([0, 1]).named_parameters():
+        assert not torch.equal(fit.weights[f"classifier.head.{name}"], parameter)
 
 
 def test_dropout_of_an_encoder_that_is_trained_is_on(patients: Table, make_stack: MakeStack) -> None:
@@ -82,16 +89,6 @@ def test_dropout_of_an_encoder_that_is_trained_is_on(patients: Table, make_stack
 
 
 SETTINGS = FinetuneSettings(max_epochs=3, batch_size=46)
-
-
-def test_one_hot_soft_targets_are_hard_targets(patients: Table, make_stack: MakeStack) -> None:
-    stack = make_stack(patients, [0, 1], precision="64-true")
-    hard = stack.labelled()
-    assert hard.targets is not None
-    soft = Examples(hard.rows, F.one_hot(hard.targets, 3).double(), torch.ones_like(hard.targets).double())
-    (fit, _), (soft_fit, _) = stack.finetune(SETTINGS, hard), stack.finetune(SETTINGS, soft)
-    for name, weight in fit.weights.items():
-        torch.testing.assert_close(weight, soft_fit.weights[name], atol=1e-9, rtol=0)
 
 
 @pytest.mark.parametrize("regime", [Noise30(1.0), Semi25()], ids=lambda each: each.name)
@@ -223,13 +220,6 @@ def test_each_trial_is_trained_as_by_torchs_optimiser_alone_and_each_option_make
 WATCHING_SETTINGS = FinetuneSettings(max_epochs=6, batch_size=46, patience=None)
 
 
-def unbalanced(stack: Stack) -> Stack:
-    """Half of the labels of the first class are the second one's."""
-    labels = stack.data.labels.copy()
-    labels[:, : labels.shape[1] // 2] = np.maximum(labels[:, : labels.shape[1] // 2], 1)
-    return replace(stack, data=replace(stack.data, labels=labels))
-
-
 def test_balanced_classes_train_on_the_cross_entropy_that_torch_weights_and_leave_validation_alone(
     patients: Table, make_stack: MakeStack
 ) -> None:
@@ -250,15 +240,17 @@ def test_balanced_classes_train_on_the_cross_entropy_that_torch_weights_and_leav
     assert plain.curves[0]["train_loss"] != fit.curves[0]["train_loss"]
 
 
-def test_soft_targets_of_one_class_weigh_as_hard_ones(patients: Table, make_stack: MakeStack) -> None:
-    stack = unbalanced(make_stack(patients, [0], precision="64-true"))
-    settings = replace(WATCHING_SETTINGS, class_weight="balanced")
+@pytest.mark.parametrize("class_weight", ["none", "balanced"])
+def test_one_hot_soft_targets_train_and_weigh_as_hard_ones(
+    patients: Table, make_stack: MakeStack, class_weight: Literal["none", "balanced"]
+) -> None:
+    stack = unbalanced(make_stack(patients, [0, 1], precision="64-true"))
+    settings = replace(SETTINGS, class_weight=class_weight)
     soft = stack.examples(stack.data.labelled, np.eye(3)[stack.data.labels])
 
     (hard_fit, _), (soft_fit, _) = stack.finetune(settings, stack.labelled()), stack.finetune(settings, soft)
 
-    for name, weight in hard_fit.weights.items():
-        torch.testing.assert_close(weight, soft_fit.weights[name], atol=1e-9, rtol=0)
+    assert_same_weights(hard_fit.weights, soft_fit.weights, rounding=1e-9)
 
 
 @pytest.mark.parametrize("metric", [metric.name for metric in Classes.metrics()])
@@ -285,8 +277,7 @@ def test_accuracy_stops_where_the_error_does(patients: Table, make_stack: MakeSt
     )
 
     assert by_error.epochs.tolist() == by_accuracy.epochs.tolist()
-    for name, weight in by_error.weights.items():
-        assert torch.equal(weight, by_accuracy.weights[name])
+    assert_same_weights(by_error.weights, by_accuracy.weights)
 
 
 def test_a_metric_that_the_validation_rows_do_not_define_or_that_chooses_nothing_is_refused(
@@ -355,8 +346,7 @@ def test_without_validation_rows_the_length_is_fixed_and_the_last_weights_are_ke
     for got, expected, epochs in ((fit, watched, 5), (pretrained, pretrained_watched, 4)):
         assert got.epochs.tolist() == got.best_epochs.tolist() == [epochs] * 2
         assert not any("validation_loss" in record for record in got.curves)
-        for name, weight in got.weights.items():
-            assert torch.equal(weight, expected.weights[name]), name
+        assert_same_weights(got.weights, expected.weights)
 
 
 def test_where_nothing_is_watched_the_end_alone_is_measured(patients: Table, make_stack: MakeStack) -> None:
@@ -401,15 +391,13 @@ def test_dropout_follows_its_schedule(patients: Table, make_stack: MakeStack) ->
 
 def test_label_smoothing_is_the_methods_own(patients: Table, make_stack: MakeStack) -> None:
     """As a method it replaces the option of the phase, and both are the same loss."""
-    stack = make_stack(patients, [0, 1], precision="64-true")
-    settings = FinetuneSettings(max_epochs=3, batch_size=46)
+    stack, settings = make_stack(patients, [0, 1], precision="64-true"), SETTINGS
     by_phase, _ = stack.finetune(replace(settings, label_smoothing=0.1), stack.labelled())
     method = LabelSmoothing(0.1)
     for smoothing in (0.0, 0.3):
         phase = replace(settings, label_smoothing=smoothing)
         by_method, _ = stack.finetune(phase, method.examples(stack), supervision=method)
-        for name, weight in by_phase.weights.items():
-            torch.testing.assert_close(by_method.weights[name], weight, rtol=0, atol=1e-9)
+        assert_same_weights(by_method.weights, by_phase.weights, rounding=1e-9)
 
 
 def test_numbers_are_not_smoothed(patients: Table, make_stack: MakeStack) -> None:

@@ -22,14 +22,12 @@ from scarf_lightning.engine.lifting import state
 from scarf_lightning.engine.modules import StackModule
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.methods import SupervisedPhase
-from scarf_lightning.networks import Network
 from scarf_lightning.options.axes import parts
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from scarf_lightning.pretexts import Pretext
 from tests.engine.one_device import DEVICE, one_device
 from tests.methods.test_every_method import made
-from tests.short_training import SMALL
-from tests.stacks import MakeStack, task
+from tests.stacks import MakeStack, made_network, made_pretext, task
 
 SETTINGS: dict[str, Any] = {"batch_size": 46, "max_epochs": 1, "gradient_clip": 1.0}
 OF_NETWORKS = [name for name, method in parts("method").items() if "finetune" in method.uses]
@@ -122,9 +120,7 @@ def on_device(
     (computes_nothing if request.param == DEVICE else strict_steps)(monkeypatch)
 
     def make(network: str = "mlp", **given: Any) -> Stack:
-        cls: type[Network] = parts("network")[network]
-        small = {name: value for name, value in SMALL.items() if name in cls.__dataclass_fields__}
-        return make_stack(patients, range(2), network=cls(**small), device=request.param, **given)
+        return make_stack(patients, range(2), network=made_network(network), device=request.param, **given)
 
     return make
 
@@ -140,10 +136,8 @@ def pretrain(stack: Stack, chosen: Pretext) -> Fit:
 def test_pretexts_losses_corruptions_and_selections(
     on_device: Any, name: str, loss: str | None, corruption: str, selection: str
 ) -> None:
-    names_of_parts = {"loss": loss, "corruption": corruption, "selection": selection}
-    cls = parts("pretrain")[name]
-    given = {axis: parts(axis)[of_axis]() for axis, of_axis in names_of_parts.items() if axis in get_type_hints(cls)}
-    pretrain(on_device(fit_on="train"), cls(**given))
+    chosen = made_pretext(name, loss=loss, corruption=corruption, selection=selection)
+    pretrain(on_device(fit_on="train"), chosen)
 
 
 @pytest.mark.parametrize(("network", "method"), NETWORKS)

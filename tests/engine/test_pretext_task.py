@@ -37,7 +37,7 @@ from scarf_lightning.pretexts import Pretext, Views
 from scarf_lightning.pretexts.others import SubTab, Vime
 from scarf_lightning.pretexts.scarf import Autoencoder
 from scarf_lightning.randomness import Roster, StackedGenerator
-from tests.promises import assert_same_numbers
+from tests.promises import assert_same_numbers, assert_same_trials, assert_same_weights
 from tests.stacks import MakeStack, task
 
 TASKS: dict[str, Pretext] = {
@@ -61,14 +61,6 @@ def gappy(patients: Table) -> Table:
     return OneHotEncoding(gaps=True).encode(patients)
 
 
-def assert_trial_is_the_same(alone: Fit, among: Fit, position: int) -> None:
-    for name, weight in alone.weights.items():
-        assert_same_numbers(weight[0], among.weights[name][position])
-    assert alone.epochs[0] == among.epochs[position]
-    curve = [record for record in among.curves if record["trial"] == alone.curves[0]["trial"]]
-    assert alone.curves == curve
-
-
 @pytest.mark.parametrize("name", TASKS)
 def test_a_trial_pretrains_alike_in_any_company_and_in_groups_of_any_size(
     patients: Table, gappy: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch, name: str
@@ -77,7 +69,7 @@ def test_a_trial_pretrains_alike_in_any_company_and_in_groups_of_any_size(
     chosen, table = TASKS[name], gappy if "gaps" in name else patients
     settings = replace(ROUNDS, monitor="error" if chosen.has_error else "loss")
     whole = make_stack(table, range(3)).pretrain(settings, chosen)
-    assert_trial_is_the_same(make_stack(table, [2]).pretrain(settings, chosen), whole, 2)
+    assert_same_trials(make_stack(table, [2]).pretrain(settings, chosen), whole, [2])
 
     sizes: list[int] = []
     compute_loss = type(chosen).compute_loss
@@ -103,7 +95,7 @@ def test_a_trial_fine_tunes_alike_in_any_company(patients: Table, make_stack: Ma
     alone, among = (method.run(make_stack(patients, trials), phase).fit for trials in ([2], range(4)))
     assert alone is not None
     assert among is not None
-    assert_trial_is_the_same(alone, among, 2)
+    assert_same_trials(alone, among, [2])
 
 
 @pytest.fixture
@@ -133,9 +125,7 @@ def sorted_rows(rows: np.ndarray) -> np.ndarray:
     return rows[np.lexsort(rows.T)]
 
 
-def test_f_sees_the_views_of_each_task(
-    patients: Table, make_stack: MakeStack, calls: list[Tensor], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_f_sees_the_views_of_each_task(patients: Table, make_stack: MakeStack, calls: list[Tensor]) -> None:
     """Both views corrupted, each by itself; the row itself and its view; or one of these alone."""
     stack = make_stack(patients, [0])
     clean = sorted_rows(encoded_training_rows(stack)[0])
@@ -217,8 +207,8 @@ def test_the_loss_of_cotraining_is_that_of_control_plus_the_weighted_one_of_pret
     assert (np.abs(losses(alone)) > 1e-3).all()
     for weight, fit in fits.items():
         np.testing.assert_allclose(losses(fit), losses(control) + weight * losses(alone), rtol=1e-9)
-    for name, tensor in control.weights.items():
-        torch.testing.assert_close(fits[1e-300].weights[name], tensor, atol=1e-9, rtol=0)
+    as_control = {name: fits[1e-300].weights[name] for name in control.weights}
+    assert_same_weights(as_control, control.weights, rounding=1e-9)
 
 
 @pytest.mark.parametrize("name", ["scarf", "denoising auto-encoder"])
@@ -269,7 +259,13 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
     return calls
 
 
-@pytest.mark.parametrize("chosen", [task(views="both"), Vime(Marginal(), Bernoulli())], ids=["SCARF", "VIME"])
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        pytest.param(task(views="both"), id="SCARF"),
+        pytest.param(Vime(Marginal(), Bernoulli()), id="VIME", marks=pytest.mark.slow),
+    ],
+)
 def test_validation_views_are_kept_up_to_a_limit_and_keeping_them_changes_no_number(
     chosen: Pretext, patients: Table, make_stack: MakeStack, made: list[Tensor], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -287,8 +283,7 @@ def test_validation_views_are_kept_up_to_a_limit_and_keeping_them_changes_no_num
     drawn_again = train()
     assert len(made) == 3 * kept.epochs.max()
     assert drawn_again.curves == kept.curves
-    for name, weight in drawn_again.weights.items():
-        assert torch.equal(weight, kept.weights[name])
+    assert_same_weights(drawn_again.weights, kept.weights)
 
 
 def test_the_limit_is_of_all_mini_batches_together_and_learned_values_are_made_anew(

@@ -16,6 +16,7 @@ from scarf_lightning.engine.pretext_task import PretextTask
 from scarf_lightning.losses.loss import InfoNCE
 from scarf_lightning.networks.residual import ResNet
 from scarf_lightning.options.settings import PretrainSettings
+from tests.promises import assert_same_weights
 from tests.stacks import MakeStack, task
 
 EPOCHS = 3
@@ -27,13 +28,9 @@ class Spy:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.training: list[list[Tensor]] = []
         self.validation: list[list[Tensor]] = []
-        spy, embed, losses, metrics = (
-            self,
-            PretextTask._embed,
-            PretrainModule.losses,
-            PretrainModule.validation_metrics,
-        )
         self.raw: list[Tensor] = []
+        spy, embed = self, PretextTask._embed
+        losses, metrics = PretrainModule.losses, PretrainModule.validation_metrics
         current: list[list[Tensor]] = []
 
         def spied_embed(task: PretextTask, x: Tensor) -> Tensor:
@@ -140,8 +137,7 @@ def test_labels_are_not_seen(patients: Table, make_stack: MakeStack) -> None:
     relabelled = replace(stack, table=shuffled)
     settings = PretrainSettings(max_epochs=1)
     fits = [s.pretrain(settings, task()) for s in (stack, relabelled)]
-    for name, weight in fits[0].weights.items():
-        assert torch.equal(weight, fits[1].weights[name])
+    assert_same_weights(fits[0].weights, fits[1].weights)
 
 
 def test_the_loss_falls_and_the_error_can_be_watched(patients: Table, make_stack: MakeStack) -> None:

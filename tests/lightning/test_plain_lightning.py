@@ -87,11 +87,14 @@ def of_engine(data: TableDataModule, phase: str, options: Sequence[str], precisi
     ("kind", "phase", "options", "trials", "precision"),
     [
         (PretrainModule, "pretrain", [*SMALL, "corruption=marginal"], 1, "32-true"),
-        (PretrainModule, "pretrain", [*SMALL, "pretrain=vime", "pretrain.schedule=cosine"], 3, "64-true"),
+        pytest.param(
+            PretrainModule, "pretrain", [*SMALL, "pretrain=vime", "pretrain.schedule=cosine"], 3, "64-true",
+            marks=pytest.mark.slow,
+        ),
         (FinetuneModule, "finetune", [*FINE, "pretrain=none", "finetune.class_weight=balanced"], 2, "bf16-mixed"),
         (CotrainModule, "finetune", [*SMALL, "pretrain=none", "method=cotrain"], 3, "32-true"),
     ],
-)
+)  # fmt: skip
 def test_both_loops_compute_the_same_losses_and_weights(
     kind: type[StackModule], phase: str, options: list[str], trials: int, precision: str
 ) -> None:
@@ -144,7 +147,7 @@ def test_ten_lines_pretrain_fine_tune_keep_and_test(tmp_path: Path) -> None:
         FinetuneModule.load_from_checkpoint(tmp_path / "last.ckpt")
 
 
-@pytest.mark.parametrize("kind", [PretrainModule, CotrainModule])
+@pytest.mark.parametrize("kind", [PretrainModule, pytest.param(CotrainModule, marks=pytest.mark.slow)])
 def test_a_run_that_goes_on_from_a_checkpoint_ends_with_the_same_weights(
     kind: type[StackModule], tmp_path: Path
 ) -> None:

@@ -35,7 +35,7 @@ def test_serves_a_pretext(loss: Any) -> None:
 
 
 @in_both_precisions
-@pytest.mark.parametrize("stack", [(), (4,)], ids=["alone", "stack"])
+@pytest.mark.parametrize("stack", [(), (4,), (2, 2)], ids=["alone", "stack", "two axes"])
 def test_gives_each_trial_one_number_in_the_precision_of_its_inputs(
     loss: Any, stack: tuple[int, ...], dtype: torch.dtype
 ) -> None:
@@ -99,9 +99,11 @@ def test_value_and_gradient_are_finite(loss: Any, kind: str, n_rows: int, dtype:
 @in_both_precisions
 @pytest.mark.parametrize(("n_rows", "width"), [(1, 3), (2, 5), (17, 13)])
 def test_a_stack_is_a_loop_over_trials(loss: Any, n_rows: int, width: int, dtype: torch.dtype) -> None:
-    """Bit for bit, so is each trial's gradient, and no trial's gradient reaches another."""
+    """Bit for bit, so is each trial's gradient, and no trial's gradient reaches another. Under vmap it is the same."""
     inputs = inputs_of(loss, 5, n_rows, width, dtype=dtype)
     assert_a_stack_is_a_loop_over_trials(loss, *inputs)
+    torch.testing.assert_close(torch.vmap(loss)(*inputs), loss(*inputs))
     if loss.has_error:
         alone = one_trial_at_a_time(lambda *trial: loss.error(*trial), *inputs)
         assert_same_numbers(loss.error(*inputs), alone)
+        torch.testing.assert_close(torch.vmap(loss.error)(*inputs), loss.error(*inputs))

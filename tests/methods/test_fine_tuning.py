@@ -1,6 +1,5 @@
 """Methods that change a training step: targets, losses, mixtures, views and dropout."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,9 @@ from scarf_lightning.losses.supervised import bitempered
 from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.methods.fine_tuning import Bitempered, Control, Distill, Dropout, LabelSmoothing, Mixup
 from scarf_lightning.networks import Dropout as DropoutLayer
-from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
+from scarf_lightning.options.settings import FinetuneSettings
 from scarf_lightning.randomness import Purpose, StackedGenerator
-from tests.stacks import MakeStack, finetune_module, task
+from tests.stacks import MakeStack, finetune_module
 
 SETTINGS = FinetuneSettings(max_epochs=3, batch_size=46)
 
@@ -204,20 +203,6 @@ def test_distillation_trains_on_soft_labels_of_all_training_rows(
     assert outcome.fits.tolist() == [2, 2]
     assert outcome.fit is not None
     assert (outcome.seconds > outcome.fit.seconds).all()
-
-
-@pytest.mark.parametrize("method", [Control(), Dropout(0.3)])
-def test_a_frozen_encoder_stays_and_h_learns(patients: Table, make_stack: MakeStack, method: Control | Dropout) -> None:
-    stack = make_stack(patients, [0, 1])
-    weights = stack.pretrain(PretrainSettings(max_epochs=2), task()).part("encoder")
-    frozen = replace(SETTINGS, freeze="encoder", restore_best=False)
-    outcome = method.run(stack, SupervisedPhase(frozen, weights))
-    assert outcome.fit is not None
-    for name, weight in weights.items():
-        assert torch.equal(outcome.fit.weights[f"classifier.encoder.{name}"], weight)
-    fresh = stack.networks.head([0, 1])
-    for name, parameter in fresh.named_parameters():
-        assert not torch.equal(outcome.fit.weights[f"classifier.head.{name}"], parameter)
 
 
 def test_h_on_a_frozen_encoder_is_h_on_fixed_features(patients: Table, make_stack: MakeStack) -> None:

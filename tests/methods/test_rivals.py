@@ -14,22 +14,20 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.linear_model import Ridge as LinearRidge
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.class_weight import compute_sample_weight
 from xgboost import XGBClassifier, XGBRegressor
 
 from scarf_lightning.data.sources import DiabetesSource
 from scarf_lightning.data.table import Table
-from scarf_lightning.data.trials import Semi25
+from scarf_lightning.data.trials import Few, Semi25
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
 from scarf_lightning.methods import Method, SupervisedPhase
 from scarf_lightning.methods.rivals import CatBoost, Lesson, Logistic, Probe, RandomForest, Ridge, Rival, XGBoost
 from scarf_lightning.methods.tabm import TabM
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
-from tests.stacks import MakeStack, task
+from tests.methods.libraries import BALANCED, PLAIN, assert_it_is_its_librarys, seed_of, weights_of
+from tests.stacks import MakeStack, task, unbalanced
 
-PLAIN = SupervisedPhase(FinetuneSettings())
-BALANCED = SupervisedPhase(FinetuneSettings(class_weight="balanced"))
 SMALL_TABM = TabM(k=3, n_blocks=1, d_block=8, max_epochs=4, batch_size=46)
 PAPERS: dict[str, Any] = {
     "max_depth": 3, "n_estimators": 100, "learning_rate": 0.1, "tree_method": "exact", "base_score": 0.5,
@@ -39,22 +37,6 @@ FEW = PAPERS | {"n_estimators": 10}
 
 def relabelled(stack: Stack, labels: Any) -> Stack:
     return replace(stack, data=replace(stack.data, labels=labels))
-
-
-def unbalanced(stack: Stack) -> Stack:
-    """Half of the labels of the first class are the second one's."""
-    labels = stack.data.labels.copy()
-    labels[:, : labels.shape[1] // 2] = np.maximum(labels[:, : labels.shape[1] // 2], 1)
-    return relabelled(stack, labels)
-
-
-def seed_of(stack: Stack, trial: int, stream: str = "another library's classifier") -> int:
-    return stack.streams.seed_of(trial, stream) % 2**31
-
-
-def weights_of(stack: Stack, phase: SupervisedPhase, t: int) -> Any:
-    is_balanced = phase.settings.class_weight == "balanced"  # type: ignore[attr-defined]
-    return compute_sample_weight("balanced", stack.data.labels[t]) if is_balanced else None
 
 
 def typed(stack: Stack, table: Table, rows: Any) -> Any:
@@ -103,28 +85,16 @@ REGRESSORS: dict[str, tuple[Rival, Any]] = {
 def test_it_is_its_librarys_on_encoded_labelled_rows(
     patients: Table, make_stack: MakeStack, name: str, phase: SupervisedPhase
 ) -> None:
-    method, library = CLASSIFIERS[name]
     stack = unbalanced(make_stack(patients, [0, 3]))
-    outcome = method.run(stack, phase)
-    train, test = (stack.encoded(rows) for rows in (stack.data.labelled, stack.data.test))
-    assert train.shape == (2, 139, 12), "six numbers, four colours, smoker or not"
-    for t, trial in enumerate((0, 3)):
-        direct = library(seed_of(stack, trial, method.stream))
-        direct.fit(train[t], stack.data.labels[t], sample_weight=weights_of(stack, phase, t))
-        np.testing.assert_allclose(outcome.predictions[t], direct.predict_proba(test[t]), atol=1e-6)
+    outcome = assert_it_is_its_librarys(*CLASSIFIERS[name], stack, phase=phase)
+    assert stack.encoded(stack.data.labelled).shape == (2, 139, 12), "six numbers, four colours, smoker or not"
     assert (outcome.fit, outcome.fits.tolist()) == (None, [1, 1])
     assert (outcome.seconds > 0).all()
 
 
 @pytest.mark.parametrize("name", REGRESSORS)
 def test_rivals_of_numbers_are_those_of_their_own_libraries(name: str, make_stack: MakeStack) -> None:
-    method, library = REGRESSORS[name]
-    stack = make_stack(DiabetesSource().load(), [0, 3])
-    outcome = method.run(stack, PLAIN)
-    train, test = (stack.encoded(rows) for rows in (stack.data.labelled, stack.data.test))
-    for t, trial in enumerate(stack.trials):
-        own = library(seed_of(stack, trial, method.stream)).fit(train[t], stack.data.labels[t])
-        np.testing.assert_allclose(outcome.predictions[t], own.predict(test[t]), rtol=1e-6)
+    assert_it_is_its_librarys(*REGRESSORS[name], make_stack(DiabetesSource().load(), [0, 3]))
 
 
 def test_under_semi25_it_sees_the_labelled_rows_alone(patients: Table, make_stack: MakeStack) -> None:
@@ -132,11 +102,8 @@ def test_under_semi25_it_sees_the_labelled_rows_alone(patients: Table, make_stac
     rows = stack.data.labelled[0]
     assert len(rows) == 35
     assert not np.isin(rows, stack.data.train[0, :35]).all(), "they are not the first of the training rows"
-    direct = XGBClassifier(**FEW, n_jobs=1, random_state=seed_of(stack, 2, "boosted trees"))
-    direct.fit(stack.encoded(rows[None])[0], patients.labels[rows])
-    found, again = (CLASSIFIERS["xgboost"][0].run(stack, PLAIN).predictions[0] for _ in range(2))
-    np.testing.assert_allclose(found, direct.predict_proba(stack.encoded(stack.data.test)[0]), atol=1e-6)
-    assert np.array_equal(found, again)
+    first, again = (assert_it_is_its_librarys(*CLASSIFIERS["xgboost"], stack).predictions for _ in range(2))
+    assert np.array_equal(first, again)
 
 
 def test_xgboost_is_the_papers_classifier_on_codes_in_the_order_of_the_header(
@@ -337,34 +304,30 @@ def test_without_the_package_a_sentence_names_the_extra(
         Logistic(C=-1.0)
 
 
-@pytest.mark.parametrize(
-    ("classifier", "is_pretrained"), [("logistic", False), pytest.param("knn", True, marks=pytest.mark.slow)]
-)
-def test_probing_is_scikit_learns_classifier_on_the_embeddings(
-    patients: Table, make_stack: MakeStack, classifier: str, is_pretrained: bool
+EQUALS_OF_PROBES: dict[str, Any] = {
+    "logistic": LogisticRegression(C=0.5, max_iter=10_000),
+    "knn": KNeighborsClassifier(4),
+    "ridge": LinearRidge(alpha=2.0),
+}
+
+
+@pytest.mark.parametrize(("model", "is_pretrained"), [("logistic", False), ("knn", True), ("ridge", False)])
+def test_probing_is_scikit_learns_model_on_the_embeddings(
+    patients: Table, make_stack: MakeStack, model: str, is_pretrained: bool
 ) -> None:
-    stack = make_stack(patients, [0, 1])
+    """Of labelled rows; of numbers it is ridge regression, whose alpha is 1 / C."""
+    stack = make_stack(patients if model != "ridge" else DiabetesSource().load(), [0, 1], regime=Few(30))
     weights = stack.pretrain(PretrainSettings(max_epochs=2), task()).part("encoder") if is_pretrained else None
-    outcome = Probe(classifier, C=0.5, k=4).run(stack, SupervisedPhase(FinetuneSettings(), weights))
+    method = Probe("knn" if model == "knn" else "logistic", C=0.5, k=4)
+    outcome = method.run(stack, SupervisedPhase(FinetuneSettings(), weights))
     encoder = stack.networks.encoder([0, 1], weights)
     for t in range(2):
         with torch.no_grad():
-            train, test = (encoder(stack.raw(rows))[t].double() for rows in (stack.data.train, stack.data.test))
+            train, test = (encoder(stack.raw(rows))[t].double() for rows in (stack.data.labelled, stack.data.test))
         scaler = StandardScaler().fit(train)
-        own = LogisticRegression(C=0.5, max_iter=10_000) if classifier == "logistic" else KNeighborsClassifier(4)
-        own.fit(scaler.transform(train), patients.labels[stack.data.train[t]])
-        np.testing.assert_allclose(outcome.predictions[t], own.predict_proba(scaler.transform(test)), atol=1e-5)
-
-
-def test_probing_numbers_is_ridge_regression_on_the_embeddings(make_stack: MakeStack) -> None:
-    stack = make_stack(DiabetesSource().load(), [0])
-    found = Probe(C=0.5).run(stack, PLAIN).predictions[0]
-    with torch.no_grad():
-        encoder = stack.networks.encoder([0])
-        train, test = (encoder(stack.raw(rows))[0].double() for rows in (stack.data.labelled, stack.data.test))
-    scaler = StandardScaler().fit(train)
-    own = LinearRidge(alpha=2.0).fit(scaler.transform(train), stack.data.labels[0])
-    np.testing.assert_allclose(found, own.predict(scaler.transform(test)), rtol=1e-4)
+        own = EQUALS_OF_PROBES[model].fit(scaler.transform(train), stack.data.labels[t])
+        expected = (own.predict if model == "ridge" else own.predict_proba)(scaler.transform(test))
+        np.testing.assert_allclose(outcome.predictions[t], expected, rtol=1e-4, atol=1e-5)
 
 
 def test_more_neighbours_than_rows_are_all_of_them(stack: Stack) -> None:

@@ -9,7 +9,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import Tensor, nn
+from torch import nn
 
 from scarf_lightning.data.preprocessing import ZScore
 from scarf_lightning.data.table import Table
@@ -29,10 +29,7 @@ from scarf_lightning.networks.mlp import (
 from scarf_lightning.options.settings import FinetuneSettings, NetworkSettings
 from scarf_lightning.randomness import Streams
 from tests.networks.in_a_stack import KINDS_OF_TABLES, assert_alone_is_among, assert_lifted_is_a_loop, make_table, train
-
-
-def normal(*shape: int) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(0))
+from tests.stacks import normal
 
 
 def plain(network: ReLUNetwork, *, is_encoder: bool) -> nn.Sequential:
@@ -48,7 +45,7 @@ def test_linear_layers_with_a_relu_between_them(widths: list[int], is_encoder: b
     """Its gradients are those of layers that overwrite nothing."""
     network = ReLUNetwork(widths, is_encoder=is_encoder).double()
     expected = plain(network, is_encoder=is_encoder)
-    x, parameters = normal(6, widths[0]).double().requires_grad_(), list(network.parameters())
+    x, parameters = normal(6, widths[0]).requires_grad_(), list(network.parameters())
     outputs = network(x), expected(x)
     assert torch.equal(*outputs)
     gradients = (torch.autograd.grad(output.square().sum(), [x, *parameters]) for output in outputs)
@@ -60,7 +57,7 @@ def test_the_papers_encoder_has_its_layers() -> None:
     network = MLP().build(Columns((0, 3, 0, 1, 5)), None)
     assert [(layer.in_features, layer.out_features) for layer in network.layers] == [(11, 256), *[(256, 256)] * 3]
     assert network.is_encoder
-    assert MLP(width=4, depth=1).build(Columns((0,)), None)(normal(3, 1)).shape == (3, 4)
+    assert MLP(width=4, depth=1).build(Columns((0,)), None)(torch.ones(3, 1)).shape == (3, 4)
 
 
 @pytest.mark.parametrize(("is_encoder", "places"), [(False, 2), (True, 3)])
@@ -69,7 +66,7 @@ def test_dropout_follows_every_layer_but_the_last_unless_told(
 ) -> None:
     seen = []
     monkeypatch.setattr(Dropout, "forward", lambda self, x: seen.append(x.shape) or x)
-    ReLUNetwork([5, 8, 7, 3], dropout=0.5, is_encoder=is_encoder)(normal(4, 5))
+    ReLUNetwork([5, 8, 7, 3], dropout=0.5, is_encoder=is_encoder)(torch.ones(4, 5))
     assert seen == [(4, 8), (4, 7), (4, 3)][:places]
 
 
@@ -172,7 +169,11 @@ def test_embeddings_learn_faster_than_other_weights() -> None:
     }
 
 
-@pytest.mark.parametrize("network", [MLP(), MLPPLR(width=32), MLPPLE(width=32)], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "network",
+    [MLP(), MLPPLR(width=32), pytest.param(MLPPLE(width=32), marks=pytest.mark.slow)],
+    ids=lambda each: each.name,
+)
 def test_a_few_steps_leave_chance(network: Network) -> None:
     """The sign of a number is learned in forty steps at the usual rate, also where the loss then stops training."""
     random = np.random.default_rng(1)
@@ -250,12 +251,11 @@ def test_it_is_the_authors_package_of_ple() -> None:
 
 def test_bins_are_those_of_the_trials_training_rows_and_travel_with_the_weights() -> None:
     network, table = MLPPLE(**PLE_SMALL, bins=4, embedding=3), make_table((0, 0, 3))
-    trained = train(network, table, [0, 1])
-    starts = {phase: fit.weights for phase, fit in (("pre", trained.pretraining), ("fine", trained.finetuning))}
-    pretrained = starts["pre"]["encoder.body.network.embedding.0.start"]
+    pretraining, finetuning, _ = train(network, table, [0, 1])
+    pretrained = pretraining.weights["encoder.body.network.embedding.0.start"]
     assert pretrained.shape == (2, 2, 4)
     assert not torch.equal(pretrained[0], pretrained[1])
-    assert torch.equal(starts["fine"]["classifier.encoder.body.network.embedding.0.start"], pretrained)
+    assert torch.equal(finetuning.weights["classifier.encoder.body.network.embedding.0.start"], pretrained)
 
 
 def test_a_constant_column_tells_nothing() -> None:

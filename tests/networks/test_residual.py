@@ -112,13 +112,8 @@ def test_it_is_the_authors_package() -> None:
             embedding.weight.copy_(weight)
         theirs.cat_embeddings.bias.copy_(ours.tokenizer.category_bias)
         for block, other in zip(ours.blocks, theirs.backbone.blocks, strict=True):
-            pairs = {
-                "query": other["attention"].W_q,
-                "key": other["attention"].W_k,
-                "value": other["attention"].W_v,
-                "out": other["attention"].W_out,
-            }
-            for name, layer in pairs.items():
+            for name, theirs_name in (("query", "W_q"), ("key", "W_k"), ("value", "W_v"), ("out", "W_out")):
+                layer = getattr(other["attention"], theirs_name)
                 layer.load_state_dict(getattr(block.attention, name).state_dict())
             other["ffn"].linear1.load_state_dict(block.widen.state_dict())
             other["ffn"].linear2.load_state_dict(block.narrow.state_dict())

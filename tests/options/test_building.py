@@ -1,6 +1,5 @@
 """The objects that a configuration names, and nothing else."""
 
-import sys
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -49,13 +48,6 @@ def test_only_the_parts_that_a_cell_uses_are_built(monkeypatch: pytest.MonkeyPat
     assert parts_of("pretrain=vime") == {"pretrain", "corruption", "selection"}
     assert parts_of("method=scarf_augment") == {"corruption", "selection"}
     assert parts_of("method=cotrain") == {"cotrain", "cotrain.corruption", "selection", "cotrain.loss"}
-
-
-def test_a_search_without_optuna_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "optuna", None)
-
-    with pytest.raises(UsageError, match=r"^tune=2 needs the package optuna: pip install "):
-        build_parts(config_of("method=logistic", "tune=2"))
 
 
 def test_parts_are_what_the_configuration_names() -> None:

@@ -1,15 +1,12 @@
 """Which choices go together, and which options a cell uses."""
 
-from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import partial
 from itertools import cycle, product
-from typing import Any
 
 import pytest
 
 from scarf_lightning.data.targets import Classes, Number, Target
-from scarf_lightning.errors import UsageError
 from scarf_lightning.options import build_parts, check_combination, labels, options_of, parts, unused_options
 from scarf_lightning.options.combinations import (
     check_labels,
@@ -23,7 +20,17 @@ from scarf_lightning.options.combinations import (
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from scarf_lightning.randomness import StackedGenerator
 from scarf_lightning.results import identity
-from tests.composing import RIVALS, cells_of, config_of, goes_together, names, serves, with_a_loss
+from tests.composing import (
+    RIVALS,
+    cells_of,
+    config_of,
+    default_choice,
+    goes_together,
+    names,
+    refusal,
+    serves,
+    with_a_loss,
+)
 
 OF_FINETUNE = {f"finetune.{field.name}" for field in fields(FinetuneSettings)} - {"finetune.class_weight"}
 """What a method without networks of ours has no part of."""
@@ -47,25 +54,15 @@ WEIGHTS = {"scarf": 1.0, "scarf_ae": 0.1, "no_noise_ae": 0.1, "add_noise_ae": 0.
 PRETEXTS = [name for name in names("pretrain") if name != "none"]
 
 
-def default_choice(axis: str, name: str) -> dict[str, Any]:
-    return {"name": name} | {each.name: each.default for each in options_of(parts(axis)[name]).values()}
-
-
-def refusal(act: Callable[[], Any]) -> str:
-    """The one sentence that an act is refused with."""
-    with pytest.raises(UsageError) as caught:
-        act()
-    sentence = str(caught.value)
-    assert "\n" not in sentence
-    assert sentence.endswith(".")
-    return sentence
-
-
 class TestPretraining:
-    @pytest.mark.parametrize("name", names("pretrain"))
-    def test_known_ones_are_taken(self, name: str) -> None:
-        check_combination(config_of(f"pretrain={name}"))
-        check_combination(config_of(f"pretrain.name={name}"))  # its own options at their defaults
+    @pytest.mark.parametrize(
+        "name", [pytest.param(name, marks=() if name == "stunt" else pytest.mark.slow) for name in names("pretrain")]
+    )
+    def test_one_by_its_name_alone_has_its_own_options_at_their_defaults(self, name: str) -> None:
+        config = config_of(f"pretrain.name={name}")
+        check_combination(config)
+        usual = default_choice("pretrain", name) if name != "none" else {"name": name}
+        assert {"name": name} | config.pretrain.options == usual
 
     @pytest.mark.parametrize(("name", "order"), zip(PAPER, cycle([1, -1]), strict=False))
     def test_each_is_the_papers_and_the_command_line_decides_on_its_corruption(self, name: str, order: int) -> None:
@@ -158,19 +155,10 @@ class TestLoss:
                 start = f"cotrain.loss={loss} does not go with cotrain={name}, "
                 assert refusal(partial(build_parts, config)).startswith(start)
 
-    @pytest.mark.parametrize(
-        ("overrides", "start"),
-        [
-            ("pretrain=scarf_ae loss=infonce", "loss=infonce does not go with pretrain=scarf_ae, "),
-            ("method=cotrain cotrain=scarf_ae loss@cotrain.loss=infonce", "cotrain.loss=infonce does not go with "),
-        ],
-    )
-    def test_one_of_another_kind_on_the_command_line_is_refused(self, overrides: str, start: str) -> None:
-        assert refusal(lambda: build_parts(config_of(*overrides.split()))).startswith(start)
-
     @pytest.mark.parametrize("name", PRETEXTS)
     def test_the_error_is_watched_where_there_is_one(self, name: str) -> None:
-        config = config_of(f"pretrain={name}", "pretrain.monitor=error")
+        config = config_of(f"pretrain={name}")
+        config = replace(config, pretrain=replace(config.pretrain, monitor="error"))
 
         if name in ("scarf", "scarf_disc", "stunt", "vime"):
             build_parts(config)
@@ -331,6 +319,10 @@ def test_people_read_the_label_of_each_part_that_a_cell_uses() -> None:
     assert set(found) == {*named, *common}, "those of unused axes are missing"
 
 
+QUICK = ("scarf_augment", "xgboost")
+"""Methods without pre-training that the fast tests compose."""
+
+
 class TestWhatGoesTogether:
     @pytest.mark.parametrize("method", names("method"))
     def test_what_does_is_taken_and_the_rest_is_refused(self, method: str) -> None:
@@ -348,8 +340,12 @@ class TestWhatGoesTogether:
             assert refusal(partial(check_combination, config)) == sentence
             assert refusal(partial(build_parts, config)) == sentence
 
-    def test_what_is_never_pretrained_brings_that_with_it(self) -> None:
-        assert {config_of(f"method={name}").pretrain.name for name in ("scarf_augment", *RIVALS)} == {"none"}
+    @pytest.mark.parametrize(
+        "name",
+        [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in ("scarf_augment", *RIVALS)],
+    )
+    def test_what_is_never_pretrained_brings_that_with_it(self, name: str) -> None:
+        assert config_of(f"method={name}").pretrain.name == "none"
 
 
 OF_NETWORKS = (
@@ -387,6 +383,11 @@ class TestEmptySelections:
             assert identity(amounting, "") == identity(counts_as, "")
             said = [sentence.partition(" selects no ")[0] for sentence in on_no_effect(config, amounting)]
             assert said == ([] if mask.any() else [f"corruption.rate={rate:g}"])
+
+    def test_an_encoding_that_widens_no_column_leaves_as_many_as_the_table_has(self) -> None:
+        config = replace(config_of(), corruption={"name": "mean", "rate": 0.1}, encoding={"name": "ordinal"})
+        assert on_data(config, 9, 30).corruption == {"name": "none"}
+        assert on_data(config, 10, 30) == config
 
     def test_a_cell_that_does_not_corrupt_says_nothing(self) -> None:
         config, cotrained = config_of("pretrain=none"), config_of("method=cotrain", "pretrain=none")

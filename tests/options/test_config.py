@@ -16,9 +16,9 @@ OF_A_RECIPE = some_config(
 )
 
 
-@pytest.mark.parametrize(("written", "seconds"), [("90s", 90), ("10min", 600), ("1.5 h", 5400)])
-def test_a_time_limit_is_read_in_three_units(written: str, seconds: float) -> None:
-    assert seconds_of(written) == seconds
+@pytest.mark.parametrize(("written", "seconds"), [(None, None), ("90s", 90), ("10min", 600), ("1.5 h", 5400)])
+def test_a_time_limit_is_read_in_three_units(written: str | None, seconds: float | None) -> None:
+    assert written is None or seconds_of(written) == seconds
     assert replace(OF_A_RECIPE, time_limit=written).seconds_limit == seconds
 
 

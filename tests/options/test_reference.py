@@ -67,9 +67,7 @@ def test_every_part_has_a_choice_with_a_meaning_and_files_are_called_by_their_pa
 
     assert set(found) == set(names(axis)) == set(parts(axis)) | ({"none"} if axis == "pretrain" else set())
     assert [own(file)["name"] for file in files(axis)] == [file.stem for file in files(axis)]
-    for choice in found.values():
-        assert choice.meaning
-        assert all(each.meaning for each in choice.options.values())
+    assert all(choice.meaning for choice in found.values())
     meanings = {name: [each.meaning for each in options_of(part(axis, name)).values()] for name in parts(axis)}
     assert {name for name, of_part in meanings.items() if not all(" " in str(meaning) for meaning in of_part)} == set()
 

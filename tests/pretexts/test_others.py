@@ -18,13 +18,9 @@ from scarf_lightning.engine.pretext_task import PretextTask
 from scarf_lightning.networks import Columns
 from scarf_lightning.options.settings import LayerSettings, PretrainSettings
 from scarf_lightning.pretexts.others import SubTab, Vime, mask_loss, subsets
-from tests.stacks import MakeStack
+from tests.stacks import MakeStack, normal
 
 COLUMNS = Columns((0, 3, 0))
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def loss_of_pairs(

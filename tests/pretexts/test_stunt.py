@@ -28,12 +28,8 @@ from scarf_lightning.pretexts.stunt import ITERATIONS, Stunt, These, k_means, pl
 from scarf_lightning.randomness import StackedGenerator
 from tests.composing import config_of
 from tests.pretexts.test_more_pretexts import rows_of
-from tests.promises import assert_same_numbers
-from tests.stacks import MakeStack
-
-
-def numbers(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+from tests.promises import assert_same_trials
+from tests.stacks import MakeStack, normal
 
 
 def classes_of_scikit_learn(x: np.ndarray, first: np.ndarray) -> np.ndarray:
@@ -73,7 +69,7 @@ class TestLoss:
         classes[:n_shots] = 4
         tensor = torch.from_numpy(classes)
         places = places_within(tensor.T, torch.rand(n_tasks, n, generator=torch.Generator().manual_seed(1))).T
-        outputs = tuple((0.5 * numbers(n, 4, seed=seed) + offset).to(dtype) for seed in range(n_tasks))
+        outputs = tuple((0.5 * normal(n, 4, seed=seed) + offset).to(dtype) for seed in range(n_tasks))
         task = Stunt(n_clusters=6, n_shots=n_shots, n_queries=n_queries, n_tasks=n_tasks)
 
         exact = [z.double().numpy() for z in outputs]
@@ -84,7 +80,7 @@ class TestLoss:
         assert 0 < error < 1
 
     def test_a_task_without_queries_has_no_loss_and_no_gradient(self) -> None:
-        output = numbers(3, 4).requires_grad_()
+        output = normal(3, 4).requires_grad_()
         classes = torch.tensor([[0], [1], [2]])
         task, targets = Stunt(n_tasks=1), (classes, torch.zeros_like(classes))
 
@@ -113,8 +109,8 @@ class TestClasses:
     def test_they_are_those_of_scikit_learn_from_the_same_centres(
         self, n_rows: int, width: int, n_classes: int
     ) -> None:
-        x = numbers(2, 3, n_rows, width)
-        first = numbers(2, 3, n_rows, seed=1).argsort()[..., :n_classes]
+        x = normal(2, 3, n_rows, width)
+        first = normal(2, 3, n_rows, seed=1).argsort()[..., :n_classes]
         found = k_means(x, first)
         for place in product(range(2), range(3)):
             expected = classes_of_scikit_learn(x[place].numpy(), first[place].numpy())
@@ -129,7 +125,7 @@ class TestClasses:
 
     def test_columns_far_from_zero_are_told_apart(self) -> None:
         """In float32 the square of 300,000 has a spacing of 8,192."""
-        x = torch.cat([numbers(20, 1), numbers(20, 1) + 9]).float()
+        x = torch.cat([normal(20, 1), normal(20, 1) + 9]).float()
         first = torch.tensor([0, 20])
         assert k_means(x + 300_000, first).tolist() == k_means(x, first).tolist() == [0] * 20 + [1] * 20
 
@@ -268,7 +264,7 @@ class TestTasks:
         views: Views = task.make_views(rows_of(stack, stack.data.train[:, :n_rows]))
         ((_, first, _),) = clustered
         assert first.shape[-1] == n_classes
-        outputs = tuple(numbers(1, n_rows, 4, seed=seed) for seed in range(4))
+        outputs = tuple(normal(1, n_rows, 4, seed=seed) for seed in range(4))
         assert torch.isfinite(task.compute_loss(outputs, views.targets)).all()
 
     def test_the_selection_of_a_task_is_no_choice_on_the_command_line(self) -> None:
@@ -311,8 +307,18 @@ def test_columns_that_say_nothing_of_each_other_give_no_class_away(make_stack: M
     assert record["validation_error"] == pytest.approx(0.5, abs=0.1)
 
 
-@pytest.mark.parametrize("precision", ["32-true", "64-true"])
-@pytest.mark.parametrize("options", [{}, {"n_clusters": 2, "n_shots": 3, "n_tasks": 1, "most_share": 0.2}], ids=str)
+SMALL = {"n_clusters": 2, "n_shots": 3, "n_tasks": 1, "most_share": 0.2}
+
+
+@pytest.mark.parametrize(
+    ("options", "precision"),
+    [
+        ({}, "32-true"),
+        (SMALL, "64-true"),
+        pytest.param({}, "64-true", marks=pytest.mark.slow),
+        pytest.param(SMALL, "32-true", marks=pytest.mark.slow),
+    ],
+)
 def test_a_trial_comes_out_alike_in_any_company(
     patients: Table, make_stack: MakeStack, options: dict[str, Any], precision: str
 ) -> None:
@@ -320,8 +326,7 @@ def test_a_trial_comes_out_alike_in_any_company(
     settings = PretrainSettings(max_epochs=6, batch_size=46, patience=0, learning_rate=0.01)
     given: dict[str, Any] = {"precision": precision, "width": 1 if options else 16, "network": MLP(width=16)}
     among, alone = (make_stack(patients, of, **given).pretrain(settings, Stunt(**options)) for of in (range(4), [2]))
-    for name, weight in alone.weights.items():
-        assert_same_numbers(weight[0].numpy(), among.weights[name][2].numpy(), precision=precision, rounding=1e-2)
+    assert_same_trials(alone, among, [2], precision=precision)
     assert len(set(among.epochs)) > 1
 
 

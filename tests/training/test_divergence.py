@@ -16,7 +16,7 @@ from tests.promises import is_exact
 from tests.short_training import short, trained
 
 TRIALS, GONE = [0, 1, 2], 1
-SLOWER = [pytest.param(name, marks=pytest.mark.slow) for name in ("tri_train", "deep_knn")]
+SLOWER = [pytest.param(name, marks=pytest.mark.slow) for name in ("distill", "tri_train", "deep_knn")]
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_a_trial_that_diverges_says_so_and_the_others_are_kept(
     assert all(np.isfinite(weight).all() for weight in record.weights.values())
 
 
-@pytest.mark.parametrize("method", ["self_train", "distill", "cotrain", *SLOWER])
+@pytest.mark.parametrize("method", ["self_train", "cotrain", *SLOWER])
 def test_all_of_a_methods_fits_may_diverge(method: str, wdbc: Table) -> None:
     options = ["method.iterations=1"] if method in ("self_train", "tri_train") else []
     config = config_of(f"method={method}", "regime=semi25", "finetune.learning_rate=1e12", *options)

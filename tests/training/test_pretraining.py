@@ -17,14 +17,13 @@ from scarf_lightning.engine.fitting import Fit
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.options import Config
-from scarf_lightning.options.axes import parts
 from scarf_lightning.results import PretrainingStore, StackRecord, pretraining_identity
 from scarf_lightning.training import CellTraining
 from scarf_lightning.training.pretraining import Start, cached
 from tests.composing import config_of
 from tests.promises import is_exact
 from tests.results.sealing import replace_file
-from tests.short_training import short, trained, training_of
+from tests.short_training import short, trained
 
 Find = Callable[[Config], PretrainingStore]
 
@@ -62,27 +61,6 @@ def pretrained_trials(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
 
     monkeypatch.setattr(Stack, "pretrain", spy)
     return seen
-
-
-@pytest.mark.parametrize(
-    ("network", "pretext"),
-    [
-        *[("mlp", name) for name in parts("pretrain") if name != "none"],
-        ("mlp_ple", "scarf_disc"),
-        pytest.param("ft_transformer", "scarf", marks=pytest.mark.slow),
-    ],
-)
-def test_the_cache_knows_which_weights_to_expect(network: str, pretext: str, wdbc: Table) -> None:
-    config = config_of(f"network={network}", f"pretrain={pretext}", "trainer.precision=64-true")
-    training = training_of(config, wdbc)
-    stack = training.stack([0])  # noqa: PD013
-
-    fit = training.pretrain(stack)
-
-    assert fit is not None
-    assert training.parts.pretext is not None
-    found = {name: (tuple(each.shape[1:]), str(each.numpy().dtype)) for name, each in fit.weights.items()}
-    assert stack.pretrained_shapes(training.parts.pretext) == found
 
 
 @pytest.mark.parametrize(
@@ -128,7 +106,12 @@ def same(found: StackRecord, expected: StackRecord, trials: Sequence[int] | None
 
 
 @pytest.mark.parametrize(
-    ("precision", "pretrain_name"), [("32-true", "scarf"), ("64-true", "scarf_ae"), ("32-true", "scarf_disc")]
+    ("precision", "pretrain_name"),
+    [
+        ("32-true", "scarf"),
+        ("64-true", "scarf_ae"),
+        pytest.param("32-true", "scarf_disc", marks=pytest.mark.slow),
+    ],
 )
 def test_with_the_cache_and_without_the_numbers_are_the_same(
     precision: str, pretrain_name: str, wdbc: Table, cache: Find, pretrained_trials: list[list[int]]
@@ -149,7 +132,7 @@ def test_with_the_cache_and_without_the_numbers_are_the_same(
     "overrides",
     [
         ["method=dropout"],
-        ["method=cotrain"],
+        pytest.param(["method=cotrain"], marks=pytest.mark.slow),
         pytest.param(["method=self_train", "regime=semi25", "method.iterations=1"], marks=pytest.mark.slow),
         pytest.param(["regime=noise30", "method=distill"], marks=pytest.mark.slow),
         ["regime=semi25", "finetune.batch_size=32", "network.head.width=4"],

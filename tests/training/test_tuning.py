@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import optuna
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 
 from scarf_lightning.data.sources import DiabetesSource
 from scarf_lightning.data.table import Table
@@ -15,7 +17,6 @@ from scarf_lightning.engine.hardware import Hardware, Promise
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.options import Config, build_parts
-from scarf_lightning.options.axes import parts as facts
 from scarf_lightning.options.search_space import search_space, with_options
 from scarf_lightning.options.settings import PretrainSettings
 from scarf_lightning.results import (
@@ -28,8 +29,8 @@ from scarf_lightning.results import (
 )
 from scarf_lightning.training.tuning import tune
 from tests.cells import OF_WDBC
-from tests.composing import config_of, names
-from tests.short_training import short, trained
+from tests.composing import config_of, default_choice, names
+from tests.short_training import short, trained, training_of
 
 
 def tuned(table: Table, *overrides: str, trials: tuple[int, ...] = (0, 1), n: int = 3) -> StackRecord:
@@ -85,21 +86,12 @@ def test_the_first_try_is_the_cells_own_and_what_is_chosen_trains_to_the_same_nu
 
 
 def test_scores_are_those_of_the_validation_rows(wdbc: Table) -> None:
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.metrics import log_loss
+    asked = (*FEW, "finetune.metric=log_loss")
+    data = training_of(config_of(*asked), wdbc).stack([0]).data
+    record = tuned(wdbc, *asked, trials=(0,))
 
-    from scarf_lightning.data.trials import prepare_trials
-    from scarf_lightning.randomness import Streams
-
-    config = config_of("method=logistic")
-    parts = build_parts(config)
-    data = prepare_trials(
-        wdbc, [0], Streams(0, wdbc.n_labelled), regime=parts.regime, scaling=parts.scaling, fit_on="all"
-    )
-    record = tuned(wdbc, "method=logistic", "finetune.metric=log_loss", trials=(0,))
-
-    rows = [data.preprocessing.apply(wdbc.values[of[0]], 0) for of in (data.train, data.validation)]
-    labels = [wdbc.labels[of[0]] for of in (data.train, data.validation)]
+    rows = [data.preprocessing.apply(wdbc.values[of[0]], 0) for of in (data.labelled, data.validation)]
+    labels = [wdbc.labels[of[0]] for of in (data.labelled, data.validation)]
     for each in record.tries:
         direct = LogisticRegression(C=each["method.C"], max_iter=10_000).fit(rows[0], labels[0])
         assert each["metric"] == "log_loss"
@@ -112,8 +104,7 @@ def test_scores_are_those_of_the_validation_rows(wdbc: Table) -> None:
 # answer has none.
 @pytest.mark.parametrize("method", sorted({*names("method")} - {"constant", "sklearn"}))
 def test_every_method_has_something_to_search_for_and_its_ends_are_allowed(method: str) -> None:
-    few = ["regime=few"] if facts("method")[method].needs_unlabelled_rows else []
-    config = config_of(f"method={method}", *few)
+    config = replace(config_of("pretrain=none", "regime=few"), method=default_choice("method", method))
     space = search_space(config)
 
     assert space
