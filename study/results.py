@@ -1,4 +1,4 @@
-"""The study's results as data: a row a trial in study/results.parquet.
+"""The study's results as data: a row a trial in study/results.parquet, or in another file for the second edition.
 
     python -m study.results results=FOLDER [out=FILE]
 
@@ -21,15 +21,20 @@ from scarf_lightning.results import read_cell
 
 FILE = Path(__file__).with_name("results.parquet")
 KEY = ["dataset", "labels", "competitor", "trial"]
+HEADLINES = ["accuracy", "rmse"]
+"""A metric that every trial has: of classes the first, of numbers the second."""
 MEASURED = [
-    "accuracy", "balanced_accuracy", "auroc", "log_loss", "pretrain_steps", "finetune_steps", "pretrain_seconds",
-    "finetune_seconds", "n_train", "n_labelled", "n_test",
+    *HEADLINES, "balanced_accuracy", "auroc", "log_loss", "spearman", "r2", "one_class", "n_label_classes",
+    "pretrain_steps", "finetune_steps", "pretrain_seconds", "finetune_seconds", "n_train", "n_labels", "n_labelled",
+    "n_test",
 ]  # fmt: skip
 FACTS = ["rows", "columns", "categorical_share", "classes"]
 """What is known of a table."""
 COLUMNS = ["dataset_id", *KEY, *MEASURED, *FACTS, "data", "fingerprint", "version"]
 OF_THE_STUDY = {*OF_THE_RUN, "dataset", "split", "regime", "fit_on", "pretrain", "method", "network", "tune", "plugins"}
 """Axes and options that the name of a competitor leaves out, or says by a label."""
+OF_A_RECIPE = {"finetune.fixed_below"}
+"""Options that adapt a recipe to few labels."""
 NONE, SCARF = "no pre-training", "SCARF"
 ALL = "all"
 
@@ -69,7 +74,8 @@ def trials_of(folder: Path) -> pd.DataFrame:
     trials = scarf_lightning.load(folder)
     if not len(trials):
         return pd.DataFrame(columns=COLUMNS)
-    trials = trials[(trials["split"] == "stratified") & trials["accuracy"].notna()]
+    is_measured = trials.reindex(columns=HEADLINES).notna().any(axis=1)
+    trials = trials[(trials["split"] == "stratified") & is_measured]
     described = {name: _described(folder / name) for name in trials["fingerprint"].unique()}
     trials["rows"] = trials.reindex(columns=["n_train", "n_validation", "n_test"]).sum(axis=1)
     for column in ("columns", "categorical_share", "classes", "data", "competitor", "version"):
@@ -112,7 +118,11 @@ def competitor(options: Mapping[str, Any], labels: Mapping[str, str], asked: Seq
     parts = [name]
     if "network" in options and options["method"] != "control":
         parts.append(method)
-    parts += [each for each in asked if each.partition("=")[0].partition(".")[0] not in OF_THE_STUDY]
+    for override in asked:
+        option, _, _ = override.partition("=")
+        section, _, _ = option.partition(".")
+        if section not in OF_THE_STUDY and option not in OF_A_RECIPE:
+            parts.append(override)
     return ", ".join([*parts, "paper's recipe"] if options["fit_on"] == "all" else parts)
 
 

@@ -116,6 +116,7 @@ OF_SCARF = {"pretrain": "scarf", "method": "control", "network": "mlp", "fit_on"
         ({"network": "mlp_plr", "pretrain": "none"}, {}, (), "MLP-PLR"),
         ({"method": "mixup"}, {"method": "mixup"}, ("method=mixup",), "SCARF, mixup"),
         ({}, {}, ("corruption=mean",), "SCARF, corruption=mean"),
+        ({}, {}, ("recipe=realmlp_s", "finetune.fixed_below=1000", "split.copies=together"), "SCARF"),
     ],
 )
 def test_a_competitor_is_called_by_what_it_chose(
