@@ -98,6 +98,9 @@ class ForestFeatures(Features):
         weights: Floats | None,
         random: np.random.Generator,
     ) -> Bools | None:
+        # One row is in the sample of every tree, so none can judge it.
+        if len(labels) == 1:
+            return None
         # A number whose gap networks see is missing here, and trees compute with 32 bits.
         known = np.nan_to_num(values).clip(-LARGEST, LARGEST)
         shadows = random.permuted(known, axis=0)

@@ -74,6 +74,16 @@ def test_all_columns_stay_where_none_can_stand_out(dropped: list[str]) -> None:
     assert seen(data).all()
 
 
+@pytest.mark.parametrize("n_labels", [1, 2, 3])
+@pytest.mark.parametrize("kind", ["classes", "number"])
+@pytest.mark.filterwarnings("error")
+def test_all_columns_stay_where_there_are_hardly_labels(kind: str, n_labels: int) -> None:
+    frame = noisy_frame(60)
+    if kind == "number":
+        frame["label"] = frame["s0"]
+    assert seen(prepare(table_of(frame, kind), trials=[0], regime=Few(labels=n_labels))).all()
+
+
 def test_all_columns_stay_where_the_forest_needs_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(3)
     frame = noisy_frame(0)
