@@ -16,7 +16,7 @@ from tests.short_training import check, trained
 
 ITERATIONS = 2
 ITERATED = ("self_train", "tri_train")
-FITS = {"distill": 2, "deep_knn": 2, "self_train": ITERATIONS + 1, "tri_train": 3 * (ITERATIONS + 1)}
+FITS = {"bagging": 10, "distill": 2, "deep_knn": 2, "self_train": ITERATIONS + 1, "tri_train": 3 * (ITERATIONS + 1)}
 """Of the methods with more than one. So few epochs leave rows without a label, so no iteration is saved."""
 
 
