@@ -122,7 +122,8 @@ class Copies:
         """The groups of rows that have the same number ``(n,)``."""
         leaders, group = np.unique(first_positions(alike), return_inverse=True)
         n_rows = np.bincount(group)
-        unit = math.gcd(*map(int, np.unique(n_rows)))
+        # A stratum of a number may have no rows, whose divisor would be 0.
+        unit = math.gcd(*map(int, np.unique(n_rows))) or 1
         # In so few units the validation part would be empty.
         if not part_sizes(len(group) // unit)[0]:
             unit = 1

@@ -89,3 +89,9 @@ def test_exact_parts_are_exact_in_every_order(n_times: list[int], n_single: int,
     for order in (by_size, by_size[::-1], *(random.permutation(len(alike)) for _ in range(5))):
         n_rows = np.bincount(copies.parts(order), minlength=3) // copies.unit
         assert tuple(n_rows[1:]) == part_sizes(len(alike) // copies.unit)
+
+
+def test_no_rows_have_no_parts() -> None:
+    """A tenth of a number's values has no rows where the values around it are equal."""
+    none = np.empty(0, dtype=np.int64)
+    assert Copies.of(none).parts(none).tolist() == []
