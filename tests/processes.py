@@ -111,7 +111,7 @@ def ended(process: subprocess.Popen[str], minutes: float = 2) -> Process:
 
 
 def soon(condition: Callable[[], object], seconds: float = MINUTES) -> bool:
-    """Whether this comes true within so many seconds."""
+    """True if the condition holds within so many seconds."""
     deadline = time.monotonic() + seconds
     while not condition() and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -54,7 +54,7 @@ def task(
 
 def made_pretext(name: str, **chosen: str | None) -> Pretext:
     """A pretext by its name, with parts by theirs: a marginal corruption, the exact selection and a loss that serves
-    it, where nothing else is said."""
+    it, unless others are chosen."""
     cls = parts("pretrain")[name]
     kinds = {axis: kind for axis, kind in get_type_hints(cls).items() if axis in ("corruption", "selection", "loss")}
     usual = {"corruption": "marginal", "selection": "exact"}

@@ -13,6 +13,7 @@ from .arguments import argument
 if TYPE_CHECKING:
     import pandas as pd
 
+Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

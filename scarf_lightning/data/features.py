@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..options.option import Options, option
-from .columns import Floats
+from .columns import Bools, Floats
 from .targets import Labels, Target
 
-Bools = NDArray[np.bool_]
 MARGIN = 2
 """Standard errors by which a forest must be better on the chosen columns."""
 LARGEST = float(np.finfo(np.float32).max)
@@ -25,11 +23,13 @@ class Features(Options, ABC):
 
     Class variables:
 
-    - ``uses_labels``: whether it looks at the labels that train.
+    - ``uses_labels``: whether it looks at the labels that train;
+    - ``keeps_all``: whether every column stays, so that `choose` need not be asked.
     """
 
     name: ClassVar[str]
     uses_labels: ClassVar[bool] = True
+    keeps_all: ClassVar[bool] = False
 
     @abstractmethod
     def choose(
@@ -58,6 +58,7 @@ class AllFeatures(Features):
     label: ClassVar[str] = "all columns"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
     uses_labels: ClassVar[bool] = False
+    keeps_all: ClassVar[bool] = True
 
     def choose(
         self,
@@ -106,26 +107,32 @@ class ForestFeatures(Features):
         shadows = random.permuted(known, axis=0)
         seed = int(random.integers(2**31))
 
-        def fitted(rows: Floats) -> Any:
-            forest = self._forest(target, seed)
+        def fitted(rows: Floats, *, oob_score: bool) -> Any:
+            forest = self._forest(target, seed, oob_score=oob_score)
             with warnings.catch_warnings():
                 # A row that every tree has seen has no such error: it is 0 in both forests, which draw alike.
                 warnings.filterwarnings("ignore", message="Some inputs do not have OOB")
                 return forest.fit(rows, labels, sample_weight=weights)
 
-        importances = fitted(np.hstack([known, shadows])).feature_importances_
+        both = np.hstack([known, shadows])
+        importances = fitted(both, oob_score=False).feature_importances_
         of_columns, of_shadows = np.split(importances, 2)
         threshold = noise_threshold(of_columns, of_shadows, self.noise_share)
         if threshold is None:
             return None
         is_chosen: Bools = of_columns >= threshold
-        errors = out_of_bag_errors(fitted(known), labels)
-        errors_of_chosen = out_of_bag_errors(fitted(known[:, is_chosen]), labels)
+        # Two equal forests would have equal errors.
+        if is_chosen.all():
+            return None
+        on_all = fitted(known, oob_score=True)
+        on_chosen = fitted(known[:, is_chosen], oob_score=True)
+        errors = out_of_bag_errors(on_all, labels)
+        errors_of_chosen = out_of_bag_errors(on_chosen, labels)
         if not is_smaller(errors_of_chosen, errors, weights):
             return None
         return is_chosen
 
-    def _forest(self, target: Target, seed: int) -> Any:
+    def _forest(self, target: Target, seed: int, *, oob_score: bool) -> Any:
         from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
         kind = target.choose(
@@ -135,7 +142,7 @@ class ForestFeatures(Features):
         return kind(
             self.trees,
             max_features="sqrt",
-            oob_score=True,
+            oob_score=oob_score,
             n_jobs=1,
             random_state=seed,
         )

@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 
 from ..errors import UsageError
 from ..options.option import Options, option
-from .columns import GAP, Column, Floats, Ints
+from .columns import GAP, Bools, Column, Floats, Ints
 
 if TYPE_CHECKING:
     from .table import Table
 
 COLUMNS_AT_A_TIME = 8
 """Columns that are copied at once to fit their statistics, so that no second table is needed."""
-Bools = NDArray[np.bool_]
 FLOAT = np.dtype(np.float64)
 VECTORS = ("fill", "shift", "scale")
 """The vectors of `Preprocessing` that stand in front of every network."""

@@ -6,13 +6,12 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import UsageError
 from ..options.option import Options, option
 from ..randomness import Purpose, Streams
-from .columns import Ints
-from .features import AllFeatures, Features
+from .columns import Bools, Ints
+from .features import Features
 from .preprocessing import Preprocessing, Scaling
 from .splits import Random, Split, Splitting
 from .targets import Labels, Target
@@ -20,7 +19,6 @@ from .targets import Labels, Target
 if TYPE_CHECKING:
     from .table import Table
 
-Bools = NDArray[np.bool_]
 Watches = Callable[[int], bool]
 """Whether anything stops or chooses by labels, given the number of labels in all."""
 
@@ -359,11 +357,11 @@ def prepare_trials(
     fitted = Preprocessing.fit(
         table, [split.train if fit_on == "train" else None for split in splits], scaling
     )
-    fitted = fitted.showing(
-        _chosen_columns(
-            table, budgets, fitted, features or AllFeatures(), streams, trials
+    # Most cells show all columns, and preprocess their rows on the device alone.
+    if features is not None and not features.keeps_all:
+        fitted = fitted.showing(
+            _chosen_columns(table, budgets, fitted, features, streams, trials)
         )
-    )
     test = np.stack([split.test for split in splits])
     validation = np.stack([budget.validation for budget in budgets])
     return TrialData(

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ..options.option import option
-from ..randomness import Purpose
-from .method import Method, MethodResult, SupervisedPhase
+from .method import Method, MethodResult, SupervisedPhase, bootstrap_sample
 
 if TYPE_CHECKING:
     from ..data.datamodule import Examples
@@ -47,8 +46,7 @@ class Bagging(Method):
         n = data.labelled.shape[1]
         samples = []
         for trial in data.trials:
-            random = stack.streams.numpy(trial, Purpose.BOOTSTRAP, member)
-            samples.append(random.integers(n, size=n))
+            samples.append(bootstrap_sample(stack, trial, member, n))
         drawn = np.stack(samples)
         return stack.examples(
             np.take_along_axis(data.labelled, drawn, axis=1),

@@ -12,6 +12,7 @@ from torch import Tensor
 from ..engine.supervision import Supervision
 from ..options.option import Options
 from ..options.settings import FinetuneSettings
+from ..randomness import Purpose
 
 if TYPE_CHECKING:
     # These modules import Lightning.
@@ -172,3 +173,11 @@ class RaggedMethod(Method):
     @abstractmethod
     def run_one(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
         """Train the one trial of the stack and predict the rows ``stack.data.predicted``."""
+
+
+def bootstrap_sample(
+    stack: "Stack", trial: int, model: int, n: int
+) -> NDArray[np.int64]:
+    """Positions ``(n,)`` of as many rows as there are, drawn with replacement from the trial's stream for a model."""
+    random = stack.streams.numpy(trial, Purpose.BOOTSTRAP, model)
+    return random.integers(n, size=n)

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..options.option import option
-from ..randomness import Purpose
-from .method import MethodResult, RaggedMethod, SupervisedPhase
+from .method import MethodResult, RaggedMethod, SupervisedPhase, bootstrap_sample
 
 if TYPE_CHECKING:
     from ..data.datamodule import Examples
@@ -170,9 +169,7 @@ class TriTrain(PseudoLabelling):
         model: int,
     ) -> PseudoLabels:
         """The first training set of a model: as many of the labelled rows as there are, drawn with replacement."""
-        random = stack.streams.numpy(stack.data.trials[0], Purpose.BOOTSTRAP, model)
-        n = len(start.rows)
-        sample = random.integers(n, size=n)
+        sample = bootstrap_sample(stack, stack.data.trials[0], model, len(start.rows))
         return PseudoLabels(start.rows[sample], start.labels[sample], start.unlabelled)
 
 

@@ -45,7 +45,7 @@ def dirty(n: int, seed: int = 0) -> pd.DataFrame:
 
 @cache
 def read(n_classes: int) -> tuple[tuple[str, ...], Table]:
-    """What asks for a dirty table, and the table; the target is a number if it has no classes."""
+    """The overrides of a dirty table, and the table; the target is a number if it has no classes."""
     number = dirty(N)["height"].fillna(170) * 1000 + np.random.default_rng(1).normal(size=N)
     with TemporaryDirectory() as folder:
         asked = write_csv(Path(folder), dirty(N), classes(n_classes) if n_classes else number)

@@ -49,7 +49,7 @@ def make_table(n_categories: tuple[int, ...], n: int = 133) -> Table:
 
 
 def train(network: Network, table: Table, trials: list[int]) -> tuple[Fit, Fit, np.ndarray]:
-    """What comes of a stack: a pre-training, the fine-tuning after it, and probabilities."""
+    """The results of a stack: a pre-training, the fine-tuning after it, and probabilities."""
     streams, layers = Streams(0, table.n_labelled), LayerSettings(width=16)
     data = prepare_trials(table, trials, streams, regime=Full(), scaling=ZScore(), fit_on="train")
     settings = NetworkSettings(pretrain_head=layers, head=layers)

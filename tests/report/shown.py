@@ -1,4 +1,4 @@
-"""What the blocks of a page show, read back."""
+"""Texts, tables and pictures of a page, read back from its blocks."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What tests of sweeps share."""
+"""Fixtures that tests of sweeps share."""
 
 from pathlib import Path
 

@@ -274,7 +274,7 @@ AT_CHECK: dict[str, Case] = {
     "target of lists": (load(with_lists(), "t.parquet", target="l"), "or choose another column.",
      load(with_lists(), "t.parquet", drop=("l",))),
 }  # fmt: skip
-"""What is refused before a file is loaded, and so before the first cell of a sweep trains."""
+"""Refusals before a file is loaded, and so before the first cell of a sweep trains."""
 AT_LOAD: dict[str, Case] = {
     "written while it is read": (busy, "or name a copy.", quiet),
     "unknown ending of later rows": (lambda folder: read_rows(written("a", folder / "t.xls")),
