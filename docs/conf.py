@@ -116,7 +116,8 @@ Notebooks with their outputs, as they were executed. A test executes them again 
 
 copy_in("gallery", sorted((ROOT / "notebooks").glob("*.ipynb")))
 copy_in("paper", sorted(file for file in (ROOT / "paper" / "pages").glob("*") if file.is_file()))
-copy_in("study", sorted(file for file in (ROOT / "study").glob("*") if file.suffix in SHOWN))
+for study in ("study", "study/second_edition"):
+    copy_in(study, sorted(file for file in (ROOT / study).glob("*") if file.suffix in SHOWN))
 write_gallery(HERE / "gallery")
 
 

@@ -129,7 +129,9 @@ def page(trials: pd.DataFrame) -> tuple[str, dict[str, Figure]]:
 FIRST_EDITION = """\
 > **What is wrong with this first edition.** With few labels many of its networks had not learnt: with 20, 50, 100 and
 > 500 labels 26, 17, 12 and 6 % of those without pre-training predict one class, and MLP-PLR is at chance on several
-> tables. Its budgets leave out the labels of 54 to 1,099 validation rows."""
+> tables. Its budgets leave out the labels of 54 to 1,099 validation rows.
+>
+> **[The second edition](second_edition/page.md) answers instead.**"""
 
 LIMITS = """\
 - Tables of 540 to 10,992 rows, classes only. Nothing here is about large tables or numbers as targets.

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("docs", "study", "paper/pages")
+FOLDERS = ("docs", "study", "study/second_edition", "paper/pages")
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")]
 PAGES += [page for folder in FOLDERS for page in sorted((ROOT / folder).glob("*.md"))]
 LANGUAGES = ("console", "python")

@@ -24,7 +24,7 @@ from tests.report.cell_results import compared
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(scarf_lightning.__file__).parent
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "study").glob("*.md")])
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "study").rglob("*.md")])
 OTHER_NAMES = re.compile(
     r"cannot tell yet|told apart|not told|(?<!size )\b(?:is|are|stays|it is) open\b|\bopen too\b|no answer yet|"
     r"is undecided|helps, by how much|equal/ahead/behind|\bties with\b",
@@ -52,10 +52,10 @@ def words_of(section_blocks: list) -> list[str]:
 
 
 def test_pages_and_texts_have_no_other_name_for_an_answer() -> None:
-    pages = {page.name: page.read_text(encoding="utf-8") for page in PAGES if page.name not in OWN}
+    pages = {str(page): page.read_text(encoding="utf-8") for page in PAGES if page.name not in OWN}
     assert {name: found for name, text in pages.items() if (found := OTHER_NAMES.findall(text))} == {}
     found = []
-    for path in [*(PACKAGE / "report").rglob("*.py"), *(ROOT / "study").glob("*.py")]:
+    for path in [*(PACKAGE / "report").rglob("*.py"), *(ROOT / "study").rglob("*.py")]:
         source = path.read_text(encoding="utf-8")
         nodes = ast.walk(ast.parse(source)) if IN_TEXTS.search(source) else ()
         texts = (node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))

@@ -1,0 +1,288 @@
+"""The page of the second edition: its numbers from a subset by hand, and again by the lines of pandas that it shows."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scarf_lightning.errors import UsageError
+from study.results import COLUMNS, NONE, SCARF, read
+from study.second_edition import page as pages
+from study.second_edition.comparisons import (
+    ACCURACY,
+    BEST,
+    COMPETITORS,
+    LINEAR,
+    MEASURES,
+    RMSE,
+    best_network,
+    broken_rows,
+    compare,
+    confirming,
+    levels,
+    prepared,
+    sanity,
+)
+from tests.composing import ROOT
+from tests.documentation import blocks_of
+
+CLASSES, NUMBERS, TRIALS = 26, 7, 3
+BUDGETS = ("20", "50")
+
+
+@pytest.fixture
+def trials() -> pd.DataFrame:
+    """Tables of classes and of numbers, all competitors, two budgets, three trials, with random scores."""
+    random = np.random.default_rng(0)
+    shared = {
+        "n_test": 200,
+        "n_train": 700,
+        "n_labelled": 20,
+        "categorical_share": 0.25,
+        "columns": 9,
+        "one_class": False,
+    }
+    rows = []
+    for table in range(CLASSES + NUMBERS):
+        is_number = table >= CLASSES
+        facts = {"dataset": f"table-{table:02}", "rows": 600 + 10 * table, "classes": 0 if is_number else 2 + table % 3}
+        facts |= {"columns": 5 + table % 7, "categorical_share": table % 5 / 4}
+        facts |= {"dataset_id": None if table % 2 else table, "n_label_classes": None if is_number else 2}
+        for labels in BUDGETS:
+            for place, name in enumerate(COMPETITORS):
+                name = ("ridge" if is_number else "logistic") + " regression" if name == LINEAR else name
+                for trial in range(TRIALS):
+                    scores = random.uniform(0.4, 0.9, 4) + place / 100
+                    values = (
+                        {"rmse": 9 * scores[0], "spearman": scores[1]}
+                        if is_number
+                        else dict(zip(("accuracy", "auroc", "log_loss", "balanced_accuracy"), scores, strict=True))
+                    )
+                    row = shared | facts | {"labels": labels, "competitor": name, "trial": trial} | values
+                    rows.append(row | {"pretrain_seconds": 2.0, "finetune_seconds": 0.5})
+    frame = pd.DataFrame(rows).reindex(columns=COLUMNS)
+    return frame.astype({"dataset_id": "Int64", "n_label_classes": "Int64", "one_class": "boolean"})
+
+
+def with_gains(trials: pd.DataFrame, gains: dict[str, float], metric: str = "accuracy") -> pd.DataFrame:
+    """Trials at 20 labels in which SCARF is better than no pre-training on each table by just so much."""
+    wanted = trials[trials["dataset"].isin(gains) & (trials["labels"] == "20")]
+    reference = wanted[wanted["competitor"] == NONE]
+    scarf = reference.assign(competitor=SCARF)
+    scarf[metric] += scarf["dataset"].map(gains)
+    return pd.concat([reference, scarf])
+
+
+def test_a_comparison_by_hand(trials: pd.DataFrame) -> None:
+    """Gains of −1, 0, ... 18 points on twenty tables, half of which are of CC18."""
+    gains = {f"table-{table:02}": (table - 1) / 100 for table in range(20)}
+    (found,) = compare(with_gains(trials, gains), ACCURACY, SCARF, NONE, BUDGETS)
+
+    assert (found.typical.mean, found.mean.mean) == pytest.approx((8.5, 8.5))
+    assert np.isnan(found.mean.low)
+    np.testing.assert_allclose(found.gains, np.arange(-1, 19), atol=1e-9)
+    assert (found.verdict.won, found.verdict.lost) == (18, 1)
+    assert (found.labels, found.claimed) == ("20", "helps")
+    # One of twenty-one equally likely places lies below the smallest, and one above the largest.
+    assert found.expected == pytest.approx((-1, 18))
+
+    without = compare(with_gains(trials, gains), ACCURACY, SCARF, NONE, BUDGETS, extremes=3)[0]
+    assert (max(without.gains), len(without.gains), without.expected) == (pytest.approx(15), 17, None)
+    assert confirming(trials) == [f"table-{table:02}" for table in range(0, CLASSES + NUMBERS, 2)]
+    rest = compare(with_gains(trials, gains), ACCURACY, SCARF, NONE, BUDGETS, without=confirming(trials))[0]
+    assert rest.tables == tuple(f"table-{table:02}" for table in range(1, 20, 2))
+    # Five tables are too few for an answer.
+    few = with_gains(trials, dict.fromkeys(list(gains)[:5], 0.1))
+    assert compare(few, ACCURACY, SCARF, NONE, BUDGETS) == []
+
+
+def test_a_loss_that_falls_is_a_gain_in_percent_of_the_reference(trials: pd.DataFrame) -> None:
+    numbers = trials[trials["classes"] == 0].assign(rmse=10.0)
+    tables = sorted(numbers["dataset"].unique())
+    found = compare(with_gains(numbers, dict.fromkeys(tables, -0.5), "rmse"), RMSE, SCARF, NONE, BUDGETS)[0]
+    assert found.gains.tolist() == pytest.approx([5.0] * NUMBERS)
+    assert found.typical.mean == pytest.approx(5.0)
+
+
+def test_no_table_chooses_its_own_best_network(trials: pd.DataFrame) -> None:
+    """VIME is the best on each table but the first, on which SCARF is; and it is chosen on the first one."""
+    lead = {"VIME": 0.5, SCARF: 0.3}
+    known = trials[(trials["labels"] == "20") & (trials["classes"] > 0)]
+    known = known.assign(accuracy=known["competitor"].map(lead).fillna(0.1))
+    is_first = known["dataset"] == "table-00"
+    known.loc[is_first & (known["competitor"] == SCARF), "accuracy"] = 0.9
+
+    best = best_network(known)
+
+    assert set(best["competitor"]) == {BEST}
+    assert best.groupby("dataset")["accuracy"].first().to_dict() == dict.fromkeys(known["dataset"].unique(), 0.5)
+
+
+def test_a_row_that_predicts_one_class_is_compared_with_nothing(trials: pd.DataFrame) -> None:
+    is_vime = (trials["competitor"] == "VIME") & (trials["labels"] == "20")
+    trials.loc[is_vime & (trials["trial"] == 0), "one_class"] = True
+    assert broken_rows(trials) == [("VIME", "20")]
+    assert sanity(trials).loc["VIME", ["trials", "one_class"]].tolist() == [CLASSES * TRIALS * 2, CLASSES]
+
+    kept = prepared(trials)
+    assert [each.labels for each in compare(kept, ACCURACY, "VIME", NONE, BUDGETS)] == ["50"]
+    # Where the labels themselves are of one class, it says nothing of a network.
+    trials.loc[trials["one_class"], "n_label_classes"] = 1
+    assert broken_rows(trials) == []
+
+
+def test_means_are_over_tables_with_every_competitor(trials: pd.DataFrame) -> None:
+    lacking = trials[~((trials["dataset"] == "table-03") & (trials["competitor"] == "SubTab"))]
+    means, n_tables = levels(prepared(lacking), ACCURACY)
+    assert n_tables == CLASSES - 1
+    known = trials[(trials["competitor"] == NONE) & (trials["labels"] == "20") & (trials["dataset"] != "table-03")]
+    assert means.loc[NONE, "20"] == pytest.approx(100 * known["accuracy"].mean())
+    assert list(means.index) == list(COMPETITORS)
+
+
+NUMBER = re.compile(r"[+−-]?\d[\d,]*(?:\.\d+)?")
+
+
+def numbers_of(text: str) -> list[float]:
+    return [float(each.replace("−", "-").replace(",", "")) for each in NUMBER.findall(text)]
+
+
+def tables_of(text: str) -> list[tuple[str, list[list[str]]]]:
+    """The tables of a page: the caption, and the entries of each row, headings first."""
+    found = []
+    for caption, block in re.findall(r"^(.+)\n\n((?:^\|.*\n)+)", text, flags=re.M):
+        lines = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in block.splitlines()]
+        found.append((caption, [lines[0], *lines[2:]]))
+    return found
+
+
+def recomputed(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What the lines of pandas of a page define, run in a folder."""
+    (block,) = [each for each in blocks_of(page) if each.language == "python"]
+    monkeypatch.chdir(folder)
+    names: dict[str, Any] = {}
+    exec(block.code, names)
+    return names
+
+
+METRICS = {measure.label: measure.name for measure in MEASURES}
+ANALYSES = ("all tables", "without the 3 largest", "without CC18")
+
+
+def metric_of(caption: str) -> str:
+    """The column of the metric that a caption names."""
+    return METRICS[max((label for label in METRICS if label in caption), key=len)]
+
+
+def expected_of(caption: str, entry: dict[str, str], names: dict[str, Any]) -> list[tuple[str, list[float]]]:
+    """What a row of the page shows beside what the lines of pandas make of it."""
+    row = names["row"]
+    if caption.startswith("Gain of"):
+        competitor, reference = caption.removeprefix("Gain of ").rstrip(".").split(" over ")
+        made = row(METRICS[entry["metric"]], competitor, reference, entry["labels"])
+        shown = " ".join(list(entry.values())[3:])
+        return [(shown, [each for each in made if not np.isnan(each)])]
+    if caption.startswith("Mean"):
+        means = names["whole"].pivot_table(metric_of(caption), "dataset", ["labels", "competitor"]).dropna().mean()
+        scale = 100 if "percent" in caption else 1
+        budgets = {key: key.split()[0] for key in entry if key != "competitor"}
+        return [(entry[key], [scale * means[labels, entry["competitor"]]]) for key, labels in budgets.items()]
+    if caption.startswith("Trials of classes"):
+        known = names["whole"][names["whole"].n_label_classes > 1]
+        flags = known.loc[known.competitor == entry["competitor"], "one_class"].astype(float)
+        return [(f"{entry['trials']} {entry['one class']} {entry['%']}", [len(flags), flags.sum(), 100 * flags.mean()])]
+    if caption.startswith("Spearman"):
+        gains = names["gains"]("accuracy", SCARF, NONE, entry["labels"])
+        facts = names["whole"].groupby("dataset")[["rows", "columns", "categorical_share", "classes"]].first()
+        made = facts.corrwith(gains, method="spearman")
+        return [(entry[heading].split(" ")[0], [value]) for heading, value in zip(FACTS, made, strict=True)]
+    known = names["trials"]
+    confirmed = known[known.dataset_id.notna()].dataset.unique()
+    options = dict(zip(ANALYSES, ({}, {"extremes": 3}, {"without": confirmed}), strict=True))
+    pairs = []
+    for heading, cell in entry.items():
+        labels = entry.get("labels", heading.removesuffix(" labels"))
+        if heading not in ("competitor", "over", "labels") and cell != "–":
+            made = row(metric_of(caption), entry["competitor"], entry["over"], labels, **options.get(heading, {}))
+            pairs.append((cell, made[:3]))
+    return pairs
+
+
+FACTS = ("rows", "columns", "share of categories", "classes")
+
+
+def check_by_pandas(text: str, names: dict[str, Any]) -> int:
+    """Compare every number of the page's tables with the lines of pandas; return how many there are."""
+    compared = 0
+    for caption, (heading, *rows) in tables_of(text):
+        for row in rows:
+            for shown, made in expected_of(caption, dict(zip(heading, row, strict=True)), names):
+                # Half a unit of the last digit that is shown.
+                np.testing.assert_allclose(numbers_of(shown), made, atol=0.0501, err_msg=f"{caption} {row}")
+                compared += len(made)
+    return compared
+
+
+@pytest.mark.slow
+def test_forty_lines_of_pandas_make_every_number_of_the_tables(
+    trials: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "study/second_edition/trials.parquet"
+    file.parent.mkdir(parents=True)
+    trials.to_parquet(file)
+    text, figures = pages.page(read(file))
+    (tmp_path / "page.md").write_text(text)
+
+    assert list(figures) == ["learning-curves", "gains"]
+    assert check_by_pandas(text, recomputed(tmp_path / "page.md", tmp_path, monkeypatch)) > 800
+    lines = [line for line in pages.text_of("recompute.py").splitlines() if line and "import " not in line]
+    assert len(lines) <= 40
+
+
+@pytest.mark.slow
+def test_the_page_in_the_repository_is_the_one_that_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another processor may round the last digit of a number otherwise."""
+    kept, (made, _) = pages.text_of("page.md"), pages.page(read(pages.TRIALS))
+    assert NUMBER.sub("#", kept) == NUMBER.sub("#", made)
+    np.testing.assert_allclose(numbers_of(kept), numbers_of(made), atol=0.11)
+    assert check_by_pandas(kept, recomputed(pages.FOLDER / "page.md", ROOT, monkeypatch)) > 800
+    # The README and the site's first page say the same.
+    for place in pages.PLACES:
+        shown = place.read_text(encoding="utf-8")
+        assert pages.with_findings(shown, kept.split("\n\n")[1]) == shown
+
+
+def test_findings_stand_between_their_comments() -> None:
+    text = f"before\n{pages.START}\nold\n{pages.END}\nafter"
+    assert pages.with_findings(text, "**new**") == f"before\n{pages.START}\n**new**\n{pages.END}\nafter"
+    with pytest.raises(UsageError, match="has no place for the findings"):
+        pages.with_findings(f"before {pages.START} after", "new")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["results=here"], r"^The options are also=FILE, with trials of yours, and out=FILE\.md\.$"),
+        (["also=mine.parquet"], r"^Name another file for the page with trials of yours: out=FILE\.md\.$"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(arguments: list[str], sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        pages.main(arguments)
+
+
+def test_a_competitor_of_ones_own_stands_beside_no_pretraining_and_scarf(trials: pd.DataFrame) -> None:
+    """On six tables, which are the fewest that get an answer; and it takes none from the means."""
+    few = trials[(trials["dataset"] < "table-06") & (trials["competitor"] == SCARF) & (trials["labels"] == "20")]
+    mine = few.assign(competitor="SCARF, corruption=median", accuracy=few["accuracy"] + 0.03)
+    both = prepared(pd.concat([trials, mine], ignore_index=True))
+
+    heading, table = pages.beside(both, BUDGETS)
+
+    assert heading == "## Your own competitors"
+    assert "| SCARF, corruption=median | SCARF | +3.0 (+3.0 to +3.0), helps |" in table
+    assert pages.beside(prepared(trials), BUDGETS) == []
+    assert levels(both, ACCURACY)[1] == CLASSES
