@@ -13,6 +13,7 @@ FORMULA, SCRIPT, ESCAPE = "=HYPERLINK(1)", "<script>x</script>", "\x1b[2J"
 
 
 @pytest.mark.filterwarnings("ignore:Glyph")
+@pytest.mark.slow
 def test_they_reach_no_terminal_no_spreadsheet_and_no_page(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     rows = pd.DataFrame({FORMULA + ESCAPE: random.normal(size=60), "b": random.normal(size=60)})

@@ -81,6 +81,7 @@ def test_every_choice_is_in_a_cell() -> None:
 
 
 @pytest.mark.parametrize("cell", covering(), ids=" ".join)
+@pytest.mark.slow
 def test_every_choice_trains_to_the_end(cell: list[str], mixed_table: Table) -> None:
     train_to_the_end(config_with(cell), mixed_table)
 

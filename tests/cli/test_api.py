@@ -38,6 +38,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     return cwd, trials
 
 
+@pytest.mark.slow
 def test_the_trials_come_back_a_row_each_and_are_not_trained_again(trained: Trained, monkeypatch: Patch) -> None:
     cwd, trials = trained
     rows = [[corruption, trial] for corruption in ("mean", "marginal") for trial in (0, 1)]
@@ -166,6 +167,7 @@ def test_a_report_refuses_what_it_does_not_know(trained: Trained) -> None:
             scarf_lightning.report(results=trained[0] / "results", **{wrong: "nowhere"})  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_cell_that_fails_stops_no_other_and_is_raised_in_the_end(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr(module, "composing", composing_once)
     monkeypatch.chdir(tmp_path)

@@ -96,6 +96,7 @@ def quiet(sentence: str) -> None:
     """Shows no progress."""
 
 
+@pytest.mark.slow
 def test_time_that_is_over_leaves_columns_untried_or_the_question_unfinished(question: Asking, tmp_path: Path) -> None:
     hurried, over = asking(question, tmp_path), time.monotonic() - 7200
     with pytest.raises(UnfinishedError, match="time_limit=2h was over before all columns were permuted; a longer one"):

@@ -35,6 +35,7 @@ def words_of(section: Section) -> str:
     return " ".join(block.text for block in section.blocks if isinstance(block, Paragraph))
 
 
+@pytest.mark.slow
 def test_a_cell_with_networks_has_its_columns_and_others_are_named(
     results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

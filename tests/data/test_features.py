@@ -120,6 +120,7 @@ def test_a_column_that_is_left_out_is_constant_with_its_categories_and_its_gaps(
     assert np.ptp(values[:, ~left_out], axis=0).all()
 
 
+@pytest.mark.slow
 def test_the_choice_of_a_trial_is_its_own_and_looks_at_no_label_but_those_that_train() -> None:
     together = prepare(NOISY, trials=[0, 1], regime=Few(labels=150))
     alone = prepare(NOISY, trials=[1], regime=Few(labels=150))
@@ -134,6 +135,7 @@ def test_the_choice_of_a_trial_is_its_own_and_looks_at_no_label_but_those_that_t
     assert (seen(prepare(table_of(frame), trials=[1], regime=Few(labels=150))) != seen(alone)).any()
 
 
+@pytest.mark.slow
 def test_rows_without_weight_have_no_say() -> None:
     weights = np.arange(N_ROWS) % 2.0
     frame = noisy_frame(60)

@@ -46,6 +46,7 @@ def test_a_linear_layer_counts_its_rows_weights_and_gradients(patients: Table) -
 
 
 @pytest.mark.parametrize("name", sorted(parts("network")))
+@pytest.mark.slow
 def test_every_network_is_counted_and_needs_less_than_is_said_without_counting(name: str, patients: Table) -> None:
     asked = demand(patients, parts("network")[name]())
 

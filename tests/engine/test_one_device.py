@@ -133,6 +133,7 @@ def pretrain(stack: Stack, chosen: Pretext) -> Fit:
 
 
 @pytest.mark.parametrize(("name", "loss", "corruption", "selection"), PRETEXTS)
+@pytest.mark.slow
 def test_pretexts_losses_corruptions_and_selections(
     on_device: Any, name: str, loss: str | None, corruption: str, selection: str
 ) -> None:

@@ -252,6 +252,7 @@ def whole() -> Table:
 @pytest.mark.filterwarnings("ignore::UserWarning")
 class TestColumns:
     @pytest.mark.parametrize("form", FORMS)
+    @pytest.mark.slow
     def test_every_frame_is_the_same_table_and_predicted_by_the_model_of_every_other(
         self, form: str, fitted: ScarfClassifier, whole: Table
     ) -> None:

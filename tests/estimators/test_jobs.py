@@ -52,6 +52,7 @@ class TestSameNumbers:
             (True, "auto", ["[0, 1]", "[0, 1]", "[2]", "[2]"]),
         ],
     )
+    @pytest.mark.slow
     def test_networks_are_equal_bit_for_bit_and_forks_train_them(
         self, is_regressor: bool, pretrain: str, stacks: list[str], trained_by: Any
     ) -> None:
@@ -71,6 +72,7 @@ class TestSameNumbers:
         without_seconds = [column for column in alone.trials_ if not column.endswith("seconds")]
         pd.testing.assert_frame_equal(shared.trials_[without_seconds], alone.trials_[without_seconds])
 
+    @pytest.mark.slow
     def test_scores_of_trials_and_encoders_too(self) -> None:
         scores = [small(n_trials=2, n_jobs=n).score_trials(X, y)["log_loss"] for n in (None, 2)]
         pd.testing.assert_series_equal(*scores)

@@ -84,6 +84,7 @@ def classes(n_classes: int) -> "pd.Series[str]":
     ("method", "n_classes"),
     [("logistic", 2), ("logistic", 3), ("random_forest", 3), ("xgboost", 2), ("xgboost", 3)],
 )
+@pytest.mark.slow
 def test_a_saved_classifier_predicts_new_rows_as_its_library_does(method: str, n_classes: int, tmp_path: Path) -> None:
     labels, new = classes(n_classes), dirty(50, seed=2)
     made, library = trained(method, n_classes)

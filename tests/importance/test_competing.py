@@ -68,6 +68,7 @@ def test_permuted_rows_change_nothing_of_the_training(overrides: list[str]) -> N
     assert not np.allclose(values(of_size), values(plain))
 
 
+@pytest.mark.slow
 def test_a_permuted_column_is_that_of_the_kept_networks(tmp_path: Path) -> None:
     """Beside `importance_of_cell`, which passes permuted rows through the networks that a store has kept."""
     from scarf_lightning.estimators.importance import importance_of_cell
@@ -167,6 +168,7 @@ def test_spared_columns_keep_their_values_and_count_as_not_selected() -> None:
 
 
 @pytest.mark.parametrize(("corruption", "places"), [("marginal", [0, 2]), ("mean", [0, 2, 3, 4])])
+@pytest.mark.slow
 def test_the_corruption_of_a_cell_spares_columns_in_either_space(
     corruption: str, places: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

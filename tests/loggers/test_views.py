@@ -159,6 +159,7 @@ def test_runs_of_one_process_never_merge_even_within_a_run_that_is_open_or_fails
         (None, "Traceback: diverged", "finetune/epoch"),
     ],
 )
+@pytest.mark.slow
 def test_a_run_that_the_server_has_keeps_its_curves_and_a_failed_one_says_why(
     shown: Any, failure: str | None, curve: str | None, view: CellView, results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -292,6 +292,7 @@ def last_record(stack: Stack, task: Stunt) -> dict[str, float]:
     return stack.pretrain(settings, task).curves[-1]
 
 
+@pytest.mark.slow
 def test_groups_of_rows_are_learnt_from_the_other_columns(make_stack: MakeStack) -> None:
     """A guess among four classes has the loss log 4, which is 1.39, and an error of 0.75."""
     record = last_record(make_stack(grouped(4, noise=0.3), [0]), Stunt(n_clusters=4))
@@ -300,6 +301,7 @@ def test_groups_of_rows_are_learnt_from_the_other_columns(make_stack: MakeStack)
     assert record["validation_error"] < 0.45
 
 
+@pytest.mark.slow
 def test_columns_that_say_nothing_of_each_other_give_no_class_away(make_stack: MakeStack) -> None:
     """f cannot read off the class of a row: a guess between two classes has the loss log 2, and an error of a half."""
     record = last_record(make_stack(grouped(1, noise=1.0), [0]), Stunt(n_clusters=2))

@@ -101,6 +101,7 @@ def test_options_that_this_version_lacks_are_shown_where_they_were_set() -> None
     assert (options["split"], options["finetune.gradient_clip"]) == ("random", "null")
 
 
+@pytest.mark.slow
 def test_curves_tries_arrays_and_predictions_are_read(folder: Path) -> None:
     for place, stored in described_cells(folder / "results"):
         assert stored.damaged == {}
@@ -168,6 +169,7 @@ OLD_PRACTICAL = [
 
 
 @pytest.mark.parametrize("asked", [PRETRAINED, (*ON_PEOPLE, "method=control")], ids=["wdbc", "people"])
+@pytest.mark.slow
 def test_a_plan_counts_what_another_version_trained(
     commit: str, folder: Path, asked: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:

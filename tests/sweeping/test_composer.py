@@ -166,6 +166,7 @@ def test_files_that_refer_to_the_dataset_are_composed_with_it(file: str, before:
         ("encoding/ordinal.yaml", "name: ${regime.name}l\n", "encoding=ordinal regime=few"),
     ],
 )  # fmt: skip
+@pytest.mark.slow
 def test_choices_that_reach_into_each_other_are_composed_together(
     file: str, text: str, overrides: str, conf: Path
 ) -> None:
@@ -228,6 +229,7 @@ def noting(monkeypatch: pytest.MonkeyPatch) -> tuple[Composer, list[tuple[str, .
     return Composer(loader, master), composed
 
 
+@pytest.mark.slow
 def test_choices_are_composed_once_for_all_values_datasets_and_other_choices(
     noting: tuple[Composer, list[tuple[str, ...]]],
 ) -> None:

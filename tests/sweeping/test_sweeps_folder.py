@@ -144,6 +144,7 @@ FILES = [pytest.param(name, marks=pytest.mark.slow) if name in LARGE | LIKE_ANOT
 
 
 @pytest.mark.parametrize("name", FILES)
+@pytest.mark.slow
 def test_a_file_has_its_figures_cells_on_every_dataset(name: str) -> None:
     setting, expected = EXPECTED[name]
 
@@ -180,6 +181,7 @@ def test_the_curves_are_of_phoneme_and_the_quick_one_shows_regimes_methods_and_a
     assert len(cells("quick")) == 21
 
 
+@pytest.mark.slow
 def test_the_answer_compares_with_a_network_from_scratch_at_each_number_of_labels() -> None:
     shown = {
         (cell.config.regime.get("labels"), cell.config.pretrain.name, cell.config.method["name"])

@@ -73,6 +73,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[CellResults, pd.Da
 
 
 @pytest.mark.parametrize("kind", sorted(set(registered(BASE)) - {"sensitivity", "predicted_against_true"}))
+@pytest.mark.slow
 def test_every_kind_is_drawn(kind: str, stored: tuple[CellResults, pd.DataFrame]) -> None:
     blocks = blocks_of(stored[0], kind, **SMALLEST[kind])
 
