@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scarf_lightning.data import table as table_module
 from scarf_lightning.data.columns import listed
+from scarf_lightning.data.reading import Reader
 from scarf_lightning.data.table import Column, Table
 from scarf_lightning.errors import UsageError
 
@@ -208,6 +210,21 @@ def test_the_hash_can_be_computed_by_hand() -> None:
     rows = [struct.pack("<dd", 1.5, 1.0), struct.pack("<Q", 0x7FF8000000000000) + struct.pack("<d", 0.0)] * 5
     labels = struct.pack("<qq", 0, 1) * 5
     assert table.hash == hashlib.sha256(header.encode() + b"".join(rows) + labels).hexdigest()
+
+
+@pytest.mark.parametrize("rows", [5, 6, 12, 100])
+def test_columns_stand_side_by_side_whatever_number_of_rows_is_copied_at_once(
+    rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_module, "ROWS_IN_CACHE", rows)
+    values = build({"x": WHOLE, "gaps": GAPS}).values
+    np.testing.assert_array_equal(values, np.array([WHOLE, GAPS], dtype=float).T)
+
+
+def test_later_rows_of_a_table_from_a_frame_are_read_by_its_columns_as_they_are() -> None:
+    table = build({"x": WHOLE, "colour": COLOURS}, categorical=("colour",))
+    assert table.reader is None
+    assert table.rows_reader == Reader.plain(table.columns)
 
 
 def test_a_column_of_its_name_twice_is_read_twice() -> None:

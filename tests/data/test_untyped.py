@@ -1,9 +1,11 @@
 import numpy as np
 import pandas as pd
+import pytest
 
 from scarf_lightning.data.reading import ReadingOptions
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.untyped import leaks, read_table
+from scarf_lightning.errors import UsageError
 
 N = 600
 RANDOM = np.random.default_rng(0)
@@ -42,6 +44,17 @@ def test_every_column_of_a_frame_is_read_with_a_note_on_what_is_left_out() -> No
         "Column 'key' has a different value in every row and is left out; dataset.text=[key] reads it as text.",
         "Column 'row_id' has a different value in every row and is left out.",
     ]
+
+
+def test_a_table_without_a_value_is_refused_by_its_first_thirty_columns() -> None:
+    frame = pd.DataFrame({f"c{i:02}": [None] * 60 for i in range(31)})
+    target = pd.Series(["a", "b"] * 30, name="y")
+    with pytest.raises(
+        UsageError, match=r"^test:t has no column with a value in it to learn from: 'c00' is "
+    ) as refused:
+        read_table(frame, target, ReadingOptions(), name="t", source="test:t")
+    assert "'c29'" in str(refused.value)
+    assert "'c30'" not in str(refused.value)
 
 
 def test_columns_that_give_the_target_away_are_named_and_good_ones_are_not() -> None:

@@ -37,6 +37,7 @@ class Fits:
     examples: list[Any] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
     predicted: list[Any] = field(default_factory=list)
+    predictions: list[Any] = field(default_factory=list)
     says: Callable[[Any], Any] | None = None
 
 
@@ -51,7 +52,8 @@ def fits(monkeypatch: pytest.MonkeyPatch) -> Fits:
 
     def scripted(self: Stack, classifier: Any, rows: Any) -> Any:
         seen.predicted.append(rows[0])
-        return predict(self, classifier, rows) if seen.says is None else seen.says(rows)
+        seen.predictions.append(predict(self, classifier, rows) if seen.says is None else seen.says(rows))
+        return seen.predictions[-1]
 
     monkeypatch.setattr(Stack, "finetune", noted)
     monkeypatch.setattr(Stack, "predict", scripted)
@@ -224,6 +226,8 @@ def test_tri_training_gives_each_model_what_the_other_two_agree_on(semi: Stack, 
     assert all(set(sample) <= set(semi.data.labelled[0]) for sample in samples), "bootstrap samples"
     assert samples[0] != samples[1] != samples[2]
     assert outcome.fits.tolist() == [6]
+    votes = [each[0] for each in fits.predictions[-3:]]
+    np.testing.assert_array_equal(outcome.predictions, majority_vote(np.stack(votes))[None])
 
 
 def test_tri_training_over_three_iterations(semi: Stack, unlabelled: Any, fits: Fits) -> None:

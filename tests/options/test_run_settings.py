@@ -1,5 +1,6 @@
 """The sections of a run's options: the loggers that are written."""
 
+from scarf_lightning.options import checked
 from scarf_lightning.options.run_settings import LoggerSettings, TensorBoardSettings, WandbSettings
 
 CSV = {"_target_": "pytorch_lightning.loggers.CSVLogger"}
@@ -14,6 +15,11 @@ def test_loggers_are_written_in_the_order_of_their_sections() -> None:
         others={"mine": CSV}, tensorboard=TensorBoardSettings(write=True), wandb=WandbSettings(write=True)
     )
     assert settings.views == ["wandb", "tensorboard", "mine"]
+
+
+def test_a_section_of_lightnings_own_logger_is_one_of_the_others_and_a_stored_one_is_there_already() -> None:
+    for asked in ({"mine": CSV}, {"others": {"mine": CSV}}):
+        assert checked(LoggerSettings, asked, "logger").others == {"mine": CSV}
 
 
 def test_a_disabled_logger_is_not_written() -> None:

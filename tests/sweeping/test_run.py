@@ -247,6 +247,15 @@ class TestForce:
         assert len(said) == 3
         assert all(line.endswith(": force=true trains it again.") for line in said)
 
+    def test_a_pretraining_that_the_cache_has_given_up_stays_away(self) -> None:
+        (cell,) = seeds(0, force=True)
+        finish(cell, device="first")
+        assert cell.pretraining() is not None
+
+        assert ran([cell], lambda cell: finish(cell, device="again"))[0] == 0
+
+        assert not Path("results/pretrained").exists()
+
     def test_what_another_process_trains_is_left_alone(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -12,6 +12,7 @@ from sklearn.datasets import make_classification
 from scarf_lightning.data.splits import Random
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.hardware import Hardware, Promise
+from scarf_lightning.errors import UsageError
 from scarf_lightning.randomness import Purpose, Streams
 from scarf_lightning.results import read_cell
 from scarf_lightning.training import CellTraining
@@ -66,6 +67,17 @@ def test_processes_divide_the_trials_that_one_would_train_at_once(
     training = CellTraining.prepare(config, wdbc, Hardware(torch.device("cpu")), processes=processes)
     assert [block for _, block in training.stacks(range(n_trials))] == stacks
     assert training.processes == min(processes, fit)
+
+
+def test_a_split_that_has_no_such_trial_is_refused_before_any_training(
+    wdbc: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: Random, table: Table, trials: int) -> None:
+        raise UsageError(f"{table.name} has no splits for {trials} trials.")
+
+    monkeypatch.setattr(Random, "check", refuse)
+    with pytest.raises(UsageError, match=r"^wdbc has no splits for 8 trials\.$"):
+        CellTraining.prepare(config_of("trials=8"), wdbc, Hardware(torch.device("cpu")))
 
 
 @pytest.mark.parametrize("chosen", [("pretrain=scarf",), ("pretrain=none", "method=xgboost")])

@@ -85,6 +85,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "results/files.py": ("results/test_files", "results/test_store"),
     "options/search_space.py": ("options/test_search_space", "training/test_tuning"),
     "options/building.py": ("options/test_building", "options/test_combinations"),
+    "options/checking.py": ("options/test_checking", "options/test_run_settings", "options/test_axes"),
     "options/config.py": ("options/test_config", "options/test_checking", "options/test_combinations"),
     "options/run_settings.py": ("options/test_run_settings", "loggers/test_other_loggers"),
     "options/logger_classes.py": ("loggers/test_other_loggers",),
@@ -111,7 +112,11 @@ GUARDS: dict[str, tuple[str, ...]] = {
     ),
     "report/statistics/intervals.py": ("report/statistics/test_tables_interval",),
     "report/statistics/trials.py": ("report/statistics/test_rows_of_trials", "report/test_verdicts"),
-    "report/statistics/": ("report/statistics/test_calibration", "report/statistics/test_verdict"),
+    "report/statistics/": (
+        "report/statistics/test_examples",
+        "report/statistics/test_calibration",
+        "report/statistics/test_verdict",
+    ),
     "randomness.py": ("test_randomness",),
     "metrics.py": ("test_metrics",),
 }
@@ -249,6 +254,10 @@ EQUIVALENT = (
     ("report/statistics/pairs.py", "np.take_along_axis(raw, order, axis=-1)", "np.take_along_axis(raw, order)"),
     # A shape without the trials, of however many.
     ("engine/stack.py", "self.trials[:1], learns", "self.trials[:2], learns"),
+    # All columns have as many rows.
+    ("data/table.py", "len(columns[0]), len(columns)", "len(columns[-1]), len(columns)"),
+    # Scikit-learn is installed.
+    ("data/sources/source.py", "spec is None or spec.origin", "spec is None and spec.origin"),
     # Only the type is looked at.
     ("options/option.py", "LARGEST[type(value + 0)]", "LARGEST[type(value + 1)]"),
     # The ends of functions.
@@ -279,7 +288,9 @@ def guards(module: str) -> tuple[str, ...]:
     has_mirror = (ROOT / "tests" / f"{mirror(module)}.py").exists()
     own = GUARDS.get(module, (mirror(module),) if has_mirror else ())
     of_folder = GUARDS.get(f"{Path(module).parent}/", ())
-    return tuple(f"tests/{test}.py" for test in dict.fromkeys((*own, *of_folder)))
+    has_example = ">>> " in (PACKAGE / module).read_text(encoding="utf-8")
+    examples = ("test_docstring_examples",) if has_example else ()
+    return tuple(f"tests/{test}.py" for test in dict.fromkeys((*own, *of_folder, *examples)))
 
 
 def guards_of(mutant: Mutant) -> tuple[str, ...]:

@@ -352,7 +352,11 @@ def _variance_within_units(deviations: Floats, shares: Floats) -> float:
 
 
 def _unbiased(n: int | Integers) -> Floats:
-    """The factor n / (n - 1), by which a mean square is less than the variance; 1 for one unit."""
+    """The factor n / (n - 1), by which a mean square is less than the variance; 1 for one unit.
+
+    >>> _unbiased(np.array([1, 2, 3]))
+    array([1. , 2. , 1.5])
+    """
     return np.asarray(n / np.maximum(np.asarray(n) - 1, 1), dtype=np.float64)
 
 

@@ -500,6 +500,9 @@ class TestDirtyTable:
         in_csv(whole.drop(columns=["price", "level"]), more)
         assert loaded(path, unlabelled=more, drop=("price",)).n_unlabelled == 60
         assert "there is no file" in refusal(path, unlabelled=tmp_path / "gone.csv", at_check=True)
+        # A change of a table is seen in all of its files; where one is gone, there is nothing to compare.
+        assert FileSource(path, "level", unlabelled=more).files() == (path, more)
+        assert FileSource(path, "level", unlabelled=tmp_path / "gone.csv").files() == ()
 
     @pytest.mark.parametrize(("values", "are_codes"), [(("007", "7"), True), (("007", "1.5", "7"), False)])
     def test_zeros_lead_codes_but_no_fractions(self, values: tuple[str, ...], are_codes: bool, tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ def test_the_source_names_its_key_and_its_file() -> None:
     assert file.name == "breast_cancer.csv"
     assert os.access(file, os.R_OK)
     assert TwoFiles().files() == ()
+    assert [file.name for file in DiabetesSource().files()] == ["diabetes_data_raw.csv.gz", "diabetes_target.csv.gz"]
 
 
 def test_a_table_that_changes_is_read_again_after_pauses_each_twice_as_long(monkeypatch: pytest.MonkeyPatch) -> None:

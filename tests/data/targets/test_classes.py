@@ -77,6 +77,20 @@ def test_noise_draws_from_all_classes_alike_and_leaves_other_rows_alone() -> Non
     assert stats.chisquare(np.bincount(noisy[:3000], minlength=3)).pvalue > 0.001
 
 
+def test_a_librarys_model_is_asked_for_what_the_kind_is_measured_by() -> None:
+    """Probabilities of classes, and numbers."""
+
+    class Model:
+        def predict_proba(self, rows: list[int]) -> list[list[float]]:
+            return [[0.25, 0.75] for _ in rows]
+
+        def predict(self, rows: list[int]) -> list[float]:
+            return [2.5 for _ in rows]
+
+    assert Classes(("a", "b")).predicted_by(Model(), [7, 8]).tolist() == [[0.25, 0.75]] * 2
+    assert Number("y").predicted_by(Model(), [7, 8]).tolist() == [2.5] * 2
+
+
 def test_a_library_learns_the_classes_that_occur_from_zero() -> None:
     """Classes 1 and 3 of five occur; a library gives the first 0.3, the second 0.7."""
     seen = []

@@ -50,6 +50,12 @@ def test_trials_on_the_same_rows_add_the_spread_of_rows_and_that_of_trials() -> 
     assert error_parts(list(table), [np.arange(60)] * 4, n_trained=40) == found, "rows that all test never train"
 
 
+def test_as_many_trials_more_are_expected_to_change_nothing() -> None:
+    found = drawn(trials=6, rows=0.2, fits=0.1)
+    again = found.expected(6)
+    assert (again.of_rows, again.of_fits, again.freedom) == pytest.approx((found.of_rows, found.of_fits, found.freedom))
+
+
 def test_blocks_of_rows_count_as_one_value_each() -> None:
     random = np.random.default_rng(5)
     table = random.normal(size=(3, 40)) + np.repeat(random.normal(size=10), 4)
