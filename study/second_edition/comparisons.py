@@ -120,10 +120,15 @@ class Comparison:
         return float(ordered[k - 1]), float(ordered[-k])
 
 
-def prepared(trials: pd.DataFrame) -> pd.DataFrame:
-    """Trials as the comparisons take them: one name for linear models, and the rows of the best network."""
+def renamed(trials: pd.DataFrame) -> pd.DataFrame:
+    """Trials with one name for both linear models."""
     is_linear = trials["competitor"].isin(LINEAR_MODELS)
-    named = trials.assign(competitor=trials["competitor"].where(~is_linear, LINEAR))
+    return trials.assign(competitor=trials["competitor"].where(~is_linear, LINEAR))
+
+
+def prepared(trials: pd.DataFrame) -> pd.DataFrame:
+    """Trials as the comparisons take them: renamed, without broken rows, and with those of the best network."""
+    named = renamed(trials)
     broken = broken_rows(named)
     is_broken = pd.Series(list(zip(named["competitor"], named["labels"], strict=True))).isin(broken).to_numpy()
     named = named[~is_broken]

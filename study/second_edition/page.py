@@ -37,11 +37,13 @@ from .comparisons import (
     RMSE,
     Comparison,
     Measure,
+    broken_rows,
     budgets_of,
     compare,
     confirming,
     levels,
     prepared,
+    renamed,
     sanity,
 )
 from .figures import gains_by_table, learning_curves
@@ -109,7 +111,7 @@ def page(trials: pd.DataFrame) -> tuple[str, dict[str, Figure]]:
     Args:
         trials: as `study.results.read` returns them.
     """
-    trials = prepared(trials)
+    whole, trials = renamed(trials), prepared(trials)
     budgets = budgets_of(trials)
     figures = {
         "learning-curves": learning_curves(trials, _drawn_gains(trials, budgets)),
@@ -118,7 +120,7 @@ def page(trials: pd.DataFrame) -> tuple[str, dict[str, Figure]]:
     sections = [
         "# Does pre-training help a network that learns?",
         findings(trials),
-        extent(trials),
+        extent(whole),
         *beside(trials, budgets),
         "## 1. Does pre-training help a network?",
         HOW_TO_READ,
@@ -142,11 +144,11 @@ def page(trials: pd.DataFrame) -> tuple[str, dict[str, Figure]]:
         "## Sensitivity",
         *sensitivity(trials, budgets),
         "## Have the networks learnt?",
-        sanity_table(trials),
+        sanity_table(whole),
         text_of("texts/limits.md"),
         text_of("texts/related.md"),
         "## Compute",
-        compute(trials),
+        compute(whole),
         "## Recompute it",
         RECOMPUTE,
         f"<!-- not run: needs the trials; tests/study runs it -->\n```python\n{text_of('recompute.py')}```",
@@ -192,17 +194,16 @@ CITE = """\
 
 def extent(trials: pd.DataFrame) -> str:
     """How many tables, budgets, competitors and trials there are."""
-    own = trials[trials["competitor"] != BEST]
-    per_cell = own.groupby(["dataset", "labels", "competitor"]).size()
+    per_cell = trials.groupby(["dataset", "labels", "competitor"]).size()
     fewest, most = per_cell.min(), per_cell.max()
     each = counted(fewest, "trial") if fewest == most else f"{fewest} to {most} trials"
-    budgets = budgets_of(own)
-    kinds = own.drop_duplicates("dataset")["classes"].gt(0)
+    budgets = budgets_of(trials)
+    kinds = trials.drop_duplicates("dataset")["classes"].gt(0)
     return (
         f"{counted(len(kinds), 'table')}, {kinds.sum()} with classes and {(~kinds).sum()} with numbers as targets; "
         f"{named_in_turn(budgets)} labels, of which validation takes its part; "
-        f"{counted(own['competitor'].nunique(), 'competitor')}; {each} of each: "
-        f"{len(own):,} trials. The [protocol](../second_edition.md) was written first. Made by\n\n"
+        f"{counted(trials['competitor'].nunique(), 'competitor')}; {each} of each: "
+        f"{len(trials):,} trials. The [protocol](../second_edition.md) was written first. Made by\n\n"
         "<!-- not run: writes this page; tests/study makes one -->\n"
         "```console\npython -m study.second_edition.page\n```"
     )
@@ -405,6 +406,8 @@ def sensitivity(trials: pd.DataFrame, budgets: Sequence[str]) -> list[str]:
 def sanity_table(trials: pd.DataFrame) -> str:
     """One-class predictions of each competitor, and how far it is above guesses."""
     rows = sanity(trials)
+    broken = [f"{competitor} with {_labels(labels)}" for competitor, labels in broken_rows(trials)]
+    said = f" Broken, and compared with nothing: {named(broken)}." if broken else " No row is broken."
     rows["share"] = 100 * rows["one_class"] / rows["trials"]
     ours = rows.loc[[name for name in rows.index if name in NETWORKS and name != PAPER]]
     share = 100 * ours["one_class"].sum() / ours["trials"].sum()
@@ -416,20 +419,20 @@ def sanity_table(trials: pd.DataFrame) -> str:
     headings = {"one_class": "one class", "share": "%", "above_guesses": "above guesses"}
     formats = {"share": ".1f", "above_guesses": "+.1f", "trials": ",.0f"}
     return (
-        f"Of the networks that train by our recipe or as RealMLP, {share:.2f} % predict one class.\n\n"
+        f"Of the networks that train by our recipe or as RealMLP, {share:.2f} % predict one class.{said}\n\n"
         + to_markdown(table("sanity", caption, shown_rows, formats, headings))
     )
 
 
 def compute(trials: pd.DataFrame) -> str:
     """The time that the trials took."""
-    own = trials[trials["competitor"] != BEST]
     # Trials at several budgets share a pre-training, whose seconds each of them shows.
-    shared = own.groupby(["dataset", "competitor", "trial"])["pretrain_seconds"].max().sum()
-    hours = (shared + own["finetune_seconds"].sum()) / 3600
+    shared = trials.groupby(["dataset", "competitor", "trial"])["pretrain_seconds"].max().sum()
+    supervised = trials["finetune_seconds"].sum()
+    hours = (shared + supervised) / 3600
     return (
         f"The trials took {hours:.1f} hours of one processor core: {shared / 3600:.1f} of pre-training, which the "
-        f"budgets of a table share, and {own['finetune_seconds'].sum() / 3600:.1f} of supervised training. Two cores "
+        f"budgets of a table share, and {supervised / 3600:.1f} of supervised training. Two cores "
         "of an AMD EPYC worked, without a GPU and beside other work. Reading tables and testing are not counted."
     )
 
