@@ -165,6 +165,7 @@ def test_what_it_leaves_can_be_read(first: Run, cell: Path) -> None:
     assert {name: frame[name].unique().tolist() for name in settled} == {name: [each] for name, each in settled.items()}
 
 
+@pytest.mark.slow
 def test_a_finished_cell_is_shown_again_and_nothing_heavy_is_imported(first: Run) -> None:
     before = files(first.cwd)
 

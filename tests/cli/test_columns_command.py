@@ -115,6 +115,7 @@ def test_time_that_is_over_leaves_columns_untried_or_the_question_unfinished(que
     assert str(its).endswith(f"The report is {tmp_path / 'index.html'}")
 
 
+@pytest.mark.slow
 def test_a_stopped_question_goes_on_where_it_ended(question: Asking, tmp_path: Path) -> None:
     """Nothing is trained twice, more trials train the others alone, and workers find the same numbers."""
     first, said = asking(question, tmp_path), list[str]()

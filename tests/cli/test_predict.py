@@ -19,6 +19,7 @@ def file(scarf: OfACell, tmp_path: Path) -> Path:
     return tmp_path / "new.csv"
 
 
+@pytest.mark.slow
 def test_classes_and_probabilities_are_written_where_it_is_asked_for(scarf: OfACell, file: Path, capsys: Shown) -> None:
     model, to = str(scarf.folder / "model"), file.with_name("out.csv")
     assert main([model, str(file)]) == 0

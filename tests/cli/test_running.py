@@ -137,6 +137,7 @@ def test_models_without_a_network_come_first_and_pre_trained_ones_last() -> None
     assert said.sentences == []
 
 
+@pytest.mark.slow
 def test_few_labels_come_first_where_all_labels_take_longer_than_there_is_time(
     asked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

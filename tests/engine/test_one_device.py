@@ -142,6 +142,7 @@ def test_pretexts_losses_corruptions_and_selections(
 
 
 @pytest.mark.parametrize(("network", "method"), NETWORKS)
+@pytest.mark.slow
 def test_networks_and_methods(on_device: Any, network: str, method: str) -> None:
     stack = on_device(network, regime=Semi25())
     encoder = pretrain(stack, task(views="both")).part("encoder")

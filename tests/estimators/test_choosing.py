@@ -57,6 +57,7 @@ def test_losses_of_rows() -> None:
 
 
 @pytest.mark.parametrize("is_used", [True, False])
+@pytest.mark.slow
 def test_all_trials_choose_and_the_chosen_networks_are_those_of_the_phase_alone(
     is_used: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

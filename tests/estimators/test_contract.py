@@ -304,6 +304,7 @@ class TestColumns:
             np.testing.assert_array_equal(fitted.predict_proba(form), fitted.predict_proba(COLUMNS))
 
     @pytest.mark.parametrize("column", [name for name in COLUMNS if name != "same"])
+    @pytest.mark.slow
     def test_a_column_that_is_missing_or_of_another_kind_is_refused_and_one_unseen_value_is_a_gap(
         self, column: str, fitted: ScarfClassifier
     ) -> None:

@@ -139,6 +139,7 @@ def test_what_cannot_be_asked_is_refused(
         importance(classifier.model_, X, labels, **options)
 
 
+@pytest.mark.slow
 def test_a_finished_cell_is_judged_on_the_test_rows_of_its_trials(train_on: TrainOn) -> None:
     """Beside a loop over the trials, each with its own network and its own test rows."""
     cell = train_on("trials=2", "finetune.max_epochs=20", "pretrain=none")

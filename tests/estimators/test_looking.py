@@ -108,6 +108,7 @@ class TestViews:
     @pytest.mark.parametrize(
         "name", [*(pytest.param(n, marks=pytest.mark.slow) for n in ("mean", "gaussian")), "missing"]
     )
+    @pytest.mark.slow
     def test_corruptions_of_encoded_columns_show_those(self, name: str, train_on: TrainOn) -> None:
         trained = train_on(f"corruption={name}", "trials=1")
         view = corrupted_view(load_model(trained.folder, trial=0, phase="pretrain"), trained.rows, trained.rows)

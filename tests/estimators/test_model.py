@@ -198,6 +198,7 @@ def embeddings_in_the_stack(trained: OfACell) -> dict[Phase, np.ndarray[Any, Any
         ),
     ],
 )
+@pytest.mark.slow
 def test_each_phase_embeds_bit_for_bit_as_the_network_embeddings_in_the_stack(
     overrides: tuple[str, ...], train_on: TrainOn
 ) -> None:

@@ -102,6 +102,7 @@ def test_a_saved_classifier_predicts_new_rows_as_its_library_does(method: str, n
 
 
 @pytest.mark.parametrize("method", ["ridge", "random_forest", "xgboost"])
+@pytest.mark.slow
 def test_a_saved_regressor_predicts_new_rows_as_its_library_does(method: str, tmp_path: Path) -> None:
     made, library = trained(method, 0)
     made.save(tmp_path / "model")

@@ -82,6 +82,7 @@ def test_the_table_of_a_way_has_every_verdict(answered: tuple[Known, Asked]) -> 
     assert [row[2].text for row in table.rows] == ["helps", "no practical difference"]
 
 
+@pytest.mark.slow
 def test_the_page_is_written_with_the_table_of_each_way(answered: tuple[Known, Asked], tmp_path: Path) -> None:
     known, asked = answered
     short = replace(asked, importance=of_ways(asked, "permuted", "left out"))

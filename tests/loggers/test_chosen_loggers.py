@@ -23,6 +23,7 @@ MINE = "+logger.mine={_target_:pytorch_lightning.loggers.CSVLogger,save_dir:logs
         ("[csv,wandb]", ["wandb", "csv"]),
     ],
 )
+@pytest.mark.slow
 def test_loggers_are_chosen_by_name_and_several_by_a_list(chosen: str, views: list[str]) -> None:
     assert config_of(f"logger={chosen}").logger.views == views
 

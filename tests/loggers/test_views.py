@@ -187,6 +187,7 @@ def test_what_is_turned_off_writes_nothing(logger: LoggerSettings, view: CellVie
     assert sorted(results.rglob("*")) == before
 
 
+@pytest.mark.slow
 def test_online_without_a_login_and_folders_that_cannot_be_written_are_named(view: CellView, results: Path) -> None:
     (problem,) = write_views(view, results, replace(BOTH, wandb=ONLINE))
     assert problem == (

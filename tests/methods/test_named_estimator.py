@@ -160,6 +160,7 @@ def test_options_are_given_by_name(value: str) -> None:
         config_of("method=sklearn", f"method.options={value}")
 
 
+@pytest.mark.slow
 def test_the_record_has_the_version_of_its_package() -> None:
     xgboost = pytest.importorskip("xgboost")
     config = config_of("method=sklearn", "method.estimator=xgboost.XGBClassifier", "method.options={n_estimators:3}")

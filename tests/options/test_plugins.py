@@ -124,6 +124,7 @@ class Guess(Rival):
 """
 
 
+@pytest.mark.slow
 def test_a_rival_of_ones_own_needs_no_word_on_pre_training(folder: Path) -> None:
     """As the built-in ones; a word on it is refused as theirs is."""
     (folder / f"rival_{folder.name}.py").write_text(RIVAL.format(folder=folder.name))

@@ -148,6 +148,7 @@ def test_the_papers_recipe_splits_every_row_by_itself() -> None:
 
 
 @pytest.mark.parametrize(("group", "file"), COMPOSED)
+@pytest.mark.slow
 def test_every_file_composes_and_changes_only_its_group(group: str, file: Path) -> None:
     entries = [entry for entry in yaml(file).get("defaults", []) if isinstance(entry, dict)]
     may_change = {group, *(key.removeprefix("override /").partition("/")[0] for entry in entries for key in entry)}

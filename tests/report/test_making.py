@@ -97,6 +97,7 @@ def page(written: Path) -> Elements:
     return Elements((written / "index.html").read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_the_page_is_whole_and_shows_every_figure(written: Path, page: Elements) -> None:
     assert page.open == []
     words = [attributes["aria-label"] or "" for tag, attributes in page.found if attributes.get("role") == "img"]

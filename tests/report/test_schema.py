@@ -101,6 +101,7 @@ def read(path: Path) -> pd.DataFrame:
     return pd.read_csv(path, float_precision="round_trip", keep_default_na=False, na_values=[""])
 
 
+@pytest.mark.slow
 def test_every_column_of_every_file_is_documented_and_holds_the_numbers_of_its_table(
     written: tuple[Report, Path],
 ) -> None:

@@ -66,6 +66,7 @@ def test_a_file_in_a_folder_of_the_users_gets_the_options_of_its_class(in_tmp: P
     assert config.corruption == {"name": "mean", "rate": 0.6}
 
 
+@pytest.mark.slow
 def test_a_part_of_a_plugin_is_an_option_of_its_axis(in_tmp: Path) -> None:
     (in_tmp / f"offered_{in_tmp.name}.py").write_text(PLUGIN)
     named = f"plugins=[offered_{in_tmp.name}]"

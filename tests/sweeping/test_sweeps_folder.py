@@ -157,6 +157,7 @@ def test_a_file_has_its_figures_cells_on_every_dataset(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*FILES, *ON_ONE_DATASET])
+@pytest.mark.slow
 def test_what_no_axis_changes_is_as_in_the_paper(name: str) -> None:
     defaults = request_of().cells[0].config
     for cell in cells(name):
@@ -193,6 +194,7 @@ def test_the_answer_compares_with_a_network_from_scratch_at_each_number_of_label
     assert {cell.config.recipe for cell in cells("answer")} == {"practical"}
 
 
+@pytest.mark.slow
 def test_a_rival_whose_package_is_not_installed_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folders, "find_spec", lambda name: None)
 

@@ -64,6 +64,7 @@ def test_what_is_called_equivalent_is_what_could_be_drawn(module: str) -> None:
     assert not any(is_equivalent(mutant, source) for mutant in named_mutants(module, source))
 
 
+@pytest.mark.slow
 def test_every_module_has_guards_that_exist() -> None:
     for module, source in SOURCES.items():
         if mutants_of(module, source):

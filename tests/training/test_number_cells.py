@@ -26,6 +26,7 @@ def train(folder: Path, *more: str) -> pd.DataFrame:
 
 
 @pytest.mark.skipif(not is_exact(), reason="this processor's products depend on the size of a stack")
+@pytest.mark.slow
 def test_trials_that_are_added_are_those_of_one_stack(tmp_path: Path) -> None:
     def rows(folder: str) -> pd.DataFrame:
         return without_times(load(tmp_path / folder)).sort_values("trial", ignore_index=True)

@@ -86,6 +86,7 @@ def trained_together(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[int], l
 
 
 @pytest.mark.parametrize("method", ["control", *slowly("scarf", "self_train", "tri_train")])
+@pytest.mark.slow
 def test_where_products_are_not_exact_a_trial_is_always_trained_with_its_block(
     method: str, trees: list[str], tmp_path: Path, trained_together: list[tuple[list[int], list[int]]]
 ) -> None:
