@@ -261,3 +261,15 @@ def sanity(trials: pd.DataFrame) -> pd.DataFrame:
     }
     rows = pd.DataFrame(counts)
     return rows.loc[[name for name in COMPETITORS if name in rows.index]]
+
+
+def explained(trials: pd.DataFrame) -> pd.DataFrame:
+    """The number of tables on which the mean R2 of a competitor is above zero, that of the mean of the labels.
+
+    Returns:
+        A row a competitor, a column a budget.
+    """
+    numbers = trials[(trials["classes"] == 0) & trials["competitor"].isin(COMPETITORS)]
+    means = numbers.pivot_table(index=["competitor", "dataset"], columns="labels", values="r2")
+    counts = (means > 0).groupby("competitor").sum()
+    return counts.loc[[name for name in COMPETITORS if name in counts.index], budgets_of(numbers)]

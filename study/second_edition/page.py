@@ -41,6 +41,7 @@ from .comparisons import (
     budgets_of,
     compare,
     confirming,
+    explained,
     levels,
     prepared,
     renamed,
@@ -145,6 +146,7 @@ def page(trials: pd.DataFrame) -> tuple[str, dict[str, Figure]]:
         *sensitivity(trials, budgets),
         "## Have the networks learnt?",
         sanity_table(whole),
+        explained_table(whole),
         text_of("texts/limits.md"),
         text_of("texts/related.md"),
         "## Compute",
@@ -166,7 +168,7 @@ together at 5 % (Holm 1979). The gain of a *next table*, as it is measured here,
 ten."""
 
 ADVICE = """\
-So pre-train where few rows have a label and many have none, by the pre-training that takes least time; expect a \
+Pre-train where few rows have a label and many have none, by the pre-training that takes least time; expect a \
 point or less; and compare with a linear model and CatBoost before you keep the network."""
 
 PARTS_OF_SCARF = """\
@@ -210,7 +212,7 @@ def extent(trials: pd.DataFrame) -> str:
 
 
 def findings(trials: pd.DataFrame) -> str:
-    """What was found and what to do with it, in three sentences, which the README shows too.
+    """What was found and what to do with it, in three lines that the README shows too.
 
     Args:
         trials: as `prepared` returns them.
@@ -222,9 +224,10 @@ def findings(trials: pd.DataFrame) -> str:
     trees = compare(trials, ACCURACY, BEST, "CatBoost", budgets)
     n_tables = max(len(each.gains) for each in scarf)
     return (
-        f"**Does SCARF help a network? {_told(scarf)}**, in points of accuracy on the typical of {n_tables} tables; on "
-        f"RealMLP {_told(realmlp)}{_as_good(trials, budgets)}. "
-        f"Beside a linear model the best network {_told(linear)}, and beside CatBoost {_told(trees)}. {ADVICE}"
+        f"- **Does SCARF help a network?** In points of accuracy on the typical of {n_tables} tables, by labels: "
+        f"{_told(scarf)}; on RealMLP {_told(realmlp)}{_as_good(trials, budgets)}.\n"
+        f"- **Does the best network beat others?** A linear model: {_told(linear)}; CatBoost: {_told(trees)}.\n"
+        f"- **What to do:** {ADVICE}"
     )
 
 
@@ -422,6 +425,14 @@ def sanity_table(trials: pd.DataFrame) -> str:
         f"Of the networks that train by our recipe or as RealMLP, {share:.2f} % predict one class.{said}\n\n"
         + to_markdown(table("sanity", caption, shown_rows, formats, headings))
     )
+
+
+def explained_table(trials: pd.DataFrame) -> str:
+    """On how many tables of numbers each competitor is better than the mean of the labels."""
+    counts = explained(trials)
+    n_tables = trials.loc[trials["classes"] == 0, "dataset"].nunique()
+    caption = f"Tables of numbers, of {n_tables}, on which the mean R2 is above that of the labels' mean, which is 0."
+    return to_markdown(table("explained", caption, counts.reset_index(), headings=_headings(list(counts.columns))))
 
 
 def compute(trials: pd.DataFrame) -> str:
