@@ -180,8 +180,9 @@ The *best network* of a table is the one, of all twelve, with the best mean on t
 its own."""
 
 RECOMPUTE = """\
-[The data card](data.md) tells what is in `trials.parquet`. These lines of pandas make every number of the tables above
-from it, and use no line of ours; a test compares them with this page."""
+[The data card](data.md) tells what is in `trials.parquet`. These lines of pandas make the gains and their
+intervals, the means, the counts, and the correlations with facts of the tables, and use no line of ours. A test
+compares all of these with this page."""
 
 CITE = """\
 ```text
