@@ -31,9 +31,10 @@ from scarf_lightning.report.statistics import (
     score_array,
     scores_of,
 )
-from scarf_lightning.report.style import GREY, PAGE, colour, marker, new_figure, save, styled
+from scarf_lightning.report.style import GREY, PAGE, colour, marker, new_figure, styled
 
-from .results import ALL, FACTS, FILE, NONE, SCARF, read
+from .results import FACTS, FILE, NONE, SCARF, read
+from .writing import FEWEST_TABLES, LEVEL, budgets_of, labels_in_words, level_in_words, write_page
 
 RIVALS = ("logistic regression", "random forest", "XGBoost", "CatBoost", "TabM")
 PAPER = f"{SCARF}, paper's recipe"
@@ -41,10 +42,8 @@ PRETRAININGS = (SCARF, PAPER, "SCARF AE", "VIME", "SubTab", "MLP-PLR", "MLP-PLR 
 OTHER_METRICS = {"balanced_accuracy": "balanced accuracy", "auroc": "AUROC"}
 RIVALS_FROM = 4
 """The rivals' first colour, so that they share none with the first pre-trainings."""
-FEWEST_TABLES = 6
 MOST_TABLES = 0.75
 """The share of the tables that a competitor needs to take part in averages over tables."""
-LEVEL = 0.05
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -59,11 +58,7 @@ def main(arguments: Sequence[str]) -> None:
     out = Path(given.get("out") or FILE.with_name("page.md"))
     trials = read(FILE, *([Path(given["also"])] if given.get("also") else []))
     text, figures = page(trials)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    for name, figure in figures.items():
-        save(figure, out.parent, name)
-    out.write_text(text, encoding="utf-8")
-    sys.stdout.write(f"{out} and {counted(len(figures), 'figure')}, from {len(trials):,} trials.\n")
+    write_page(out, text, figures, len(trials))
 
 
 def page(trials: pd.DataFrame) -> tuple[str, dict[str, Figure]]:
@@ -155,11 +150,6 @@ Everything: `python train.py sweeps=study/study.yaml`, likewise `all_labels.yaml
 `python -m study.results results=results` and `python -m study.page`."""
 
 
-def budgets_of(trials: pd.DataFrame) -> list[str]:
-    """The label budgets, fewest labels first."""
-    return sorted(trials["labels"].unique(), key=lambda labels: (labels == ALL, 0 if labels == ALL else int(labels)))
-
-
 def differences(trials: pd.DataFrame, labels: str, first: str, second: str) -> tuple[np.ndarray[Any, Any], list[str]]:
     """Paired differences of accuracy ``(tables, trials)`` at one budget, and the tables that have any."""
     part = trials[(trials["labels"] == labels) & trials["competitor"].isin([first, second])]
@@ -207,7 +197,7 @@ def answer(gains: Sequence[Gain], against: Sequence[Gain], beside: Sequence[Gain
         return [f"Fewer than {FEWEST_TABLES} tables have trials of a pre-training and of its reference: no answer yet."]
     lines = ["**Does SCARF help a network?**\n"]
     lines += [
-        f"- With {_labels(gain.labels)}: {_verdict(gain.claimed, gain.verdict)}."
+        f"- With {labels_in_words(gain.labels)}: {_verdict(gain.claimed, gain.verdict)}."
         for gain in gains
         if gain.competitor == SCARF
     ]
@@ -232,7 +222,7 @@ def _by_pair(gains: Sequence[Gain], of: str) -> list[str]:
     lines = []
     for name in dict.fromkeys(getattr(gain, of) for gain in gains):
         said = [
-            f"{_labels(gain.labels)} {_brief(gain.claimed, gain.verdict)}"
+            f"{labels_in_words(gain.labels)} {_brief(gain.claimed, gain.verdict)}"
             for gain in gains
             if getattr(gain, of) == name
         ]
@@ -251,12 +241,8 @@ def other_metrics(trials: pd.DataFrame, budgets: Sequence[str]) -> str:
     if not rows:
         return ""
     caption = "SCARF's mean gain in points of other metrics, which the protocol does not ask for."
-    headings = {labels: _labels(labels) for labels in budgets}
+    headings = {labels: labels_in_words(labels) for labels in budgets}
     return to_markdown(table("metrics", caption, pd.DataFrame(rows), headings=headings))
-
-
-def _labels(labels: str) -> str:
-    return "all labels" if labels == ALL else f"{labels} labels"
 
 
 def _verdict(claimed: str, verdict: Verdict) -> str:
@@ -412,17 +398,13 @@ def common(tables: pd.DataFrame) -> str:
         tests = {name: stats.spearmanr(part["gain"], values) for name, values in varied.items()}
         adjusted = holm([test.pvalue for test in tests.values()])
         kept = [
-            f"{name} (rank correlation {number(test.statistic, '+.2f')}, {_level(p)})"
+            f"{name} (rank correlation {number(test.statistic, '+.2f')}, {level_in_words(p)})"
             for (name, test), p in zip(tests.items(), adjusted, strict=True)
             if p <= LEVEL
         ]
         what = f"goes with {named(kept)}" if kept else f"goes with none of: {named(list(varied))}"
-        sentences.append(f"With {_labels(str(labels))}, the gain {what}.")
+        sentences.append(f"With {labels_in_words(str(labels))}, the gain {what}.")
     return " ".join(sentences)
-
-
-def _level(p: float) -> str:
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
 def _tables_table(tables: pd.DataFrame) -> str:
@@ -430,7 +412,7 @@ def _tables_table(tables: pd.DataFrame) -> str:
     budgets = [column for column in wide.columns if column not in ("dataset", *FACTS)]
     wide = wide.sort_values(budgets[0], ascending=False)
     formats = dict.fromkeys(budgets, "+.1f") | {"categorical_share": ".2f"}
-    headings = {labels: _labels(labels) for labels in budgets} | {"categorical_share": "categorical"}
+    headings = {labels: labels_in_words(labels) for labels in budgets} | {"categorical_share": "categorical"}
     return to_markdown(table("tables", "SCARF's gain on each table in points of accuracy.", wide, formats, headings))
 
 
@@ -445,13 +427,13 @@ def _ranks(trials: pd.DataFrame, budgets: Sequence[str]) -> str:
         n, k = ranking.ranks.shape
         if n >= FEWEST_TABLES and k >= 3:
             columns[labels] = ranking.mean_ranks
-            notes.append(f"{_labels(labels)} {n} tables, {_level(friedman_test(ranking).p)}")
+            notes.append(f"{labels_in_words(labels)} {n} tables, {level_in_words(friedman_test(ranking).p)}")
     if not columns:
         return "Too few tables have all competitors yet."
     ranks = pd.DataFrame(columns)
     ranks = ranks.loc[ranks.mean(axis=1).sort_values().index].rename_axis("competitor").reset_index()
     caption = f"Mean ranks by accuracy, 1 is best, with Friedman's test of whether all rank alike: {'; '.join(notes)}."
-    headings = {labels: _labels(labels) for labels in columns}
+    headings = {labels: labels_in_words(labels) for labels in columns}
     return to_markdown(table("ranks", caption, ranks, dict.fromkeys(columns, ".2f"), headings))
 
 
@@ -490,7 +472,7 @@ def gains_figure(gains: Sequence[Gain], budgets: Sequence[str]) -> Figure:
         axes.errorbar(at, averages[:, 0], yerr=error, label=name, **look)
     axes.axhline(0, color=GREY, lw=0.6, zorder=0)
     axes.axhspan(-1, 1, color=GREY, alpha=0.12, lw=0, zorder=0)
-    axes.set_xticks(range(len(budgets)), [_labels(labels) for labels in budgets])
+    axes.set_xticks(range(len(budgets)), [labels_in_words(labels) for labels in budgets])
     axes.set_ylabel("gain over none, points")
     figure.legend(loc="outside lower center", ncols=4, frameon=False)
     return figure
@@ -511,7 +493,7 @@ def tables_figure(tables: pd.DataFrame) -> Figure:
         axes.errorbar(part["gain"], at, xerr=error, fmt="o", color=colour(0), ms=3, lw=0.8)
         axes.axvline(0, color=GREY, lw=0.6, zorder=0)
         axes.axvspan(-1, 1, color=GREY, alpha=0.12, lw=0, zorder=0)
-        axes.set_title(_labels(labels))
+        axes.set_title(labels_in_words(labels))
         axes.set_xlabel("gain, points")
     panels[0].set_yticks(range(len(order)), order)
     return figure

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from scarf_lightning.report.learning import FEWEST_CONSTANT
 from scarf_lightning.report.statistics import Interval, Verdict, answers_together, judge
 
-from ..results import ALL, NONE, SCARF
+from ..results import NONE, SCARF
+from ..writing import FEWEST_TABLES, budgets_of
 
 Floats = NDArray[np.float64]
 
@@ -35,11 +36,8 @@ LINEAR_MODELS = ("logistic regression", "ridge regression")
 BEST = "best network"
 """On each table the network with the best mean on the other tables."""
 COMPETITORS = (*NETWORKS, *RIVALS)
-FEWEST_TABLES = 6
 EXTREMES = 3
 """Tables that the first analysis of sensitivity leaves out."""
-CONFIRMED = "cc18-"
-"""The tables that confirmed the recipe are those of CC18: the names of their dataset options begin so."""
 NEXT = 0.1
 """The share of next tables that the range of expected gains may miss."""
 
@@ -233,12 +231,8 @@ def levels(trials: pd.DataFrame, measure: Measure) -> tuple[pd.DataFrame, int]:
     means = known.pivot_table(index="dataset", columns=["labels", "competitor"], values=measure.name).dropna()
     averages = means.mean().reset_index(name="mean").pivot_table(index="competitor", columns="labels", values="mean")
     names = [name for name in COMPETITORS if name in averages.index]
-    return 100 * averages.loc[names, budgets_of(trials)], len(means)
-
-
-def budgets_of(trials: pd.DataFrame) -> list[str]:
-    """The label budgets, fewest labels first."""
-    return sorted(trials["labels"].unique(), key=lambda labels: (labels == ALL, 0 if labels == ALL else int(labels)))
+    scale = 1 if measure.is_relative else 100
+    return scale * averages.loc[names, budgets_of(trials)], len(means)
 
 
 def sanity(trials: pd.DataFrame) -> pd.DataFrame:

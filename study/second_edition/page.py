@@ -1,6 +1,8 @@
 """The page of the second edition with its figures, made from study/second_edition/trials.parquet.
 
-python -m study.second_edition.page [out=FILE.md]
+    python -m study.second_edition.page [also=FILE] [out=FILE.md]
+
+``also`` names a file of `study.results` with trials of your own; its competitors stand beside ours.
 """
 
 import sys
@@ -16,9 +18,9 @@ from scarf_lightning.cli.commands import answered
 from scarf_lightning.errors import UsageError, counted
 from scarf_lightning.report.blocks import named, number, table, to_markdown
 from scarf_lightning.report.statistics import Interval, holm
-from scarf_lightning.report.style import save
 
 from ..results import ALL, FACTS, NONE, SCARF, read
+from ..writing import LEVEL, budgets_of, labels_in_words, level_in_words, write_page
 from .comparisons import (
     ACCURACY,
     AUROC,
@@ -38,7 +40,6 @@ from .comparisons import (
     Comparison,
     Measure,
     broken_rows,
-    budgets_of,
     compare,
     confirming,
     explained,
@@ -62,7 +63,6 @@ LEVELS = (ACCURACY, AUROC, LOG_LOSS, RANK_CORRELATION)
 PLACES = (FOLDER.parents[1] / "README.md", FOLDER.parents[1] / "docs/index.md")
 """The pages that show the findings, between two comments."""
 START, END = "<!-- findings -->", "<!-- end of the findings -->"
-LEVEL = 0.05
 DRAWN_BUDGETS = ("20", "100")
 """The label budgets of the figure of tables."""
 
@@ -81,16 +81,11 @@ def main(arguments: Sequence[str]) -> None:
     out = Path(given.get("out") or FOLDER / "page.md")
     trials = read(TRIALS, *([Path(given["also"])] if "also" in given else []))
     text, figures = page(trials)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    for name, figure in figures.items():
-        save(figure, out.parent, name)
-    out.write_text(text, encoding="utf-8")
+    write_page(out, text, figures, len(trials))
     if "out" not in given:
+        _, found, *_ = text.split("\n\n")
         for place in PLACES:
-            place.write_text(
-                with_findings(place.read_text(encoding="utf-8"), findings(prepared(trials))), encoding="utf-8"
-            )
-    sys.stdout.write(f"{out} and {counted(len(figures), 'figure')}, from {len(trials):,} trials.\n")
+            place.write_text(with_findings(place.read_text(encoding="utf-8"), found), encoding="utf-8")
 
 
 def with_findings(text: str, found: str) -> str:
@@ -196,7 +191,7 @@ CITE = """\
 
 
 def extent(trials: pd.DataFrame) -> str:
-    """How many tables, budgets, competitors and trials there are."""
+    """The numbers of tables, budgets, competitors and trials."""
     per_cell = trials.groupby(["dataset", "labels", "competitor"]).size()
     fewest, most = per_cell.min(), per_cell.max()
     each = counted(fewest, "trial") if fewest == most else f"{fewest} to {most} trials"
@@ -213,7 +208,7 @@ def extent(trials: pd.DataFrame) -> str:
 
 
 def findings(trials: pd.DataFrame) -> str:
-    """What was found and what to do with it, in three lines that the README shows too.
+    """The findings and the advice, in three lines that the README shows too. They are the page's second paragraph.
 
     Args:
         trials: as `prepared` returns them.
@@ -331,8 +326,6 @@ def levels_table(trials: pd.DataFrame, measure: Measure) -> str:
         return ""
     percent = "" if measure.is_relative else ", in percent"
     caption = f"Mean {measure.label}{percent} over {counted(n_tables, 'table')}."
-    if measure.is_relative:
-        means = means / 100
     formats = dict.fromkeys(means.columns, ".3f" if measure is LOG_LOSS else ".1f")
     return to_markdown(table("levels", caption, means.reset_index(), formats, _headings(list(means.columns))))
 
@@ -348,11 +341,13 @@ def in_common(trials: pd.DataFrame, budgets: Sequence[str]) -> str:
             row = {"labels": labels}
             kept = []
             for (fact, (correlation, _)), p in zip(tests.items(), adjusted, strict=True):
-                row[fact] = f"{number(correlation, '+.2f')} ({_level(p)})"
+                row[fact] = f"{number(correlation, '+.2f')} ({level_in_words(p)})"
                 if p <= LEVEL:
                     kept.append(fact)
             rows.append(row)
-            sentences.append(f"With {_labels(labels)} the gain goes with {named(kept) if kept else 'none of them'}.")
+            sentences.append(
+                f"With {labels_in_words(labels)} the gain goes with {named(kept) if kept else 'none of them'}."
+            )
     if not rows:
         return ""
     caption = "Spearman's correlation of SCARF's gain in accuracy over tables, with p after Holm's correction."
@@ -410,7 +405,7 @@ def sensitivity(trials: pd.DataFrame, budgets: Sequence[str]) -> list[str]:
 def sanity_table(trials: pd.DataFrame) -> str:
     """One-class predictions of each competitor, and how far it is above guesses."""
     rows = sanity(trials)
-    broken = [f"{competitor} with {_labels(labels)}" for competitor, labels in broken_rows(trials)]
+    broken = [f"{competitor} with {labels_in_words(labels)}" for competitor, labels in broken_rows(trials)]
     said = f" Broken, and compared with nothing: {named(broken)}." if broken else " No row is broken."
     rows["share"] = 100 * rows["one_class"] / rows["trials"]
     ours = rows.loc[[name for name in rows.index if name in NETWORKS and name != PAPER]]
@@ -474,15 +469,7 @@ def _range(ends: tuple[float, float] | None) -> str | None:
 
 
 def _headings(budgets: Sequence[str]) -> Mapping[str, str]:
-    return {labels: _labels(labels) for labels in budgets}
-
-
-def _labels(labels: str) -> str:
-    return "all labels" if labels == ALL else f"{labels} labels"
-
-
-def _level(p: float) -> str:
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+    return {labels: labels_in_words(labels) for labels in budgets}
 
 
 if __name__ == "__main__":

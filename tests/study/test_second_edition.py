@@ -161,7 +161,7 @@ def tables_of(text: str) -> list[tuple[str, list[list[str]]]]:
 
 
 def recomputed(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What the lines of pandas of a page define, run in a folder."""
+    """The names that the lines of pandas of a page define, run in a folder."""
     (block,) = [each for each in blocks_of(page) if each.language == "python"]
     monkeypatch.chdir(folder)
     names: dict[str, Any] = {}
@@ -179,7 +179,7 @@ def metric_of(caption: str) -> str:
 
 
 def expected_of(caption: str, entry: dict[str, str], names: dict[str, Any]) -> list[tuple[str, list[float]]]:
-    """What a row of the page shows beside what the lines of pandas make of it."""
+    """The entries of a row of the page, each with the numbers that the lines of pandas make."""
     row = names["row"]
     if caption.startswith("Gain of"):
         competitor, reference = caption.removeprefix("Gain of ").rstrip(".").split(" over ")

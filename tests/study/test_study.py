@@ -12,8 +12,9 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.options import labels
 from scarf_lightning.results import CellStore, identity
 from study import results as study_results
-from study.page import budgets_of, by_table, common, complete, differences, gains_over, page
+from study.page import by_table, common, complete, differences, gains_over, page
 from study.results import ALL, NONE, SCARF, merged
+from study.writing import budgets_of
 from tests.cells import some_record
 from tests.composing import ROOT, config_of
 from tests.report.store import described
