@@ -115,8 +115,9 @@ def _composer() -> Composer:
 
 
 @contextmanager
-def composing_once(overrides: Sequence[str]) -> Iterator[Composer]:
-    """The composer of `scarf_lightning.sweeping.composer.composing`, made once for all tests."""
+def composing_once(overrides: Sequence[str], config_dir: None = None) -> Iterator[Composer]:
+    """The composer of `scarf_lightning.sweeping.composer.composing`, made once for all tests; without a folder."""
+    assert config_dir is None
     yield _composer()
 
 

@@ -15,7 +15,7 @@ from ..sweeping.cell import SurveyedCell, distinct, survey
 from ..sweeping.composer import composing
 from ..sweeping.expand import expand
 from ..sweeping.folders import SWEEPS
-from ..sweeping.hydra import hydra_started, named_plugins
+from ..sweeping.hydra import hydra_started, named_plugins, search_path
 from ..sweeping.overrides import answer_of_file, deferred, overrides_of
 from ..sweeping.plan import HOUR, make_plan
 from ..sweeping.run import read_files, sizes_of
@@ -35,7 +35,10 @@ SEARCH = f"{SWEEPER}=optuna"
 
 
 def run(
-    asked: str | Sequence[str] = (), *overrides: str, verbose: bool = True
+    asked: str | Sequence[str] = (),
+    *overrides: str,
+    verbose: bool = True,
+    config_dir: str | Path | None = None,
 ) -> "pd.DataFrame":
     """Train the unfinished cells of a sweep, or of every combination of overrides, and show progress and a table.
 
@@ -47,6 +50,8 @@ def run(
         asked: a sweep by its name or path, or overrides.
         overrides: more of these.
         verbose: show progress and results; warnings and errors are shown without it too.
+        config_dir: a folder with files of options of yours, as ``--config-dir`` of ``train.py``: ``dataset/NAME.yaml``
+            in it makes ``dataset=NAME`` work.
 
     Returns:
         A row for each trial, with the columns of `scarf_lightning.load`. Of a search these are the trials of all tries,
@@ -54,7 +59,7 @@ def run(
         was compared.
 
     Raises:
-        UsageError: an override is wrong; nothing was trained.
+        UsageError: an override or the folder is wrong; nothing was trained.
         UnfinishedError: cells failed; the others are kept.
     """
     given = overrides_of(asked, overrides)
@@ -78,13 +83,19 @@ def run(
     ):
         # Our sweepers return the cells, which `multirun` passes on.
         cells = hydra.multirun(
-            "train", task_function=train_job, overrides=deferred(given)
+            "train",
+            task_function=train_job,
+            overrides=[*search_path(config_dir), *deferred(given)],
         )
         return _tries(cells) if is_search else _trials(cells)
 
 
-def plan(asked: str | Sequence[str] = (), *overrides: str) -> "pd.DataFrame":
-    """Find out what is left to train of a sweep, or of every combination of overrides, as for `run`.
+def plan(
+    asked: str | Sequence[str] = (),
+    *overrides: str,
+    config_dir: str | Path | None = None,
+) -> "pd.DataFrame":
+    """Find out what is left to train of a sweep, or of every combination of overrides. It takes what `run` takes.
 
     Returns:
         A row for each cell: its options; its ``state`` (finished, running, failed, waiting); its number of ``trials``
@@ -99,7 +110,7 @@ def plan(asked: str | Sequence[str] = (), *overrides: str) -> "pd.DataFrame":
             f"{SEARCH} is not for scarf_lightning.plan, because each try decides which cell is next; "
             "`train.py ... plan=true` says how long all tries take."
         )
-    with composing(given) as composer:
+    with composing(given, config_dir) as composer:
         request = expand(given, composer, SWEEPS)
     cells = distinct(request.cells)
     planned = make_plan(survey(cells), sizes_of(read_files(cells)))

@@ -227,9 +227,10 @@ class Networks:
         modules = []
         for position, trial in enumerate(trials):
             seed = self.streams.seed_of(trial, purpose, fit)
-            # A constructor draws from PyTorch's global stream, which belongs to the user and is put back.
+            # A constructor draws from PyTorch's global stream of the CPU, which belongs to the user and is put back.
+            # The streams of GPUs, which `torch.manual_seed` seeds as well, are left alone.
             with torch.random.fork_rng(devices=[]):
-                torch.manual_seed(seed)
+                torch.default_generator.manual_seed(seed)
                 module = build()
                 # From a generator of their own, so that what a constructor draws does not change them.
                 if draws_linear_layers:

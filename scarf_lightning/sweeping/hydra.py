@@ -364,15 +364,23 @@ def master_of(hydra: "Hydra", config_dir: str | Path | None = None) -> DictConfi
     Args:
         config_dir: see `folder_of_options`, which raises its error here, too.
     """
-    overrides = []
-    if config_dir is not None:
-        folder = folder_of_options(config_dir)
-        address = QuotedString(f"file://{folder}", Quote.single).with_quotes()
-        # A composer passes it on to each of its compositions.
-        overrides.append(f"hydra.searchpath=[{address}]")
+    # A composer passes the search path on to each of its compositions.
     return hydra.config_loader.load_configuration(
-        "train", overrides=overrides, run_mode=RunMode.MULTIRUN
+        "train", overrides=search_path(config_dir), run_mode=RunMode.MULTIRUN
     )
+
+
+def search_path(config_dir: str | Path | None) -> list[str]:
+    """The overrides by which Hydra finds the options in a folder, as ``--config-dir`` does; none without a folder.
+
+    Raises:
+        UsageError: as by `folder_of_options`.
+    """
+    if config_dir is None:
+        return []
+    folder = folder_of_options(config_dir)
+    address = QuotedString(f"file://{folder}", Quote.single).with_quotes()
+    return [f"hydra.searchpath=[{address}]"]
 
 
 def check_hydra(hydra: Any) -> None:

@@ -118,6 +118,38 @@ def test_the_report_is_written_and_says_what_it_says(trained: Trained, tmp_path:
     assert shown.endswith(f"{place}</p>")
 
 
+@pytest.fixture
+def config_dir(tmp_path: Path) -> Path:
+    """A folder with a table ``mine``, as ``--config-dir`` takes it."""
+    file = tmp_path / "conf/dataset/mine.yaml"
+    file.parent.mkdir(parents=True)
+    table = tmp_path / "mine.csv"
+    table.write_text("x,y\n" + "\n".join(f"{n % 9},{'ab'[n % 2]}" for n in range(60)))
+    file.write_text(f"source: csv\npath: {table}\ntarget: y\nname: mine\n")
+    return tmp_path / "conf"
+
+
+def test_a_plan_knows_the_tables_in_a_folder_of_the_users(config_dir: Path, tmp_path: Path, monkeypatch: Patch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    plan = scarf_lightning.plan("dataset=mine,wdbc", "pretrain=none", config_dir="conf")
+
+    assert plan["dataset"].tolist() == ["mine", "wdbc"]
+    with pytest.raises(UsageError, match=r"^dataset=mine is not an option; "):
+        scarf_lightning.plan("dataset=mine")
+    with pytest.raises(UsageError, match=r"^--config-dir: there is no folder away; "):
+        scarf_lightning.run("dataset=mine", config_dir="away")
+
+
+@pytest.mark.slow
+def test_a_run_trains_on_the_tables_in_a_folder_of_the_users(
+    config_dir: Path, tmp_path: Path, monkeypatch: Patch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    trials = scarf_lightning.run("dataset=mine", *TINY, "trials=1", verbose=False, config_dir=config_dir)
+    assert trials["dataset"].tolist() == ["mine"]
+
+
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [

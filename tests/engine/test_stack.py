@@ -47,6 +47,20 @@ def test_embeddings_are_the_outputs_of_f_for_each_trials_own_rows(stack: Stack) 
         np.testing.assert_allclose(embedded[position], expected, rtol=1e-5, atol=1e-6)
 
 
+def test_building_networks_changes_no_random_stream_of_the_users(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither torch's own of the CPU nor those of GPUs, which `torch.manual_seed` seeds too."""
+    seeded: list[int] = []
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", seeded.append)
+    monkeypatch.setattr(torch.cuda, "_is_in_bad_fork", lambda: False)
+    before = torch.get_rng_state()
+
+    stack.networks.encoder(stack.trials)
+    stack.networks.head(stack.trials)
+
+    assert torch.equal(torch.get_rng_state(), before)
+    assert seeded == []
+
+
 def test_rows_weigh_what_the_table_says_times_what_their_class_says(patients: Table, make_stack: MakeStack) -> None:
     weights = np.linspace(1, 2, patients.n_rows)
     plain, weighted = make_stack(patients, [0, 3]), make_stack(replace(patients, weights=weights), [0, 3])

@@ -203,6 +203,9 @@ def expected_of(caption: str, entry: dict[str, str], names: dict[str, Any]) -> l
     if caption.startswith("Spearman"):
         gains = names["gains"]("accuracy", SCARF, NONE, entry["labels"])
         facts = names["whole"].groupby("dataset")[["rows", "columns", "categorical_share", "classes"]].first()
+        scores = names["whole"][names["whole"].labels == entry["labels"]]
+        scores = scores.pivot_table("accuracy", "dataset", "competitor").dropna()
+        facts = facts.assign(score=scores[NONE], both=scores[[NONE, SCARF]].mean(axis=1))
         made = facts.corrwith(gains, method="spearman")
         return [(entry[heading].split(" ")[0], [value]) for heading, value in zip(FACTS, made, strict=True)]
     known = names["trials"]
@@ -217,7 +220,7 @@ def expected_of(caption: str, entry: dict[str, str], names: dict[str, Any]) -> l
     return pairs
 
 
-FACTS = ("rows", "columns", "share of categories", "classes")
+FACTS = ("rows", "columns", "share of categories", "classes", "score without pre-training", "mean of both scores")
 
 
 def check_by_pandas(text: str, names: dict[str, Any]) -> int:
