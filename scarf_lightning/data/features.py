@@ -24,12 +24,14 @@ class Features(Options, ABC):
     Class variables:
 
     - ``uses_labels``: whether it looks at the labels that train;
-    - ``keeps_all``: whether every column stays, so that `choose` need not be asked.
+    - ``keeps_all``: whether every column stays, so that `choose` need not be asked;
+    - ``typical_seconds``: the processor seconds of a choice, and of each 1,000 labelled rows of 30 columns.
     """
 
     name: ClassVar[str]
     uses_labels: ClassVar[bool] = True
     keeps_all: ClassVar[bool] = False
+    typical_seconds: ClassVar[tuple[float, float]] = (0.0, 0.0)
 
     @abstractmethod
     def choose(
@@ -86,6 +88,7 @@ class ForestFeatures(Features):
     name: ClassVar[str] = "forest"
     label: ClassVar[str] = "columns of a forest"
     paper: ClassVar[str] = "Kursa and Rudnicki, 2010, DOI 10.18637/jss.v036.i11"
+    typical_seconds: ClassVar[tuple[float, float]] = (0.3, 1.2)
     trees: int = option(200, "trees of a forest", "[1, 100000]")
     noise_share: float = option(
         0.1, "estimated share of noise among the columns that are kept", "(0, 1)"

@@ -5,8 +5,9 @@ A fit of a network takes so many optimiser steps, each of which costs a little b
     fit = FIT + steps * STEP + rows * epochs * seconds of a row
 
 Methods tell how many fits they make (``typical_fits``), networks what a row costs beside the MLP (``typical_cost``),
-and models of other libraries what a fit takes (``typical_seconds``). The constants were measured on one core, see
-`tools.benchmarks.planned_time`, which compares what is planned with what is spent.
+models of other libraries what a fit takes, and rules for columns what their choice takes (``typical_seconds``). The
+constants were measured on one core, see `tools.benchmarks.planned_time`, which compares what is planned with what is
+spent.
 """
 
 import math
@@ -78,11 +79,18 @@ def seconds_of_trial(config: Config, size: Size) -> Phases:
         # Pre-training needs no labels, so it learns from every training row.
         one = _fit(config, config.pretrain, "pretrain", rows.all, size)
         phases["pretrain"] = tries * one
+    # The columns of a trial are chosen once, before any fit.
+    choice = _choice_of_columns(config, rows.labelled, size)
+    phases["finetune"] = choice + tries * _supervised(config, rows, size)
+    return phases
+
+
+def _supervised(config: Config, rows: Rows, size: Size) -> float:
+    """The seconds of the supervised phase, with all the fits of the method."""
     method = method_of(config)
     # A method that uses no options of fine-tuning trains another library's model.
     if "finetune" not in method.uses:
-        phases["finetune"] = tries * _rival(config, rows.labelled, size)
-        return phases
+        return _rival(config, rows.labelled, size)
     learnt = rows.labelled
     if method.needs_unlabelled_rows:
         # Rows get labels from fit to fit, until most have one.
@@ -90,8 +98,16 @@ def seconds_of_trial(config: Config, size: Size) -> Phases:
     fit = _fit(config, config.finetune.of_rows(round(learnt)), "finetune", learnt, size)
     if method.trains_each_alone:
         fit += ALONE
-    phases["finetune"] = tries * method.typical_fits * fit
-    return phases
+    return float(method.typical_fits * fit)
+
+
+def _choice_of_columns(config: Config, n_labelled: float, size: Size) -> float:
+    """The seconds until it is known which columns models see."""
+    features = description("features", config.features["name"])
+    of_choice, of_thousand_rows = features.typical_seconds
+    # A split of a tree looks at the square root of the columns.
+    columns = math.sqrt(size.n_columns / USUAL_COLUMNS)
+    return float(of_choice + of_thousand_rows * columns * n_labelled / 1000)
 
 
 def _fit(
