@@ -52,6 +52,8 @@ MODES = ("--multirun", "-m", "--run", "-r")
 """Flags of Hydra's that change nothing: a plain run is a sweep of one cell."""
 RERUN = "--experimental-rerun"
 COMPLETING = {"--shell-completion", "-sc"}
+CONFIG_DIR = ("--config-dir", "-cd")
+"""The flag of Hydra's whose value is a folder with options of the user's."""
 READING = "Reading the configuration ...\n"
 """The first line, which comes before the imports."""
 
@@ -124,7 +126,7 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
         if not shows_one and not is_single:
             asked.insert(0, "--multirun")
         # Hydra reads its flags from the process's arguments alone.
-        sys.argv[1:] = deferred(asked)
+        sys.argv[1:] = deferred(_flags_first(asked))
         offer(plugins)
         with option_files():
             main = hydra.main(config_path=str(CONF), config_name="train", **OF_TODAY)
@@ -330,6 +332,27 @@ def run_report(arguments: list[str]) -> "WrittenReport | None":
     return written
 
 
+def _flags_first(arguments: Sequence[str]) -> list[str]:
+    """The same arguments with flags and their values before the options: Hydra takes no options on both sides of one.
+
+    >>> _flags_first(["corruption=mean", "--config-dir", "a=b", "trials=2"])
+    ['--config-dir', 'a=b', 'corruption=mean', 'trials=2']
+    """
+    flags, options = list[str](), list[str]()
+    previous = ""
+    for argument in arguments:
+        # An option has a sign of equality, which values of flags have not, unless it is in the name of a folder.
+        is_value = previous in CONFIG_DIR or (
+            previous.startswith("-") and "=" not in argument
+        )
+        if is_value or argument.startswith("-"):
+            flags.append(argument)
+        else:
+            options.append(argument)
+        previous = argument
+    return flags + options
+
+
 def _config_dir(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
     """The folder of ``--config-dir`` or ``-cd``, as Hydra takes it, and the other arguments.
 
@@ -337,7 +360,7 @@ def _config_dir(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
         UsageError: no folder follows.
     """
     parser = ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    parser.add_argument("--config-dir", "-cd", metavar="FOLDER")
+    parser.add_argument(*CONFIG_DIR, metavar="FOLDER")
     try:
         flags, others = parser.parse_known_args(arguments)
     except ArgumentError as error:

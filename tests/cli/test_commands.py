@@ -73,6 +73,7 @@ def slow(*case: str) -> Any:
         ("--help", "corruption"), ("-h", "corruption"),
         ("--version", f"scarf-lightning {version('scarf-lightning')}\n"),
         ("--cfg job pretrain=none", "pretrain:"), ("-c job pretrain=none", "pretrain:"),
+        ("trials=7 --cfg job pretrain=none", "trials: 7"),
         ("--info defaults", "Defaults List"), ("-i defaults", "Defaults List"),
         slow("--run plan=true", "1 cell: 1 waiting"), ("-r plan=true", "1 cell: 1 waiting"),
         slow("--multirun plan=true seed=0,1", "2 cells: 2 waiting"),

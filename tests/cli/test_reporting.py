@@ -93,7 +93,7 @@ def test_a_sweep_in_rounds_ends_with_its_page_and_its_commands_name_the_folder(
     assert "report.py --config-dir 'my conf, (new)' sweeps=mine.yaml +experiment=short" in html
 
     cells = ("method=logistic,random_forest", "+experiment=short")
-    ran = here(commands.train, "--config-dir", config_dir.name, *cells, cwd=tmp_path)
+    ran = here(commands.train, cells[0], "--config-dir", config_dir.name, *cells[1:], cwd=tmp_path)
 
     assert "2 of 2 cells were finished already." in ran.stdout
     assert f"train.py --config-dir '{config_dir}' {' '.join(cells)} trials=10" in ran.stdout
