@@ -162,10 +162,6 @@ of the reference's log-loss and RMSE; a gain is always for the better. The answe
 together at 5 % (Holm 1979), so a single interval may leave zero out where the answer is *cannot tell*. The gain of a
 *next table*, as it is measured here, lies in the range in nine cases of ten."""
 
-ADVICE = """\
-Pre-train where few rows have a label and many have none, by the pre-training that takes least time; expect a \
-point or less; and compare with a linear model and CatBoost before you keep the network."""
-
 PARTS_OF_SCARF = """\
 One part of SCARF is exchanged at a time: half of the corruption on all tables, the others on 16 tables of classes with
 fewer than 3,000 rows."""
@@ -223,23 +219,52 @@ def findings(trials: pd.DataFrame) -> str:
     realmlp = compare(trials, ACCURACY, f"{REALMLP} with {SCARF}", REALMLP, budgets)
     linear = compare(trials, ACCURACY, BEST, LINEAR, budgets)
     trees = compare(trials, ACCURACY, BEST, "CatBoost", budgets)
+    auroc = compare(trials, AUROC, SCARF, NONE, budgets)
     n_tables = max(len(each.gains) for each in scarf)
+    alike = as_good(trials, budgets)
+    names = [name.replace(HALF, f"{SCARF} at rate 0.3") for name in alike]
+    no_difference = f" {named_in_turn(names)} make no practical difference to SCARF." if alike else ""
     return (
-        f"- **Does SCARF help a network?** In points of accuracy on the typical of {n_tables} tables, by labels: "
-        f"{_told(scarf)}; on RealMLP {_told(realmlp)}{_as_good(trials, budgets)}.\n"
-        f"- **Does the best network beat others?** A linear model: {_told(linear)}; CatBoost: {_told(trees)}.\n"
-        f"- **What to do:** {ADVICE}"
+        f"- **Does SCARF help a network?** In points on the typical of {n_tables} tables, by labels. Accuracy: "
+        f"{_told(scarf)}; on RealMLP {_told(realmlp)}. AUROC: {_told(auroc)}.{no_difference}\n"
+        "- **Does the best network beat others?** In accuracy a linear model: "
+        f"{_told(linear)}; CatBoost: {_told(trees)}.\n"
+        f"- **What to do:** {advice(trials, budgets, [SCARF, *alike])}"
     )
 
 
-def _as_good(trials: pd.DataFrame, budgets: Sequence[str]) -> str:
-    """The pre-trainings that make no practical difference to SCARF at any budget, as the end of a sentence."""
+def advice(trials: pd.DataFrame, budgets: Sequence[str], alike: Sequence[str]) -> str:
+    """The advice: what labels add, and what a pre-training does.
+
+    Args:
+        alike: the pre-trainings to choose from.
+    """
+    means, _ = levels(trials, ACCURACY)
+    fewest, more = budgets[:2]
+    of_few, of_more = means.loc[NONE, [fewest, more]].to_numpy(dtype=np.float64)
+    added = number(of_more - of_few, ".1f")
+    fastest = seconds_of_pretraining(trials)[list(alike)].idxmin()
+    return (
+        f"Label more rows, if you can: {more} labels in place of {fewest} add {added} points of accuracy to the mean "
+        f"of networks without pre-training. If you cannot, pre-train with {fastest}, which takes least time of these; "
+        "expect a point or less; and compare with a linear model and CatBoost before you keep the network."
+    )
+
+
+def as_good(trials: pd.DataFrame, budgets: Sequence[str]) -> list[str]:
+    """The pre-trainings that make no practical difference to SCARF at any budget."""
     names = []
     for name in PRETRAININGS:
         compared = compare(trials, ACCURACY, name, SCARF, budgets) if name != SCARF else []
         if compared and all(each.claimed == "no practical difference" for each in compared):
-            names.append(name.replace(RATE, "rate 0.3"))
-    return f"; {named_in_turn(names)} make no practical difference to SCARF" if names else ""
+            names.append(name)
+    return names
+
+
+def seconds_of_pretraining(trials: pd.DataFrame) -> pd.Series:
+    """The mean seconds of a pre-training of each network, shortest first."""
+    means = trials.groupby("competitor")["pretrain_seconds"].mean()
+    return means.reindex(NETWORKS).dropna().sort_values()
 
 
 def named_in_turn(items: Sequence[str]) -> str:
@@ -457,10 +482,14 @@ def compute(trials: pd.DataFrame) -> str:
     shared = trials.groupby(["dataset", "competitor", "trial"])["pretrain_seconds"].max().sum()
     supervised = trials["finetune_seconds"].sum()
     hours = (shared + supervised) / 3600
+    by_name = "; ".join(
+        f"{number(seconds, '.1f')} ({name})" for name, seconds in seconds_of_pretraining(trials).items()
+    )
     return (
         f"The trials took {hours:.1f} hours of one processor core: {shared / 3600:.1f} of pre-training, which the "
         f"budgets of a table share, and {supervised / 3600:.1f} of supervised training. Two cores "
-        "of an AMD EPYC worked, without a GPU and beside other work. Reading tables and testing are not counted."
+        "of an AMD EPYC worked, without a GPU and beside other work. Reading tables and testing are not counted. Mean "
+        f"seconds of a pre-training: {by_name}."
     )
 
 
