@@ -221,6 +221,8 @@ def findings(trials: pd.DataFrame) -> str:
     trees = compare(trials, ACCURACY, BEST, "CatBoost", budgets)
     auroc = compare(trials, AUROC, SCARF, NONE, budgets)
     n_tables = max(len(each.gains) for each in scarf)
+    others = compare(trials, ACCURACY, BEST, LINEAR, budgets, confirming(trials))
+    on_others = f" Without the tables that confirmed its recipe, a linear model: {_told(others)}." if others else ""
     alike = as_good(trials, budgets)
     names = [name.replace(HALF, f"{SCARF} at rate 0.3") for name in alike]
     no_difference = f" {named_in_turn(names)} make no practical difference to SCARF." if alike else ""
@@ -228,7 +230,7 @@ def findings(trials: pd.DataFrame) -> str:
         f"- **Does SCARF help a network?** In points on the typical of {n_tables} tables, by labels. Accuracy: "
         f"{_told(scarf)}; on RealMLP {_told(realmlp)}. AUROC: {_told(auroc)}.{no_difference}\n"
         "- **Does the best network beat others?** In accuracy a linear model: "
-        f"{_told(linear)}; CatBoost: {_told(trees)}.\n"
+        f"{_told(linear)}; CatBoost: {_told(trees)}.{on_others}\n"
         f"- **What to do:** {advice(trials, budgets, [SCARF, *alike])}"
     )
 
