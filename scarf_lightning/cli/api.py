@@ -95,7 +95,10 @@ def plan(
     *overrides: str,
     config_dir: str | Path | None = None,
 ) -> "pd.DataFrame":
-    """Find out what is left to train of a sweep, or of every combination of overrides. It takes what `run` takes.
+    """Find out what is left to train of a sweep, or of every combination of overrides.
+
+    Args:
+        asked, overrides, config_dir: as for `run`.
 
     Returns:
         A row for each cell: its options; its ``state`` (finished, running, failed, waiting); its number of ``trials``

@@ -197,6 +197,8 @@ def metric_of(caption: str) -> str:
 def expected_of(caption: str, entry: dict[str, str], names: dict[str, Any]) -> list[tuple[str, list[float]]]:
     """The entries of a row of the page, each with the numbers that the lines of pandas make."""
     row = names["row"]
+    # The columns of budgets, as "20 labels", and their numbers of labels.
+    budgets = {key: key.removesuffix(" labels") for key in entry if key.endswith(" labels")}
     if caption.startswith("Gain of"):
         competitor, reference = caption.removeprefix("Gain of ").rstrip(".").split(" over ")
         made = row(METRICS[entry["metric"]], competitor, reference, entry["labels"])
@@ -205,7 +207,6 @@ def expected_of(caption: str, entry: dict[str, str], names: dict[str, Any]) -> l
     if caption.startswith("Mean"):
         means = names["whole"].pivot_table(metric_of(caption), "dataset", ["labels", "competitor"]).dropna().mean()
         scale = 100 if "percent" in caption else 1
-        budgets = {key: key.split()[0] for key in entry if key != "competitor"}
         return [(entry[key], [scale * means[labels, entry["competitor"]]]) for key, labels in budgets.items()]
     if caption.startswith("Trials of classes"):
         known = names["whole"][names["whole"].n_label_classes > 1]
@@ -214,7 +215,6 @@ def expected_of(caption: str, entry: dict[str, str], names: dict[str, Any]) -> l
     if caption.startswith("Tables of numbers"):
         numbers = names["whole"][names["whole"].classes == 0]
         means = numbers.groupby(["labels", "competitor", "dataset"]).r2.mean()
-        budgets = {key: key.split()[0] for key in entry if key != "competitor"}
         return [(entry[key], [(means[labels, entry["competitor"]] > 0).sum()]) for key, labels in budgets.items()]
     if caption.startswith("Spearman"):
         gains = names["gains"]("accuracy", SCARF, NONE, entry["labels"])
