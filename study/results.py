@@ -35,6 +35,8 @@ OF_THE_STUDY = {*OF_THE_RUN, "dataset", "split", "regime", "fit_on", "pretrain",
 """Axes and options that the name of a competitor leaves out, or says by a label."""
 OF_A_RECIPE = {"finetune.fixed_below"}
 """Options that adapt a recipe to few labels."""
+OF_SCARF = {"corruption=marginal"}
+"""Choices that SCARF makes by itself, which a sweep over parts asks for again."""
 NONE, SCARF = "no pre-training", "SCARF"
 ALL = "all"
 
@@ -121,7 +123,7 @@ def competitor(options: Mapping[str, Any], labels: Mapping[str, str], asked: Seq
     for override in asked:
         option, _, _ = override.partition("=")
         section, _, _ = option.partition(".")
-        if section not in OF_THE_STUDY and option not in OF_A_RECIPE:
+        if section not in OF_THE_STUDY and option not in OF_A_RECIPE and override not in OF_SCARF:
             parts.append(override)
     return ", ".join([*parts, "paper's recipe"] if options["fit_on"] == "all" else parts)
 

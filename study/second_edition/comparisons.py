@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from scarf_lightning.report.learning import FEWEST_CONSTANT
 from scarf_lightning.report.statistics import Interval, Verdict, answers_together, judge
+from scarf_lightning.report.statistics.verdict import DECIMALS
 
 from ..results import NONE, SCARF
 from ..writing import FEWEST_TABLES, budgets_of
@@ -204,7 +205,7 @@ def compare(
         values, tables = differences(kept, measure, competitor, reference, labels)
         if len(tables) < FEWEST_TABLES + extremes:
             continue
-        gains = np.nanmean(values, axis=1)
+        gains = np.nanmean(values, axis=1).round(DECIMALS)
         order = np.argsort(-np.abs(gains), kind="stable")
         rows = np.sort(order[extremes:])
         known.append((labels, judge(values[rows]), tuple(tables[row] for row in rows), 100 * gains[rows]))

@@ -1,57 +1,55 @@
 from itertools import product
 import numpy as np
 import pandas as pd
-from scipy.stats import norm, rankdata, t
+from scipy.stats import norm, rankdata, spearmanr, t
 
-trials = pd.read_parquet("study/second_edition/trials.parquet").replace(".* regression", "linear model", regex=True)
-whole = trials[~trials.competitor.str.contains("corruption=|views=|loss=")]  # without the exchanged parts of SCARF
-networks = whole[~whole.competitor.str.contains("linear|forest|Boost")]
-for labels, metric in product(trials.labels.unique(), ["accuracy", "spearman"]):  # the network best on other tables
-    means = networks[networks.labels == labels].pivot_table(metric, "dataset", "competitor").dropna()
-    best = ((means.sum() - means) / (len(means) - 1)).idxmax(axis=1).rename("competitor").reset_index()
-    trials = pd.concat([trials, networks[networks.labels == labels].merge(best).assign(competitor="best network")])
-
-
-def gains(metric, new, old, labels, without=(), extremes=0):  # of each table, in points or percent
-    part = trials[(trials.labels == labels) & ~trials.dataset.isin(without)]
-    wide = part.pivot(index=["dataset", "trial"], columns="competitor", values=metric)[[new, old]].dropna()
-    scale = -wide[old].groupby("dataset").mean() if metric in ("log_loss", "rmse") else 1
-    g = 100 * (wide[new] - wide[old]).groupby("dataset").mean() / scale
-    return g[g.abs().rank(method="first", ascending=False) > extremes]
+trials = every = pd.read_parquet("study/second_edition/trials.parquet").replace(".* regr.*", "linear model", regex=True)
+networks = every[~every.competitor.str.contains("linear|forest|Boost|corruption=|views=|loss=")]  # with all of SCARF
+for _, known in networks.groupby(["labels", networks.classes > 0]):
+    means = known.pivot_table("accuracy" if known.classes.any() else "spearman", "dataset", "competitor").dropna()
+    best = known.merge((means.sum() - means).idxmax(axis=1).reset_index(name="competitor"))  # on the other tables
+    trials = pd.concat([trials, best.assign(competitor="best network")])
 
 
-def scores(g, value):  # the sum of signed normal scores, and the levels of a centre above the value and below it
-    signed = np.sign(g - value) * norm.ppf(0.5 + rankdata(abs(g - value)) / (len(g) + 1) / 2)
-    total, z = signed.sum(), signed.sum() / max(np.sqrt((signed**2).sum()), 1e-300)
-    if len(g) > 12:
-        return total, norm.cdf(-z), norm.cdf(z)
-    sums = np.array(list(product([-1, 1], repeat=len(g)))) @ abs(signed)  # all signs of few tables
-    return total, (sums >= total - 1e-9).mean(), (sums <= total + 1e-9).mean()
+def gains(metric, new, old, labels, without=()):  # of each table, in points or percent
+    known = trials.query("labels == @labels and dataset not in @without and competitor in [@new, @old]")
+    means = known.pivot_table(metric, ["dataset", "trial"], "competitor").dropna().groupby("dataset").mean()
+    return 100 * np.round((means[new] - means[old]) / (-means[old] if metric in ("log_loss", "rmse") else 1), 12).values
 
 
-def typical(g):
+def typical(g):  # the centre by signed normal scores, and its interval
     steps = np.unique(np.add.outer(g, g) / 2)
-    middles = [steps[0] - 1, *(steps[1:] + steps[:-1]) / 2, steps[-1] + 1]
-    total, above, below = np.array([scores(g, value) for value in middles]).T
-    centre = (steps[(total > 1e-9).sum() - 1] + steps[(total >= -1e-9).sum() - 1]) / 2
-    return centre, steps[(above <= 0.025).sum() - 1], steps[(below > 0.025).sum() - 1]
+    away = g - np.array([steps[0] - 1, *(steps[1:] + steps[:-1]) / 2, steps[-1] + 1])[:, None]
+    signed = np.sign(away) * norm.ppf(0.5 + rankdata(abs(away), axis=1) / (len(g) + 1) / 2)
+    total, scale = signed.sum(1), np.sqrt((signed**2).sum(1)).clip(1e-300)
+    above, below = norm.cdf([-total / scale, total / scale])  # the levels of a centre above each place, and below it
+    if len(g) <= 12:  # by all signs of few tables
+        distance = abs(signed) @ np.array(list(product([-1, 1], repeat=len(g)))).T - total[:, None]
+        above, below = (distance >= -1e-9).mean(1), (distance <= 1e-9).mean(1)
+    ends = [steps[each.sum() - 1] for each in (total > 1e-9, total >= -1e-9, above <= 0.025, below > 0.025)]
+    return (ends[0] + ends[1]) / 2, ends[2], ends[3]
 
 
-def mean(g):  # with its bootstrap-t interval
-    n, drawn = len(g), g[np.random.default_rng(0).integers(len(g), size=(2000, len(g)))]
+def row(g):  # typical gain, mean with its bootstrap-t interval, better, worse, by more than 1, and the next table
+    n, k, drawn = len(g), (len(g) + 1) // 20, g[np.random.default_rng(0).integers(len(g), size=(2000, len(g)))]
     away = (drawn.mean(axis=1) - g.mean()) / drawn.std(axis=1, ddof=1).clip(0.1 * g.std(ddof=1)) * np.sqrt(n)
     ends = np.maximum(np.quantile(away, [0.975, 0.025]) * [1, -1], t.ppf(0.975, n - 1)) * g.std(ddof=1) / np.sqrt(n)
-    return (g.mean(), g.mean() - ends[0], g.mean() + ends[1]) if n >= 25 else (g.mean(), np.nan, np.nan)
+    mean = [g.mean(), *(g.mean() + ends * [-1, 1])[: 2 * (n >= 25)]]
+    return [*typical(g), *mean, sum(g > 0), sum(g < 0), sum(g > 1), sum(g < -1), *np.sort(g)[[k - 1, -k]][: 2 * k]]
 
 
-def row(*comparison, **tables):  # typical and mean with their intervals, the counts, and the range of a next table
-    g = gains(*comparison, **tables).to_numpy()
-    k, counts = (len(g) + 1) // 20, [sum(g > 0), sum(g < 0), sum(g > 1), sum(g < -1)]
-    return [*typical(g), *mean(g), *counts, *(np.sort(g)[[k - 1, -k]] if k else [np.nan] * 2)]
+def correlations(labels, five=("rows", "columns", "categorical_share", "classes", "accuracy")):  # of SCARF's gain
+    facts = every.query("labels == @labels and competitor == 'no pre-training' and classes > 0")
+    facts, g = facts.pivot_table(five, "dataset"), gains("accuracy", "SCARF", "no pre-training", labels)
+    tests = facts.assign(both=facts.accuracy + g / 200).apply(lambda fact: pd.Series(spearmanr(fact, g), ["r", "p"])).T
+    return tests.r, (tests.p[list(five)].sort_values() * [5, 4, 3, 2, 1]).cummax().clip(upper=1)  # levels after Holm
 
 
-print(pd.DataFrame({n: row("accuracy", "SCARF", "no pre-training", n) for n in whole.labels.unique()}).T.round(1))
-print(whole.pivot_table("accuracy", "dataset", ["labels", "competitor"]).dropna().mean().unstack("labels").round(3))
-facts = whole.groupby("dataset")[["rows", "columns", "categorical_share", "classes"]].first()
-print(facts.corrwith(gains("accuracy", "SCARF", "no pre-training", "20"), method="spearman").round(2))
-print(whole[whole.n_label_classes > 1].groupby("competitor").one_class.agg(["size", "sum"]))
+print(np.round(row(gains("accuracy", "SCARF", "no pre-training", "20")), 1), *correlations("20"))
+tables = every.pivot_table(["accuracy", "auroc", "log_loss", "spearman", "r2"], "dataset", ["labels", "competitor"])
+print(tables.mean().unstack("labels"), (tables.r2 > 0).sum().unstack("labels"))
+learnt = every[every.n_label_classes > 1].eval("above_guesses = balanced_accuracy - 1 / classes")
+print(learnt.groupby("competitor").one_class.agg(["size", "sum"]))
+print(learnt[learnt.labels == "20"].pivot_table("above_guesses", "dataset", "competitor").mean())
+once = every.drop_duplicates(["dataset", "competitor", "trial", "pretrain_seconds"])  # budgets share a pre-training
+print(once.groupby("competitor").pretrain_seconds.mean(), once.pretrain_seconds.sum(), every.finetune_seconds.sum())

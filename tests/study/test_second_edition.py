@@ -16,8 +16,10 @@ from study.second_edition.comparisons import (
     ACCURACY,
     BEST,
     COMPETITORS,
+    EXTREMES,
     LINEAR,
     MEASURES,
+    NETWORKS,
     RMSE,
     best_network,
     broken_rows,
@@ -171,7 +173,9 @@ def tables_of(text: str) -> list[tuple[str, list[list[str]]]]:
     """The tables of a page: the caption, and the entries of each row, headings first."""
     found = []
     for caption, block in re.findall(r"^(.+)\n\n((?:^\|.*\n)+)", text, flags=re.M):
-        lines = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in block.splitlines()]
+        # Markdown's escapes are no part of the words.
+        rows = block.replace("\\", "").splitlines()
+        lines = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in rows]
         found.append((caption, [lines[0], *lines[2:]]))
     return found
 
@@ -186,7 +190,6 @@ def recomputed(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dic
 
 
 METRICS = {measure.label: measure.name for measure in MEASURES}
-ANALYSES = ("all tables", "without the 3 largest", "without CC18")
 
 
 def metric_of(caption: str) -> str:
@@ -196,47 +199,58 @@ def metric_of(caption: str) -> str:
 
 def expected_of(caption: str, entry: dict[str, str], names: dict[str, Any]) -> list[tuple[str, list[float]]]:
     """The entries of a row of the page, each with the numbers that the lines of pandas make."""
-    row = names["row"]
+    row, gains, tables = names["row"], names["gains"], names["tables"]
     # The columns of budgets, as "20 labels", and their numbers of labels.
     budgets = {key: key.removesuffix(" labels") for key in entry if key.endswith(" labels")}
     if caption.startswith("Gain of"):
         competitor, reference = caption.removeprefix("Gain of ").rstrip(".").split(" over ")
-        made = row(METRICS[entry["metric"]], competitor, reference, entry["labels"])
-        shown = " ".join(list(entry.values())[3:])
-        return [(shown, [each for each in made if not np.isnan(each)])]
+        made = row(gains(METRICS[entry["metric"]], competitor, reference, entry["labels"]))
+        return [(" ".join(list(entry.values())[3:]), made)]
     if caption.startswith("Mean"):
-        means = names["whole"].pivot_table(metric_of(caption), "dataset", ["labels", "competitor"]).dropna().mean()
+        means = tables.mean()[metric_of(caption)]
         scale = 100 if "percent" in caption else 1
         return [(entry[key], [scale * means[labels, entry["competitor"]]]) for key, labels in budgets.items()]
     if caption.startswith("Trials of classes"):
-        known = names["whole"][names["whole"].n_label_classes > 1]
-        flags = known.loc[known.competitor == entry["competitor"], "one_class"].astype(float)
-        return [(f"{entry['trials']} {entry['one class']} {entry['%']}", [len(flags), flags.sum(), 100 * flags.mean()])]
+        learnt = names["learnt"]
+        of_it = learnt[learnt.competitor == entry["competitor"]]
+        above = of_it[of_it.labels == "20"].groupby("dataset").above_guesses.mean().mean()
+        made = [len(of_it), of_it.one_class.sum(), 100 * of_it.one_class.mean(), 100 * above]
+        return [(" ".join(list(entry.values())[1:]), made)]
     if caption.startswith("Tables of numbers"):
-        numbers = names["whole"][names["whole"].classes == 0]
-        means = numbers.groupby(["labels", "competitor", "dataset"]).r2.mean()
-        return [(entry[key], [(means[labels, entry["competitor"]] > 0).sum()]) for key, labels in budgets.items()]
+        counts = (tables.r2 > 0).sum()
+        return [(entry[key], [counts[labels, entry["competitor"]]]) for key, labels in budgets.items()]
     if caption.startswith("Spearman"):
-        gains = names["gains"]("accuracy", SCARF, NONE, entry["labels"])
-        facts = names["whole"].groupby("dataset")[["rows", "columns", "categorical_share", "classes"]].first()
-        scores = names["whole"][names["whole"].labels == entry["labels"]]
-        scores = scores.pivot_table("accuracy", "dataset", "competitor").dropna()
-        facts = facts.assign(score=scores[NONE], both=scores[[NONE, SCARF]].mean(axis=1))
-        made = facts.corrwith(gains, method="spearman")
-        return [(entry[heading].split(" ")[0], [value]) for heading, value in zip(FACTS, made, strict=True)]
-    known = names["trials"]
-    confirmed = known[known.dataset_id.notna()].dataset.unique()
-    options = dict(zip(ANALYSES, ({}, {"extremes": 3}, {"without": confirmed}), strict=True))
+        correlations, its_levels = names["correlations"](entry["labels"])
+        pairs = [(entry["mean of both scores"], [correlations["both"]])]
+        for heading, fact in FACTS.items():
+            shown, level = entry[heading].split(" (p ")
+            pairs.append((shown, [correlations[fact]]))
+            # A level below the smallest that three decimals show is shown as below it.
+            if "=" in level:
+                np.testing.assert_allclose(numbers_of(level), its_levels[fact], atol=0.000501)
+            else:
+                assert its_levels[fact] < 0.001
+        return pairs
+    confirmed = names["every"][names["every"].dataset_id.notna()].dataset.unique()
     pairs = []
     for heading, cell in entry.items():
         labels = entry.get("labels", heading.removesuffix(" labels"))
         if heading not in ("competitor", "over", "labels") and cell != "–":
-            made = row(metric_of(caption), entry["competitor"], entry["over"], labels, **options.get(heading, {}))
-            pairs.append((cell, made[:3]))
+            without = confirmed if heading == "without CC18" else ()
+            of_tables = gains(metric_of(caption), entry["competitor"], entry["over"], labels, without)
+            if heading == f"without the {EXTREMES} largest":
+                of_tables = of_tables[np.argsort(-abs(of_tables), kind="stable")[EXTREMES:]]
+            pairs.append((cell, names["typical"](of_tables)))
     return pairs
 
 
-FACTS = ("rows", "columns", "share of categories", "classes", "score without pre-training", "mean of both scores")
+FACTS = {
+    "rows": "rows",
+    "columns": "columns",
+    "share of categories": "categorical_share",
+    "classes": "classes",
+    "score without pre-training": "accuracy",
+}
 
 
 def check_by_pandas(text: str, names: dict[str, Any]) -> int:
@@ -248,7 +262,38 @@ def check_by_pandas(text: str, names: dict[str, Any]) -> int:
                 # Half a unit of the last digit that is shown.
                 np.testing.assert_allclose(numbers_of(shown), made, atol=0.0501, err_msg=f"{caption} {row}")
                 compared += len(made)
-    return compared
+    return compared + check_sentences(text, names)
+
+
+def check_sentences(text: str, names: dict[str, Any]) -> int:
+    """Compare the numbers of the page's sentences with the lines of pandas; return how many there are."""
+    every, once = names["every"], names["once"]
+    facts = every.groupby("dataset").classes.first()
+    n_trials = every.groupby(["dataset", "labels", "competitor"]).size()
+    budgets = sorted(every.labels.unique(), key=int)
+    sizes = {n_trials.min(), n_trials.max()}
+    extent = [len(facts), (facts > 0).sum(), (facts == 0).sum(), *budgets, every.competitor.nunique(), *sorted(sizes)]
+
+    means = names["tables"].accuracy.mean()
+    added = 100 * (means[budgets[1], NONE] - means[budgets[0], NONE])
+    ours = [name for name in NETWORKS if "paper" not in name]
+    learnt = names["learnt"][names["learnt"].competitor.isin(ours)]
+    phases = np.array([once.pretrain_seconds.sum(), every.finetune_seconds.sum()]) / 3600
+    seconds = once.groupby("competitor").pretrain_seconds.mean()
+    seconds = seconds[seconds.index.isin(NETWORKS)].dropna()
+    sentences = {
+        r"^\d+ tables, .* trials": [*extent, len(every)],
+        r"^- \*\*What to do:.*? points": [budgets[1], budgets[0], added],
+        r"(?<=RealMLP, ).* % predict one class": [100 * learnt.one_class.mean()],
+        r"^The trials took .* supervised training": [phases.sum(), *phases],
+    }
+    for sentence, made in sentences.items():
+        (shown,) = re.findall(sentence, text, flags=re.M)
+        np.testing.assert_allclose(numbers_of(shown), np.float64(made), atol=0.0501, err_msg=shown)
+    for name, value in seconds.items():
+        (shown,) = re.findall(rf"([\d.]+) \({re.escape(name)}\)", text)
+        assert float(shown) == pytest.approx(value, abs=0.0501)
+    return sum(map(len, sentences.values())) + len(seconds)
 
 
 @pytest.mark.slow

@@ -117,6 +117,7 @@ OF_SCARF = {"pretrain": "scarf", "method": "control", "network": "mlp", "fit_on"
         ({"network": "mlp_plr", "pretrain": "none"}, {}, (), "MLP-PLR"),
         ({"method": "mixup"}, {"method": "mixup"}, ("method=mixup",), "SCARF, mixup"),
         ({}, {}, ("corruption=mean",), "SCARF, corruption=mean"),
+        ({}, {}, ("corruption=marginal", "views=both"), "SCARF, views=both"),
         ({}, {}, ("recipe=realmlp_s", "finetune.fixed_below=1000", "split.copies=together"), "SCARF"),
     ],
 )

@@ -185,6 +185,19 @@ def test_over_tables_the_typical_one_and_the_mean_are_told_and_the_next_is_predi
     assert judge_tables(few_gain[:27, None], np.full(27, 1e-3)).answer == "no practical difference"
 
 
+def test_trials_that_cancel_but_for_rounding_are_a_tie() -> None:
+    """0.3 - 0.1 - 0.2 is -3e-17 in floating point: neither a gain nor a loss, and as in exact numbers in the ranks."""
+    cancelling = np.tile([0.3, -0.1, -0.2], (7, 1))
+    assert set(np.sign(cancelling.sum(axis=1))) == {-1}
+    found = judge_tables(cancelling, np.full(7, 0.01))
+    assert (found.won, found.lost, found.levels.direction) == (0, 0, 1)
+
+    exact = np.array([0.0, 0.01, -0.01, 0.02, 0.03, 0.04, 0.05])
+    with_rounding = exact[:, None] + cancelling
+    errors = np.full(7, 0.01)
+    assert judge_tables(with_rounding, errors).levels == judge_tables(exact[:, None], errors).levels
+
+
 def test_a_row_of_a_rare_class_may_move_a_mean_that_does_not_vary_by_more() -> None:
     """Of 100 rows, all trials alike. One more row may be off by four, so the interval is four times as wide."""
     rows = [np.arange(100)] * 3
