@@ -127,7 +127,7 @@ def page(trials: pd.DataFrame) -> tuple[str, dict[str, Figure]]:
         *short_tables(trials, [(name, NONE) for name in PRETRAININGS], budgets),
         *short_tables(trials, [(name, SCARF) for name in PRETRAININGS if name != SCARF], budgets),
         "### Which part of SCARF matters?",
-        PARTS_OF_SCARF,
+        extent_of_parts(trials),
         *short_tables(trials, parts_of_scarf(), budgets),
         "## 4. Does the best network beat linear models and trees?",
         BEST_NETWORK,
@@ -161,10 +161,6 @@ from 25 tables on. Both have 95 % intervals. Gains are in points of accuracy, AU
 of the reference's log-loss and RMSE; a gain is always for the better. The answers of a pair over the budgets hold
 together at 5 % (Holm 1979), so a single interval may leave zero out where the answer is *cannot tell*. The gain of a
 *next table*, as it is measured here, lies in the range in nine cases of ten."""
-
-PARTS_OF_SCARF = """\
-One part of SCARF is exchanged at a time: half of the corruption on all tables, the others on 16 tables of classes with
-fewer than 3,000 rows."""
 
 BEST_NETWORK = """\
 The *best network* of a table is the one, of all twelve, with the best mean on the *other* tables, so no table chooses
@@ -338,6 +334,21 @@ def parts_of_scarf() -> list[tuple[str, str]]:
     for scarf in (SCARF, f"{REALMLP} with {SCARF}"):
         pairs += [(f"{scarf}, {part}", scarf) for part in (RATE, *PARTS)]
     return pairs
+
+
+def extent_of_parts(trials: pd.DataFrame) -> str:
+    """What the tables of SCARF's parts compare, and on how many tables."""
+    names = [name for name, _ in parts_of_scarf() if not name.endswith(RATE)]
+    exchanged = trials[trials["competitor"].isin(names)]
+    if exchanged.empty:
+        return ""
+    n_tables = exchanged.groupby("competitor")["dataset"].nunique()
+    fewest, most = n_tables.min(), n_tables.max()
+    tables = counted(fewest, "table") if fewest == most else f"{fewest} to {most} tables"
+    return (
+        "One part of SCARF is exchanged at a time: half of the corruption in all of its trials, the others on "
+        f"{tables} of classes in {counted(exchanged['trial'].nunique(), 'trial')} of each."
+    )
 
 
 def short_tables(trials: pd.DataFrame, pairs: Sequence[tuple[str, str]], budgets: Sequence[str]) -> list[str]:

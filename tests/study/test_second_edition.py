@@ -318,7 +318,15 @@ def test_the_page_in_the_repository_is_the_one_that_is_made(monkeypatch: pytest.
     kept, (made, _) = pages.text_of("page.md"), pages.page(read(pages.TRIALS))
     assert NUMBER.sub("#", kept) == NUMBER.sub("#", made)
     np.testing.assert_allclose(numbers_of(kept), numbers_of(made), atol=0.11)
-    assert check_by_pandas(kept, recomputed(pages.FOLDER / "page.md", ROOT, monkeypatch)) > 800
+    names = recomputed(pages.FOLDER / "page.md", ROOT, monkeypatch)
+    assert check_by_pandas(kept, names) > 800
+    # What the limits say of the data.
+    rows, limits = names["every"].rows, pages.text_of("texts/limits.md")
+    assert f"Tables of {rows.min():,} to {rows.max():,} rows." in limits
+    assert "All labels were planned and are not run" in limits
+    assert "all" not in set(names["every"].labels)
+    nats = -np.log(np.finfo(np.float64).eps)
+    assert f"{nats:.0f} nats" in limits
     # The README and the site's first page say the same.
     for place in pages.PLACES:
         shown = place.read_text(encoding="utf-8")
@@ -358,6 +366,16 @@ def test_what_related_work_says_of_the_papers_tables_is_in_them() -> None:
 def test_what_cannot_be_done_is_refused(arguments: list[str], sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         pages.main(arguments)
+
+
+def test_the_page_says_on_how_many_tables_parts_are_exchanged(trials: pd.DataFrame) -> None:
+    assert pages.extent_of_parts(prepared(trials)) == ""
+    exchanged = trials[trials["competitor"].eq(SCARF) & (trials["dataset"] < "table-10") & (trials["trial"] < 2)]
+    both = [exchanged.assign(competitor=f"{SCARF}, {part}") for part in ("views=both", "corruption=mean")]
+    extent = "the others on {} of classes in 2 trials of each."
+    assert pages.extent_of_parts(pd.concat(both)).endswith(extent.format("10 tables"))
+    both[0] = both[0][both[0]["dataset"] < "table-08"]
+    assert pages.extent_of_parts(pd.concat(both)).endswith(extent.format("8 to 10 tables"))
 
 
 def test_a_competitor_of_ones_own_stands_beside_no_pretraining_and_scarf(trials: pd.DataFrame) -> None:
