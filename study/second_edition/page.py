@@ -206,7 +206,7 @@ def extent(trials: pd.DataFrame) -> str:
 
 
 def findings(trials: pd.DataFrame) -> str:
-    """The findings and the advice, in three lines that the README shows too. They are the page's second paragraph.
+    """The findings and the advice, in three sentences that the README shows too. They are the page's second paragraph.
 
     Args:
         trials: as `prepared` returns them.
@@ -219,15 +219,17 @@ def findings(trials: pd.DataFrame) -> str:
     auroc = compare(trials, AUROC, SCARF, NONE, budgets)
     n_tables = max(len(each.gains) for each in scarf)
     others = compare(trials, ACCURACY, BEST, LINEAR, budgets, confirming(trials))
-    on_others = f" Without the tables that confirmed its recipe, a linear model: {_told(others)}." if others else ""
+    on_others = (
+        f"; over a linear model, without the tables that confirmed its recipe: {_told(others)}" if others else ""
+    )
     alike = as_good(trials, budgets)
     names = [name.replace(HALF, f"{SCARF} at rate 0.3") for name in alike]
-    no_difference = f" {named_in_turn(names)} make no practical difference to SCARF." if alike else ""
+    no_difference = f"; {named_in_turn(names)} make no practical difference to SCARF" if alike else ""
     return (
-        f"- **Does SCARF help a network?** In points on the typical of {n_tables} tables, by labels. Accuracy: "
-        f"{_told(scarf)}; on RealMLP {_told(realmlp)}. AUROC: {_told(auroc)}.{no_difference}\n"
-        "- **Does the best network beat others?** In accuracy a linear model: "
-        f"{_told(linear)}; CatBoost: {_told(trees)}.{on_others}\n"
+        f"- **Does SCARF help a network?** In points on the typical of {n_tables} tables, by number of labels, in "
+        f"accuracy: {_told(scarf)}; on RealMLP: {_told(realmlp)}; in AUROC: {_told(auroc)}{no_difference}.\n"
+        "- **Does the best network beat others?** In points of accuracy, over a linear model: "
+        f"{_told(linear)}; over CatBoost: {_told(trees)}{on_others}.\n"
         f"- **What to do:** {advice(trials, budgets, [SCARF, *alike])}"
     )
 
@@ -242,11 +244,13 @@ def advice(trials: pd.DataFrame, budgets: Sequence[str], alike: Sequence[str]) -
     fewest, more = budgets[:2]
     of_few, of_more = means.loc[NONE, [fewest, more]].to_numpy(dtype=np.float64)
     added = number(of_more - of_few, ".1f")
-    fastest = seconds_of_pretraining(trials)[list(alike)].idxmin()
+    fastest = str(seconds_of_pretraining(trials)[list(alike)].idxmin())
+    (gain,) = compare(trials, ACCURACY, fastest, NONE, [fewest])
     return (
         f"Label more rows, if you can: {more} labels in place of {fewest} add {added} points of accuracy to the mean "
-        f"of networks without pre-training. If you cannot, pre-train with {fastest}, which takes least time of these; "
-        "expect a point or less; and compare with a linear model and CatBoost before you keep the network."
+        f"of networks without pre-training; if you cannot, pre-train with {fastest}, which takes least time of these, "
+        f"expect {shown(gain.typical)} points on a typical table with {fewest} labels, and compare with a linear model "
+        "and CatBoost before you keep the network."
     )
 
 

@@ -157,9 +157,10 @@ def test_the_advice_says_what_labels_add_and_which_pretraining_is_fast(trials: p
     found = pages.findings(even)
 
     assert "Label more rows, if you can: 50 labels in place of 20 add 10.0 points of accuracy to the mean" in found
-    assert "pre-train with VIME, which takes least time of these;" in found
+    assert "pre-train with VIME, which takes least time of these, expect +0.0 (+0.0 to +0.0) points on a" in found
+    assert found.count(".\n") == 2
     alike = "SCARF at rate 0.3, VIME, SCARF AE, binning, target-aware pre-training and SCARF, paper's recipe"
-    assert f"{alike} make no practical difference to SCARF." in found
+    assert f"{alike} make no practical difference to SCARF.\n" in found
 
 
 NUMBER = re.compile(r"[+−-]?\d[\d,]*(?:\.\d+)?")
@@ -283,7 +284,7 @@ def check_sentences(text: str, names: dict[str, Any]) -> int:
     seconds = seconds[seconds.index.isin(NETWORKS)].dropna()
     sentences = {
         r"^\d+ tables, .* trials": [*extent, len(every)],
-        r"^- \*\*What to do:.*? points": [budgets[1], budgets[0], added],
+        r"^- \*\*What to do:.*? points of accuracy": [budgets[1], budgets[0], added],
         r"(?<=RealMLP, ).* % predict one class": [100 * learnt.one_class.mean()],
         r"^The trials took .* supervised training": [phases.sum(), *phases],
     }
