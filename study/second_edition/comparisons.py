@@ -24,12 +24,26 @@ Floats = NDArray[np.float64]
 
 RATE = "corruption.rate=0.3"
 REALMLP = "RealMLP"
+HALF = f"{SCARF}, {RATE}"
+PAPER = f"{SCARF}, paper's recipe"
+ON_REALMLP = (f"{REALMLP} with {SCARF}", f"{REALMLP} with {HALF}")
 PARTS = ("corruption=mean", "corruption=joint", "views=both", "loss=barlow_twins")
 """The parts of SCARF that `parts.yaml` exchanges, and how competitors with them are called."""
 NETWORKS = (
-    NONE, SCARF, f"{SCARF}, {RATE}", "VIME", "SCARF AE", "binning", "target-aware pre-training", "SubTab",
-    f"{SCARF}, paper's recipe", REALMLP, f"{REALMLP} with {SCARF}", f"{REALMLP} with {SCARF}, {RATE}",
-)  # fmt: skip
+    NONE,
+    SCARF,
+    HALF,
+    "VIME",
+    "SCARF AE",
+    "binning",
+    "target-aware pre-training",
+    "SubTab",
+    PAPER,
+    REALMLP,
+    *ON_REALMLP,
+)
+PRETRAININGS = tuple(name for name in NETWORKS if name != NONE and not name.startswith(REALMLP))
+"""The networks with a pre-training, but for RealMLP."""
 LINEAR = "linear model"
 """Logistic regression of classes, ridge regression of numbers: one rival over all tables."""
 RIVALS = (LINEAR, "random forest", "HistGradientBoosting", "XGBoost", "CatBoost")
@@ -117,6 +131,14 @@ class Comparison:
             return None
         ordered = np.sort(self.gains)
         return float(ordered[k - 1]), float(ordered[-k])
+
+
+def parts_of_scarf() -> list[tuple[str, str]]:
+    """SCARF with one part exchanged beside SCARF, on the plain network and on RealMLP."""
+    pairs = []
+    for scarf in (SCARF, f"{REALMLP} with {SCARF}"):
+        pairs += [(f"{scarf}, {part}", scarf) for part in (RATE, *PARTS)]
+    return pairs
 
 
 def renamed(trials: pd.DataFrame) -> pd.DataFrame:
