@@ -127,10 +127,10 @@ def page(trials: pd.DataFrame) -> tuple[str, dict[str, Figure]]:
         BEST_NETWORK,
         *short_tables(trials, [(BEST, rival) for rival in RIVALS], budgets),
         *(levels_table(trials, measure) for measure in LEVELS),
-        "![Mean accuracy and typical gains by number of labels](learning-curves.png)",
+        LEARNING_CURVES,
         "## 5. What do the tables that gain have in common?",
         in_common(trials, budgets),
-        "![Gain of SCARF on each table](gains.png)",
+        GAINS,
         "## Sensitivity",
         *sensitivity(trials, budgets),
         "## Have the networks learnt?",
@@ -159,6 +159,20 @@ together at 5 % (Holm 1979), so a single interval may leave zero out where the a
 BEST_NETWORK = """\
 The *best network* of a table is the one, of all twelve, with the best mean on the *other* tables, so no table chooses
 its own."""
+
+LEARNING_CURVES = """\
+![Mean accuracy and typical gains by number of labels](learning-curves.png)
+
+*Figure 1.* Left, the mean accuracy over the tables that have every competitor. Right, the typical gain of a
+pre-training over the same network without it, with its single 95 % interval. Grey is what makes no practical
+difference, a point and less."""
+
+GAINS = """\
+![Gain of SCARF on each table](gains.png)
+
+*Figure 2.* The gain of SCARF over no pre-training on each table, with the 95 % interval for overlapping splits (Nadeau
+and Bengio 2003), in the order of the left column. Each interval is of one table alone, so of twenty about one leaves
+its true gain out."""
 
 RECOMPUTE = """\
 [The data card](data.md) tells what is in `trials.parquet`. These forty lines make the numbers of this page:

@@ -14,12 +14,14 @@ from study.results import COLUMNS, NONE, SCARF, read
 from study.second_edition import page as pages
 from study.second_edition.comparisons import (
     ACCURACY,
+    AUROC,
     BEST,
     COMPETITORS,
     EXTREMES,
     LINEAR,
     MEASURES,
     NETWORKS,
+    REALMLP,
     RMSE,
     best_network,
     broken_rows,
@@ -232,12 +234,11 @@ def expected_of(caption: str, entry: dict[str, str], names: dict[str, Any]) -> l
             else:
                 assert its_levels[fact] < 0.001
         return pairs
-    confirmed = names["every"][names["every"].dataset_id.notna()].dataset.unique()
     pairs = []
     for heading, cell in entry.items():
         labels = entry.get("labels", heading.removesuffix(" labels"))
         if heading not in ("competitor", "over", "labels") and cell != "–":
-            without = confirmed if heading == "without CC18" else ()
+            without = confirmed(names) if heading == "without CC18" else ()
             of_tables = gains(metric_of(caption), entry["competitor"], entry["over"], labels, without)
             if heading == f"without the {EXTREMES} largest":
                 of_tables = of_tables[np.argsort(-abs(of_tables), kind="stable")[EXTREMES:]]
@@ -294,7 +295,38 @@ def check_sentences(text: str, names: dict[str, Any]) -> int:
     for name, value in seconds.items():
         (shown,) = re.findall(rf"([\d.]+) \({re.escape(name)}\)", text)
         assert float(shown) == pytest.approx(value, abs=0.0501)
-    return sum(map(len, sentences.values())) + len(seconds)
+    return sum(map(len, sentences.values())) + len(seconds) + check_findings(text, names)
+
+
+OF_FINDINGS = {
+    "by number of labels, in accuracy: ": (ACCURACY.name, SCARF, NONE),
+    "; on RealMLP: ": (ACCURACY.name, f"{REALMLP} with {SCARF}", REALMLP),
+    "; in AUROC: ": (AUROC.name, SCARF, NONE),
+    "accuracy, over a linear model: ": (ACCURACY.name, BEST, LINEAR),
+    "; over CatBoost: ": (ACCURACY.name, BEST, "CatBoost"),
+    "confirmed its recipe: ": (ACCURACY.name, BEST, LINEAR),
+}
+"""Where the gains of a pair stand among the findings."""
+
+
+def check_findings(text: str, names: dict[str, Any]) -> int:
+    """Compare the typical gains among the findings with the lines of pandas; return how many there are."""
+    compared = 0
+    for opening, pair in OF_FINDINGS.items():
+        _, _, clause = text.partition(opening)
+        told = re.findall(r"with ([^(]+) \(([^)]+)\)", re.split(r"[;.] |\.\n", clause)[0])
+        without = confirmed(names) if opening.startswith("confirmed") else ()
+        for budgets, shown in told:
+            of_budgets = [names["typical"](names["gains"](*pair, n, without))[0] for n in re.findall(r"\d+", budgets)]
+            np.testing.assert_allclose(numbers_of(shown), of_budgets, atol=0.0501, err_msg=opening)
+            compared += len(of_budgets)
+    return compared
+
+
+def confirmed(names: dict[str, Any]) -> list[str]:
+    """The tables of CC18, which confirmed the recipe."""
+    every = names["every"]
+    return list(every[every.dataset_id.notna()].dataset.unique())
 
 
 @pytest.mark.slow
@@ -321,6 +353,7 @@ def test_the_page_in_the_repository_is_the_one_that_is_made(monkeypatch: pytest.
     np.testing.assert_allclose(numbers_of(kept), numbers_of(made), atol=0.11)
     names = recomputed(pages.FOLDER / "page.md", ROOT, monkeypatch)
     assert check_by_pandas(kept, names) > 800
+    assert check_findings(kept, names) == 4 * len(OF_FINDINGS)
     # What the limits say of the data.
     rows, limits = names["every"].rows, pages.text_of("texts/limits.md")
     assert f"Tables of {rows.min():,} to {rows.max():,} rows." in limits
