@@ -29,6 +29,8 @@ PAPER = f"{SCARF}, paper's recipe"
 ON_REALMLP = (f"{REALMLP} with {SCARF}", f"{REALMLP} with {HALF}")
 PARTS = ("corruption=mean", "corruption=joint", "views=both", "loss=barlow_twins")
 """The parts of SCARF that `parts.yaml` exchanges, and how competitors with them are called."""
+SUBTAB, SWITCHTAB = "SubTab", "SwitchTab"
+"""`first_round.yaml` compares the second with the first, which takes part in the study."""
 NETWORKS = (
     NONE,
     SCARF,
@@ -37,7 +39,7 @@ NETWORKS = (
     "SCARF AE",
     "binning",
     "target-aware pre-training",
-    "SubTab",
+    SUBTAB,
     PAPER,
     REALMLP,
     *ON_REALMLP,

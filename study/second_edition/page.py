@@ -23,6 +23,7 @@ from .comparisons import (
     ACCURACY,
     AUROC,
     BEST,
+    COMPETITORS,
     HALF,
     LOG_LOSS,
     ON_REALMLP,
@@ -31,6 +32,8 @@ from .comparisons import (
     RATE,
     REALMLP,
     RIVALS,
+    SUBTAB,
+    SWITCHTAB,
     Comparison,
     compare,
     parts_of_scarf,
@@ -120,6 +123,7 @@ def page(trials: pd.DataFrame) -> tuple[str, dict[str, Figure]]:
         "## 3. Which pre-training is best?",
         *short_tables(trials, [(name, NONE) for name in PRETRAININGS], budgets),
         *short_tables(trials, [(name, SCARF) for name in PRETRAININGS if name != SCARF], budgets),
+        *first_round(trials, budgets),
         "### Which part of SCARF matters?",
         extent_of_parts(trials),
         *short_tables(trials, parts_of_scarf(), budgets),
@@ -193,19 +197,34 @@ CITE = """\
 
 def extent(trials: pd.DataFrame) -> str:
     """The numbers of tables, budgets, competitors and trials."""
-    per_cell = trials.groupby(["dataset", "labels", "competitor"]).size()
+    takes_part = trials["competitor"].isin(COMPETITORS)
+    whole, others = trials[takes_part], trials[~takes_part]
+    per_cell = whole.groupby(["dataset", "labels", "competitor"]).size()
     fewest, most = per_cell.min(), per_cell.max()
     each = counted(fewest, "trial") if fewest == most else f"{fewest} to {most} trials"
-    budgets = budgets_of(trials)
+    n_others = others["competitor"].nunique()
+    some = f", and {n_others} more on some of the tables" if n_others else ""
     kinds = trials.drop_duplicates("dataset")["classes"].gt(0)
     return (
         f"{counted(len(kinds), 'table')}, {kinds.sum()} with classes and {(~kinds).sum()} with numbers as targets; "
-        f"{named_in_turn(budgets)} labels, of which validation takes its part; "
-        f"{counted(trials['competitor'].nunique(), 'competitor')}; {each} of each: "
+        f"{named_in_turn(budgets_of(trials))} labels, of which validation takes its part; "
+        f"{counted(whole['competitor'].nunique(), 'competitor')} in {each} of each{some}: "
         f"{len(trials):,} trials. The [protocol](../second_edition.md) was written first. Made by\n\n"
         "<!-- not run: writes this page; tests/study makes one -->\n"
         "```console\npython -m study.second_edition.page\n```"
     )
+
+
+def first_round(trials: pd.DataFrame, budgets: Sequence[str]) -> list[str]:
+    """SwitchTab beside SubTab, which takes part in the study in its place."""
+    of_it = trials[trials["competitor"] == SWITCHTAB]
+    if of_it.empty:
+        return []
+    return [
+        "### SubTab or SwitchTab?",
+        f"SubTab takes part in the study. SwitchTab was compared with it on {_extent_of(of_it)}.",
+        *short_tables(trials, [(SWITCHTAB, SUBTAB), (SWITCHTAB, NONE)], budgets),
+    ]
 
 
 def extent_of_parts(trials: pd.DataFrame) -> str:
@@ -214,13 +233,18 @@ def extent_of_parts(trials: pd.DataFrame) -> str:
     exchanged = trials[trials["competitor"].isin(names)]
     if exchanged.empty:
         return ""
-    n_tables = exchanged.groupby("competitor")["dataset"].nunique()
-    fewest, most = n_tables.min(), n_tables.max()
-    tables = counted(fewest, "table") if fewest == most else f"{fewest} to {most} tables"
     return (
         "One part of SCARF is exchanged at a time: half of the corruption in all of its trials, the others on "
-        f"{tables} of classes in {counted(exchanged['trial'].nunique(), 'trial')} of each."
+        f"{_extent_of(exchanged)}."
     )
+
+
+def _extent_of(trials: pd.DataFrame) -> str:
+    """On how many tables of classes competitors are, and in how many trials of each."""
+    n_tables = trials.groupby("competitor")["dataset"].nunique()
+    fewest, most = n_tables.min(), n_tables.max()
+    tables = counted(fewest, "table") if fewest == most else f"{fewest} to {most} tables"
+    return f"{tables} of classes in {counted(trials['trial'].nunique(), 'trial')} of each"
 
 
 def compute(trials: pd.DataFrame) -> str:

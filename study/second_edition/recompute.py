@@ -4,7 +4,7 @@ import pandas as pd
 from scipy.stats import norm, rankdata, spearmanr, t
 
 trials = every = pd.read_parquet("study/second_edition/trials.parquet").replace(".* regr.*", "linear model", regex=True)
-networks = every[~every.competitor.str.contains("linear|forest|Boost|corruption=|views=|loss=")]  # with all of SCARF
+networks = every[~every.competitor.str.contains("linear|forest|Boost|Switch|corruption=|views=|loss=")]  # of the study
 for _, known in networks.groupby(["labels", networks.classes > 0]):
     means = known.pivot_table("accuracy" if known.classes.any() else "spearman", "dataset", "competitor").dropna()
     best = known.merge((means.sum() - means).idxmax(axis=1).reset_index(name="competitor"))  # on the other tables

@@ -24,6 +24,7 @@ from .comparisons import (
     REALMLP,
     RIVALS,
     RMSE,
+    SWITCHTAB,
     Measure,
     broken_rows,
     compare,
@@ -70,7 +71,7 @@ def full_tables(
 
 def beside(trials: pd.DataFrame, budgets: Sequence[str]) -> list[str]:
     """The competitors that are not of the study, beside no pre-training and beside SCARF."""
-    of_the_study = {*COMPETITORS, BEST, *(name for name, _ in parts_of_scarf())}
+    of_the_study = {*COMPETITORS, BEST, SWITCHTAB, *(name for name, _ in parts_of_scarf())}
     others = sorted(set(trials["competitor"]) - of_the_study)
     pairs = [(name, reference) for name in others for reference in (NONE, SCARF)]
     return ["## Your own competitors", *short_tables(trials, pairs, budgets)] if pairs else []

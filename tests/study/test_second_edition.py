@@ -29,6 +29,7 @@ from study.second_edition.comparisons import (
     confirming,
     levels,
     prepared,
+    renamed,
     sanity,
 )
 from tests.composing import ROOT
@@ -271,10 +272,13 @@ def check_sentences(text: str, names: dict[str, Any]) -> int:
     """Compare the numbers of the page's sentences with the lines of pandas; return how many there are."""
     every, once = names["every"], names["once"]
     facts = every.groupby("dataset").classes.first()
-    n_trials = every.groupby(["dataset", "labels", "competitor"]).size()
+    whole = every[every.competitor.isin(COMPETITORS)]
+    n_trials = whole.groupby(["dataset", "labels", "competitor"]).size()
+    numbers = [whole.competitor.nunique(), *sorted({n_trials.min(), n_trials.max()})]
+    if len(whole) < len(every):
+        numbers.append(every.competitor.nunique() - numbers[0])
     budgets = sorted(every.labels.unique(), key=int)
-    sizes = {n_trials.min(), n_trials.max()}
-    extent = [len(facts), (facts > 0).sum(), (facts == 0).sum(), *budgets, every.competitor.nunique(), *sorted(sizes)]
+    extent = [len(facts), (facts > 0).sum(), (facts == 0).sum(), *budgets, *numbers]
 
     means = names["tables"].accuracy.mean()
     added = 100 * (means[budgets[1], NONE] - means[budgets[0], NONE])
@@ -410,6 +414,21 @@ def test_the_page_says_on_how_many_tables_parts_are_exchanged(trials: pd.DataFra
     assert pages.extent_of_parts(pd.concat(both)).endswith(extent.format("10 tables"))
     both[0] = both[0][both[0]["dataset"] < "table-08"]
     assert pages.extent_of_parts(pd.concat(both)).endswith(extent.format("8 to 10 tables"))
+
+
+def test_switchtab_stands_beside_subtab(trials: pd.DataFrame) -> None:
+    """On all tables of classes with 20 labels, always two points better; the best network is of the study."""
+    assert pages.first_round(prepared(trials), BUDGETS) == []
+    subtab = trials[(trials["competitor"] == "SubTab") & (trials["labels"] == "20") & (trials["classes"] > 0)]
+    switchtab = subtab.assign(competitor="SwitchTab", accuracy=subtab["accuracy"] + 0.02)
+    both = pd.concat([trials, switchtab], ignore_index=True)
+
+    _, sentence, table = pages.first_round(prepared(both), BUDGETS)
+
+    assert sentence.endswith("SwitchTab was compared with it on 26 tables of classes in 3 trials of each.")
+    assert "| SwitchTab | SubTab | +2.0 (+2.0 to +2.0), helps |" in table
+    assert pages.beside(prepared(both), BUDGETS) == []
+    assert "17 competitors in 3 trials of each, and 1 more on some of the tables:" in pages.extent(renamed(both))
 
 
 def test_a_competitor_of_ones_own_stands_beside_no_pretraining_and_scarf(trials: pd.DataFrame) -> None:
