@@ -95,7 +95,10 @@ def config_of(
     for name, value in {**given, **parameters, **ALWAYS, "plugins": plugins}.items():
         if name not in groups:
             OmegaConf.update(config, name, value, force_add=True)
-    chosen = within_max_epochs(read_config(config), given)
+    try:
+        chosen = within_max_epochs(read_config(config), given)
+    except UsageError as error:
+        raise UsageError(_of_parameters(str(error))) from error
     check_combination(chosen)
     if kind is not None:
         if why := why_no_model(chosen):
@@ -113,6 +116,14 @@ def config_of(
                 f"{option} is set, but has no effect on training with these parameters; leave it out."
             )
     return chosen
+
+
+def _of_parameters(sentence: str) -> str:
+    """A sentence on an option, with the name of the parameter that sets it and the value as Python writes it."""
+    option, space, rest = sentence.partition(" ")
+    if option not in PARAMETERS:
+        return sentence
+    return f"{PARAMETERS[option]}{space}{rest.replace(', not null.', ', not None.')}"
 
 
 def _check_without_labels(estimator: str, chosen: Config) -> None:
