@@ -16,6 +16,7 @@ from .comparisons import (
     HALF,
     LINEAR,
     NETWORKS,
+    PARTS,
     PRETRAININGS,
     REALMLP,
     Comparison,
@@ -43,9 +44,13 @@ def findings(trials: pd.DataFrame) -> str:
     on_others = (
         f"; over a linear model, without the tables that confirmed its recipe: {_told(others)}" if others else ""
     )
-    alike = as_good(trials, budgets)
+    alike = as_good(trials, PRETRAININGS, budgets)
+    exchanged = as_good(trials, [f"{SCARF}, {part}" for part in PARTS], budgets)
     names = [name.replace(HALF, f"{SCARF} at rate 0.3") for name in alike]
-    no_difference = f"; {named_in_turn(names)} make no practical difference to SCARF" if alike else ""
+    if exchanged:
+        parts = " or ".join(f"`{name.removeprefix(f'{SCARF}, ')}`" for name in exchanged)
+        names.append(f"{SCARF} with {parts}")
+    no_difference = f"; {named_in_turn(names)} make no practical difference to SCARF" if names else ""
     return (
         f"- **Does SCARF help a network?** In points on the typical of {n_tables} tables, by number of labels, in "
         f"accuracy: {_told(scarf)}; on RealMLP: {_told(realmlp)}; in AUROC: {_told(auroc)}{no_difference}.\n"
@@ -75,14 +80,14 @@ def advice(trials: pd.DataFrame, budgets: Sequence[str], alike: Sequence[str]) -
     )
 
 
-def as_good(trials: pd.DataFrame, budgets: Sequence[str]) -> list[str]:
-    """The pre-trainings that make no practical difference to SCARF at any budget."""
-    names = []
-    for name in PRETRAININGS:
+def as_good(trials: pd.DataFrame, names: Sequence[str], budgets: Sequence[str]) -> list[str]:
+    """The networks of these names that make no practical difference to SCARF at any budget."""
+    alike = []
+    for name in names:
         compared = compare(trials, ACCURACY, name, SCARF, budgets) if name != SCARF else []
         if compared and all(each.claimed == "no practical difference" for each in compared):
-            names.append(name)
-    return names
+            alike.append(name)
+    return alike
 
 
 def seconds_of_pretraining(trials: pd.DataFrame) -> pd.Series:

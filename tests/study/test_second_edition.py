@@ -162,6 +162,13 @@ def test_the_advice_says_what_labels_add_and_which_pretraining_is_fast(trials: p
     assert "Label more rows, if you can: 50 labels in place of 20 add 10.0 points of accuracy to the mean" in found
     assert "pre-train with VIME, which takes least time of these, expect +0.0 (+0.0 to +0.0) points on a" in found
     assert found.count(".\n") == 2
+    parts = [
+        even[even["competitor"] == SCARF].assign(competitor=f"{SCARF}, {part}")
+        for part in ("views=both", "corruption=mean")
+    ]
+    told = pages.findings(pd.concat([even, *parts]))
+    both = "SCARF with `corruption=mean` or `views=both`"
+    assert f"SCARF, paper's recipe and {both} make no practical difference to SCARF.\n" in told
     alike = "SCARF at rate 0.3, VIME, SCARF AE, binning, target-aware pre-training and SCARF, paper's recipe"
     assert f"{alike} make no practical difference to SCARF.\n" in found
 
