@@ -1,7 +1,7 @@
 """The parts of a study's page that its editions share: label budgets, words for numbers, and files."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -25,6 +25,18 @@ def budgets_of(trials: pd.DataFrame) -> list[str]:
 def labels_in_words(labels: str) -> str:
     """A label budget in words."""
     return "all labels" if labels == ALL else f"{labels} labels"
+
+
+def named_in_turn(items: Sequence[str]) -> str:
+    """Items as a list in a sentence."""
+    *first, last = items
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def counted_range(numbers: pd.Series, thing: str) -> str:
+    """The smallest and the largest of numbers with a noun: ``5 to 10 trials``, or ``5 trials`` if they are equal."""
+    fewest, most = numbers.min(), numbers.max()
+    return counted(fewest, thing) if fewest == most else f"{fewest} to {counted(most, thing)}"
 
 
 def level_in_words(p: float) -> str:

@@ -1,4 +1,4 @@
-"""What the tables that gain have in common: rank correlations of the gain with facts of the tables."""
+"""Rank correlations of the gain with facts of the tables, which tell what tables that gain have in common."""
 
 from collections.abc import Sequence
 

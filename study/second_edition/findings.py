@@ -8,7 +8,7 @@ import pandas as pd
 from scarf_lightning.report.blocks import number
 
 from ..results import ALL, NONE, SCARF
-from ..writing import budgets_of
+from ..writing import budgets_of, named_in_turn
 from .comparisons import (
     ACCURACY,
     AUROC,
@@ -99,12 +99,6 @@ def seconds_of_pretraining(trials: pd.DataFrame) -> pd.Series:
 def pretrained_once(trials: pd.DataFrame) -> pd.DataFrame:
     """The trials without those that share the pre-training of a trial at another budget, whose seconds they show."""
     return trials.drop_duplicates(["dataset", "competitor", "trial", "pretrain_seconds"])
-
-
-def named_in_turn(items: Sequence[str]) -> str:
-    """Items as a list in a sentence."""
-    *first, last = items
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _told(compared: Sequence[Comparison]) -> str:

@@ -17,7 +17,7 @@ from scarf_lightning.errors import UsageError, counted
 from scarf_lightning.report.blocks import number
 
 from ..results import NONE, SCARF, read
-from ..writing import budgets_of, write_page
+from ..writing import budgets_of, counted_range, named_in_turn, write_page
 from .common import in_common
 from .comparisons import (
     ACCURACY,
@@ -41,7 +41,7 @@ from .comparisons import (
     renamed,
 )
 from .figures import gains_by_table, learning_curves
-from .findings import findings, named_in_turn, pretrained_once, seconds_of_pretraining
+from .findings import findings, pretrained_once, seconds_of_pretraining
 from .tables import (
     HEADLINES,
     beside,
@@ -200,15 +200,13 @@ def extent(trials: pd.DataFrame) -> str:
     takes_part = trials["competitor"].isin(COMPETITORS)
     whole, others = trials[takes_part], trials[~takes_part]
     per_cell = whole.groupby(["dataset", "labels", "competitor"]).size()
-    fewest, most = per_cell.min(), per_cell.max()
-    each = counted(fewest, "trial") if fewest == most else f"{fewest} to {most} trials"
     n_others = others["competitor"].nunique()
     some = f", and {n_others} more on some of the tables" if n_others else ""
     kinds = trials.drop_duplicates("dataset")["classes"].gt(0)
     return (
         f"{counted(len(kinds), 'table')}, {kinds.sum()} with classes and {(~kinds).sum()} with numbers as targets; "
         f"{named_in_turn(budgets_of(trials))} labels, of which validation takes its part; "
-        f"{counted(whole['competitor'].nunique(), 'competitor')} in {each} of each{some}: "
+        f"{counted(whole['competitor'].nunique(), 'competitor')} in {counted_range(per_cell, 'trial')} of each{some}: "
         f"{len(trials):,} trials. The [protocol](../second_edition.md) was written first. Made by\n\n"
         "<!-- not run: writes this page; tests/study makes one -->\n"
         "```console\npython -m study.second_edition.page\n```"
@@ -228,7 +226,7 @@ def first_round(trials: pd.DataFrame, budgets: Sequence[str]) -> list[str]:
 
 
 def extent_of_parts(trials: pd.DataFrame) -> str:
-    """What the tables of SCARF's parts compare, and on how many tables."""
+    """The comparison that the tables of SCARF's parts make, and its number of tables."""
     names = [name for name, _ in parts_of_scarf() if not name.endswith(RATE)]
     exchanged = trials[trials["competitor"].isin(names)]
     if exchanged.empty:
@@ -240,11 +238,10 @@ def extent_of_parts(trials: pd.DataFrame) -> str:
 
 
 def _extent_of(trials: pd.DataFrame) -> str:
-    """On how many tables of classes competitors are, and in how many trials of each."""
+    """The number of tables of classes that competitors have, and of trials of each."""
     n_tables = trials.groupby("competitor")["dataset"].nunique()
-    fewest, most = n_tables.min(), n_tables.max()
-    tables = counted(fewest, "table") if fewest == most else f"{fewest} to {most} tables"
-    return f"{tables} of classes in {counted(trials['trial'].nunique(), 'trial')} of each"
+    n_trials = trials["trial"].nunique()
+    return f"{counted_range(n_tables, 'table')} of classes in {counted(n_trials, 'trial')} of each"
 
 
 def compute(trials: pd.DataFrame) -> str:

@@ -25,6 +25,7 @@ from .comparisons import (
     RIVALS,
     RMSE,
     SWITCHTAB,
+    Comparison,
     Measure,
     broken_rows,
     compare,
@@ -84,13 +85,12 @@ def short_tables(trials: pd.DataFrame, pairs: Sequence[tuple[str, str]], budgets
         rows = []
         for competitor, reference in pairs:
             compared = compare(trials, measure, competitor, reference, budgets)
-            answers = {each.labels: f"{shown(each.typical)}, {each.claimed}" for each in compared}
+            answers = {each.labels: _answered(each) for each in compared}
             if answers:
                 rows.append({"competitor": competitor, "over": reference} | answers)
         if rows:
             shown_rows = pd.DataFrame(rows)
-            caption = f"Typical gain in {measure.unit} of {measure.label} with its 95 % interval, and the answer."
-            written.append(to_markdown(table("pairs", caption, shown_rows, headings=_headings(budgets))))
+            written.append(to_markdown(table("pairs", _caption(measure), shown_rows, headings=_headings(budgets))))
     return written
 
 
@@ -126,12 +126,11 @@ def sensitivity(trials: pd.DataFrame, budgets: Sequence[str]) -> list[str]:
                 for name, compared in analyses.items():
                     for each in compared:
                         if each.labels == labels:
-                            row[name] = f"{shown(each.typical)}, {each.claimed}"
+                            row[name] = _answered(each)
                 if len(row) > 3:
                     rows.append(row)
         if rows:
-            caption = f"Typical gain in {measure.unit} of {measure.label} with its 95 % interval, and the answer."
-            written.append(to_markdown(table("sensitivity", caption, pd.DataFrame(rows))))
+            written.append(to_markdown(table("sensitivity", _caption(measure), pd.DataFrame(rows))))
     return written
 
 
@@ -168,6 +167,16 @@ def shown(interval: Interval) -> str:
     """An interval with a decimal."""
     mean, low, high = (number(each, "+.1f") for each in interval)
     return mean if np.isnan(interval.low) else f"{mean} ({low} to {high})"
+
+
+def _answered(comparison: Comparison) -> str:
+    """A typical gain with its interval, and the answer."""
+    return f"{shown(comparison.typical)}, {comparison.claimed}"
+
+
+def _caption(measure: Measure) -> str:
+    """The caption of a table of `_answered`."""
+    return f"Typical gain in {measure.unit} of {measure.label} with its 95 % interval, and the answer."
 
 
 def _range(ends: tuple[float, float] | None) -> str | None:

@@ -100,7 +100,7 @@ def paired_test(first: Floats, second: Floats, *, test_to_train: float = 0.0) ->
 def _student(difference: Floats, error: Floats, df: Floats, scale: Floats) -> TTest:
     """Student's t of differences with their standard errors.
 
-    Rounding is taken for zero: 0.3 - 0.1 - 0.2 is 5e-17, which over a standard error of 1e-17 would be significant.
+    Rounding is taken for zero: 0.3 - 0.1 - 0.2 is -3e-17, which over a standard error of 1e-17 would be significant.
     """
     from scipy.special import stdtr
 

@@ -213,7 +213,7 @@ def judge_tables(
     >>> found.answer, found.claim, found.next_table.n_gain
     ('helps', 'tables like these', 12)
     """
-    # Trials that cancel but for rounding gain nothing: 0.3 - 0.1 - 0.2 is 5e-17.
+    # Trials that cancel but for rounding gain nothing: 0.3 - 0.1 - 0.2 is -3e-17.
     gains = np.round(mean_of(differences), DECIMALS)
     typical, average = typical_gain(gains), datasets_interval(gains)
     is_known = len(gains) >= FEWEST_TABLES
