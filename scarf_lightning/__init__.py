@@ -24,12 +24,7 @@ if TYPE_CHECKING:
     from .cli.columns import columns
     from .cli.reporting import report
     from .errors import UnfinishedError, UsageError
-    from .estimators import (
-        ScarfClassifier,
-        ScarfRegressor,
-        ScarfTransformer,
-        load_model,
-    )
+    from .estimators import ScarfClassifier, ScarfRegressor, ScarfTransformer, load_model
     from .report.own_results import compare
     from .results import load
 
@@ -54,12 +49,7 @@ _HOMES = {
     ".cli.columns": ("columns",),
     ".cli.reporting": ("report",),
     ".errors": ("UnfinishedError", "UsageError"),
-    ".estimators": (
-        "ScarfClassifier",
-        "ScarfRegressor",
-        "ScarfTransformer",
-        "load_model",
-    ),
+    ".estimators": ("ScarfClassifier", "ScarfRegressor", "ScarfTransformer", "load_model"),
     ".report.own_results": ("compare",),
     ".results": ("load",),
 }

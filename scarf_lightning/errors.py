@@ -29,12 +29,7 @@ class RecordWarning(UserWarning):
     """A record of the store that cannot be used, in a sentence for the user, who needs no line of our source."""
 
 
-NO_MEMORY = (
-    "OutOfMemoryError",
-    "can't allocate memory",
-    "std::bad_alloc",
-    "bad allocation",
-)
+NO_MEMORY = ("OutOfMemoryError", "can't allocate memory", "std::bad_alloc", "bad allocation")
 """What errors of libraries say where memory is lacking."""
 SYNONYMS: dict[str, set[str]] = {
     "gpu": {"cuda"}, "recall": {"balanced_accuracy"}, "roc_auc": {"auroc"},
@@ -63,9 +58,7 @@ def explained(error: BaseException) -> str | None:
 def on_system_error(error: OSError) -> str:
     """A sentence on what the operating system refused, such as a full disk or a folder without rights."""
     reason = error.strerror or str(error) or type(error).__name__
-    files = [
-        str(name) for name in (error.filename, error.filename2) if name is not None
-    ]
+    files = [str(name) for name in (error.filename, error.filename2) if name is not None]
     if not files:
         return f"{reason}."
     return f"{' and '.join(files)}: {reason}."

@@ -53,9 +53,7 @@ def end_with_parent() -> None:
 
 
 def side_by_side(
-    calls: Sequence[Callable[[], T]],
-    n_processes: int,
-    on_result: Callable[[int], None] = lambda number: None,
+    calls: Sequence[Callable[[], T]], n_processes: int, on_result: Callable[[int], None] = lambda number: None
 ) -> list[T]:
     """The results of all calls, in their order. With one process, or one call, they are made in this one.
 
@@ -190,11 +188,7 @@ class _Forks(Generic[T]):
         return message
 
 
-def _answer(
-    pipe: Connection,
-    inherited: Sequence[Connection],
-    calls: Sequence[Callable[[], Any]],
-) -> None:
+def _answer(pipe: Connection, inherited: Sequence[Connection], calls: Sequence[Callable[[], Any]]) -> None:
     """The life of a fork: make call after call until there are no more, or the parent is gone."""
     # Ctrl-C reaches all processes of a terminal. The parent answers it, and ends its forks by SIGTERM.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

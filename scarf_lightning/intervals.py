@@ -53,12 +53,7 @@ def student_quantile(freedom: float, probability: float = UPPER_END) -> float:
     return float(stdtrit(freedom, probability))
 
 
-def student_interval(
-    mean: float,
-    error: float,
-    freedom: float,
-    bounds: tuple[float, float] = UNBOUNDED,
-) -> Interval:
+def student_interval(mean: float, error: float, freedom: float, bounds: tuple[float, float] = UNBOUNDED) -> Interval:
     """The 95 % interval of Student's t around a mean with a standard error, cut at the bounds.
 
     >>> mean, low, high = student_interval(0.9, 0.05, 4, bounds=(0.0, 1.0))
@@ -70,12 +65,7 @@ def student_interval(
     return Interval(mean, max(mean - half, lowest), min(mean + half, highest))
 
 
-def overlap_ratio(
-    n_test: float,
-    n_train: float,
-    n_labelled: float | None = None,
-    test_share: float = 1.0,
-) -> float:
+def overlap_ratio(n_test: float, n_train: float, n_labelled: float | None = None, test_share: float = 1.0) -> float:
     """The part of a trial's variance that more trials do not average away, over the part that they do.
 
     Trials draw their rows from one table, so they are correlated, and the variance of the mean of T trials is
@@ -132,9 +122,7 @@ def mean_interval(
         n_test: test rows of a trial, see `unseen`.
         bounds: of the metric; the interval is cut there.
     """
-    return mean_intervals(
-        np.asarray(values, dtype=np.float64)[None], [bounds], ratio, n_test=n_test
-    )[0]
+    return mean_intervals(np.asarray(values, dtype=np.float64)[None], [bounds], ratio, n_test=n_test)[0]
 
 
 def mean_intervals(
@@ -155,15 +143,11 @@ def mean_intervals(
     # Not 1 / n alone: splits of one table overlap, so the mean of many trials still varies.
     halves = quantile * values.std(axis=1, ddof=1) * math.sqrt(1 / n + ratio)
     intervals = []
-    for mean, half, of_metric, (least, most) in zip(
-        means, halves.tolist(), values, bounds, strict=True
-    ):
+    for mean, half, of_metric, (least, most) in zip(means, halves.tolist(), values, bounds, strict=True):
         # Without a spread, as of ten trials with an accuracy of 1, the t-test would claim certainty.
         if math.isfinite(most) and are_equal(of_metric):
             half = unseen(n_test, n) * (most - least)
-        intervals.append(
-            Interval(mean, max(mean - half, least), min(mean + half, most))
-        )
+        intervals.append(Interval(mean, max(mean - half, least), min(mean + half, most)))
     return intervals
 
 
@@ -175,9 +159,7 @@ def level_interval(
 ) -> Interval:
     """The mean of a cell's metric, whose trials have the `median_sizes` ``sizes``. If all trials share their test rows
     it has no interval: a report computes that one from the kept predictions."""
-    return level_intervals(
-        np.array([values], dtype=np.float64), [bounds], sizes, split
-    )[0]
+    return level_intervals(np.array([values], dtype=np.float64), [bounds], sizes, split)[0]
 
 
 def level_intervals(
@@ -195,9 +177,7 @@ def level_intervals(
     return mean_intervals(values, bounds, overlap_ratio(*sizes), n_test=n_test)
 
 
-def median_sizes(
-    sizes: Mapping[str, Sequence[float | None]],
-) -> tuple[float, float, float | None]:
+def median_sizes(sizes: Mapping[str, Sequence[float | None]]) -> tuple[float, float, float | None]:
     """Test, training and labelled training rows of the median trial, as `overlap_ratio` takes them, from the columns of
     these names; those of the paper's splits if a trial lacks one."""
     medians = []

@@ -118,17 +118,7 @@ def metric(
     """
 
     def registered(function: Measure) -> Measure:
-        register(
-            Metric(
-                function.__name__,
-                label,
-                higher_is_better,
-                bounds,
-                function,
-                targets,
-                has_unit,
-            )
-        )
+        register(Metric(function.__name__, label, higher_is_better, bounds, function, targets, has_unit))
         return function
 
     return registered
@@ -165,9 +155,7 @@ def metric_named(name: str, *, option: str = "metric") -> Metric:
     if name in _registered:
         return _registered[name]
     hint = did_you_mean(name, _registered)
-    raise UsageError(
-        f"{option}={name} is unknown; the metrics are: {', '.join(_registered)}.{hint}"
-    )
+    raise UsageError(f"{option}={name} is unknown; the metrics are: {', '.join(_registered)}.{hint}")
 
 
 @metric("accuracy")
@@ -317,22 +305,12 @@ def calibration_error(probabilities: Floats, labels: Labels) -> float:
     confidence = probabilities.max(axis=1)
     is_right = probabilities.argmax(axis=1) == labels
     # Bins are closed at their upper ends, so a confidence of 1 is in the last one.
-    bins = np.clip(
-        np.ceil(confidence * CALIBRATION_BINS) - 1, 0, CALIBRATION_BINS - 1
-    ).astype(np.int64)
-    surplus = np.bincount(
-        bins, weights=confidence - is_right, minlength=CALIBRATION_BINS
-    )
+    bins = np.clip(np.ceil(confidence * CALIBRATION_BINS) - 1, 0, CALIBRATION_BINS - 1).astype(np.int64)
+    surplus = np.bincount(bins, weights=confidence - is_right, minlength=CALIBRATION_BINS)
     return float(np.abs(surplus).sum() / len(labels))
 
 
-@metric(
-    "RMSE",
-    higher_is_better=False,
-    bounds=(0.0, math.inf),
-    targets=("number",),
-    has_unit=True,
-)
+@metric("RMSE", higher_is_better=False, bounds=(0.0, math.inf), targets=("number",), has_unit=True)
 def rmse(predictions: Floats, labels: Labels) -> float:
     """The root of the mean squared difference, in the unit of the target.
 
@@ -342,13 +320,7 @@ def rmse(predictions: Floats, labels: Labels) -> float:
     return float(np.sqrt(((predictions - labels) ** 2).mean()))
 
 
-@metric(
-    "MAE",
-    higher_is_better=False,
-    bounds=(0.0, math.inf),
-    targets=("number",),
-    has_unit=True,
-)
+@metric("MAE", higher_is_better=False, bounds=(0.0, math.inf), targets=("number",), has_unit=True)
 def mae(predictions: Floats, labels: Labels) -> float:
     """The mean absolute difference, in the unit of the target.
 
@@ -419,16 +391,12 @@ def _counts(probabilities: Floats, labels: Labels) -> Floats:
     n_classes = probabilities.shape[1]
     predicted = probabilities.argmax(axis=1)
     right = labels[labels == predicted]
-    counts = [
-        np.bincount(rows, minlength=n_classes) for rows in (labels, predicted, right)
-    ]
+    counts = [np.bincount(rows, minlength=n_classes) for rows in (labels, predicted, right)]
     # Squares and products of counts are taken of these, which integers of 32 bits could not hold.
     return np.stack(counts).astype(np.float64)
 
 
-def _one_vs_rest(
-    probabilities: Floats, labels: Labels
-) -> tuple[Floats, NDArray[np.bool_]]:
+def _one_vs_rest(probabilities: Floats, labels: Labels) -> tuple[Floats, NDArray[np.bool_]]:
     """Scores of the classes present, and which rows are theirs; both ``(n, classes present)``."""
     # A class that no test row has is neither above nor below any row.
     present = np.unique(labels)

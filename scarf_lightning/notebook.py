@@ -14,12 +14,7 @@ def paragraph(text: str) -> str:
     return f"<p>{escape(text)}</p>"
 
 
-def grid(
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    *,
-    numeric: frozenset[int] = frozenset(),
-) -> str:
+def grid(columns: Sequence[str], rows: Sequence[Sequence[str]], *, numeric: frozenset[int] = frozenset()) -> str:
     """A table; numbers are at the right.
 
     Args:
@@ -40,9 +35,7 @@ def facts(found: Mapping[str, str]) -> str:
     """A table of names and values, without a heading."""
     lines = []
     for name, value in found.items():
-        lines.append(
-            f"<tr>{_cell('th', name, 'left')}{_cell('td', value, 'left')}</tr>"
-        )
+        lines.append(f"<tr>{_cell('th', name, 'left')}{_cell('td', value, 'left')}</tr>")
     return f"<table>{''.join(lines)}</table>"
 
 

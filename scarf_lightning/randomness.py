@@ -112,9 +112,7 @@ class Streams:
         device: torch.device | str = "cpu",
         roster: Roster | None = None,
     ) -> "StackedGenerator":
-        return StackedGenerator(
-            [self.seed_of(trial, purpose, fit) for trial in trials], device, roster
-        )
+        return StackedGenerator([self.seed_of(trial, purpose, fit) for trial in trials], device, roster)
 
 
 Fill = Callable[[Tensor, torch.Generator], Tensor]
@@ -190,30 +188,15 @@ class StackedGenerator:
 
     def uniform(self, *shape: int) -> Tensor:
         """Uniform on [0, 1), ``(..., *shape)``."""
-        return self._draw(
-            "uniform",
-            shape,
-            torch.float32,
-            lambda out, generator: out.uniform_(generator=generator),
-        )
+        return self._draw("uniform", shape, torch.float32, lambda out, generator: out.uniform_(generator=generator))
 
     def normal(self, *shape: int) -> Tensor:
         """Standard normal, ``(..., *shape)``."""
-        return self._draw(
-            "normal",
-            shape,
-            torch.float32,
-            lambda out, generator: out.normal_(generator=generator),
-        )
+        return self._draw("normal", shape, torch.float32, lambda out, generator: out.normal_(generator=generator))
 
     def integers(self, high: int, *shape: int) -> Tensor:
         """Uniform on 0, ..., high - 1; int64 ``(..., *shape)``."""
-        return self._draw(
-            high,
-            shape,
-            torch.int64,
-            lambda out, generator: out.random_(high, generator=generator),
-        )
+        return self._draw(high, shape, torch.int64, lambda out, generator: out.random_(high, generator=generator))
 
     def permutations(self, n: int) -> Tensor:
         """A permutation of 0, ..., n - 1; int64 ``(..., n)``."""
@@ -226,9 +209,7 @@ class StackedGenerator:
 
         return self._draw("permutation", (n,), torch.int64, fill)
 
-    def _draw(
-        self, kind: Hashable, shape: tuple[int, ...], dtype: torch.dtype, fill: Fill
-    ) -> Tensor:
+    def _draw(self, kind: Hashable, shape: tuple[int, ...], dtype: torch.dtype, fill: Fill) -> Tensor:
         if self._ahead:
             out = self._next(kind, shape, dtype, fill)
         else:
@@ -238,17 +219,13 @@ class StackedGenerator:
                 fill(row, self._all[position])
         return out if self._leading is None else out.view(*self._leading, *shape)
 
-    def _next(
-        self, kind: Hashable, shape: tuple[int, ...], dtype: torch.dtype, fill: Fill
-    ) -> Tensor:
+    def _next(self, kind: Hashable, shape: tuple[int, ...], dtype: torch.dtype, fill: Fill) -> Tensor:
         """The next of the draws of a kind and shape that each trial has drawn at once, ``(A, *shape)``."""
         draws = self._drawn.get((kind, shape), iter(()))
         of_all = next(draws, None)
         if of_all is None:
             n_draws = max(1, self._ahead // (math.prod(shape) * dtype.itemsize))
-            drawn = torch.empty(
-                len(self._all), n_draws, *shape, dtype=dtype, device=self.device
-            )
+            drawn = torch.empty(len(self._all), n_draws, *shape, dtype=dtype, device=self.device)
             # Trials that have left draw nothing more.
             for position in self._roster.positions:
                 fill(drawn[position], self._all[position])

@@ -26,12 +26,7 @@ HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet takes an entry that begins with one of these for a formula (CWE-1236)."""
 
-COMMANDS = {
-    "train.py": "train",
-    "report.py": "report",
-    "answer": "answer",
-    "predict": "predict",
-}
+COMMANDS = {"train.py": "train", "report.py": "report", "answer": "answer", "predict": "predict"}
 """Programs of the repository and jobs that have no program, by their names as commands of the installed package."""
 ACTIVE = frozenset('"$`\\!')
 """The characters that a shell acts on within double quotes."""

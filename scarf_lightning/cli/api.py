@@ -35,10 +35,7 @@ SEARCH = f"{SWEEPER}=optuna"
 
 
 def run(
-    asked: str | Sequence[str] = (),
-    *overrides: str,
-    verbose: bool = True,
-    config_dir: str | Path | None = None,
+    asked: str | Sequence[str] = (), *overrides: str, verbose: bool = True, config_dir: str | Path | None = None
 ) -> "pd.DataFrame":
     """Train the unfinished cells of a sweep, or of every combination of overrides, and show progress and a table.
 
@@ -70,31 +67,16 @@ def run(
         option = override.partition("=")[0]
         # These would train nothing, or leave no cells to return the rows of.
         if option in NOT_HERE:
-            raise UsageError(
-                f"{override} is not for scarf_lightning.run: {NOT_HERE[option]}."
-            )
+            raise UsageError(f"{override} is not for scarf_lightning.run: {NOT_HERE[option]}.")
     if sweepers and not is_search:
-        raise UsageError(
-            f"{sweepers[-1]} is not for scarf_lightning.run: train.py takes it."
-        )
-    with (
-        hydra_started(named_plugins(given)) as hydra,
-        nullcontext() if verbose else silent(),
-    ):
+        raise UsageError(f"{sweepers[-1]} is not for scarf_lightning.run: train.py takes it.")
+    with hydra_started(named_plugins(given)) as hydra, nullcontext() if verbose else silent():
         # Our sweepers return the cells, which `multirun` passes on.
-        cells = hydra.multirun(
-            "train",
-            task_function=train_job,
-            overrides=[*search_path(config_dir), *deferred(given)],
-        )
+        cells = hydra.multirun("train", task_function=train_job, overrides=[*search_path(config_dir), *deferred(given)])
         return _tries(cells) if is_search else _trials(cells)
 
 
-def plan(
-    asked: str | Sequence[str] = (),
-    *overrides: str,
-    config_dir: str | Path | None = None,
-) -> "pd.DataFrame":
+def plan(asked: str | Sequence[str] = (), *overrides: str, config_dir: str | Path | None = None) -> "pd.DataFrame":
     """Find out what is left to train of a sweep, or of every combination of overrides.
 
     Args:
@@ -127,16 +109,11 @@ def plan(
         missing.append(each.n_missing)
         # A finished cell is in no group of the plan.
         core_hours.append(seconds.get(each.cell.key, 0) / HOUR)
-    return pd.DataFrame(axes).assign(
-        state=states, trials=trials, missing=missing, core_hours=core_hours
-    )
+    return pd.DataFrame(axes).assign(state=states, trials=trials, missing=missing, core_hours=core_hours)
 
 
 def answer(
-    table: "str | Path | pd.DataFrame | None" = None,
-    target: str | None = None,
-    *overrides: str,
-    verbose: bool = True,
+    table: "str | Path | pd.DataFrame | None" = None, target: str | None = None, *overrides: str, verbose: bool = True
 ) -> "WrittenReport":
     """Find out whether pre-training helps on a table, and with how many labels, beside models that need no network.
 

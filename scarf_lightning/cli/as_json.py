@@ -26,9 +26,7 @@ def to_stderr() -> Iterator[None]:
 
 def write(value: Mapping[str, Any]) -> None:
     """Print one JSON object. Numbers that are none become null."""
-    sys.stdout.write(
-        f"{json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False)}\n"
-    )
+    sys.stdout.write(f"{json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False)}\n")
 
 
 def plain(value: Any) -> Any:
@@ -101,8 +99,4 @@ def of_plan(cells: "pd.DataFrame") -> dict[str, Any]:
     n_missing = int(cells["missing"].sum())
     # A command that has nothing to train imports little.
     start_up = START_UP / HOUR if n_missing else 0.0
-    return {
-        "cells": planned,
-        "missing_trials": n_missing,
-        "core_hours": float(cells["core_hours"].sum()) + start_up,
-    }
+    return {"cells": planned, "missing_trials": n_missing, "core_hours": float(cells["core_hours"].sum()) + start_up}

@@ -99,9 +99,7 @@ class ListedCell:
             "trials": len(self.rows),
             "metric": self.metric,
             "value": self.value,
-            "written": datetime.fromtimestamp(self.written, UTC).isoformat(
-                timespec="seconds"
-            ),
+            "written": datetime.fromtimestamp(self.written, UTC).isoformat(timespec="seconds"),
             "version": self.version,
             "options": dict(self.options),
         }
@@ -114,9 +112,7 @@ def browse(arguments: list[str]) -> None:
         return
     name, *others = arguments
     if name not in JOBS:
-        raise UsageError(
-            f"scarf results has no command {name}; it has: {', '.join(JOBS)}.{did_you_mean(name, JOBS)}"
-        )
+        raise UsageError(f"scarf results has no command {name}; it has: {', '.join(JOBS)}.{did_you_mean(name, JOBS)}")
     JOBS[name](_asked(others))
 
 
@@ -128,9 +124,7 @@ def _asked(arguments: Sequence[str]) -> Asked:
         if argument == JSON:
             continue
         if argument.startswith("-"):
-            raise UsageError(
-                f"{argument} is not known; scarf results --help names what is."
-            )
+            raise UsageError(f"{argument} is not known; scarf results --help names what is.")
         # The folder is no condition; a word without a sign names a cell or a file.
         if option == "results" and sign:
             folder = value
@@ -152,16 +146,12 @@ def _ls(asked: Asked) -> None:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for heading in ("cell", "name", "metric", "mean", "trials", "age", "version"):
         is_text = heading in ("cell", "name", "metric", "version")
-        table.add_column(
-            heading, justify="left" if is_text else "right", overflow="fold"
-        )
+        table.add_column(heading, justify="left" if is_text else "right", overflow="fold")
     for each in listed:
         fingerprint = each.folder.name[:SHOWN_LETTERS]
         age = _age(time.time() - each.written)
         trials = str(len(each.rows))
-        table.add_row(
-            fingerprint, each.name, each.metric, _shown(each), trials, age, each.version
-        )
+        table.add_row(fingerprint, each.name, each.metric, _shown(each), trials, age, each.version)
     screen().print(table)
 
 
@@ -188,9 +178,7 @@ def _show(asked: Asked) -> None:
     for option, value in cell.options.items():
         console.say(f"{option}={value}")
     packages = [f"{name} {number}" for name, number in sorted(cell.versions.items())]
-    console.say(
-        f"trained {_age(time.time() - cell.written)} ago, on {described['source']}"
-    )
+    console.say(f"trained {_age(time.time() - cell.written)} ago, on {described['source']}")
     if packages:
         console.say(f"by {', '.join(packages)}")
 
@@ -222,17 +210,13 @@ def _diff(asked: Asked) -> None:
     screen().print(table)
     # Two cells are never the same question, so something else tells them apart.
     if not differing:
-        screen().say(
-            "No option differs: they are of different data, plugins or versions."
-        )
+        screen().say("No option differs: they are of different data, plugins or versions.")
 
 
 def _drop(asked: Asked) -> None:
     # `ls` without a condition lists all cells; here that would clear the folder.
     if not asked.cells and not asked.conditions:
-        raise UsageError(
-            "Name what to drop: cells as `scarf results ls` lists them, or options such as dataset=iris."
-        )
+        raise UsageError("Name what to drop: cells as `scarf results ls` lists them, or options such as dataset=iris.")
     dropped = _chosen(_listed(asked), asked.cells) if asked.cells else _listed(asked)
     for cell in dropped:
         screen().say(_set_aside(asked.folder, cell.folder))
@@ -264,29 +248,17 @@ def _export(asked: Asked) -> None:
     file = Path(asked.cells[0]).expanduser()
     # Before the results are read, which takes long in a large folder.
     if file.suffix not in WRITERS:
-        raise UsageError(
-            f"{file} has no known ending; the endings are: {', '.join(WRITERS)}."
-        )
+        raise UsageError(f"{file} has no known ending; the endings are: {', '.join(WRITERS)}.")
     listed = _listed(asked)
     frame = load(asked.folder, [cell.folder.name for cell in listed])
     try:
         WRITERS[file.suffix](frame, file)
     except OSError as error:
-        raise UsageError(
-            f"{file} cannot be written: {error.strerror or error}."
-        ) from error
-    screen().say(
-        f"{counted(len(frame), 'trial')} of {counted(len(listed), 'cell')} are in {file.absolute()}"
-    )
+        raise UsageError(f"{file} cannot be written: {error.strerror or error}.") from error
+    screen().say(f"{counted(len(frame), 'trial')} of {counted(len(listed), 'cell')} are in {file.absolute()}")
 
 
-JOBS: dict[str, Callable[[Asked], None]] = {
-    "ls": _ls,
-    "show": _show,
-    "diff": _diff,
-    "drop": _drop,
-    "export": _export,
-}
+JOBS: dict[str, Callable[[Asked], None]] = {"ls": _ls, "show": _show, "diff": _diff, "drop": _drop, "export": _export}
 """The sub-commands of `scarf results`."""
 
 
@@ -338,13 +310,9 @@ def _listed(asked: Asked) -> list[ListedCell]:
 
 def _named(asked: Asked, number: int, usage: str) -> list[ListedCell]:
     """The cells that a command names."""
-    _refuse(
-        asked.conditions, f"scarf results {usage} takes no options but results=FOLDER"
-    )
+    _refuse(asked.conditions, f"scarf results {usage} takes no options but results=FOLDER")
     if len(asked.cells) != number:
-        raise UsageError(
-            f"It is scarf results {usage}; scarf results ls lists the cells."
-        )
+        raise UsageError(f"It is scarf results {usage}; scarf results ls lists the cells.")
     return _chosen(_listed(asked), asked.cells)
 
 
@@ -354,13 +322,9 @@ def _chosen(listed: Sequence[ListedCell], names: Sequence[str]) -> list[ListedCe
     for name in names:
         alike = [cell for cell in listed if cell.folder.name.startswith(name)]
         if len(alike) > 1:
-            raise UsageError(
-                f"{name} begins the fingerprints of {len(alike)} cells; name more letters of one."
-            )
+            raise UsageError(f"{name} begins the fingerprints of {len(alike)} cells; name more letters of one.")
         if not alike:
-            raise UsageError(
-                f"There is no cell {name}; scarf results ls lists the cells."
-            )
+            raise UsageError(f"There is no cell {name}; scarf results ls lists the cells.")
         chosen += alike
     return chosen
 

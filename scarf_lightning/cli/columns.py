@@ -141,9 +141,7 @@ def columns(
         UnfinishedError: a training failed, or the time was over before the columns were permuted.
     """
     started = time.monotonic() - seconds_gone()
-    asking = asked(
-        table, target, overrides, groups=groups, repeats=repeats, time_limit=time_limit
-    )
+    asking = asked(table, target, overrides, groups=groups, repeats=repeats, time_limit=time_limit)
     return answered(asking, started, out, verbose=verbose)
 
 
@@ -160,9 +158,7 @@ def columns_plan(
     Raises:
         UsageError: as `columns` says.
     """
-    asking = asked(
-        table, target, overrides, groups=groups, repeats=repeats, time_limit=time_limit
-    )
+    asking = asked(table, target, overrides, groups=groups, repeats=repeats, time_limit=time_limit)
     question, measuring = asking.question, asking.measuring
     n_columns = counted(len(question.names), "column")
     n_groups = counted(len(question.groups), "group")
@@ -187,9 +183,7 @@ def columns_plan(
     if needed < asking.limit:
         ending = "is enough for all of it"
     workers = counted(number, "worker")
-    sentences.append(
-        f"With {workers} at most about {about(needed)}; time_limit={asking.time_limit} {ending}."
-    )
+    sentences.append(f"With {workers} at most about {about(needed)}; time_limit={asking.time_limit} {ending}.")
     return sentences
 
 
@@ -244,9 +238,7 @@ def asked(
     return affordable(Asking(measuring, limit, time_limit, cells[0].config.trials))
 
 
-def answered(
-    asking: Asking, started: float, out: str | Path | None, *, verbose: bool = True
-) -> FoundColumns:
+def answered(asking: Asking, started: float, out: str | Path | None, *, verbose: bool = True) -> FoundColumns:
     """Measure until the time is over, and write the page.
 
     Args:
@@ -322,17 +314,12 @@ def of_arguments(arguments: Sequence[str]) -> FoundColumns | list[str]:
             names.append(each)
     # Without a file it is the bundled table, or that of dataset=NAME.
     if len(names) not in (0, 2):
-        raise UsageError(
-            "Name a file and its column to predict: scarf columns FILE TARGET; or neither of them."
-        )
+        raise UsageError("Name a file and its column to predict: scarf columns FILE TARGET; or neither of them.")
     repeats = given.get("repeats", str(REPEATS))
     if not repeats.isdecimal() or int(repeats) < 1:
         raise UsageError(f"repeats must be a whole number from 1, not {repeats}.")
     file, target = names or (None, None)
-    how: dict[str, Any] = {
-        "repeats": int(repeats),
-        "time_limit": given.get("time_limit", TIME_LIMIT),
-    }
+    how: dict[str, Any] = {"repeats": int(repeats), "time_limit": given.get("time_limit", TIME_LIMIT)}
     if PLAN in arguments:
         return columns_plan(file, target, *overrides, **how)
     return columns(file, target, *overrides, **how, out=given.get("out"))
@@ -412,8 +399,6 @@ def _groups(table: "Table", groups: Groups) -> list[list[int]]:
         return []
     if isinstance(groups, str):
         if groups != ALIKE:
-            raise UsageError(
-                f"groups must be lists of columns, {ALIKE} or None, not {groups!r}."
-            )
+            raise UsageError(f"groups must be lists of columns, {ALIKE} or None, not {groups!r}.")
         return groups_of(table)
     return named_groups(table, groups)

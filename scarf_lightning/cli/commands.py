@@ -16,14 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import (
-    NoSubjectError,
-    RecordWarning,
-    UnfinishedError,
-    UsageError,
-    did_you_mean,
-    explained,
-)
+from ..errors import NoSubjectError, RecordWarning, UnfinishedError, UsageError, did_you_mean, explained
 from ..importing import require_report, without_garbage_collection
 from ..sweeping.folders import CONF
 from .signals import Terminated, ended_by_signals, note_start
@@ -90,13 +83,7 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
         import hydra
         from hydra.errors import ConfigCompositionException
 
-        from ..sweeping.hydra import (
-            OF_TODAY,
-            hydra_started,
-            named_plugins,
-            offer,
-            option_files,
-        )
+        from ..sweeping.hydra import OF_TODAY, hydra_started, named_plugins, offer, option_files
         from ..sweeping.overrides import check_choices, deferred, spelled_out
         from .running import goes_in_rounds, train_job
 
@@ -117,9 +104,7 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
         if not has_flags and not is_single:
             # As `scarf_lightning.run` does. Hydra's own way composes twice.
             with hydra_started(plugins) as started:
-                started.multirun(
-                    "train", task_function=train_job, overrides=deferred(asked)
-                )
+                started.multirun("train", task_function=train_job, overrides=deferred(asked))
             return _page_with_model(asked) if in_rounds else None
         own = list(asked)
         # Otherwise Hydra reports a comma as the mistake, whatever else is wrong.
@@ -138,18 +123,14 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
     # Hydra calls a comma an ambiguous value, and advises --multirun, which would train.
     except ConfigCompositionException as error:
         if shows_one and "Ambiguous value" in str(error):
-            raise UsageError(
-                "--cfg shows the configuration of one cell; give every option one value."
-            ) from error
+            raise UsageError("--cfg shows the configuration of one cell; give every option one value.") from error
         raise
     finally:
         if not was_there:
             record.unlink(missing_ok=True)
 
 
-def _page_with_model(
-    overrides: Sequence[str], config_dir: str | None = None
-) -> "WrittenReport":
+def _page_with_model(overrides: Sequence[str], config_dir: str | None = None) -> "WrittenReport":
     """Write the page of a sweep in rounds, and train the model that it recommends."""
     # Imports matplotlib.
     from .reporting import with_model, write
@@ -169,22 +150,16 @@ def _refuse_flags(flags: Sequence[str], arguments: Sequence[str]) -> None:
     """
     # Hydra would look for a file that no run of ours writes, and end in a traceback.
     if RERUN in flags:
-        raise UsageError(
-            f"{RERUN} reads a job that Hydra pickled, and no run leaves one; repeat the command instead."
-        )
+        raise UsageError(f"{RERUN} reads a job that Hydra pickled, and no run leaves one; repeat the command instead.")
     if COMPLETING.isdisjoint(flags):
         return
     # Hydra's completion knows the words of train.py, and none of scarf's sub-commands.
     if Path(sys.argv[0]).stem == "scarf":
-        raise UsageError(
-            "scarf completes its words by a script of its own: scarf completion bash, or zsh."
-        )
+        raise UsageError("scarf completes its words by a script of its own: scarf completion bash, or zsh.")
     # The shell passes the line to complete in this variable. A user who types the flag has none.
     is_query = "query" in " ".join(arguments)
     if is_query and "COMP_LINE" not in os.environ:
-        raise UsageError(
-            "-sc query is what the shell asks for; -sc install=bash prints what lets it ask."
-        )
+        raise UsageError("-sc query is what the shell asks for; -sc install=bash prints what lets it ask.")
 
 
 def show_help(arguments: list[str]) -> None:
@@ -206,9 +181,7 @@ def _help(arguments: Sequence[str]) -> None:
     known = [axis.name for axis in AXES]
     for axis in axes:
         if axis not in known:
-            raise UsageError(
-                f"There is no axis {axis}; the axes are: {', '.join(known)}.{did_you_mean(axis, known)}"
-            )
+            raise UsageError(f"There is no axis {axis}; the axes are: {', '.join(known)}.{did_you_mean(axis, known)}")
     pages = [axis_page(CONF, axis) for axis in axes]
     screen().print(*(pages or [help_page(CONF)]))
 
@@ -234,18 +207,14 @@ def _refuse_dashes(arguments: Sequence[str]) -> None:
     except ArgumentError as error:
         raise UsageError(f"{str(error).removeprefix('argument ')}.") from error
     if (known.resolve or known.package) and not known.cfg:
-        raise UsageError(
-            "--resolve and --package go with --cfg; add it, or leave them out."
-        )
+        raise UsageError("--resolve and --package go with --cfg; add it, or leave them out.")
     for flag in unknown:
         if flag.startswith("-"):
             name, _, value = flag.lstrip("-").partition("=")
             # The advice has the user's value, which follows the flag: --trials 3.
             following = arguments[arguments.index(flag) + 1 :][:1]
             value = value or next(iter(_words(following)), "VALUE")
-            raise UsageError(
-                f"{flag} is not known; options have no dashes: {name}={value}."
-            )
+            raise UsageError(f"{flag} is not known; options have no dashes: {name}={value}.")
 
 
 def answer() -> int:
@@ -276,9 +245,7 @@ def answer_arguments(arguments: Sequence[str]) -> list[str]:
     if len(named) > 2:
         from ..screen import program
 
-        raise UsageError(
-            f"Name one file and the column to predict: {program('answer')} customers.csv plan."
-        )
+        raise UsageError(f"Name one file and the column to predict: {program('answer')} customers.csv plan.")
     others = [argument for argument in arguments if argument not in named]
     return [*answer_of_file(*named), *others]
 
@@ -298,9 +265,7 @@ def run_report(arguments: list[str]) -> "WrittenReport | None":
         from ..report.report_options import help_lines
         from ..screen import program
 
-        sys.stdout.write(
-            USAGE.format(program=program("report.py"), options="\n".join(help_lines()))
-        )
+        sys.stdout.write(USAGE.format(program=program("report.py"), options="\n".join(help_lines())))
         return None
     # Before the imports, which take seconds.
     if not arguments:
@@ -318,9 +283,7 @@ def run_report(arguments: list[str]) -> "WrittenReport | None":
         key, sign, value = argument.partition("=")
         if sign and key in known:
             given[key] = value
-    overrides = spelled_out(
-        [argument for argument in arguments if argument.partition("=")[0] not in given]
-    )
+    overrides = spelled_out([argument for argument in arguments if argument.partition("=")[0] not in given])
     upload = given.pop("upload", None)
     # A missing package is refused before minutes of reading and drawing.
     if upload is not None:
@@ -342,9 +305,7 @@ def _flags_first(arguments: Sequence[str]) -> list[str]:
     previous = ""
     for argument in arguments:
         # An option has a sign of equality, which values of flags have not, unless it is in the name of a folder.
-        is_value = previous in CONFIG_DIR or (
-            previous.startswith("-") and "=" not in argument
-        )
+        is_value = previous in CONFIG_DIR or (previous.startswith("-") and "=" not in argument)
         if is_value or argument.startswith("-"):
             flags.append(argument)
         else:
@@ -368,9 +329,7 @@ def _config_dir(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
     return flags.config_dir, others
 
 
-def answered(
-    command: Callable[[list[str]], object], arguments: list[str] | None = None
-) -> int:
+def answered(command: Callable[[list[str]], object], arguments: list[str] | None = None) -> int:
     """Run a command on these arguments, or on those of this process, and return its exit status.
 
     A command that returns no number, such as one that returns the page it wrote, has succeeded.
@@ -417,9 +376,7 @@ train = partial(answered, run_train)
 def _in_words(usual: Callable[..., str]) -> Callable[..., str]:
     """The printer of warnings: the sentence alone if it is about a record. It may quote a file, so it is escaped."""
 
-    def format_warning(
-        message: Warning | str, category: type[Warning], *where: object, **named: object
-    ) -> str:
+    def format_warning(message: Warning | str, category: type[Warning], *where: object, **named: object) -> str:
         # The line of code that warns means nothing to whoever owns the record.
         if issubclass(category, RecordWarning):
             return _escaped(f"{message}\n")

@@ -82,12 +82,7 @@ def script(shell: str, commands: Sequence[str]) -> str:
     from ..options.axes import AXES
 
     axes = [axis.name for axis in AXES]
-    texts = {
-        "commands": commands,
-        "results": OF_RESULTS,
-        "axes": axes,
-        "words": words(),
-    }
+    texts = {"commands": commands, "results": OF_RESULTS, "axes": axes, "words": words()}
     function = FUNCTION.format(**{name: " ".join(each) for name, each in texts.items()})
     template = BASH if shell == "bash" else ZSH
     return template.format(function=function)

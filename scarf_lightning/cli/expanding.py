@@ -17,11 +17,7 @@ from .show import Terminal
 
 
 def expanded(
-    arguments: Sequence[str],
-    composer: Composer,
-    sweeps: Path,
-    launcher: str,
-    terminal: Terminal,
+    arguments: Sequence[str], composer: Composer, sweeps: Path, launcher: str, terminal: Terminal
 ) -> ExpandedSweep:
     """The cells of a command line, as by `scarf_lightning.sweeping.expand.expand`.
 

@@ -19,28 +19,13 @@ SUITE = "cc18-"
 """The beginning of the names of the paper's datasets."""
 COMMANDS = (
     ("train.py", "SCARF on a bundled dataset"),
-    (
-        "train.py -m corruption=mean,marginal scaling=zscore,minmax",
-        "an ablation: four cells, one table",
-    ),
-    (
-        "train.py pretrain=none,scarf 'regime=glob(*)' trials=30",
-        "SCARF against no pre-training, in every regime",
-    ),
-    (
-        "train.py dataset=csv dataset.path=F dataset.target=C",
-        "your own table; its column C is predicted",
-    ),
+    ("train.py -m corruption=mean,marginal scaling=zscore,minmax", "an ablation: four cells, one table"),
+    ("train.py pretrain=none,scarf 'regime=glob(*)' trials=30", "SCARF against no pre-training, in every regime"),
+    ("train.py dataset=csv dataset.path=F dataset.target=C", "your own table; its column C is predicted"),
     ("train.py corruption.rate=0.3,0.6,0.9", "an option of an axis"),
-    (
-        "train.py max_epochs=50 batch_size=64",
-        "of both phases; pretrain.max_epochs sets one of them",
-    ),
+    ("train.py max_epochs=50 batch_size=64", "of both phases; pretrain.max_epochs sets one of them"),
     ("train.py sweeps=quick", "all cells behind a figure or table"),
-    (
-        "train.py sweeps=temperature dataset=wdbc plan=true",
-        "what is left to train, and how long it takes",
-    ),
+    ("train.py sweeps=temperature dataset=wdbc plan=true", "what is left to train, and how long it takes"),
 )
 
 
@@ -65,28 +50,18 @@ def help_page(conf: Path) -> Group:
     for command, meaning in COMMANDS:
         commands.add_row(command.replace("train.py", program("train.py")), meaning)
     return Group(
-        Text(
-            "Does self-supervised pre-training help on a table, and which part of it matters?\n"
-        ),
+        Text("Does self-supervised pre-training help on a table, and which part of it matters?\n"),
         Text(f"{program('train.py')} [AXIS=OPTION ...] [AXIS.OPTION=VALUE ...]\n"),
-        Text(
-            "Commas train every combination: AXIS=A,B. All are checked before the first one trains."
-        ),
+        Text("Commas train every combination: AXIS=A,B. All are checked before the first one trains."),
         axes,
-        Text(
-            "--help AXIS shows the options of an axis, with their defaults and meaning.\n"
-        ),
-        Text(
-            f"sweeps=NAME trains the cells behind a figure or table: {sweeps}; sweeps=all trains all of these.\n"
-        ),
+        Text("--help AXIS shows the options of an axis, with their defaults and meaning.\n"),
+        Text(f"sweeps=NAME trains the cells behind a figure or table: {sweeps}; sweeps=all trains all of these.\n"),
         Text("To try:\n"),
         commands,
         Text(
             f"\nResults go to {PathSettings().results}/ (paths.results=FOLDER); finished cells are not trained again."
         ),
-        Text(
-            "--cfg job shows everything that can be set, --hydra-help what Hydra itself offers."
-        ),
+        Text("--cfg job shows everything that can be set, --hydra-help what Hydra itself offers."),
     )
 
 
@@ -106,17 +81,9 @@ def axis_page(conf: Path, axis: str) -> Group:
         if choice.name:
             title = f"{axis}={choice.name}   {choice.meaning}"
         lines.append(Text(title))
-        table = Table(
-            "option", "default", "type", "allowed", "meaning", box=box.SIMPLE_HEAD
-        )
+        table = Table("option", "default", "type", "allowed", "meaning", box=box.SIMPLE_HEAD)
         for name, option in choice.options.items():
-            table.add_row(
-                name,
-                shown(option.default),
-                option.type_name,
-                option.allowed,
-                option.meaning,
-            )
+            table.add_row(name, shown(option.default), option.type_name, option.allowed, option.meaning)
         lines.append(table if choice.options else Text())
     return Group(*lines)
 

@@ -128,9 +128,7 @@ def _is_cancelled(job: str) -> bool:
 def _queued_again(job: str, reason: str) -> int:
     """Put this task into the queue again, and wait until Slurm ends it: a task that ends by itself counts as done."""
     if _scontrol("requeue", job) is None:
-        _say(
-            f"{reason}, and Slurm does not queue it again; run the same command again."
-        )
+        _say(f"{reason}, and Slurm does not queue it again; run the same command again.")
         return 1
     _say(f"{reason}; it is in the queue again.")
     # Slurm ends the process within this time, so the status is never seen.
@@ -143,13 +141,7 @@ def _scontrol(*arguments: str) -> str | None:
     # Times since the epoch, whatever the zone.
     in_seconds = {**os.environ, "SLURM_TIME_FORMAT": "%s"}
     try:
-        ran = subprocess.run(
-            ["scontrol", *arguments],
-            env=in_seconds,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        ran = subprocess.run(["scontrol", *arguments], env=in_seconds, capture_output=True, text=True, check=False)
     except FileNotFoundError:
         return None
     return ran.stdout if ran.returncode == 0 else None

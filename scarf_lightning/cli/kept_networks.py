@@ -20,9 +20,7 @@ MOST_CELLS = 6
 """Cells of which a report shows the columns."""
 
 
-def kept_networks_section(
-    results: CellResults, metric: str, plugins: Sequence[str]
-) -> Section | None:
+def kept_networks_section(results: CellResults, metric: str, plugins: Sequence[str]) -> Section | None:
     """The importance of columns to the networks of each finished cell that has kept them; None if none has.
 
     Args:
@@ -50,11 +48,7 @@ def kept_networks_section(
         blocks += _of_cell(name, folder, metric, plugins)
     if len(kept) > MOST_CELLS:
         others = ", ".join(name for name, _ in kept[MOST_CELLS:])
-        blocks.append(
-            Paragraph(
-                f"Not shown, to keep the page short: {others}. importance_of_cell(FOLDER) has them."
-            )
-        )
+        blocks.append(Paragraph(f"Not shown, to keep the page short: {others}. importance_of_cell(FOLDER) has them."))
     return Section(NAME, "Which columns kept networks use", blocks)
 
 
@@ -63,12 +57,7 @@ def has_networks(folder: Path) -> bool:
     return any(WEIGHTS in stack["files"] for stack in read_cell(folder).stacks.values())
 
 
-def _of_cell(
-    name: str,
-    folder: Path,
-    metric: str,
-    plugins: Sequence[str],
-) -> list[Block]:
+def _of_cell(name: str, folder: Path, metric: str, plugins: Sequence[str]) -> list[Block]:
     """The blocks of one cell. Data that have changed, or a damaged network, become a warning."""
     # Imports torch.
     from ..estimators.importance import importance_of_cell
@@ -79,12 +68,7 @@ def _of_cell(
         importance = importance_of_cell(folder, metric=metric, plugins=plugins)
     # The other sections of the page need neither the data nor the networks.
     except UsageError as error:
-        return [
-            Paragraph(
-                f"{name}: the columns that its networks use cannot be shown. {error}",
-                warns=True,
-            )
-        ]
+        return [Paragraph(f"{name}: the columns that its networks use cannot be shown. {error}", warns=True)]
     # On this page the cell has another name than by itself.
     named = [replace(each, competitor=name) for each in importance.verdicts]
     importance = replace(importance, verdicts=named)

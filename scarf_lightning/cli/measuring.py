@@ -13,15 +13,7 @@ from ..errors import UnfinishedError
 from ..importance.asked import Question, Task
 from ..importance.judging import name_of
 from ..importance.kept import Kept
-from ..results import (
-    CellStore,
-    KnownData,
-    PretrainingStore,
-    Rows,
-    forget_failure,
-    keep_failure,
-    read_failure,
-)
+from ..results import CellStore, KnownData, PretrainingStore, Rows, forget_failure, keep_failure, read_failure
 from ..sweeping.cell import Cell, State, SurveyedCell
 from ..sweeping.chunks import Chunk
 from ..sweeping.plan import Group, Plan, make_plan
@@ -108,18 +100,11 @@ class Measuring:
         # The rule for the number of workers reads a plan, so each task is a group of one.
         groups = []
         for task in tasks:
-            fresh = SurveyedCell(
-                self.cells[task.competitor], State.WAITING, Rows.of([])
-            )
+            fresh = SurveyedCell(self.cells[task.competitor], State.WAITING, Rows.of([]))
             groups.append(Group([fresh], [self.seconds([task])]))
         return n_workers(self.cells[0].config, Plan([], groups, {}), OwnTraining())
 
-    def launch(
-        self,
-        tasks: Sequence[Task],
-        ends: float,
-        say: Say,
-    ) -> None:
+    def launch(self, tasks: Sequence[Task], ends: float, say: Say) -> None:
         """Measure the missing tasks, the first ones first, and keep them, as far as there is time.
 
         Args:
@@ -155,12 +140,7 @@ class Measuring:
     def changed(self, task: Task) -> ChangedCell:
         """The cell of a task."""
         cell = self.cells[task.competitor]
-        return ChangedCell(
-            cell.overrides,
-            cell.config,
-            task=task,
-            name_of_task=self.kept.question.fingerprint(task),
-        )
+        return ChangedCell(cell.overrides, cell.config, task=task, name_of_task=self.kept.question.fingerprint(task))
 
 
 @dataclass
@@ -223,7 +203,5 @@ def with_trials(question: Question, n_trials: int) -> Question:
     """The question with fewer trials of each competitor."""
     fewer = []
     for competitor in question.competitors:
-        fewer.append(
-            replace(competitor, config=replace(competitor.config, trials=n_trials))
-        )
+        fewer.append(replace(competitor, config=replace(competitor.config, trials=n_trials)))
     return replace(question, competitors=fewer)

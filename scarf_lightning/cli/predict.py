@@ -18,39 +18,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0, or 2 if the input cannot be used; stderr says why in one sentence.
     """
     parser = argparse.ArgumentParser(
-        prog=program("predict"),
-        description="Predict the rows of a file, and write the predictions as CSV.",
+        prog=program("predict"), description="Predict the rows of a file, and write the predictions as CSV."
     )
-    parser.add_argument(
-        "model", type=_path, help="folder of a model, or of a cell in the results"
-    )
-    parser.add_argument(
-        "rows",
-        type=_path,
-        help="file with the columns of the table, of any format that it may have",
-    )
-    parser.add_argument(
-        "--output", type=_path, help="file to write; default: standard output"
-    )
-    parser.add_argument(
-        "--separator",
-        help="between the columns of the file; default: as in training, or found",
-    )
-    parser.add_argument(
-        "--decimal",
-        choices=[".", ","],
-        metavar="SIGN",
-        help="decimal sign; default: as in training",
-    )
-    parser.add_argument(
-        "--encoding", help="text encoding, such as cp1252; default: as in training"
-    )
+    parser.add_argument("model", type=_path, help="folder of a model, or of a cell in the results")
+    parser.add_argument("rows", type=_path, help="file with the columns of the table, of any format that it may have")
+    parser.add_argument("--output", type=_path, help="file to write; default: standard output")
+    parser.add_argument("--separator", help="between the columns of the file; default: as in training, or found")
+    parser.add_argument("--decimal", choices=[".", ","], metavar="SIGN", help="decimal sign; default: as in training")
+    parser.add_argument("--encoding", help="text encoding, such as cp1252; default: as in training")
     parser.add_argument("--sheet", help="of an Excel file; default: the first")
     parser.add_argument(
-        "--plugins",
-        nargs="*",
-        default=[],
-        help="modules of your own that define the network or the kind of target",
+        "--plugins", nargs="*", default=[], help="modules of your own that define the network or the kind of target"
     )
     try:
         _predict(parser.parse_args(arguments))
@@ -76,12 +54,7 @@ def _predict(asked: argparse.Namespace) -> None:
     # Caught, since Python would print the line of our code that warns.
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        rows = read_rows(
-            asked.rows,
-            as_written=model.description.reader.text,
-            sheet=asked.sheet,
-            **options,
-        )
+        rows = read_rows(asked.rows, as_written=model.description.reader.text, sheet=asked.sheet, **options)
         answers = model.answered(rows)
     for warning in caught:
         # Other categories than ours are for programmers.
@@ -96,9 +69,7 @@ def _predict(asked: argparse.Namespace) -> None:
     try:
         answers.to_csv(asked.output, index=False)
     except OSError as error:
-        raise UsageError(
-            f"{asked.output} cannot be written: {error.strerror or error}."
-        ) from error
+        raise UsageError(f"{asked.output} cannot be written: {error.strerror or error}.") from error
 
 
 if __name__ == "__main__":

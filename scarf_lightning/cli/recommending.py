@@ -166,13 +166,7 @@ class Candidates:
         size = self.size(other)
         gains = self.gains(one, other) / size
         differences: Floats = np.asarray(gains, dtype=np.float64)
-        return verdict_of(
-            self.results,
-            [(one.label, other.label)],
-            differences[None],
-            np.array([size]),
-            self.options,
-        )
+        return verdict_of(self.results, [(one.label, other.label)], differences[None], np.array([size]), self.options)
 
     def size(self, reference: Candidate) -> float:
         """The number that a difference from a reference is divided by: its mean, for metrics that are relative."""
@@ -287,9 +281,7 @@ def _values(results: CellResults, metric: Metric) -> dict[int, "pd.Series[float]
     return values
 
 
-def _pretrainings(
-    models: Sequence[Candidate], results: CellResults, options: ReportOptions
-) -> list[Comparison]:
+def _pretrainings(models: Sequence[Candidate], results: CellResults, options: ReportOptions) -> list[Comparison]:
     """The comparisons of pre-trained networks with no pre-training, all labels each."""
     networks, pretrained = set[int](), set[int]()
     for each in models:
@@ -357,9 +349,7 @@ def _difference(chosen: Candidate, other: Candidate, candidates: Candidates) -> 
         return known
     # The reader sees a higher mean beside the model that is recommended, and is told why.
     if chosen.complexity < other.complexity and verdict.difference <= 0:
-        return (
-            f"{known}; we cannot tell which is better, and the simpler one costs less"
-        )
+        return f"{known}; we cannot tell which is better, and the simpler one costs less"
     return f"{known}; we cannot tell which is better"
 
 
@@ -407,9 +397,7 @@ def _what_would_tell(comparison: Comparison, options: ReportOptions) -> list[str
     if needed.rows is not None:
         more = counted(_rounded(needed.rows - parts.n_rows), "more label")
         return [f"About {more} {would_tell}, {if_so}."]
-    return [
-        f"The difference is so small that no number of labels in reach {would_tell}."
-    ]
+    return [f"The difference is so small that no number of labels in reach {would_tell}."]
 
 
 def _rounded(number: float) -> int:
@@ -433,10 +421,7 @@ def keep(recommendation: Recommendation) -> KeptModel:
     # Other libraries' models are saved by their own means.
     reason = why_not_kept(config)
     if reason is not None:
-        return KeptModel(
-            None,
-            f"No model is kept, because {reason}; fit {recommendation.name} by its own library.",
-        )
+        return KeptModel(None, f"No model is kept, because {reason}; fit {recommendation.name} by its own library.")
     table = _table_of(config)
     # The ends of an interval that is unknown are NaN.
     expected = {}
@@ -449,21 +434,14 @@ def keep(recommendation: Recommendation) -> KeptModel:
     folder = recommendation.cell.parent / MODELS / name
     model.save(folder)
     command = command_line("predict", [str(folder), "NEW.csv"])
-    return KeptModel(
-        folder,
-        f"It is trained on all {table.n_labelled:,} labels and kept; to predict a file: {command}",
-    )
+    return KeptModel(folder, f"It is trained on all {table.n_labelled:,} labels and kept; to predict a file: {command}")
 
 
 def _table_of(config: "Config") -> "Table":
     """The table of a cell, read again."""
     from ..data.sources import open_source
 
-    source = open_source(
-        **vars(config.dataset),
-        openml_cache=config.paths.openml,
-        split=config.split,
-    )
+    source = open_source(**vars(config.dataset), openml_cache=config.paths.openml, split=config.split)
     # The file may have been moved since the cell was trained, maybe days ago.
     try:
         return source.read().table

@@ -18,13 +18,7 @@ from ..options.logger_classes import check_loggers
 from ..options.run_settings import LoggerSettings
 from ..report.advice import Price, by_cells, by_sweep, price_of, reported
 from ..report.blocks import Paragraph, Table
-from ..report.loading import (
-    CellResults,
-    ReportedCell,
-    cells_of_folder,
-    narrowed,
-    read_results,
-)
+from ..report.loading import CellResults, ReportedCell, cells_of_folder, narrowed, read_results
 from ..report.report_options import NAMES, ReportOptions
 from ..report.sentences import title_of
 from ..report.statistics.answers import CANNOT_TELL
@@ -34,12 +28,7 @@ from ..sweeping.cell import distinct
 from ..sweeping.composer import Composer, composing
 from ..sweeping.expand import expand
 from ..sweeping.folders import CONF, SWEEPS
-from ..sweeping.hydra import (
-    folder_of_options,
-    hydra_started,
-    master_of,
-    named_plugins,
-)
+from ..sweeping.hydra import folder_of_options, hydra_started, master_of, named_plugins
 from ..sweeping.overrides import overrides_of
 from .kept_networks import kept_networks_section
 from .recommending import Recommendation, keep, recommend
@@ -172,9 +161,7 @@ class WrittenReport:
         for place in dict.fromkeys(cell.parent for cell in cells):
             names = [cell.name for cell in cells if cell.parent == place]
             name = material.subject.name
-            problems += upload_sweep(
-                place, names, name, self.index.parent, logger, self._made_by, say
-            )
+            problems += upload_sweep(place, names, name, self.index.parent, logger, self._made_by, say)
         if problems:
             raise UnfinishedError("\n".join(problems))
 
@@ -214,22 +201,13 @@ def report(
     # A missing package is refused before minutes of reading and drawing.
     if upload is not None:
         checked_upload(upload, of_loggers(asked), config_dir)
-    written = write(
-        asked,
-        results=results,
-        out=out,
-        sections=sections,
-        config_dir=config_dir,
-        **options,
-    )
+    written = write(asked, results=results, out=out, sections=sections, config_dir=config_dir, **options)
     if upload is not None:
         written.upload(upload)
     return written
 
 
-def checked_upload(
-    to: str, of_logger: Sequence[str], config_dir: str | Path | None = None
-) -> LoggerSettings:
+def checked_upload(to: str, of_logger: Sequence[str], config_dir: str | Path | None = None) -> LoggerSettings:
     """The loggers of an upload.
 
     Args:
@@ -286,9 +264,7 @@ def write(
             if section is not None:
                 more.append(section)
         metric = chosen.of(material.results).measure.name
-        of_networks = kept_networks_section(
-            material.results, metric, named_plugins(asked)
-        )
+        of_networks = kept_networks_section(material.results, metric, named_plugins(asked))
         if of_networks is not None:
             more.insert(0, of_networks)
         in_rounds = results is None and goes_in_rounds(material.overrides)
@@ -362,9 +338,7 @@ def of_loggers(asked: Sequence[str]) -> list[str]:
 
 @contextmanager
 def gathered(
-    asked: Sequence[str],
-    results: str | Path | None,
-    config_dir: str | Path | None = None,
+    asked: Sequence[str], results: str | Path | None, config_dir: str | Path | None = None
 ) -> Iterator[Material]:
     """The results of a sweep, or of a folder; cells can be composed until the context ends."""
     plugins = named_plugins(asked)
@@ -406,9 +380,7 @@ def makers_of(sections: "str | Sequence[str | MakeSection]") -> "list[MakeSectio
             load_plugins([name])
             maker = getattr(importlib.import_module(name), "report_section", None)
             if maker is None:
-                raise UsageError(
-                    f"sections={name}: the module has no function report_section."
-                )
+                raise UsageError(f"sections={name}: the module has no function report_section.")
             makers.append(maker)
         else:
             makers.append(one)
@@ -434,9 +406,7 @@ def _spelled(value: Any) -> str:
     return str(getattr(value, "__qualname__", value))
 
 
-def of_sweep(
-    overrides: Sequence[str], compose: Composer, known: Collection[str]
-) -> Subject:
+def of_sweep(overrides: Sequence[str], compose: Composer, known: Collection[str]) -> Subject:
     """The cells of a sweep, narrowed by other overrides.
 
     Args:
@@ -449,9 +419,7 @@ def of_sweep(
         # Checked here, since Hydra's own message would not lead to the options of a report.
         section = key.lstrip("+~").replace("/", ".").partition(".")[0].partition("@")[0]
         if not sign or section not in known:
-            raise UsageError(
-                f"{override} is not an option; --help names those of a report, train.py --help the axes."
-            )
+            raise UsageError(f"{override} is not an option; --help names those of a report, train.py --help the axes.")
     request = expand(overrides, compose, SWEEPS)
     sweep, cells = request.sweep, distinct(request.cells)
     if sweep is None:
@@ -480,9 +448,7 @@ def of_sweep(
     )
 
 
-def of_folder(
-    folder: Path, overrides: Sequence[str], plugins: Sequence[str]
-) -> Subject:
+def of_folder(folder: Path, overrides: Sequence[str], plugins: Sequence[str]) -> Subject:
     """The cells of a folder that have these options.
 
     A module that only the cells name is not imported, since the folder may be a stranger's; a sentence names it.

@@ -30,14 +30,7 @@ from ..sweeping.sizes import Size
 from ..sweeping.slurm import Detached
 from ..sweeping.workers import TrainCells
 from .show import SoFar, Terminal, can_be_found
-from .signals import (
-    OutOfTime,
-    alarm,
-    change_alarm,
-    ended_by_signals,
-    seconds_gone,
-    slowdown,
-)
+from .signals import OutOfTime, alarm, change_alarm, ended_by_signals, seconds_gone, slowdown
 
 if TYPE_CHECKING:
     from ..data.table import Table
@@ -52,9 +45,7 @@ SHORTEST = 0.1
 """The share of a limit that trains at least, however long the start took."""
 
 
-def run_all(
-    request: ExpandedSweep, launch: Launch, terminal: Terminal, launcher: str = "basic"
-) -> list[SurveyedCell]:
+def run_all(request: ExpandedSweep, launch: Launch, terminal: Terminal, launcher: str = "basic") -> list[SurveyedCell]:
     """Like `scarf_lightning.sweeping.run.run`, in rounds if the sweep file has several. When the time is over, the
     finished cells are shown.
 
@@ -96,9 +87,7 @@ def run_all(
     terminal.results(surveyed, request, 0)
     if is_over and not any(len(each.rows) for each in surveyed):
         # The same command would end in the same way.
-        raise UnfinishedError(
-            f"time_limit={options.time_limit} was over before a trial was finished; raise it."
-        )
+        raise UnfinishedError(f"time_limit={options.time_limit} was over before a trial was finished; raise it.")
     # Without rounds a script must see that cells are missing. Rounds answer with what there is.
     if is_over and not in_rounds:
         raise UnfinishedError(over)
@@ -108,29 +97,16 @@ def run_all(
 
 
 def _in_rounds(
-    request: ExpandedSweep,
-    sweep: SweepFile,
-    launch: Launch,
-    terminal: Terminal,
-    launcher: str,
+    request: ExpandedSweep, sweep: SweepFile, launch: Launch, terminal: Terminal, launcher: str
 ) -> list[SurveyedCell]:
     """Train the cells with few trials, and those of open comparisons with more, round after round."""
     from ..report.advice import compared
 
     def train(cells: Sequence[Cell]) -> list[SurveyedCell]:
-        return run(
-            replace(request, cells=list(cells)),
-            launch,
-            SoFar(),
-            launcher,
-            OwnTraining(),
-            in_order=True,
-        )
+        return run(replace(request, cells=list(cells)), launch, SoFar(), launcher, OwnTraining(), in_order=True)
 
     for name, other in sweep.replaced.items():
-        terminal.say(
-            f"The package {name} is not installed, so method={other} takes its place."
-        )
+        terminal.say(f"The package {name} is not installed, so method={other} takes its place.")
     # A user who sets the number of trials gets that number, and one round.
     sets_trials = any(argument.startswith("trials=") for argument in request.arguments)
     few = request.cells[0].config.trials
@@ -203,14 +179,10 @@ def surely_fitting(cells: Sequence[Cell], tables: "Mapping[str, Table]") -> list
 
 def expected_labels(cell: Cell, table: "Table") -> int:
     """Labels of a table that a cell has to learn from, test rows aside."""
-    return labels_to_learn_from(
-        table.n_labelled, counts_validation=counts_validation(cell)
-    )
+    return labels_to_learn_from(table.n_labelled, counts_validation=counts_validation(cell))
 
 
-def in_order_of_worth(
-    cells: Sequence[Cell], tables: "Mapping[str, Table]", terminal: Terminal
-) -> list[Cell]:
+def in_order_of_worth(cells: Sequence[Cell], tables: "Mapping[str, Table]", terminal: Terminal) -> list[Cell]:
     """The cells in the order in which they train: models without a network, the references, then pre-trained networks.
 
     So what is finished can be compared, whenever the time is over. If training with all labels is expected to take
@@ -259,10 +231,7 @@ def _that_will_run(request: ExpandedSweep) -> ExpandedSweep:
 
 
 def seconds_to_train(
-    request: ExpandedSweep,
-    *,
-    ends_with_model: bool,
-    sizes: Mapping[str, Size] | None = None,
+    request: ExpandedSweep, *, ends_with_model: bool, sizes: Mapping[str, Size] | None = None
 ) -> float | None:
     """The seconds until training has to end, so that the command ends with its limit; None without a limit.
 
@@ -276,9 +245,7 @@ def seconds_to_train(
     if not ends_with_model:
         return max(left, 0.0)
     # The recommended model may be the one that takes longest to train.
-    everything = [
-        cell for cell in request.cells if cell.config.regime["name"] == "full"
-    ]
+    everything = [cell for cell in request.cells if cell.config.regime["name"] == "full"]
     longest = 0.0
     for cell, seconds in expected_seconds(everything, sizes):
         longest = max(longest, seconds / cell.config.trials)
@@ -287,9 +254,7 @@ def seconds_to_train(
     return max(left - min(ending, MOST_TO_REPORT * limit), SHORTEST * limit)
 
 
-def expected_seconds(
-    cells: Sequence[Cell], sizes: Mapping[str, Size] | None = None
-) -> list[tuple[Cell, float]]:
+def expected_seconds(cells: Sequence[Cell], sizes: Mapping[str, Size] | None = None) -> list[tuple[Cell, float]]:
     """The seconds that each cell is expected to take from its beginning, without looking at any file."""
     # As if nothing of them were finished. What is known of their data stays.
     fresh = []
@@ -361,11 +326,7 @@ def _with_trials(cell: Cell, trials: int) -> Cell:
     for override in cell.overrides:
         if override.partition("=")[0] != "trials":
             overrides.append(override)
-    return replace(
-        cell,
-        config=replace(cell.config, trials=trials),
-        overrides=(*overrides, f"trials={trials}"),
-    )
+    return replace(cell, config=replace(cell.config, trials=trials), overrides=(*overrides, f"trials={trials}"))
 
 
 def train_job(job: DictConfig) -> float | None:
@@ -412,9 +373,7 @@ class OwnTraining:
 
         return bool(torch.cuda.is_initialized())  # type: ignore[no-untyped-call]
 
-    def imported(
-        self, stack: Callable[[], AbstractContextManager[None]] = nullcontext
-    ) -> TrainCells:
+    def imported(self, stack: Callable[[], AbstractContextManager[None]] = nullcontext) -> TrainCells:
         """The function that trains cells one after the other, each stack in a context, and keeps the last table."""
         with without_garbage_collection():
             # Imports torch and Lightning.

@@ -90,9 +90,7 @@ def scarf() -> int:
     # Nothing is imported for a word that is no command, so the answer comes at once.
     if name not in SUB_COMMANDS:
         known = ", ".join(SUB_COMMANDS)
-        sys.stderr.write(
-            f"scarf has no command {name}; it has: {known}.{did_you_mean(name, SUB_COMMANDS)}\n"
-        )
+        sys.stderr.write(f"scarf has no command {name}; it has: {known}.{did_you_mean(name, SUB_COMMANDS)}\n")
         return UsageError.status
     return SUB_COMMANDS[name].run(arguments)
 
@@ -102,9 +100,7 @@ def _help_page() -> str:
     lines = ["scarf COMMAND ...\n"]
     for name, each in SUB_COMMANDS.items():
         lines.append(f"  {f'{name} {each.usage}':<{width}}   {each.meaning}")
-    lines.append(
-        f"\nscarf COMMAND --help says more of each, scarf --version which version this is.\n{STATUS}\n"
-    )
+    lines.append(f"\nscarf COMMAND --help says more of each, scarf --version which version this is.\n{STATUS}\n")
     return "\n".join(lines)
 
 
@@ -230,40 +226,20 @@ def _completion(arguments: list[str]) -> int:
 def _write_completion(arguments: list[str]) -> None:
     shell, *others = arguments
     if others or shell not in completion.SHELLS:
-        raise UsageError(
-            f"scarf completion takes one of: {', '.join(completion.SHELLS)}."
-        )
+        raise UsageError(f"scarf completion takes one of: {', '.join(completion.SHELLS)}.")
     sys.stdout.write(completion.script(shell, list(SUB_COMMANDS)))
 
 
 SUB_COMMANDS = {
-    "answer": SubCommand(
-        "FILE TARGET", "which model to use on a table; does pre-training help?", _answer
-    ),
-    "train": SubCommand(
-        "[AXIS=OPTION ...]", "train one cell, or every combination of options", _train
-    ),
-    "plan": SubCommand(
-        "[AXIS=OPTION ...]", "what train would do, and how long it takes", _plan
-    ),
-    "report": SubCommand(
-        "sweeps=NAME|results=FOLDER",
-        "the answer, figures and tables of what was trained",
-        _report,
-    ),
-    "columns": SubCommand(
-        "FILE TARGET", "which columns matter, and to pre-training?", _columns
-    ),
+    "answer": SubCommand("FILE TARGET", "which model to use on a table; does pre-training help?", _answer),
+    "train": SubCommand("[AXIS=OPTION ...]", "train one cell, or every combination of options", _train),
+    "plan": SubCommand("[AXIS=OPTION ...]", "what train would do, and how long it takes", _plan),
+    "report": SubCommand("sweeps=NAME|results=FOLDER", "the answer, figures and tables of what was trained", _report),
+    "columns": SubCommand("FILE TARGET", "which columns matter, and to pre-training?", _columns),
     "predict": SubCommand("MODEL FILE", "predict the rows of a file", _predict),
-    "results": SubCommand(
-        "ls|show|diff|drop|export", "look through what was trained", _results
-    ),
-    "options": SubCommand(
-        "[AXIS ...]", "what can be chosen, and what it means", _options
-    ),
-    "completion": SubCommand(
-        "bash|zsh", "let the shell complete what you type", _completion
-    ),
+    "results": SubCommand("ls|show|diff|drop|export", "look through what was trained", _results),
+    "options": SubCommand("[AXIS ...]", "what can be chosen, and what it means", _options),
+    "completion": SubCommand("bash|zsh", "let the shell complete what you type", _completion),
 }
 """The sub-commands by name."""
 

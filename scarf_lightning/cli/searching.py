@@ -24,13 +24,7 @@ from ..sweeping.run import BASIC, check_parts, run
 from ..sweeping.search import PLACE, VALIDATION_ERROR, Search
 from ..sweeping.slurm import Detached
 from ..sweeping.workers import TrainCells
-from .running import (
-    OwnTraining,
-    check_objective,
-    expected_seconds,
-    objective,
-    seconds_to_train,
-)
+from .running import OwnTraining, check_objective, expected_seconds, objective, seconds_to_train
 from .show import Terminal
 from .signals import OutOfTime, alarm
 
@@ -55,9 +49,7 @@ class TriedCell:
     value: float
 
 
-def run_search(
-    search: Search, launch: Launch, terminal: Terminal, launcher: str = BASIC
-) -> list[TriedCell]:
+def run_search(search: Search, launch: Launch, terminal: Terminal, launcher: str = BASIC) -> list[TriedCell]:
     """Train tries until the study has a value of ``n_trials``, show the best, and return the cells with a value, the
     best one first.
 
@@ -82,9 +74,7 @@ def run_search(
     _check_data(search, kept)
     over, failures = "", list[str]()
     try:
-        with alarm(
-            seconds_to_train(ExpandedSweep(list(search.cells)), ends_with_model=False)
-        ):
+        with alarm(seconds_to_train(ExpandedSweep(list(search.cells)), ends_with_model=False)):
             failures = _Tries(search, kept, launch, terminal, launcher, shown).train()
     except Detached as left:
         terminal.say(str(left))
@@ -165,9 +155,7 @@ class _Tries:
         """Say how far the study is, and check the parts of all choices before the first try is suggested."""
         n_finished, n_tries = len(self._kept.finished), self._search.options.n_trials
         if n_finished:
-            self._terminal.say(
-                f"{n_finished} of {in_words(n_tries)} are in the study already."
-            )
+            self._terminal.say(f"{n_finished} of {in_words(n_tries)} are in the study already.")
         if n_finished < n_tries:
             with self._show.doing("Importing torch and Lightning"):
                 check_parts(self._search.cells)
@@ -204,9 +192,7 @@ class _Tries:
             return
         self._kept.tell(each.number, value, store.fingerprint)
         chosen = " ".join(_searched(self._search, each))
-        self._terminal.say(
-            f"Try {each.number}: {self._search.objective} {self._shown(value)}, {chosen}"
-        )
+        self._terminal.say(f"Try {each.number}: {self._search.objective} {self._shown(value)}, {chosen}")
 
     def _fail(self, each: Try, reason: str) -> None:
         self._kept.tell_failure(each.number)
@@ -245,9 +231,7 @@ class _Quietly(Terminal):
         self._said.add(what)
         return super().doing(what)
 
-    def results(
-        self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int
-    ) -> None:
+    def results(self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None:
         """The search shows the values."""
 
 
@@ -267,15 +251,11 @@ def _judged(search: Search) -> tuple[bool, Callable[[float], str]]:
         # Known without the data, or they are loaded now.
         of_target = [each.name for each in search.cells[0].target_kind().metrics()]
         if name not in of_target:
-            raise UsageError(
-                f"objective={name} is not one of this target's metrics: {', '.join(of_target)}."
-            )
+            raise UsageError(f"objective={name} is not one of this target's metrics: {', '.join(of_target)}.")
     better = "maximize" if higher else "minimize"
     asked = search.options.direction
     if asked not in (None, better):
-        raise UsageError(
-            f"{PLACE}.direction={asked} would search for the worst {name}; leave it out, or say {better}."
-        )
+        raise UsageError(f"{PLACE}.direction={asked} would search for the worst {name}; leave it out, or say {better}.")
     return higher, shown
 
 
@@ -306,12 +286,7 @@ def _searched(search: Search, each: Try) -> list[str]:
     return [line for line in each.overrides if line.partition("=")[0] in keys]
 
 
-def _show(
-    search: Search,
-    kept: KeptSearch,
-    ranked: Sequence[Try],
-    shown: Callable[[float], str],
-) -> None:
+def _show(search: Search, kept: KeptSearch, ranked: Sequence[Try], shown: Callable[[float], str]) -> None:
     """Show the best tries, the command that trains the best cell, and where the study is kept."""
     console = screen()
     if ranked:
@@ -326,9 +301,7 @@ def _show(
             table.add_row(str(each.number), shown(each.value), *chosen)
         console.print(table)
         value = f"{search.objective} {shown(best.value)}"
-        console.say(
-            f"Best of {in_words(len(ranked))}: {value} in try {best.number}, the cell of"
-        )
+        console.say(f"Best of {in_words(len(ranked))}: {value} in try {best.number}, the cell of")
         console.say(command_line("train.py", best.overrides))
         if search.objective != VALIDATION_ERROR:
             console.say(

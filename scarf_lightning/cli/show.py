@@ -83,20 +83,14 @@ class Terminal:
                 # Rich would break sentences at the width of a pipe; tables fit themselves.
                 console.print(line, soft_wrap=isinstance(line, str))
 
-    def plan(
-        self, plan: Plan, request: ExpandedSweep, tables: "Mapping[str, DataTable]"
-    ) -> None:
+    def plan(self, plan: Plan, request: ExpandedSweep, tables: "Mapping[str, DataTable]") -> None:
         """Show how the user's tables are read, what is left to train, and how long that takes."""
         console = screen()
         self.tables(tables, stderr=False)
         if request.sweep is not None:
             paper = f" ({request.sweep.paper})" if request.sweep.paper else ""
             console.print(f"{request.sweep.title}{paper}")
-        for sentence in (
-            *sentences(plan),
-            *out_of_reach(plan),
-            *too_small(plan, tables),
-        ):
+        for sentence in (*sentences(plan), *out_of_reach(plan), *too_small(plan, tables)):
             console.say(sentence)
         datasets = largest(plan, n=10)
         # Of one dataset the sentences have said everything.
@@ -113,18 +107,14 @@ class Terminal:
         for each in plan.surveyed:
             # The first line names the cell and the error; the traceback is in the folder of results.
             if each.failure is not None:
-                console.say(
-                    f"Failed when last tried: {str(each.failure).splitlines()[0]}"
-                )
+                console.say(f"Failed when last tried: {str(each.failure).splitlines()[0]}")
 
     def prepare(self) -> None:
         """Import what the results are shown with: pandas and SciPy, which take half a second."""
         with without_garbage_collection():
             from ..report import advice, learning  # noqa: F401
 
-    def results(
-        self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int
-    ) -> None:
+    def results(self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None:
         """Show the table of the cells, the conclusion in sentences, and where the results are."""
         console = screen()
         axes = [each.axes for each in surveyed]
@@ -141,9 +131,7 @@ class Terminal:
             settings = dict[str, None]()
             for each in surveyed:
                 settings |= dict.fromkeys(each.cell.settings())
-            console.say(
-                f"{len(shown)} cells of {describe(shared_axes(axes), settings, recipes)}{each_has}"
-            )
+            console.say(f"{len(shown)} cells of {describe(shared_axes(axes), settings, recipes)}{each_has}")
             # A sweep in rounds asks one question over numbers of labels, which are the columns of its table.
             if request.sweep is not None and request.sweep.rounds:
                 console.print(label_table(shown, console.width, metric))
@@ -158,9 +146,7 @@ class Terminal:
             for sentence in answer_of_run(request, surveyed):
                 console.say(sentence)
             if n_skipped:
-                console.print(
-                    f"{n_skipped} of {len(shown)} cells were finished already."
-                )
+                console.print(f"{n_skipped} of {len(shown)} cells were finished already.")
             console.say(_keep_table(shown, surveyed[0].cell))
         else:
             (each,) = surveyed
@@ -271,9 +257,7 @@ def _n_labelled(plan: Plan) -> float | None:
     return float(size.n_rows)
 
 
-def can_be_found(
-    cells: Sequence[Cell], tables: "Mapping[str, DataTable]", trials: int
-) -> list[str]:
+def can_be_found(cells: Sequence[Cell], tables: "Mapping[str, DataTable]", trials: int) -> list[str]:
     """The differences that a sweep of one table in so many trials can find, in a sentence; none of numbers, or if the
     table is not known."""
     if len(tables) != 1 or len({cell.source.key for cell in cells}) != 1:
@@ -311,9 +295,7 @@ class SoFar(Terminal):
     def watching(self, plan: Plan) -> AbstractContextManager[None]:
         return SweepProgress(plan, screen(stderr=True)).shown()
 
-    def results(
-        self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int
-    ) -> None:
+    def results(self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None:
         # Imports pandas.
         from ..report.advice import compared
 
@@ -336,12 +318,7 @@ class SweepProgress:
         self._counts, self._training, self._last = "", "", ""
         # Unknown until a cell ends: comparisons with NaN are false.
         self._ends = math.nan
-        self._live = Live(
-            get_renderable=self._lines,
-            console=console,
-            transient=True,
-            refresh_per_second=2,
-        )
+        self._live = Live(get_renderable=self._lines, console=console, transient=True, refresh_per_second=2)
         self._line = NotebookLine() if console.is_jupyter else None
 
     @contextmanager
@@ -367,9 +344,7 @@ class SweepProgress:
         states = Counter(each.state for each in surveyed)
         finished = [each for each in surveyed if each.state is State.FINISHED]
         # A finished cell stays so, and is not looked at again.
-        self._unfinished = [
-            each for each in surveyed if each.state is not State.FINISHED
-        ]
+        self._unfinished = [each for each in surveyed if each.state is not State.FINISHED]
         n_done = self._n_cells - len(self._unfinished)
         if len(self._unfinished) < before:
             self._ends = self._expected_end(surveyed)
@@ -399,9 +374,7 @@ class SweepProgress:
         for heading, text in (("training", self._training), ("last", self._last)):
             if text:
                 below.add_row(Text(heading), Text(text))
-        return Group(
-            Text(", ".join(filter(None, [self._counts, self._times()]))), below
-        )
+        return Group(Text(", ".join(filter(None, [self._counts, self._times()]))), below)
 
     def _times(self) -> str:
         """The time gone and left; what is left runs down until a cell ends, and is unknown if that takes longer."""

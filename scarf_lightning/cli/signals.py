@@ -105,9 +105,7 @@ def ended_by_signals() -> Iterator[None]:
             hook(unraisable)
             return
         # A handler that raised at once would be dropped again, since the function still runs.
-        timer = threading.Timer(
-            SOON, signal.pthread_kill, (main.ident, SIGNALS[unraisable.exc_type])
-        )
+        timer = threading.Timer(SOON, signal.pthread_kill, (main.ident, SIGNALS[unraisable.exc_type]))
         timer.daemon = True
         timer.start()
 

@@ -12,15 +12,7 @@ from rich import box
 from rich.measure import Measurement
 from rich.table import Table
 
-from ..intervals import (
-    FEWEST,
-    FIXED_SPLITS,
-    SIZES,
-    Interval,
-    level_interval,
-    level_intervals,
-    median_sizes,
-)
+from ..intervals import FEWEST, FIXED_SPLITS, SIZES, Interval, level_interval, level_intervals, median_sizes
 from ..metrics import METRICS, Metric, metrics
 from ..options.axes import COLUMNS, USUAL
 from ..report.levels import levels_of
@@ -34,13 +26,7 @@ ShownCells = Sequence[tuple[Row, Sequence[Row]]]
 
 CHOSEN = METRICS[0]
 """The metric of tables with a line for each cell, if none is named."""
-LEAST_NEEDED = (
-    "seconds",
-    "finetune epochs",
-    "pretrain epochs",
-    "trials",
-    "95 % interval",
-)
+LEAST_NEEDED = ("seconds", "finetune epochs", "pretrain epochs", "trials", "95 % interval")
 """The columns that a narrow screen drops, the first one first."""
 OF_LABELS = ("regime", "regime.labels")
 """The columns that `label_table` lays out as columns of its own."""
@@ -64,9 +50,7 @@ def cell_table(axes: Row, rows: Sequence[Row], chosen: Metric = CHOSEN) -> Table
     for metric in sorted(metrics(), key=lambda metric: metric != chosen):
         values = _known(rows, metric.name)
         if values:
-            table.add_row(
-                metric.label, *_in_words(axes, rows, metric), str(len(values))
-            )
+            table.add_row(metric.label, *_in_words(axes, rows, metric), str(len(values)))
     # Means are those of the other trials, so a reader must see how many are missing from them.
     if n_diverged(rows):
         table.add_row("diverged, without metrics", "", "", str(n_diverged(rows)))
@@ -79,15 +63,8 @@ def cell_table(axes: Row, rows: Sequence[Row], chosen: Metric = CHOSEN) -> Table
         if epochs:
             # A phase with epochs has seconds in every row.
             seconds = sum(values_of(rows, f"{phase}_seconds"))
-            table.add_row(
-                f"{phase} epochs (median)",
-                f"{np.median(epochs):g}",
-                "",
-                str(len(epochs)),
-            )
-            table.add_row(
-                f"{phase} seconds (all trials)", f"{seconds:.1f}", "", str(len(epochs))
-            )
+            table.add_row(f"{phase} epochs (median)", f"{np.median(epochs):g}", "", str(len(epochs)))
+            table.add_row(f"{phase} seconds (all trials)", f"{seconds:.1f}", "", str(len(epochs)))
     # Sizes are of interest where labels are few: a trial without unlabelled rows shows none.
     n_unlabelled = values_of(rows, "n_unlabelled")
     for kind in ("labelled", "unlabelled"):
@@ -96,12 +73,7 @@ def cell_table(axes: Row, rows: Sequence[Row], chosen: Metric = CHOSEN) -> Table
             if n:
                 sizes.append(size)
         if sizes:
-            table.add_row(
-                f"{kind} training rows (median)",
-                f"{np.median(sizes):,g}",
-                "",
-                str(len(sizes)),
-            )
+            table.add_row(f"{kind} training rows (median)", f"{np.median(sizes):,g}", "", str(len(sizes)))
     return table
 
 
@@ -120,9 +92,7 @@ def n_diverged(rows: Sequence[Row]) -> int:
     return len(_known(rows, "diverged"))
 
 
-def describe(
-    axes: Row, settings: Iterable[str] = (), recipes: Iterable[str] = ()
-) -> str:
+def describe(axes: Row, settings: Iterable[str] = (), recipes: Iterable[str] = ()) -> str:
     """A cell in words: its choice on each axis that it uses, these options, and its recipe if all ``recipes`` of what
     is shown are one."""
     options = []
@@ -135,9 +105,7 @@ def describe(
     return ", ".join(options)
 
 
-def sweep_table(
-    cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOSEN
-) -> Table:
+def sweep_table(cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOSEN) -> Table:
     """A line for each cell: the options in which the cells differ, then the results.
 
     `shared_axes` and `shared_trials` give what all cells have in common. On a screen of few characters ``width`` the
@@ -172,9 +140,7 @@ def sweep_table(
     return _legible(varying, kept, width)
 
 
-def label_table(
-    cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOSEN
-) -> Table:
+def label_table(cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOSEN) -> Table:
     """A line for each competitor and a column for each number of labels, with the metric and its interval."""
     varying, competitors = _by_setting(cells, OF_LABELS)
     lines: list[dict[float, str]] = []
@@ -194,9 +160,7 @@ def label_table(
     return table
 
 
-def summary_table(
-    cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOSEN
-) -> Table:
+def summary_table(cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOSEN) -> Table:
     """A line for each setting with the mean of the datasets' means, for sweeps of very many cells."""
     varying, settings = _by_setting(cells, ("dataset",))
     finished, wanted, overall = list[str](), list[str](), list[str]()
@@ -210,11 +174,7 @@ def summary_table(
         finished.append(str(len(means)))
         wanted.append(str(len(setting)))
         overall.append(chosen.plain(float(np.mean(means))) if means else "")
-    outcomes = {
-        "datasets finished": finished,
-        "of": wanted,
-        f"mean {chosen.label}": overall,
-    }
+    outcomes = {"datasets finished": finished, "of": wanted, f"mean {chosen.label}": overall}
     return _legible(varying, outcomes, width)
 
 
@@ -224,9 +184,7 @@ def _with_reading(cells: ShownCells) -> ShownCells:
     return list(zip(columns, (rows for _, rows in cells), strict=True))
 
 
-def _by_setting(
-    cells: ShownCells, left_out: Sequence[str]
-) -> tuple[dict[str, list[str]], list[ShownCells]]:
+def _by_setting(cells: ShownCells, left_out: Sequence[str]) -> tuple[dict[str, list[str]], list[ShownCells]]:
     """The columns of a table with a line for each setting of the options in which cells differ, but for some options;
     and the cells of each line."""
     cells = _with_reading(cells)
@@ -269,11 +227,7 @@ def _with_interval(axes: Row, rows: Sequence[Row], chosen: Metric) -> str:
     return f"{chosen.plain(mean)}{half}"
 
 
-def _legible(
-    varying: Mapping[str, Sequence[str]],
-    outcomes: Mapping[str, Sequence[str]],
-    width: int,
-) -> Table:
+def _legible(varying: Mapping[str, Sequence[str]], outcomes: Mapping[str, Sequence[str]], width: int) -> Table:
     """A table in which each option that varies has a column; or, where these would be too narrow to be read, a table
     with one column of what is unusual about each line."""
     apart = {name: varying[name] for name in APART if name in varying}
@@ -290,9 +244,7 @@ def _legible(
     return table
 
 
-def _least_width(
-    varying: Mapping[str, Sequence[str]], outcomes: Mapping[str, Sequence[str]]
-) -> int:
+def _least_width(varying: Mapping[str, Sequence[str]], outcomes: Mapping[str, Sequence[str]]) -> int:
     """The characters of a line in which options, which may fold, are legible."""
     between_columns = 2
     needed = 0
@@ -304,9 +256,7 @@ def _least_width(
     return needed
 
 
-def _unusual(
-    options: Mapping[str, Sequence[str]], usual: Mapping[str, str]
-) -> list[str]:
+def _unusual(options: Mapping[str, Sequence[str]], usual: Mapping[str, str]) -> list[str]:
     """The options of each line that have another value than the usual one."""
     n_lines = len(next(iter(options.values())))
     lines = []
@@ -319,9 +269,7 @@ def _unusual(
     return lines
 
 
-def _laid_out(
-    varying: Mapping[str, Sequence[str]], outcomes: Mapping[str, Sequence[str]]
-) -> Table:
+def _laid_out(varying: Mapping[str, Sequence[str]], outcomes: Mapping[str, Sequence[str]]) -> Table:
     """A table whose options fold if they are too wide, and whose results do not."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for heading in varying:
@@ -463,16 +411,7 @@ def _columns_of(cells: Sequence[Row]) -> list[str]:
 def _outcome(axes: Row, rows: Sequence[Row], chosen: Metric) -> dict[str, str]:
     """The results of a cell by the heading of their column."""
     outcome = dict.fromkeys(
-        (
-            "trials",
-            chosen.label,
-            "95 % interval",
-            "one class",
-            "pretrain epochs",
-            "finetune epochs",
-            "seconds",
-        ),
-        "",
+        ("trials", chosen.label, "95 % interval", "one class", "pretrain epochs", "finetune epochs", "seconds"), ""
     )
     if not rows:
         return outcome | {"trials": "0", chosen.label: "not finished"}
@@ -521,9 +460,7 @@ def _interval(axes: Row, rows: Sequence[Row], metric: Metric) -> Interval:
     levels = levels_of(rows)
     if metric.name in levels:
         return levels[metric.name]
-    return level_interval(
-        _known(rows, metric.name), _sizes(rows), axes.get("split"), metric.bounds
-    )
+    return level_interval(_known(rows, metric.name), _sizes(rows), axes.get("split"), metric.bounds)
 
 
 def _in_words(axes: Row, rows: Sequence[Row], metric: Metric) -> tuple[str, str]:

@@ -65,9 +65,7 @@ class Selection(Options, ABC):
     always_selects: ClassVar[bool] = False
 
     @abstractmethod
-    def mask(
-        self, rate: float, n_rows: int, n_features: int, random: StackedGenerator
-    ) -> Tensor:
+    def mask(self, rate: float, n_rows: int, n_features: int, random: StackedGenerator) -> Tensor:
         """Mask of the features selected in each row of a mini-batch, bool ``(..., n_rows, n_features)``."""
 
 
@@ -83,9 +81,7 @@ class Exact(Selection):
     name: ClassVar[str] = "exact"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
 
-    def mask(
-        self, rate: float, n_rows: int, n_features: int, random: StackedGenerator
-    ) -> Tensor:
+    def mask(self, rate: float, n_rows: int, n_features: int, random: StackedGenerator) -> Tensor:
         return largest(random.uniform(n_rows, n_features), n_selected(rate, n_features))
 
 
@@ -102,9 +98,7 @@ class Bernoulli(Selection):
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
     always_selects: ClassVar[bool] = True
 
-    def mask(
-        self, rate: float, n_rows: int, n_features: int, random: StackedGenerator
-    ) -> Tensor:
+    def mask(self, rate: float, n_rows: int, n_features: int, random: StackedGenerator) -> Tensor:
         uniform = random.uniform(n_rows, n_features)
         # The smallest number is below the rate wherever any is, so setting its feature changes empty rows only.
         smallest = uniform.argmin(dim=-1, keepdim=True)
@@ -123,9 +117,7 @@ class Shared(Selection):
     name: ClassVar[str] = "shared"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
 
-    def mask(
-        self, rate: float, n_rows: int, n_features: int, random: StackedGenerator
-    ) -> Tensor:
+    def mask(self, rate: float, n_rows: int, n_features: int, random: StackedGenerator) -> Tensor:
         mask = Exact().mask(rate, 1, n_features, random)
         # A mask that broadcasts takes no memory, and no step writes into it.
         return mask.expand(*mask.shape[:-2], n_rows, n_features)
@@ -167,11 +159,7 @@ class Corruption(Options, ABC):
 
     @abstractmethod
     def __call__(
-        self,
-        x: Tensor,
-        source: TrainingSource,
-        random: StackedGenerator,
-        selection: Selection,
+        self, x: Tensor, source: TrainingSource, random: StackedGenerator, selection: Selection
     ) -> tuple[Tensor, Tensor]:
         """Corrupt the rows of a mini-batch, ``x (..., N, M)``.
 
@@ -188,11 +176,7 @@ class SelectiveCorruption(Corruption):
     rate: float = option(0.6, "share of the features to replace", "(0, 1]")
 
     def __call__(
-        self,
-        x: Tensor,
-        source: TrainingSource,
-        random: StackedGenerator,
-        selection: Selection,
+        self, x: Tensor, source: TrainingSource, random: StackedGenerator, selection: Selection
     ) -> tuple[Tensor, Tensor]:
         n_rows, n_features = x.shape[-2:]
         # The mask before the values: the order of the draws is part of a cell's numbers.
@@ -208,9 +192,7 @@ class SelectiveCorruption(Corruption):
         return torch.where(mask, values, x), mask
 
     @abstractmethod
-    def replacement(
-        self, x: Tensor, source: TrainingSource, random: StackedGenerator
-    ) -> Tensor:
+    def replacement(self, x: Tensor, source: TrainingSource, random: StackedGenerator) -> Tensor:
         """The values that replace the selected features; broadcasts to ``x`` ``(..., N, M)``."""
 
 
@@ -235,9 +217,7 @@ class Marginal(SelectiveCorruption):
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
     space: ClassVar[Space] = "raw"
 
-    def replacement(
-        self, x: Tensor, source: TrainingSource, random: StackedGenerator
-    ) -> Tensor:
+    def replacement(self, x: Tensor, source: TrainingSource, random: StackedGenerator) -> Tensor:
         # A feature may be drawn from another row than its neighbour.
         return source.cells(random.integers(source.n_rows, *x.shape[-2:]))
 
@@ -261,9 +241,7 @@ class SingleRow(SelectiveCorruption):
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
     space: ClassVar[Space] = "raw"
 
-    def replacement(
-        self, x: Tensor, source: TrainingSource, random: StackedGenerator
-    ) -> Tensor:
+    def replacement(self, x: Tensor, source: TrainingSource, random: StackedGenerator) -> Tensor:
         return source.rows(random.integers(source.n_rows, 1))
 
 
@@ -283,9 +261,7 @@ class Joint(SelectiveCorruption):
     name: ClassVar[str] = "joint"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
 
-    def replacement(
-        self, x: Tensor, source: TrainingSource, random: StackedGenerator
-    ) -> Tensor:
+    def replacement(self, x: Tensor, source: TrainingSource, random: StackedGenerator) -> Tensor:
         # One position for all columns of a row, so that they keep what they have in common.
         positions = random.integers(source.n_rows, x.shape[-2])
         return source.encoded_rows(positions)
@@ -306,9 +282,7 @@ class Mean(SelectiveCorruption):
     name: ClassVar[str] = "mean"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
 
-    def replacement(
-        self, x: Tensor, source: TrainingSource, random: StackedGenerator
-    ) -> Tensor:
+    def replacement(self, x: Tensor, source: TrainingSource, random: StackedGenerator) -> Tensor:
         return source.mean()
 
 
@@ -324,9 +298,7 @@ class Zero(SelectiveCorruption):
     name: ClassVar[str] = "zero"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
 
-    def replacement(
-        self, x: Tensor, source: TrainingSource, random: StackedGenerator
-    ) -> Tensor:
+    def replacement(self, x: Tensor, source: TrainingSource, random: StackedGenerator) -> Tensor:
         return x.new_zeros(())
 
 
@@ -345,9 +317,7 @@ class Missing(SelectiveCorruption):
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
     learns_missing_values: ClassVar[bool] = True
 
-    def replacement(
-        self, x: Tensor, source: TrainingSource, random: StackedGenerator
-    ) -> Tensor:
+    def replacement(self, x: Tensor, source: TrainingSource, random: StackedGenerator) -> Tensor:
         return source.missing_values()
 
 
@@ -366,11 +336,7 @@ class Gaussian(Corruption):
     sigma: float = option(0.5, "standard deviation of the noise", "(0, inf)")
 
     def __call__(
-        self,
-        x: Tensor,
-        source: TrainingSource,
-        random: StackedGenerator,
-        selection: Selection,
+        self, x: Tensor, source: TrainingSource, random: StackedGenerator, selection: Selection
     ) -> tuple[Tensor, Tensor]:
         # Draws are float32, and the rows may be of another type.
         noise = random.normal(*x.shape[-2:]).to(x.dtype)
@@ -389,10 +355,6 @@ class NoCorruption(Corruption):
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
 
     def __call__(
-        self,
-        x: Tensor,
-        source: TrainingSource,
-        random: StackedGenerator,
-        selection: Selection,
+        self, x: Tensor, source: TrainingSource, random: StackedGenerator, selection: Selection
     ) -> tuple[Tensor, Tensor]:
         return x, torch.zeros_like(x, dtype=torch.bool)

@@ -33,11 +33,7 @@ def _in_hydra(text: str) -> str:
         return text
     quote = "'" if "'" not in text else '"'
     # Backslashes are signs of their own only before a quote.
-    escaped = re.sub(
-        rf"(\\*)({quote}|$)",
-        lambda found: 2 * found[1] + (found[2] and f"\\{quote}"),
-        text,
-    )
+    escaped = re.sub(rf"(\\*)({quote}|$)", lambda found: 2 * found[1] + (found[2] and f"\\{quote}"), text)
     return f"{quote}{escaped}{quote}"
 
 

@@ -69,9 +69,7 @@ class Column:
 
     @property
     def n_indicators(self) -> int:
-        return (
-            len(self.categories or ()) if self.indicators is None else self.indicators
-        )
+        return len(self.categories or ()) if self.indicators is None else self.indicators
 
 
 @dataclass(frozen=True)
@@ -169,9 +167,7 @@ class Coded:
         position: dict[Any, int] = {}
         codes = []
         for value in values:
-            codes.append(
-                -1 if value is None else position.setdefault(value, len(position))
-            )
+            codes.append(-1 if value is None else position.setdefault(value, len(position)))
         # A row without a value has the code -1, so it takes the last of these.
         codes.append(-1)
         return Coded(np.array(codes)[self.codes], list(position))

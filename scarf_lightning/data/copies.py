@@ -66,11 +66,7 @@ def first_positions(keys: NDArray[np.generic]) -> Ints:
     return positions[number]
 
 
-def _are_equal(
-    values: Floats,
-    rows: Ints,
-    others: Ints,
-) -> bool:
+def _are_equal(values: Floats, rows: Ints, others: Ints) -> bool:
     """Compare the cells of rows with those of others."""
     for start in range(0, len(rows), ROWS_AT_A_TIME):
         end = start + ROWS_AT_A_TIME
@@ -178,10 +174,7 @@ class Copies:
         part = np.full(len(self.size), TRAIN)
         for_validation, for_test = self.rooms
         # Of three large groups, two must be left for the other parts.
-        for number, room, n_left in (
-            (TEST, for_test, 2),
-            (VALIDATION, for_validation, 1),
-        ):
+        for number, room, n_left in ((TEST, for_test, 2), (VALIDATION, for_validation, 1)):
             taken = self._taken(groups, room, n_left)
             part[groups[taken]] = number
             groups = np.delete(groups, taken)
@@ -191,12 +184,7 @@ class Copies:
         """The sizes of the groups that fit into a part of this many units."""
         return self.size[self.size <= room]
 
-    def _taken(
-        self,
-        groups: Ints,
-        room: int,
-        n_left: int,
-    ) -> Ints:
+    def _taken(self, groups: Ints, room: int, n_left: int) -> Ints:
         """Positions of the groups that a part takes. If none fits, it is the smallest one, as long as ``n_left`` others
         are left."""
         sizes = self.size[groups]

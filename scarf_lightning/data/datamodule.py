@@ -125,24 +125,16 @@ class StackDataModule(pl.LightningDataModule):
     def val_dataloader(self) -> "_Loader":
         return _Loader(self.validation_examples)
 
-    def transfer_batch_to_device(
-        self, batch: Any, device: torch.device, dataloader_idx: int
-    ) -> Any:
+    def transfer_batch_to_device(self, batch: Any, device: torch.device, dataloader_idx: int) -> Any:
         """The index is on the device already."""
         return batch
 
-    def on_after_batch_transfer(
-        self, batch: Iterator[Examples], dataloader_idx: int
-    ) -> Iterator[Batch]:
+    def on_after_batch_transfer(self, batch: Iterator[Examples], dataloader_idx: int) -> Iterator[Batch]:
         """The mini-batches of a pass, each fetched when it is asked for."""
         return map(self.fetch, batch)
 
     def fetch(self, examples: Examples) -> Batch:
-        return Batch(
-            self.table.rows(examples.rows, self.roster),
-            examples.targets,
-            examples.weights,
-        )
+        return Batch(self.table.rows(examples.rows, self.roster), examples.targets, examples.weights)
 
     def training_examples(self) -> Iterator[Examples]:
         """The mini-batches of an epoch, in a random order of their rows."""

@@ -24,12 +24,7 @@ class DeviceTable:
     """
 
     def __init__(
-        self,
-        table: Table,
-        preprocessing: Preprocessing,
-        *,
-        device: torch.device | str,
-        dtype: torch.dtype,
+        self, table: Table, preprocessing: Preprocessing, *, device: torch.device | str, dtype: torch.dtype
     ) -> None:
         self.device = torch.device(device)
         self.dtype = dtype
@@ -87,11 +82,7 @@ class DeviceTable:
         return imputed_and_scaled(stored, own).to(self.dtype)
 
 
-def _finished(
-    table: Table,
-    preprocessing: Preprocessing,
-    dtype: torch.dtype,
-) -> Tensor:
+def _finished(table: Table, preprocessing: Preprocessing, dtype: torch.dtype) -> Tensor:
     """The values of a table, imputed and scaled as in all trials, ``(n, M)``."""
     values = torch.empty(table.values.shape, dtype=dtype)
     # Block by block, so that no second table in float64 is needed.
@@ -102,10 +93,7 @@ def _finished(
     return values
 
 
-def imputed_and_scaled(
-    values: Tensor,
-    arrays: Mapping[str, Tensor],
-) -> Tensor:
+def imputed_and_scaled(values: Tensor, arrays: Mapping[str, Tensor]) -> Tensor:
     """Values ``(..., N, M)`` as `Preprocessing.apply` gives them. The arrays broadcast with them, but for ``curve``
     ``(..., M, 2, K)``."""
     filled = torch.where(values.isnan(), arrays["fill"], values)
@@ -142,12 +130,7 @@ def along(values: Tensor, curve: Tensor) -> Tensor:
 class TrainingRows:
     """The training rows of each trial: their row numbers in the table are int64 ``(T, n)``."""
 
-    def __init__(
-        self,
-        table: DeviceTable,
-        rows: Tensor,
-        roster: Roster,
-    ) -> None:
+    def __init__(self, table: DeviceTable, rows: Tensor, roster: Roster) -> None:
         self._table = table
         self._rows = rows
         self._roster = roster

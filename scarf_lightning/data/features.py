@@ -35,12 +35,7 @@ class Features(Options, ABC):
 
     @abstractmethod
     def choose(
-        self,
-        values: Floats,
-        labels: Labels,
-        target: Target,
-        weights: Floats | None,
-        random: np.random.Generator,
+        self, values: Floats, labels: Labels, target: Target, weights: Floats | None, random: np.random.Generator
     ) -> Bools | None:
         """The columns that models see, ``(M,)``; None for all.
 
@@ -63,12 +58,7 @@ class AllFeatures(Features):
     keeps_all: ClassVar[bool] = True
 
     def choose(
-        self,
-        values: Floats,
-        labels: Labels,
-        target: Target,
-        weights: Floats | None,
-        random: np.random.Generator,
+        self, values: Floats, labels: Labels, target: Target, weights: Floats | None, random: np.random.Generator
     ) -> None:
         return None
 
@@ -90,17 +80,10 @@ class ForestFeatures(Features):
     paper: ClassVar[str] = "Kursa and Rudnicki, 2010, DOI 10.18637/jss.v036.i11"
     typical_seconds: ClassVar[tuple[float, float]] = (0.3, 1.2)
     trees: int = option(200, "trees of a forest", "[1, 100000]")
-    noise_share: float = option(
-        0.1, "estimated share of noise among the columns that are kept", "(0, 1)"
-    )
+    noise_share: float = option(0.1, "estimated share of noise among the columns that are kept", "(0, 1)")
 
     def choose(
-        self,
-        values: Floats,
-        labels: Labels,
-        target: Target,
-        weights: Floats | None,
-        random: np.random.Generator,
+        self, values: Floats, labels: Labels, target: Target, weights: Floats | None, random: np.random.Generator
     ) -> Bools | None:
         # One row is in the sample of every tree, so none can judge it.
         if len(labels) == 1:
@@ -138,17 +121,9 @@ class ForestFeatures(Features):
     def _forest(self, target: Target, seed: int, *, oob_score: bool) -> Any:
         from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-        kind = target.choose(
-            classifier=RandomForestClassifier, regressor=RandomForestRegressor
-        )
+        kind = target.choose(classifier=RandomForestClassifier, regressor=RandomForestRegressor)
         # One thread: cells are trained side by side, a core each.
-        return kind(
-            self.trees,
-            max_features="sqrt",
-            oob_score=oob_score,
-            n_jobs=1,
-            random_state=seed,
-        )
+        return kind(self.trees, max_features="sqrt", oob_score=oob_score, n_jobs=1, random_state=seed)
 
 
 def out_of_bag_errors(forest: Any, labels: Labels) -> Floats:
@@ -176,9 +151,7 @@ def is_smaller(errors: Floats, others: Floats, weights: Floats | None) -> bool:
     return bool(mean > MARGIN * error)
 
 
-def noise_threshold(
-    of_columns: Floats, of_shadows: Floats, noise_share: float
-) -> float | None:
+def noise_threshold(of_columns: Floats, of_shadows: Floats, noise_share: float) -> float | None:
     """The smallest importance of a column, ``(M,)``, above which (1 + shadows) / columns is at most ``noise_share``.
     None if there is none.
 

@@ -42,12 +42,7 @@ COMBINATIONS = 100
 """So many times more combinations of values than rows there must be: of fewer, rows repeat some by chance."""
 
 
-def hints(
-    table: Table,
-    frame: pd.DataFrame,
-    kinds: Mapping[str, str],
-    widths: Mapping[str, int],
-) -> list[Note]:
+def hints(table: Table, frame: pd.DataFrame, kinds: Mapping[str, str], widths: Mapping[str, int]) -> list[Note]:
     """Notes on columns of a file that are likely groups, on the one column that hides copies, and on near copies.
 
     Args:
@@ -72,10 +67,7 @@ def hints(
     return notes or _hiding(table, widths) or _near_copies(table)
 
 
-def _is_group(
-    table: Table,
-    codes: Ints,
-) -> bool:
+def _is_group(table: Table, codes: Ints) -> bool:
     """Test whether values repeat, and rows of one value agree in the target; codes ``(n,)`` are -1 without a value."""
     known = (codes >= 0) & table.is_labelled
     strata = table.strata[known]
@@ -110,10 +102,7 @@ def _near_copies(table: Table) -> list[Note]:
     ]
 
 
-def _hiding(
-    table: Table,
-    widths: Mapping[str, int],
-) -> list[Note]:
+def _hiding(table: Table, widths: Mapping[str, int]) -> list[Note]:
     """Advice on the column without which many rows would equal an earlier one in every column."""
     if len(table.columns) <= FEWEST_OTHERS:
         return []
@@ -144,10 +133,7 @@ def _hiding(
     return []
 
 
-def _hashed(
-    column: NDArray[np.float64],
-    m: int,
-) -> NDArray[np.uint64]:
+def _hashed(column: NDArray[np.float64], m: int) -> NDArray[np.uint64]:
     """A number for each value that depends on the column, so that their sum stands for the row."""
     canonical = np.where(np.isnan(column), np.nan, column + 0.0)
     bits = canonical.view(np.uint64)

@@ -56,10 +56,7 @@ def share_of_near_copies(table: Table) -> float:
     return max(0.0, float(is_near.mean()) - by_chance)
 
 
-def _places(
-    rows: Floats,
-    numeric: "NDArray[np.bool_]",
-) -> Floats:
+def _places(rows: Floats, numeric: "NDArray[np.bool_]") -> Floats:
     """Rows ``(n, M)`` as points: numbers in standard deviations, other values and gaps far from each other."""
     places = np.empty_like(rows)
     for m, column in enumerate(rows.T):
@@ -74,10 +71,7 @@ def _places(
     return places
 
 
-def _distances(
-    places: Floats,
-    judged: Floats,
-) -> tuple[Floats, Floats, Floats]:
+def _distances(places: Floats, judged: Floats) -> tuple[Floats, Floats, Floats]:
     """Distances ``(n_judged,)`` to the nearest, the k-th and the 2k-th neighbour of each judged point."""
     from scipy.spatial import KDTree
 
@@ -88,10 +82,7 @@ def _distances(
     return nearest, kth, twice
 
 
-def _dimension(
-    kth: Floats,
-    twice: Floats,
-) -> float:
+def _dimension(kth: Floats, twice: Floats) -> float:
     """The dimensions that the rows fill: twice as many neighbours lie within 2**(1 / d) times the distance."""
     growth = float(np.median(twice / np.maximum(kth, 1e-300)))
     # No distance grows between rows that are all equally far from each other.

@@ -104,9 +104,7 @@ class Robust(Scaling):
     """
 
     name: ClassVar[str] = "robust"
-    largest: float = option(
-        3.0, "size that scaled numbers approach and do not exceed", "(0, 1000000]"
-    )
+    largest: float = option(3.0, "size that scaled numbers approach and do not exceed", "(0, 1000000]")
 
     @property
     def bound(self) -> float:
@@ -129,9 +127,7 @@ class Quantile(Scaling):
     """
 
     name: ClassVar[str] = "quantile"
-    knots: int = option(
-        100, "numbers of a column that have their exact quantile", "[2, 10000]"
-    )
+    knots: int = option(100, "numbers of a column that have their exact quantile", "[2, 10000]")
 
     def statistics(self, values: Floats) -> tuple[Floats, Floats]:
         # The curve does the work. A constant has none, and becomes zero.
@@ -170,10 +166,7 @@ class Encoding(Options, ABC):
 
     name: ClassVar[str]
     widens: ClassVar[bool] = True
-    gaps: bool = option(
-        False,
-        "show networks which values are missing, by a category or by a column beside a number",
-    )
+    gaps: bool = option(False, "show networks which values are missing, by a category or by a column beside a number")
 
     @abstractmethod
     def column(self, column: Column) -> Column:
@@ -250,9 +243,7 @@ class Ordinal(Encoding):
 
     name: ClassVar[str] = "ordinal"
     widens: ClassVar[bool] = False
-    order: Literal["declared", "sorted"] = option(
-        "declared", "order of the categories: as in the source, or sorted"
-    )
+    order: Literal["declared", "sorted"] = option("declared", "order of the categories: as in the source, or sorted")
 
     def column(self, column: Column) -> Column:
         categories = column.categories
@@ -298,12 +289,7 @@ class Preprocessing:
     curve: Floats = field(default_factory=_none)
 
     @classmethod
-    def fit(
-        cls,
-        table: "Table",
-        rows: Sequence[Ints | None],
-        scaling: Scaling,
-    ) -> "Preprocessing":
+    def fit(cls, table: "Table", rows: Sequence[Ints | None], scaling: Scaling) -> "Preprocessing":
         """Fit imputation and scaling on ``rows``, the row numbers of each trial; None stands for all rows.
 
         Raises:
@@ -325,12 +311,7 @@ class Preprocessing:
         return cls(**arrays, is_shared=set(fitted) == {None})
 
     @classmethod
-    def from_arrays(
-        cls,
-        arrays: Mapping[str, Floats],
-        *,
-        is_shared: bool,
-    ) -> "Preprocessing":
+    def from_arrays(cls, arrays: Mapping[str, Floats], *, is_shared: bool) -> "Preprocessing":
         """The inverse of `arrays`.
 
         Raises:
@@ -339,9 +320,7 @@ class Preprocessing:
         needed = arrays.keys() - {"target", *CURVES}
         types = {array.dtype for array in arrays.values()}
         if needed != set(VECTORS) or types != {FLOAT}:
-            raise ValueError(
-                f"the preprocessing must hold {', '.join(VECTORS)} as {FLOAT}"
-            )
+            raise ValueError(f"the preprocessing must hold {', '.join(VECTORS)} as {FLOAT}")
         return cls(**arrays, is_shared=is_shared)
 
     def of(self, trial: int) -> "Preprocessing":
@@ -440,11 +419,7 @@ def _along(values: Floats, curve: Floats) -> Floats:
     return curved
 
 
-def _refuse_overflow(
-    table: "Table",
-    fits: NDArray[np.bool_],
-    what: str,
-) -> None:
+def _refuse_overflow(table: "Table", fits: NDArray[np.bool_], what: str) -> None:
     """Refuse the first column that does not fit; ``fits`` is ``(M,)``."""
     overflowing = np.flatnonzero(~fits)
     if len(overflowing) == 0:
@@ -462,11 +437,7 @@ def _refuse_overflow(
 
 # Columns that overflow are refused by name.
 @np.errstate(over="ignore", invalid="ignore")
-def _fit_one(
-    table: "Table",
-    rows: Ints | None,
-    scaling: Scaling,
-) -> dict[str, Floats]:
+def _fit_one(table: "Table", rows: Ints | None, scaling: Scaling) -> dict[str, Floats]:
     """The arrays of one trial, each ``(M, ...)``."""
     # A column without any value in these rows stays zero.
     fill, shift, divisor = np.zeros((3, len(table.columns)))
@@ -508,11 +479,7 @@ def _fit_one(
     if np.isfinite(scaling.bound):
         arrays["clip"] = np.where(has_indicators, 0.0, 1 / scaling.bound**2)
     if curves:
-        arrays["curve"] = np.where(
-            has_indicators[:, None, None],
-            0.0,
-            np.concatenate(curves),
-        )
+        arrays["curve"] = np.where(has_indicators[:, None, None], 0.0, np.concatenate(curves))
     return arrays
 
 

@@ -19,15 +19,7 @@ from ..errors import UsageError, counted
 from ..options.option import Options, option
 from .columns import Coded, Floats, Ints, is_numeric
 from .copies import Copies, first_positions
-from .parts import (
-    PARTS,
-    TEST,
-    TEST_SHARE,
-    TRAIN,
-    VALIDATION,
-    VALIDATION_SHARE,
-    part_sizes,
-)
+from .parts import PARTS, TEST, TEST_SHARE, TRAIN, VALIDATION, VALIDATION_SHARE, part_sizes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,12 +57,7 @@ class Splitting(Options, ABC):
             UsageError: the table cannot be split in this way.
         """
 
-    def of_trial(
-        self,
-        table: "Table",
-        trial: int,
-        random: np.random.Generator,
-    ) -> Split:
+    def of_trial(self, table: "Table", trial: int, random: np.random.Generator) -> Split:
         """The split of a trial, for rules that depend on its number and not only on its random stream."""
         return self.split(table, random)
 
@@ -86,11 +73,7 @@ class Splitting(Options, ABC):
         """True if the sizes of the parts may differ between trials, so that trials cannot be stacked."""
         return False
 
-    def on_copies(
-        self,
-        table: "Table",
-        random: np.random.Generator,
-    ) -> str | None:
+    def on_copies(self, table: "Table", random: np.random.Generator) -> str | None:
         """A sentence on the test rows of the first trial that have a copy among its training rows; None if none has."""
         if not table.n_copies:
             return None
@@ -112,8 +95,7 @@ class Shuffled(Splitting):
     """
 
     copies: Literal["together", "apart"] = option(
-        "together",
-        "rows that are equal in every column: together in one part, or apart (the paper)",
+        "together", "rows that are equal in every column: together in one part, or apart (the paper)"
     )
 
     @abstractmethod
@@ -124,15 +106,9 @@ class Shuffled(Splitting):
         if self.copies == "apart" or not table.n_copies:
             return False
         # Copies may be so many that no choice of them fills a part exactly.
-        return any(
-            not Copies.of(table.alike[rows]).is_exact for rows in self._strata(table)
-        )
+        return any(not Copies.of(table.alike[rows]).is_exact for rows in self._strata(table))
 
-    def on_copies(
-        self,
-        table: "Table",
-        random: np.random.Generator,
-    ) -> str | None:
+    def on_copies(self, table: "Table", random: np.random.Generator) -> str | None:
         if self.copies == "apart":
             sentence = super().on_copies(table, random)
             if sentence is None:
@@ -170,9 +146,7 @@ class Shuffled(Splitting):
             # Copies of several strata belong to that of the first of them.
             first = labelled[first_positions(table.alike[labelled])]
             stratum[labelled] = stratum[first]
-        return [
-            np.flatnonzero(stratum == number) for number in range(stratum.max() + 1)
-        ]
+        return [np.flatnonzero(stratum == number) for number in range(stratum.max() + 1)]
 
 
 @dataclass
@@ -186,11 +160,7 @@ class Random(Shuffled):
 
     def split(self, table: "Table", random: np.random.Generator) -> Split:
         split = self._cut(table, random)
-        _check_parts(
-            split,
-            table,
-            "split.copies=apart puts rows that are equal in any part",
-        )
+        _check_parts(split, table, "split.copies=apart puts rows that are equal in any part")
         return split
 
 
@@ -206,12 +176,7 @@ class Stratified(Shuffled):
 
     def split(self, table: "Table", random: np.random.Generator) -> Split:
         split = self._cut(table, random)
-        return _finished(
-            split,
-            table,
-            random,
-            "split=stratified needs more rows of each class",
-        )
+        return _finished(split, table, random, "split=stratified needs more rows of each class")
 
 
 @dataclass
@@ -238,9 +203,7 @@ class Group(Splitting):
         n_labelled = np.bincount(place[group[table.is_labelled]], minlength=n_groups)
         so_far = np.cumsum(n_labelled)
         n_rows = so_far[-1]
-        last_of_training = _closest(
-            so_far, (1 - VALIDATION_SHARE - TEST_SHARE) * n_rows
-        )
+        last_of_training = _closest(so_far, (1 - VALIDATION_SHARE - TEST_SHARE) * n_rows)
         last_of_validation = _closest(so_far, (1 - TEST_SHARE) * n_rows)
         # A large group may be the closest to both; validation gets one all the same.
         last_of_validation = max(last_of_training + 1, last_of_validation)
@@ -266,9 +229,7 @@ class Time(Splitting):
     not used; those without a time are."""
 
     name: ClassVar[str] = "time"
-    column: str | None = option(
-        None, "dates or numbers: the last rows by it are for validation and testing"
-    )
+    column: str | None = option(None, "dates or numbers: the last rows by it are for validation and testing")
 
     def split(self, table: "Table", random: np.random.Generator) -> Split:
         times = _split_by(table)
@@ -298,12 +259,7 @@ class Time(Splitting):
         is_later = times[unlabelled] > times[train].max(initial=-np.inf)
         known = unlabelled[~is_later]
         split = Split(np.concatenate([train, known]), validation, test)
-        shuffled = _finished(
-            split,
-            table,
-            random,
-            "split=time needs more rows with a label",
-        )
+        shuffled = _finished(split, table, random, "split=time needs more rows with a label")
         # Test rows stay in the order of time, in which the report takes blocks of them.
         return replace(shuffled, test=test)
 
@@ -342,9 +298,7 @@ class Files(Given):
     validation rows, a tenth of the labelled rows of ``dataset.path`` validates, another tenth in every trial."""
 
     name: ClassVar[str] = "files"
-    validation: str | None = option(
-        None, "file of the validation rows; null: a tenth of the training rows"
-    )
+    validation: str | None = option(None, "file of the validation rows; null: a tenth of the training rows")
     test: str | None = option(None, "file of the test rows")
 
     def split(self, table: "Table", random: np.random.Generator) -> Split:
@@ -373,12 +327,7 @@ class Task(Splitting):
     def split(self, table: "Table", random: np.random.Generator) -> Split:
         return self.of_trial(table, 0, random)
 
-    def of_trial(
-        self,
-        table: "Table",
-        trial: int,
-        random: np.random.Generator,
-    ) -> Split:
+    def of_trial(self, table: "Table", trial: int, random: np.random.Generator) -> Split:
         self.check(table, trial + 1)
         part = _split_by(table)[:, trial].copy()
         labelled = np.flatnonzero((part == TRAIN) & table.is_labelled)
@@ -398,11 +347,7 @@ class Task(Splitting):
             )
 
 
-def cut_rows(
-    rows: Ints,
-    random: np.random.Generator,
-    alike: Ints | None = None,
-) -> Split:
+def cut_rows(rows: Ints, random: np.random.Generator, alike: Ints | None = None) -> Split:
     """Cut a random permutation of the rows into 70 % train, 10 % validation and 20 % test; not stratified.
 
     Args:
@@ -413,9 +358,7 @@ def cut_rows(
     if alike is not None:
         part = Copies.of(alike).parts(order)[order]
         return Split(
-            train=rows[order[part == TRAIN]],
-            validation=rows[order[part == VALIDATION]],
-            test=rows[order[part == TEST]],
+            train=rows[order[part == TRAIN]], validation=rows[order[part == VALIDATION]], test=rows[order[part == TEST]]
         )
     n_validation, n_test = part_sizes(len(rows))
     n_train = len(rows) - n_validation - n_test
@@ -444,12 +387,7 @@ def _split_by(table: "Table") -> Floats:
     return table.split_by
 
 
-def _finished(
-    split: Split,
-    table: "Table",
-    random: np.random.Generator,
-    needed: str,
-) -> Split:
+def _finished(split: Split, table: "Table", random: np.random.Generator, needed: str) -> Split:
     """The split with every part in random order, so that batches do not follow class, group or time."""
     _check_parts(split, table, needed)
     # The order of these draws is part of a cell's random stream.
@@ -463,16 +401,10 @@ def _check_parts(split: Split, table: "Table", needed: str) -> None:
     """Refuse a split of which a part has no label; ``needed`` says what would help."""
     for part in PARTS:
         if not table.is_labelled[getattr(split, part)].any():
-            raise UsageError(
-                f"{table.source} leaves no row with a label for {part}; {needed}."
-            )
+            raise UsageError(f"{table.source} leaves no row with a label for {part}; {needed}.")
 
 
-def split_values(
-    kind: str,
-    column: "pd.Series[Any]",
-    source: str,
-) -> Floats:
+def split_values(kind: str, column: "pd.Series[Any]", source: str) -> Floats:
     """The number of each row's group, its time or its part, ``(n,)``; NaN where the column has no value.
 
     Raises:

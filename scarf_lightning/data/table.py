@@ -12,17 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..errors import UsageError
-from .columns import (
-    Coded,
-    Column,
-    ColumnReading,
-    Floats,
-    Ints,
-    Note,
-    declared_order,
-    is_numeric,
-    spell,
-)
+from .columns import Coded, Column, ColumnReading, Floats, Ints, Note, declared_order, is_numeric, spell
 from .copies import first_alike, first_positions
 from .reading import Reader
 from .targets import FEWEST_ROWS, Labels, ReadTarget, Target, read_target
@@ -96,27 +86,14 @@ class Table:
         n_rows, n_features = features.shape
         n_labels = len(target.labels if isinstance(target, ReadTarget) else target)
         if n_rows != n_labels or n_features != len(categorical):
-            raise ValueError(
-                "features, target and categorical do not belong together: their lengths differ"
-            )
+            raise ValueError("features, target and categorical do not belong together: their lengths differ")
         columns = []
-        for (name_of_column, column), is_asked in zip(
-            features.items(), categorical, strict=True
-        ):
+        for (name_of_column, column), is_asked in zip(features.items(), categorical, strict=True):
             # A column without a value is left out (paper, section 4).
             if not column.isna().all():
                 is_categorical = is_asked or not is_numeric(column)
-                columns.append(
-                    _column(str(name_of_column), column, is_categorical=is_categorical)
-                )
-        return cls.of(
-            columns,
-            target,
-            name=name,
-            source=source,
-            dataset_id=dataset_id,
-            split_by=split_by,
-        )
+                columns.append(_column(str(name_of_column), column, is_categorical=is_categorical))
+        return cls.of(columns, target, name=name, source=source, dataset_id=dataset_id, split_by=split_by)
 
     @classmethod
     def of(
@@ -138,9 +115,7 @@ class Table:
         described, values = [], []
         for column, of_column in columns:
             if np.isinf(of_column).any():
-                raise UsageError(
-                    f"column {column.name!r} of {source} holds an infinite value; mark it as missing."
-                )
+                raise UsageError(f"column {column.name!r} of {source} holds an infinite value; mark it as missing.")
             described.append(replace(column, has_gaps=bool(np.isnan(of_column).any())))
             values.append(of_column)
         if not described:
@@ -285,9 +260,7 @@ def _side_by_side(columns: Sequence[Floats]) -> Floats:
     return matrix
 
 
-def _column(
-    name: str, column: "pd.Series[Any]", *, is_categorical: bool
-) -> tuple[Column, Floats]:
+def _column(name: str, column: "pd.Series[Any]", *, is_categorical: bool) -> tuple[Column, Floats]:
     """A column with its numbers, or with the codes of its categories, ``(n,)``."""
     if not is_categorical:
         return Column(name), column.to_numpy(dtype=np.float64, na_value=np.nan)

@@ -40,23 +40,18 @@ class Regime(Options, ABC):
     name: ClassVar[str]
     hides_labels: ClassVar[bool] = False
     validation: Literal["outside", "inside"] = option(
-        "outside",
-        "labels that stop or choose: outside those that are counted, as in the paper, or a part of them",
+        "outside", "labels that stop or choose: outside those that are counted, as in the paper, or a part of them"
     )
 
     @abstractmethod
-    def apply(
-        self, labels: Labels, target: Target, streams: Streams, trial: int
-    ) -> tuple[Ints, Labels]:
+    def apply(self, labels: Labels, target: Target, streams: Streams, trial: int) -> tuple[Ints, Labels]:
         """Positions in the pool that keep a label, and the labels there: both ``(n_labels,)``.
 
         Raises:
             UsageError: there are fewer labels than the regime shows.
         """
 
-    def validating(
-        self, strata: Ints, is_of_split: Bools, random: np.random.Generator
-    ) -> Bools:
+    def validating(self, strata: Ints, is_of_split: Bools, random: np.random.Generator) -> Bools:
         """The labels that validate with ``validation=inside``, if anything stops or chooses.
 
         Args:
@@ -72,14 +67,10 @@ class HidingRegime(Regime, ABC):
 
     hides_labels: ClassVar[bool] = True
     validation_share: float = option(
-        0.2,
-        "share of the labels that validates with validation=inside, if anything stops or chooses",
-        "(0, 1)",
+        0.2, "share of the labels that validates with validation=inside, if anything stops or chooses", "(0, 1)"
     )
 
-    def validating(
-        self, strata: Ints, is_of_split: Bools, random: np.random.Generator
-    ) -> Bools:
+    def validating(self, strata: Ints, is_of_split: Bools, random: np.random.Generator) -> Bools:
         return validating_share(strata, self.validation_share, random)
 
 
@@ -90,9 +81,7 @@ class Full(Regime):
     name: ClassVar[str] = "full"
     label: ClassVar[str] = "all labels"
 
-    def apply(
-        self, labels: Labels, target: Target, streams: Streams, trial: int
-    ) -> tuple[Ints, Labels]:
+    def apply(self, labels: Labels, target: Target, streams: Streams, trial: int) -> tuple[Ints, Labels]:
         return np.arange(len(labels)), labels
 
 
@@ -104,20 +93,14 @@ class Few(HidingRegime):
     """
 
     name: ClassVar[str] = "few"
-    labels: float = option(
-        20, "rows that keep their label: a number, or a share below 1", "(0, inf)"
-    )
+    labels: float = option(20, "rows that keep their label: a number, or a share below 1", "(0, inf)")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.labels > 1 and self.labels != int(self.labels):
-            raise ValueError(
-                f"labels must be a whole number of rows, or a share between 0 and 1, not {self.labels}"
-            )
+            raise ValueError(f"labels must be a whole number of rows, or a share between 0 and 1, not {self.labels}")
 
-    def apply(
-        self, labels: Labels, target: Target, streams: Streams, trial: int
-    ) -> tuple[Ints, Labels]:
+    def apply(self, labels: Labels, target: Target, streams: Streams, trial: int) -> tuple[Ints, Labels]:
         if self.labels > len(labels):
             raise UsageError(
                 f"regime.labels={self.labels:g} is more than the {len(labels)} training rows with a label."
@@ -137,9 +120,7 @@ class Semi25(HidingRegime):
     label: ClassVar[str] = "25 % labelled"
     labelled: float = option(0.25, "share of the labels that are kept", "(0, 1]")
 
-    def apply(
-        self, labels: Labels, target: Target, streams: Streams, trial: int
-    ) -> tuple[Ints, Labels]:
+    def apply(self, labels: Labels, target: Target, streams: Streams, trial: int) -> tuple[Ints, Labels]:
         return _kept(labels, round(self.labelled * len(labels)), streams, trial)
 
 
@@ -160,9 +141,7 @@ class Noise30(Regime):
     label: ClassVar[str] = "30 % of labels redrawn"
     noise: float = option(0.3, "share of the labels that are drawn at random", "[0, 1]")
 
-    def apply(
-        self, labels: Labels, target: Target, streams: Streams, trial: int
-    ) -> tuple[Ints, Labels]:
+    def apply(self, labels: Labels, target: Target, streams: Streams, trial: int) -> tuple[Ints, Labels]:
         random = streams.numpy(trial, Purpose.LABEL_NOISE)
         redrawn = random.permutation(len(labels))[: round(self.noise * len(labels))]
         return np.arange(len(labels)), target.redrawn(labels, redrawn, random)
@@ -185,37 +164,21 @@ class Budget:
     usable: Ints
 
     @classmethod
-    def outside(
-        cls, table: "Table", split: Split, regime: Regime, streams: Streams, trial: int
-    ) -> "Budget":
+    def outside(cls, table: "Table", split: Split, regime: Regime, streams: Streams, trial: int) -> "Budget":
         """The labels of the training rows, and beside them those of the split's validation rows."""
         pool = split.train[table.is_labelled[split.train]]
         positions, seen = regime.apply(table.labels[pool], table.target, streams, trial)
-        return cls(
-            pool[positions],
-            seen,
-            split.validation,
-            table.labels[split.validation],
-            split.train,
-        )
+        return cls(pool[positions], seen, split.validation, table.labels[split.validation], split.train)
 
     @classmethod
     def inside(
-        cls,
-        table: "Table",
-        split: Split,
-        regime: Regime,
-        streams: Streams,
-        trial: int,
-        watches: Watches,
+        cls, table: "Table", split: Split, regime: Regime, streams: Streams, trial: int, watches: Watches
     ) -> "Budget":
         """Labels of all rows but test rows, some of which validate if anything stops or chooses."""
         # An estimator scores its networks on the validation rows, which are its test rows: none trains on these.
         spare = split.validation[~np.isin(split.validation, split.test)]
         known = split.train[table.is_labelled[split.train]]
-        pool = np.concatenate(
-            [known, spare if regime.hides_labels else split.validation]
-        )
+        pool = np.concatenate([known, spare if regime.hides_labels else split.validation])
         positions, seen = regime.apply(table.labels[pool], table.target, streams, trial)
         rows = pool[positions]
 
@@ -224,9 +187,7 @@ class Budget:
         if is_watched:
             random = streams.numpy(trial, Purpose.VALIDATING)
             is_of_split = np.isin(rows, split.validation)
-            validates = regime.validating(
-                table.target.strata(seen), is_of_split, random
-            )
+            validates = regime.validating(table.target.strata(seen), is_of_split, random)
         # Only for an estimator are rows of the pool test rows, see above.
         trains = ~validates & ~np.isin(rows, split.test)
         if not trains.any() or validates.any() != is_watched:
@@ -336,10 +297,7 @@ def prepare_trials(
             weigh nothing.
     """
     rule = splitting or Random(copies="apart")
-    splits = [
-        rule.of_trial(table, trial, streams.numpy(trial, Purpose.SPLIT))
-        for trial in trials
-    ]
+    splits = [rule.of_trial(table, trial, streams.numpy(trial, Purpose.SPLIT)) for trial in trials]
     is_inside = regime.validation == "inside"
     budgets = []
     for trial, split in zip(trials, splits, strict=True):
@@ -354,14 +312,10 @@ def prepare_trials(
                 "rows a weight above 0, or leave those without one out of the table."
             )
         budgets.append(budget)
-    fitted = Preprocessing.fit(
-        table, [split.train if fit_on == "train" else None for split in splits], scaling
-    )
+    fitted = Preprocessing.fit(table, [split.train if fit_on == "train" else None for split in splits], scaling)
     # Most cells show all columns, and preprocess their rows on the device alone.
     if features is not None and not features.keeps_all:
-        fitted = fitted.showing(
-            _chosen_columns(table, budgets, fitted, features, streams, trials)
-        )
+        fitted = fitted.showing(_chosen_columns(table, budgets, fitted, features, streams, trials))
     test = np.stack([split.test for split in splits])
     validation = np.stack([budget.validation for budget in budgets])
     return TrialData(
@@ -375,10 +329,7 @@ def prepare_trials(
         validation_labels=np.stack([budget.validation_labels for budget in budgets]),
         test=test,
         predicted=test,
-        preprocessing=replace(
-            fitted,
-            target=np.stack([table.target.fit(budget.labels) for budget in budgets]),
-        ),
+        preprocessing=replace(fitted, target=np.stack([table.target.fit(budget.labels) for budget in budgets])),
         n_labels_inside=validation.shape[1] if is_inside else 0,
     )
 

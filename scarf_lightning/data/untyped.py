@@ -10,17 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from ..errors import UsageError
 from .arguments import argument
-from .columns import (
-    Advice,
-    Coded,
-    Column,
-    ColumnReading,
-    Floats,
-    Ints,
-    Note,
-    about,
-    declared_order,
-)
+from .columns import Advice, Coded, Column, ColumnReading, Floats, Ints, Note, about, declared_order
 from .groups import hints
 from .reading import Reader, ReadingOptions
 from .reading.frames import plain_column
@@ -70,9 +60,7 @@ def read_table(
         columns.append(column if is_dropped else plain_column(column))
     reads = {str(column.name): read_column(column, options) for column in columns}
     _check_that_some_are_left(reads, source, len(frame))
-    table = Table.of(
-        _described(columns, reads), target, name=name, source=source, split_by=split_by
-    )
+    table = Table.of(_described(columns, reads), target, name=name, source=source, split_by=split_by)
     readings: list[ColumnReading] = []
     notes = list(table.notes)
     for column in columns:
@@ -92,9 +80,7 @@ def read_table(
     return replace(table, reading=tuple(readings), notes=tuple(notes), reader=reader)
 
 
-def _check_that_some_are_left(
-    reads: Mapping[str, Read], source: str, n_rows: int
-) -> None:
+def _check_that_some_are_left(reads: Mapping[str, Read], source: str, n_rows: int) -> None:
     """Refuse a table of which no column is read."""
     # Of fewer rows the target says that they are too few.
     if not reads or n_rows < FEWEST_ROWS:
@@ -108,9 +94,7 @@ def _check_that_some_are_left(
         notes = [f" ({note})" for note in read.notes if isinstance(note, str)]
         reasons.append(f"{column!r} is {read.done}{''.join(notes)}")
     why = "; ".join(reasons)
-    raise UsageError(
-        f"{source} has no column with a value in it to learn from: {why}{_way_out(reads)}."
-    )
+    raise UsageError(f"{source} has no column with a value in it to learn from: {why}{_way_out(reads)}.")
 
 
 def _way_out(reads: Mapping[str, Read]) -> str:
@@ -122,9 +106,7 @@ def _way_out(reads: Mapping[str, Read]) -> str:
     return ""
 
 
-def _described(
-    columns: "Sequence[pd.Series[Any]]", reads: Mapping[str, Read]
-) -> Iterator[tuple[Column, Floats]]:
+def _described(columns: "Sequence[pd.Series[Any]]", reads: Mapping[str, Read]) -> Iterator[tuple[Column, Floats]]:
     """The columns of the table with their values ``(n,)``, one for each feature."""
     for column in columns:
         for feature in reads[str(column.name)].features:
@@ -206,9 +188,7 @@ def leaks(table: Table, widths: Mapping[str, int]) -> list[Advice]:
     return notes
 
 
-def _score(
-    table: Table, made: Sequence[int], fitted: Ints, held_out: Ints, n_strata: int
-) -> float:
+def _score(table: Table, made: Sequence[int], fitted: Ints, held_out: Ints, n_strata: int) -> float:
     """The balanced accuracy on held-out rows of a small tree on the table's columns at these positions."""
     labels = table.strata
     encoded = []
@@ -216,9 +196,7 @@ def _score(
         encoded.append(_encoded(table.values[:, m], table.columns[m]))
     values = np.concatenate(encoded, axis=1)
     # So small a tree that a number that only sorts the rows predicts nothing.
-    tree = DecisionTreeClassifier(
-        max_leaf_nodes=_leaves(n_strata), min_samples_leaf=2, random_state=0
-    )
+    tree = DecisionTreeClassifier(max_leaf_nodes=_leaves(n_strata), min_samples_leaf=2, random_state=0)
     tree.fit(values[fitted], labels[fitted])
     true = labels[held_out]
     is_right = tree.predict(values[held_out]) == true

@@ -23,12 +23,7 @@ class Encoder(nn.Module):
     """
 
     def __init__(
-        self,
-        columns: Columns,
-        networks: Sequence[nn.Module],
-        width: int,
-        *,
-        learns_missing_values: bool = False,
+        self, columns: Columns, networks: Sequence[nn.Module], width: int, *, learns_missing_values: bool = False
     ) -> None:
         super().__init__()
         self.columns = columns
@@ -37,9 +32,7 @@ class Encoder(nn.Module):
         self.one_hot = OneHot(columns.n_categories, columns.gaps)
         self.missing: nn.Parameter | None = None
         if learns_missing_values:
-            zeros = torch.zeros(
-                len(networks), 1, columns.n_encoded, dtype=torch.float32
-            )
+            zeros = torch.zeros(len(networks), 1, columns.n_encoded, dtype=torch.float32)
             self.missing = nn.Parameter(zeros)
         self.body = lift(networks)
 
@@ -128,42 +121,21 @@ class Networks:
             prepare=prepare,
             draws_linear_layers=not self.network.starts_as_built,
         )
-        encoder = Encoder(
-            self.columns,
-            networks,
-            self.width,
-            learns_missing_values=learns_missing_values,
-        )
+        encoder = Encoder(self.columns, networks, self.width, learns_missing_values=learns_missing_values)
         if pretrained is not None:
             load_state(encoder.body, part_of(pretrained, "body"))
         return encoder
 
     def head(
-        self,
-        trials: Sequence[int],
-        encoder: Encoder | None = None,
-        *,
-        fit: int = 0,
-        dropout: float | None = None,
+        self, trials: Sequence[int], encoder: Encoder | None = None, *, fit: int = 0, dropout: float | None = None
     ) -> nn.Module:
         """h, with the outputs that the target asks for. A new one may look at the embeddings of ``encoder``."""
         prepare = None
         if encoder is not None and self._overrides("prepare_head"):
             # The lifted f runs T trials at once. The data of the trials differ in size, so each gets its own f.
-            alone = self._build(
-                trials,
-                Purpose.ENCODER,
-                fit,
-                partial(self.network.build, self.columns, dropout),
-            )
+            alone = self._build(trials, Purpose.ENCODER, fit, partial(self.network.build, self.columns, dropout))
             prepare = partial(self._prepare_head, unlift(encoder.body, alone))
-        heads = self._build(
-            trials,
-            Purpose.HEAD,
-            fit,
-            partial(self.plain_head, dropout),
-            prepare=prepare,
-        )
+        heads = self._build(trials, Purpose.HEAD, fit, partial(self.plain_head, dropout), prepare=prepare)
         return lift(heads)
 
     def plain_head(self, dropout: float | None = None) -> nn.Module:
@@ -174,9 +146,7 @@ class Networks:
 
     def pretrain_head(self, trials: Sequence[int], pretext: Pretext) -> nn.Module:
         """g, as the pretext builds it and the network trains it."""
-        heads = self._build(
-            trials, Purpose.PRETRAIN_HEAD, 0, partial(self.plain_pretrain_head, pretext)
-        )
+        heads = self._build(trials, Purpose.PRETRAIN_HEAD, 0, partial(self.plain_pretrain_head, pretext))
         return lift(heads)
 
     def plain_pretrain_head(self, pretext: Pretext) -> nn.Module:
@@ -203,9 +173,7 @@ class Networks:
         self.network.prepare(module, self.data.rows(position))
 
     @torch.no_grad()
-    def _prepare_head(
-        self, encoders: Sequence[nn.Module], head: nn.Module, position: int
-    ) -> None:
+    def _prepare_head(self, encoders: Sequence[nn.Module], head: nn.Module, position: int) -> None:
         assert self.data is not None
         encoder = encoders[position].eval()
         # f and h may have other number types than the rows.

@@ -54,12 +54,7 @@ class TrialStopping(pl.Callback):
     """
 
     def __init__(
-        self,
-        trials: Sequence[int],
-        settings: FitSettings,
-        *,
-        metric: Metric | None = None,
-        min_epochs: int = 1,
+        self, trials: Sequence[int], settings: FitSettings, *, metric: Metric | None = None, min_epochs: int = 1
     ) -> None:
         n_trials = len(trials)
         self.trials = np.array(trials)
@@ -89,23 +84,15 @@ class TrialStopping(pl.Callback):
         self.weights: dict[str, Tensor] = {}
         self._started = 0.0
 
-    def on_train_start(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule
-    ) -> None:
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         # Copies: a trial that diverges in its first epoch ends with the weights that it started from.
-        self.weights = {
-            name: tensor.detach().clone() for name, tensor in state(pl_module).items()
-        }
+        self.weights = {name: tensor.detach().clone() for name, tensor in state(pl_module).items()}
 
-    def on_train_epoch_start(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule
-    ) -> None:
+    def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         # Time of this process and not of the clock: other cells may share the machine.
         self._started = time.process_time()
 
-    def on_train_epoch_end(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule
-    ) -> None:
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         assert isinstance(pl_module, StackModule)
         metrics = pl_module.end_epoch()
         elapsed = time.process_time() - self._started
@@ -143,10 +130,7 @@ class TrialStopping(pl.Callback):
         self.epochs[self.active] += 1
         self.latest = []
         for position, stacked in enumerate(self.active):
-            record: dict[str, Any] = {
-                "trial": int(self.trials[stacked]),
-                "epoch": int(self.epochs[stacked]),
-            }
+            record: dict[str, Any] = {"trial": int(self.trials[stacked]), "epoch": int(self.epochs[stacked])}
             for name, values in metrics.items():
                 number = float(values[position])
                 # Records are JSON, which has no infinity.
@@ -185,9 +169,7 @@ class TrialStopping(pl.Callback):
 def _are_finite(metrics: Mapping[str, NDArray[np.float64]]) -> NDArray[np.bool_]:
     """The mask ``(A,)`` of the trials whose losses are all finite."""
     names = MUST_BE_FINITE & metrics.keys()
-    finite: NDArray[np.bool_] = np.logical_and.reduce(
-        [np.isfinite(metrics[name]) for name in names]
-    )
+    finite: NDArray[np.bool_] = np.logical_and.reduce([np.isfinite(metrics[name]) for name in names])
     return finite
 
 

@@ -31,12 +31,7 @@ from ..errors import UsageError, counted
 from ..options.settings import TF32, TrainerSettings
 from .measured import bfloat16_time
 
-DTYPES = {
-    "32-true": torch.float32,
-    "64-true": torch.float64,
-    "bf16-mixed": torch.float32,
-    TF32: torch.float32,
-}
+DTYPES = {"32-true": torch.float32, "64-true": torch.float64, "bf16-mixed": torch.float32, TF32: torch.float32}
 AMPERE = 8
 """The major compute capability of Nvidia's first GPUs with TF32 products."""
 CPU_STACK, ACCELERATOR_STACK = 10, 30
@@ -72,11 +67,7 @@ def promise(device: torch.device, precision: str) -> Promise:
     # An accelerator's libraries choose kernels by the size of the batch, see above.
     if device.type != "cpu":
         return Promise.FIXED
-    return (
-        Promise.EXACT
-        if _products_are_exact(precision, torch.get_num_threads())
-        else Promise.FIXED
-    )
+    return Promise.EXACT if _products_are_exact(precision, torch.get_num_threads()) else Promise.FIXED
 
 
 @cache
@@ -98,18 +89,13 @@ def _products_are_exact(precision: str, threads: int) -> bool:
     return True
 
 
-def _inputs(
-    dtype: torch.dtype, layers: Sequence[tuple[int, int]]
-) -> Iterator[list[Tensor]]:
+def _inputs(dtype: torch.dtype, layers: Sequence[tuple[int, int]]) -> Iterator[list[Tensor]]:
     """Rows, weights, biases and the weights of the outputs in the loss, for each layer and batch."""
     random = torch.Generator().manual_seed(0)
     for (n_in, n_out), n_rows in product(layers, N_ROWS):
         # The last is the probe: without weights of its own all outputs would have the same gradient.
         shapes = ((n_rows, n_in), (n_in, n_out), (1, n_out), (n_rows, n_out))
-        yield [
-            torch.randn(N_TRIALS, *shape, generator=random, dtype=dtype)
-            for shape in shapes
-        ]
+        yield [torch.randn(N_TRIALS, *shape, generator=random, dtype=dtype) for shape in shapes]
 
 
 def _step(inputs: Sequence[Tensor], company: Sequence[int]) -> list[list[Tensor]]:
@@ -150,10 +136,7 @@ class Hardware:
                     f"trainer.precision=bf16-mixed: a training step takes {times:.1f} times as long as with 32-true on "
                     "this processor, as measured here."
                 )
-        if (
-            self.precision == TF32
-            and torch.cuda.get_device_capability(self.device)[0] < AMPERE
-        ):
+        if self.precision == TF32 and torch.cuda.get_device_capability(self.device)[0] < AMPERE:
             return "trainer.precision=tf32: this GPU is older than Ampere, and its products are those of 32-true."
         return None
 
@@ -162,9 +145,7 @@ class Hardware:
         """Within, products of float32 numbers are rounded as ``precision`` says, whatever the process has set."""
         # A setting of the whole process: cells of other precisions, and the user's own code, have theirs back.
         before = torch.get_float32_matmul_precision()
-        torch.set_float32_matmul_precision(
-            "high" if self.precision == TF32 else "highest"
-        )
+        torch.set_float32_matmul_precision("high" if self.precision == TF32 else "highest")
         try:
             yield
         finally:
@@ -187,19 +168,14 @@ class Hardware:
             return ACCELERATOR_STACK
         return CPU_STACK if self.promise is Promise.EXACT else 1
 
-    def stacks(
-        self, trials: Sequence[int], trials_per_stack: int | str
-    ) -> list[list[int]]:
+    def stacks(self, trials: Sequence[int], trials_per_stack: int | str) -> list[list[int]]:
         """The trials to train at once, stack by stack: all of ``trials``, in order.
 
         If the kernels are not exact, the stacks are the blocks that contain one of ``trials``, as a whole.
         """
         size = self.stack_size(trials_per_stack)
         if self.promise is Promise.EXACT:
-            return [
-                list(trials[start : start + size])
-                for start in range(0, len(trials), size)
-            ]
+            return [list(trials[start : start + size]) for start in range(0, len(trials), size)]
         # Blocks have fixed borders, so that a trial always trains beside the same ones.
         firsts = sorted({trial - trial % size for trial in trials})
         return [list(range(first, first + size)) for first in firsts]
@@ -219,14 +195,8 @@ def choose_hardware(settings: TrainerSettings) -> Hardware:
         )
     hardware = Hardware(device, settings.precision)
     # A user may know that other networks train faster in it than the one that was measured.
-    if (
-        device.type == "cpu"
-        and hardware.drawback is not None
-        and not settings.force_precision
-    ):
-        raise UsageError(
-            f"{hardware.drawback} Use 32-true, or add trainer.force_precision=true to train all the same."
-        )
+    if device.type == "cpu" and hardware.drawback is not None and not settings.force_precision:
+        raise UsageError(f"{hardware.drawback} Use 32-true, or add trainer.force_precision=true to train all the same.")
     return hardware
 
 
@@ -248,9 +218,7 @@ def choose_device(accelerator: str, number: int | None = None) -> torch.device:
         )
     n_devices = torch.cuda.device_count()
     if number >= n_devices:
-        raise UsageError(
-            f"trainer.device={number}: torch finds {counted(n_devices, 'GPU')} here, numbered from 0."
-        )
+        raise UsageError(f"trainer.device={number}: torch finds {counted(n_devices, 'GPU')} here, numbered from 0.")
     return torch.device(accelerator, number)
 
 
@@ -289,16 +257,11 @@ def torch_threads(number: int) -> Iterator[None]:
 def prepare_process(threads: int) -> None:
     """Set this process's threads, keep freed memory for the next step, and silence messages that need no action."""
     torch.set_num_threads(threads)
-    if (
-        sys.platform == "linux"
-        and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)) is not None
-    ):
+    if sys.platform == "linux" and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)) is not None:
         # glibc keeps freed blocks: otherwise each step's buffers are mapped and page-faulted again.
         trim_threshold, mmap_threshold = -1, -3
         mallopt(trim_threshold, 2**31 - 1)
         mallopt(mmap_threshold, 2**30)
     for name in ("pytorch_lightning", "lightning.fabric", "lightning_fabric"):
         logging.getLogger(name).setLevel(logging.ERROR)
-    warnings.filterwarnings(
-        "ignore", module=r"pytorch_lightning|lightning_fabric|lightning_utilities"
-    )
+    warnings.filterwarnings("ignore", module=r"pytorch_lightning|lightning_fabric|lightning_utilities")

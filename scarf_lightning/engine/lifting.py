@@ -52,11 +52,7 @@ def acts_on_last_axis(network: nn.Module) -> bool:
     kind = type(network)
     is_container = kind in (nn.Sequential, nn.ModuleList)
     # Exact types, because a subclass may do anything.
-    if not (
-        kind in ON_LAST_AXIS
-        or is_container
-        or getattr(kind, "acts_on_last_axis", False)
-    ):
+    if not (kind in ON_LAST_AXIS or is_container or getattr(kind, "acts_on_last_axis", False)):
         return False
     return all(acts_on_last_axis(child) for child in network.children())
 
@@ -74,16 +70,11 @@ def _lift_layers(networks: Sequence[nn.Module]) -> nn.Module:
     return lifted
 
 
-def _stack_tensors(
-    stacked: nn.Module,
-    modules: Sequence[nn.Module],
-) -> None:
+def _stack_tensors(stacked: nn.Module, modules: Sequence[nn.Module]) -> None:
     """Give a module the stacked parameters and buffers of ``modules``; those of their layers are left alone."""
     for name, parameter in list(stacked.named_parameters(recurse=False)):
         values = torch.stack([getattr(module, name).detach() for module in modules])
-        setattr(
-            stacked, name, nn.Parameter(values, requires_grad=parameter.requires_grad)
-        )
+        setattr(stacked, name, nn.Parameter(values, requires_grad=parameter.requires_grad))
     for name, _ in list(stacked.named_buffers(recurse=False)):
         values = torch.stack([getattr(module, name) for module in modules])
         setattr(stacked, name, values)
@@ -109,9 +100,7 @@ class StackedLinear(nn.Module):
         # A layer without a bias adds zeros that are never trained: `baddbmm` needs a summand.
         has_bias = layers[0].bias is not None
         self.weight = nn.Parameter(torch.stack(weights))
-        self.bias = nn.Parameter(
-            torch.stack(biases).unsqueeze(1), requires_grad=has_bias
-        )
+        self.bias = nn.Parameter(torch.stack(biases).unsqueeze(1), requires_grad=has_bias)
 
     def forward(self, x: Tensor) -> Tensor:
         bias: Tensor = self.bias
@@ -150,10 +139,7 @@ class Vmapped(nn.Module):
         weights.update(self.network.named_parameters())
         weights.update(self.network.named_buffers())
 
-        def run_trial(
-            weights: dict[str, Tensor],
-            x: Tensor,
-        ) -> Any:
+        def run_trial(weights: dict[str, Tensor], x: Tensor) -> Any:
             return functional_call(self.network, weights, (x,))
 
         return torch.vmap(run_trial)(weights, x)
@@ -168,12 +154,7 @@ class VmappedLinear(nn.Linear):
 
     def __init__(self, layer: nn.Linear) -> None:
         # On `meta` nothing is allocated for weights that are replaced at once.
-        super().__init__(
-            layer.in_features,
-            layer.out_features,
-            bias=layer.bias is not None,
-            device="meta",
-        )
+        super().__init__(layer.in_features, layer.out_features, bias=layer.bias is not None, device="meta")
         self.weight = layer.weight
         self.bias = layer.bias
 
@@ -199,9 +180,7 @@ class VmappedLayerNorm(nn.LayerNorm):
         self.bias = layer.bias
 
     def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = _LayerNorm.apply(
-            x, self.weight, self.bias, self.normalized_shape, self.eps
-        )  # type: ignore[no-untyped-call]
+        out: Tensor = _LayerNorm.apply(x, self.weight, self.bias, self.normalized_shape, self.eps)  # type: ignore[no-untyped-call]
         return out
 
 
@@ -213,21 +192,11 @@ class _LayerNorm(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(
-        x: Tensor,
-        weight: Tensor | None,
-        bias: Tensor | None,
-        shape: tuple[int, ...],
-        eps: float,
-    ) -> Tensor:
+    def forward(x: Tensor, weight: Tensor | None, bias: Tensor | None, shape: tuple[int, ...], eps: float) -> Tensor:
         return F.layer_norm(x, shape, weight, bias, eps)
 
     @staticmethod
-    def setup_context(
-        ctx: Any,
-        inputs: tuple[Any, ...],
-        output: Tensor,
-    ) -> None:
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         return
 
     @staticmethod
@@ -247,10 +216,7 @@ class _LayerNorm(torch.autograd.Function):
             shifts = _beside_rows(bias, in_dims[2], stacked.dim())
             return _of_all_trials(stacked, scales, shifts, shape, eps), 0
 
-        def by_trial(
-            tensor: Tensor | None,
-            dim: int | None,
-        ) -> tuple[Tensor | None, ...]:
+        def by_trial(tensor: Tensor | None, dim: int | None) -> tuple[Tensor | None, ...]:
             """The tensor of each trial; one without a trial axis is shared by all of them."""
             if tensor is None or dim is None:
                 shared: tuple[Tensor | None, ...] = (tensor,) * info.batch_size
@@ -262,19 +228,13 @@ class _LayerNorm(torch.autograd.Function):
         weights = by_trial(weight, in_dims[1])
         biases = by_trial(bias, in_dims[2])
         normalised = []
-        for trial_rows, trial_weight, trial_bias in zip(
-            rows, weights, biases, strict=True
-        ):
+        for trial_rows, trial_weight, trial_bias in zip(rows, weights, biases, strict=True):
             assert trial_rows is not None
-            normalised.append(
-                F.layer_norm(trial_rows, shape, trial_weight, trial_bias, eps)
-            )
+            normalised.append(F.layer_norm(trial_rows, shape, trial_weight, trial_bias, eps))
         return torch.stack(normalised), 0
 
 
-def _beside_rows(
-    parameter: Tensor | None, dim: int | None, n_axes: int
-) -> Tensor | None:
+def _beside_rows(parameter: Tensor | None, dim: int | None, n_axes: int) -> Tensor | None:
     """A parameter with axes of one between the trial and the features; one that all trials share as it is."""
     if parameter is None or dim is None:
         return parameter
@@ -284,11 +244,7 @@ def _beside_rows(
 
 
 def _of_all_trials(
-    rows: Tensor,
-    scales: Tensor | None,
-    shifts: Tensor | None,
-    shape: tuple[int, ...],
-    eps: float,
+    rows: Tensor, scales: Tensor | None, shifts: Tensor | None, shape: tuple[int, ...], eps: float
 ) -> Tensor:
     """The rows of all trials ``(T, ...)`` normalised by one kernel, then scaled and shifted by another."""
     out = F.layer_norm(rows, shape, eps=eps)
@@ -300,28 +256,19 @@ def _of_all_trials(
 
 
 @torch.no_grad()
-def unlift(
-    lifted: nn.Module,
-    networks: Sequence[nn.Module],
-) -> list[nn.Module]:
+def unlift(lifted: nn.Module, networks: Sequence[nn.Module]) -> list[nn.Module]:
     """Each trial's network by itself: copies the weights into ``networks``, built like those that were lifted."""
     for trial, network in enumerate(networks):
         if isinstance(lifted, Vmapped):
             stacked_weights = lifted.network.state_dict()
-            network.load_state_dict(
-                {name: weight[trial] for name, weight in stacked_weights.items()}
-            )
+            network.load_state_dict({name: weight[trial] for name, weight in stacked_weights.items()})
         else:
             for name, stacked in lifted.named_modules():
                 _unstack_tensors(stacked, network.get_submodule(name), trial)
     return list(networks)
 
 
-def _unstack_tensors(
-    stacked: nn.Module,
-    module: nn.Module,
-    trial: int,
-) -> None:
+def _unstack_tensors(stacked: nn.Module, module: nn.Module, trial: int) -> None:
     """Give a module a trial's share of the parameters and buffers of ``stacked``; the reverse of `_stack_tensors`."""
     if isinstance(module, nn.Linear):
         assert isinstance(stacked, StackedLinear)
@@ -338,10 +285,7 @@ def _unstack_tensors(
         getattr(module, name).data = tensor[trial].clone()
 
 
-def give_streams(
-    module: nn.Module,
-    random: StackedGenerator,
-) -> None:
+def give_streams(module: nn.Module, random: StackedGenerator) -> None:
     """Let dropout draw its masks from the streams of the trials."""
     for part in module.modules():
         if isinstance(part, Dropout):
@@ -353,19 +297,13 @@ def state(module: nn.Module) -> dict[str, Tensor]:
     return dict(module.state_dict(keep_vars=True))
 
 
-def load_state(
-    module: nn.Module,
-    weights: dict[str, Tensor],
-) -> None:
+def load_state(module: nn.Module, weights: dict[str, Tensor]) -> None:
     """Give a lifted module copies of these weights, even if it has another number of trials."""
     for name, tensor in state(module).items():
         tensor.data = weights[name].clone()
 
 
-def part_of(
-    weights: Mapping[str, Weight],
-    prefix: str,
-) -> dict[str, Weight]:
+def part_of(weights: Mapping[str, Weight], prefix: str) -> dict[str, Weight]:
     """The weights of one part of a module, such as ``encoder``, without the part's name."""
     start = prefix + "."
     part = {}
@@ -376,11 +314,7 @@ def part_of(
 
 
 @torch.no_grad()
-def let_leave(
-    module: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    staying: Tensor,
-) -> None:
+def let_leave(module: nn.Module, optimizer: torch.optim.Optimizer, staying: Tensor) -> None:
     """Shrink parameters, buffers and moments ``(A, ...)`` to the trials at ``staying``, int64 positions in them."""
     for tensor in state(module).values():
         moments = optimizer.state.get(tensor, {})

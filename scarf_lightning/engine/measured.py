@@ -68,9 +68,7 @@ def _inputs() -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
     return x, layers
 
 
-def _step(
-    x: Tensor, layers: Sequence[tuple[Tensor, Tensor]], *, in_bfloat16: bool
-) -> None:
+def _step(x: Tensor, layers: Sequence[tuple[Tensor, Tensor]], *, in_bfloat16: bool) -> None:
     """The forward and the backward pass of linear layers."""
     learned = []
     with torch.enable_grad():
@@ -107,20 +105,14 @@ def _read(file: Path) -> dict[str, float]:
         return {}
     if not isinstance(content, dict):
         return {}
-    return {
-        key: value
-        for key, value in content.items()
-        if isinstance(value, float) and value > 0
-    }
+    return {key: value for key, value in content.items() if isinstance(value, float) and value > 0}
 
 
 def _write(file: Path, measured: dict[str, float]) -> None:
     """Keep measurements, as one whole file. Where nothing can be written they are made again in the next process."""
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            "w", dir=file.parent, delete=False, encoding="utf-8"
-        ) as written:
+        with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False, encoding="utf-8") as written:
             json.dump(measured, written, indent=1)
         # Another process that reads meanwhile sees the earlier file or this one.
         Path(written.name).replace(file)

@@ -131,9 +131,7 @@ class Demand:
             of_views = 0
             learns = any(pretext.learns_missing_values for pretext, *_ in self.pretexts)
             f = [network.build(columns, None).to(META, self.dtype)] * n_trials
-            encoder = Encoder(columns, f, width, learns_missing_values=learns).to(
-                META, self.dtype
-            )
+            encoder = Encoder(columns, f, width, learns_missing_values=learns).to(META, self.dtype)
             give_streams(encoder, random)
             classifier = Classifier(encoder, lifted(networks.plain_head()))
             weights = sum(parameter.nbytes for parameter in classifier.parameters())
@@ -143,9 +141,7 @@ class Demand:
                 weights += sum(parameter.nbytes for parameter in g.parameters())
                 source = CorruptionSource(encoder, table, positions(size), roster)
                 task = PretextTask(pretext, encoder, g, source, random)
-                torch.autograd.backward(
-                    task.losses(Batch(batch(size), None, None)).sum()
-                )
+                torch.autograd.backward(task.losses(Batch(batch(size), None, None)).sum())
                 # Phases are trained one after the other, and a phase has no gradients of the one before it.
                 encoder.zero_grad()
                 with torch.no_grad():
@@ -201,9 +197,7 @@ class Nothing(StackedGenerator):
     def __init__(self, n_trials: int) -> None:
         self.device, self._roster, self._leading = META, Roster(n_trials, META), None
 
-    def _draw(
-        self, kind: Any, shape: tuple[int, ...], dtype: torch.dtype, fill: Any
-    ) -> Tensor:
+    def _draw(self, kind: Any, shape: tuple[int, ...], dtype: torch.dtype, fill: Any) -> Tensor:
         return torch.empty(len(self), *shape, dtype=dtype, device=META)
 
 
@@ -215,9 +209,7 @@ class Alive(TorchDispatchMode):
         self.now = self.most = 0
         self._counted = set[int]()
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **kwargs or {})
         for tensor in tree_leaves(out):
             if not isinstance(tensor, Tensor) or tensor.device != META:
@@ -227,9 +219,7 @@ class Alive(TorchDispatchMode):
             if storage._cdata not in self._counted:
                 self.now += storage.nbytes()
                 self._counted.add(storage._cdata)
-                weakref.finalize(
-                    storage, self._let_go, storage._cdata, storage.nbytes()
-                )
+                weakref.finalize(storage, self._let_go, storage._cdata, storage.nbytes())
         self.most = max(self.most, self.now)
         return out
 

@@ -68,9 +68,7 @@ class StackModule(pl.LightningModule, ABC):
     roster: Roster
     settings: FitSettings
 
-    def __init__(
-        self, options: Sequence[str] = (), *, data: PlainData | None = None
-    ) -> None:
+    def __init__(self, options: Sequence[str] = (), *, data: PlainData | None = None) -> None:
         super().__init__()
         self.options = tuple(options)
         self.metric: Metric | None = None
@@ -87,9 +85,7 @@ class StackModule(pl.LightningModule, ABC):
         if data is not None:
             data.equip(self)
 
-    def begin(
-        self, roster: Roster, settings: FitSettings, metric: Metric | None = None
-    ) -> None:
+    def begin(self, roster: Roster, settings: FitSettings, metric: Metric | None = None) -> None:
         """Take the trials and the settings of a phase. The networks follow."""
         # Not in the constructor: whoever writes `PretrainModule()` has no table yet.
         self.roster = roster
@@ -117,9 +113,7 @@ class StackModule(pl.LightningModule, ABC):
             )
         data.equip(self)
 
-    def training_step(
-        self, batch: Batch | Iterator[Batch], batch_idx: int
-    ) -> Tensor | None:
+    def training_step(self, batch: Batch | Iterator[Batch], batch_idx: int) -> Tensor | None:
         """The summed loss of a mini-batch; or train on all mini-batches of an epoch, in the engine's loop."""
         batches = [batch] if isinstance(batch, Batch) else batch
         first_step = self.current_epoch * self.steps_per_epoch + batch_idx
@@ -180,12 +174,8 @@ class StackModule(pl.LightningModule, ABC):
         """Let the random streams go on from where they were."""
         if not self.is_built:
             name = type(self).__name__
-            raise UsageError(
-                f"{name} makes its networks for a table; use {name}.load_from_checkpoint(..., data=data)."
-            )
-        for stream, state in zip(
-            self.streams, checkpoint["random_streams"], strict=True
-        ):
+            raise UsageError(f"{name} makes its networks for a table; use {name}.load_from_checkpoint(..., data=data).")
+        for stream, state in zip(self.streams, checkpoint["random_streams"], strict=True):
             stream.go_on(state)
 
     def _log(self, means: dict[str, NDArray[np.float64]]) -> None:
@@ -201,9 +191,7 @@ class StackModule(pl.LightningModule, ABC):
     def configure_optimizers(self) -> torch.optim.Adam:
         """Adam or AdamW, with a group of parameters for each learning rate and weight decay."""
         settings = self.settings
-        optimizer = (
-            torch.optim.AdamW if settings.optimizer == "adamw" else torch.optim.Adam
-        )
+        optimizer = torch.optim.AdamW if settings.optimizer == "adamw" else torch.optim.Adam
         return optimizer(
             self._parameter_groups(),
             lr=settings.learning_rate,
@@ -234,9 +222,7 @@ class StackModule(pl.LightningModule, ABC):
         for is_fused, rates in sorted(groups, reverse=True):
             # Plain numbers, which a checkpoint may hold.
             factors = {"learning": rates.learning, "decay": rates.decay}
-            ordered.append(
-                {"params": groups[is_fused, rates], "fused": is_fused, **factors}
-            )
+            ordered.append({"params": groups[is_fused, rates], "fused": is_fused, **factors})
         return ordered
 
     def _effective_rates(self, owner: nn.Module, name: str) -> Rates:
@@ -251,9 +237,7 @@ class StackModule(pl.LightningModule, ABC):
         settings = self.settings
         learning_rate = settings.learning_rate * self.level(settings.schedule, step)
         learning_rate = learning_rate * warmth(step, settings.warmup_steps)
-        weight_decay = settings.weight_decay * self.level(
-            settings.weight_decay_schedule, step
-        )
+        weight_decay = settings.weight_decay * self.level(settings.weight_decay_schedule, step)
         for group in self._optimizer.param_groups:
             group["lr"] = learning_rate * group.get("learning", 1.0)
             group["weight_decay"] = weight_decay * group.get("decay", 1.0)
@@ -267,10 +251,7 @@ class StackModule(pl.LightningModule, ABC):
 
     def level(self, schedule: Schedule, step: int) -> float:
         """The share of its full value that a number with this schedule has in a step."""
-        return level(
-            schedule,
-            share_done(schedule, step, self.steps_per_epoch, self.scheduled_epochs),
-        )
+        return level(schedule, share_done(schedule, step, self.steps_per_epoch, self.scheduled_epochs))
 
     def end_epoch(self, prefix: str = "") -> dict[str, NDArray[np.float64]]:
         """Row-weighted means of the epoch's losses and metrics, ``(T,)`` each. Their sums restart at zero.
@@ -345,12 +326,7 @@ class PretrainModule(StackModule):
     """
 
     def build(
-        self,
-        task: PretextTask,
-        validation_random: StackedGenerator,
-        *,
-        roster: Roster,
-        settings: PretrainSettings,
+        self, task: PretextTask, validation_random: StackedGenerator, *, roster: Roster, settings: PretrainSettings
     ) -> None:
         """Take the networks.
 
@@ -367,9 +343,7 @@ class PretrainModule(StackModule):
         self.classifier = task.classifier
         self._task = task
         self._watches_error = settings.monitor == "error"
-        self._validation_set = ValidationSet(
-            task, validation_random, settings.validation_passes
-        )
+        self._validation_set = ValidationSet(task, validation_random, settings.validation_passes)
 
     def losses(self, batch: Batch) -> Tensor:
         return self._task.losses(batch)
@@ -378,9 +352,7 @@ class PretrainModule(StackModule):
         self._validation_set.start()
 
     def validation_metrics(self, batch: Batch) -> dict[str, Tensor]:
-        return self._task.validation(
-            self._validation_set.views(batch.x), error=self._watches_error
-        )
+        return self._task.validation(self._validation_set.views(batch.x), error=self._watches_error)
 
     def let_leave(self, staying: NDArray[np.int64]) -> None:
         super().let_leave(staying)
@@ -399,11 +371,7 @@ class FinetuneModule(StackModule):
     """
 
     def __init__(
-        self,
-        options: Sequence[str] = (),
-        *,
-        encoder: Encoder | None = None,
-        data: PlainData | None = None,
+        self, options: Sequence[str] = (), *, encoder: Encoder | None = None, data: PlainData | None = None
     ) -> None:
         # Before the constructor, which builds the networks if it gets data.
         self.pretrained = None if encoder is None else encoder.state_dict()
@@ -465,9 +433,7 @@ class FinetuneModule(StackModule):
     def losses(self, batch: Batch) -> Tensor:
         assert batch.targets is not None
         rows = BatchRows(batch.x, self._source, self._random)
-        encoded, targets, weights = self._supervision.make_batch(
-            rows, batch.targets, batch.weights
-        )
+        encoded, targets, weights = self._supervision.make_batch(rows, batch.targets, batch.weights)
         outputs = self.classifier.of_encoded(encoded)
         if self._current_smoothing:
             targets = self._target.smoothed(targets, outputs, self._current_smoothing)
@@ -494,9 +460,7 @@ class FinetuneModule(StackModule):
         self._predictions.clear()
         data: PlainData = self.trainer.datamodule  # type: ignore[attr-defined]
         of_trials = []
-        for trial_predictions, labels in zip(
-            predictions, data.test_labels, strict=True
-        ):
+        for trial_predictions, labels in zip(predictions, data.test_labels, strict=True):
             of_trials.append(self._target.measured(trial_predictions, labels))
         means = {}
         for name in of_trials[0]:

@@ -36,13 +36,7 @@ class CorruptionSource(TrainingRows):
     The input layer of ``encoder``, f, encodes them, and a view may take its missing values.
     """
 
-    def __init__(
-        self,
-        encoder: Encoder,
-        table: DeviceTable,
-        rows: Tensor,
-        roster: Roster,
-    ) -> None:
+    def __init__(self, encoder: Encoder, table: DeviceTable, rows: Tensor, roster: Roster) -> None:
         super().__init__(table, rows, roster)
         self.n_rows = len(self)
         self._encoder = encoder
@@ -76,11 +70,7 @@ class CorruptionSource(TrainingRows):
             self._mean = torch.as_tensor(total / self.n_rows, dtype=chunks[0].dtype)
         return self._roster.of(self._mean)
 
-    def bins(
-        self,
-        raw: Tensor,
-        n_bins: int,
-    ) -> Tensor:
+    def bins(self, raw: Tensor, n_bins: int) -> Tensor:
         """The bin of each number of raw rows ``(T, N, M)``, int64 ``(T, N, M_numeric)``."""
         if n_bins not in self._edges:
             self._edges[n_bins] = self._bin_edges(n_bins)
@@ -130,13 +120,7 @@ class WithGaps(Selection):
     selection: Selection
     chosen: list[int]
 
-    def mask(
-        self,
-        rate: float,
-        n_rows: int,
-        n_features: int,
-        random: StackedGenerator,
-    ) -> Tensor:
+    def mask(self, rate: float, n_rows: int, n_features: int, random: StackedGenerator) -> Tensor:
         n_without_gaps = self.chosen[-1] + 1
         alone = self.selection.mask(rate, n_rows, n_without_gaps, random)
         return alone[..., torch.tensor(self.chosen, device=alone.device)]
@@ -145,23 +129,14 @@ class WithGaps(Selection):
 class BatchRows:
     """A mini-batch of each trial, from raw rows ``(T, N, M)``: the `Rows` that pretexts and methods see."""
 
-    def __init__(
-        self,
-        raw: Tensor,
-        source: CorruptionSource,
-        random: StackedGenerator,
-    ) -> None:
+    def __init__(self, raw: Tensor, source: CorruptionSource, random: StackedGenerator) -> None:
         self.encoded = source.encode(raw)
         self.columns = source.columns
         self.random = random
         self._raw = raw
         self._source = source
 
-    def corrupted(
-        self,
-        corruption: Corruption,
-        selection: Selection,
-    ) -> tuple[Tensor, Tensor]:
+    def corrupted(self, corruption: Corruption, selection: Selection) -> tuple[Tensor, Tensor]:
         """A view of the rows, encoded, ``(T, N, D)``, and the mask of the features whose value changed."""
         if corruption.space == "raw":
             view, _ = corruption(self._raw, self._source, self.random, selection)
@@ -228,28 +203,14 @@ class PretextTask:
         # The classifier takes the embeddings, so f runs once for both losses.
         n_rows = batch.x.shape[1]
         first_input = embedded[:, :n_rows]
-        return self.pretext.with_labels(
-            losses, self.classifier.losses(first_input, batch)
-        )
+        return self.pretext.with_labels(losses, self.classifier.losses(first_input, batch))
 
-    def validation_views(
-        self,
-        raw: Tensor,
-        random: StackedGenerator,
-        n_passes: int,
-    ) -> "StaticViews":
+    def validation_views(self, raw: Tensor, random: StackedGenerator, n_passes: int) -> "StaticViews":
         """``n_passes`` mini-batches made of the same raw rows ``(T, N, M)``."""
         rows = BatchRows(raw, self._source, random)
-        return StaticViews.of_passes(
-            [self.pretext.make_views(rows) for _ in range(n_passes)]
-        )
+        return StaticViews.of_passes([self.pretext.make_views(rows) for _ in range(n_passes)])
 
-    def validation(
-        self,
-        views: "StaticViews",
-        *,
-        error: bool,
-    ) -> dict[str, Tensor]:
+    def validation(self, views: "StaticViews", *, error: bool) -> dict[str, Tensor]:
         """Mean loss, and ``error`` if asked for, over mini-batches that are evaluated one by one, ``(T,)`` each."""
         n_passes = len(views.targets)
         by_input = []
@@ -277,11 +238,7 @@ class PretextTask:
         embedded: Tensor = self.encoder.body(x)
         return embedded
 
-    def _outputs(
-        self,
-        embedded: Tensor,
-        n: int,
-    ) -> tuple[Any, ...]:
+    def _outputs(self, embedded: Tensor, n: int) -> tuple[Any, ...]:
         """The outputs of g for each of ``n`` inputs, from their embeddings ``(T, n * N, E)``."""
         out = self.head(embedded)
         if isinstance(out, tuple):
@@ -294,20 +251,12 @@ class PretextTask:
 class LabelHead(nn.Module):
     """A head from embeddings to the target, for pretexts that use labels."""
 
-    def __init__(
-        self,
-        head: nn.Module,
-        target: Target,
-    ) -> None:
+    def __init__(self, head: nn.Module, target: Target) -> None:
         super().__init__()
         self.head = head
         self._target = target
 
-    def losses(
-        self,
-        embedded: Tensor,
-        batch: "Batch",
-    ) -> Tensor:
+    def losses(self, embedded: Tensor, batch: "Batch") -> Tensor:
         """The target's loss on embeddings ``(T, N, E)`` of a batch, of which rows without a label weigh nothing."""
         assert batch.targets is not None
         return self._target.loss(self.head(embedded), batch.targets, batch.weights)
@@ -346,10 +295,7 @@ def _tensors(nested: Any) -> list[Tensor]:
     return tensors
 
 
-def _replaced(
-    nested: Any,
-    by_id: Mapping[int, Tensor],
-) -> Any:
+def _replaced(nested: Any, by_id: Mapping[int, Tensor]) -> Any:
     """The same tuples of tuples, with another tensor in place of each, looked up by its ``id``."""
     if isinstance(nested, Tensor):
         return by_id[id(nested)]
@@ -384,9 +330,7 @@ class StaticViews:
             else:
                 inputs.append(torch.cat(of_passes, dim=1))
                 parts.append(len(of_passes))
-        return cls(
-            tuple(inputs), tuple(parts), tuple(views.targets for views in passes)
-        )
+        return cls(tuple(inputs), tuple(parts), tuple(views.targets for views in passes))
 
     @property
     def n_bytes(self) -> int:
@@ -395,9 +339,7 @@ class StaticViews:
     def of(self, staying: Tensor) -> "StaticViews":
         """The views of the trials at these positions. A tensor that occurs several times stays shared."""
         kept = {key: tensor[staying] for key, tensor in self._distinct().items()}
-        return StaticViews(
-            _replaced(self.inputs, kept), self.parts, _replaced(self.targets, kept)
-        )
+        return StaticViews(_replaced(self.inputs, kept), self.parts, _replaced(self.targets, kept))
 
     def _distinct(self) -> dict[int, Tensor]:
         """The tensors by their ``id``: clean rows are an input and a target of an auto-encoder."""
@@ -411,12 +353,7 @@ class ValidationSet:
     they are made for each validation, from the beginning of the same streams.
     """
 
-    def __init__(
-        self,
-        task: PretextTask,
-        random: StackedGenerator,
-        n_passes: int,
-    ) -> None:
+    def __init__(self, task: PretextTask, random: StackedGenerator, n_passes: int) -> None:
         self._task = task
         self._random = random
         self._n_passes = n_passes

@@ -22,9 +22,7 @@ class StackProgress(pl.Callback):
     """Shows one phase, within long epochs too: on a terminal or in a notebook by a line that changes, elsewhere by a
     line a minute."""
 
-    def __init__(
-        self, phase: str, stopping: TrialStopping, max_epochs: int, console: Console
-    ) -> None:
+    def __init__(self, phase: str, stopping: TrialStopping, max_epochs: int, console: Console) -> None:
         self._phase = phase
         self._stopping = stopping
         self._max_epochs = max_epochs
@@ -38,9 +36,7 @@ class StackProgress(pl.Callback):
             transient=True,
             disable=not console.is_terminal,
         )
-        self._task = self._progress.add_task(
-            phase, total=len(stopping.trials), state="", left=""
-        )
+        self._task = self._progress.add_task(phase, total=len(stopping.trials), state="", left="")
         self._line = NotebookLine() if console.is_jupyter else None
         self._changes = console.is_terminal or console.is_jupyter
         self._started = self._shown = 0.0
@@ -53,9 +49,7 @@ class StackProgress(pl.Callback):
         self._started = self._shown = time.perf_counter()
         self._progress.start()
 
-    def on_train_epoch_end(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule
-    ) -> None:
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         if self._changes or self._is_due(SECONDS_BETWEEN_LINES):
             self._show(float(self._stopping.epochs.max()))
 
@@ -63,12 +57,7 @@ class StackProgress(pl.Callback):
         # `Progress.stop` of rich before 14.3 prints an empty line where nothing was shown.
         self._progress.live.stop()
 
-    def on_exception(
-        self,
-        trainer: pl.Trainer,
-        pl_module: pl.LightningModule,
-        exception: BaseException,
-    ) -> None:
+    def on_exception(self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException) -> None:
         self.on_fit_end(trainer, pl_module)
 
     def _after_step(self, n_steps: int, n_done: int) -> None:
@@ -87,9 +76,7 @@ class StackProgress(pl.Callback):
         self._shown = time.perf_counter()
         stopping = self._stopping
         epochs = f"{epoch:.0f}" if epoch.is_integer() else f"{epoch:.2f}"
-        state = (
-            f"{len(stopping.active)} of {len(stopping.trials)} trials, epoch {epochs}"
-        )
+        state = f"{len(stopping.active)} of {len(stopping.trials)} trials, epoch {epochs}"
         best = stopping.sign * stopping.best.mean()
         # Before the first validation nothing is best.
         if np.isfinite(best):

@@ -31,9 +31,7 @@ def level(schedule: Schedule, done: float) -> float:
     return 1.0
 
 
-def share_done(
-    schedule: Schedule, step: int, steps_per_epoch: int, epochs: int
-) -> float:
+def share_done(schedule: Schedule, step: int, steps_per_epoch: int, epochs: int) -> float:
     """The share of the training that a schedule takes to be done before a step, which counts from 0.
 
     ``cosine`` stays the same within an epoch. After ``epochs`` epochs all is done, even if training goes on.

@@ -73,10 +73,7 @@ class Stack:
         device_table = self.device_table
         if device_table is None:
             device_table = DeviceTable(
-                self.table,
-                self.data.preprocessing,
-                device=self.hardware.device,
-                dtype=self.hardware.dtype,
+                self.table, self.data.preprocessing, device=self.hardware.device, dtype=self.hardware.dtype
             )
         return StackDataModule(device_table)
 
@@ -98,41 +95,24 @@ class Stack:
 
     def of(self, position: int) -> "Stack":
         """A stack of the trial at this position alone, on the same copy of the table."""
-        return replace(
-            self,
-            data=self.data.of(position),
-            device_table=self.datamodule.table.of(position),
-        )
+        return replace(self, data=self.data.of(position), device_table=self.datamodule.table.of(position))
 
     def pretrain(self, settings: PretrainSettings, pretext: Pretext) -> Fit:
         """Learn f and g on the training rows; their labels are not used, unless the pretext does."""
         module = PretrainModule()
         self.begin_pretraining(module, settings, pretext)
-        return fit(
-            "pretrain",
-            module,
-            self.datamodule,
-            trials=self.trials,
-            hardware=self.hardware,
-            watch=self.watch,
-        )
+        return fit("pretrain", module, self.datamodule, trials=self.trials, hardware=self.hardware, watch=self.watch)
 
-    def begin_pretraining(
-        self, module: PretrainModule, settings: PretrainSettings, pretext: Pretext
-    ) -> None:
+    def begin_pretraining(self, module: PretrainModule, settings: PretrainSettings, pretext: Pretext) -> None:
         """Build the module of a pre-training, and serve its batches."""
         roster = self._roster()
-        encoder = self.networks.encoder(
-            self.trials, learns_missing_values=pretext.learns_missing_values
-        )
+        encoder = self.networks.encoder(self.trials, learns_missing_values=pretext.learns_missing_values)
         random = self._random(Purpose.CORRUPTION, roster)
         # f and g draw their dropout masks from one stream, in the order of the forward pass.
         dropout = self._random(Purpose.PRETRAIN_DROPOUT, roster)
         task = self._task(pretext, encoder, roster, random, dropout)
         if pretext.uses_labels:
-            task.classifier = LabelHead(
-                self.networks.head(self.trials), self.table.target
-            )
+            task.classifier = LabelHead(self.networks.head(self.trials), self.table.target)
         validation_random = self._random(Purpose.VALIDATION_VIEWS, roster)
         module.build(task, validation_random, roster=roster, settings=settings)
         give_streams(module, dropout)
@@ -147,22 +127,13 @@ class Stack:
         module.streams = (random, dropout, order)
         self._serve(module, train, validation, order, settings.batch_size)
 
-    def pretrained_shapes(
-        self, pretext: Pretext
-    ) -> dict[str, tuple[tuple[int, ...], str]]:
+    def pretrained_shapes(self, pretext: Pretext) -> dict[str, tuple[tuple[int, ...], str]]:
         """The shape and the type of each array that `pretrain` gives for one trial, by name."""
         # Trials differ in their numbers, not in their shapes, so a network of the first trial alone is enough.
-        encoder = self.networks.encoder(
-            self.trials[:1], learns_missing_values=pretext.learns_missing_values
-        )
-        networks = {
-            "encoder": encoder,
-            "head": self.networks.pretrain_head(self.trials[:1], pretext),
-        }
+        encoder = self.networks.encoder(self.trials[:1], learns_missing_values=pretext.learns_missing_values)
+        networks = {"encoder": encoder, "head": self.networks.pretrain_head(self.trials[:1], pretext)}
         if pretext.uses_labels:
-            networks["classifier"] = LabelHead(
-                self.networks.head(self.trials[:1]), self.table.target
-            )
+            networks["classifier"] = LabelHead(self.networks.head(self.trials[:1]), self.table.target)
         shapes = {}
         for part, network in networks.items():
             for name, tensor in state(network.to(self.hardware.dtype)).items():
@@ -198,22 +169,8 @@ class Stack:
         settings = settings.of_rows(len(examples) + self.data.n_labels_inside)
         # A fit that learns a pretext task beside the labels has a second loss, and a module of its own for it.
         module = FinetuneModule() if supervision.auxiliary is None else CotrainModule()
-        self.begin_finetuning(
-            module,
-            settings,
-            examples,
-            pretrained,
-            supervision=supervision,
-            number=number,
-        )
-        fitted = fit(
-            "finetune",
-            module,
-            self.datamodule,
-            trials=self.trials,
-            hardware=self.hardware,
-            watch=self.watch,
-        )
+        self.begin_finetuning(module, settings, examples, pretrained, supervision=supervision, number=number)
+        fitted = fit("finetune", module, self.datamodule, trials=self.trials, hardware=self.hardware, watch=self.watch)
         return fitted, module.classifier
 
     def begin_finetuning(
@@ -227,9 +184,7 @@ class Stack:
         number: int = 0,
     ) -> None:
         """Build the module of a supervised fit, and serve its batches; see `finetune`."""
-        self.build_finetuning(
-            module, settings, pretrained, supervision=supervision, number=number
-        )
+        self.build_finetuning(module, settings, pretrained, supervision=supervision, number=number)
         if module.metric is not None:
             self._check_metric(module.metric)
         # The classes are balanced on top of the table's own weights of rows.
@@ -240,9 +195,7 @@ class Stack:
                 weights = weights * examples.weights
             examples = replace(examples, weights=weights.to(self.hardware.dtype))
         validation = self.examples(self.data.validation, self.data.validation_labels)
-        order = self.streams.torch(
-            self.trials, Purpose.FINETUNE_ORDER, fit=number, roster=module.roster
-        )
+        order = self.streams.torch(self.trials, Purpose.FINETUNE_ORDER, fit=number, roster=module.roster)
         module.streams += (order,)
         self._serve(module, examples, validation, order, EVALUATION_ROWS)
 
@@ -267,9 +220,7 @@ class Stack:
         # Before the optimiser is made, which takes what is to be trained.
         if settings.freeze == "encoder":
             encoder.freeze()
-        head = self.networks.head(
-            self.trials, encoder, fit=number, dropout=supervision.dropout_rate
-        )
+        head = self.networks.head(self.trials, encoder, fit=number, dropout=supervision.dropout_rate)
         classifier = Classifier(encoder, head)
         dropout = self._random(Purpose.DROPOUT, roster, number)
         give_streams(classifier, dropout)
@@ -295,9 +246,7 @@ class Stack:
             pretext, weight = supervision.auxiliary
             # Of its own, so that g does not change the masks of f and h.
             head_dropout = self._random(Purpose.PRETRAIN_DROPOUT, roster, number)
-            module.add(
-                self._task(pretext, encoder, roster, random, head_dropout), weight
-            )
+            module.add(self._task(pretext, encoder, roster, random, head_dropout), weight)
             module.streams += (head_dropout,)
 
     def _check_metric(self, metric: Metric) -> None:
@@ -324,28 +273,20 @@ class Stack:
         labels = np.zeros(data.train.shape, dtype=data.labels.dtype)
         is_labelled = np.zeros(data.train.shape)
         for trial in range(len(self.trials)):
-            _, positions, of_labels = np.intersect1d(
-                data.train[trial], data.labelled[trial], return_indices=True
-            )
+            _, positions, of_labels = np.intersect1d(data.train[trial], data.labelled[trial], return_indices=True)
             labels[trial, positions] = data.labels[trial, of_labels]
             is_labelled[trial, positions] = 1
         examples = self.examples(data.train, labels)
         # A row without a label has the weight 0, so that its placeholder among the labels counts for nothing.
-        weights = torch.from_numpy(is_labelled).to(
-            self.hardware.device, self.hardware.dtype
-        )
+        weights = torch.from_numpy(is_labelled).to(self.hardware.device, self.hardware.dtype)
         if examples.weights is not None:
             weights = weights * examples.weights
         return replace(examples, weights=weights)
 
-    def examples(
-        self, rows: NDArray[np.int64], targets: NDArray[np.generic]
-    ) -> Examples:
+    def examples(self, rows: NDArray[np.int64], targets: NDArray[np.generic]) -> Examples:
         """Rows ``(T, n)`` with labels ``(T, n)`` or predictions ``(T, n, ...)`` as targets, on the device."""
         device, dtype = self.hardware.device, self.hardware.dtype
-        encoded = torch.from_numpy(
-            self.table.target.encode(targets, self.data.preprocessing.target)
-        )
+        encoded = torch.from_numpy(self.table.target.encode(targets, self.data.preprocessing.target))
         # Class numbers stay integers.
         encoded = encoded.to(device, dtype if encoded.is_floating_point() else None)
         weights = None
@@ -375,9 +316,7 @@ class Stack:
         return encoded
 
     @torch.no_grad()
-    def embed(
-        self, rows: NDArray[np.int64], pretrained: Mapping[str, Tensor] | None = None
-    ) -> NDArray[np.floating]:
+    def embed(self, rows: NDArray[np.int64], pretrained: Mapping[str, Tensor] | None = None) -> NDArray[np.floating]:
         """Embeddings of ``rows`` ``(T, n)`` by f with ``pretrained`` or initial weights, ``(T, n, E)``."""
         encoder = self.networks.encoder(self.trials, pretrained)
         encoder = encoder.to(self.hardware.device, self.hardware.dtype).eval()
@@ -385,9 +324,7 @@ class Stack:
         embedded: NDArray[np.floating] = embeddings.cpu().numpy()
         return embedded
 
-    def predict(
-        self, classifier: Classifier, rows: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def predict(self, classifier: Classifier, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Predictions of ``rows`` ``(T, n)``: float64 probabilities ``(T, n, C)``, or numbers ``(T, n)``."""
         outputs = self.outputs(classifier, rows)
         return self.table.target.predictions(outputs, self._fitted).cpu().numpy()
@@ -426,9 +363,7 @@ class Stack:
     def _training_targets(self, position: int) -> Tensor:
         """The encoded labels that training sees of the trial at a position."""
         alone = self.data.of(position)
-        return torch.from_numpy(
-            self.table.target.encode(alone.labels, alone.preprocessing.target)[0]
-        )
+        return torch.from_numpy(self.table.target.encode(alone.labels, alone.preprocessing.target)[0])
 
     @cached_property
     def _fitted(self) -> Tensor:
@@ -438,33 +373,20 @@ class Stack:
     def _roster(self) -> Roster:
         return Roster(len(self.trials), self.hardware.device)
 
-    def _random(
-        self, purpose: str, roster: Roster, number: int = 0
-    ) -> StackedGenerator:
+    def _random(self, purpose: str, roster: Roster, number: int = 0) -> StackedGenerator:
         """The trials' streams for a purpose, on the device."""
-        return self.streams.torch(
-            self.trials, purpose, fit=number, device=self.hardware.device, roster=roster
-        )
+        return self.streams.torch(self.trials, purpose, fit=number, device=self.hardware.device, roster=roster)
 
     def _source(self, encoder: Encoder, roster: Roster) -> CorruptionSource:
-        return CorruptionSource(
-            encoder, self.datamodule.table, self.on_device(self.data.train), roster
-        )
+        return CorruptionSource(encoder, self.datamodule.table, self.on_device(self.data.train), roster)
 
     def _task(
-        self,
-        pretext: Pretext,
-        encoder: Encoder,
-        roster: Roster,
-        random: StackedGenerator,
-        dropout: StackedGenerator,
+        self, pretext: Pretext, encoder: Encoder, roster: Roster, random: StackedGenerator, dropout: StackedGenerator
     ) -> PretextTask:
         """The pretext on f and a new g, which draws its dropout masks from ``dropout``."""
         head = self.networks.pretrain_head(self.trials, pretext)
         give_streams(head, dropout)
-        return PretextTask(
-            pretext, encoder, head, self._source(encoder, roster), random
-        )
+        return PretextTask(pretext, encoder, head, self._source(encoder, roster), random)
 
     def _serve(
         self,

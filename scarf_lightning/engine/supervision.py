@@ -20,9 +20,7 @@ class Supervision:
     stream: ClassVar[str] = Purpose.FINETUNE_CORRUPTION
     """The name of the random stream that `make_batch` and an `auxiliary` task draw from."""
 
-    def make_batch(
-        self, rows: Rows, targets: Tensor, weights: Tensor | None
-    ) -> tuple[Tensor, Tensor, Tensor | None]:
+    def make_batch(self, rows: Rows, targets: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
         """Inputs, targets and row weights of a training step; by default those of the rows.
 
         Args:
@@ -32,9 +30,7 @@ class Supervision:
         """
         return rows.encoded, targets, weights
 
-    def compute_loss(
-        self, outputs: Tensor, targets: Tensor, weights: Tensor | None
-    ) -> Tensor | None:
+    def compute_loss(self, outputs: Tensor, targets: Tensor, weights: Tensor | None) -> Tensor | None:
         """The training loss ``(...)`` of outputs ``(..., N, C)``; None takes the target's own, as validation does."""
         # A method knows no target, so it cannot call the target's loss itself.
         return None

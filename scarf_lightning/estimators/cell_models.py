@@ -39,9 +39,7 @@ OF_TRAINING_AGAIN = {"paths", "trainer", "cache"}
 def save_model(config: Config, cell: Path) -> None:
     """Write the model of a cell in the store beside its results, in ``<cell>/model``, if it has one."""
     # Without weights, as after keep_weights=false, there is nothing to save.
-    if why_no_model(config) is None and any(
-        kept.weights for kept in load_trials(cell.name, cell.parent)
-    ):
+    if why_no_model(config) is None and any(kept.weights for kept in load_trials(cell.name, cell.parent)):
         save(model_of_cell(cell, config.plugins, None, "finetune"), cell / FOLDER)
 
 
@@ -115,54 +113,32 @@ def one_cell(folder: Path) -> Path:
     if len(cells) == 1:
         return cells[0]
     if cells:
-        raise UsageError(
-            f"{folder} holds {len(cells)} cells; name the folder of one, as {cells[0]}."
-        )
+        raise UsageError(f"{folder} holds {len(cells)} cells; name the folder of one, as {cells[0]}.")
     missing = f"it has no {CONTENTS}" if folder.is_dir() else "there is no such folder"
-    raise UsageError(
-        f"{folder} is no model: {missing}; a cell trained with keep_weights=true has one."
-    )
+    raise UsageError(f"{folder} is no model: {missing}; a cell trained with keep_weights=true has one.")
 
 
-def model_of_cell(
-    folder: Path, plugins: Collection[str], trial: int | None, phase: Phase
-) -> Model:
+def model_of_cell(folder: Path, plugins: Collection[str], trial: int | None, phase: Phase) -> Model:
     """The model of a cell's trials, or of one of them, in a phase; the arguments are as of `load_model`."""
     cell = open_cell(folder, plugins)
     # A trial that diverged has no weights.
-    every = [
-        each
-        for each in load_trials(folder.name, folder.parent)
-        if each.row.get("diverged") is None
-    ]
+    every = [each for each in load_trials(folder.name, folder.parent) if each.row.get("diverged") is None]
     kept = [each for each in every if trial in (None, each.row["trial"])]
     if not kept:
         numbers = ", ".join(str(each.row["trial"]) for each in every) or "none"
         asked = "" if trial is None else f" {trial}"
-        raise UsageError(
-            f"Cell {folder.name} has no finished trial{asked}; it has: {numbers}."
-        )
+        raise UsageError(f"Cell {folder.name} has no finished trial{asked}; it has: {numbers}.")
     # The trials of a cell may have been trained on several machines, but in one precision.
     precision: Any = kept[0].row.get("precision")
     if precision not in DTYPES:
-        raise UsageError(
-            f"The precision of trial {kept[0].row['trial']} is unknown: its record cannot be used."
-        )
+        raise UsageError(f"The precision of trial {kept[0].row['trial']} is unknown: its record cannot be used.")
     trainer = replace(cell.config.trainer, precision=precision)
     cell = replace(cell, config=replace(cell.config, trainer=trainer))
     target = target_from_plain(cell.stored.description) if phase == "finetune" else None
-    in_phase = {"finetune": _finetuned, "pretrain": _pretrained, "initial": _initial}[
-        phase
-    ]
+    in_phase = {"finetune": _finetuned, "pretrain": _pretrained, "initial": _initial}[phase]
     try:
         phase_trials = in_phase(cell, kept)
-        model = model_of(
-            cell.config,
-            phase_trials,
-            _reader(cell),
-            target,
-            cell.stored.description["dataset"],
-        )
+        model = model_of(cell.config, phase_trials, _reader(cell), target, cell.stored.description["dataset"])
         model.check()
     except UsageError:
         raise
@@ -194,9 +170,7 @@ def _pretrained(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:
     """The trials with the encoders as pre-training left them."""
     name, config = cell.folder.name, cell.config
     if config.pretrain.name == "none":
-        raise UsageError(
-            f"Cell {name} is not pre-trained; it has phase=finetune and phase=initial alone."
-        )
+        raise UsageError(f"Cell {name} is not pre-trained; it has phase=finetune and phase=initial alone.")
     # Cells with the same pre-training share it in the cache, so it is found by its own identity.
     identity = pretraining_identity(config, cell.data_hash)
     # Nothing is added to the store here, so its limit does not matter.
@@ -224,35 +198,23 @@ def _initial(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:
     config = cell.config
     # Rivals have no encoder in any phase.
     if "network" not in method_of(config).uses:
-        raise UsageError(
-            f"Cell {cell.folder.name} has no encoder: method={config.method['name']} trains no network."
-        )
+        raise UsageError(f"Cell {cell.folder.name} has no encoder: method={config.method['name']} trains no network.")
     without_weights = [replace(kept, weights={}) for kept in trials]
     untrained = model_of(config, without_weights, _reader(cell), None, "")
-    n_labelled = parsed(
-        int, cell.stored.description["reading"]["n_labelled"], "reading.n_labelled"
-    )
+    n_labelled = parsed(int, cell.stored.description["reading"]["n_labelled"], "reading.n_labelled")
     networks = untrained.description.networks(cell.streams(n_labelled))
-    encoder = (
-        replace(networks, settings=config.network)
-        .encoder(untrained.trials)
-        .to(untrained.dtype)
-    )
+    encoder = replace(networks, settings=config.network).encoder(untrained.trials).to(untrained.dtype)
     weights = {}
     for name, weight in encoder.state_dict().items():
         weights[f"encoder.{name}"] = weight.detach().numpy()
-    return StoredTrial.of_stack(
-        [kept.row for kept in trials], untrained.preprocessing.arrays(), weights
-    )
+    return StoredTrial.of_stack([kept.row for kept in trials], untrained.preprocessing.arrays(), weights)
 
 
 def _reader(cell: OpenCell) -> Reader:
     """The reader of a cell's table, with its columns as they are encoded. Only a user's file has rules of reading."""
     described = cell.stored.description
     encoding = build("encoding", encoding_of(cell.config))
-    columns = encoding.columns(
-        [Column.from_plain(each) for each in described["columns"]]
-    )
+    columns = encoding.columns([Column.from_plain(each) for each in described["columns"]])
     rules = described.get("reading", {}).get("rules")
     if not rules:
         return Reader.plain(columns)

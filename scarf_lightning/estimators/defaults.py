@@ -25,9 +25,7 @@ class Default:
 
 
 MOST = Default(
-    fewest=2000,
-    options={"recipe": "realmlp_s", "pretrain": "none"},
-    name="RealMLP-TD-S without pre-training",
+    fewest=2000, options={"recipe": "realmlp_s", "pretrain": "none"}, name="RealMLP-TD-S without pre-training"
 )
 MANY = Default(
     fewest=700,
@@ -35,9 +33,7 @@ MANY = Default(
     name="64 epochs of RealMLP-TD-S without pre-training",
 )
 SOME = Default(
-    fewest=400,
-    options={"pretrain": "none", "finetune.fixed_steps": 150},
-    name="150 steps without pre-training",
+    fewest=400, options={"pretrain": "none", "finetune.fixed_steps": 150}, name="150 steps without pre-training"
 )
 
 

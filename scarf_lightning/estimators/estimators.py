@@ -78,9 +78,7 @@ class ScarfPredictor(ScarfEstimator):
         )
         self._keep(model, rows, task.table, task.given)
         if task.default is not None:
-            choice = (
-                f"{len(task.labels.known):,} labels are enough for {task.default.name}."
-            )
+            choice = f"{len(task.labels.known):,} labels are enough for {task.default.name}."
         self.choice_ = choice
         self.n_unlabelled_ = task.labels.n_unlabelled
         return self
@@ -128,14 +126,7 @@ class ScarfPredictor(ScarfEstimator):
 
         check_is_fitted(self)
         unlabelled = getattr(self, "unlabelled", None)
-        return importance(
-            self.model_,
-            self._rows(X),
-            y,
-            unlabelled=unlabelled,
-            n_jobs=plain(self.n_jobs),
-            **options,
-        )
+        return importance(self.model_, self._rows(X), y, unlabelled=unlabelled, n_jobs=plain(self.n_jobs), **options)
 
     @property
     def _chooses(self) -> bool:
@@ -145,9 +136,7 @@ class ScarfPredictor(ScarfEstimator):
         """Read the task of a fit: the cell, its table, and the model that networks start from."""
         given = self._given(X)
         if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         y = one_a_row(y)
         check_consistent_length(given.frame, y)
         labels = self._labels(y)
@@ -159,26 +148,13 @@ class ScarfPredictor(ScarfEstimator):
             table = table_of(given.frame, target, config, weights)
             return Task(config, table, labels, given, default)
         model = self._start()
-        network = replace(
-            config.network,
-            name=model.description.network,
-            encoder=model.description.encoder,
-        )
+        network = replace(config.network, name=model.description.network, encoder=model.description.encoder)
         # The columns of the model show the gaps that they showed when it was trained, and no others.
         config = replace(config, encoding={**config.encoding, "gaps": False})
         # A model says by fit_on whether all trials are preprocessed alike.
-        fit_on: Literal["all", "train"] = (
-            "all" if model.preprocessing.is_shared else "train"
-        )
+        fit_on: Literal["all", "train"] = "all" if model.preprocessing.is_shared else "train"
         config = replace(config, network=network, fit_on=fit_on)
-        return Task(
-            config,
-            table_for(model, given.frame, target, config, weights),
-            labels,
-            given,
-            default,
-            model,
-        )
+        return Task(config, table_for(model, given.frame, target, config, weights), labels, given, default, model)
 
     def _start(self) -> Model:
         """The model whose encoders networks start from."""
@@ -192,9 +168,7 @@ class ScarfPredictor(ScarfEstimator):
             )
         for column in model.description.columns:
             if column.n_indicators != len(column.categories or ()):
-                raise UsageError(
-                    "encoder: only encoders of encoding=onehot can be trained further."
-                )
+                raise UsageError("encoder: only encoders of encoding=onehot can be trained further.")
         return model
 
     def _labels(self, y: NDArray[Any]) -> GivenLabels:
@@ -330,10 +304,7 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
         """True if the user has chosen a part of the training, and so means the training that is described."""
         if plain(self.recipe) != AUTO or self.encoder is not None:
             return True
-        if set(self._axes()) - {"pretrain"} or plain(self.pretrain) not in (
-            AUTO,
-            "none",
-        ):
+        if set(self._axes()) - {"pretrain"} or plain(self.pretrain) not in (AUTO, "none"):
             return True
         options = self.options or {}
         return not all(str(option).startswith(OF_THE_TABLE) for option in options)

@@ -92,12 +92,7 @@ def train(
     with process_of(config) as hardware:
         splitting = None if tests else WithoutTest
         training = CellTraining.prepare(
-            config,
-            table,
-            hardware,
-            splitting=splitting,
-            console=console,
-            processes=processes,
+            config, table, hardware, splitting=splitting, console=console, processes=processes
         )
         # Rows must be prepared as the encoders' own were, so their preprocessing comes with them.
         if start is not None:
@@ -123,9 +118,7 @@ def train(
     return _voting(training, kept, table.target), rows, choice
 
 
-def _recorded(
-    training: CellTraining, trials: Sequence[int], block: Sequence[int]
-) -> StackRecord:
+def _recorded(training: CellTraining, trials: Sequence[int], block: Sequence[int]) -> StackRecord:
     return training.run(trials, block).record(trials)
 
 
@@ -192,9 +185,7 @@ JudgedStack = tuple[StackRecord, list[NDArray[np.float64]]]
 """The record of a stack, and the losses of the validation rows of each of its trials."""
 
 
-def _judged_stack(
-    training: CellTraining, wanted: Sequence[int], block: Sequence[int]
-) -> JudgedStack:
+def _judged_stack(training: CellTraining, wanted: Sequence[int], block: Sequence[int]) -> JudgedStack:
     """Train a stack and compute the loss of each validation row."""
     losses: list[NDArray[np.float64]] = []
     target = training.table.target
@@ -222,20 +213,14 @@ def _joined(training: CellTraining, stacks: Sequence[JudgedStack]) -> Judged:
         of_rows = [losses for _, of_stack in stacks for losses in of_stack]
         return Judged(records, np.concatenate(of_rows), ROWS)
     # The epoch whose weights are kept.
-    epoch = (
-        "finetune_best_epoch"
-        if training.config.finetune.restore_best
-        else "finetune_epochs"
-    )
+    epoch = "finetune_best_epoch" if training.config.finetune.restore_best else "finetune_epochs"
     of_trials = []
     for record in records:
         of_trials += _trial_losses(record, epoch)
     return Judged(records, np.array(of_trials), "trials")
 
 
-def row_losses(
-    target: Target, predictions: NDArray[Any], labels: NDArray[Any]
-) -> NDArray[np.float64]:
+def row_losses(target: Target, predictions: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
     """The cross-entropy of classes, or the squared error of numbers, of each row ``(n,)``; a scalar for other kinds."""
     if isinstance(target, Classes):
         rows = np.arange(len(labels))
@@ -260,9 +245,7 @@ def _trial_losses(record: StackRecord, epoch: str) -> list[float]:
     return losses
 
 
-def _choice(
-    with_it: NDArray[np.float64], without: NDArray[np.float64], of: str
-) -> tuple[bool, str]:
+def _choice(with_it: NDArray[np.float64], without: NDArray[np.float64], of: str) -> tuple[bool, str]:
     """Use of pre-training by the paired losses of the same rows or trials ``(n,)``, and a sentence on it.
 
     It is used if the 95 % t-interval of the mean difference is below zero: otherwise training from scratch is cheaper.
@@ -279,10 +262,7 @@ def _choice(
         return True, helps
     # In doubt pre-training is left out, because training from scratch is cheaper.
     if of == ROWS and n < ENOUGH:
-        return (
-            False,
-            f"{n} {what} are too few to tell ({means}): trained without pre-training, which is cheaper.",
-        )
+        return (False, f"{n} {what} are too few to tell ({means}): trained without pre-training, which is cheaper.")
     differences = with_it - without
     # One difference has no spread.
     width = math.inf
@@ -306,12 +286,7 @@ def pretrain(
     kept: list[StoredTrial] = []
     with process_of(config) as hardware:
         training = CellTraining.prepare(
-            config,
-            table,
-            hardware,
-            splitting=WithoutTest,
-            console=console,
-            processes=processes,
+            config, table, hardware, splitting=WithoutTest, console=console, processes=processes
         )
         stacks = _side_by_side(training, _stacks(training, _encoders))
     for own, trials in stacks:
@@ -333,9 +308,7 @@ def _encoders(
         if trial in wanted:
             diverged = "pretrain" if fit.diverged[position] else None
             n_epochs = int(fit.epochs[position])
-            rows.append(
-                {"trial": trial, "diverged": diverged, "pretrain_epochs": n_epochs}
-            )
+            rows.append({"trial": trial, "diverged": diverged, "pretrain_epochs": n_epochs})
     encoder = {}
     for name, weight in fit.part("encoder").items():
         encoder[f"encoder.{name}"] = weight.cpu().numpy()
@@ -345,9 +318,7 @@ def _encoders(
     return rows, StoredTrial.of_stack(rows, vectors, encoder)
 
 
-def _voting(
-    training: CellTraining, trials: list[StoredTrial], target: Target | None
-) -> Model:
+def _voting(training: CellTraining, trials: list[StoredTrial], target: Target | None) -> Model:
     """The model of the trials that did not diverge."""
     config, table = training.config, training.table
     # Weights that are not finite would make every mean prediction NaN.

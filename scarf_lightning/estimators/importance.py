@@ -101,9 +101,7 @@ def importance(
         known_rows = KnownRows(values, labels, numbers, intact, orders)
         calls = []
         for names, places in blocks.items():
-            calls.append(
-                partial(_permuted, model, known_rows, names, places, measure, margin)
-            )
+            calls.append(partial(_permuted, model, known_rows, names, places, measure, margin))
         judged = side_by_side(calls, n_processes(n_jobs))
     verdicts = [verdict for verdict in judged if verdict is not None]
     claim = "this model on new rows like these"
@@ -130,33 +128,18 @@ class KnownRows:
 
 
 def _permuted(
-    model: Predictor,
-    rows: KnownRows,
-    names: tuple[str, ...],
-    places: Sequence[int],
-    measure: Metric,
-    margin: float,
+    model: Predictor, rows: KnownRows, names: tuple[str, ...], places: Sequence[int], measure: Metric, margin: float
 ) -> ColumnVerdict | None:
     """The verdict on columns that are permuted together; None where the metric is undefined without them."""
     # All permutations pass through the model at once, one after the other.
     predictions = _voted(model, permuted(rows.values, places, rows.orders))
     shape = (len(rows.orders), len(rows.values), *predictions.shape[1:])
-    changed = permuted_rows(
-        measure, predictions.reshape(shape), rows.labels, rows.numbers
-    )
+    changed = permuted_rows(measure, predictions.reshape(shape), rows.labels, rows.numbers)
     if changed is None:
         return None
     # The claim is about this very model, so one trial is enough.
     return judge_column(
-        names,
-        "permuted",
-        "this model",
-        [rows.intact],
-        [changed],
-        measure,
-        TRAINED_ON_ALL,
-        margin=margin,
-        fewest=1,
+        names, "permuted", "this model", [rows.intact], [changed], measure, TRAINED_ON_ALL, margin=margin, fewest=1
     )
 
 
@@ -182,23 +165,17 @@ def importance_of_cell(
     """
     model = load_model(folder, plugins=plugins)
     if not isinstance(model, Model):
-        raise UsageError(
-            f"{folder} holds no networks; importance of its model needs rows: importance(model, X, y)."
-        )
+        raise UsageError(f"{folder} holds no networks; importance of its model needs rows: importance(model, X, y).")
     measure = _metric(model, metric)
     trials = [load_rows(folder, trial, plugins) for trial in model.trials]
     columns = list(trials[0].features.columns)
-    places: dict[tuple[str, ...], list[int]] = {
-        (name,): [place] for place, name in enumerate(columns)
-    }
+    places: dict[tuple[str, ...], list[int]] = {(name,): [place] for place, name in enumerate(columns)}
     blocks = _with_groups(places, groups)
 
     split = Split(_split_of(model), _n_trained(trials[0].part))
     tested = _test_rows(model, trials, n_repeats, random_state)
     intact = []
-    for rows, predictions in zip(
-        tested, _of_each(model, [rows.values for rows in tested]), strict=True
-    ):
+    for rows, predictions in zip(tested, _of_each(model, [rows.values for rows in tested]), strict=True):
         intact.append(rows_of_trial(measure, predictions, rows.labels, rows.numbers))
     verdicts = []
     for names, at in blocks.items():
@@ -242,9 +219,7 @@ class TestedRows:
     orders: NDArray[np.int64]
 
 
-def _test_rows(
-    model: Model, trials: Sequence[TrialRows], n_repeats: int, random_state: int
-) -> list[TestedRows]:
+def _test_rows(model: Model, trials: Sequence[TrialRows], n_repeats: int, random_state: int) -> list[TestedRows]:
     """The test rows of each trial."""
     tested = []
     for place, trial in enumerate(trials):
@@ -279,9 +254,7 @@ def _metric(model: Predictor, name: str | None) -> Metric:
     is_number = isinstance(model.target, Number)
     metric = metric_named(name or ("r2" if is_number else "accuracy"))
     if model.target.name not in metric.targets:
-        raise UsageError(
-            f"{metric.name} measures {', '.join(metric.targets)}, and the model predicts another target."
-        )
+        raise UsageError(f"{metric.name} measures {', '.join(metric.targets)}, and the model predicts another target.")
     return metric
 
 
@@ -312,9 +285,7 @@ def _blocks(model: Predictor, frame: pd.DataFrame) -> dict[tuple[str, ...], list
     return blocks
 
 
-def _with_groups(
-    blocks: dict[tuple[str, ...], list[int]], groups: Groups | None
-) -> dict[tuple[str, ...], list[int]]:
+def _with_groups(blocks: dict[tuple[str, ...], list[int]], groups: Groups | None) -> dict[tuple[str, ...], list[int]]:
     """The columns, and beside them the groups."""
     with_groups = dict(blocks)
     lists = groups.values() if isinstance(groups, Mapping) else groups or ()
@@ -323,9 +294,7 @@ def _with_groups(
         for name in group:
             if (name,) not in blocks:
                 known = ", ".join(each for (each,) in blocks)
-                raise UsageError(
-                    f"groups names {name!r}, which is no column of the model; they are: {known}."
-                )
+                raise UsageError(f"groups names {name!r}, which is no column of the model; they are: {known}.")
             places += blocks[name,]
         with_groups[tuple(group)] = places
     return with_groups
@@ -345,9 +314,7 @@ def _plain_labels(model: Predictor, labels: NDArray[Any]) -> NDArray[Any]:
     classes = model.classes_
     unknown = set(np.unique(labels).tolist()) - set(classes.tolist())
     if unknown:
-        raise UsageError(
-            f"y holds {sorted(unknown, key=str)[0]!r}, which is no class of the model."
-        )
+        raise UsageError(f"y holds {sorted(unknown, key=str)[0]!r}, which is no class of the model.")
     return np.searchsorted(classes, labels)
 
 

@@ -22,9 +22,7 @@ def n_processes(n_jobs: int | None, device: str = "cpu") -> int:
         UsageError: it is no such number, or several processes were asked for by number and are not possible.
     """
     if n_jobs is not None and (not isinstance(n_jobs, int) or n_jobs == 0):
-        raise UsageError(
-            f"n_jobs must be None, a number of processes from 1, or -1 for one a core, not {n_jobs!r}."
-        )
+        raise UsageError(f"n_jobs must be None, a number of processes from 1, or -1 for one a core, not {n_jobs!r}.")
     backend, _ = get_active_backend()
     if backend.nesting_level:
         return 1
@@ -37,9 +35,7 @@ def n_processes(n_jobs: int | None, device: str = "cpu") -> int:
     # As many as possible is one here.
     if n_jobs is None or n_jobs < 0:
         return 1
-    raise UsageError(
-        f"n_jobs={n_jobs} is not possible here: {obstacle}; leave n_jobs out."
-    )
+    raise UsageError(f"n_jobs={n_jobs} is not possible here: {obstacle}; leave n_jobs out.")
 
 
 def _obstacle(device: str) -> str | None:

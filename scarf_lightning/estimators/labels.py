@@ -99,9 +99,7 @@ def _of_arrow(y: Any) -> pa.ChunkedArray:
         return column
     table = frame_of(y)
     if table is None or table.shape[1] != 1:
-        raise UsageError(
-            f"y is a {type(y).__name__}, and not one column; pass the column of the labels."
-        )
+        raise UsageError(f"y is a {type(y).__name__}, and not one column; pass the column of the labels.")
     return pa.chunked_array([pa.array(table.iloc[:, 0])])
 
 
@@ -126,9 +124,7 @@ def labels_of_classes(y: NDArray[Any], marks: Any) -> GivenLabels:
     check_classification_targets(known)
     notes = _on_usual_marks(known, marks, len(y))
     if n_blank:
-        notes.append(
-            f"{counted(n_blank, 'row')} of y hold blank text, and count as rows without a label."
-        )
+        notes.append(f"{counted(n_blank, 'row')} of y hold blank text, and count as rows without a label.")
     return GivenLabels(known, is_known, notes)
 
 
@@ -152,9 +148,7 @@ def labels_of_numbers(y: NDArray[Any]) -> GivenLabels:
         # Times have no zero, so days are counted from the first one; lengths of time have their seconds.
         if known.dtype.kind == "m":
             what, instead = "lengths of time", "seconds, y.dt.total_seconds()"
-        raise UsageError(
-            f"y holds {what}, and ScarfRegressor predicts numbers; give it {instead}."
-        )
+        raise UsageError(f"y holds {what}, and ScarfRegressor predicts numbers; give it {instead}.")
     return GivenLabels(known, is_known)
 
 
@@ -164,9 +158,7 @@ def _not_missing(y: NDArray[Any]) -> NDArray[np.bool_]:
     if y.dtype.kind == "f":
         assert_all_finite(y, allow_nan=True, input_name="y")
     if y.dtype.kind == "c":
-        raise UsageError(
-            "y holds complex numbers, which are no labels; give each row one word or number."
-        )
+        raise UsageError("y holds complex numbers, which are no labels; give each row one word or number.")
     is_known = np.asarray(~pd.isna(y))
     if not is_known.any():
         raise UsageError("y holds no label; ScarfTransformer learns without labels.")
@@ -208,14 +200,10 @@ def _refuse(known: NDArray[Any]) -> NDArray[Any]:
     usual = (str, bool, int, float, np.generic, pd.Timestamp, pd.Timedelta)
     for label in known:
         if not isinstance(label, usual) or isinstance(label, bytes):
-            raise UsageError(
-                f"y holds a {type(label).__name__}, which is no label; give each row one word or number."
-            )
+            raise UsageError(f"y holds a {type(label).__name__}, which is no label; give each row one word or number.")
     by_type = {type(label): label for label in known}
     shown = " and ".join(repr(label) for label in list(by_type.values())[:2])
-    raise UsageError(
-        f"y holds labels of several types, such as {shown}; make all of them text, or all numbers."
-    )
+    raise UsageError(f"y holds labels of several types, such as {shown}; make all of them text, or all numbers.")
 
 
 def _on_usual_marks(known: NDArray[Any], marks: Any, n_rows: int) -> list[str]:

@@ -55,18 +55,12 @@ def load_rows(cell: str | Path, trial: int, plugins: Collection[str] = ()) -> Tr
     """
     opened = open_cell(Path(cell), plugins)
     config = opened.config
-    source = open_source(
-        **vars(config.dataset),
-        openml_cache=config.paths.openml,
-        split=config.split,
-    )
+    source = open_source(**vars(config.dataset), openml_cache=config.paths.openml, split=config.split)
     table = source.read().table
     # The split of other rows would be another one, and look like that of the cell.
     if table.hash != opened.data_hash:
         cell_name = opened.folder.name
-        raise UsageError(
-            f"{table.source} has changed since cell {cell_name} was trained on it."
-        )
+        raise UsageError(f"{table.source} has changed since cell {cell_name} was trained on it.")
     # The split is drawn again from the cell's own stream.
     splitting: Splitting = build("split", config.split)
     streams = opened.streams(table.n_labelled)
@@ -96,9 +90,7 @@ class View:
 
 
 @torch.no_grad()
-def corrupted_view(
-    model: Model, rows: pd.DataFrame, training: pd.DataFrame, seed: int = 0
-) -> View:
+def corrupted_view(model: Model, rows: pd.DataFrame, training: pd.DataFrame, seed: int = 0) -> View:
     """A view of rows as pre-training makes it.
 
     Args:
@@ -112,19 +104,13 @@ def corrupted_view(
     """
     # Each trial has a preprocessing of its own, so a view of several would be several tables.
     if len(model.trials) > 1:
-        raise UsageError(
-            f"A view is of one network, and this model has {len(model.trials)}; choose with only(trial)."
-        )
+        raise UsageError(f"A view is of one network, and this model has {len(model.trials)}; choose with only(trial).")
     if model.config is None:
-        raise UsageError(
-            "A saved model does not know its corruption; load it from its cell: results/FINGERPRINT."
-        )
+        raise UsageError("A saved model does not know its corruption; load it from its cell: results/FINGERPRINT.")
     parts = build_parts(model.config)
     corrupts: Any = parts.pretext or parts.method
     if not hasattr(corrupts, "corruption"):
-        raise UsageError(
-            "The cell of this model corrupts nothing: it is not pre-trained."
-        )
+        raise UsageError("The cell of this model corrupts nothing: it is not pre-trained.")
     corruption, selection = corrupts.corruption, corrupts.selection
     if corruption.learns_missing_values and model.encoder.missing is None:
         raise UsageError(
@@ -175,9 +161,7 @@ def _encoded_names(columns: tuple[Column, ...]) -> list[str]:
     return names
 
 
-def _frame(
-    columns: tuple[Column, ...], values: NDArray[np.float64], index: "pd.Index[int]"
-) -> pd.DataFrame:
+def _frame(columns: tuple[Column, ...], values: NDArray[np.float64], index: "pd.Index[int]") -> pd.DataFrame:
     """Values ``(n, M)`` as a frame: numbers, and the names of categories instead of their codes."""
     by_name = {}
     for own, column in zip(values.T, columns, strict=True):

@@ -64,18 +64,14 @@ class Model(TrainedNetworks):
     def only(self, trial: int) -> "Model":
         """The network of one trial alone."""
         if trial not in self.trials:
-            raise UsageError(
-                f"The model has no trial {trial}; it has: {', '.join(map(str, self.trials))}."
-            )
+            raise UsageError(f"The model has no trial {trial}; it has: {', '.join(map(str, self.trials))}.")
         # Trials are numbered by their splits, so after one that diverged a number is no position.
         position = self.trials.index(trial)
         weights = {}
         for name, weight in self.weights.items():
             weights[name] = weight[position : position + 1]
         description = replace(self.description, trials=(trial,))
-        return Model(
-            description, self.preprocessing.of(position), weights, self.options
-        )
+        return Model(description, self.preprocessing.of(position), weights, self.options)
 
     def fitted_on(self, inputs: Sequence[str], *, is_named: bool) -> "Model":
         """The same model, which knows the columns that `fit` was given, see `Description`."""
@@ -94,15 +90,9 @@ class Model(TrainedNetworks):
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         if not isinstance(state.get("description"), str):
-            raise UsageError(
-                "A model of another version was pickled here; save it as a folder with that version."
-            )
-        description = parsed(
-            Description, json.loads(state["description"]), "description"
-        )
-        vectors = Preprocessing.from_arrays(
-            state["preprocessing"], is_shared=description.is_shared
-        )
+            raise UsageError("A model of another version was pickled here; save it as a folder with that version.")
+        description = parsed(Description, json.loads(state["description"]), "description")
+        vectors = Preprocessing.from_arrays(state["preprocessing"], is_shared=description.is_shared)
         options = json.loads(state["options"])
         self.__init__(description, vectors, state["weights"], options)  # type: ignore[misc]
 
@@ -113,19 +103,11 @@ def why_no_model(config: Config) -> str | None:
     if "finetune" not in method.uses:
         return f"method={method.name} trains no network of ours"
     if not method.has_encoder:
-        return (
-            f"the networks of method={method.name} vote, and only one of them is kept"
-        )
+        return f"the networks of method={method.name} vote, and only one of them is kept"
     return None
 
 
-def model_of(
-    config: Config,
-    trials: Sequence[StoredTrial],
-    reader: Reader,
-    target: Target | None,
-    name: str,
-) -> Model:
+def model_of(config: Config, trials: Sequence[StoredTrial], reader: Reader, target: Target | None, name: str) -> Model:
     """The model of trials of a cell.
 
     Args:

@@ -57,21 +57,15 @@ def to_onnx(model: TrainedNetworks, file: Path) -> None:
         _give_labels(exported, model)
     # Names of classes have no place in the outputs, so a reader of the file finds them in its metadata.
     exported.metadata_props.add(key="classes", value=json.dumps(model.classes))
-    exported.metadata_props.add(
-        key="trials", value=json.dumps(model.description.trials)
-    )
+    exported.metadata_props.add(key="trials", value=json.dumps(model.description.trials))
     onnx.checker.check_model(exported)
     try:
         onnx.save(exported, file)
     except OSError as error:
-        raise UsageError(
-            f"{file} cannot be written: {error.strerror or error}."
-        ) from error
+        raise UsageError(f"{file} cannot be written: {error.strerror or error}.") from error
 
 
-def inputs(
-    model: TrainedNetworks, rows: "pd.DataFrame"
-) -> dict[str, np.ndarray[Any, Any]]:
+def inputs(model: TrainedNetworks, rows: "pd.DataFrame") -> dict[str, np.ndarray[Any, Any]]:
     """The inputs of an ONNX session for n rows: ``session.run(None, inputs(model, rows))``."""
     given: dict[str, np.ndarray[Any, Any]] = {}
     columns = model.values(rows).T
@@ -195,9 +189,7 @@ def _take_columns(exported: "ModelProto", model: TrainedNetworks) -> None:
     nodes, parts, taken = [], [], []
     for name, column in zip(_names(model), model.description.columns, strict=True):
         if column.categories is None:
-            taken.append(
-                helper.make_tensor_value_info(name, TensorProto.DOUBLE, ["n", 1])
-            )
+            taken.append(helper.make_tensor_value_info(name, TensorProto.DOUBLE, ["n", 1]))
             parts.append(name)
             continue
         taken.append(helper.make_tensor_value_info(name, TensorProto.STRING, ["n", 1]))
@@ -208,11 +200,7 @@ def _take_columns(exported: "ModelProto", model: TrainedNetworks) -> None:
             "default_float": -1.0,
         }
         # The encoder gives float32, which holds these codes exactly.
-        nodes.append(
-            helper.make_node(
-                "LabelEncoder", [name], [code], domain=OF_CATEGORIES, **codes
-            )
-        )
+        nodes.append(helper.make_node("LabelEncoder", [name], [code], domain=OF_CATEGORIES, **codes))
         nodes.append(helper.make_node("Cast", [code], [number], to=TensorProto.DOUBLE))
         parts.append(number)
     nodes.append(helper.make_node("Concat", parts, [VALUES], axis=1))
@@ -239,9 +227,7 @@ def _give_labels(exported: "ModelProto", model: TrainedNetworks) -> None:
     graph = exported.graph
     graph.initializer.append(known)
     # Of a tie the first class is chosen, as by the model.
-    most_probable = helper.make_node(
-        "ArgMax", ["probabilities"], [code], axis=1, keepdims=0
-    )
+    most_probable = helper.make_node("ArgMax", ["probabilities"], [code], axis=1, keepdims=0)
     in_its_type = helper.make_node("Gather", [known.name, code], ["label"])
     graph.node.extend([most_probable, in_its_type])
     label = helper.make_tensor_value_info("label", known.data_type, ["n"])

@@ -15,16 +15,7 @@ from ..results.records import WEIGHTS, parsed, read_file, read_record
 from .cell_models import Phase, model_of_cell, one_cell
 from .model import Model
 from .rival_models import RivalDescription, RivalModel
-from .saving import (
-    CONTENTS,
-    KIND,
-    PREPROCESSING,
-    READABLE,
-    VERSION,
-    check_imported,
-    check_reader,
-    place,
-)
+from .saving import CONTENTS, KIND, PREPROCESSING, READABLE, VERSION, check_imported, check_reader, place
 from .trained_networks import Description
 
 OF_A_RIVAL = "learner"
@@ -32,11 +23,7 @@ OF_A_RIVAL = "learner"
 
 
 def load_model(
-    path: str | PathLike[str],
-    plugins: Collection[str] = (),
-    *,
-    trial: int | None = None,
-    phase: Phase | None = None,
+    path: str | PathLike[str], plugins: Collection[str] = (), *, trial: int | None = None, phase: Phase | None = None
 ) -> Model | RivalModel:
     """Open a model. Neither the training data nor the computer that trained it is needed.
 
@@ -59,23 +46,17 @@ def load_model(
     """
     folder = place(path)
     if phase not in (None, *get_args(Phase)):
-        raise UsageError(
-            f"phase={phase} is unknown; the phases are: {', '.join(get_args(Phase))}."
-        )
+        raise UsageError(f"phase={phase} is unknown; the phases are: {', '.join(get_args(Phase))}.")
     # A cell has no such file itself: its saved model lies in a folder of its own within it.
     if not (folder / CONTENTS).exists():
         return model_of_cell(one_cell(folder), plugins, trial, phase or "finetune")
     if phase is not None:
-        raise UsageError(
-            f"{folder} is a saved model, which has one phase: name a cell's folder."
-        )
+        raise UsageError(f"{folder} is a saved model, which has one phase: name a cell's folder.")
     model = read_model(folder, plugins)
     if trial is None:
         return model
     if isinstance(model, RivalModel):
-        raise UsageError(
-            f"{folder} is a {model.description.label}, which has no trials; leave trial out."
-        )
+        raise UsageError(f"{folder} is a {model.description.label}, which has no trials; leave trial out.")
     return model.only(trial)
 
 
@@ -94,14 +75,8 @@ def read_model(folder: Path, plugins: Collection[str]) -> Model | RivalModel:
         if version == 1:
             plain = _of_version_1(plain)
         elif version not in READABLE:
-            raise OtherVersionError(
-                f"it has layout {str(version)[:20]}, and this version reads 1 to {VERSION}"
-            )
-        check_imported(
-            parsed(list[str], plain.get("plugins", []), "model.plugins"),
-            plugins,
-            f"The model {folder}",
-        )
+            raise OtherVersionError(f"it has layout {str(version)[:20]}, and this version reads 1 to {VERSION}")
+        check_imported(parsed(list[str], plain.get("plugins", []), "model.plugins"), plugins, f"The model {folder}")
         # Files of networks do not name their kind, because older versions knew no other.
         kind = RivalDescription if OF_A_RIVAL in plain else Description
         description = parsed(kind, plain, "model")
@@ -112,9 +87,7 @@ def read_model(folder: Path, plugins: Collection[str]) -> Model | RivalModel:
                 raise DamagedRecordError(f"it has no {needed}")
 
         def preprocessing(content: bytes) -> Preprocessing:
-            return Preprocessing.from_arrays(
-                load(content), is_shared=description.is_shared
-            )
+            return Preprocessing.from_arrays(load(content), is_shared=description.is_shared)
 
         vectors = read_file(folder, contents, PREPROCESSING, preprocessing)
         arrays = read_file(folder, contents, WEIGHTS, load)
@@ -125,19 +98,13 @@ def read_model(folder: Path, plugins: Collection[str]) -> Model | RivalModel:
             model = Model(description, vectors, arrays)
         model.check()
     except OtherVersionError as error:
-        raise UsageError(
-            f"{folder} cannot be used: {error}; load it with the version that saved it."
-        ) from error
+        raise UsageError(f"{folder} cannot be used: {error}; load it with the version that saved it.") from error
     except UnreadableRecordError as error:
         raise UsageError(f"{folder} cannot be used: {error}.") from error
     except DamagedRecordError as error:
-        raise UsageError(
-            f"{folder} cannot be used: {error}; copy the model again."
-        ) from error
+        raise UsageError(f"{folder} cannot be used: {error}; copy the model again.") from error
     except OSError as error:
-        raise UsageError(
-            f"{folder} cannot be read: {error.strerror or error}."
-        ) from error
+        raise UsageError(f"{folder} cannot be read: {error.strerror or error}.") from error
     return model
 
 
@@ -151,16 +118,12 @@ def _of_version_1(plain: dict[str, Any]) -> dict[str, Any]:
     network = parsed(dict[str, Any], plain.get("network"), "model.network")
     encoder = parsed(dict[str, Any], network.get("encoder"), "model.network.encoder")
     if not encoder.get("final_relu", True):
-        raise OtherVersionError(
-            "its encoder ends without a ReLU, which this version does not build"
-        )
+        raise OtherVersionError("its encoder ends without a ReLU, which this version does not build")
     return {name: value for name, value in plain.items() if name != "reader"} | {
         "rules": reader.get("rules"),
         "columns": reader.get("columns"),
         "network": network.get("name"),
-        "encoder": {
-            name: value for name, value in encoder.items() if name != "final_relu"
-        },
+        "encoder": {name: value for name, value in encoder.items() if name != "final_relu"},
         "head": network.get("head"),
         "target": {"kind": "classes"} if plain.get("classes") else {},
     }

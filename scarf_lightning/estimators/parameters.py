@@ -21,20 +21,8 @@ from ..sweeping.folders import CONF
 from ..sweeping.hydra import hydra_started, read_config
 from .model import why_no_model
 
-OF_A_FILE = (
-    "encoding",
-    "id",
-    "name",
-    "path",
-    "separator",
-    "source",
-    "target",
-    "unlabelled",
-)
-OF_THE_COMMAND = {*OF_THE_RUN, *(f"dataset.{option}" for option in OF_A_FILE)} - {
-    "trainer",
-    "recipe",
-}
+OF_A_FILE = ("encoding", "id", "name", "path", "separator", "source", "target", "unlabelled")
+OF_THE_COMMAND = {*OF_THE_RUN, *(f"dataset.{option}" for option in OF_A_FILE)} - {"trainer", "recipe"}
 """Options of ``train.py`` that mean nothing to an estimator."""
 
 PARAMETERS = {
@@ -66,11 +54,7 @@ def plain(value: Any) -> Any:
 
 
 def config_of(
-    given: Mapping[str, Any],
-    parameters: Mapping[str, Any],
-    *,
-    estimator: str,
-    kind: type[Target] | None,
+    given: Mapping[str, Any], parameters: Mapping[str, Any], *, estimator: str, kind: type[Target] | None
 ) -> Config:
     """The configuration of a cell that ends with networks for this kind of target, or with encoders alone (None).
 
@@ -102,9 +86,7 @@ def config_of(
     check_combination(chosen)
     if kind is not None:
         if why := why_no_model(chosen):
-            raise UsageError(
-                f"{estimator} cannot use this: {why}; choose another method."
-            )
+            raise UsageError(f"{estimator} cannot use this: {why}; choose another method.")
         check_target(chosen, kind)
     else:
         _check_without_labels(estimator, chosen)
@@ -112,9 +94,7 @@ def config_of(
     unused = unused_options(chosen)
     for option in given:
         if is_in(option, unused):
-            raise UsageError(
-                f"{option} is set, but has no effect on training with these parameters; leave it out."
-            )
+            raise UsageError(f"{option} is set, but has no effect on training with these parameters; leave it out.")
     return chosen
 
 
@@ -133,22 +113,16 @@ def _check_without_labels(estimator: str, chosen: Config) -> None:
         used["pretrain"] = chosen.pretrain.name
     for axis, name in used.items():
         if part(axis, name).uses_labels:
-            raise UsageError(
-                f"{estimator} has no labels, and {axis}={name} uses them; choose another one."
-            )
+            raise UsageError(f"{estimator} has no labels, and {axis}={name} uses them; choose another one.")
 
 
 def _refuse_others(given: Mapping[str, Any]) -> None:
     """Refuse options that are parameters of their own, or belong to the command."""
     for option in given:
         if option in PARAMETERS:
-            raise UsageError(
-                f"options: {option} is a parameter of its own; set {PARAMETERS[option]}."
-            )
+            raise UsageError(f"options: {option} is a parameter of its own; set {PARAMETERS[option]}.")
         if option == "tune":
-            raise UsageError(
-                "options: tune keeps no networks; search with GridSearchCV or the like of scikit-learn."
-            )
+            raise UsageError("options: tune keeps no networks; search with GridSearchCV or the like of scikit-learn.")
         if is_in(option, OF_THE_COMMAND):
             raise UsageError(f"options: {option} belongs to train.py; leave it out.")
 
@@ -159,9 +133,7 @@ def _axes(given: Mapping[str, Any]) -> dict[str, str]:
     for name, value in given.items():
         if "." not in name and (CONF / name).is_dir():
             if not isinstance(value, str):
-                raise UsageError(
-                    f"{name} must be the name of an option, not {value!r}; for none it is 'none'."
-                )
+                raise UsageError(f"{name} must be the name of an option, not {value!r}; for none it is 'none'.")
             choices[name] = value
     return choices
 
@@ -172,9 +144,7 @@ def _composed(overrides: tuple[str, ...], plugins: tuple[str, ...]) -> DictConfi
         # Hydra asks for it.
         Path.cwd()
     except FileNotFoundError as error:
-        raise UsageError(
-            "The working folder is deleted; change to another one with os.chdir."
-        ) from error
+        raise UsageError("The working folder is deleted; change to another one with os.chdir.") from error
     with hydra_started(plugins):
         # X is read as a file is, so its options are those of a file.
         return compose("train", overrides=["dataset=csv", *overrides])

@@ -6,16 +6,7 @@ from importlib.abc import MetaPathFinder
 from ..errors import UsageError
 
 OF_EARLIER_VERSIONS = {
-    f"{__package__}.{name}"
-    for name in (
-        "base",
-        "cells",
-        "classifier",
-        "composing",
-        "loading",
-        "tables",
-        "transformer",
-    )
+    f"{__package__}.{name}" for name in ("base", "cells", "classifier", "composing", "loading", "tables", "transformer")
 }
 """Modules that version 0.1.0 had."""
 

@@ -68,17 +68,13 @@ class TableDescription:
             raise ValueError("classes must be two different ones at least, or none")
         target = self.predicts
         # Two texts may spell one number.
-        if isinstance(target, Classes) and len(np.unique(target.answers)) < len(
-            classes
-        ):
+        if isinstance(target, Classes) and len(np.unique(target.answers)) < len(classes):
             raise ValueError("classes must be different labels")
         for column in self.columns:
             n_categories = len(column.categories or ())
             if not 0 <= column.n_indicators <= n_categories:
                 name = column.name[:40]
-                raise ValueError(
-                    f"columns: {name!r} cannot have {column.n_indicators} indicators"
-                )
+                raise ValueError(f"columns: {name!r} cannot have {column.n_indicators} indicators")
         if unknown := set(self.file) - set(OF_A_FILE):
             raise ValueError(f"file: {min(unknown)[:40]!r} is unknown")
         DatasetSettings(**self.file)  # type: ignore[arg-type]  # checks the separator and the encoding
@@ -135,17 +131,11 @@ class Predictor(ABC):
             predicts += ", ..." if len(description.classes) > SHOWN_CLASSES else ""
         elif description.target:
             predicts = "a number"
-        found = {
-            "data": description.name,
-            "features": f"{len(description.columns):,}",
-            "predicts": predicts,
-        }
+        found = {"data": description.name, "features": f"{len(description.columns):,}", "predicts": predicts}
         expected = description.expected
         if expected:
             metric = metric_named(expected["metric"])
-            found["expected on new rows"] = (
-                f"{metric.label} {metric.plain(expected['value'])}"
-            )
+            found["expected on new rows"] = f"{metric.label} {metric.plain(expected['value'])}"
             if "low" in expected:
                 ends = f"{metric.plain(expected['low'])} to {metric.plain(expected['high'])}"
                 found["95 % interval"] = ends
@@ -167,9 +157,7 @@ class Predictor(ABC):
     def predict_proba(self, rows: Any) -> Floats:
         """Probabilities of the classes in the order of ``classes_``, float64 ``(n, C)``."""
         if not self.description.classes:
-            raise UsageError(
-                "This model has no classes, and so no probabilities; use predict or transform."
-            )
+            raise UsageError("This model has no classes, and so no probabilities; use predict or transform.")
         # Networks have the classes in the order of their outputs, and scikit-learn has them sorted.
         return self.predicted(rows)[:, self.order]
 
@@ -180,9 +168,7 @@ class Predictor(ABC):
         if isinstance(self.target, Classes):
             # Classes of any other type are answered by their text.
             is_plain = self.classes_.dtype.kind in "biufU"
-            classes = (
-                self.classes_ if is_plain else np.array(self.classes, dtype=object)
-            )
+            classes = self.classes_ if is_plain else np.array(self.classes, dtype=object)
             answers: Any = classes[self.chosen(predictions)]
         else:
             answers = self.target.decided(predictions)
@@ -231,19 +217,13 @@ class Predictor(ABC):
         inputs = self.description.inputs
         if array.ndim != 2:
             what = type(rows).__name__
-            raise UsageError(
-                f"The rows must be a table, or an array (n, columns), not {what}."
-            )
+            raise UsageError(f"The rows must be a table, or an array (n, columns), not {what}.")
         # A cell of a file knows its columns by name alone.
         if not inputs:
-            raise UsageError(
-                "The model reads columns by their names, and an array has none; pass a table with names."
-            )
+            raise UsageError("The model reads columns by their names, and an array has none; pass a table with names.")
         width = array.shape[1]
         if width != len(inputs):
-            raise UsageError(
-                f"The rows have {width} columns, and the model was trained on {len(inputs)}."
-            )
+            raise UsageError(f"The rows have {width} columns, and the model was trained on {len(inputs)}.")
         return pd.DataFrame(array, columns=list(inputs))
 
     def save(self, folder: str | PathLike[str]) -> None:
@@ -261,9 +241,7 @@ class Predictor(ABC):
     def target(self) -> Target:
         """The target. Encoders alone predict nothing and raise a UsageError."""
         if self.description.predicts is None:
-            raise UsageError(
-                "This model has encoders alone, which predict nothing; use transform."
-            )
+            raise UsageError("This model has encoders alone, which predict nothing; use transform.")
         return self.description.predicts
 
     @property

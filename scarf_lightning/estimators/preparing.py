@@ -35,9 +35,7 @@ OF_COLUMNS = ("drop", "dates", "categorical", "numeric", "text")
 """Options of ``dataset`` that list columns."""
 
 
-def table_of(
-    frame: pd.DataFrame, target: ReadTarget, config: Config, weights: Weights = None
-) -> Table:
+def table_of(frame: pd.DataFrame, target: ReadTarget, config: Config, weights: Weights = None) -> Table:
     """The table that a file with these columns would be. Notes on how it was read become warnings."""
     table = read_frame(frame, target, config)
     for note in table.notes:
@@ -61,13 +59,7 @@ def read_frame(frame: pd.DataFrame, target: ReadTarget, config: Config) -> Table
     )
 
 
-def table_for(
-    encoders: Model,
-    frame: pd.DataFrame,
-    target: ReadTarget,
-    config: Config,
-    weights: Weights,
-) -> Table:
+def table_for(encoders: Model, frame: pd.DataFrame, target: ReadTarget, config: Config, weights: Weights) -> Table:
     """The table of rows as the trained encoders of a model read them."""
     split_by, frame = _split_by(frame, config)
     reader = encoders.description.reader
@@ -100,14 +92,7 @@ def target_of(labels: GivenLabels, config: Config, kind: type[Target]) -> ReadTa
     # A word among numbers is a slip, or marks a missing number, which the message explains.
     if issubclass(kind, Number):
         _refuse_words(labels, config.dataset.decimal)
-    read = read_target(
-        column,
-        SOURCE,
-        asked,
-        decimal=config.dataset.decimal,
-        is_raw=True,
-        keeps_blanks=True,
-    )
+    read = read_target(column, SOURCE, asked, decimal=config.dataset.decimal, is_raw=True, keeps_blanks=True)
     if not isinstance(read.target, kind):
         raise UsageError(
             f"y holds {column.nunique()} different numbers, which look like a quantity and not like classes; use "
@@ -118,9 +103,7 @@ def target_of(labels: GivenLabels, config: Config, kind: type[Target]) -> ReadTa
     return read
 
 
-def weights_of(
-    labels: GivenLabels, sample_weight: Any, class_weight: Mapping[Any, float] | None
-) -> Weights:
+def weights_of(labels: GivenLabels, sample_weight: Any, class_weight: Mapping[Any, float] | None) -> Weights:
     """The weight of each row: its own times that of its class. Rows without a label have the mean weight of a class.
 
     Args:
@@ -133,37 +116,21 @@ def weights_of(
     n = len(labels.is_known)
     weights = np.ones(n)
     if sample_weight is not None:
-        weights = check_array(
-            sample_weight,
-            ensure_2d=False,
-            dtype=np.float64,
-            input_name="sample_weight",
-            copy=True,
-        )
+        weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight", copy=True)
         # One number weighs all rows alike.
         if weights.ndim == 0:
             weights = np.full(n, float(weights))
         if weights.ndim != 1:
-            raise ValueError(
-                f"Sample weights must be 1D array or scalar, got {weights.ndim}D array."
-            )
+            raise ValueError(f"Sample weights must be 1D array or scalar, got {weights.ndim}D array.")
         if len(weights) != n:
-            raise ValueError(
-                f"sample_weight.shape == {weights.shape}, expected {(n,)}!"
-            )
+            raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(n,)}!")
         if (weights < 0).any():
-            raise UsageError(
-                f"sample_weight holds the negative weight {weights.min():g}; a weight must be 0 or more."
-            )
+            raise UsageError(f"sample_weight holds the negative weight {weights.min():g}; a weight must be 0 or more.")
         if not weights.any():
-            raise ValueError(
-                "Sample weights must contain at least one non-zero number."
-            )
+            raise ValueError("Sample weights must contain at least one non-zero number.")
     if class_weight is not None:
         # NaN is not negative, and no weight either.
-        if negative := [
-            label for label, weight in class_weight.items() if not weight >= 0
-        ]:
+        if negative := [label for label, weight in class_weight.items() if not weight >= 0]:
             raise UsageError(
                 f"class_weight gives {negative[0]!r} the weight {class_weight[negative[0]]}, not 0 or more."
             )
@@ -192,13 +159,9 @@ def _split_by(frame: pd.DataFrame, config: Config) -> tuple[Weights, pd.DataFram
     if kind in BY_NOTHING:
         return None, frame
     if kind == "files":
-        raise UsageError(
-            "split=files has no meaning for an estimator; use split=column with a column of X."
-        )
+        raise UsageError("split=files has no meaning for an estimator; use split=column with a column of X.")
     if column not in frame.columns:
-        raise UsageError(
-            f"split={kind} goes by a column of X: set options={{'split.column': NAME}}, not {column!r}."
-        )
+        raise UsageError(f"split={kind} goes by a column of X: set options={{'split.column': NAME}}, not {column!r}.")
     # The column that splits is no feature: the groups, or times, of new rows are others.
     return split_values(kind, frame[column], SOURCE), frame.drop(columns=column)
 
@@ -210,8 +173,6 @@ def _reading_options(asked: DatasetSettings, frame: pd.DataFrame) -> ReadingOpti
         columns = tuple(getattr(asked, option) or ())
         for column in columns:
             if column not in frame.columns:
-                raise UsageError(
-                    f"dataset.{option} names {column!r}, which is not a column of {SOURCE}."
-                )
+                raise UsageError(f"dataset.{option} names {column!r}, which is not a column of {SOURCE}.")
         given[option] = columns
     return ReadingOptions(**given, decimal=asked.decimal)

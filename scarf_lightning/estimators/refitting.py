@@ -76,9 +76,7 @@ def why_not_kept(config: Config) -> str | None:
     return why_no_model(config)
 
 
-def refitted(
-    config: Config, table: Table, expected: Mapping[str, Any], *, n_networks: int = 3
-) -> Model | RivalModel:
+def refitted(config: Config, table: Table, expected: Mapping[str, Any], *, n_networks: int = 3) -> Model | RivalModel:
     """Train the model of a cell on a table.
 
     Args:
@@ -97,19 +95,13 @@ def refitted(
         return _rival(config, table, expected)
     # Not the cell's own trials: each of them has held a fifth of the rows back as test rows.
     model, _, _ = train(replace(config, trials=n_networks, keep_weights=True), table)
-    return Model(
-        replace(model.description, expected=dict(expected)),
-        model.preprocessing,
-        model.weights,
-    )
+    return Model(replace(model.description, expected=dict(expected)), model.preprocessing, model.weights)
 
 
 def _rival(config: Config, table: Table, expected: Mapping[str, Any]) -> RivalModel:
     """A model of another library, fitted to every label of the table and turned into arrays."""
     with process_of(config) as hardware:
-        training = CellTraining.prepare(
-            replace(config, trials=1), table, hardware, splitting=EveryRowTrains
-        )
+        training = CellTraining.prepare(replace(config, trials=1), table, hardware, splitting=EveryRowTrains)
         stack = training.stack([0])
     method = training.parts.method
     assert isinstance(method, Rival)
@@ -132,19 +124,12 @@ def _rival(config: Config, table: Table, expected: Mapping[str, Any]) -> RivalMo
     own = model.of_values(stack.table.values[stack.data.labelled[0]])
     scale = max(1.0, float(np.abs(expectation).max()))
     if not np.allclose(own, expectation, atol=CLOSE * scale):
-        raise RuntimeError(
-            f"The arrays of {description.label} do not predict what its library predicts."
-        )
+        raise RuntimeError(f"The arrays of {description.label} do not predict what its library predicts.")
     return model
 
 
 def _described(
-    config: Config,
-    table: Table,
-    stack: Stack,
-    method: Rival,
-    learnt: Learnt,
-    expected: Mapping[str, Any],
+    config: Config, table: Table, stack: Stack, method: Rival, learnt: Learnt, expected: Mapping[str, Any]
 ) -> RivalDescription:
     """The description of a rival that was fitted to a table."""
     columns = stack.table.columns
@@ -177,10 +162,7 @@ def _linear(fitted: Any) -> Learnt:
     if hasattr(fitted, "classes_"):
         # Of two classes it fits the score of the second one alone.
         link = "logistic" if coefficients.shape[1] == 1 else "softmax"
-    arrays = {
-        "coefficients": coefficients.astype(np.float64),
-        "offset": offset.astype(np.float64),
-    }
+    arrays = {"coefficients": coefficients.astype(np.float64), "offset": offset.astype(np.float64)}
     return Learnt("linear", link, arrays)
 
 
@@ -232,9 +214,7 @@ def _xgboost(fitted: Any) -> Learnt:
         )
     # Some versions of XGBoost write a list, with a base score for each class.
     base_scores = str(content["learner_model_param"]["base_score"]).strip("[]")
-    offset = np.array(
-        [float(number) for number in base_scores.split(",")], dtype=np.float64
-    )
+    offset = np.array([float(number) for number in base_scores.split(",")], dtype=np.float64)
     link = "identity"
     if n_classes == 2:
         # The base score is a probability, and scores are its log-odds.
@@ -275,15 +255,9 @@ class Nodes:
             arrays[name] = np.concatenate(moved).astype(np.int64)
         is_leaf = arrays["left"] == LEAF
         # What a leaf asks for means nothing.
-        arrays["feature"] = np.where(
-            is_leaf, 0, np.concatenate(self.trees["feature"])
-        ).astype(np.int64)
-        arrays["threshold"] = np.where(
-            is_leaf, 0.0, np.concatenate(self.trees["threshold"])
-        ).astype(np.float64)
-        arrays["missing_left"] = np.concatenate(self.trees["missing_left"]).astype(
-            np.uint8
-        )
+        arrays["feature"] = np.where(is_leaf, 0, np.concatenate(self.trees["feature"])).astype(np.int64)
+        arrays["threshold"] = np.where(is_leaf, 0.0, np.concatenate(self.trees["threshold"])).astype(np.float64)
+        arrays["missing_left"] = np.concatenate(self.trees["missing_left"]).astype(np.uint8)
         arrays["value"] = np.concatenate(self.trees["value"]).astype(np.float64)
         return arrays
 

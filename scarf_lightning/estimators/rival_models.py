@@ -27,16 +27,7 @@ ROWS_AT_ONCE = 1024
 PATHS_AT_ONCE = 4_000_000
 """Rows times trees that are followed at once."""
 LINEAR = ("coefficients", "offset")
-TREES = (
-    "roots",
-    "left",
-    "right",
-    "feature",
-    "threshold",
-    "missing_left",
-    "value",
-    "offset",
-)
+TREES = ("roots", "left", "right", "feature", "threshold", "missing_left", "value", "offset")
 LEAF = -1
 """Stands for the children of a leaf."""
 FLOATS = ("coefficients", "offset", "threshold", "value")
@@ -127,17 +118,13 @@ class RivalModel(Predictor):
             labels=labels,
             target=Number(),
         )
-        device_table = DeviceTable(
-            table, self.preprocessing, device="cpu", dtype=torch.float32
-        )
+        device_table = DeviceTable(table, self.preprocessing, device="cpu", dtype=torch.float32)
         raw = device_table.rows(torch.arange(len(values))[None], Roster(1))
         # The library learnt from what the networks' own encoding gives, rounded to 32 bits.
         if self.description.encoding == "onehot":
             encoded: Floats = self._one_hot(raw)[0].double().numpy()
             return encoded
-        return with_codes(
-            raw[0].double().numpy(), columns, Ordinal(self.description.order)
-        )
+        return with_codes(raw[0].double().numpy(), columns, Ordinal(self.description.order))
 
     @cached_property
     def _one_hot(self) -> OneHot:
@@ -155,9 +142,7 @@ class RivalModel(Predictor):
     def _scores(self, features: Floats) -> Floats:
         """The scores of rows with features ``(n, D)``, ``(n, K)``."""
         if self.description.learner == "linear":
-            return np.asarray(
-                features @ self.learnt["coefficients"] + self.learnt["offset"]
-            )
+            return np.asarray(features @ self.learnt["coefficients"] + self.learnt["offset"])
         # Trees split between numbers of 32 bits, so a longer one could fall on the other side of a threshold.
         return self._of_trees(features.astype(np.float32))
 
@@ -173,15 +158,11 @@ class RivalModel(Predictor):
                 break
             seen = features[rows, self.learnt["feature"][nodes]]
             is_below = seen <= self.learnt["threshold"][nodes]
-            goes_left = np.where(
-                np.isnan(seen), self.learnt["missing_left"][nodes], is_below
-            )
+            goes_left = np.where(np.isnan(seen), self.learnt["missing_left"][nodes], is_below)
             children = np.where(goes_left, left[nodes], right[nodes])
             # A row that has reached a leaf stays there until all others have reached one.
             nodes = np.where(is_inner, children, nodes)
-        return np.asarray(
-            self.learnt["value"][nodes].sum(axis=1) + self.learnt["offset"]
-        )
+        return np.asarray(self.learnt["value"][nodes].sum(axis=1) + self.learnt["offset"])
 
     def _linked(self, scores: Floats) -> Floats:
         """Predictions from scores ``(n, K)``."""
@@ -209,14 +190,10 @@ class RivalModel(Predictor):
         # A saved folder may come from anyone, so nothing is computed with before all of it fits.
         expected = set(LINEAR if self.description.learner == "linear" else TREES)
         if set(self.learnt) != expected:
-            raise DamagedRecordError(
-                f"its arrays must be {', '.join(sorted(expected))}"
-            )
+            raise DamagedRecordError(f"its arrays must be {', '.join(sorted(expected))}")
         for name, array in self.learnt.items():
             wanted = "f" if name in FLOATS else "iub"
-            if array.dtype.kind not in wanted or (
-                name in FLOATS and not np.isfinite(array).all()
-            ):
+            if array.dtype.kind not in wanted or (name in FLOATS and not np.isfinite(array).all()):
                 raise DamagedRecordError(f"{name} holds what cannot be")
         target = self.description.predicts
         n_scores = 1
@@ -227,29 +204,16 @@ class RivalModel(Predictor):
         if self.description.learner == "trees":
             self._check_trees(n_scores)
         elif self.learnt["coefficients"].shape != (self.n_features, n_scores):
-            raise DamagedRecordError(
-                f"coefficients is not an array of {self.n_features} x {n_scores} numbers"
-            )
+            raise DamagedRecordError(f"coefficients is not an array of {self.n_features} x {n_scores} numbers")
         self._check_preprocessing()
 
     def _check_trees(self, n_scores: int) -> None:
         """Raise a DamagedRecordError if a row could leave the trees, or never reach a leaf."""
-        left, right, roots = (
-            self.learnt["left"],
-            self.learnt["right"],
-            self.learnt["roots"],
-        )
+        left, right, roots = (self.learnt["left"], self.learnt["right"], self.learnt["roots"])
         n_nodes = len(left)
-        shapes = {
-            "value": (n_nodes, n_scores),
-            "roots": roots.shape,
-            "offset": (n_scores,),
-        }
+        shapes = {"value": (n_nodes, n_scores), "roots": roots.shape, "offset": (n_scores,)}
         for name in TREES:
-            if (
-                self.learnt[name].shape != shapes.get(name, (n_nodes,))
-                or roots.ndim != 1
-            ):
+            if self.learnt[name].shape != shapes.get(name, (n_nodes,)) or roots.ndim != 1:
                 raise DamagedRecordError(f"{name} is not of {n_nodes} nodes")
         if roots.size and not (roots.min() >= 0 and roots.max() < n_nodes):
             raise DamagedRecordError("roots lead out of the trees")
@@ -264,9 +228,7 @@ class RivalModel(Predictor):
                 raise DamagedRecordError("a path of the trees does not end in a leaf")
         # A number out of range would read another column, or fail at a prediction and not when it is opened.
         features = self.learnt["feature"][inner]
-        if inner.size and not (
-            features.min() >= 0 and features.max() < self.n_features
-        ):
+        if inner.size and not (features.min() >= 0 and features.max() < self.n_features):
             raise DamagedRecordError("a node asks for a feature that is not there")
 
     def _check_preprocessing(self) -> None:
@@ -279,15 +241,9 @@ class RivalModel(Predictor):
             if name == "clip" and name not in vectors:
                 continue
             if vectors[name].shape != shape:
-                raise DamagedRecordError(
-                    f"the preprocessing of {name} is not of {n_columns} columns"
-                )
-        if "curve" in vectors and (
-            vectors["curve"].ndim != 4 or vectors["curve"].shape[:3] != (*shape, 2)
-        ):
-            raise DamagedRecordError(
-                f"the preprocessing of curve is not of {n_columns} columns"
-            )
+                raise DamagedRecordError(f"the preprocessing of {name} is not of {n_columns} columns")
+        if "curve" in vectors and (vectors["curve"].ndim != 4 or vectors["curve"].shape[:3] != (*shape, 2)):
+            raise DamagedRecordError(f"the preprocessing of curve is not of {n_columns} columns")
         for name, vector in vectors.items():
             # A number whose gaps the model sees is not imputed.
             if np.isinf(vector).any() or (name != "fill" and np.isnan(vector).any()):

@@ -53,9 +53,7 @@ def place(path: "str | PathLike[str]") -> Path:
         raise UsageError(f"The place of a model must be a path, not {path!r}.")
     text = fsdecode(path)
     if "\0" in text or is_half_a_character(text):
-        raise UsageError(
-            f"{text!r} can be no path: it holds a NUL character, or half a character."
-        )
+        raise UsageError(f"{text!r} can be no path: it holds a NUL character, or half a character.")
     try:
         return Path(text).expanduser()
     except RuntimeError as error:
@@ -81,46 +79,31 @@ def save(model: Savable, folder: Path) -> None:
             described = {"version": VERSION} | asdict(model.description)
             with new_record(made, CONTENTS, KIND, {"model": described}) as place:
                 for file, named in arrays.items():
-                    content = as_safetensors(
-                        {
-                            name: np.ascontiguousarray(array)
-                            for name, array in named.items()
-                        }
-                    )
+                    content = as_safetensors({name: np.ascontiguousarray(array) for name, array in named.items()})
                     (place / file).write_bytes(content)
             with _out_of_the_way(folder, ours):
                 made.rename(folder)
     except OSError as error:
-        raise UsageError(
-            f"{folder} cannot be written: {error.strerror or error}."
-        ) from error
+        raise UsageError(f"{folder} cannot be written: {error.strerror or error}.") from error
 
 
 def _files_to_replace(folder: Path) -> list[str] | None:
     """The files in a model's folder, which may be replaced; None if there is no such folder."""
     # Renaming would replace the link, and leave what it leads to as it is.
     if folder.is_symlink():
-        raise UsageError(
-            f"{folder} is a link; name the folder that it leads to, or another one."
-        )
+        raise UsageError(f"{folder} is a link; name the folder that it leads to, or another one.")
     if not folder.exists():
         return None
     if not folder.is_dir():
         raise UsageError(f"{folder} is a file; name a folder.")
     there = sorted(path.name for path in folder.iterdir())
     try:
-        files = (
-            {CONTENTS, *read_record(folder, CONTENTS, KIND)["files"]}
-            if there
-            else set()
-        )
+        files = {CONTENTS, *read_record(folder, CONTENTS, KIND)["files"]} if there else set()
     except (DamagedRecordError, FileNotFoundError):
         files = set()
     # A slip, such as a home folder, must not cost files that are no model's.
     if foreign := [name for name in there if name not in files]:
-        raise UsageError(
-            f"{folder} holds {foreign[0]}, which is not part of a model; name an empty or a new folder."
-        )
+        raise UsageError(f"{folder} holds {foreign[0]}, which is not part of a model; name an empty or a new folder.")
     return there
 
 
@@ -154,14 +137,9 @@ def check_reader(rules: list[Any], columns: tuple[Column, ...]) -> None:
     """Try the reader of these `Reader.plain_rules` and columns. Raises DamagedRecordError if it does not work."""
     for plain in parsed(list[dict[str, Any]], rules, "rules"):
         own = dict(plain)
-        column, rule = (
-            parsed(str, own.pop(name, None), f"the {name} of a rule")
-            for name in ("column", "rule")
-        )
+        column, rule = (parsed(str, own.pop(name, None), f"the {name} of a rule") for name in ("column", "rule"))
         if rule not in KINDS or set(own) - {"from_text", *KINDS[rule].options}:
-            raise DamagedRecordError(
-                f"the rule {rule[:40]!r} is unknown, or has unknown options"
-            )
+            raise DamagedRecordError(f"the rule {rule[:40]!r} is unknown, or has unknown options")
         parsed(Rule, {"kind": rule, **own}, f"the rule of {column[:40]!r}")
     reader = Reader.with_rules(rules, columns)
     # A missing value and a text: rules of all kinds meet both.
@@ -169,24 +147,16 @@ def check_reader(rules: list[Any], columns: tuple[Column, ...]) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                reader.values(
-                    pd.DataFrame({name: [value] for name in reader.names}, dtype=object)
-                )
+                reader.values(pd.DataFrame({name: [value] for name in reader.names}, dtype=object))
             except UsageError:
                 # "1" need not be a value of the column.
                 pass
             except Exception as error:
                 # A rule's library raises what it likes at options that are none.
-                raise DamagedRecordError(
-                    f"its rules of reading do not work: {error}"
-                ) from error
+                raise DamagedRecordError(f"its rules of reading do not work: {error}") from error
 
 
-def check_imported(
-    needed: Collection[str], imported: Collection[str], what: str
-) -> None:
+def check_imported(needed: Collection[str], imported: Collection[str], what: str) -> None:
     """Refuse a file with plugins that the caller has not named: importing a module runs it."""
     if unnamed := sorted(set(needed) - set(imported)):
-        raise UsageError(
-            f"{what} needs the module {unnamed[0]}; allow its import with plugins=[{unnamed[0]!r}]."
-        )
+        raise UsageError(f"{what} needs the module {unnamed[0]}; allow its import with plugins=[{unnamed[0]!r}].")

@@ -153,18 +153,13 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _config(self, default: Default | None = None) -> Config:
         """The configuration of the cell that the parameters ask for, with what a default chooses beside them."""
-        values = {
-            parameter.name: plain(getattr(self, parameter.name))
-            for parameter in fields(self)
-        }
+        values = {parameter.name: plain(getattr(self, parameter.name)) for parameter in fields(self)}
         axes = self._axes()
         if default is not None:
             axes |= default.options
         given = values["options"] or {}
         if not isinstance(given, Mapping):
-            raise UsageError(
-                f"options must be a dictionary such as {{'corruption.rate': 0.3}}, not {given!r}."
-            )
+            raise UsageError(f"options must be a dictionary such as {{'corruption.rate': 0.3}}, not {given!r}.")
         options = dict(given)
         if values.get("encoder") is not None:
             self._check_beside_encoder(values, options)
@@ -174,26 +169,15 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         # None or a generator: a whole number is drawn, so that the cell has one seed, as on the command line.
         if not isinstance(seed, int):
             seed = check_random_state(seed).randint(2**31)
-        parameters = {
-            "trials": values["n_trials"],
-            "seed": seed,
-            "trainer.accelerator": values["device"],
-        }
-        for option, name in (
-            ("finetune.class_weight", "class_weight"),
-            ("metric", "metric"),
-        ):
+        parameters = {"trials": values["n_trials"], "seed": seed, "trainer.accelerator": values["device"]}
+        for option, name in (("finetune.class_weight", "class_weight"), ("metric", "metric")):
             value = values.get(name)
             # Weights of single classes are weights of rows, and no option of a cell.
             if value is not None and not isinstance(value, Mapping):
                 parameters[option] = value
-        return config_of(
-            axes | options, parameters, estimator=type(self).__name__, kind=self._kind
-        )
+        return config_of(axes | options, parameters, estimator=type(self).__name__, kind=self._kind)
 
-    def _check_beside_encoder(
-        self, values: Mapping[str, Any], options: Mapping[str, Any]
-    ) -> None:
+    def _check_beside_encoder(self, values: Mapping[str, Any], options: Mapping[str, Any]) -> None:
         """Refuse what an encoder to start from settles."""
         defaults = {parameter.name: parameter.default for parameter in fields(self)}
         settled = [name for name in OF_AN_ENCODER if values[name] != defaults[name]]
@@ -201,29 +185,19 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if is_in(option, ("encoding", "features", "dataset", "network.encoder")):
                 settled.append(f"options: {option}")
         if settled:
-            raise UsageError(
-                f"{settled[0]} is settled by the encoder to start from; leave it out."
-            )
+            raise UsageError(f"{settled[0]} is settled by the encoder to start from; leave it out.")
 
     def _given(self, X: Any) -> Given:
         """X in `fit`."""
         frame = frame_of(X)
         if frame is None:
             # Columns may hold anything: a column that is left out may be infinite.
-            array = check_array(
-                X,
-                dtype=None,
-                ensure_all_finite=False,
-                ensure_min_samples=2,
-                estimator=self,
-            )
+            array = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=2, estimator=self)
             names = [f"x{position}" for position in range(array.shape[1])]
             return Given(pd.DataFrame(array, columns=names), is_named=False, names=None)
         twice = frame.columns[frame.columns.duplicated()]
         if len(twice):
-            raise UsageError(
-                f"X has more than one column {twice[0]!r}; rename all but one."
-            )
+            raise UsageError(f"X has more than one column {twice[0]!r}; rename all but one.")
         if len(frame) < 2 or not len(frame.columns):
             # scikit-learn has its own words for these.
             check_array(np.empty(frame.shape), ensure_min_samples=2, estimator=self)
@@ -237,25 +211,15 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """X in prediction, for the model. Arrays are checked against the X of `fit` as scikit-learn does."""
         frame = frame_of(X)
         if frame is None:
-            return validate_data(
-                self, X, reset=False, dtype=None, ensure_all_finite=False
-            )
+            return validate_data(self, X, reset=False, dtype=None, ensure_all_finite=False)
         # A frame for a model of an array is checked by its width alone.
         if not self.model_.description.is_named:
             validate_data(self, frame, reset=False, skip_check_array=True)
         return frame
 
-    def _keep(
-        self,
-        model: Model,
-        rows: Sequence[Mapping[str, object]],
-        table: Table,
-        given: Given,
-    ) -> None:
+    def _keep(self, model: Model, rows: Sequence[Mapping[str, object]], table: Table, given: Given) -> None:
         """Set the attributes of a fitted estimator."""
-        self.model_ = model.fitted_on(
-            list(given.frame.columns), is_named=given.is_named
-        )
+        self.model_ = model.fitted_on(list(given.frame.columns), is_named=given.is_named)
         self._trials = plain([dict(row) for row in rows])
         self._reading = plain([vars(reading) for reading in table.reading])
         self._n_features_out = len(model.trials) * model.encoder.width

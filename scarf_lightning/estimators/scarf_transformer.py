@@ -33,13 +33,9 @@ class ScarfTransformer(ScarfEstimator):
 
         config = self._config()
         if config.pretrain.name == "none":
-            raise UsageError(
-                "ScarfTransformer pre-trains; choose a pretrain other than none."
-            )
+            raise UsageError("ScarfTransformer pre-trains; choose a pretrain other than none.")
         given = self._given(X)
         table = without_labels(given.frame, config)
-        model, rows = pretrain(
-            config, table, processes=self._n_processes, verbose=bool(self.verbose)
-        )
+        model, rows = pretrain(config, table, processes=self._n_processes, verbose=bool(self.verbose))
         self._keep(model, rows, table, given)
         return self

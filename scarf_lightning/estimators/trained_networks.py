@@ -67,12 +67,8 @@ class Description(TableDescription):
 
     def networks(self, streams: Streams) -> Networks:
         """Builds f and h; ``streams`` draw their initial weights."""
-        network = build(
-            "network", {"name": self.network} | self.encoder, "network.encoder"
-        )
-        settings = NetworkSettings(
-            name=self.network, encoder=self.encoder, head=self.head
-        )
+        network = build("network", {"name": self.network} | self.encoder, "network.encoder")
+        settings = NetworkSettings(name=self.network, encoder=self.encoder, head=self.head)
         columns = Columns.of(self.columns)
         # Encoders alone have no head, whose width this is.
         n_outputs = 0
@@ -110,9 +106,7 @@ class TrainedNetworks(Predictor):
         # Importing a module runs it, so it is left to the user, even for a model that is here already.
         for module in self.options["plugins"]:
             if module not in sys.modules:
-                raise UsageError(
-                    f"The model's options are those of the module {module}; import it first."
-                )
+                raise UsageError(f"The model's options are those of the module {module}; import it first.")
         return read(self.options)
 
     def arrays(self) -> dict[str, Weights]:
@@ -134,9 +128,7 @@ class TrainedNetworks(Predictor):
             raise
         except Exception as error:
             # Networks refuse impossible options each in its own way.
-            raise DamagedRecordError(
-                f"the described network cannot be built: {error}"
-            ) from error
+            raise DamagedRecordError(f"the described network cannot be built: {error}") from error
 
     def _check(self) -> None:
         networks = self._networks
@@ -176,21 +168,15 @@ class TrainedNetworks(Predictor):
         if target is not None and target.n_fitted:
             expected["target"] = (target.n_fitted,)
         # A number whose gaps networks see is not imputed.
-        shows = np.array(
-            [column.adds_gap_column for column in self.description.columns]
-        )
+        shows = np.array([column.adds_gap_column for column in self.description.columns])
         if vectors.get("fill", shows).shape[1:] == shows.shape:
-            vectors["fill"] = np.where(
-                np.isnan(vectors["fill"]) & shows, 0.0, vectors["fill"]
-            )
+            vectors["fill"] = np.where(np.isnan(vectors["fill"]) & shows, 0.0, vectors["fill"])
         self._compare(vectors, expected)
         for vector in vectors.values():
             if not np.isfinite(vector).all():
                 raise DamagedRecordError("the preprocessing holds an infinite value")
 
-    def _compare(
-        self, arrays: Weights, expected: Mapping[str, tuple[int, ...]]
-    ) -> None:
+    def _compare(self, arrays: Weights, expected: Mapping[str, tuple[int, ...]]) -> None:
         """Compare the names and shapes of arrays with those that are expected of a single trial."""
         n_trials = len(self.description.trials)
         for name in sorted({*arrays, *expected}):
@@ -212,9 +198,7 @@ class TrainedNetworks(Predictor):
         """f of the T trials, in evaluation mode."""
         weights = self._part("encoder")
         learns = "missing" in weights
-        encoder = self._networks.encoder(
-            self.description.trials, weights, learns_missing_values=learns
-        )
+        encoder = self._networks.encoder(self.description.trials, weights, learns_missing_values=learns)
         # Pre-training learned these values; they are no weights of f.
         if encoder.missing is not None:
             encoder.missing.data = weights["missing"]
@@ -250,9 +234,7 @@ class TrainedNetworks(Predictor):
         """Of parameters and inputs."""
         return DTYPES[self.description.precision]
 
-    def predictions(
-        self, values: Floats, index: NDArray[np.int64] | None = None
-    ) -> Floats:
+    def predictions(self, values: Floats, index: NDArray[np.int64] | None = None) -> Floats:
         """The predictions of each trial for values ``(n, M)``: probabilities ``(T, n, C)`` or numbers ``(T, n)``.
 
         With an ``index`` ``(T, m)`` they are for these rows of each trial alone, m in place of n.
@@ -293,10 +275,7 @@ class TrainedNetworks(Predictor):
     @own_torch()
     @torch.no_grad()
     def in_chunks(
-        self,
-        network: torch.nn.Module,
-        values: Floats,
-        index: NDArray[np.int64] | None = None,
+        self, network: torch.nn.Module, values: Floats, index: NDArray[np.int64] | None = None
     ) -> torch.Tensor:
         """The outputs of a network of T trials for values ``(n, M)``: ``(T, n, ...)``; the index is as in
         `predictions`."""
@@ -313,9 +292,7 @@ class TrainedNetworks(Predictor):
             outputs.append(network(batch))
         joined = torch.cat(outputs, dim=1)
         if not joined.isfinite().all():
-            raise UsageError(
-                "The networks give no numbers for these rows: weights or values are too large."
-            )
+            raise UsageError("The networks give no numbers for these rows: weights or values are too large.")
         return joined
 
 
@@ -337,6 +314,4 @@ def _shapes(part: str, module: torch.nn.Module) -> dict[str, tuple[int, ...]]:
 
 
 def _no_training_rows(position: int) -> torch.Tensor:
-    raise UsageError(
-        "This network looks at its training rows before training; load another phase than initial."
-    )
+    raise UsageError("This network looks at its training rows before training; load another phase than initial.")

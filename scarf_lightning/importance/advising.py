@@ -24,23 +24,17 @@ def advice(asked: Asked) -> list[str]:
     must_stay = columns_that_must_stay(asked)
     if must_stay:
         any_of = "it" if len(must_stay) == 1 else "any one of them"
-        sentences.append(
-            f"Keep {_listed(must_stay)}: trained without {any_of}, every competitor is worse."
-        )
+        sentences.append(f"Keep {_listed(must_stay)}: trained without {any_of}, every competitor is worse.")
     # Which columns pre-training lives on, by each of its ways.
     needed = importance.helping("left out of pre-training")
     if needed:
-        sentences.append(
-            f"The gains of pre-training need {_listed(needed)}: without {_it(needed)} it is worse."
-        )
+        sentences.append(f"The gains of pre-training need {_listed(needed)}: without {_it(needed)} it is worse.")
     corrupted = importance.helping("left out of corruption")
     if corrupted:
         sentences.append(f"Pre-training is better if it corrupts {_listed(corrupted)}.")
     beyond = importance.helping("beyond the labels")
     if beyond:
-        sentences.append(
-            f"Pre-trained networks use {_listed(beyond)} more than networks that see the labels alone."
-        )
+        sentences.append(f"Pre-trained networks use {_listed(beyond)} more than networks that see the labels alone.")
     # A group of which each column alone can go is no contradiction.
     for group in asked.groups:
         if _is_redundant(importance, group):
@@ -88,9 +82,7 @@ def columns_that_can_go(asked: Asked) -> list[str]:
 def columns_that_must_stay(asked: Asked) -> list[str]:
     """Columns, and groups of them, without which every competitor is trained to be worse; most important first."""
     importance = asked.importance
-    needed = [
-        set(importance.helping("left out", name)) for name in importance.competitors
-    ]
+    needed = [set(importance.helping("left out", name)) for name in importance.competitors]
     by_all = set.intersection(*needed) if needed else set()
     return [name for name in importance.helping("left out") if name in by_all]
 
@@ -102,9 +94,7 @@ def _is_needless(answer: Answer) -> bool:
 def _is_redundant(found: Importance, group: Sequence[str]) -> bool:
     """True if a group helps some competitor that does without each of its columns."""
     for competitor in found.competitors:
-        its = {
-            each.columns: answer for each, answer in found.of("left out", competitor)
-        }
+        its = {each.columns: answer for each, answer in found.of("left out", competitor)}
         # Untried columns have no answer.
         is_needed = its.get(tuple(group)) in HELPING
         alone = {its.get((name,)) for name in group}

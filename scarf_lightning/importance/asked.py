@@ -60,9 +60,7 @@ class Measurement:
         """These trials alone."""
         tested = []
         for each in self.tested:
-            tested.append(
-                {trial: rows for trial, rows in each.items() if trial in trials}
-            )
+            tested.append({trial: rows for trial, rows in each.items() if trial in trials})
         both = sorted(set(self.trials) & set(trials))
         seconds = self.seconds_a_trial * len(both)
         return Measurement(tested, both, seconds)
@@ -136,23 +134,14 @@ class Question:
         competitor = self.competitors[task.competitor]
         if task.unit is None:
             # One training serves the rows as they are and all permutations.
-            intact, permuted = competitor.as_they_are(
-                self.units, self.repeats, self.seed, trials
-            )
+            intact, permuted = competitor.as_they_are(self.units, self.repeats, self.seed, trials)
             tested = [intact, *permuted]
         else:
-            tested = [
-                self._changed(task.way, competitor, self.units[task.unit], trials)
-            ]
+            tested = [self._changed(task.way, competitor, self.units[task.unit], trials)]
         return Measurement(tested, list(trials), time.monotonic() - started)
 
     @staticmethod
-    def _changed(
-        way: Way,
-        competitor: Competitor,
-        places: Sequence[int],
-        trials: Sequence[int],
-    ) -> Tested:
+    def _changed(way: Way, competitor: Competitor, places: Sequence[int], trials: Sequence[int]) -> Tested:
         """The test rows of a competitor that is trained with columns changed."""
         if way == "left out":
             return competitor.without(places, trials)
@@ -169,9 +158,7 @@ class Question:
             "precision": competitor.config.trainer.precision,
             "metric": competitor.metric.name,
             # The code of a user's metric, if it is one.
-            "plugins": plugin_hashes(
-                competitor.config.plugins, [competitor.metric.function]
-            ),
+            "plugins": plugin_hashes(competitor.config.plugins, [competitor.metric.function]),
         }
         if task.unit is None:
             fields["units"] = self.units

@@ -13,14 +13,7 @@ import numpy as np
 from ..report.statistics.trials import RowsOfTrial
 from .asked import Question, Task
 from .competing import Competitor, Tested
-from .judging import (
-    NO_DIFFERENCE,
-    ColumnVerdict,
-    Importance,
-    Way,
-    judge_column,
-    name_of,
-)
+from .judging import NO_DIFFERENCE, ColumnVerdict, Importance, Way, judge_column, name_of
 from .kept import Kept
 
 Launch = Callable[[Sequence[Task]], None]
@@ -58,12 +51,7 @@ def ask(kept: Kept, launch: Launch) -> Asked:
     launch(question.permuting)
     # All that is planned counts in the correction, whether there is time for it or not.
     planned = question.changing
-    so_far = Importance(
-        permuted_verdicts(kept),
-        question.competitors[0].metric,
-        question.margin,
-        len(planned),
-    )
+    so_far = Importance(permuted_verdicts(kept), question.competitors[0].metric, question.margin, len(planned))
     wanted = open_tasks(question, so_far)
     launch(wanted)
 
@@ -81,17 +69,9 @@ def ask(kept: Kept, launch: Launch) -> Asked:
     importance = replace(so_far, verdicts=verdicts, n_untried=len(planned) - n_tried)
     # Nobody uses these when they are permuted.
     open_units = {task.unit for task in wanted}
-    settled = [
-        name for unit, name in enumerate(question.names) if unit not in open_units
-    ]
+    settled = [name for unit, name in enumerate(question.names) if unit not in open_units]
     groups = [[question.names[place] for place in group] for group in question.groups]
-    return Asked(
-        importance,
-        question.names,
-        groups,
-        list(dict.fromkeys(untried)),
-        settled,
-    )
+    return Asked(importance, question.names, groups, list(dict.fromkeys(untried)), settled)
 
 
 def permuted_verdicts(kept: Kept) -> list[ColumnVerdict]:
@@ -108,30 +88,12 @@ def permuted_verdicts(kept: Kept) -> list[ColumnVerdict]:
         # The first competitor has the labels alone, unless all are pre-trained.
         first = first or measurement.tested
         for place, label in enumerate(question.labels):
-            verdicts += _judged(
-                label,
-                "permuted",
-                competitor,
-                intact,
-                moved[place],
-                question.margin,
-            )
+            verdicts += _judged(label, "permuted", competitor, intact, moved[place], question.margin)
             # Parts of two errors do not add up, so metrics without a largest value are not compared.
-            if (
-                is_beside_labels
-                and competitor.is_pretrained
-                and not competitor.metric.is_relative
-            ):
+            if is_beside_labels and competitor.is_pretrained and not competitor.metric.is_relative:
                 gains = _minus(intact, first[0])
                 without = _minus(moved[place], first[1 + place])
-                verdicts += _judged(
-                    label,
-                    "beyond the labels",
-                    competitor,
-                    gains,
-                    without,
-                    question.margin,
-                )
+                verdicts += _judged(label, "beyond the labels", competitor, gains, without, question.margin)
     return verdicts
 
 
@@ -144,14 +106,7 @@ def changed_verdict(kept: Kept, task: Task) -> ColumnVerdict | None:
         return None
     competitor = question.competitors[task.competitor]
     label = question.labels[_unit(task)]
-    verdicts = _judged(
-        label,
-        task.way,
-        competitor,
-        intact.tested[0],
-        changed.tested[0],
-        question.margin,
-    )
+    verdicts = _judged(label, task.way, competitor, intact.tested[0], changed.tested[0], question.margin)
     return verdicts[0] if verdicts else None
 
 
@@ -178,12 +133,7 @@ def _unit(task: Task) -> int:
 
 
 def _judged(
-    columns: tuple[str, ...],
-    way: Way,
-    competitor: Competitor,
-    intact: Tested,
-    changed: Tested,
-    margin: float,
+    columns: tuple[str, ...], way: Way, competitor: Competitor, intact: Tested, changed: Tested, margin: float
 ) -> list[ColumnVerdict]:
     """The verdict on columns; none without a common trial."""
     ones: list[RowsOfTrial] = []
@@ -194,18 +144,7 @@ def _judged(
     if not ones:
         return []
     metric, split = competitor.metric, competitor.split
-    return [
-        judge_column(
-            columns,
-            way,
-            competitor.name,
-            ones,
-            others,
-            metric,
-            split,
-            margin=margin,
-        )
-    ]
+    return [judge_column(columns, way, competitor.name, ones, others, metric, split, margin=margin)]
 
 
 def _minus(first: Tested, second: Tested) -> Tested:
@@ -213,9 +152,5 @@ def _minus(first: Tested, second: Tested) -> Tested:
     differences: Tested = {}
     for trial in first.keys() & second.keys():
         one, other = first[trial], second[trial]
-        differences[trial] = replace(
-            one,
-            values=one.values - other.values,
-            added=np.full_like(one.added, np.nan),
-        )
+        differences[trial] = replace(one, values=one.values - other.values, added=np.full_like(one.added, np.nan))
     return differences

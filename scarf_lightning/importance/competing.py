@@ -51,12 +51,7 @@ class SplitOf(Splitting):
     def split(self, table: Table, random: np.random.Generator) -> RowSplit:
         return self._rule.split(self._table, random)
 
-    def of_trial(
-        self,
-        table: Table,
-        trial: int,
-        random: np.random.Generator,
-    ) -> RowSplit:
+    def of_trial(self, table: Table, trial: int, random: np.random.Generator) -> RowSplit:
         return self._rule.of_trial(self._table, trial, random)
 
     def check(self, table: Table, n_trials: int) -> None:
@@ -92,13 +87,7 @@ class Spared:
         """True if the corruption has values that are learned."""
         return bool(self.inner.learns_missing_values)
 
-    def __call__(
-        self,
-        x: Tensor,
-        source: Any,
-        random: StackedGenerator,
-        selection: Selection,
-    ) -> tuple[Tensor, Tensor]:
+    def __call__(self, x: Tensor, source: Any, random: StackedGenerator, selection: Selection) -> tuple[Tensor, Tensor]:
         view, mask = self.inner(x, source, random, selection)
         # A corruption may return the rows themselves, or one mask for all of them.
         view, mask = view.clone(), mask.expand(view.shape).clone()
@@ -156,11 +145,7 @@ class Competitor:
         return self._training()
 
     def as_they_are(
-        self,
-        blocks: Sequence[Sequence[int]],
-        repeats: int,
-        seed: int,
-        trials: Sequence[int] | None = None,
+        self, blocks: Sequence[Sequence[int]], repeats: int, seed: int, trials: Sequence[int] | None = None
     ) -> tuple[Tested, list[Tested]]:
         """The test rows of each trial, and for each block of columns those with the block permuted.
 
@@ -183,20 +168,10 @@ class Competitor:
             at_once = max(1, min(len(wanted), affordable // repeats))
             for start in range(0, len(wanted), at_once):
                 batch = wanted[start : start + at_once]
-                self._add_permuted(
-                    training,
-                    batch,
-                    blocks,
-                    repeats,
-                    seed,
-                    intact,
-                    changed,
-                )
+                self._add_permuted(training, batch, blocks, repeats, seed, intact, changed)
         return intact, changed
 
-    def without(
-        self, places: Sequence[int], trials: Sequence[int] | None = None
-    ) -> Tested:
+    def without(self, places: Sequence[int], trials: Sequence[int] | None = None) -> Tested:
         """The test rows of each trial after training on a table without these columns.
 
         Raises:
@@ -214,15 +189,11 @@ class Competitor:
         rest = replace(self.table, columns=tuple(columns), values=values)
         return self._tested(self._training(rest), trials)
 
-    def hidden_from_pretraining(
-        self, places: Sequence[int], trials: Sequence[int] | None = None
-    ) -> Tested:
+    def hidden_from_pretraining(self, places: Sequence[int], trials: Sequence[int] | None = None) -> Tested:
         """The same after a pre-training that did not see these columns."""
         return self._tested(self._intact, trials, hidden=places)
 
-    def spared_by_corruption(
-        self, places: Sequence[int], trials: Sequence[int] | None = None
-    ) -> Tested:
+    def spared_by_corruption(self, places: Sequence[int], trials: Sequence[int] | None = None) -> Tested:
         """The same after a pre-training whose corruption left these columns as they are."""
         training = self._intact
         pretext: Any = training.parts.pretext
@@ -244,9 +215,7 @@ class Competitor:
             return SplitOf(rule, self.table)
 
         table_to_train = self.table if table is None else table
-        return CellTraining.prepare(
-            self.config, table_to_train, self.hardware, splitting=of_all_columns
-        )
+        return CellTraining.prepare(self.config, table_to_train, self.hardware, splitting=of_all_columns)
 
     def _n_test(self, training: CellTraining) -> int:
         return int(training.stack([0]).data.test.shape[1])
@@ -255,10 +224,7 @@ class Competitor:
         return self.trials if trials is None else trials
 
     def _tested(
-        self,
-        training: CellTraining,
-        trials: Sequence[int] | None = None,
-        hidden: Sequence[int] = (),
+        self, training: CellTraining, trials: Sequence[int] | None = None, hidden: Sequence[int] = ()
     ) -> Tested:
         """Train trials, and predict their test rows. Pre-training does not see the ``hidden`` columns."""
         tested_trials: Tested = {}
@@ -313,20 +279,14 @@ class Competitor:
         # Ways differ in nothing but their columns, so rows are compared in one order.
         order = np.argsort(tested)
         rows = tested[order]
-        return rows_of_trial(
-            self.metric, predictions[order], self.table.labels[rows], rows
-        )
+        return rows_of_trial(self.metric, predictions[order], self.table.labels[rows], rows)
 
 
-def outcome_of(
-    training: CellTraining, stack: Stack, seen_by_pretraining: Stack | None = None
-) -> MethodResult:
+def outcome_of(training: CellTraining, stack: Stack, seen_by_pretraining: Stack | None = None) -> MethodResult:
     """The result of a stack after its phases. Pre-training may see another stack of the same trials."""
     pretraining = training.pretrain(seen_by_pretraining or stack)
     encoders = None if pretraining is None else pretraining.part("encoder")
-    return training.parts.method.run(
-        stack, SupervisedPhase(training.config.finetune, encoders)
-    )
+    return training.parts.method.run(stack, SupervisedPhase(training.config.finetune, encoders))
 
 
 def blind_to(stack: Stack, places: Sequence[int]) -> Stack:
@@ -336,12 +296,7 @@ def blind_to(stack: Stack, places: Sequence[int]) -> Stack:
     return replace(stack, table=replace(stack.table, values=values), device_table=None)
 
 
-def with_permuted_rows(
-    stack: Stack,
-    blocks: Sequence[Sequence[int]],
-    repeats: int,
-    seed: int,
-) -> Stack:
+def with_permuted_rows(stack: Stack, blocks: Sequence[Sequence[int]], repeats: int, seed: int) -> Stack:
     """A stack that predicts its test rows, and after them those with each block of columns permuted.
 
     Permuted rows stand behind the rows of the table, so that nothing else changes.
@@ -371,11 +326,7 @@ def with_permuted_rows(
         # They train nothing, so that their weights are of no consequence.
         weights = np.concatenate([weights, np.ones(start - n_rows)])
     longer = replace(
-        table,
-        values=np.concatenate(values),
-        labels=np.concatenate(labels),
-        split_by=None,
-        weights=weights,
+        table, values=np.concatenate(values), labels=np.concatenate(labels), split_by=None, weights=weights
     )
     predicted = np.stack(index)
     return replace(stack, table=longer, data=replace(data, predicted=predicted))

@@ -18,28 +18,14 @@ from ..intervals import FEWEST
 from ..metrics import Metric
 from ..report.amounts import signed, unsigned
 from ..report.blocks import named
-from ..report.statistics.answers import (
-    HELPING,
-    HURTING,
-    MARGIN,
-    Answer,
-    Levels,
-    answer_of,
-    corrected,
-)
+from ..report.statistics.answers import HELPING, HURTING, MARGIN, Answer, Levels, answer_of, corrected
 from ..report.statistics.trials import RowsOfTrial, Split, judge_trials
 from ..report.statistics.verdict import Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Way = Literal[
-    "permuted",
-    "left out",
-    "left out of pre-training",
-    "left out of corruption",
-    "beyond the labels",
-]
+Way = Literal["permuted", "left out", "left out of pre-training", "left out of corruption", "beyond the labels"]
 """The change of a column: permuted in the test rows of trained competitors; left out of all of training, of
 pre-training alone, or of its corruption alone; or permuted, of which the difference to a competitor without
 pre-training is judged."""
@@ -111,23 +97,8 @@ def judge_column(
     if metric.is_relative:
         # A part of the value without the column, which is the reference of the verdict.
         size = abs(without) or 1.0
-    verdict = judge_trials(
-        intact,
-        changed,
-        metric,
-        split,
-        size=size,
-        margin=margin,
-        fewest=fewest,
-    )
-    return ColumnVerdict(
-        columns,
-        way,
-        competitor,
-        verdict,
-        score,
-        without,
-    )
+    verdict = judge_trials(intact, changed, metric, split, size=size, margin=margin, fewest=fewest)
+    return ColumnVerdict(columns, way, competitor, verdict, score, without)
 
 
 @dataclass(frozen=True)
@@ -166,9 +137,7 @@ class Importance:
         """The verdicts with their answers."""
         return list(zip(self.verdicts, self.answers, strict=True))
 
-    def of(
-        self, way: Way, competitor: str | None = None
-    ) -> list[tuple[ColumnVerdict, Answer]]:
+    def of(self, way: Way, competitor: str | None = None) -> list[tuple[ColumnVerdict, Answer]]:
         """The verdicts of one way, of one competitor if it is given, most important first."""
         pairs = []
         for each, answer in self.answered:
@@ -236,12 +205,7 @@ class Importance:
                     sentences.append(self._sentence(way, competitor, pairs))
         return sentences
 
-    def _sentence(
-        self,
-        way: Way,
-        competitor: str,
-        pairs: Sequence[tuple[ColumnVerdict, Answer]],
-    ) -> str:
+    def _sentence(self, way: Way, competitor: str, pairs: Sequence[tuple[ColumnVerdict, Answer]]) -> str:
         """The columns of one way and competitor by their answers."""
         by_answer: dict[Answer, list[str]] = {}
         for each, answer in pairs:

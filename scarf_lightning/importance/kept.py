@@ -95,11 +95,7 @@ def write(path: Path, measured: Measurement) -> None:
     # The first are the test rows as they are, or the only ones.
     for trial, own in measured.tested[0].items():
         # Rows on which the metric is not defined have no number.
-        undefined = replace(
-            own,
-            values=np.full_like(own.values, np.nan),
-            added=np.full_like(own.added, np.nan),
-        )
+        undefined = replace(own, values=np.full_like(own.values, np.nan), added=np.full_like(own.added, np.nan))
         each = [tested.get(trial, undefined) for tested in measured.tested]
         arrays[f"{trial}_rows"] = own.rows
         arrays[f"{trial}_codes"] = own.codes
@@ -129,11 +125,5 @@ def _measurement(arrays: Any) -> Measurement:
         every_added = arrays[f"{trial}_added"]
         for its, values, added in zip(tested, every_value, every_added, strict=True):
             if np.isfinite(values).all():
-                its[trial] = RowsOfTrial(
-                    rows,
-                    values,
-                    added,
-                    codes,
-                    one_class,
-                )
+                its[trial] = RowsOfTrial(rows, values, added, codes, one_class)
     return Measurement(tested, trials, float(arrays["seconds"]))

@@ -49,13 +49,7 @@ def columns_report(asked: Asked, competitors: Sequence[Competitor]) -> Report:
     sections = [Section("summary", "The answer", first)]
     for way in importance.ways:
         name = way.replace(" ", "-")
-        sections.append(
-            Section(
-                name,
-                TITLES[way],
-                [Paragraph(MEANINGS[way]), *way_blocks(importance, way, name)],
-            )
-        )
+        sections.append(Section(name, TITLES[way], [Paragraph(MEANINGS[way]), *way_blocks(importance, way, name)]))
     # The names of groups are long, so that their columns are listed once.
     if asked.groups:
         groups = "; ".join(" + ".join(group) for group in asked.groups)
@@ -91,12 +85,8 @@ def _scores(found: Importance) -> dict[str, float]:
 def _levels(found: Importance, constant: float | None) -> str:
     """A sentence on the competitors as they are, beside a constant answer if its level is known."""
     shown = found.metric.shown
-    levels = ", ".join(
-        f"{competitor} {shown(score)}" for competitor, score in _scores(found).items()
-    )
-    beside = (
-        "" if constant is None else f"; always the commonest class {shown(constant)}"
-    )
+    levels = ", ".join(f"{competitor} {shown(score)}" for competitor, score in _scores(found).items())
+    beside = "" if constant is None else f"; always the commonest class {shown(constant)}"
     return f"With all columns, {found.metric.label}: {levels}{beside}."
 
 
@@ -107,9 +97,7 @@ def _without_advice(found: Importance, constant: float | None) -> str:
     return "We cannot tell enough about any column to give advice."
 
 
-def write_columns(
-    asked: Asked, competitors: Sequence[Competitor], folder: Path
-) -> Path:
+def write_columns(asked: Asked, competitors: Sequence[Competitor], folder: Path) -> Path:
     """Write the page, its figures and its tables into a folder; see `write_report`."""
     return write_report(columns_report(asked, competitors), folder)
 
@@ -131,9 +119,7 @@ def way_blocks(found: Importance, way: Way, name: str) -> list[Block]:
     # The figure in words, for readers who cannot see it.
     words = []
     for each, answer in found.of(way)[:MOST_LINES]:
-        words.append(
-            f"{each.name}, {each.competitor}: {signed(each.verdict.difference, found.metric)}, {answer}"
-        )
+        words.append(f"{each.name}, {each.competitor}: {signed(each.verdict.difference, found.metric)}, {answer}")
     picture = Picture(
         f"columns-{name}",
         found.figure(way),
@@ -146,19 +132,10 @@ def way_blocks(found: Importance, way: Way, name: str) -> list[Block]:
     return [picture, _table(found, way, name, found.metric)]
 
 
-def _table(
-    found: Importance,
-    way: Way,
-    name: str,
-    metric: Metric,
-) -> Table:
+def _table(found: Importance, way: Way, name: str, metric: Metric) -> Table:
     """Every verdict of a way."""
-    data = found.frame[found.frame["way"] == way].sort_values(
-        "difference", ascending=False
-    )
-    data = data.rename(
-        columns={"low": "difference_low", "high": "difference_high", "p": "p_direction"}
-    )
+    data = found.frame[found.frame["way"] == way].sort_values("difference", ascending=False)
+    data = data.rename(columns={"low": "difference_low", "high": "difference_high", "p": "p_direction"})
     shown = data[["columns", "competitor", "answer", "difference"]].copy()
     # For reading; the data below have the numbers.
     intervals = []

@@ -54,12 +54,7 @@ def permuted(values: Floats, places: Sequence[int], orders: Integers) -> Floats:
     return copies
 
 
-def permuted_rows(
-    metric: Metric,
-    predictions: Floats,
-    labels: Labels,
-    rows: Integers,
-) -> RowsOfTrial | None:
+def permuted_rows(metric: Metric, predictions: Floats, labels: Labels, rows: Integers) -> RowsOfTrial | None:
     """A trial's test rows with a column permuted; values are means over K permutations.
 
     Args:

@@ -16,10 +16,4 @@ The modules are those that every cell is trained with.
 from ..engine.modules import CotrainModule, FinetuneModule, PretrainModule
 from .datamodules import OpenMLDataModule, TableDataModule
 
-__all__ = [
-    "CotrainModule",
-    "FinetuneModule",
-    "OpenMLDataModule",
-    "PretrainModule",
-    "TableDataModule",
-]
+__all__ = ["CotrainModule", "FinetuneModule", "OpenMLDataModule", "PretrainModule", "TableDataModule"]

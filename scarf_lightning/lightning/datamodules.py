@@ -12,13 +12,7 @@ import pandas as pd
 import pytorch_lightning as pl
 import torch
 
-from ..data.datamodule import (
-    EVALUATION_ROWS,
-    Batch,
-    Examples,
-    StackDataModule,
-    batch_bounds,
-)
+from ..data.datamodule import EVALUATION_ROWS, Batch, Examples, StackDataModule, batch_bounds
 from ..data.sources import open_source
 from ..data.table import Table
 from ..data.targets import Labels, read_target
@@ -34,17 +28,7 @@ from ..sweeping.composer import composing
 from ..sweeping.overrides import answer_of_file, spelled_out
 from ..training import CellTraining
 
-OF_THE_TABLE = (
-    "dataset",
-    "split",
-    "regime",
-    "scaling",
-    "encoding",
-    "features",
-    "fit_on",
-    "seed",
-    "paths",
-)
+OF_THE_TABLE = ("dataset", "split", "regime", "scaling", "encoding", "features", "fit_on", "seed", "paths")
 """Options of a data module. All others are a module's."""
 OF_THE_LOOP = (
     "fixed_below", "fixed_below_numbers", "fixed_steps", "gradient_clip", "max_epochs", "max_steps", "metric",
@@ -78,19 +62,12 @@ class TableDataModule(pl.LightningDataModule):
     """
 
     def __init__(
-        self,
-        table: "str | Path | pd.DataFrame",
-        target: str,
-        options: Sequence[str] = (),
-        *,
-        trials: int = 1,
+        self, table: "str | Path | pd.DataFrame", target: str, options: Sequence[str] = (), *, trials: int = 1
     ) -> None:
         self._frame: pd.DataFrame | None = None
         if isinstance(table, pd.DataFrame):
             if target not in table.columns:
-                raise UsageError(
-                    f"{target} is not a column of the table, which has {', '.join(map(str, table))}."
-                )
+                raise UsageError(f"{target} is not a column of the table, which has {', '.join(map(str, table))}.")
             self._frame = table
             self._target = target
             source = ["dataset=csv", f"dataset.path={SOURCE}"]
@@ -98,21 +75,15 @@ class TableDataModule(pl.LightningDataModule):
             source = answer_of_file(str(table), target)[1:]
         self._begin(source, options, trials)
 
-    def _begin(
-        self, source: Sequence[str], options: Sequence[str], trials: int
-    ) -> None:
+    def _begin(self, source: Sequence[str], options: Sequence[str], trials: int) -> None:
         super().__init__()
         # An option that has no effect here would be set and ignored, so each is given where it counts.
         for option in options:
             name = _name(option)
             if name == "trials":
-                raise UsageError(
-                    f"{option}: the number of trials is an argument, trials=N."
-                )
+                raise UsageError(f"{option}: the number of trials is an argument, trials=N.")
             if not is_in(name, OF_THE_TABLE) and name != "recipe":
-                raise UsageError(
-                    f"{option} is no option of a table; give it to the module, as PretrainModule([...])."
-                )
+                raise UsageError(f"{option} is no option of a table; give it to the module, as PretrainModule([...]).")
         self.trials = tuple(range(trials))
         self._options = [*source, *options, f"trials={trials}"]
         # The stacks of the modules, which outlive a call of the trainer.
@@ -128,17 +99,11 @@ class TableDataModule(pl.LightningDataModule):
         """The table as it was read. Notes on that become warnings."""
         config = _composed(self._options)
         if self._frame is None:
-            source = open_source(
-                **vars(config.dataset),
-                openml_cache=config.paths.openml,
-                split=config.split,
-            )
+            source = open_source(**vars(config.dataset), openml_cache=config.paths.openml, split=config.split)
             table = source.read().table
         else:
             kind, decimal = config.dataset.target_kind, config.dataset.decimal
-            target = read_target(
-                self._frame[self._target], SOURCE, kind, decimal=decimal, is_raw=True
-            )
+            target = read_target(self._frame[self._target], SOURCE, kind, decimal=decimal, is_raw=True)
             table = read_frame(self._frame.drop(columns=[self._target]), target, config)
         for note in table.notes:
             warnings.warn(str(note), UserWarning, stacklevel=2)
@@ -194,9 +159,7 @@ class TableDataModule(pl.LightningDataModule):
     def predict_dataloader(self) -> "Batches":
         return self.test_dataloader()
 
-    def transfer_batch_to_device(
-        self, batch: Batch, device: torch.device, dataloader_idx: int
-    ) -> Batch:
+    def transfer_batch_to_device(self, batch: Batch, device: torch.device, dataloader_idx: int) -> Batch:
         """The batch, which is on the device already."""
         # Lightning would look through its fields one by one.
         return batch
@@ -204,9 +167,7 @@ class TableDataModule(pl.LightningDataModule):
     @property
     def _served(self) -> Stack:
         if self._stack is None:
-            raise UsageError(
-                "The data module has no batches before a module is set up; use it with a pl.Trainer."
-            )
+            raise UsageError("The data module has no batches before a module is set up; use it with a pl.Trainer.")
         return self._stack
 
     def _hardware(self) -> Hardware:
@@ -219,32 +180,24 @@ class TableDataModule(pl.LightningDataModule):
                 "other processes for other trials."
             )
         if self.trainer.precision not in PRECISIONS:
-            raise UsageError(
-                f"precision={self.trainer.precision!r} is not served; use {', '.join(PRECISIONS)}."
-            )
+            raise UsageError(f"precision={self.trainer.precision!r} is not served; use {', '.join(PRECISIONS)}.")
         return Hardware(self.trainer.strategy.root_device, self.trainer.precision)
 
     def _built(self, module: StackModule, hardware: Hardware) -> Stack:
         """The stack of a module, with its networks and batches."""
         config = _composed([*self._options, *_of_module(module)])
         # A callback may watch the validation rows, whatever the recipe does without them.
-        training = replace(
-            CellTraining.prepare(config, self.table, hardware), holds_back=True
-        )
+        training = replace(CellTraining.prepare(config, self.table, hardware), holds_back=True)
         # The tensors of a stack have one shape for all its trials.
         if len(self.trials) > 1 and training.parts.splitting.is_ragged(self.table):
             name = config.split["name"]
-            raise UsageError(
-                f"split={name} has another number of rows in each trial; use trials=1."
-            )
+            raise UsageError(f"split={name} has another number of rows in each trial; use trials=1.")
         # All trials at once, whatever the memory: a trainer has one module.
         stack = training.stack(self.trials)  # noqa: PD013 - no frame
         if isinstance(module, PretrainModule):
             pretext = training.parts.pretext
             if pretext is None:
-                raise UsageError(
-                    "pretrain=none trains nothing; leave it out, or name another pre-training."
-                )
+                raise UsageError("pretrain=none trains nothing; leave it out, or name another pre-training.")
             stack.begin_pretraining(module, config.pretrain, pretext)
         else:
             assert isinstance(module, FinetuneModule)
@@ -257,13 +210,7 @@ class TableDataModule(pl.LightningDataModule):
             _check_encoder(module, stack)
             # Of the cell as it is trained: labels that are numbers are not smoothed.
             settings = training.config.finetune
-            stack.begin_finetuning(
-                module,
-                settings,
-                method.examples(stack),
-                module.pretrained,
-                supervision=method,
-            )
+            stack.begin_finetuning(module, settings, method.examples(stack), module.pretrained, supervision=method)
         return stack
 
 
@@ -280,12 +227,7 @@ class OpenMLDataModule(TableDataModule):
     """
 
     def __init__(
-        self,
-        *,
-        task: int | None = None,
-        dataset: int | None = None,
-        options: Sequence[str] = (),
-        trials: int = 1,
+        self, *, task: int | None = None, dataset: int | None = None, options: Sequence[str] = (), trials: int = 1
     ) -> None:
         if (task is None) == (dataset is None):
             raise UsageError(
@@ -305,12 +247,7 @@ class Batches:
         length: mini-batches in a pass.
     """
 
-    def __init__(
-        self,
-        data: StackDataModule,
-        start: Callable[[], Iterator[Examples]],
-        length: int,
-    ) -> None:
+    def __init__(self, data: StackDataModule, start: Callable[[], Iterator[Examples]], length: int) -> None:
         self._data = data
         self._start = start
         self._length = length
@@ -347,19 +284,13 @@ def _of_module(module: StackModule) -> list[str]:
     for option in module.options:
         name = _name(option)
         if is_in(name, OF_THE_TABLE):
-            raise UsageError(
-                f"{option} is an option of the table; give it to the data module."
-            )
+            raise UsageError(f"{option} is an option of the table; give it to the data module.")
         if name.rpartition(".")[2] in OF_THE_LOOP:
-            raise UsageError(
-                f"{option} is not for {kind}: pl.Trainer's arguments and callbacks decide this."
-            )
+            raise UsageError(f"{option} is not for {kind}: pl.Trainer's arguments and callbacks decide this.")
         if is_in(name, OF_THE_COMMAND):
             raise UsageError(f"{option} is not for {kind}: train.py takes it.")
         if isinstance(module, PretrainModule) and is_in(name, OF_FINETUNING):
-            raise UsageError(
-                f"{option} has no effect on a pre-training; give it to FinetuneModule."
-            )
+            raise UsageError(f"{option} has no effect on a pre-training; give it to FinetuneModule.")
     options = list(module.options)
     # The class says what is trained, so that no option need repeat it.
     if isinstance(module, CotrainModule):
@@ -383,10 +314,7 @@ def _check_encoder(module: FinetuneModule, stack: Stack) -> None:
     if module.pretrained is None:
         return
     # Compared by shapes beforehand: torch's own refusal would name layers, and no column or option.
-    wanted = {
-        name: tensor.shape
-        for name, tensor in stack.networks.encoder(stack.trials).state_dict().items()
-    }
+    wanted = {name: tensor.shape for name, tensor in stack.networks.encoder(stack.trials).state_dict().items()}
     for name, shape in wanted.items():
         if name not in module.pretrained or module.pretrained[name].shape != shape:
             raise UsageError(

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def opened(
-    view: CellView, results: Path, name: str, section: Mapping[str, Any]
-) -> Iterator["Logger"]:
+def opened(view: CellView, results: Path, name: str, section: Mapping[str, Any]) -> Iterator["Logger"]:
     """The logger of a section for one cell, with the options of the section as they are given.
 
     Where the class takes ``save_dir``, ``name``, ``version`` or ``run_name`` and the section leaves them out, they are
@@ -33,9 +31,7 @@ def opened(
         "run_name": view.name,
     }
     taken = arguments_of(cls)
-    arguments = {
-        option: value for option, value in of_cell.items() if option in taken
-    } | given
+    arguments = {option: value for option, value in of_cell.items() if option in taken} | given
     if "save_dir" in arguments and arguments.get("version") == view.id:
         # A cell may have had another name when it was written last.
         for earlier in Path(arguments["save_dir"]).glob(f"*/{view.id}"):

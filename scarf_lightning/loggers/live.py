@@ -20,9 +20,7 @@ Tell = Callable[[str, Sequence[dict[str, Any]]], None]
 
 
 @contextmanager
-def live_curves(
-    settings: LoggerSettings, results: Path, id: str, name: str, group: str
-) -> Iterator[Tell | None]:
+def live_curves(settings: LoggerSettings, results: Path, id: str, name: str, group: str) -> Iterator[Tell | None]:
     """Show the curves of a cell in W&B while it trains: for each epoch the mean over its trials, under ``live/``.
 
     Gives a function to call after each epoch; None if the runs are not online, where nobody could look. The run is the
@@ -40,9 +38,7 @@ def live_curves(
     from . import wandb_runs
 
     try:
-        opened = wandb_runs.open_run(
-            settings.wandb, results, id, {"name": name, "group": group}
-        )
+        opened = wandb_runs.open_run(settings.wandb, results, id, {"name": name, "group": group})
         curves = LiveCurves(opened.__enter__())
     except Exception:
         # The view of the cell will meet the same problem and name it.
@@ -71,9 +67,7 @@ class LiveCurves:
         point = {f"{place}/trials_training": float(len(records))}
         for name in records[0]:
             if name not in ("trial", "epoch"):
-                point[f"{place}/{name}"] = sum(each[name] for each in records) / len(
-                    records
-                )
+                point[f"{place}/{name}"] = sum(each[name] for each in records) / len(records)
         self._unsent.append((int(records[0]["epoch"]), point))
         if time.monotonic() - self._last >= SECONDS_BETWEEN:
             self.send()

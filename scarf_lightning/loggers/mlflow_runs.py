@@ -51,9 +51,7 @@ class RunLogger(MLFlowLogger):
         """The id of the run."""
         return self._id
 
-    def log_metrics(
-        self, metrics: Mapping[str, float], step: int | None = None
-    ) -> None:
+    def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
         """Keep values for the end."""
         for name, value in metrics.items():
             self._unsent.append((name, value, step or 0))
@@ -72,9 +70,7 @@ class RunLogger(MLFlowLogger):
 
 
 @contextmanager
-def opened(
-    view: CellView, results: Path, settings: MlflowSettings
-) -> Iterator[RunLogger]:
+def opened(view: CellView, results: Path, settings: MlflowSettings) -> Iterator[RunLogger]:
     """A new run of a cell, in place of its earlier ones in the experiment."""
     uri, artifacts, waiting = _address(results, settings)
     # MLflow reports its use to its makers unless it is told not to.
@@ -94,9 +90,7 @@ def opened(
                 client.delete_run(each.info.run_id)
 
 
-def _address(
-    results: Path, settings: MlflowSettings
-) -> tuple[str, str | None, AbstractContextManager[object]]:
+def _address(results: Path, settings: MlflowSettings) -> tuple[str, str | None, AbstractContextManager[object]]:
     """The address of the runs, the place of their files if it is ours to choose, and what waits for its turn there."""
     uri = settings.tracking_uri or os.environ.get(MLFLOW_URI)
     if uri:

@@ -22,14 +22,10 @@ class EventLogger(TensorBoardLogger):
         super().__init__(folder, as_file_name(view.group), name_of(view))
         self._view = view
 
-    def log_metrics(
-        self, metrics: Mapping[str, float], step: int | None = None
-    ) -> None:
+    def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
         """Write scalars; Lightning's own have single precision."""
         for tag, value in metrics.items():
-            self.experiment.add_scalar(
-                tag, value, step, new_style=True, double_precision=True
-            )
+            self.experiment.add_scalar(tag, value, step, new_style=True, double_precision=True)
 
     def log_hyperparams(self, params: Mapping[str, Any]) -> None:  # type: ignore[override]
         """Write the configuration as hyper-parameters, by dotted names, and as a text, and the tags and the failure."""
@@ -68,9 +64,7 @@ def name_of(view: CellView) -> str:
     return f"{as_file_name(view.name)}_{view.id}"
 
 
-def _flat(
-    config: Mapping[str, Any], path: str = ""
-) -> Iterator[tuple[str, bool | int | float | str]]:
+def _flat(config: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, bool | int | float | str]]:
     """Options by dotted names, as types that TensorBoard takes."""
     for key, value in config.items():
         if isinstance(value, Mapping):

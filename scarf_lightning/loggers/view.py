@@ -56,12 +56,7 @@ class CellView:
 
 
 def cell_view(
-    fingerprint: str,
-    results: str | Path,
-    *,
-    group: str,
-    name: str | None = None,
-    failure: str | None = None,
+    fingerprint: str, results: str | Path, *, group: str, name: str | None = None, failure: str | None = None
 ) -> CellView:
     """The view of a cell that the store describes; ``name`` is as of `run_name`, the others as in `CellView`.
 
@@ -122,12 +117,7 @@ def unstored_view(
     )
 
 
-def run_name(
-    dataset: str,
-    overrides: Sequence[str],
-    options: Collection[str],
-    among: str | None = None,
-) -> str:
+def run_name(dataset: str, overrides: Sequence[str], options: Collection[str], among: str | None = None) -> str:
     """The name of a run: its dataset, and the overrides that the cell uses by its ``options``, such as no corruption
     without pre-training. Of all overrides those ``among`` tell it from the cells beside it, separated by blanks."""
     distinguishing = distinguishing_names([overrides])[0] if among is None else among
@@ -189,9 +179,7 @@ def _summary(cell: StoredCell, levels: Mapping[str, Interval]) -> dict[str, floa
             continue
         ends = levels.get(metric.name)
         if ends is None:
-            ends = level_interval(
-                known, sizes, cell.description["options"].get("split"), metric.bounds
-            )
+            ends = level_interval(known, sizes, cell.description["options"].get("split"), metric.bounds)
         _, values[f"{metric.name}_low"], values[f"{metric.name}_high"] = ends
         values[f"{metric.name}_std"] = float(pd.Series(known).std())
     for column in SUMS:
@@ -216,9 +204,7 @@ def validation_errors(cell: StoredCell) -> list[float]:
     return [errors.get(trial_and_epoch, float("nan")) for trial_and_epoch in kept]
 
 
-def mean_curves(
-    curves: "pd.DataFrame", *, per_trial: bool
-) -> dict[str, "pd.DataFrame"]:
+def mean_curves(curves: "pd.DataFrame", *, per_trial: bool) -> dict[str, "pd.DataFrame"]:
     """The curves of many trials as one: their mean and a band around it.
 
     A trial that has stopped keeps its last value, so that every mean is over the same trials.
@@ -234,10 +220,7 @@ def mean_curves(
         ``per_trial`` also ``<metric>_trial_<number>``; and ``trials_training``, the number of trials that had not
         stopped before that epoch.
     """
-    return {
-        str(phase): _of_phase(frame, per_trial)
-        for phase, frame in curves.groupby("phase", sort=False)
-    }
+    return {str(phase): _of_phase(frame, per_trial) for phase, frame in curves.groupby("phase", sort=False)}
 
 
 def _of_phase(curves: "pd.DataFrame", per_trial: bool) -> "pd.DataFrame":

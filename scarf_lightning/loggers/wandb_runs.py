@@ -77,34 +77,19 @@ class RunLogger(WandbLogger):
 
 
 @contextmanager
-def opened(
-    view: CellView, results: Path, settings: WandbSettings
-) -> Iterator[RunLogger]:
+def opened(view: CellView, results: Path, settings: WandbSettings) -> Iterator[RunLogger]:
     """The run of a cell, which is finished at the end of the block, or has failed with the cell."""
-    described: dict[str, Any] = {
-        "name": view.name,
-        "group": view.group,
-        "tags": view.tags,
-    }
+    described: dict[str, Any] = {"name": view.name, "group": view.group, "tags": view.tags}
     if view.failure is not None:
         described["notes"] = view.failure
     with open_run(
-        settings,
-        results,
-        view.id,
-        described,
-        n_trials=len(view.trials),
-        failed=view.failure is not None,
+        settings, results, view.id, described, n_trials=len(view.trials), failed=view.failure is not None
     ) as logger:
         yield logger
 
 
 def write_report(
-    results: Path,
-    name: str,
-    folder: Path,
-    settings: WandbSettings,
-    config: Mapping[str, Any],
+    results: Path, name: str, folder: Path, settings: WandbSettings, config: Mapping[str, Any]
 ) -> str | None:
     """Write a report as a run: pictures, tables, pages, and the trials of ``config["cells"]``.
 
@@ -220,13 +205,9 @@ def _log_in() -> None:
     try:
         is_known = wandb.login(prompt=False)
     except wandb.errors.CommError as error:
-        raise UsageError(
-            f"its server does not answer, or refuses the key ({error})"
-        ) from error
+        raise UsageError(f"its server does not answer, or refuses the key ({error})") from error
     if not is_known:
-        raise UsageError(
-            "nobody is logged in; run `wandb login`, or use logger.wandb.mode=offline"
-        )
+        raise UsageError("nobody is logged in; run `wandb login`, or use logger.wandb.mode=offline")
 
 
 def _finish(run: "wandb.Run", exit_code: int) -> None:
@@ -235,9 +216,7 @@ def _finish(run: "wandb.Run", exit_code: int) -> None:
         run.finish(exit_code=exit_code)
     except TimeoutError as error:
         waited = run.settings.finish_timeout
-        raise TimeoutError(
-            f"its server has not taken everything within {waited:g} seconds"
-        ) from error
+        raise TimeoutError(f"its server has not taken everything within {waited:g} seconds") from error
 
 
 @contextmanager
@@ -246,8 +225,6 @@ def _own_folders(results: Path) -> Iterator[None]:
     folder = (results / FOLDER).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     with own_environment(
-        WANDB_DATA_DIR=str(folder),
-        WANDB_CACHE_DIR=str(folder / "cache"),
-        WANDB_ERROR_REPORTING="false",
+        WANDB_DATA_DIR=str(folder), WANDB_CACHE_DIR=str(folder / "cache"), WANDB_ERROR_REPORTING="false"
     ):
         yield

@@ -22,9 +22,7 @@ LABELS = {"wandb": "W&B", "tensorboard": "TensorBoard", "mlflow": "MLflow"}
 """The names of loggers in sentences, where they are not those of their sections."""
 
 
-def write_views(
-    view: CellView, results: str | Path, settings: LoggerSettings
-) -> list[str]:
+def write_views(view: CellView, results: str | Path, settings: LoggerSettings) -> list[str]:
     """Write the views of a cell that the settings ask for, by default each into a folder of its name in the results.
 
     Returns:
@@ -38,9 +36,7 @@ def write_views(
             with _every_process_writes(), opened as logger:
                 write(view, logger, per_trial=settings.per_trial)
         except Exception as error:
-            problems.append(
-                f"{view.name} ({view.id}) is not in {LABELS.get(name, name)}: {_reason(error)}."
-            )
+            problems.append(f"{view.name} ({view.id}) is not in {LABELS.get(name, name)}: {_reason(error)}.")
     return problems
 
 
@@ -68,9 +64,7 @@ def write(view: CellView, logger: "Logger", *, per_trial: bool) -> None:
                 numbers = view.trials.set_index("trial").select_dtypes("number")
                 _log_rows(logger, TRIALS, numbers)
         if view.summary:
-            summary = {
-                f"{SUMMARY}/{name}": value for name, value in view.summary.items()
-            }
+            summary = {f"{SUMMARY}/{name}": value for name, value in view.summary.items()}
             logger.log_metrics(summary, 0)
         if view.failure is None:
             status = "success"
@@ -86,9 +80,7 @@ def _log_rows(logger: "Logger", place: str, frame: "pd.DataFrame") -> None:
         logger.log_metrics(metrics, int(step))  # type: ignore[call-overload]
 
 
-def _opened(
-    name: str, view: CellView, results: Path, settings: LoggerSettings
-) -> AbstractContextManager["Logger"]:
+def _opened(name: str, view: CellView, results: Path, settings: LoggerSettings) -> AbstractContextManager["Logger"]:
     """The logger of this name for one cell, in place of what it wrote of the cell before."""
     # Each imports Lightning.
     if name == "wandb":
@@ -155,9 +147,7 @@ def upload_sweep(
         overrides.append(description["overrides"])
     # A single cell has no other cells to differ from.
     names = distinguishing_names(overrides) if overrides else ()
-    for number, (fingerprint, called) in enumerate(
-        zip(known, names, strict=True), start=1
-    ):
+    for number, (fingerprint, called) in enumerate(zip(known, names, strict=True), start=1):
         say(f"{number} of {len(known)} cells: {called}")
         view = cell_view(fingerprint, results, group=name, name=called)
         problems += write_views(view, results, settings)
@@ -171,9 +161,7 @@ def upload_sweep(
         described = dict(config or {}) | {"cells": known}
         try:
             with _every_process_writes():
-                address = wandb_runs.write_report(
-                    results, name, Path(report_folder), settings.wandb, described
-                )
+                address = wandb_runs.write_report(results, name, Path(report_folder), settings.wandb, described)
         # As with a cell: the report is on the disk, whatever W&B answers.
         except Exception as error:
             problems.append(f"The report of {name} is not in W&B: {_reason(error)}.")

@@ -27,10 +27,7 @@ class Loss(Options, ABC):
     has_error: ClassVar[bool] = True
 
 
-def mean_squared_error(
-    output: Tensor,
-    target: Tensor,
-) -> Tensor:
+def mean_squared_error(output: Tensor, target: Tensor) -> Tensor:
     """Mean over rows and features of the squared difference.
 
     **Shape.** ``(..., N, D)`` twice gives ``(...)``.
@@ -42,10 +39,7 @@ def mean_squared_error(
     return difference.square().mean(dim=(-2, -1))
 
 
-def squared_distance(
-    first: Tensor,
-    second: Tensor,
-) -> Tensor:
+def squared_distance(first: Tensor, second: Tensor) -> Tensor:
     """Mean over rows of ||x - y||^2, so of the sum over features.
 
     **Shape.** ``(..., N, E)`` twice gives ``(...)``.
@@ -70,11 +64,7 @@ class Reconstruction(Loss):
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
     has_error: ClassVar[bool] = False
 
-    def __call__(
-        self,
-        output: Tensor,
-        target: Tensor,
-    ) -> Tensor:
+    def __call__(self, output: Tensor, target: Tensor) -> Tensor:
         return mean_squared_error(output, target)
 
 
@@ -96,11 +86,7 @@ class Discrimination(Loss):
     name: ClassVar[str] = "discrimination"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
 
-    def __call__(
-        self,
-        clean: Tensor,
-        corrupted: Tensor,
-    ) -> Tensor:
+    def __call__(self, clean: Tensor, corrupted: Tensor) -> Tensor:
         # The logarithm of a sigmoid that has rounded to 0 would be -inf.
         of_clean = F.logsigmoid(-clean)
         of_corrupted = F.logsigmoid(corrupted)
@@ -108,11 +94,7 @@ class Discrimination(Loss):
         mean = (of_clean + of_corrupted).mean(dim=(-2, -1))
         return -mean / 2
 
-    def error(
-        self,
-        clean: Tensor,
-        corrupted: Tensor,
-    ) -> Tensor:
+    def error(self, clean: Tensor, corrupted: Tensor) -> Tensor:
         """Share of the 2N rows on the wrong side of 0, ``(...)``."""
         # An output of 0 is wrong for corrupted rows alone, so that a constant 0 has an error of one half.
         wrong_clean = (clean > 0).float()
@@ -121,10 +103,7 @@ class Discrimination(Loss):
         return wrong.mean(dim=(-2, -1)) / 2
 
 
-def cosine_similarities(
-    first: Tensor,
-    second: Tensor,
-) -> Tensor:
+def cosine_similarities(first: Tensor, second: Tensor) -> Tensor:
     """s_ij, the cosine of row i of the first and row j of the second: ``(..., N, E)`` twice gives ``(..., N, N)``.
 
     >>> cosine_similarities(torch.tensor([[2.0, 0.0]]), torch.tensor([[1.0, 0.0], [1.0, 1.0]]))
@@ -136,10 +115,7 @@ def cosine_similarities(
     return _inner_products(first, second)
 
 
-def _inner_products(
-    first: Tensor,
-    second: Tensor,
-) -> Tensor:
+def _inner_products(first: Tensor, second: Tensor) -> Tensor:
     """``(..., N, E)`` twice gives ``(..., N, N)``."""
     # Products over a dimension of one take another path, on which the number of trials shows in the last bit.
     if first.shape[-1] == 1:
@@ -160,18 +136,10 @@ class ContrastiveLoss(Loss):
     """A loss on embeddings of two views of the same rows."""
 
     @abstractmethod
-    def __call__(
-        self,
-        first: Tensor,
-        second: Tensor,
-    ) -> Tensor:
+    def __call__(self, first: Tensor, second: Tensor) -> Tensor:
         """``(..., N, E)`` twice gives ``(...)``."""
 
-    def error(
-        self,
-        first: Tensor,
-        second: Tensor,
-    ) -> Tensor:
+    def error(self, first: Tensor, second: Tensor) -> Tensor:
         """Share of rows that are more similar to another row's view than to their own, ``(...)``.
 
         The paper's appendix calls it the "InfoNCE error".
@@ -205,16 +173,10 @@ class InfoNCE(ContrastiveLoss):
     label: ClassVar[str] = "InfoNCE"
     paper: ClassVar[str] = "van den Oord et al., 2018, arXiv:1807.03748"
     search_space: ClassVar[dict[str, Any]] = {"temperature": ("log", 0.05, 5.0)}
-    temperature: float = option(
-        1.0, "temperature that similarities are divided by", "(0, inf)"
-    )
+    temperature: float = option(1.0, "temperature that similarities are divided by", "(0, inf)")
     symmetric: bool = option(False, "average the loss over both directions")
 
-    def __call__(
-        self,
-        first: Tensor,
-        second: Tensor,
-    ) -> Tensor:
+    def __call__(self, first: Tensor, second: Tensor) -> Tensor:
         similarities = cosine_similarities(first, second)
         logits = similarities / self.temperature
         loss = _one_direction(logits)
@@ -233,11 +195,7 @@ def _one_direction(logits: Tensor) -> Tensor:
     return cross_entropy - math.log(n_candidates)
 
 
-def nt_xent(
-    first: Tensor,
-    second: Tensor,
-    temperature: float,
-) -> Tensor:
+def nt_xent(first: Tensor, second: Tensor, temperature: float) -> Tensor:
     """Normalised temperature-scaled cross-entropy: each of 2N embeddings picks its partner among 2N - 1 others.
 
     Source: Chen et al. 2020, https://arxiv.org/abs/2002.05709, equation 1.
@@ -261,11 +219,7 @@ def nt_xent(
     return (of_candidates - partners).mean(dim=-1)
 
 
-def barlow_twins(
-    first: Tensor,
-    second: Tensor,
-    off_diagonal: float = 5e-3,
-) -> Tensor:
+def barlow_twins(first: Tensor, second: Tensor, off_diagonal: float = 5e-3) -> Tensor:
     """sum_i (1 - C_ii)^2 + off_diagonal * sum_{i != j} C_ij^2, with C the cross-correlation of features over a batch.
 
     Source: Zbontar et al. 2021, https://arxiv.org/abs/2103.03230.
@@ -309,24 +263,15 @@ class BarlowTwins(ContrastiveLoss):
     name: ClassVar[str] = "barlow_twins"
     label: ClassVar[str] = "Barlow Twins"
     paper: ClassVar[str] = "Zbontar et al., 2021, arXiv:2103.03230"
-    off_diagonal: float = option(
-        5e-3, "weight of the off-diagonal correlations", "[0, inf)"
-    )
+    off_diagonal: float = option(5e-3, "weight of the off-diagonal correlations", "[0, inf)")
 
-    def __call__(
-        self,
-        first: Tensor,
-        second: Tensor,
-    ) -> Tensor:
+    def __call__(self, first: Tensor, second: Tensor) -> Tensor:
         first = F.normalize(first, dim=-1)
         second = F.normalize(second, dim=-1)
         return barlow_twins(first, second, self.off_diagonal)
 
 
-def uniformity(
-    z: Tensor,
-    t: float = 2.0,
-) -> Tensor:
+def uniformity(z: Tensor, t: float = 2.0) -> Tensor:
     """log of the mean over pairs i != j of exp(-t ||z_i - z_j||^2), for unit vectors ``(..., N, E)``: ``(...)``.
 
     One row has no pair and gives 0.
@@ -370,11 +315,7 @@ class AlignUniform(ContrastiveLoss):
     uniform: float = option(1.0, "weight of the uniformity", "[0, inf)")
     t: float = option(2.0, "inverse width of the uniformity's kernel", "(0, inf)")
 
-    def __call__(
-        self,
-        first: Tensor,
-        second: Tensor,
-    ) -> Tensor:
+    def __call__(self, first: Tensor, second: Tensor) -> Tensor:
         first = F.normalize(first, dim=-1)
         second = F.normalize(second, dim=-1)
         alignment = squared_distance(first, second)

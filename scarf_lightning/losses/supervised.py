@@ -11,11 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 
-def cross_entropy(
-    logits: Tensor,
-    targets: Tensor,
-    weights: Tensor | None = None,
-) -> Tensor:
+def cross_entropy(logits: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
     """Weighted mean of the cross-entropy over rows (paper, section 3).
 
     >>> logits = torch.tensor([[2.0, 0.0], [0.0, 1.0]])
@@ -37,11 +33,7 @@ def cross_entropy(
     return weighted_mean(rows, weights)
 
 
-def squared_error(
-    outputs: Tensor,
-    targets: Tensor,
-    weights: Tensor | None = None,
-) -> Tensor:
+def squared_error(outputs: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
     """Weighted mean over rows of the squared difference: ``(..., N, 1)`` twice and ``(..., N)`` give ``(...)``.
 
     >>> squared_error(torch.tensor([[1.0], [3.0]]), torch.tensor([[1.0], [1.0]]))
@@ -52,11 +44,7 @@ def squared_error(
     return weighted_mean(squares, weights)
 
 
-def smoothed(
-    targets: Tensor,
-    logits: Tensor,
-    share: float,
-) -> Tensor:
+def smoothed(targets: Tensor, logits: Tensor, share: float) -> Tensor:
     """Probabilities ``(..., N, C)`` of which the uniform distribution over classes has a ``share``.
 
     Targets are class numbers ``(..., N)`` or probabilities ``(..., N, C)``. Source: Szegedy et al. 2016, section 7,
@@ -74,18 +62,12 @@ def smoothed(
     return (1 - share) * targets + uniform
 
 
-def are_class_numbers(
-    targets: Tensor,
-    logits: Tensor,
-) -> bool:
+def are_class_numbers(targets: Tensor, logits: Tensor) -> bool:
     """True if targets are class numbers ``(..., N)``, False if they are probabilities ``(..., N, C)``."""
     return targets.dim() < logits.dim()
 
 
-def weighted_mean(
-    rows: Tensor,
-    weights: Tensor | None,
-) -> Tensor:
+def weighted_mean(rows: Tensor, weights: Tensor | None) -> Tensor:
     """The mean ``(...)`` of what rows ``(..., N)`` lose, by their weights ``(..., N)`` if they have any.
 
     >>> weighted_mean(torch.tensor([1.0, 4.0]), torch.tensor([3.0, 1.0]))
@@ -144,10 +126,7 @@ def bitempered(
     return weighted_mean(rows, weights)
 
 
-def log_t(
-    x: Tensor,
-    t: float,
-) -> Tensor:
+def log_t(x: Tensor, t: float) -> Tensor:
     """Tempered logarithm, (x^(1 - t) - 1) / (1 - t); log x at t = 1.
 
     >>> log_t(torch.tensor(2.0), 0.5)
@@ -160,10 +139,7 @@ def log_t(
     return torch.expm1(exponent) / (1 - t)
 
 
-def exp_t(
-    x: Tensor,
-    t: float,
-) -> Tensor:
+def exp_t(x: Tensor, t: float) -> Tensor:
     """Tempered exponential, max(0, 1 + (1 - t) x)^(1 / (1 - t)); exp x at t = 1. It is the inverse of `log_t`.
 
     >>> exp_t(torch.tensor(0.8284), 0.5)
@@ -177,11 +153,7 @@ def exp_t(
     return exponent.exp()
 
 
-def tempered_softmax(
-    logits: Tensor,
-    t: float,
-    iterations: int = 5,
-) -> Tensor:
+def tempered_softmax(logits: Tensor, t: float, iterations: int = 5) -> Tensor:
     """exp_t(a - lambda(a)) with lambda such that the classes sum to 1, for t >= 1: ``(..., C)`` to ``(..., C)``.
 
     A higher temperature is less certain:
@@ -205,11 +177,7 @@ class _Normalisation(torch.autograd.Function):
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(
-        logits: Tensor,
-        t: float,
-        iterations: int,
-    ) -> Tensor:
+    def forward(logits: Tensor, t: float, iterations: int) -> Tensor:
         largest = logits.amax(dim=-1, keepdim=True)
         shifted = logits - largest
         scaled = shifted
@@ -223,11 +191,7 @@ class _Normalisation(torch.autograd.Function):
         return -log_t(1 / partition, t) + largest
 
     @staticmethod
-    def setup_context(
-        ctx: Any,
-        inputs: Any,
-        output: Tensor,
-    ) -> None:
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
         logits, ctx.t, _ = inputs
         ctx.save_for_backward(logits, output)
 

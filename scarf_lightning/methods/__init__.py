@@ -2,10 +2,4 @@
 
 from .method import Method, MethodResult, RaggedMethod, SingleFitMethod, SupervisedPhase
 
-__all__ = [
-    "Method",
-    "MethodResult",
-    "RaggedMethod",
-    "SingleFitMethod",
-    "SupervisedPhase",
-]
+__all__ = ["Method", "MethodResult", "RaggedMethod", "SingleFitMethod", "SupervisedPhase"]

@@ -63,21 +63,14 @@ class HistGradientBoosting(Rival):
     learning_rate: float = option(0.1, "shrinkage of a tree", "(0, 1]")
     max_leaf_nodes: int = option(31, "leaves of a tree", "[2, 100000]")
     min_samples_leaf: int | None = option(
-        None,
-        "smallest number of rows in a leaf; null is 20, or a tenth of fewer than 200 labels",
-        "[1, inf)",
+        None, "smallest number of rows in a leaf; null is 20, or a tenth of fewer than 200 labels", "[1, inf)"
     )
     l2_regularization: float = option(0.0, "L2 penalty of leaf values", "[0, inf)")
     max_bins: int = option(255, "bins of a column", "[2, 255]")
-    early_stopping: Literal["auto", "on", "off"] = option(
-        "auto", "auto stops early with more than 10,000 labels"
-    )
+    early_stopping: Literal["auto", "on", "off"] = option("auto", "auto stops early with more than 10,000 labels")
 
     def predict(self, lesson: Lesson) -> Floats:
-        from sklearn.ensemble import (
-            HistGradientBoostingClassifier,
-            HistGradientBoostingRegressor,
-        )
+        from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
         stops: Any = {"auto": "auto", "on": True, "off": False}[self.early_stopping]
         # With few labels, twenty rows in a leaf would leave a tree one leaf.
@@ -87,16 +80,12 @@ class HistGradientBoosting(Rival):
         # The library refuses a column of categories with more of them than bins.
         is_category = (n_categories > 0) & (n_categories <= self.max_bins)
         booster = lesson.target.choose(
-            classifier=HistGradientBoostingClassifier,
-            regressor=HistGradientBoostingRegressor,
+            classifier=HistGradientBoostingClassifier, regressor=HistGradientBoostingRegressor
         )
-        model = booster(
-            **options, categorical_features=is_category, random_state=lesson.seed
-        )
+        model = booster(**options, categorical_features=is_category, random_state=lesson.seed)
         data = lesson.stack.data
         train, predicted = (
-            lesson.stack.raw(rows)[0].double().cpu().numpy()
-            for rows in (data.labelled, data.predicted)
+            lesson.stack.raw(rows)[0].double().cpu().numpy() for rows in (data.labelled, data.predicted)
         )
         return lesson.predicted_by(model, train, predicted)
 
@@ -124,14 +113,10 @@ class LightGBM(Rival):
     learning_rate: float = option(0.1, "shrinkage of a tree", "(0, 1e12]")
     num_leaves: int = option(31, "leaves of a tree", "[2, 131072]")
     min_child_samples: int | None = option(
-        None,
-        "smallest number of rows in a leaf; null is 20, or a tenth of fewer than 200 labels",
-        "[0, inf)",
+        None, "smallest number of rows in a leaf; null is 20, or a tenth of fewer than 200 labels", "[0, inf)"
     )
     reg_lambda: float = option(0.0, "L2 penalty of leaf values", "[0, inf)")
-    colsample_bytree: float = option(
-        1.0, "share of the columns that a tree sees", "(0, 1]"
-    )
+    colsample_bytree: float = option(1.0, "share of the columns that a tree sees", "(0, 1]")
 
     def predict(self, lesson: Lesson) -> Floats:
         from lightgbm import LGBMClassifier, LGBMRegressor
@@ -141,9 +126,7 @@ class LightGBM(Rival):
         # 0 is a choice of the user's, too.
         if leaf is None:
             leaf = smallest(USUAL_LEAF, n_labels)
-        booster = lesson.target.choose(
-            classifier=LGBMClassifier, regressor=LGBMRegressor
-        )
+        booster = lesson.target.choose(classifier=LGBMClassifier, regressor=LGBMRegressor)
         model = booster(
             **(vars(self) | {"min_child_samples": leaf}),
             min_data_per_group=smallest(USUAL_GROUP, n_labels),
@@ -156,7 +139,5 @@ class LightGBM(Rival):
             verbosity=-1,
         )
         data = lesson.stack.data
-        train, predicted = (
-            typed(lesson.stack, rows) for rows in (data.labelled, data.predicted)
-        )
+        train, predicted = (typed(lesson.stack, rows) for rows in (data.labelled, data.predicted))
         return lesson.predicted_by(model, train, predicted)

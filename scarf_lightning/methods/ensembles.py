@@ -31,9 +31,7 @@ class Bagging(Method):
         fits = []
         predictions = []
         for member in range(self.members):
-            fit, classifier = phase.fit(
-                stack, self.bootstrapped(stack, member), self, number=member
-            )
+            fit, classifier = phase.fit(stack, self.bootstrapped(stack, member), self, number=member)
             fits.append(fit)
             predictions.append(stack.predict(classifier, stack.data.predicted))
         # A record has one final fit: that of the first member.
@@ -49,6 +47,5 @@ class Bagging(Method):
             samples.append(bootstrap_sample(stack, trial, member, n))
         drawn = np.stack(samples)
         return stack.examples(
-            np.take_along_axis(data.labelled, drawn, axis=1),
-            np.take_along_axis(data.labels, drawn, axis=1),
+            np.take_along_axis(data.labelled, drawn, axis=1), np.take_along_axis(data.labels, drawn, axis=1)
         )

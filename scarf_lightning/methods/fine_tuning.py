@@ -47,12 +47,8 @@ class LabelSmoothing(SingleFitMethod):
     smooths_labels: ClassVar[bool] = True
     paper: ClassVar[str] = "Szegedy et al., 2016, arXiv:1512.00567"
     targets: ClassVar[tuple[str, ...]] = ("classes",)
-    why_not: ClassVar[str] = (
-        "it spreads probability over classes, and a number has none"
-    )
-    smoothing: float = option(
-        0.1, "weight of the uniform distribution over classes", "[0, 1]"
-    )
+    why_not: ClassVar[str] = "it spreads probability over classes, and a number has none"
+    smoothing: float = option(0.1, "weight of the uniform distribution over classes", "[0, 1]")
 
     def examples(self, stack: "Stack") -> "Examples":
         hard = stack.table.target.soft(stack.data.labels)
@@ -71,18 +67,12 @@ class Bitempered(SingleFitMethod):
     paper: ClassVar[str] = "Amid et al., 2019, arXiv:1906.03361"
     targets: ClassVar[tuple[str, ...]] = ("classes",)
     why_not: ClassVar[str] = "its loss tempers a softmax over classes"
-    t1: float = option(
-        0.8, "temperature of the logarithm; 1 is cross-entropy", "[0, 1]"
-    )
+    t1: float = option(0.8, "temperature of the logarithm; 1 is cross-entropy", "[0, 1]")
     t2: float = option(1.2, "temperature of the exponential; 1 is softmax", "[1, inf)")
     iterations: int = option(5, "iterations of the normalisation", "[1, 10000]")
 
-    def compute_loss(
-        self, logits: Tensor, targets: Tensor, weights: Tensor | None
-    ) -> Tensor:
-        return bitempered(
-            logits, targets, weights, t1=self.t1, t2=self.t2, iterations=self.iterations
-        )
+    def compute_loss(self, logits: Tensor, targets: Tensor, weights: Tensor | None) -> Tensor:
+        return bitempered(logits, targets, weights, t1=self.t1, t2=self.t2, iterations=self.iterations)
 
 
 @dataclass
@@ -96,19 +86,13 @@ class Mixup(SingleFitMethod):
     name: ClassVar[str] = "mixup"
     paper: ClassVar[str] = "Zhang et al., 2018, arXiv:1710.09412"
     stream: ClassVar[str] = Purpose.MIXUP
-    alpha: float = option(
-        0.2, "parameter of the Beta distribution of the shares", "(0, inf)"
-    )
+    alpha: float = option(0.2, "parameter of the Beta distribution of the shares", "(0, inf)")
 
     def examples(self, stack: "Stack") -> "Examples":
         # A mixture of two classes is no class, so labels are probabilities from the start.
-        return stack.examples(
-            stack.data.labelled, stack.table.target.soft(stack.data.labels)
-        )
+        return stack.examples(stack.data.labelled, stack.table.target.soft(stack.data.labels))
 
-    def make_batch(
-        self, rows: Rows, targets: Tensor, weights: Tensor | None
-    ) -> tuple[Tensor, Tensor, Tensor | None]:
+    def make_batch(self, rows: Rows, targets: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
         x = rows.encoded
         share = self._share(rows.random, x.dtype)
         partner = rows.random.permutations(x.shape[-2])
@@ -144,9 +128,7 @@ class ScarfAugment(SingleFitMethod):
     corruption: Corruption
     selection: Selection
 
-    def make_batch(
-        self, rows: Rows, targets: Tensor, weights: Tensor | None
-    ) -> tuple[Tensor, Tensor, Tensor | None]:
+    def make_batch(self, rows: Rows, targets: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
         return rows.corrupted(self.corruption, self.selection)[0], targets, weights
 
     @property
@@ -191,9 +173,5 @@ class Distill(Method):
         first, teacher = phase.fit(stack, stack.labelled(), self, number=1)
         # The teacher labels all rows, those with a label too.
         soft = stack.predict(teacher, stack.data.usable)
-        fit, classifier = phase.fit(
-            stack, stack.examples(stack.data.usable, soft), self
-        )
-        return MethodResult.of_fits(
-            stack.predict(classifier, stack.data.predicted), fit, [first]
-        )
+        fit, classifier = phase.fit(stack, stack.examples(stack.data.usable, soft), self)
+        return MethodResult.of_fits(stack.predict(classifier, stack.data.predicted), fit, [first])

@@ -30,30 +30,17 @@ class SupervisedPhase:
     pretrained: Mapping[str, Tensor] | None = None
 
     def fit(
-        self,
-        stack: "Stack",
-        examples: "Examples",
-        supervision: Supervision,
-        number: int = 0,
+        self, stack: "Stack", examples: "Examples", supervision: Supervision, number: int = 0
     ) -> "tuple[Fit, Classifier]":
         """One supervised fit, from the pre-trained weights if any; ``number`` distinguishes it from other fits."""
-        return stack.finetune(
-            self.settings,
-            examples,
-            self.pretrained,
-            supervision=supervision,
-            number=number,
-        )
+        return stack.finetune(self.settings, examples, self.pretrained, supervision=supervision, number=number)
 
     def of(self, position: int) -> "SupervisedPhase":
         """The phase of the trial at this position alone."""
         if self.pretrained is None:
             return self
         # A slice keeps the trial axis.
-        own = {
-            name: weight[position : position + 1]
-            for name, weight in self.pretrained.items()
-        }
+        own = {name: weight[position : position + 1] for name, weight in self.pretrained.items()}
         return replace(self, pretrained=own)
 
 
@@ -73,12 +60,7 @@ class MethodResult:
     diverged: NDArray[np.bool_]
 
     @classmethod
-    def of_fits(
-        cls,
-        predictions: NDArray[np.float64],
-        final: "Fit",
-        earlier: "Sequence[Fit]" = (),
-    ) -> "MethodResult":
+    def of_fits(cls, predictions: NDArray[np.float64], final: "Fit", earlier: "Sequence[Fit]" = ()) -> "MethodResult":
         """The result of a final fit and those before it."""
         fits = np.full(len(predictions), 1 + len(earlier))
         # A trial in which any of its fits diverged counts as diverged.
@@ -149,9 +131,7 @@ class SingleFitMethod(Method):
 
     def run(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
         fit, classifier = phase.fit(stack, self.examples(stack), self)
-        return MethodResult.of_fits(
-            stack.predict(classifier, stack.data.predicted), fit
-        )
+        return MethodResult.of_fits(stack.predict(classifier, stack.data.predicted), fit)
 
     def examples(self, stack: "Stack") -> "Examples":
         """The rows to train on, with their targets."""
@@ -175,9 +155,7 @@ class RaggedMethod(Method):
         """Train the one trial of the stack and predict the rows ``stack.data.predicted``."""
 
 
-def bootstrap_sample(
-    stack: "Stack", trial: int, model: int, n: int
-) -> NDArray[np.int64]:
+def bootstrap_sample(stack: "Stack", trial: int, model: int, n: int) -> NDArray[np.int64]:
     """Positions ``(n,)`` of as many rows as there are, drawn with replacement from the trial's stream for a model."""
     random = stack.streams.numpy(trial, Purpose.BOOTSTRAP, model)
     return random.integers(n, size=n)

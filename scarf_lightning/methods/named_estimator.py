@@ -37,15 +37,11 @@ class NamedEstimator(Rival):
     label: ClassVar[str] = "estimator"
     paper: ClassVar[str] = "Buitinck et al., 2013 (scikit-learn), arXiv:1309.0238"
     estimator: str | None = option(
-        None,
-        "class of an installed package, such as sklearn.svm.SVC; null takes extra trees",
+        None, "class of an installed package, such as sklearn.svm.SVC; null takes extra trees"
     )
-    options: dict[str, Any] | None = option(
-        None, "its own options, as in {n_estimators:200,max_depth:3}"
-    )
+    options: dict[str, Any] | None = option(None, "its own options, as in {n_estimators:200,max_depth:3}")
     encoding: Literal["onehot", "ordinal", "categories"] = option(
-        "onehot",
-        "of categorical columns: numbers, codes in one column, or columns of pandas's type for categories",
+        "onehot", "of categorical columns: numbers, codes in one column, or columns of pandas's type for categories"
     )
 
     def __post_init__(self) -> None:
@@ -58,9 +54,7 @@ class NamedEstimator(Rival):
         # Looked at beforehand: an estimator may take any keyword, and ignore it.
         weights = {} if lesson.weights is None else {"sample_weight": lesson.weights}
         if weights and "sample_weight" not in inspect.signature(model.fit).parameters:
-            raise UsageError(
-                f"{self.estimator} knows no weights of rows; leave out weights and class_weight."
-            )
+            raise UsageError(f"{self.estimator} knows no weights of rows; leave out weights and class_weight.")
         train = self._features(lesson.stack, lesson.stack.data.labelled)
         rows = self._features(lesson.stack, lesson.stack.data.predicted)
         with warnings.catch_warnings():
@@ -74,9 +68,7 @@ class NamedEstimator(Rival):
                     f"{self.estimator or self.name} refuses these rows, or its options: {error}"
                 ) from error
         if len(predictions) != len(rows):
-            raise UsageError(
-                f"{self.estimator} predicts {len(predictions)} of {len(rows)} rows."
-            )
+            raise UsageError(f"{self.estimator} predicts {len(predictions)} of {len(rows)} rows.")
         return np.asarray(predictions, dtype=np.float64)
 
     def _model(self, lesson: Lesson) -> Any:
@@ -88,18 +80,14 @@ class NamedEstimator(Rival):
         from sklearn.base import is_classifier
         from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
-        cls: Any = lesson.target.choose(
-            classifier=ExtraTreesClassifier, regressor=ExtraTreesRegressor
-        )
+        cls: Any = lesson.target.choose(classifier=ExtraTreesClassifier, regressor=ExtraTreesRegressor)
         if self.estimator is not None:
             cls = found_class(self.estimator)
         options = self.options or {}
         try:
             model = cls(**options)
         except Exception as error:
-            raise UsageError(
-                f"{self.estimator} refuses method.options: {error}"
-            ) from error
+            raise UsageError(f"{self.estimator} refuses method.options: {error}") from error
         known = model.get_params()
         for name, value in (("random_state", lesson.seed), ("n_jobs", 1)):
             # What the user sets counts, and not every estimator is random.
@@ -112,9 +100,7 @@ class NamedEstimator(Rival):
                 "another estimator."
             )
         if not lesson.target.can_balance and is_classifier(model):
-            raise UsageError(
-                f"{self.estimator} is a classifier, and the target is a number; take a regressor."
-            )
+            raise UsageError(f"{self.estimator} is a classifier, and the target is a number; take a regressor.")
         return model
 
     def _check_options(self, cls: type[Any]) -> None:
@@ -125,10 +111,7 @@ class NamedEstimator(Rival):
         missing: list[str] = []
         for parameter in inspect.signature(cls).parameters.values():
             takes_any |= parameter.kind is parameter.VAR_KEYWORD
-            if parameter.kind not in (
-                parameter.KEYWORD_ONLY,
-                parameter.POSITIONAL_OR_KEYWORD,
-            ):
+            if parameter.kind not in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD):
                 continue
             known.append(parameter.name)
             if parameter.default is parameter.empty and parameter.name not in options:
@@ -140,9 +123,7 @@ class NamedEstimator(Rival):
                     f"{did_you_mean(str(name), known)}"
                 )
         if missing:
-            raise UsageError(
-                f"{self.estimator} needs {', '.join(missing)}; set method.options={{{missing[0]}:VALUE}}."
-            )
+            raise UsageError(f"{self.estimator} needs {', '.join(missing)}; set method.options={{{missing[0]}:VALUE}}.")
 
     def _features(self, stack: "Stack", rows: Ints) -> Any:
         """``rows`` ``(1, n)`` of a stack of one, imputed, scaled and encoded."""
@@ -176,13 +157,9 @@ def found_class(name: str) -> type[Any]:
         ) from error
     cls = getattr(module, last, None)
     if cls is None:
-        raise UsageError(
-            f"method.estimator={name}: {place} has no {last}.{did_you_mean(last, dir(module))}"
-        )
+        raise UsageError(f"method.estimator={name}: {place} has no {last}.{did_you_mean(last, dir(module))}")
     if not inspect.isclass(cls) or not all(hasattr(cls, each) for each in INTERFACE):
-        raise UsageError(
-            f"method.estimator={name} is no estimator: it needs {', '.join(INTERFACE)}."
-        )
+        raise UsageError(f"method.estimator={name} is no estimator: it needs {', '.join(INTERFACE)}.")
     return cls
 
 

@@ -41,11 +41,7 @@ class PseudoLabels:
         unlabelled = np.setdiff1d(data.usable[0], labelled)
         return cls(labelled, data.labels[0], unlabelled)
 
-    def add(
-        self,
-        chosen: Bools,
-        labels: Ints,
-    ) -> None:
+    def add(self, chosen: Bools, labels: Ints) -> None:
         """Label the ``chosen`` ones of the unlabelled rows, both ``(m,)``."""
         self.rows = np.concatenate([self.rows, self.unlabelled[chosen]])
         self.labels = np.concatenate([self.labels, labels[chosen]])
@@ -62,9 +58,7 @@ class PseudoLabelling(RaggedMethod):
 
     targets: ClassVar[tuple[str, ...]] = ("classes",)
     needs_unlabelled_rows: ClassVar[bool] = True
-    threshold: float = option(
-        0.75, "probability above which a prediction becomes a label", "(0, 1)"
-    )
+    threshold: float = option(0.75, "probability above which a prediction becomes a label", "(0, 1)")
     iterations: int = option(10, "rounds of labelling and training", "[1, 10000]")
 
 
@@ -80,29 +74,21 @@ class SelfTrain(PseudoLabelling):
     why_not: ClassVar[str] = "it trusts the probability of a class"
     typical_fits: ClassVar[int] = 8
 
-    def run_one(
-        self,
-        stack: "Stack",
-        phase: SupervisedPhase,
-    ) -> MethodResult:
+    def run_one(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
         training = PseudoLabels.start(stack)
         earlier = []
         for iteration in range(1, self.iterations + 1):
             # Another model would learn from the same rows again.
             if len(training.unlabelled) == 0:
                 break
-            fit, classifier = phase.fit(
-                stack, training.examples(stack), self, number=iteration
-            )
+            fit, classifier = phase.fit(stack, training.examples(stack), self, number=iteration)
             earlier.append(fit)
             probabilities = stack.predict(classifier, training.unlabelled[None])[0]
             # A round in which nothing is sure still trains another model: its batches are others.
             is_sure = probabilities.max(axis=1) > self.threshold
             training.add(is_sure, probabilities.argmax(axis=1))
         final, classifier = phase.fit(stack, training.examples(stack), self)
-        return MethodResult.of_fits(
-            stack.predict(classifier, stack.data.predicted), final, earlier
-        )
+        return MethodResult.of_fits(stack.predict(classifier, stack.data.predicted), final, earlier)
 
 
 @dataclass
@@ -118,11 +104,7 @@ class TriTrain(PseudoLabelling):
     has_encoder: ClassVar[bool] = False
     typical_fits: ClassVar[int] = 30
 
-    def run_one(
-        self,
-        stack: "Stack",
-        phase: SupervisedPhase,
-    ) -> MethodResult:
+    def run_one(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
         start = PseudoLabels.start(stack)
         sets = [self._bootstrapped(stack, start, model) for model in range(MODELS)]
         unlabelled = start.unlabelled
@@ -132,12 +114,7 @@ class TriTrain(PseudoLabelling):
                 break
             predictions = []
             for model, training in enumerate(sets):
-                fit, classifier = phase.fit(
-                    stack,
-                    training.examples(stack),
-                    self,
-                    number=MODELS * iteration + model,
-                )
+                fit, classifier = phase.fit(stack, training.examples(stack), self, number=MODELS * iteration + model)
                 earlier.append(fit)
                 predictions.append(stack.predict(classifier, unlabelled[None])[0])
             # All three predict before any is taught, so their order does not matter.
@@ -151,33 +128,20 @@ class TriTrain(PseudoLabelling):
         finals = []
         votes = []
         for model, training in enumerate(sets):
-            fit, classifier = phase.fit(
-                stack, training.examples(stack), self, number=model
-            )
+            fit, classifier = phase.fit(stack, training.examples(stack), self, number=model)
             finals.append(fit)
             votes.append(stack.predict(classifier, stack.data.predicted)[0])
         # A record has one final fit: that of the first model.
         first, *others = finals
-        return MethodResult.of_fits(
-            majority_vote(np.stack(votes))[None], first, [*earlier, *others]
-        )
+        return MethodResult.of_fits(majority_vote(np.stack(votes))[None], first, [*earlier, *others])
 
-    def _bootstrapped(
-        self,
-        stack: "Stack",
-        start: PseudoLabels,
-        model: int,
-    ) -> PseudoLabels:
+    def _bootstrapped(self, stack: "Stack", start: PseudoLabels, model: int) -> PseudoLabels:
         """The first training set of a model: as many of the labelled rows as there are, drawn with replacement."""
         sample = bootstrap_sample(stack, stack.data.trials[0], model, len(start.rows))
         return PseudoLabels(start.rows[sample], start.labels[sample], start.unlabelled)
 
 
-def agreed_labels(
-    one: Floats,
-    other: Floats,
-    threshold: float,
-) -> Bools:
+def agreed_labels(one: Floats, other: Floats, threshold: float) -> Bools:
     """Where two models predict the same class and both exceed the threshold: ``(m, C)`` twice gives ``(m,)``.
 
     >>> one, other = np.array([[0.9, 0.1], [0.9, 0.1]]), np.array([[0.8, 0.2], [0.6, 0.4]])
@@ -221,37 +185,22 @@ class DeepKNN(RaggedMethod):
     typical_fits: ClassVar[int] = 2
     k: int = option(50, "number of neighbours", "[1, inf)")
 
-    def run_one(
-        self,
-        stack: "Stack",
-        phase: SupervisedPhase,
-    ) -> MethodResult:
+    def run_one(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
         rows, labels = stack.data.labelled, stack.data.labels
         first, classifier = phase.fit(stack, stack.labelled(), self, number=1)
         # Logits that are not finite have no neighbours.
         if first.diverged.all():
-            return MethodResult.of_fits(
-                stack.predict(classifier, stack.data.predicted), first
-            )
+            return MethodResult.of_fits(stack.predict(classifier, stack.data.predicted), first)
         logits = stack.outputs(classifier, rows)[0].cpu().numpy()
-        kept = agrees_with_neighbours(
-            logits, labels[0], self.k, stack.table.target.n_outputs
-        )
+        kept = agrees_with_neighbours(logits, labels[0], self.k, stack.table.target.n_outputs)
         if kept.sum() < 2:
             kept[:] = True
         examples = stack.examples(rows[:, kept], labels[:, kept])
         fit, classifier = phase.fit(stack, examples, self)
-        return MethodResult.of_fits(
-            stack.predict(classifier, stack.data.predicted), fit, [first]
-        )
+        return MethodResult.of_fits(stack.predict(classifier, stack.data.predicted), fit, [first])
 
 
-def agrees_with_neighbours(
-    features: Floats,
-    labels: Ints,
-    k: int,
-    n_classes: int,
-) -> Bools:
+def agrees_with_neighbours(features: Floats, labels: Ints, k: int, n_classes: int) -> Bools:
     """True for points whose own label is at least as frequent as any class among the k nearest other points.
 
     **Shape.** ``features`` ``(n, E)`` and ``labels`` ``(n,)`` give ``(n,)``; k is cut to n - 1.

@@ -59,10 +59,7 @@ class Lesson:
     def on_encoded(self, model: Any) -> Floats:
         """The same on encoded rows."""
         data = self.stack.data
-        train, predicted = (
-            self.stack.encoded(rows).squeeze(0)
-            for rows in (data.labelled, data.predicted)
-        )
+        train, predicted = (self.stack.encoded(rows).squeeze(0) for rows in (data.labelled, data.predicted))
         return self.predicted_by(model, train, predicted)
 
 
@@ -101,9 +98,7 @@ class Rival(Method):
         """Fit, and return numbers for the predicted rows, ``(n,)``, or probabilities of the classes that occur."""
 
 
-def trial_by_trial(
-    stack: "Stack", learn: Callable[[int, Labels], Floats]
-) -> MethodResult:
+def trial_by_trial(stack: "Stack", learn: Callable[[int, Labels], Floats]) -> MethodResult:
     """The result of models that are not our networks, each timed by itself.
 
     ``learn`` takes the position of a trial and its labels as `Target.taught` numbers them, and gives predictions.
@@ -138,27 +133,17 @@ class Probe(Method):
     uses: ClassVar[tuple[str, ...]] = ("network", "finetune.metric")
     has_encoder: ClassVar[bool] = False
     embeds: ClassVar[bool] = True
-    search_space: ClassVar[dict[str, Any]] = {
-        "C": ("log", 1e-4, 1e4),
-        "k": ("int", 1, 25),
-    }
+    search_space: ClassVar[dict[str, Any]] = {"C": ("log", 1e-4, 1e4), "k": ("int", 1, 25)}
     classifier: Literal["logistic", "knn"] = option(
-        "logistic",
-        "model on the embeddings: logistic (of numbers ridge) or nearest neighbours",
+        "logistic", "model on the embeddings: logistic (of numbers ridge) or nearest neighbours"
     )
-    C: float = option(
-        1.0,
-        "inverse strength of the logistic or ridge regression's penalty",
-        "(0, inf)",
-    )
+    C: float = option(1.0, "inverse strength of the logistic or ridge regression's penalty", "(0, inf)")
     k: int = option(5, "number of neighbours", "[1, inf)")
 
     def run(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
         target, weights = stack.table.target, stack.row_weights()
         if weights is not None and self.classifier == "knn":
-            raise UsageError(
-                "nearest neighbours know no weights of rows; use method.classifier=logistic."
-            )
+            raise UsageError("nearest neighbours know no weights of rows; use method.classifier=logistic.")
         # Once for all trials: a stack of networks is faster than one after the other.
         labelled = stack.embed(stack.data.labelled, phase.pretrained)
         predicted = stack.embed(stack.data.predicted, phase.pretrained)
@@ -183,15 +168,10 @@ class Probe(Method):
         from sklearn.preprocessing import StandardScaler
 
         if self.classifier == "logistic":
-            logistic, ridge = (
-                LogisticRegression(C=self.C, max_iter=10_000),
-                Ridge(1 / self.C),
-            )
+            logistic, ridge = (LogisticRegression(C=self.C, max_iter=10_000), Ridge(1 / self.C))
             model = target.choose(classifier=logistic, regressor=ridge)
         else:
-            neighbours = target.choose(
-                classifier=KNeighborsClassifier, regressor=KNeighborsRegressor
-            )
+            neighbours = target.choose(classifier=KNeighborsClassifier, regressor=KNeighborsRegressor)
             # A regime of few labels may have fewer rows than neighbours, which scikit-learn refuses.
             model = neighbours(min(self.k, n_rows))
         return make_pipeline(StandardScaler(), model)
@@ -206,9 +186,7 @@ class Logistic(Rival):
     label: ClassVar[str] = "logistic regression"
     paper: ClassVar[str] = "Pedregosa et al., 2011 (scikit-learn), arXiv:1201.0490"
     targets: ClassVar[tuple[str, ...]] = ("classes",)
-    why_not: ClassVar[str] = (
-        "it fits probabilities of classes; ridge is its counterpart"
-    )
+    why_not: ClassVar[str] = "it fits probabilities of classes; ridge is its counterpart"
     search_space: ClassVar[dict[str, Any]] = {"C": ("log", 1e-4, 1e4)}
     C: float = option(1.0, "inverse strength of the penalty", "(0, inf)")
     max_iter: int = option(10_000, "largest number of solver steps", "[1, inf)")
@@ -253,9 +231,7 @@ class Constant(Rival):
     def predict(self, lesson: Lesson) -> Floats:
         from sklearn.dummy import DummyClassifier, DummyRegressor
 
-        return lesson.on_encoded(
-            lesson.target.choose(classifier=DummyClassifier, regressor=DummyRegressor)()
-        )
+        return lesson.on_encoded(lesson.target.choose(classifier=DummyClassifier, regressor=DummyRegressor)())
 
 
 @dataclass
@@ -272,21 +248,15 @@ class RandomForest(Rival):
         "max_depth": ("one_of", None, 4, 8, 16),
     }
     n_estimators: int = option(500, "number of trees", "[1, 1000000]")
-    max_features: Literal["sqrt", "log2", "half", "all"] = option(
-        "sqrt", "columns that a split considers"
-    )
+    max_features: Literal["sqrt", "log2", "half", "all"] = option("sqrt", "columns that a split considers")
     min_samples_leaf: int = option(1, "smallest number of rows in a leaf", "[1, inf)")
-    max_depth: int | None = option(
-        None, "depth of a tree; null grows pure leaves", "[1, 1000]"
-    )
+    max_depth: int | None = option(None, "depth of a tree; null grows pure leaves", "[1, 1000]")
 
     def predict(self, lesson: Lesson) -> Floats:
         from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
         options = vars(self) | {"max_features": MAX_FEATURES[self.max_features]}
-        forest = lesson.target.choose(
-            classifier=RandomForestClassifier, regressor=RandomForestRegressor
-        )
+        forest = lesson.target.choose(classifier=RandomForestClassifier, regressor=RandomForestRegressor)
         # One thread: cells are trained side by side, a core each.
         model = forest(**options, n_jobs=1, random_state=lesson.seed)
         return lesson.on_encoded(model)
@@ -316,15 +286,9 @@ class XGBoost(Rival):
     max_depth: int = option(3, "depth of a tree", "[1, 1000]")
     n_estimators: int = option(100, "number of trees", "[1, 1000000]")
     learning_rate: float = option(0.1, "shrinkage of a tree", "(0, 1]")
-    tree_method: Literal["exact", "approx", "hist"] = option(
-        "exact", "how splits are found"
-    )
-    base_score: float | None = option(
-        0.5, "first probability of a class; null estimates it from the labels", "(0, 1)"
-    )
-    encoding: Literal["ordinal", "onehot"] = option(
-        "ordinal", "encoding of categories, whatever the networks use"
-    )
+    tree_method: Literal["exact", "approx", "hist"] = option("exact", "how splits are found")
+    base_score: float | None = option(0.5, "first probability of a class; null estimates it from the labels", "(0, 1)")
+    encoding: Literal["ordinal", "onehot"] = option("ordinal", "encoding of categories, whatever the networks use")
     order: Literal["declared", "sorted"] = option(
         "declared", "order of ordinal codes; declared as in the header of an ARFF file"
     )
@@ -337,17 +301,10 @@ class XGBoost(Rival):
         # These two are ours; all others are the library's.
         del options["encoding"], options["order"]
         # 0.5 is a start for probabilities. Numbers start at their mean, which the library takes if none is given.
-        options = lesson.target.choose(
-            classifier=options, regressor=options | {"base_score": None}
-        )
+        options = lesson.target.choose(classifier=options, regressor=options | {"base_score": None})
         booster = lesson.target.choose(classifier=XGBClassifier, regressor=XGBRegressor)
-        features = (
-            self._features(lesson.stack, rows)
-            for rows in (data.labelled, data.predicted)
-        )
-        predictions = lesson.predicted_by(
-            booster(**options, n_jobs=1, random_state=lesson.seed), *features
-        )
+        features = (self._features(lesson.stack, rows) for rows in (data.labelled, data.predicted))
+        predictions = lesson.predicted_by(booster(**options, n_jobs=1, random_state=lesson.seed), *features)
         predictions = predictions.astype(np.float64)
         if predictions.ndim == 1:
             return predictions
@@ -367,9 +324,7 @@ def numbered(stack: "Stack", rows: Ints, encoding: Ordinal) -> Floats:
     return with_codes(features, stack.table.columns, encoding)
 
 
-def with_codes(
-    features: Floats, columns: "Sequence[Column]", encoding: Ordinal
-) -> Floats:
+def with_codes(features: Floats, columns: "Sequence[Column]", encoding: Ordinal) -> Floats:
     """Features ``(n, M)`` of these columns, in which an encoding's numbers take the place of categories."""
     for m, column in enumerate(columns):
         if column.is_categorical:
@@ -401,38 +356,27 @@ class CatBoost(Rival):
     iterations: int = option(1000, "number of trees", "[1, 1000000]")
     depth: int = option(6, "depth of a tree", "[1, 16]")
     learning_rate: float | None = option(
-        None,
-        "shrinkage of a tree; null chooses by rows and iterations if l2_leaf_reg is null too",
-        "(0, 1]",
+        None, "shrinkage of a tree; null chooses by rows and iterations if l2_leaf_reg is null too", "(0, 1]"
     )
-    l2_leaf_reg: float | None = option(
-        None, "L2 penalty of leaf values; null is 3", "[0, inf)"
-    )
+    l2_leaf_reg: float | None = option(None, "L2 penalty of leaf values; null is 3", "[0, inf)")
 
     def predict(self, lesson: Lesson) -> Floats:
         from catboost import CatBoostClassifier, CatBoostRegressor
 
         stack = lesson.stack
-        train, predicted = (
-            self._features(stack, rows)
-            for rows in (stack.data.labelled, stack.data.predicted)
-        )
+        train, predicted = (self._features(stack, rows) for rows in (stack.data.labelled, stack.data.predicted))
         if (train.nunique() < 2).all():
             # CatBoost refuses to learn from constants, so a mean is predicted.
             from sklearn.dummy import DummyClassifier, DummyRegressor
 
-            mean = lesson.target.choose(
-                classifier=DummyClassifier, regressor=DummyRegressor
-            )()
+            mean = lesson.target.choose(classifier=DummyClassifier, regressor=DummyRegressor)()
             return lesson.predicted_by(mean, train, predicted)
         options = {}
         for name, value in vars(self).items():
             # CatBoost chooses what it is not given.
             if value is not None:
                 options[name] = value
-        booster = lesson.target.choose(
-            classifier=CatBoostClassifier, regressor=CatBoostRegressor
-        )
+        booster = lesson.target.choose(classifier=CatBoostClassifier, regressor=CatBoostRegressor)
         model = booster(
             **options,
             cat_features=np.flatnonzero(stack.table.is_categorical).tolist(),
@@ -449,9 +393,4 @@ class CatBoost(Rival):
         import pandas as pd
 
         frame = pd.DataFrame(stack.raw(rows)[0].double().cpu().numpy())
-        return frame.astype(
-            {
-                int(column): "int64"
-                for column in np.flatnonzero(stack.table.is_categorical)
-            }
-        )
+        return frame.astype({int(column): "int64" for column in np.flatnonzero(stack.table.is_categorical)})

@@ -45,11 +45,7 @@ class TabM(Rival):
     weight_decay: float = option(3e-4, "weight decay of AdamW", "[0, inf)")
     batch_size: int = option(256, "rows of a step", "[2, 1000000000]")
     max_epochs: int = option(1000, "largest number of epochs", "[1, 1000000]")
-    patience: int = option(
-        16,
-        "epochs without a better validation score that training may have",
-        "[0, 1000000]",
-    )
+    patience: int = option(16, "epochs without a better validation score that training may have", "[0, 1000000]")
 
     def predict(self, lesson: Lesson) -> Floats:
         stack = lesson.stack
@@ -70,9 +66,7 @@ class TabM(Rival):
             n_num_features=int((~is_categorical).sum()),
             # Numbers of categories count the columns of categories alone.
             cat_cardinalities=[n for n in lesson.stack.table.n_categories if n],
-            d_out=lesson.target.choose(
-                classifier=len(np.unique(lesson.labels)), regressor=1
-            ),
+            d_out=lesson.target.choose(classifier=len(np.unique(lesson.labels)), regressor=1),
             k=self.k,
             n_blocks=self.n_blocks,
             d_block=self.d_block,
@@ -80,11 +74,7 @@ class TabM(Rival):
         )
         return network.to(lesson.stack.hardware.device, lesson.stack.hardware.dtype)
 
-    def _train(
-        self,
-        network: nn.Module,
-        lesson: Lesson,
-    ) -> None:
+    def _train(self, network: nn.Module, lesson: Lesson) -> None:
         """Train; the network ends with the weights of its first best epoch."""
         # It imports Lightning, which takes seconds.
         from ..data.datamodule import batch_bounds
@@ -92,9 +82,7 @@ class TabM(Rival):
         data, target = lesson.stack.data, lesson.target
         x = lesson.stack.raw(data.labelled)[0]
         targets, weights = self._targets_and_weights(lesson)
-        optimizer = torch.optim.AdamW(
-            network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay
-        )
+        optimizer = torch.optim.AdamW(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
         best_score = -math.inf
         n_waited = 0
         best_weights = network.state_dict()
@@ -138,11 +126,7 @@ class TabM(Rival):
         weights = torch.from_numpy(lesson.weights)
         return targets, weights.to(hardware.device, hardware.dtype)
 
-    def _score(
-        self,
-        network: nn.Module,
-        lesson: Lesson,
-    ) -> float:
+    def _score(self, network: nn.Module, lesson: Lesson) -> float:
         """The usual metric of the target on the validation rows, higher if better."""
         data, target = lesson.stack.data, lesson.target
         truth = data.validation_labels[0]
@@ -150,18 +134,11 @@ class TabM(Rival):
         of_present = self._predictions(network, lesson, rows)
         # The network's classes are those that occur among the labels; the metric's are all of the table's.
         predicted = target.taught(data.labels[0], len(truth), lambda _: of_present)
-        metric = next(
-            each for each in target.metrics() if each.name == target.usual_metric
-        )
+        metric = next(each for each in target.metrics() if each.name == target.usual_metric)
         return metric.sign * metric.function(predicted, truth)
 
     @torch.no_grad()
-    def _predictions(
-        self,
-        network: nn.Module,
-        lesson: Lesson,
-        x: Tensor,
-    ) -> Floats:
+    def _predictions(self, network: nn.Module, lesson: Lesson, x: Tensor) -> Floats:
         """Predictions for raw rows ``(N, M)``, the mean of the k ones."""
         from ..data.datamodule import EVALUATION_ROWS
 
@@ -177,16 +154,10 @@ class TabM(Rival):
         return predictions
 
 
-def _forward(
-    network: nn.Module,
-    lesson: Lesson,
-    x: Tensor,
-) -> Tensor:
+def _forward(network: nn.Module, lesson: Lesson, x: Tensor) -> Tensor:
     """Outputs ``(N, k, n_outputs)`` for raw rows ``(N, M)``; of classes those that occur among the labels."""
     is_categorical = torch.from_numpy(lesson.stack.table.is_categorical).to(x.device)
     numbers, codes = x[:, ~is_categorical], x[:, is_categorical].long()
     # The package takes None for a kind of column that a table does not have.
-    outputs: Tensor = network(
-        numbers if numbers.shape[1] else None, codes if codes.shape[1] else None
-    )
+    outputs: Tensor = network(numbers if numbers.shape[1] else None, codes if codes.shape[1] else None)
     return outputs

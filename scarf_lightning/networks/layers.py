@@ -22,19 +22,13 @@ class Rates(NamedTuple):
     decay: float = 1.0
 
 
-def rates_of(
-    module: nn.Module,
-    name: str,
-) -> Rates:
+def rates_of(module: nn.Module, name: str) -> Rates:
     """The factors of a module's own parameter."""
     own: Mapping[str, Rates] = getattr(module, "rates", {})
     return own.get(name, Rates())
 
 
-def is_weight(
-    module: nn.Module,
-    name: str,
-) -> bool:
+def is_weight(module: nn.Module, name: str) -> bool:
     """True if a module's own parameter is a weight that ``decayed=weights`` shrinks: no bias, no learned value of a
     missing number, no scale of a normalisation."""
     is_normalisation = isinstance(module, (BatchNorm, nn.LayerNorm))
@@ -56,11 +50,7 @@ class OneHot(nn.Module):
     is_categorical: Tensor
     is_gap: Tensor
 
-    def __init__(
-        self,
-        n_categories: Sequence[int],
-        gaps: Sequence[bool] = (),
-    ) -> None:
+    def __init__(self, n_categories: Sequence[int], gaps: Sequence[bool] = ()) -> None:
         super().__init__()
         # For each encoded column the feature that it is made of, and its code among the columns of that feature.
         sources: list[int] = []
@@ -116,10 +106,7 @@ class SomeColumns:
         return x.index_select(-1, self._index)
 
 
-def without_ones(
-    x: Tensor,
-    weight: Tensor,
-) -> tuple[Tensor, Tensor]:
+def without_ones(x: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
     """The factors of a product with zeros beside widths of one, ``(..., n_in)`` and ``(..., n_in, n_out)``.
 
     A product with a dimension of one takes another path, on which the size of the stack shows in the last bit. If n_out
@@ -164,19 +151,11 @@ class _Kept(torch.autograd.Function):
     """Mask of the units that stay. Its vmap rule sees the whole stack, so each trial draws from its own stream."""
 
     @staticmethod
-    def forward(
-        x: Tensor,
-        rate: float,
-        random: StackedGenerator,
-    ) -> Tensor:
+    def forward(x: Tensor, rate: float, random: StackedGenerator) -> Tensor:
         return random.uniform(*x.shape[1:]) >= rate
 
     @staticmethod
-    def setup_context(
-        ctx: Any,
-        inputs: Any,
-        output: Tensor,
-    ) -> None:
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
         ctx.mark_non_differentiable(output)
 
     @staticmethod
@@ -184,13 +163,7 @@ class _Kept(torch.autograd.Function):
         return None, None, None
 
     @staticmethod
-    def vmap(
-        info: Any,
-        in_dims: Any,
-        x: Tensor,
-        rate: float,
-        random: StackedGenerator,
-    ) -> tuple[Tensor, int]:
+    def vmap(info: Any, in_dims: Any, x: Tensor, rate: float, random: StackedGenerator) -> tuple[Tensor, int]:
         # The streams add the axis of trials themselves, in front.
         shape = x.movedim(in_dims[0], 0).shape[1:]
         return random.uniform(*shape) >= rate, 0
@@ -209,13 +182,7 @@ class BatchNorm(nn.Module):
     mean: Tensor
     variance: Tensor
 
-    def __init__(
-        self,
-        width: int,
-        *,
-        momentum: float = 0.1,
-        epsilon: float = 1e-5,
-    ) -> None:
+    def __init__(self, width: int, *, momentum: float = 0.1, epsilon: float = 1e-5) -> None:
         super().__init__()
         self.momentum = momentum
         self.epsilon = epsilon
@@ -242,11 +209,7 @@ class BatchNorm(nn.Module):
         factor = self.weight * torch.rsqrt(variance + self.epsilon)
         return centred * factor + self.bias
 
-    def _track(
-        self,
-        tracked: Tensor,
-        value: Tensor,
-    ) -> None:
+    def _track(self, tracked: Tensor, value: Tensor) -> None:
         """Move a tracked statistic ``(width,)`` towards that of a batch, ``(..., 1, width)``."""
         # In a stack a trial has its own layer, so any leading axes are further rows.
         of_batch = value.flatten(0, -2).mean(dim=0)
@@ -261,17 +224,9 @@ class ReLUNetwork(nn.Module):
 
     acts_on_last_axis = True
 
-    def __init__(
-        self,
-        widths: Sequence[int],
-        *,
-        is_encoder: bool = False,
-        dropout: float | None = None,
-    ) -> None:
+    def __init__(self, widths: Sequence[int], *, is_encoder: bool = False, dropout: float | None = None) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(
-            nn.Linear(n_in, n_out) for n_in, n_out in pairwise(widths)
-        )
+        self.layers = nn.ModuleList(nn.Linear(n_in, n_out) for n_in, n_out in pairwise(widths))
         self.dropout = Dropout(dropout or 0.0)
         self.is_encoder = is_encoder
 
@@ -290,11 +245,7 @@ DEVIATION_AFTER_CUT = 0.8796256610342398
 
 
 @torch.no_grad()
-def initialise(
-    module: nn.Module,
-    scheme: str,
-    random: torch.Generator,
-) -> None:
+def initialise(module: nn.Module, scheme: str, random: torch.Generator) -> None:
     """Draw the parameters of all linear layers of a module, layer by layer.
 
     The weights of a layer with ``n_in`` inputs and ``n_out`` outputs have the variance 2 / (n_in + n_out) (``glorot``),
@@ -314,12 +265,7 @@ def initialise(
             layer.bias.copy_(bias)
 
 
-def _drawn(
-    n_in: int,
-    n_out: int,
-    scheme: str,
-    random: torch.Generator,
-) -> tuple[Tensor, Tensor]:
+def _drawn(n_in: int, n_out: int, scheme: str, random: torch.Generator) -> tuple[Tensor, Tensor]:
     """Weight ``(n_in, n_out)`` and bias ``(n_out,)``, float32 whatever the default dtype is."""
     kind, _, shape = scheme.partition("_")
     if shape == "normal":
@@ -327,13 +273,7 @@ def _drawn(
         # The cut takes the tails away, so what is cut must be wider than what is wanted.
         before_cut = math.sqrt(variance) / DEVIATION_AFTER_CUT
         weight = torch.empty(n_in, n_out, dtype=torch.float32)
-        nn.init.trunc_normal_(
-            weight,
-            std=before_cut,
-            a=-2 * before_cut,
-            b=2 * before_cut,
-            generator=random,
-        )
+        nn.init.trunc_normal_(weight, std=before_cut, a=-2 * before_cut, b=2 * before_cut, generator=random)
         return weight, torch.zeros(n_out)
     # A uniform distribution on ±b has the variance b^2 / 3.
     bound = {

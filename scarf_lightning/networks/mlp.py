@@ -29,11 +29,7 @@ class MLP(Network):
     width: int = option(256, "units of a layer", "[1, 100000]")
     depth: int = option(4, "number of layers", "[1, 1000]")
 
-    def build(
-        self,
-        columns: Columns,
-        dropout: float | None,
-    ) -> nn.Module:
+    def build(self, columns: Columns, dropout: float | None) -> nn.Module:
         widths = [columns.n_encoded, *[self.width] * self.depth]
         return ReLUNetwork(widths, is_encoder=True, dropout=dropout)
 
@@ -45,13 +41,7 @@ class LinearReLUPerFeature(nn.Module):
     **Shape.** Input ``(..., N, F, n_in)``, output ``(..., N, F, n_out)``.
     """
 
-    def __init__(
-        self,
-        n_features: int,
-        n_in: int,
-        n_out: int,
-        rate: float = 1.0,
-    ) -> None:
+    def __init__(self, n_features: int, n_in: int, n_out: int, rate: float = 1.0) -> None:
         super().__init__()
         self.rates = dict.fromkeys(("weight", "bias"), Rates(rate))
         # The authors' initial weights, which are those of a linear layer of torch.
@@ -74,12 +64,7 @@ class WithNumericEmbeddings(nn.Module):
     output of ``network`` for ``(..., N, F * E + D - F)``.
     """
 
-    def __init__(
-        self,
-        columns: Columns,
-        embedding: nn.Module,
-        network: nn.Module,
-    ) -> None:
+    def __init__(self, columns: Columns, embedding: nn.Module, network: nn.Module) -> None:
         super().__init__()
         # The gaps of numbers are among the others: 0 or 1, like the columns of a category.
         numeric = set(columns.numeric)
@@ -111,24 +96,16 @@ class MLPOnEmbeddings(MLP):
     """
 
     embedding_rate: ClassVar[float] = 1.0
-    embedding: int = option(
-        24, "width of the embedding of a numeric feature", "[2, 100000]"
-    )
+    embedding: int = option(24, "width of the embedding of a numeric feature", "[2, 100000]")
 
     @abstractmethod
     def encoding(self, n_features: int) -> tuple[nn.Module, int]:
         """The step before linear layer and ReLU: a module from ``(..., N, F)`` to ``(..., N, F, K)``, and K."""
 
-    def build(
-        self,
-        columns: Columns,
-        dropout: float | None,
-    ) -> nn.Module:
+    def build(self, columns: Columns, dropout: float | None) -> nn.Module:
         n_numeric = len(columns.numeric)
         encoding, n_components = self.encoding(n_numeric)
-        linear = LinearReLUPerFeature(
-            n_numeric, n_components, self.embedding, self.embedding_rate
-        )
+        linear = LinearReLUPerFeature(n_numeric, n_components, self.embedding, self.embedding_rate)
         embedding = nn.Sequential(encoding, linear)
         # Each number becomes `embedding` columns in place of one.
         n_inputs = columns.n_encoded + n_numeric * (self.embedding - 1)
@@ -148,12 +125,7 @@ class Periodic(nn.Module):
 
     rates: ClassVar[Mapping[str, Rates]] = {"frequency": Rates(10.0, 0.1)}
 
-    def __init__(
-        self,
-        n_features: int,
-        frequencies: int,
-        scale: float,
-    ) -> None:
+    def __init__(self, n_features: int, frequencies: int, scale: float) -> None:
         super().__init__()
         self.frequency = nn.Parameter(torch.empty(n_features, frequencies))
         nn.init.trunc_normal_(self.frequency, std=scale, a=-3 * scale, b=3 * scale)
@@ -183,9 +155,7 @@ class MLPPLR(MLPOnEmbeddings):
     paper: ClassVar[str] = "Gorishniy et al., 2022, arXiv:2203.05556"
     typical_cost: ClassVar[float] = 3.0
     frequencies: int = option(48, "frequencies of a numeric feature", "[1, 10000]")
-    frequency_scale: float = option(
-        0.1, "standard deviation of the initial frequencies", "(0, inf)"
-    )
+    frequency_scale: float = option(0.1, "standard deviation of the initial frequencies", "(0, inf)")
 
     def encoding(self, n_features: int) -> tuple[nn.Module, int]:
         periodic = Periodic(n_features, self.frequencies, self.frequency_scale)
@@ -209,11 +179,7 @@ class PiecewiseLinear(nn.Module):
     lowest: Tensor
     highest: Tensor
 
-    def __init__(
-        self,
-        n_features: int,
-        bins: int,
-    ) -> None:
+    def __init__(self, n_features: int, bins: int) -> None:
         super().__init__()
         for name in ("start", "size", "lowest", "highest"):
             self.register_buffer(name, torch.empty(n_features, bins))
@@ -280,11 +246,7 @@ class MLPPLE(MLPOnEmbeddings):
     def encoding(self, n_features: int) -> tuple[nn.Module, int]:
         return PiecewiseLinear(n_features, self.bins), self.bins
 
-    def prepare(
-        self,
-        module: nn.Module,
-        rows: Tensor,
-    ) -> None:
+    def prepare(self, module: nn.Module, rows: Tensor) -> None:
         assert isinstance(module, WithNumericEmbeddings)
         encoding, _ = module.embedding.children()
         assert isinstance(encoding, PiecewiseLinear)

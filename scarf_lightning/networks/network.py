@@ -66,9 +66,7 @@ class Columns:
     def numeric(self) -> list[int]:
         """The encoded columns of the numeric features."""
         columns = []
-        for (start, _), n_categories in zip(
-            self._bounds, self.n_categories, strict=True
-        ):
+        for (start, _), n_categories in zip(self._bounds, self.n_categories, strict=True):
             if n_categories == 0:
                 columns.append(start)
         return columns
@@ -77,9 +75,7 @@ class Columns:
     def categorical(self) -> list[slice]:
         """The encoded columns of each categorical feature. The gaps of a number are a category too."""
         parts = []
-        for (start, stop), n_categories in zip(
-            self._bounds, self.n_categories, strict=True
-        ):
+        for (start, stop), n_categories in zip(self._bounds, self.n_categories, strict=True):
             if n_categories > 0:
                 parts.append(slice(start, stop))
             elif stop - start > 1:
@@ -119,9 +115,7 @@ class Columns:
     def _bounds(self) -> list[tuple[int, int]]:
         """First encoded column of each feature, and the one after its last."""
         bounds, start = [], 0
-        for n_categories, has_gap in zip_longest(
-            self.n_categories, self.gaps, fillvalue=False
-        ):
+        for n_categories, has_gap in zip_longest(self.n_categories, self.gaps, fillvalue=False):
             # A numeric feature has 0 categories, and one column all the same.
             stop = start + max(n_categories, 1) + has_gap
             bounds.append((start, stop))
@@ -177,9 +171,7 @@ class Network(Options, ABC):
         """g as the network trains it, from the one that the pretext made."""
         return head
 
-    def prepare_head(
-        self, head: nn.Module, embeddings: Tensor, targets: Tensor
-    ) -> None:
+    def prepare_head(self, head: nn.Module, embeddings: Tensor, targets: Tensor) -> None:
         """Set up h with the embeddings ``(n, E)`` of the training rows, and with the labels that training sees as
         `Target.encode` gives them, as `prepare` does f."""
         return

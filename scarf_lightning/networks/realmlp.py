@@ -75,11 +75,7 @@ class ParametricActivation(nn.Module):
     acts_on_last_axis = True
     rates: ClassVar[Mapping[str, Rates]] = {"strength": Rates(0.1, 0.1)}
 
-    def __init__(
-        self,
-        name: str,
-        width: int,
-    ) -> None:
+    def __init__(self, name: str, width: int) -> None:
         super().__init__()
         self.name = name
         self.strength = nn.Parameter(torch.ones(1, width))
@@ -121,17 +117,10 @@ class NTKLinear(nn.Module):
     acts_on_last_axis = True
     rates: ClassVar[Mapping[str, Rates]] = {"bias": Rates(0.1, 0.0)}
 
-    def __init__(
-        self,
-        n_in: int,
-        n_out: int,
-    ) -> None:
+    def __init__(self, n_in: int, n_out: int) -> None:
         super().__init__()
         self.factor = 1 / math.sqrt(n_in)
-        self.weight, self.bias = (
-            nn.Parameter(torch.randn(n_in, n_out)),
-            nn.Parameter(torch.zeros(1, n_out)),
-        )
+        self.weight, self.bias = (nn.Parameter(torch.randn(n_in, n_out)), nn.Parameter(torch.zeros(1, n_out)))
 
     def forward(self, x: Tensor) -> Tensor:
         if x.dim() > 2 and self.weight.dim() == 2:
@@ -140,9 +129,7 @@ class NTKLinear(nn.Module):
         product = torch.addmm if x.dim() == 2 else torch.baddbmm
         x, weight = without_ones(x, self.weight)
         if self.bias.shape[-1] == 1:
-            return product(F.pad(self.bias, (0, 1)), x, weight, alpha=self.factor)[
-                ..., :1
-            ]
+            return product(F.pad(self.bias, (0, 1)), x, weight, alpha=self.factor)[..., :1]
         return product(self.bias, x, weight, alpha=self.factor)
 
     @torch.no_grad()
@@ -188,17 +175,9 @@ class PBLD(nn.Module):
     """
 
     acts_on_last_axis = True
-    rates: ClassVar[Mapping[str, Rates]] = dict.fromkeys(
-        ("frequency", "phase", "weight", "shift"), Rates(0.1, 0.1)
-    )
+    rates: ClassVar[Mapping[str, Rates]] = dict.fromkeys(("frequency", "phase", "weight", "shift"), Rates(0.1, 0.1))
 
-    def __init__(
-        self,
-        n_features: int,
-        frequencies: int,
-        width: int,
-        scale: float,
-    ) -> None:
+    def __init__(self, n_features: int, frequencies: int, width: int, scale: float) -> None:
         super().__init__()
         bound = 1 / math.sqrt(frequencies)
         frequency = scale * torch.randn(n_features, 1, frequencies)
@@ -261,10 +240,7 @@ class RobustOneHot(nn.Module):
         return smooth_clip((x - self.median) * self.scale)
 
 
-def smooth_clip(
-    x: Tensor,
-    largest: float = CLIP,
-) -> Tensor:
+def smooth_clip(x: Tensor, largest: float = CLIP) -> Tensor:
     """x / sqrt(1 + (x / largest)^2), which lies between -``largest`` and ``largest`` (section 3).
 
     >>> smooth_clip(torch.tensor([0.1, 4.0, 1000.0]))
@@ -281,11 +257,7 @@ class CategoryTable(nn.Module):
 
     acts_on_last_axis = True
 
-    def __init__(
-        self,
-        n_categories: int,
-        width: int,
-    ) -> None:
+    def __init__(self, n_categories: int, width: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.randn(n_categories, width))
 
@@ -303,11 +275,7 @@ class RealMLPInput(nn.Module):
 
     acts_on_last_axis = True
 
-    def __init__(
-        self,
-        columns: Columns,
-        options: "RealMLP",
-    ) -> None:
+    def __init__(self, columns: Columns, options: "RealMLP") -> None:
         super().__init__()
         binary: list[slice] = []
         large: list[slice] = []
@@ -327,16 +295,9 @@ class RealMLPInput(nn.Module):
         self.large = large
         self.numbers = options.number_embedding(n_numeric)
         self.categories = RobustOneHot(len(one_hot) + len(binary))
-        self.tables = nn.ModuleList(
-            CategoryTable(_size(part), options.category_embedding) for part in large
-        )
+        self.tables = nn.ModuleList(CategoryTable(_size(part), options.category_embedding) for part in large)
         of_number = options.embedding if options.embeds_numbers else 1
-        self.width = (
-            n_numeric * of_number
-            + len(one_hot)
-            + len(binary)
-            + options.category_embedding * len(large)
-        )
+        self.width = n_numeric * of_number + len(one_hot) + len(binary) + options.category_embedding * len(large)
 
     def forward(self, x: Tensor) -> Tensor:
         parts = []
@@ -435,35 +396,19 @@ class RealMLP(Network):
     }
     width: int = option(256, "units of a layer", "[1, 100000]")
     depth: int = option(3, "number of layers", "[1, 1000]")
-    activation: Literal["selu", "mish"] = option(
-        "selu", "selu, the authors' choice for classes, or mish, for numbers"
-    )
+    activation: Literal["selu", "mish"] = option("selu", "selu, the authors' choice for classes, or mish, for numbers")
     learned_strength: bool = option(True, "learn how strong each unit's activation is")
     dropout: float = option(0.15, "dropout rate after each layer", "[0, 1)")
     embeds_numbers: bool = option(True, "give each number a PBLD embedding")
-    embedding: int = option(
-        4,
-        "width of the embedding of a number, the number itself included",
-        "[2, 100000]",
-    )
+    embedding: int = option(4, "width of the embedding of a number, the number itself included", "[2, 100000]")
     frequencies: int = option(16, "frequencies of a number", "[1, 10000]")
-    frequency_scale: float = option(
-        0.1, "standard deviation of the initial frequencies", "(0, inf)"
-    )
-    largest_one_hot: int = option(
-        8, "categories of a feature above which it is embedded", "[2, 1000000000]"
-    )
-    category_embedding: int = option(
-        8, "width of the embedding of a category", "[1, 100000]"
-    )
+    frequency_scale: float = option(0.1, "standard deviation of the initial frequencies", "(0, inf)")
+    largest_one_hot: int = option(8, "categories of a feature above which it is embedded", "[2, 1000000000]")
+    category_embedding: int = option(8, "width of the embedding of a category", "[1, 100000]")
     initial: Literal["rows", "normal"] = option(
-        "rows",
-        "initial weights and biases: fitted to the training rows; or normal, and zero in the last layer of h",
+        "rows", "initial weights and biases: fitted to the training rows; or normal, and zero in the last layer of h"
     )
-    clamp: bool = option(
-        False,
-        "keep predicted numbers between the smallest and the largest training label",
-    )
+    clamp: bool = option(False, "keep predicted numbers between the smallest and the largest training label")
 
     def number_embedding(self, n_features: int) -> nn.Module:
         """The module from numbers ``(..., N, F)`` to their embeddings."""
@@ -471,11 +416,7 @@ class RealMLP(Network):
             return nn.Identity()
         return PBLD(n_features, self.frequencies, self.embedding, self.frequency_scale)
 
-    def build(
-        self,
-        columns: Columns,
-        dropout: float | None,
-    ) -> nn.Module:
+    def build(self, columns: Columns, dropout: float | None) -> nn.Module:
         rate = self.dropout if dropout is None else dropout
         inputs = RealMLPInput(columns, self)
         layers: list[nn.Module] = [inputs, Scale(inputs.width)]
@@ -490,11 +431,7 @@ class RealMLP(Network):
             width = self.width
         return nn.Sequential(*layers)
 
-    def prepare(
-        self,
-        module: nn.Module,
-        rows: Tensor,
-    ) -> None:
+    def prepare(self, module: nn.Module, rows: Tensor) -> None:
         inputs, *others = module.children()
         assert isinstance(inputs, RealMLPInput)
         x = rows.to(next(module.parameters()))
@@ -511,11 +448,7 @@ class RealMLP(Network):
                 x = layer(x)
         module.train(was_training)
 
-    def _initialise(
-        self,
-        layer: NTKLinear,
-        x: Tensor,
-    ) -> None:
+    def _initialise(self, layer: NTKLinear, x: Tensor) -> None:
         if self.initial == "rows":
             layer.fit(x)
         else:
@@ -524,24 +457,13 @@ class RealMLP(Network):
     def pretrain_head(self, head: nn.Module) -> nn.Module:
         return in_ntk(head)
 
-    def head(
-        self,
-        widths: Sequence[int],
-        dropout: float | None,
-    ) -> nn.Module:
+    def head(self, widths: Sequence[int], dropout: float | None) -> nn.Module:
         head = in_ntk(super().head(widths, dropout))
         return nn.Sequential(head, Clamp(widths[-1])) if self.clamp else head
 
-    def prepare_head(
-        self,
-        head: nn.Module,
-        embeddings: Tensor,
-        targets: Tensor,
-    ) -> None:
+    def prepare_head(self, head: nn.Module, embeddings: Tensor, targets: Tensor) -> None:
         x = embeddings
-        *hidden, last = [
-            layer for layer in head.modules() if isinstance(layer, NTKLinear)
-        ]
+        *hidden, last = [layer for layer in head.modules() if isinstance(layer, NTKLinear)]
         # As the head computes them, without its dropout.
         for layer in hidden:
             self._initialise(layer, x)

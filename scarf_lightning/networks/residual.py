@@ -18,23 +18,15 @@ class Residual(Network):
 
     width: int = option(192, "units of a layer", "[1, 100000]")
     depth: int = option(2, "number of blocks", "[1, 1000]")
-    hidden_factor: float = option(
-        2.0, "width of a block's hidden layer, divided by width", "(0, 1000]"
-    )
-    hidden_dropout: float = option(
-        0.15, "dropout rate after a block's first layer", "[0, 1)"
-    )
-    residual_dropout: float = option(
-        0.0, "dropout rate before a block is added to its input", "[0, 1)"
-    )
+    hidden_factor: float = option(2.0, "width of a block's hidden layer, divided by width", "(0, 1000]")
+    hidden_dropout: float = option(0.15, "dropout rate after a block's first layer", "[0, 1)")
+    residual_dropout: float = option(0.0, "dropout rate before a block is added to its input", "[0, 1)")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         # As wide as a whole unit at least: int() would round down to none.
         if not self.width * self.hidden_factor >= 1:
-            raise ValueError(
-                f"hidden_factor must leave a hidden layer of at least one unit, not {self.hidden_factor}"
-            )
+            raise ValueError(f"hidden_factor must leave a hidden layer of at least one unit, not {self.hidden_factor}")
 
     @property
     def hidden(self) -> int:
@@ -53,11 +45,7 @@ class ResNetBlock(nn.Module):
     **Shape.** Input and output ``(..., N, width)``.
     """
 
-    def __init__(
-        self,
-        options: Residual,
-        dropout: float | None,
-    ) -> None:
+    def __init__(self, options: Residual, dropout: float | None) -> None:
         super().__init__()
         self.norm = BatchNorm(options.width)
         self.widen = nn.Linear(options.width, options.hidden)
@@ -85,15 +73,9 @@ class ResNet(Residual):
     label: ClassVar[str] = "ResNet"
     paper: ClassVar[str] = "Gorishniy et al., 2021, arXiv:2106.11959"
     typical_cost: ClassVar[float] = 1.5
-    search_space: ClassVar[dict[str, Any]] = {
-        "width": ("one_of", 64, 128, 192, 256, 512)
-    }
+    search_space: ClassVar[dict[str, Any]] = {"width": ("one_of", 64, 128, 192, 256, 512)}
 
-    def build(
-        self,
-        columns: Columns,
-        dropout: float | None,
-    ) -> nn.Module:
+    def build(self, columns: Columns, dropout: float | None) -> nn.Module:
         layers: list[nn.Module] = [nn.Linear(columns.n_encoded, self.width)]
         for _ in range(self.depth):
             layers.append(ResNetBlock(self, dropout))
@@ -108,11 +90,7 @@ class FeatureTokenizer(nn.Module):
     categorical ones.
     """
 
-    def __init__(
-        self,
-        columns: Columns,
-        width: int,
-    ) -> None:
+    def __init__(self, columns: Columns, width: int) -> None:
         super().__init__()
         self.numeric = SomeColumns(columns.numeric)
         self.categorical = columns.categorical
@@ -143,19 +121,13 @@ class FeatureTokenizer(nn.Module):
         return torch.cat(parts, dim=-2)
 
 
-def _initial_tokens(
-    rows: int,
-    width: int,
-) -> nn.Parameter:
+def _initial_tokens(rows: int, width: int) -> nn.Parameter:
     """Tokens or their factors, ``(rows, width)``, uniform on ±1 / sqrt(width)."""
     bound = 1 / math.sqrt(width)
     return nn.Parameter(torch.empty(rows, width).uniform_(-bound, bound))
 
 
-def _times(
-    x: Tensor,
-    weight: Tensor,
-) -> Tensor:
+def _times(x: Tensor, weight: Tensor) -> Tensor:
     """Their product. A single column is broadcast, because the product of one column rounds on another path."""
     if x.shape[-1] == 1:
         return x * weight
@@ -168,12 +140,7 @@ class Attention(nn.Module):
     **Shape.** Query tokens ``(..., Q, width)`` and key tokens ``(..., S, width)`` to ``(..., Q, width)``.
     """
 
-    def __init__(
-        self,
-        width: int,
-        heads: int,
-        dropout: float,
-    ) -> None:
+    def __init__(self, width: int, heads: int, dropout: float) -> None:
         super().__init__()
         self.heads = heads
         self.query = nn.Linear(width, width)
@@ -184,11 +151,7 @@ class Attention(nn.Module):
             nn.init.zeros_(layer.bias)
         self.dropout = Dropout(dropout)
 
-    def forward(
-        self,
-        queries: Tensor,
-        keys: Tensor,
-    ) -> Tensor:
+    def forward(self, queries: Tensor, keys: Tensor) -> Tensor:
         query = self._in_heads(self.query(queries))
         key = self._in_heads(self.key(keys))
         value = self._in_heads(self.value(keys))
@@ -214,13 +177,7 @@ class TransformerBlock(nn.Module):
     The first block of a network has no LayerNorm before the attention: it makes optimisation harder (section 3.3).
     """
 
-    def __init__(
-        self,
-        options: "FTTransformer",
-        dropout: float | None,
-        *,
-        first: bool,
-    ) -> None:
+    def __init__(self, options: "FTTransformer", dropout: float | None, *, first: bool) -> None:
         super().__init__()
         width, hidden = options.width, options.hidden
         self.attention_norm = nn.Identity() if first else nn.LayerNorm(width)
@@ -231,11 +188,7 @@ class TransformerBlock(nn.Module):
         self.narrow = nn.Linear(hidden, width)
         self.hidden_dropout, self.residual_dropout = options.dropouts(dropout)
 
-    def forward(
-        self,
-        x: Tensor,
-        n_queries: int | None = None,
-    ) -> Tensor:
+    def forward(self, x: Tensor, n_queries: int | None = None) -> Tensor:
         tokens = self.attention_norm(x)
         queries = tokens[..., :n_queries, :]
         attended = self.attention(queries, tokens)
@@ -255,12 +208,7 @@ class FTTransformerEncoder(nn.Module):
     **Shape.** Encoded rows ``(..., N, D)`` to embeddings ``(..., N, width)``.
     """
 
-    def __init__(
-        self,
-        tokenizer: FeatureTokenizer,
-        blocks: list[TransformerBlock],
-        width: int,
-    ) -> None:
+    def __init__(self, tokenizer: FeatureTokenizer, blocks: list[TransformerBlock], width: int) -> None:
         super().__init__()
         self.tokenizer = tokenizer
         self.blocks = nn.ModuleList(blocks)
@@ -300,24 +248,16 @@ class FTTransformer(Residual):
     width: int = option(64, "width of a token and of an embedding", "[2, 100000]")
     heads: int = option(8, "attention heads; they divide the width", "[1, 1000]")
     hidden_factor: float = 1.3333333333333333
-    attention_dropout: float = option(
-        0.15, "dropout rate of attention weights", "[0, 1)"
-    )
+    attention_dropout: float = option(0.15, "dropout rate of attention weights", "[0, 1)")
     hidden_dropout: float = 0.05
 
     def __post_init__(self) -> None:
         super().__post_init__()
         # Heads of width one would be products of one column, which round on another path.
         if self.width % self.heads or self.width < 2 * self.heads:
-            raise ValueError(
-                f"width must be a multiple of heads={self.heads}, twice it or more, not {self.width}"
-            )
+            raise ValueError(f"width must be a multiple of heads={self.heads}, twice it or more, not {self.width}")
 
-    def build(
-        self,
-        columns: Columns,
-        dropout: float | None,
-    ) -> nn.Module:
+    def build(self, columns: Columns, dropout: float | None) -> nn.Module:
         blocks = []
         for position in range(self.depth):
             blocks.append(TransformerBlock(self, dropout, first=position == 0))

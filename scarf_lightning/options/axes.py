@@ -44,44 +44,30 @@ class Axis:
     usual: str | None = None
 
 
-def _of_a_cell(
-    name: str, meaning: str, base: str | None = None, usual: str | None = None
-) -> Axis:
+def _of_a_cell(name: str, meaning: str, base: str | None = None, usual: str | None = None) -> Axis:
     """An axis whose column in results has its name."""
     return Axis(name, meaning, base and f"scarf_lightning.{base}", name, usual=usual)
 
 
 AXES = (
-    _of_a_cell(
-        "dataset", "the table; cc18-NAME is one of the paper's 69, csv a file of yours"
-    ),
+    _of_a_cell("dataset", "the table; cc18-NAME is one of the paper's 69, csv a file of yours"),
     _of_a_cell("split", "which rows train, validate and test", "data.splits:Splitting"),
     _of_a_cell("regime", "which labels training sees", "data.trials:Regime"),
     _of_a_cell("scaling", "of numeric columns", "data.preprocessing:Scaling"),
     _of_a_cell("encoding", "of categorical columns", "data.preprocessing:Encoding"),
-    _of_a_cell(
-        "features", "which columns models see", "data.features:Features", usual="all"
-    ),
+    _of_a_cell("features", "which columns models see", "data.features:Features", usual="all"),
     _of_a_cell("pretrain", "the self-supervised phase", "pretexts:Pretext"),
-    _of_a_cell(
-        "corruption", "what replaces a selected feature", "corruption:Corruption"
-    ),
+    _of_a_cell("corruption", "what replaces a selected feature", "corruption:Corruption"),
     _of_a_cell("selection", "which features are selected", "corruption:Selection"),
     _of_a_cell("views", "how many of a row's two views are corrupted"),
     _of_a_cell("loss", "of the pretext task", "losses:Loss"),
     _of_a_cell("method", "the supervised phase", "methods:Method"),
     Axis("cotrain", "the pretext task that method=cotrain adds", column="cotrain.task"),
     _of_a_cell("network", "f, g and h", "networks:Network"),
-    Axis(
-        "recipe",
-        "named defaults: the paper's protocol, or practical ones for a table of your own",
-    ),
+    Axis("recipe", "named defaults: the paper's protocol, or practical ones for a table of your own"),
     Axis("trainer", "hardware"),
     Axis("logger", "where curves are shown, beside the results", takes_several=True),
-    Axis(
-        "hydra/launcher",
-        "what starts jobs: basic runs one after the other, joblib uses every core",
-    ),
+    Axis("hydra/launcher", "what starts jobs: basic runs one after the other, joblib uses every core"),
 )
 
 BASES = {axis.name: axis.base for axis in AXES if axis.base is not None}
@@ -132,9 +118,7 @@ def part(axis: str, name: Any, *, option: str | None = None) -> type[Any]:
     return known[name]
 
 
-def unknown_part(
-    axis: str, name: Any, known: Collection[str], option: str | None = None
-) -> UsageError:
+def unknown_part(axis: str, name: Any, known: Collection[str], option: str | None = None) -> UsageError:
     """The refusal of a name that no part of an axis has."""
     names = sorted(known)
     # The one choice without a class.
@@ -142,9 +126,7 @@ def unknown_part(
         names.insert(0, "none")
     option = option or f"{axis}.name"
     hint = did_you_mean(str(name), known)
-    return UsageError(
-        f"{option}={name} is unknown; the options are: {', '.join(names)}.{hint}"
-    )
+    return UsageError(f"{option}={name} is unknown; the options are: {', '.join(names)}.{hint}")
 
 
 def registered(base: str) -> dict[str, type[Any]]:
@@ -156,11 +138,7 @@ def registered(base: str) -> dict[str, type[Any]]:
     by_name: dict[str, type[Any]] = {}
     for cls in _subclasses(_base_class(base)):
         # A class without a name is a base of others. A class outlives a module that is imported again, in a cache.
-        if (
-            not hasattr(cls, "name")
-            or inspect.isabstract(cls)
-            or cls.__module__ not in sys.modules
-        ):
+        if not hasattr(cls, "name") or inspect.isabstract(cls) or cls.__module__ not in sys.modules:
             continue
         other = by_name.setdefault(cls.name, cls)
         if other.__module__ != cls.__module__:
@@ -203,15 +181,11 @@ def distinguishing_names(asked: Sequence[Sequence[str]]) -> list[str]:
         of_cells.append([each for each in overrides if _makes_another_cell(each)])
     if len(of_cells) < 2:
         return [" ".join(overrides) or "defaults" for overrides in of_cells]
-    counts = Counter(
-        override for overrides in of_cells for override in dict.fromkeys(overrides)
-    )
+    counts = Counter(override for overrides in of_cells for override in dict.fromkeys(overrides))
     least = len(of_cells)
     if len(of_cells) >= MANY:
         least = math.ceil(USUALLY * len(of_cells))
-    return _differing(
-        of_cells, [override for override, n in counts.items() if n >= least]
-    )
+    return _differing(of_cells, [override for override, n in counts.items() if n >= least])
 
 
 def _makes_another_cell(override: str) -> bool:

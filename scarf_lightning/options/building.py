@@ -8,13 +8,7 @@ from ..errors import UsageError
 from .axes import BASES, part, parts
 from .catalogue import description
 from .checking import checked_options, refused
-from .combinations import (
-    check_combination,
-    encoding_of,
-    is_cotrained,
-    is_pretrained,
-    method_of,
-)
+from .combinations import check_combination, encoding_of, is_cotrained, is_pretrained, method_of
 from .config import Config
 from .option import options_of
 from .search_space import check_search
@@ -67,9 +61,7 @@ def build_parts(config: Config) -> CellParts:
             with_loss = ""
             if hasattr(pretext, "loss"):
                 with_loss = f" with loss={config.loss['name']}"
-            raise UsageError(
-                f"pretrain.monitor=error has no meaning for pretrain={pretext.name}{with_loss}; use loss."
-            )
+            raise UsageError(f"pretrain.monitor=error has no meaning for pretrain={pretext.name}{with_loss}; use loss.")
     # Looked up here for its error alone: a metric that does not exist is refused before anything trains.
     if config.finetune.metric is not None:
         metric_named(config.finetune.metric, option="finetune.metric")
@@ -96,9 +88,7 @@ def build_parts(config: Config) -> CellParts:
     )
 
 
-def build(
-    axis: str, choice: Mapping[str, Any], place: str | None = None, **composed: Any
-) -> Any:
+def build(axis: str, choice: Mapping[str, Any], place: str | None = None, **composed: Any) -> Any:
     """The object that a choice of an axis names. Its options stand at ``place``; fields that are no options hold the
     other parts ``composed``.
 
@@ -123,9 +113,7 @@ def build(
         raise refused(place, error) from error
 
 
-def _pretext(
-    config: Config, place: str, choice: Choice, source: Config | CotrainSettings
-) -> "Pretext":
+def _pretext(config: Config, place: str, choice: Choice, source: Config | CotrainSettings) -> "Pretext":
     """A pretext with the parts that its fields ask for; its corruption and its loss are those of ``source``."""
     wanted = description("pretrain", choice["name"]).fields
     prefix = "" if source is config else f"{place}."
@@ -138,24 +126,18 @@ def _pretext(
     for axis, (asked, where) in chosen.items():
         if axis in wanted:
             composed[axis] = build(axis, asked, where)
-    pretext: Pretext = build(
-        "pretrain", choice, place, views=config.views.name, **composed
-    )
+    pretext: Pretext = build("pretrain", choice, place, views=config.views.name, **composed)
     return pretext
 
 
-def _check_composed(
-    cls: type[Any], composed: Mapping[str, Any], place: str, path: str
-) -> None:
+def _check_composed(cls: type[Any], composed: Mapping[str, Any], place: str, path: str) -> None:
     """Refuse a part that is not of the kind that its field takes."""
     types = get_type_hints(cls)
     for axis, other in composed.items():
         kind = types[axis]
         # Such as a reconstruction where a contrastive loss is needed.
         if axis in BASES and not isinstance(other, kind):
-            fitting = sorted(
-                name for name, option in parts(axis).items() if issubclass(option, kind)
-            )
+            fitting = sorted(name for name, option in parts(axis).items() if issubclass(option, kind))
             raise UsageError(
                 f"{path}{axis}={other.name} does not go with {place}={cls.name}, which takes {', '.join(fitting)}."
             )

@@ -24,9 +24,7 @@ from .option import Interval, Option, Options, add_synonyms, options_of
 
 FILE = Path(__file__).with_name("catalogue.json")
 PACKAGE = Path(__file__).parents[1]
-KINDS: dict[str, type] = {
-    kind.__name__: kind for kind in (bool, int, float, str, list, dict)
-}
+KINDS: dict[str, type] = {kind.__name__: kind for kind in (bool, int, float, str, list, dict)}
 """The types of options by name."""
 PLAIN = (bool, int, float, str, tuple, dict, type(None))
 """The types of the class variables that are part of a description."""
@@ -136,13 +134,8 @@ def write_catalogue() -> None:
         for _, each in sorted(descriptions_of_classes(axis).items()):
             if each.is_own:
                 own.append(each)
-        axes[axis] = {
-            "sources": _sources(axis),
-            "parts": [_as_plain(each) for each in own],
-        }
-    FILE.write_text(
-        json.dumps(axes, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
-    )
+        axes[axis] = {"sources": _sources(axis), "parts": [_as_plain(each) for each in own]}
+    FILE.write_text(json.dumps(axes, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def descriptions_of_classes(axis: str) -> Mapping[str, Description]:
@@ -166,9 +159,7 @@ def _kept(axis: str) -> Mapping[str, Description] | None:
 
 @cache
 def _content() -> dict[str, Any]:
-    content: dict[str, Any] = (
-        json.loads(FILE.read_text(encoding="utf-8")) if FILE.is_file() else {}
-    )
+    content: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8")) if FILE.is_file() else {}
     return content
 
 
@@ -177,9 +168,7 @@ def _sources(axis: str) -> dict[str, str]:
     module, _, _ = BASES[axis].partition(":")
     _, *below = module.split(".")
     place = PACKAGE.joinpath(*below)
-    modules = (
-        sorted(place.glob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
-    )
+    modules = sorted(place.glob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
     # Hashes and not times, which a checkout or an installation changes.
     hashes = {}
     for path in modules:

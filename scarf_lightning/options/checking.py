@@ -20,19 +20,9 @@ T = TypeVar("T", bound=Options)
 
 RENAMED = {("trainer", "slow_bfloat16"): "force_precision"}
 """Options of earlier releases, by their section and their name there, with their name in this one."""
-FORMER_LOGGERS = {
-    "none": (),
-    "wandb": ("wandb",),
-    "tensorboard": ("tensorboard",),
-    "both": ("wandb", "tensorboard"),
-}
+FORMER_LOGGERS = {"none": (), "wandb": ("wandb",), "tensorboard": ("tensorboard",), "both": ("wandb", "tensorboard")}
 """The values of ``logger.name`` in earlier releases, and the loggers that each chose."""
-IN_WORDS = {
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-    str: "a text",
-}
+IN_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 
 
 def read(values: Mapping[str, Any]) -> Config:
@@ -45,11 +35,7 @@ def read(values: Mapping[str, Any]) -> Config:
     return checked(Config, _with_present_names(values))
 
 
-def checked(
-    schema: type[T],
-    values: Mapping[str, Any],
-    place: str = "",
-) -> T:
+def checked(schema: type[T], values: Mapping[str, Any], place: str = "") -> T:
     """An `Options` object from plain values, whose options stand at a place of the configuration such as ``finetune``.
 
     Raises:
@@ -70,9 +56,7 @@ def checked(
             value = values[field.name]
             read_values[field.name] = _field(field, kind, known, value, full)
         elif default_of(field) is MISSING:
-            raise UsageError(
-                f"{full} is missing; leave it at its default, or choose one with {full}=NAME."
-            )
+            raise UsageError(f"{full} is missing; leave it at its default, or choose one with {full}=NAME.")
     # The class checks what no type says: ranges, and options that belong together.
     try:
         return schema(**read_values)
@@ -82,13 +66,7 @@ def checked(
         raise refused(place, error) from error
 
 
-def _field(
-    field: Field[Any],
-    kind: Any,
-    known: Mapping[str, Option],
-    value: Any,
-    full: str,
-) -> Any:
+def _field(field: Field[Any], kind: Any, known: Mapping[str, Option], value: Any, full: str) -> Any:
     """The value of one field: an option, the choice of an axis, or a group of options."""
     if field.name in known:
         return _value(known[field.name], value, full)
@@ -126,11 +104,7 @@ def _with_sections_of_loggers(logger: Mapping[str, Any]) -> dict[str, Any]:
     return sections
 
 
-def checked_options(
-    known: Mapping[str, Option],
-    values: Mapping[str, Any],
-    place: str,
-) -> dict[str, Any]:
+def checked_options(known: Mapping[str, Option], values: Mapping[str, Any], place: str) -> dict[str, Any]:
     """The options of a part: the values, checked, and the defaults of all others. The part itself is not made.
 
     Raises:
@@ -148,21 +122,14 @@ def checked_options(
     return options
 
 
-def refused(
-    place: str,
-    error: ValueError,
-) -> UsageError:
+def refused(place: str, error: ValueError) -> UsageError:
     """The error message for an invalid value, with the option's full name before it."""
     sentence = _join(place, str(error))
     # A hint ends in a question: did you mean ...?
     return UsageError(sentence if sentence.endswith("?") else f"{sentence}.")
 
 
-def _choice(
-    axis: str,
-    value: Any,
-    place: str,
-) -> Choice:
+def _choice(axis: str, value: Any, place: str) -> Choice:
     """A part's name and all of its options, from those that are set."""
     options = dict(_group(value, place))
     name = options.pop("name", None)
@@ -170,12 +137,7 @@ def _choice(
     return {"name": name} | checked_options(known, options, place)
 
 
-def _with_options_apart(
-    settings: type[Any],
-    named: PartField,
-    values: Mapping[str, Any],
-    place: str,
-) -> dict[str, Any]:
+def _with_options_apart(settings: type[Any], named: PartField, values: Mapping[str, Any], place: str) -> dict[str, Any]:
     """The values of settings that name a part, with all of the part's options in their field.
 
     A user may write the part's options beside the common ones, as in ``pretrain.alpha=1``. They are moved into the
@@ -207,11 +169,7 @@ def _with_options_apart(
     return others
 
 
-def _with_sections_apart(
-    field: str,
-    values: Mapping[str, Any],
-    place: str,
-) -> dict[str, Any]:
+def _with_sections_apart(field: str, values: Mapping[str, Any], place: str) -> dict[str, Any]:
     """The values with all sections that have a ``_target_`` in one field, by the names that the user gave them."""
     # A stored configuration has them in the field already.
     sections = dict(_group(values.get(field) or {}, _join(place, field)))
@@ -229,11 +187,7 @@ def _with_sections_apart(
     return {**others, field: checked_sections}
 
 
-def _refuse_unknown(
-    known: Sequence[str],
-    values: Mapping[str, Any],
-    place: str,
-) -> None:
+def _refuse_unknown(known: Sequence[str], values: Mapping[str, Any], place: str) -> None:
     """Raise a UsageError if one of the values is of no known option."""
     for name in values:
         if name in known:
@@ -245,11 +199,7 @@ def _refuse_unknown(
         )
 
 
-def _group(
-    value: Any,
-    full: str,
-    kind: type[Any] | None = None,
-) -> Mapping[str, Any]:
+def _group(value: Any, full: str, kind: type[Any] | None = None) -> Mapping[str, Any]:
     """A value that must be a group of options."""
     if isinstance(value, Mapping):
         return value
@@ -258,16 +208,10 @@ def _group(
         names = f" ({', '.join(field.name for field in fields(kind))})"
     if isinstance(value, list):
         hint = f"; name one option, or several as in {full}={','.join(map(str, value))}"
-    raise UsageError(
-        f"{full} is a group of options{names}; it cannot be {value}{hint}."
-    )
+    raise UsageError(f"{full} is a group of options{names}; it cannot be {value}{hint}.")
 
 
-def _value(
-    option: Option,
-    value: Any,
-    full: str,
-) -> Any:
+def _value(option: Option, value: Any, full: str) -> Any:
     """A value as the option's type has it."""
     if value is None and option.optional:
         return None
@@ -277,9 +221,7 @@ def _value(
         return _dictionary(value, full)
     wanted = IN_WORDS.get(option.kind, "a value")
     if isinstance(value, (Mapping, list, NoneType)):
-        raise UsageError(
-            f"{full} must be {wanted}, not {'null' if value is None else value}."
-        )
+        raise UsageError(f"{full} must be {wanted}, not {'null' if value is None else value}.")
     # In the order of the annotation: in int | Literal["auto"] a number is tried before a text.
     for kind in (option.kind, *option.others):
         converted = _converted(kind, value)
@@ -294,10 +236,7 @@ def _value(
     raise UsageError(f"{full} must be {wanted}, not {value}.")
 
 
-def _converted(
-    kind: Any,
-    value: Any,
-) -> Any:
+def _converted(kind: Any, value: Any) -> Any:
     """The value as this type, or None if it is not one."""
     if kind is str:
         # YAML reads true and false as truth values; the command line writes them in small letters.
@@ -318,35 +257,24 @@ def _converted(
         return None
 
 
-def _list(
-    value: Any,
-    full: str,
-) -> list[str]:
+def _list(value: Any, full: str) -> list[str]:
     """A value that must be a list, whose items may be numbers."""
     if not isinstance(value, (list, tuple)):
         raise UsageError(f"{full} must be a list, as in {full}=[a,b].")
     return [str(each) for each in value]
 
 
-def _dictionary(
-    value: Any,
-    full: str,
-) -> dict[str, Any]:
+def _dictionary(value: Any, full: str) -> dict[str, Any]:
     """Plain values by name, such as the options of another library's class."""
     if not isinstance(value, Mapping):
-        raise UsageError(
-            f"{full} must be options by name, as in {full}={{a:1,b:x}}, not {value}."
-        )
+        raise UsageError(f"{full} must be options by name, as in {full}={{a:1,b:x}}, not {value}.")
     by_name = {}
     for name, each in value.items():
         by_name[str(name)] = _plain_value(each, _join(full, str(name)))
     return by_name
 
 
-def _plain_value(
-    value: Any,
-    full: str,
-) -> Any:
+def _plain_value(value: Any, full: str) -> Any:
     """A value of JSON, of finite numbers."""
     if isinstance(value, Mapping):
         return _dictionary(value, full)

@@ -25,13 +25,7 @@ from .axes import BASES, COLUMNS, OF_THE_RUN, USUAL
 from .catalogue import Description, description, descriptions, label
 from .config import SHORTHANDS, Config
 from .option import Options, options_of
-from .settings import (
-    Choice,
-    DatasetSettings,
-    FinetuneSettings,
-    FitSettings,
-    PretrainSettings,
-)
+from .settings import Choice, DatasetSettings, FinetuneSettings, FitSettings, PretrainSettings
 
 if TYPE_CHECKING:
     from ..data.targets import Target
@@ -118,13 +112,9 @@ def check_combination(config: Config) -> None:
                 f"method={name} does not go with pretrain={config.pretrain.name}: it is never pre-trained; use none."
             )
     if is_cotrained(config):
-        tasks = sorted(
-            task for task, each in descriptions("pretrain").items() if each.can_cotrain
-        )
+        tasks = sorted(task for task, each in descriptions("pretrain").items() if each.can_cotrain)
         if config.cotrain.task not in tasks:
-            raise UsageError(
-                f"cotrain.task must be one of {', '.join(tasks)}, not {config.cotrain.task}."
-            )
+            raise UsageError(f"cotrain.task must be one of {', '.join(tasks)}, not {config.cotrain.task}.")
         if config.finetune.freeze != "none":
             raise UsageError(
                 f"finetune.freeze={config.finetune.freeze} does not go with method={name}, which trains f."
@@ -137,11 +127,7 @@ def check_combination(config: Config) -> None:
     # Only reading a file tells whether it has rows without a label, see `check_labels`.
     may_have_unlabelled_rows = hides_labels(config) or config.dataset.source == "csv"
     if method.needs_unlabelled_rows and not may_have_unlabelled_rows:
-        hiding = sorted(
-            regime
-            for regime, each in descriptions("regime").items()
-            if each.hides_labels
-        )
+        hiding = sorted(regime for regime, each in descriptions("regime").items() if each.hides_labels)
         raise UsageError(
             f"method={name} does not go with regime={regime}: it needs unlabelled rows; use {', '.join(hiding)}."
         )
@@ -156,15 +142,10 @@ def check_target(config: Config, kind: "type[Target]") -> None:
             "which has no classes to balance; leave it out."
         )
     metrics = [each.name for each in kind.metrics()]
-    for option, name in (
-        ("metric", config.metric),
-        ("finetune.metric", config.finetune.metric),
-    ):
+    for option, name in (("metric", config.metric), ("finetune.metric", config.finetune.metric)):
         # None takes the kind's own.
         if name is not None and name not in metrics:
-            raise UsageError(
-                f"{option}={name} does not measure {kind.noun}; their metrics are: {', '.join(metrics)}."
-            )
+            raise UsageError(f"{option}={name} does not measure {kind.noun}; their metrics are: {', '.join(metrics)}.")
 
 
 def check_method(config: Config, kind: "type[Target]") -> None:
@@ -172,18 +153,12 @@ def check_method(config: Config, kind: "type[Target]") -> None:
     method = method_of(config)
     if not kind.is_among(method.targets):
         why = method.why_not or f"it serves {' and '.join(method.targets)}"
-        raise UsageError(
-            f"method={method.name} does not go with dataset.target_kind={kind.name}: {why}."
-        )
+        raise UsageError(f"method={method.name} does not go with dataset.target_kind={kind.name}: {why}.")
 
 
 def check_labels(config: Config, n_unlabelled: int) -> None:
     """Refuse a method that needs unlabelled rows by a `UsageError`, if neither loaded data nor the regime has any."""
-    if (
-        method_of(config).needs_unlabelled_rows
-        and not hides_labels(config)
-        and not n_unlabelled
-    ):
+    if method_of(config).needs_unlabelled_rows and not hides_labels(config) and not n_unlabelled:
         raise UsageError(
             f"method={config.method['name']} needs unlabelled rows, and every row of {config.dataset.path} has a "
             "label; use regime=semi25 or few, or dataset.unlabelled=FILE."
@@ -208,9 +183,7 @@ def _unused_axes(config: Config) -> set[str]:
         corruptions.append(config.corruption)
     if is_cotrained(config):
         # The task has a corruption and a loss of its own: cotrain.corruption and cotrain.loss.
-        of_task = description(
-            "pretrain", config.cotrain.task, option="cotrain.task"
-        ).fields
+        of_task = description("pretrain", config.cotrain.task, option="cotrain.task").fields
         for axis in ("corruption", "loss"):
             if axis not in of_task:
                 unused.add(f"cotrain.{axis}")
@@ -373,10 +346,7 @@ def _options(config: Config) -> Iterator[tuple[str, Any, bool]]:
     yield "precision", config.trainer.precision, config.trainer.precision != precision
 
 
-def _options_in(
-    settings: Options,
-    place: str,
-) -> Iterator[tuple[str, Any, bool]]:
+def _options_in(settings: Options, place: str) -> Iterator[tuple[str, Any, bool]]:
     """The options of settings, of the parts that they name, and of the groups in them."""
     known = options_of(type(settings))
     named = settings.named_part
@@ -401,13 +371,7 @@ def _options_in(
             yield from _of_part(full, field.name, value["name"], value, full)
 
 
-def _of_part(
-    option: str,
-    axis: str,
-    name: str,
-    values: Choice,
-    place: str,
-) -> Iterator[tuple[str, Any, bool]]:
+def _of_part(option: str, axis: str, name: str, values: Choice, place: str) -> Iterator[tuple[str, Any, bool]]:
     """The option that names a part, and the part's own options."""
     yield option, name, name != USUAL.get(axis)
     # The one choice without a class.
@@ -465,18 +429,10 @@ def on_data(config: Config, n_columns: int, n_encoded: int) -> Config:
     of_cotrain = as_trained(config.cotrain.corruption)
     if corruption is config.corruption and of_cotrain is config.cotrain.corruption:
         return config
-    return replace(
-        config,
-        corruption=corruption,
-        cotrain=replace(config.cotrain, corruption=of_cotrain),
-    )
+    return replace(config, corruption=corruption, cotrain=replace(config.cotrain, corruption=of_cotrain))
 
 
-def on_no_effect(
-    config: Config,
-    amounting: Config,
-    of_recipe: Mapping[str, Any] | None = None,
-) -> list[str]:
+def on_no_effect(config: Config, amounting: Config, of_recipe: Mapping[str, Any] | None = None) -> list[str]:
     """A sentence on each option of a cell that does nothing on its data.
 
     These are the options that `on_data` or `on_target` changed: a corruption that selects nothing, and, unless the
@@ -488,14 +444,8 @@ def on_no_effect(
         of_recipe: the options that the recipe sets.
     """
     sentences = _idle_on_numbers(config, amounting, of_recipe or {})
-    asked = {
-        "corruption": config.corruption,
-        "cotrain.corruption": config.cotrain.corruption,
-    }
-    trained = {
-        "corruption": amounting.corruption,
-        "cotrain.corruption": amounting.cotrain.corruption,
-    }
+    asked = {"corruption": config.corruption, "cotrain.corruption": config.cotrain.corruption}
+    trained = {"corruption": amounting.corruption, "cotrain.corruption": amounting.cotrain.corruption}
     unused = unused_options(config)
     for option, choice in asked.items():
         if choice != trained[option] and not is_in(option, unused):
@@ -506,16 +456,11 @@ def on_no_effect(
     return sentences
 
 
-def _idle_on_numbers(
-    config: Config, amounting: Config, of_recipe: Mapping[str, Any]
-) -> list[str]:
+def _idle_on_numbers(config: Config, amounting: Config, of_recipe: Mapping[str, Any]) -> list[str]:
     """A sentence on each option for classes that `on_target` changed, unless the recipe asked for it."""
     if "finetune" not in method_of(config).uses:
         return []
-    reasons = {
-        "label_smoothing": "is for classes",
-        "fixed_below": "is more than finetune.fixed_below_numbers",
-    }
+    reasons = {"label_smoothing": "is for classes", "fixed_below": "is more than finetune.fixed_below_numbers"}
     sentences = []
     for name, reason in reasons.items():
         option = f"finetune.{name}"

@@ -34,9 +34,7 @@ def seconds_of(time_limit: str) -> float:
     """
     match = TIME.fullmatch(time_limit)
     if match is None:
-        raise ValueError(
-            f"time_limit must be a time such as 90s, 10min or 2h, not {time_limit}"
-        )
+        raise ValueError(f"time_limit must be a time such as 90s, 10min or 2h, not {time_limit}")
     return float(match[1]) * SECONDS[match[2]]
 
 
@@ -56,8 +54,7 @@ class Config(Options):
     encoding: Choice = field(default_factory=lambda: {"name": "onehot"})
     features: Choice = field(default_factory=lambda: {"name": "all"})
     fit_on: Literal["all", "train"] = option(
-        "all",
-        "rows that imputation and scaling are fitted on: all (the paper) or train (no leak)",
+        "all", "rows that imputation and scaling are fitted on: all (the paper) or train (no leak)"
     )
     pretrain: PretrainSettings
     corruption: Choice
@@ -69,32 +66,16 @@ class Config(Options):
     finetune: FinetuneSettings
     network: NetworkSettings
     recipe: str = option("paper", "named defaults: paper or practical")
-    seed: int = option(
-        0, "seed of every random stream", "[0, inf)", aliases=("random_state",)
-    )
+    seed: int = option(0, "seed of every random stream", "[0, inf)", aliases=("random_state",))
     metric: str | None = option(
-        None,
-        "metric of tables, verdicts, tuning and early stopping, such as auroc or mae; null takes the target's own",
+        None, "metric of tables, verdicts, tuning and early stopping, such as auroc or mae; null takes the target's own"
     )
-    tune: int = option(
-        0,
-        "tries of options in every trial, compared on its validation rows",
-        "[0, 10000]",
-    )
-    batch_size: int | None = option(
-        None, "of both phases; null leaves each phase its own", "[2, 1000000000]"
-    )
-    learning_rate: float | None = option(
-        None, "of both phases; null leaves each phase its own", "(0, 1e12]"
-    )
-    max_epochs: int | None = option(
-        None, "of both phases; null leaves each phase its own", "[1, 1000000]"
-    )
+    tune: int = option(0, "tries of options in every trial, compared on its validation rows", "[0, 10000]")
+    batch_size: int | None = option(None, "of both phases; null leaves each phase its own", "[2, 1000000000]")
+    learning_rate: float | None = option(None, "of both phases; null leaves each phase its own", "(0, 1e12]")
+    max_epochs: int | None = option(None, "of both phases; null leaves each phase its own", "[1, 1000000]")
     trials: int = option(
-        5,
-        "splits, initialisations and random streams; the paper repeats 30",
-        "[1, 10000]",
-        aliases=("n_trials",),
+        5, "splits, initialisations and random streams; the paper repeats 30", "[1, 10000]", aliases=("n_trials",)
     )
     trainer: TrainerSettings
     logger: LoggerSettings
@@ -103,12 +84,9 @@ class Config(Options):
     chunk: ChunkSettings = field(default_factory=ChunkSettings)
     sweeps: str | None = option(None, "file of cells: a name in sweeps/, or a path")
     reference: str | None = option(
-        None,
-        "competitor that the answer compares all others with, such as scarf; null takes no pre-training",
+        None, "competitor that the answer compares all others with, such as scarf; null takes no pre-training"
     )
-    plan: bool = option(
-        False, "train nothing; show what there is to do and how long it takes"
-    )
+    plan: bool = option(False, "train nothing; show what there is to do and how long it takes")
     workers: int | None = option(
         None,
         "processes of this machine that train at once; null is one a core, if memory and work suffice",
@@ -116,27 +94,18 @@ class Config(Options):
         aliases=("n_jobs", "num_workers"),
     )
     time_limit: str | None = option(
-        None,
-        "time after which training ends, such as 90s, 10min or 2h; the same command goes on",
+        None, "time after which training ends, such as 90s, 10min or 2h; the same command goes on"
     )
-    force: bool = option(
-        False, "train finished cells again and set aside what they have"
-    )
-    keep_weights: bool = option(
-        False, "keep the fine-tuned networks beside the results"
-    )
+    force: bool = option(False, "train finished cells again and set aside what they have")
+    keep_weights: bool = option(False, "keep the fine-tuned networks beside the results")
     keep_predictions_mb: float = option(
-        20,
-        "megabytes of a cell's test predictions to keep at most, for later metrics and figures",
-        "[0, inf)",
+        20, "megabytes of a cell's test predictions to keep at most, for later metrics and figures", "[0, inf)"
     )
     objective: str = option(
         "validation_error",
         "what hydra/sweeper=optuna searches by, and a job returns to another sweeper: the mean of it or of a metric",
     )
-    plugins: list[str] = option(
-        [], "modules of your own parts; on the command line only"
-    )
+    plugins: list[str] = option([], "modules of your own parts; on the command line only")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -160,9 +129,7 @@ class Config(Options):
         return None if self.time_limit is None else seconds_of(self.time_limit)
 
 
-SHORTHANDS = tuple(
-    name for name in options_of(Config) if name in options_of(FitSettings)
-)
+SHORTHANDS = tuple(name for name in options_of(Config) if name in options_of(FitSettings))
 """Options that stand for ``pretrain.NAME`` and ``finetune.NAME``. A phase that sets its own value keeps it."""
 
 
@@ -184,9 +151,7 @@ def within_max_epochs(config: Config, given: Iterable[str]) -> Config:
         # Whoever sets both numbers means both.
         if is_set and f"{phase}.min_steps" not in names:
             changes["min_steps"] = min(settings.min_steps, settings.max_epochs)
-        sets_length = not names.isdisjoint(
-            {f"{phase}.fixed_below", f"{phase}.fixed_steps"}
-        )
+        sets_length = not names.isdisjoint({f"{phase}.fixed_below", f"{phase}.fixed_steps"})
         if is_set and isinstance(settings, FinetuneSettings) and not sets_length:
             changes["fixed_below"] = 0
         if changes:

@@ -16,10 +16,7 @@ from .run_settings import LoggerSettings
 
 TARGET = "_target_"
 """The option of a section that names its class, as everywhere with Hydra."""
-BASES_OF_LIGHTNING = {
-    "lightning_fabric.loggers.logger.Logger",
-    "lightning.fabric.loggers.logger.Logger",
-}
+BASES_OF_LIGHTNING = {"lightning_fabric.loggers.logger.Logger", "lightning.fabric.loggers.logger.Logger"}
 """The class that all loggers inherit from, in Lightning's two packages."""
 UNIFIED = "lightning.pytorch"
 """The name of `pytorch_lightning` in Lightning's other package, which most examples use."""
@@ -64,16 +61,12 @@ def logger_class(name: str, section: Mapping[str, Any]) -> type[Any]:
             cls = getattr(importlib.import_module(module), class_name)
     except (Exception, SystemExit) as error:
         reason = " ".join(str(error).split()).removesuffix(".")
-        raise UsageError(
-            f"{asked} cannot be imported: {type(error).__name__}: {reason}."
-        ) from error
+        raise UsageError(f"{asked} cannot be imported: {type(error).__name__}: {reason}.") from error
     if not inspect.isclass(cls) or inspect.isabstract(cls):
         raise UsageError(f"{asked} is no class of a logger.")
     above = {f"{base.__module__}.{base.__qualname__}" for base in cls.__mro__}
     if above.isdisjoint(BASES_OF_LIGHTNING):
-        raise UsageError(
-            f"{asked} is no logger of Lightning's; it must inherit from pytorch_lightning.loggers.Logger."
-        )
+        raise UsageError(f"{asked} is no logger of Lightning's; it must inherit from pytorch_lightning.loggers.Logger.")
     return cls
 
 
@@ -106,9 +99,7 @@ def check_logger(name: str, section: Mapping[str, Any]) -> None:
     for option in named:
         is_needed = arguments[option].default is Parameter.empty
         if is_needed and option not in (*section, *OF_THE_CELL):
-            raise UsageError(
-                f"logger.{name}.{option} is missing; {cls.__name__} needs it."
-            )
+            raise UsageError(f"logger.{name}.{option} is missing; {cls.__name__} needs it.")
 
 
 def _installed(target: str) -> str:

@@ -16,17 +16,7 @@ from copy import deepcopy
 from dataclasses import MISSING, dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import (
-    Any,
-    ClassVar,
-    Literal,
-    NamedTuple,
-    Union,
-    cast,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Any, ClassVar, Literal, NamedTuple, Union, cast, get_args, get_origin, get_type_hints
 
 from ..errors import SYNONYMS, did_you_mean
 
@@ -36,13 +26,7 @@ products of larger fractions overflow."""
 PLAIN = {bool, int, float, str}
 
 
-def option(
-    default: Any,
-    meaning: str,
-    limits: str | None = None,
-    *,
-    aliases: tuple[str, ...] = (),
-) -> Any:
+def option(default: Any, meaning: str, limits: str | None = None, *, aliases: tuple[str, ...] = ()) -> Any:
     """A field of an `Options` dataclass.
 
     Args:
@@ -61,9 +45,7 @@ def option(
     metadata = {"meaning": meaning, "limits": interval, "aliases": aliases}
     # Dataclasses refuse a default that all objects would share.
     if isinstance(default, (list, dict)):
-        return dataclasses.field(
-            default_factory=lambda: deepcopy(default), metadata=metadata
-        )
+        return dataclasses.field(default_factory=lambda: deepcopy(default), metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
 
 
@@ -118,13 +100,7 @@ class Interval:
         if match is None:
             raise TypeError(f"{text!r} is not an interval such as '(0, 1]'")
         opening, low, high, closing = match.groups()
-        return cls(
-            float(low),
-            float(high),
-            includes_low=opening == "[",
-            includes_high=closing == "]",
-            text=text,
-        )
+        return cls(float(low), float(high), includes_low=opening == "[", includes_high=closing == "]", text=text)
 
     def __contains__(self, value: float) -> bool:
         if value == self.low:
@@ -209,23 +185,17 @@ class Option:
             choices = ", ".join(map(str, self.choices))
             hint = did_you_mean(value, self.choices)
             # A question is a sentence of its own.
-            raise ValueError(
-                f"{self.name} must be one of {choices}, not {value}{hint and '.' + hint}"
-            )
+            raise ValueError(f"{self.name} must be one of {choices}, not {value}{hint and '.' + hint}")
 
     def _check_number(self, value: float) -> None:
         """Refuse a number outside the limits, or too large where these name no end."""
         if self.limits is not None and value not in self.limits:
-            raise ValueError(
-                f"{self.name} must {self.limits.refusal(value)}, not {value}"
-            )
+            raise ValueError(f"{self.name} must {self.limits.refusal(value)}, not {value}")
         has_end = self.limits is not None and self.limits.high < math.inf
         # Adding 0 makes a whole number of a truth value.
         largest = LARGEST[type(value + 0)]
         if not has_end and abs(value) > largest:
-            raise ValueError(
-                f"{self.name} must be at most {largest:g} in size, not {value}"
-            )
+            raise ValueError(f"{self.name} must be at most {largest:g} in size, not {value}")
 
 
 @dataclass
@@ -286,11 +256,7 @@ def _options_of(cls: type[Any]) -> dict[str, Option]:
         kinds, choices, is_optional = _kinds_of(types[field.name])
         metadata = _metadata(cls, field.name)
         # A plugin's ``factor: float = 0.5`` is an option too.
-        is_plain = (
-            PLAIN.issuperset(kinds)
-            and default is not MISSING
-            and "part" not in field.metadata
-        )
+        is_plain = PLAIN.issuperset(kinds) and default is not MISSING and "part" not in field.metadata
         if not metadata and not is_plain:
             continue
         options[field.name] = Option(

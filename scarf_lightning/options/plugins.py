@@ -106,9 +106,7 @@ def _is_known(cls: type[Any]) -> bool:
 
 def _hash(file: Path) -> str:
     """SHA-256 of the sources of a plugin."""
-    sources = {
-        path.relative_to(file.parent).as_posix(): path for path in _sources(file)
-    }
+    sources = {path.relative_to(file.parent).as_posix(): path for path in _sources(file)}
     digest = hashlib.sha256()
     for relative, path in sorted(sources.items()):
         content = path.read_bytes()
@@ -124,9 +122,7 @@ def _sources(file: Path) -> set[Path]:
         return set(file.parent.rglob("*.py"))
     sources = {file}
     # Beside an installed module there is everything that is installed.
-    installed = {
-        Path(sysconfig.get_path(kind)) for kind in ("purelib", "platlib", "stdlib")
-    }
+    installed = {Path(sysconfig.get_path(kind)) for kind in ("purelib", "platlib", "stdlib")}
     if file.parent in installed:
         return sources
     waiting = [file]
@@ -147,9 +143,7 @@ def _imports_of(file: Path) -> list[str]:
     try:
         nodes = list(ast.walk(ast.parse(file.read_bytes(), str(file))))
     except (SyntaxError, ValueError) as error:
-        raise UsageError(
-            f"{file.name} is no Python that can be imported: {error}."
-        ) from error
+        raise UsageError(f"{file.name} is no Python that can be imported: {error}.") from error
     names: list[str] = []
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -171,9 +165,7 @@ def _find(name: str) -> Path:
     with suppress(ImportError, ValueError):
         spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None or not Path(spec.origin).is_file():
-        raise UsageError(
-            f"plugins names {name}, which is no module in {Path.cwd()} or among the installed ones."
-        )
+        raise UsageError(f"plugins names {name}, which is no module in {Path.cwd()} or among the installed ones.")
     return Path(spec.origin)
 
 

@@ -69,10 +69,7 @@ def shown(value: Any) -> str:
     return str(value)
 
 
-def filled(
-    path: str,
-    content: Mapping[str, Any],
-) -> dict[str, Any]:
+def filled(path: str, content: Mapping[str, Any]) -> dict[str, Any]:
     """The content of a file of `conf/`, with the defaults of the options that it leaves out.
 
     Args:
@@ -109,11 +106,7 @@ def _main_defaults() -> dict[str, Any]:
     return defaults
 
 
-def _filled_choice(
-    axis: str,
-    name: str,
-    content: Mapping[str, Any],
-) -> dict[str, Any]:
+def _filled_choice(axis: str, name: str, content: Mapping[str, Any]) -> dict[str, Any]:
     """The content of a choice's file, with the defaults of its settings and of its part."""
     settings, named = _settings_of(axis)
     # Settings before the part, and both before the file: what comes later takes the place of what was there.
@@ -136,10 +129,7 @@ def _settings_of(axis: str) -> tuple[type[Any] | None, PartField | None]:
     return settings, settings.named_part
 
 
-def _of_part(
-    axis: str,
-    name: Any,
-) -> dict[str, Any]:
+def _of_part(axis: str, name: Any) -> dict[str, Any]:
     """The options of a part at their defaults; none if other choices decide which part it is."""
     if "${" in str(name) or (axis, name) == ("pretrain", "none"):
         return {}
@@ -165,10 +155,7 @@ def _of_settings(settings: type[Any]) -> dict[str, Option]:
     return options
 
 
-def _at(
-    place: str,
-    options: Mapping[str, Option],
-) -> dict[str, Option]:
+def _at(place: str, options: Mapping[str, Option]) -> dict[str, Option]:
     """Options by their dotted name in a section."""
     return {f"{place}.{name}": option for name, option in options.items()}
 
@@ -185,10 +172,7 @@ def _defaults(options: Mapping[str, Option]) -> dict[str, Any]:
     return defaults
 
 
-def _merged(
-    defaults: Mapping[str, Any],
-    content: Mapping[str, Any],
-) -> dict[str, Any]:
+def _merged(defaults: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str, Any]:
     """The content over the defaults, group within group."""
     merged = dict(defaults)
     for name, value in content.items():
@@ -201,11 +185,7 @@ def _merged(
 
 
 _AXES_WITHOUT_PRETRAIN = {axis.name for axis in AXES} - {"pretrain"}
-SETTINGS = {
-    name: group
-    for name, group in _groups(Config).items()
-    if name in _AXES_WITHOUT_PRETRAIN
-}
+SETTINGS = {name: group for name, group in _groups(Config).items() if name in _AXES_WITHOUT_PRETRAIN}
 """The axes whose files hold settings; those of ``pretrain`` are common to all of its choices."""
 DESCRIBED = {*BASES, *SETTINGS}
 """The axes whose options stand in classes."""

@@ -10,13 +10,9 @@ from .option import Options, option
 class WandbSettings(Options):
     """Where Weights & Biases keeps the runs."""
 
-    mode: Literal["offline", "online", "disabled"] = option(
-        "offline", "offline and disabled use no network"
-    )
+    mode: Literal["offline", "online", "disabled"] = option("offline", "offline and disabled use no network")
     project: str = option("scarf-lightning", "project of the runs")
-    entity: str | None = option(
-        None, "user or team that owns the project; null is your own"
-    )
+    entity: str | None = option(None, "user or team that owns the project; null is your own")
     write: bool = option(False, "write a run for each cell; logger=wandb sets it")
 
 
@@ -24,9 +20,7 @@ class WandbSettings(Options):
 class TensorBoardSettings(Options):
     """The event files of TensorBoard."""
 
-    write: bool = option(
-        False, "write event files for each cell; logger=tensorboard sets it"
-    )
+    write: bool = option(False, "write event files for each cell; logger=tensorboard sets it")
 
 
 @dataclass
@@ -34,8 +28,7 @@ class MlflowSettings(Options):
     """Where MLflow keeps the runs."""
 
     tracking_uri: str | None = option(
-        None,
-        "server or database of the runs; null is MLFLOW_TRACKING_URI, or a database in the results folder",
+        None, "server or database of the runs; null is MLFLOW_TRACKING_URI, or a database in the results folder"
     )
     experiment: str = option("scarf-lightning", "experiment of the runs")
     write: bool = option(False, "write a run for each cell; logger=mlflow sets it")
@@ -80,25 +73,15 @@ class LoggerSettings(Options):
 class PathSettings(Options):
     """Folders."""
 
-    results: str = option(
-        "results",
-        "folder of the results, relative to the folder that the command runs in",
-    )
-    openml: str | None = option(
-        None,
-        "cache of the openml client; null is OPENML_CACHE_DIR or the client's own folder",
-    )
+    results: str = option("results", "folder of the results, relative to the folder that the command runs in")
+    openml: str | None = option(None, "cache of the openml client; null is OPENML_CACHE_DIR or the client's own folder")
 
 
 @dataclass
 class CacheSettings(Options):
     """The cache of pre-trainings in the results folder."""
 
-    max_gb: float = option(
-        20.0,
-        "largest size in gigabytes of 10^9 bytes; 0 keeps and reads nothing",
-        "[0, inf)",
-    )
+    max_gb: float = option(20.0, "largest size in gigabytes of 10^9 bytes; 0 keeps and reads nothing", "[0, inf)")
 
 
 @dataclass
@@ -110,9 +93,5 @@ class ChunkSettings(Options):
         "expected time of a job at least; null is 20 on Slurm, up to 10 s with joblib, all cells with basic, else 0",
         "[0, inf)",
     )
-    max_jobs: int | None = option(
-        None, "largest number of jobs; null is 1000 on Slurm, else any", "[1, inf)"
-    )
-    file: str | None = option(
-        None, "file in which a job finds its cells; the sweeper sets it"
-    )
+    max_jobs: int | None = option(None, "largest number of jobs; null is 1000 on Slurm, else any", "[1, inf)")
+    file: str | None = option(None, "file in which a job finds its cells; the sweeper sets it")

@@ -23,15 +23,7 @@ from .config import Config
 
 Range = tuple[Any, ...]
 LEARNING_RATE: Range = ("log", 1e-4, 1e-2)
-SEARCHED = (
-    "method",
-    "network",
-    "corruption",
-    "loss",
-    "cotrain.corruption",
-    "cotrain.loss",
-    "pretrain",
-)
+SEARCHED = ("method", "network", "corruption", "loss", "cotrain.corruption", "cotrain.loss", "pretrain")
 """The options that name the parts, in an order that decides which values Optuna draws."""
 UNSEARCHED = ("binning", "target_aware")
 """Pretexts whose ranges wait for the next science version, since cells of this one were tuned without them."""
@@ -53,9 +45,7 @@ def search_space(config: Config) -> dict[str, Range]:
             continue
         # The options of the network's part are those of its encoder.
         place = "network.encoder" if option == "network" else option
-        ranges: Mapping[str, Range] = description(axis, values[option]).said.get(
-            "search_space", {}
-        )
+        ranges: Mapping[str, Range] = description(axis, values[option]).said.get("search_space", {})
         for name, own in ranges.items():
             space[f"{place}.{name}"] = own
     return space

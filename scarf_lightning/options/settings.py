@@ -42,84 +42,44 @@ class FitSettings(Options):
     # The optimiser and its batches.
     batch_size: int = option(128, "rows a step", "[2, 1000000000]", aliases=("bs",))
     optimizer: Literal["adam", "adamw"] = option(
-        "adam",
-        "adam adds the penalty of weight_decay to gradients; adamw shrinks weights by it, beside the step",
+        "adam", "adam adds the penalty of weight_decay to gradients; adamw shrinks weights by it, beside the step"
     )
-    learning_rate: float = option(
-        1e-3, "step size of Adam", "(0, 1e12]", aliases=("lr",)
-    )
-    beta2: float = option(
-        0.999, "share of the past in Adam's mean of squared gradients", "[0, 1)"
-    )
-    epsilon: float = option(
-        1e-7, "added to the denominator of Adam's step", "(0, 1e12]", aliases=("eps",)
-    )
+    learning_rate: float = option(1e-3, "step size of Adam", "(0, 1e12]", aliases=("lr",))
+    beta2: float = option(0.999, "share of the past in Adam's mean of squared gradients", "[0, 1)")
+    epsilon: float = option(1e-7, "added to the denominator of Adam's step", "(0, 1e12]", aliases=("eps",))
     # The end of training: its length, and what stops it early.
-    max_epochs: int = option(
-        200, "largest number of epochs", "[1, 1000000]", aliases=("epochs", "n_epochs")
-    )
+    max_epochs: int = option(200, "largest number of epochs", "[1, 1000000]", aliases=("epochs", "n_epochs"))
     patience: int | None = option(
-        3,
-        "validations without improvement that a trial may have in a row; null trains max_epochs",
-        "[0, 1000000]",
+        3, "validations without improvement that a trial may have in a row; null trains max_epochs", "[0, 1000000]"
     )
     monitor: Literal["loss", "error", "none"] = option(
-        "error",
-        "validation metric that early stopping watches; none trains the full length and keeps the last weights",
+        "error", "validation metric that early stopping watches; none trains the full length and keeps the last weights"
     )
-    validate_every: int = option(
-        1, "epochs between validations; patience counts validations", "[1, 1000000]"
-    )
-    restore_best: bool = option(
-        True, "keep the weights of the best epoch, not of the last"
-    )
-    ties: Literal["first", "last"] = option(
-        "first", "which of equally good epochs is the best one"
-    )
-    min_steps: int = option(
-        0, "minimum number of optimiser steps before a trial may stop", "[0, 100000000]"
-    )
+    validate_every: int = option(1, "epochs between validations; patience counts validations", "[1, 1000000]")
+    restore_best: bool = option(True, "keep the weights of the best epoch, not of the last")
+    ties: Literal["first", "last"] = option("first", "which of equally good epochs is the best one")
+    min_steps: int = option(0, "minimum number of optimiser steps before a trial may stop", "[0, 100000000]")
     max_steps: int | None = option(
-        None,
-        "largest number of optimiser steps, in whole epochs, in place of max_epochs",
-        "[1, 100000000]",
+        None, "largest number of optimiser steps, in whole epochs, in place of max_epochs", "[1, 100000000]"
     )
     # What holds weights and gradients small.
-    weight_decay: float = option(
-        0.0, "L2 penalty: this times a weight is added to its gradient", "[0, inf)"
-    )
+    weight_decay: float = option(0.0, "L2 penalty: this times a weight is added to its gradient", "[0, inf)")
     decayed: Literal["all", "weights"] = option(
-        "all",
-        "parameters that weight_decay acts on; weights leaves out biases and normalisation",
+        "all", "parameters that weight_decay acts on; weights leaves out biases and normalisation"
     )
-    gradient_clip: float | None = option(
-        None, "largest norm of all gradients of a trial together", "(0, inf)"
-    )
+    gradient_clip: float | None = option(None, "largest norm of all gradients of a trial together", "(0, inf)")
     # Numbers that change while a phase trains.
-    schedule: Schedule = option(
-        "constant",
-        "learning rate over the training; cosine falls to zero at max_epochs",
-    )
-    warmup_steps: int = option(
-        0, "first steps, in which the learning rate rises from zero", "[0, 100000000]"
-    )
-    weight_decay_schedule: Schedule = option(
-        "constant", "weight decay over the training, as schedule"
-    )
-    dropout_schedule: Schedule = option(
-        "constant", "rates of dropout over the training, as schedule"
-    )
+    schedule: Schedule = option("constant", "learning rate over the training; cosine falls to zero at max_epochs")
+    warmup_steps: int = option(0, "first steps, in which the learning rate rises from zero", "[0, 100000000]")
+    weight_decay_schedule: Schedule = option("constant", "weight decay over the training, as schedule")
+    dropout_schedule: Schedule = option("constant", "rates of dropout over the training, as schedule")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.validate_every > self.max_epochs:
-            raise ValueError(
-                f"validate_every must be at most max_epochs={self.max_epochs}, not {self.validate_every}"
-            )
+            raise ValueError(f"validate_every must be at most max_epochs={self.max_epochs}, not {self.validate_every}")
         if self.max_steps is not None and self.max_steps < self.min_steps:
-            raise ValueError(
-                f"max_steps must be at least min_steps={self.min_steps}, not {self.max_steps}"
-            )
+            raise ValueError(f"max_steps must be at least min_steps={self.min_steps}, not {self.max_steps}")
 
     def epochs(self, steps_per_epoch: int) -> tuple[int, int]:
         """The first epoch after which a trial may stop, and the last one, of so many optimiser steps each.
@@ -128,21 +88,13 @@ class FitSettings(Options):
         (13, 38)
         """
         at_least = math.ceil(self.min_steps / steps_per_epoch)
-        at_most = (
-            self.max_epochs
-            if self.max_steps is None
-            else math.ceil(self.max_steps / steps_per_epoch)
-        )
+        at_most = self.max_epochs if self.max_steps is None else math.ceil(self.max_steps / steps_per_epoch)
         # A fit of one or two steps an epoch needs more epochs than `max_epochs` for its `min_steps`.
         return at_least, max(at_least, at_most)
 
     def scheduled_epochs(self, steps_per_epoch: int) -> int:
         """The epochs over which schedules run."""
-        return (
-            self.max_epochs
-            if self.max_steps is None
-            else math.ceil(self.max_steps / steps_per_epoch)
-        )
+        return self.max_epochs if self.max_steps is None else math.ceil(self.max_steps / steps_per_epoch)
 
     def unwatched(self) -> Self:
         """The same without validation: of fixed length, with the last weights."""
@@ -171,37 +123,23 @@ class FinetuneSettings(FitSettings):
     noisy class still gets most classes right. ``fixed_below_numbers`` bounds ``fixed_below`` for them.
     """
 
-    freeze: Literal["none", "encoder"] = option(
-        "none", "encoder: train the head alone on the pre-trained encoder"
-    )
+    freeze: Literal["none", "encoder"] = option("none", "encoder: train the head alone on the pre-trained encoder")
     class_weight: Literal["none", "balanced"] = option(
-        "none",
-        "balanced: every class has the same weight, by the labels that training sees",
+        "none", "balanced: every class has the same weight, by the labels that training sees"
     )
     metric: str | None = option(
-        None,
-        "metric of the validation rows that early stopping watches in place of monitor; null takes metric",
+        None, "metric of the validation rows that early stopping watches in place of monitor; null takes metric"
     )
     label_smoothing: float = option(
-        0.0,
-        "weight of the uniform distribution in the targets of classes; numbers have none",
-        "[0, 1]",
+        0.0, "weight of the uniform distribution in the targets of classes; numbers have none", "[0, 1]"
     )
-    label_smoothing_schedule: Schedule = option(
-        "constant", "label smoothing over the training, as schedule"
-    )
+    label_smoothing_schedule: Schedule = option("constant", "label smoothing over the training, as schedule")
     fixed_below: int = option(
-        0,
-        "training rows below which the fit has a fixed length and no validation",
-        "[0, 1000000000]",
+        0, "training rows below which the fit has a fixed length and no validation", "[0, 1000000000]"
     )
-    fixed_steps: int = option(
-        300, "optimiser steps of a fit on fewer rows than fixed_below", "[1, 100000000]"
-    )
+    fixed_steps: int = option(300, "optimiser steps of a fit on fewer rows than fixed_below", "[1, 100000000]")
     fixed_below_numbers: int | None = option(
-        None,
-        "the largest fixed_below for targets that are numbers; null sets no bound",
-        "[0, 1000000000]",
+        None, "the largest fixed_below for targets that are numbers; null sets no bound", "[0, 1000000000]"
     )
 
     def of_rows(self, n: int) -> "FinetuneSettings":
@@ -218,14 +156,8 @@ class FinetuneSettings(FitSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (
-            self.watched_metric is not None
-            and self.patience is None
-            and not self.restore_best
-        ):
-            raise ValueError(
-                "metric has nothing to choose where patience=null and restore_best=false; leave it out"
-            )
+        if self.watched_metric is not None and self.patience is None and not self.restore_best:
+            raise ValueError("metric has nothing to choose where patience=null and restore_best=false; leave it out")
 
 
 @dataclass
@@ -237,9 +169,7 @@ class PretrainSettings(FitSettings):
     max_epochs: int = 1000
     monitor: Literal["loss", "error", "none"] = "loss"
     validation_passes: int = option(
-        10,
-        "corrupted views of each validation row in the static validation set",
-        "[1, 10000]",
+        10, "corrupted views of each validation row in the static validation set", "[1, 10000]"
     )
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -248,9 +178,7 @@ class PretrainSettings(FitSettings):
 class LayerSettings(Options):
     """The linear layers of a head."""
 
-    width: int = option(
-        256, "units a layer", "[1, 100000]", aliases=("hidden", "hidden_size", "units")
-    )
+    width: int = option(256, "units a layer", "[1, 100000]", aliases=("hidden", "hidden_size", "units"))
     depth: int = option(2, "linear layers", "[1, 1000]", aliases=("layers", "n_layers"))
 
 
@@ -261,16 +189,8 @@ class NetworkSettings(Options):
     named_part: ClassVar = PartField("name", "network", "encoder")
     name: str = part_name("mlp")
     encoder: dict[str, Any] = field(default_factory=dict)
-    weight_init: Literal[
-        "glorot_uniform",
-        "glorot_normal",
-        "he_uniform",
-        "he_normal",
-        "lecun_uniform",
-        "pytorch",
-    ] = option(
-        "glorot_uniform",
-        "initial weights of linear layers; biases start at zero, with pytorch as PyTorch's do",
+    weight_init: Literal["glorot_uniform", "glorot_normal", "he_uniform", "he_normal", "lecun_uniform", "pytorch"] = (
+        option("glorot_uniform", "initial weights of linear layers; biases start at zero, with pytorch as PyTorch's do")
     )
     pretrain_head: LayerSettings = field(default_factory=LayerSettings)
     head: LayerSettings = field(default_factory=LayerSettings)
@@ -288,33 +208,19 @@ class TrainerSettings(Options):
     `scarf_lightning.engine.hardware`.
     """
 
-    accelerator: Literal["auto", "cpu", "cuda"] = option(
-        "auto", "device; auto takes the GPU where there is one"
-    )
+    accelerator: Literal["auto", "cpu", "cuda"] = option("auto", "device; auto takes the GPU where there is one")
     device: int | None = option(
-        None,
-        "number of the GPU to train on, from 0; null takes torch's own choice",
-        "[0, 1023]",
+        None, "number of the GPU to train on, from 0; null takes torch's own choice", "[0, 1023]"
     )
-    threads: int = option(
-        1, "threads of a process; more processes use more cores better", "[1, 4096]"
-    )
-    precision: Literal["32-true", "64-true", "bf16-mixed", "tf32"] = option(
-        DEFAULT_PRECISION, "number format"
-    )
+    threads: int = option(1, "threads of a process; more processes use more cores better", "[1, 4096]")
+    precision: Literal["32-true", "64-true", "bf16-mixed", "tf32"] = option(DEFAULT_PRECISION, "number format")
     force_precision: bool = option(
-        False,
-        "train in bf16-mixed even where it is slower than 32-true",
-        aliases=("slow_bfloat16",),
+        False, "train in bf16-mixed even where it is slower than 32-true", aliases=("slow_bfloat16",)
     )
     memory_gb: float | None = option(
-        None,
-        "gigabytes of 10^9 bytes that training may take; null is what the device has left",
-        "(0, inf)",
+        None, "gigabytes of 10^9 bytes that training may take; null is what the device has left", "(0, inf)"
     )
-    trials_per_stack: int | Literal["auto"] = option(
-        "auto", "trials that train at once; auto by device", "[1, 10000]"
-    )
+    trials_per_stack: int | Literal["auto"] = option("auto", "trials that train at once; auto by device", "[1, 10000]")
 
 
 @dataclass
@@ -322,49 +228,30 @@ class DatasetSettings(Options):
     """Where a table comes from, and how it is read. Each source takes some of the options and refuses the others."""
 
     # Where the table is.
-    source: str = option(
-        "wdbc", "wdbc or diabetes (bundled), openml or csv (a file of yours)"
-    )
+    source: str = option("wdbc", "wdbc or diabetes (bundled), openml or csv (a file of yours)")
     id: int | None = option(None, "number of a dataset on OpenML", "[1, inf)")
     name: str | None = option(None, "what tables call the dataset")
     path: str | None = option(
-        None,
-        "file of the table: .csv, .tsv, .txt, .json, .jsonl or .arff, compressed or not, .parquet or .xlsx",
+        None, "file of the table: .csv, .tsv, .txt, .json, .jsonl or .arff, compressed or not, .parquet or .xlsx"
     )
     target: str | None = option(None, "column to predict")
     # What its columns hold, where the values alone do not say it.
-    categorical: list[str] | None = option(
-        None, "columns to read as categories, as in [a,b]"
-    )
+    categorical: list[str] | None = option(None, "columns to read as categories, as in [a,b]")
     numeric: list[str] | None = option(None, "columns to read as numbers, as in [c]")
     drop: list[str] | None = option(None, "columns to leave out")
     dates: list[str] | None = option(None, "columns to read as dates or times of day")
-    text: list[str] | None = option(
-        None, "columns to read as text, whatever they hold: hashes of their letters"
-    )
+    text: list[str] | None = option(None, "columns to read as text, whatever they hold: hashes of their letters")
     # How a file is written.
     separator: str | None = option(None, "character between fields; null finds it")
-    decimal: Literal[".", ","] | None = option(
-        None, "decimal mark of numbers; null finds it"
-    )
-    encoding: str | None = option(
-        None, "text encoding of the file, such as utf-8 or cp1252; null finds it"
-    )
+    decimal: Literal[".", ","] | None = option(None, "decimal mark of numbers; null finds it")
+    encoding: str | None = option(None, "text encoding of the file, such as utf-8 or cp1252; null finds it")
     sheet: str | None = option(None, "sheet of an Excel file; null takes the first")
     target_kind: str | None = option(
-        None,
-        "classes or number; null and auto take a numeric column of many values as a number",
+        None, "classes or number; null and auto take a numeric column of many values as a number"
     )
-    weight: str | None = option(
-        None,
-        "column that says how much each row counts in supervised training; no feature",
-    )
-    unlabelled: str | None = option(
-        None, "file of more rows without a target, which pre-training uses"
-    )
-    task: int | None = option(
-        None, "number of a task on OpenML, with its own splits", "[1, inf)"
-    )
+    weight: str | None = option(None, "column that says how much each row counts in supervised training; no feature")
+    unlabelled: str | None = option(None, "file of more rows without a target, which pre-training uses")
+    task: int | None = option(None, "number of a task on OpenML, with its own splits", "[1, inf)")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -389,9 +276,7 @@ READING = (
 class ViewsSettings(Options):
     """Number of the two views of a row that are corrupted."""
 
-    name: Literal["one", "both"] = option(
-        "one", "one corrupted view, as in the paper, or both"
-    )
+    name: Literal["one", "both"] = option("one", "one corrupted view, as in the paper, or both")
 
 
 @dataclass
@@ -400,9 +285,7 @@ class CotrainSettings(Options):
 
     named_part: ClassVar = PartField("task", "pretrain", "options")
     task: str = part_name("scarf")
-    weight: float = option(
-        1.0, "weight of the pretext loss beside the supervised one", "(0, inf)"
-    )
+    weight: float = option(1.0, "weight of the pretext loss beside the supervised one", "(0, inf)")
     corruption: Choice = field(default_factory=dict)
     loss: Choice = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)

@@ -53,16 +53,9 @@ class Binning(CorruptingPretext):
     paper: ClassVar[str] = "Lee et al., 2024, arXiv:2405.07414"
     search_space: ClassVar[dict[str, Any]] = {"n_bins": ("log_int", 2, 50)}
     n_bins: int = option(10, "bins of each number", "[2, 1000]")
-    estimates: Literal["place", "class"] = option(
-        "place", "the place of a bin in their order, or which bin it is"
-    )
+    estimates: Literal["place", "class"] = option("place", "the place of a bin in their order, or which bin it is")
 
-    def head(
-        self,
-        width: int,
-        columns: Columns,
-        layers: LayerSettings,
-    ) -> nn.Module:
+    def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
         """Places of bins and encoded categories, ``(..., N, D)``; or logits of the bins of all numbers, and of each
         column's categories, ``(..., N, M_numeric n_bins)`` and ``(..., N, C)``."""
         if self.estimates == "place":
@@ -94,11 +87,7 @@ class Binning(CorruptingPretext):
             target[column] = place
         return Views((view,), (torch.stack(target, dim=-1),))
 
-    def compute_loss(
-        self,
-        outputs: tuple[Any, ...],
-        targets: tuple[Tensor, ...],
-    ) -> Tensor:
+    def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
         if self.estimates == "place":
             return mean_squared_error(outputs[0], targets[0])
         losses = []

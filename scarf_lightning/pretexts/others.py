@@ -41,16 +41,9 @@ class Vime(CorruptingPretext):
     name: ClassVar[str] = "vime"
     label: ClassVar[str] = "VIME"
     paper: ClassVar[str] = "Yoon et al., 2020 (NeurIPS)"
-    alpha: float = option(
-        2.0, "weight of feature estimation beside mask estimation", "(0, inf)"
-    )
+    alpha: float = option(2.0, "weight of feature estimation beside mask estimation", "(0, inf)")
 
-    def head(
-        self,
-        width: int,
-        columns: Columns,
-        layers: LayerSettings,
-    ) -> nn.Module:
+    def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
         """Logits of the mask ``(..., N, M)`` and an estimate of the encoded row ``(..., N, D)``."""
         # A corruption of raw columns has a mask of the features, any other one of the encoded columns.
         n_masked = columns.n_encoded
@@ -64,11 +57,7 @@ class Vime(CorruptingPretext):
         view, mask = self.corrupted(rows)
         return Views((view,), (mask.to(view.dtype), rows.encoded))
 
-    def compute_loss(
-        self,
-        outputs: tuple[Any, ...],
-        targets: tuple[Tensor, ...],
-    ) -> Tensor:
+    def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
         # There is one view, for which g gives both estimates.
         mask_logits, features = outputs[0]
         mask, row = targets
@@ -80,21 +69,14 @@ class Vime(CorruptingPretext):
     def has_error(self) -> bool:
         return True
 
-    def compute_error(
-        self,
-        outputs: tuple[Any, ...],
-        targets: tuple[Tensor, ...],
-    ) -> Tensor:
+    def compute_error(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
         """The share of features whose entry in the mask is estimated wrongly, ``(...)``."""
         mask_logits: Tensor = outputs[0][0]
         is_wrong = (mask_logits > 0) != (targets[0] > 0)
         return is_wrong.double().mean(dim=(-2, -1))
 
 
-def mask_loss(
-    logits: Tensor,
-    mask: Tensor,
-) -> Tensor:
+def mask_loss(logits: Tensor, mask: Tensor) -> Tensor:
     """Mean binary cross-entropy over rows and features: ``(..., N, M)`` twice gives ``(...)`` (equation 5).
 
     >>> mask_loss(torch.tensor([[2.0, -2.0]]), torch.tensor([[1.0, 0.0]]))
@@ -132,31 +114,15 @@ class SubTab(CorruptingPretext):
     label: ClassVar[str] = "SubTab"
     paper: ClassVar[str] = "Ucar et al., 2021, arXiv:2110.04361"
     n_subsets: int = option(4, "number of feature subsets", "[2, 1000]")
-    overlap: float = option(
-        0.75, "share of a subset that its neighbour contains too", "[0, 1]"
-    )
-    temperature: float = option(
-        0.1, "temperature that similarities are divided by", "(0, inf)"
-    )
-    contrast: float = option(
-        1.0, "weight of the contrastive loss beside reconstruction", "[0, inf)"
-    )
-    distance: float = option(
-        1.0, "weight of the distance between projections", "[0, inf)"
-    )
+    overlap: float = option(0.75, "share of a subset that its neighbour contains too", "[0, 1]")
+    temperature: float = option(0.1, "temperature that similarities are divided by", "(0, inf)")
+    contrast: float = option(1.0, "weight of the contrastive loss beside reconstruction", "[0, inf)")
+    distance: float = option(1.0, "weight of the distance between projections", "[0, inf)")
 
-    def head(
-        self,
-        width: int,
-        columns: Columns,
-        layers: LayerSettings,
-    ) -> nn.Module:
+    def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
         """The projection ``(..., N, layers.width)`` and the reconstructed row ``(..., N, D)``."""
         projection = super().head(width, columns, layers)
-        return SideBySide(
-            projection=projection,
-            decoder=head_of_width(columns.n_encoded, width, layers),
-        )
+        return SideBySide(projection=projection, decoder=head_of_width(columns.n_encoded, width, layers))
 
     def make_views(self, rows: Rows) -> Views:
         views = []
@@ -169,11 +135,7 @@ class SubTab(CorruptingPretext):
             views.append(torch.where(inside, view, 0.0))
         return Views(tuple(views), (rows.encoded,))
 
-    def compute_loss(
-        self,
-        outputs: tuple[Any, ...],
-        targets: tuple[Tensor, ...],
-    ) -> Tensor:
+    def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
         projections, reconstructions = zip(*outputs, strict=True)
         errors = [squared_distance(each, targets[0]) for each in reconstructions]
         loss = _mean(errors)
@@ -187,11 +149,7 @@ class SubTab(CorruptingPretext):
         return loss + self.contrast * contrast + self.distance * distance
 
 
-def subsets(
-    columns: Columns,
-    n_subsets: int,
-    overlap: float,
-) -> list[list[int]]:
+def subsets(columns: Columns, n_subsets: int, overlap: float) -> list[list[int]]:
     """The encoded columns of each subset.
 
     The features are cut into runs of equal length. Each run is extended by ``overlap`` of its length into the run

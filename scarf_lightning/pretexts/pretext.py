@@ -34,9 +34,7 @@ class Rows(Protocol):
     @property
     def random(self) -> StackedGenerator: ...
 
-    def corrupted(
-        self, corruption: Corruption, selection: Selection
-    ) -> tuple[Tensor, Tensor]:
+    def corrupted(self, corruption: Corruption, selection: Selection) -> tuple[Tensor, Tensor]:
         """A view of the rows, encoded, ``(..., N, D)``, and the mask of the features whose value changed, bool:
         ``(..., N, M)`` if the corruption works on raw columns, ``(..., N, D)`` if it works on encoded ones."""
 
@@ -104,9 +102,7 @@ class Pretext(Options, ABC):
         """The inputs and targets of a mini-batch. Random numbers are drawn here, from ``rows``."""
 
     @abstractmethod
-    def compute_loss(
-        self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]
-    ) -> Tensor:
+    def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
         """The loss ``(...)``: a mean over rows. ``outputs`` holds the `Outputs` of each input."""
 
     def with_labels(self, loss: Tensor, of_labels: Tensor) -> Tensor:
@@ -119,9 +115,7 @@ class Pretext(Options, ABC):
         """True if ``pretrain.monitor=error`` is defined."""
         return False
 
-    def compute_error(
-        self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]
-    ) -> Tensor:
+    def compute_error(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
         """The share of wrong answers ``(...)``. Only if ``has_error``."""
         raise TypeError(f"the answers of {self.name} are not right or wrong")
 

@@ -19,18 +19,14 @@ class OfOutputs(CorruptingPretext):
 
     loss: ContrastiveLoss | Discrimination
 
-    def compute_loss(
-        self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]
-    ) -> Tensor:
+    def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
         return self.loss(*outputs)
 
     @property
     def has_error(self) -> bool:
         return self.loss.has_error
 
-    def compute_error(
-        self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]
-    ) -> Tensor:
+    def compute_error(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
         return self.loss.error(*outputs)
 
 
@@ -86,9 +82,7 @@ class ScarfDisc(OfOutputs):
 
     def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
         # One logit, of how likely the row is corrupted.
-        return nn.Sequential(
-            super().head(width, columns, layers), nn.Linear(layers.width, 1)
-        )
+        return nn.Sequential(super().head(width, columns, layers), nn.Linear(layers.width, 1))
 
     def make_views(self, rows: Rows) -> Views:
         return Views((rows.encoded, self.corrupted(rows)[0]))
@@ -109,9 +103,7 @@ class Autoencoder(CorruptingPretext):
     def make_views(self, rows: Rows) -> Views:
         return Views((self.corrupted(rows)[0],), (rows.encoded,))
 
-    def compute_loss(
-        self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]
-    ) -> Tensor:
+    def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
         return self.loss(*outputs, *targets)
 
 

@@ -49,26 +49,16 @@ class Stunt(Pretext):
     paper: ClassVar[str] = "Nam et al., 2023, arXiv:2303.00918"
     search_space: ClassVar[dict[str, Any]] = {"n_clusters": ("log_int", 2, 50)}
     n_clusters: int = option(10, "clusters of a task, its pseudo-classes", "[2, 1000]")
-    n_shots: int = option(
-        1, "rows of each pseudo-class that its prototype is the mean of", "[1, 1000]"
-    )
-    n_queries: int = option(
-        15, "most rows of each pseudo-class that are classified", "[1, 1000]"
-    )
+    n_shots: int = option(1, "rows of each pseudo-class that its prototype is the mean of", "[1, 1000]")
+    n_queries: int = option(15, "most rows of each pseudo-class that are classified", "[1, 1000]")
     n_tasks: int = option(4, "tasks of a step", "[1, 100]")
-    least_share: float = option(
-        0.2, "least share of the columns that k-means runs on", "(0, 1]"
-    )
-    most_share: float = option(
-        0.5, "largest share of the columns that k-means runs on", "(0, 1]"
-    )
+    least_share: float = option(0.2, "least share of the columns that k-means runs on", "(0, 1]")
+    most_share: float = option(0.5, "largest share of the columns that k-means runs on", "(0, 1]")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.least_share > self.most_share:
-            raise ValueError(
-                f"least_share must be at most most_share={self.most_share}, not {self.least_share}"
-            )
+            raise ValueError(f"least_share must be at most most_share={self.most_share}, not {self.least_share}")
 
     def make_views(self, rows: Rows) -> Views:
         """A view for each task; and of each row and task its class and its place in it, int64 ``(..., N, n_tasks)``
@@ -92,11 +82,7 @@ class Stunt(Pretext):
         # Targets have the rows in front of the tasks.
         return Views(tuple(views), (classes.mT, places.mT))
 
-    def compute_loss(
-        self,
-        outputs: tuple[Any, ...],
-        targets: tuple[Tensor, ...],
-    ) -> Tensor:
+    def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
         logits, classes, is_query = self._answers(outputs, targets)
         own = classes.unsqueeze(-1)
         log_likelihoods = logits.log_softmax(dim=-1).gather(-1, own).squeeze(-1)
@@ -106,21 +92,13 @@ class Stunt(Pretext):
     def has_error(self) -> bool:
         return True
 
-    def compute_error(
-        self,
-        outputs: tuple[Any, ...],
-        targets: tuple[Tensor, ...],
-    ) -> Tensor:
+    def compute_error(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
         """The share of queries that are nearest to the prototype of another class, ``(...)``."""
         logits, classes, is_query = self._answers(outputs, targets)
         is_wrong = logits.argmax(dim=-1) != classes
         return _mean_where(is_query, is_wrong.double())
 
-    def _chosen(
-        self,
-        n_features: int,
-        random: StackedGenerator,
-    ) -> Tensor:
+    def _chosen(self, n_features: int, random: StackedGenerator) -> Tensor:
         """The features that are chosen for each task, bool ``(..., n_tasks, n_features)``."""
         least = max(1, n_selected(self.least_share, n_features))
         most = max(1, n_selected(self.most_share, n_features))
@@ -138,11 +116,7 @@ class Stunt(Pretext):
         at_most = max(2, n_rows // (self.n_shots + 1))
         return min(self.n_clusters, at_most, n_rows)
 
-    def _answers(
-        self,
-        outputs: tuple[Any, ...],
-        targets: tuple[Tensor, ...],
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    def _answers(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> tuple[Tensor, Tensor, Tensor]:
         """Logits of the classes ``(..., n_tasks, N, n_clusters)``, the right class of each row, and which rows are
         queries, ``(..., n_tasks, N)`` both."""
         classes, places = (target.mT for target in targets)
@@ -165,21 +139,12 @@ class These(Selection):
 
     features: Tensor
 
-    def mask(
-        self,
-        rate: float,
-        n_rows: int,
-        n_features: int,
-        random: StackedGenerator,
-    ) -> Tensor:
+    def mask(self, rate: float, n_rows: int, n_features: int, random: StackedGenerator) -> Tensor:
         mask = self.features.unsqueeze(-2)
         return mask.expand(*mask.shape[:-2], n_rows, n_features)
 
 
-def k_means(
-    x: Tensor,
-    first: Tensor,
-) -> Tensor:
+def k_means(x: Tensor, first: Tensor) -> Tensor:
     """The nearest centre of each row after `ITERATIONS` steps of Lloyd's algorithm, int64 ``(..., N)``.
 
     A centre that is nearest to no row stays where it is.
@@ -203,19 +168,13 @@ def k_means(
     return distances(x, centres).argmin(dim=-1)
 
 
-def members(
-    classes: Tensor,
-    n_classes: int,
-) -> Tensor:
+def members(classes: Tensor, n_classes: int) -> Tensor:
     """The rows of each class, bool ``(..., n_classes, N)``, from the class of each row ``(..., N)``."""
     numbers = torch.arange(n_classes, device=classes.device).unsqueeze(-1)
     return classes.unsqueeze(-2) == numbers
 
 
-def means(
-    x: Tensor,
-    is_member: Tensor,
-) -> tuple[Tensor, Tensor]:
+def means(x: Tensor, is_member: Tensor) -> tuple[Tensor, Tensor]:
     """The mean row of each class, 0 of one without rows, and its number of rows.
 
     **Shape.** Rows ``(..., N, D)`` and `members` ``(..., K, N)`` give ``(..., K, D)`` and ``(..., K, 1)``.
@@ -230,10 +189,7 @@ def means(
     return sums / counts.clamp(min=1), counts
 
 
-def places_within(
-    classes: Tensor,
-    order: Tensor,
-) -> Tensor:
+def places_within(classes: Tensor, order: Tensor) -> Tensor:
     """The place of each row among those of its class, from 0, by its number in ``order``, which is below 1.
 
     **Shape.** ``(..., N)`` twice gives int64 ``(..., N)``.
@@ -250,10 +206,7 @@ def places_within(
     return places - n_before
 
 
-def distances(
-    x: Tensor,
-    centres: Tensor,
-) -> Tensor:
+def distances(x: Tensor, centres: Tensor) -> Tensor:
     """Squared distances of rows to centres, less the squared length of the row, which is the same for all centres.
 
     **Shape.** ``(..., N, D)`` and ``(..., K, D)`` give ``(..., N, K)``.
@@ -266,19 +219,13 @@ def distances(
     return lengths - 2 * _product(x, centres.mT)
 
 
-def _product(
-    first: Tensor,
-    second: Tensor,
-) -> Tensor:
+def _product(first: Tensor, second: Tensor) -> Tensor:
     """``(..., n, k)`` and ``(..., k, m)`` give ``(..., n, m)``."""
     x, weight = without_ones(first, second)
     return (x @ weight)[..., : second.shape[-1]]
 
 
-def _mean_where(
-    mask: Tensor,
-    values: Tensor,
-) -> Tensor:
+def _mean_where(mask: Tensor, values: Tensor) -> Tensor:
     """The mean over the last two axes of the values that are chosen, ``(...)``; 0 if none is."""
     total = torch.where(mask, values, 0.0).sum(dim=(-2, -1))
     n_values = mask.sum(dim=(-2, -1)).clamp(min=1)

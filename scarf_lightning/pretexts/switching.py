@@ -36,11 +36,7 @@ class SwitchTab(CorruptingPretext):
     name: ClassVar[str] = "switchtab"
     label: ClassVar[str] = "SwitchTab"
     paper: ClassVar[str] = "Wu et al., 2024, arXiv:2401.02013"
-    switched: float = option(
-        1.0,
-        "weight of the rows with a switched part beside those with their own",
-        "[0, inf)",
-    )
+    switched: float = option(1.0, "weight of the rows with a switched part beside those with their own", "[0, inf)")
 
     def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
         """Outputs of the decoder for the mutual and for the salient part, ``(..., N, D)`` each."""
@@ -52,9 +48,7 @@ class SwitchTab(CorruptingPretext):
     def make_views(self, rows: Rows) -> Views:
         return Views((self.corrupted(rows)[0],), (rows.encoded,))
 
-    def compute_loss(
-        self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]
-    ) -> Tensor:
+    def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
         ((mutual, salient),), (row,) = outputs, targets
         # Each row takes the mutual part of the row after it, the last one that of the first.
         of_next = mutual.roll(-1, dims=-2)

@@ -40,16 +40,9 @@ class TargetAware(CorruptingPretext):
     uses_labels: ClassVar[bool] = True
     search_space: ClassVar[dict[str, Any]] = {"weight": ("float", 0.1, 0.9)}
     weight: float = option(0.5, "share of the labels' loss", "[0, 1]")
-    pretext: Literal["reconstruction", "mask"] = option(
-        "reconstruction", "what is learnt without labels"
-    )
+    pretext: Literal["reconstruction", "mask"] = option("reconstruction", "what is learnt without labels")
 
-    def head(
-        self,
-        width: int,
-        columns: Columns,
-        layers: LayerSettings,
-    ) -> nn.Module:
+    def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
         """An estimate of the encoded row ``(..., N, D)``, or logits of the mask ``(..., N, M)``."""
         # A corruption of raw columns has a mask of the features, any other one of the encoded columns.
         if self.pretext == "mask" and self.corruption.space == "raw":
@@ -61,19 +54,11 @@ class TargetAware(CorruptingPretext):
         target = mask.to(view.dtype) if self.pretext == "mask" else rows.encoded
         return Views((view,), (target,))
 
-    def compute_loss(
-        self,
-        outputs: tuple[Any, ...],
-        targets: tuple[Tensor, ...],
-    ) -> Tensor:
+    def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
         loss = mask_loss if self.pretext == "mask" else mean_squared_error
         return loss(outputs[0], targets[0])
 
-    def with_labels(
-        self,
-        loss: Tensor,
-        of_labels: Tensor,
-    ) -> Tensor:
+    def with_labels(self, loss: Tensor, of_labels: Tensor) -> Tensor:
         # Twice the mean, so that at equal weights both losses count in full.
         mean = (1 - self.weight) * loss + self.weight * of_labels
         return 2 * mean

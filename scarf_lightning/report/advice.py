@@ -65,9 +65,7 @@ class ComparedRun:
         """The answer in sentences; none if nothing is compared."""
         if not self.comparisons:
             return []
-        return answer_in_words(
-            self.comparisons, self.results, ReportOptions().of(self.results)
-        )
+        return answer_in_words(self.comparisons, self.results, ReportOptions().of(self.results))
 
     @property
     def undecided(self) -> set[str]:
@@ -91,14 +89,7 @@ def reported(cell: Cell, axes: Row, folder: Path | None, **known: Any) -> Report
     """A cell of a sweep; ``folder`` is its place in the store, if it is known, as are more fields of `ReportedCell`."""
     config = cell.config
     return ReportedCell(
-        axes,
-        config.dataset.id,
-        folder,
-        config.trials,
-        cell.overrides,
-        labels(config),
-        config.metric,
-        **known,
+        axes, config.dataset.id, folder, config.trials, cell.overrides, labels(config), config.metric, **known
     )
 
 
@@ -130,9 +121,7 @@ def check_reference(cells: Sequence[Cell]) -> None:
         pairs_of(read_results(wanted), reference)
 
 
-def answer_of_run(
-    request: ExpandedSweep, surveyed: Sequence[SurveyedCell]
-) -> list[str]:
+def answer_of_run(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> list[str]:
     """The answer of a run and what would settle open comparisons, in sentences; none if nothing is compared."""
     run = compared(request, surveyed)
     if not run.comparisons:
@@ -140,10 +129,7 @@ def answer_of_run(
     price = price_of([each.cell for each in surveyed])
     sentences = run.in_words
     for sentence, command in what_would_settle(
-        run.comparisons,
-        by_sweep(request.arguments, request.flags),
-        run.results,
-        price=price,
+        run.comparisons, by_sweep(request.arguments, request.flags), run.results, price=price
     ):
         sentences.append(in_one_line(sentence, command))
     return sentences
@@ -199,20 +185,14 @@ def what_would_settle(
         else:
             groups.setdefault(advice, []).append(each)
     if by_trials:
-        fewest_first = [
-            each for trials in sorted(by_trials) for each in by_trials[trials]
-        ]
+        fewest_first = [each for trials in sorted(by_trials) for each in by_trials[trials]]
         groups[_by_trials(max(by_trials), fewest_first)] = fewest_first
 
     sentences = []
     # The advice that settles most comparisons comes first.
     for advice, group in sorted(groups.items(), key=lambda item: -len(item[1])):
         labels = named([each.label for each in group], 3)
-        cost = (
-            _cost(group, advice.change, results)
-            if price is None
-            else _priced(advice.change, price)
-        )
+        cost = _cost(group, advice.change, results) if price is None else _priced(advice.change, price)
         lines: list[str] = []
         for each in group:
             # Comparisons that differ in nothing but their reference are trained by one command.
@@ -282,29 +262,20 @@ def _advice(comparison: Comparison, known: set[str], margin: float) -> Advice:
         sentence = f"more trials will hardly settle it, because {cause}; about {rows} labelled rows would,{MOSTLY}"
         return Advice("", sentence, rows=rows)
     return Advice(
-        "",
-        f"neither trials nor labelled rows in reach will settle it, because the difference is so small; {cause}",
+        "", f"neither trials nor labelled rows in reach will settle it, because the difference is so small; {cause}"
     )
 
 
-def _advice_over_tables(
-    comparison: Comparison, known: set[str], margin: float
-) -> Advice:
+def _advice_over_tables(comparison: Comparison, known: set[str], margin: float) -> Advice:
     """Advice on a comparison over several datasets, which only more datasets settle."""
     verdict = comparison.verdict
     n = verdict.datasets
     if n < FEWEST_TABLES:
-        return Advice(
-            _more_tables(FEWEST_TABLES - n, known),
-            f"an answer over datasets needs {FEWEST_TABLES} or more",
-        )
-    total = settling_tables(
-        verdict.interval, n, MOST_TABLES * n, margin, comparison.needed
-    )
+        return Advice(_more_tables(FEWEST_TABLES - n, known), f"an answer over datasets needs {FEWEST_TABLES} or more")
+    total = settling_tables(verdict.interval, n, MOST_TABLES * n, margin, comparison.needed)
     if total is None:
         return Advice(
-            "",
-            f"the typical dataset differs by so little that no number of datasets in reach will tell, beyond {n}",
+            "", f"the typical dataset differs by so little that no number of datasets in reach will tell, beyond {n}"
         )
     sentence = f"about {_rounded(total)} datasets would tell{MOSTLY}"
     return Advice(_more_tables(total - n, known), sentence)
@@ -347,9 +318,7 @@ def _cost(comparisons: Sequence[Comparison], change: str, results: CellResults) 
         n_missing = (int(value) - of_cells["count"]).clip(lower=0)
         expected = float((of_cells["mean"] * n_missing).sum())
         return f" (about {about(expected)} on one core)"
-    n_datasets = (
-        N_PAPERS_DATASETS if change == PAPERS_DATASETS else 1 + value.count(",")
-    )
+    n_datasets = N_PAPERS_DATASETS if change == PAPERS_DATASETS else 1 + value.count(",")
     seconds_of_dataset = float(seconds.sum()) / len(comparisons[0].pairs)
     return f" (about {about(n_datasets * seconds_of_dataset)} on one core, if they take as long as these)"
 
@@ -364,9 +333,7 @@ def _changed(cells: Sequence[Cell], change: str) -> list[Cell]:
     key, _, value = change.partition("=")
     if key == "trials":
         n_trials = int(value)
-        return [
-            Cell(cell.overrides, with_trials(cell.config, n_trials)) for cell in cells
-        ]
+        return [Cell(cell.overrides, with_trials(cell.config, n_trials)) for cell in cells]
     numbers = list(CC18)
     if change != PAPERS_DATASETS:
         numbers = [SMALL_DATASETS[name] for name in value.split(",")]
@@ -388,9 +355,7 @@ def _priced(change: str, price: Price) -> str:
 
 def by_sweep(overrides: Sequence[str], flags: Sequence[str] = ()) -> Commands:
     """The sweep again with the change, and with flags such as ``--config-dir FOLDER``."""
-    return lambda comparison, change: command_line(
-        "train.py", [*flags, *_without(overrides, change), change]
-    )
+    return lambda comparison, change: command_line("train.py", [*flags, *_without(overrides, change), change])
 
 
 def by_cells(results: CellResults, folder: Path) -> Commands:
@@ -417,9 +382,7 @@ def by_cells(results: CellResults, folder: Path) -> Commands:
             if key in results.axes:
                 values = ",".join(map(str, results.cells.loc[list(pair), key]))
                 shared = [override for override in first if _key(override) != key]
-                return command_line(
-                    "train.py", [*shared, f"{key}={values}", change, *of_folder]
-                )
+                return command_line("train.py", [*shared, f"{key}={values}", change, *of_folder])
         lines = []
         for arguments in (first, second):
             line = command_line("train.py", [*arguments, change, *of_folder])

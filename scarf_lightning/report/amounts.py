@@ -45,9 +45,7 @@ def in_words(value: float, low: float, high: float, metric: Metric) -> str:
     return _with_interval(value, low, high, metric, says_unit=True)
 
 
-def _with_interval(
-    value: float, low: float, high: float, metric: Metric, *, says_unit: bool = False
-) -> str:
+def _with_interval(value: float, low: float, high: float, metric: Metric, *, says_unit: bool = False) -> str:
     """A difference, higher if better, with its interval if that is known."""
     # A plus sign before an error rate would read as a loss, so words give its direction.
     if metric.higher_is_better:

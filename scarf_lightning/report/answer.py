@@ -13,38 +13,16 @@ from ..errors import counted
 from ..metrics import Metric, metric_named, metrics
 from .advice import Commands, Price, what_would_settle
 from .amounts import effect, signed
-from .blocks import (
-    NOTHING,
-    Block,
-    Command,
-    Entry,
-    Paragraph,
-    Section,
-    Table,
-    entry,
-    table,
-)
+from .blocks import NOTHING, Block, Command, Entry, Paragraph, Section, Table, entry, table
 from .comparisons import Comparison, answered, compare_all
 from .competitors import named_by, named_cells
-from .effects import (
-    curve_points,
-    effects_picture,
-    forest_picture,
-    label_curve,
-    outlying_in_words,
-)
+from .effects import curve_points, effects_picture, forest_picture, label_curve, outlying_in_words
 from .loading import CellResults
 from .names import DROPPED, labels_in_words
 from .pairing import label_budgets
 from .report_options import ReportOptions
 from .schema import in_order
-from .sentences import (
-    OVER_LABELS,
-    TOGETHER,
-    answer_in_words,
-    mean_and_typical,
-    references,
-)
+from .sentences import OVER_LABELS, TOGETHER, answer_in_words, mean_and_typical, references
 from .statistics import Verdict
 from .statistics.answers import CANNOT_TELL
 from .verdicts import level_of
@@ -55,20 +33,14 @@ OF_CLASSES, OF_NUMBERS = ("accuracy", "log_loss", "auroc"), ("rmse", "mae", "spe
 
 
 def answer_section(
-    results: CellResults,
-    options: ReportOptions,
-    commands: Commands,
-    price: Price | None = None,
+    results: CellResults, options: ReportOptions, commands: Commands, price: Price | None = None
 ) -> Section:
     """The answer, effects with intervals best first, every competitor's metric, and what would settle the open ones."""
     every = compare_all(results, options)
     comparisons = answered(every)
     if not comparisons:
         return Section("summary", "The answer", _without_comparison(results, options))
-    blocks: list[Block] = [
-        Paragraph(sentence)
-        for sentence in answer_in_words(comparisons, results, options)
-    ]
+    blocks: list[Block] = [Paragraph(sentence) for sentence in answer_in_words(comparisons, results, options)]
     is_curve, are_several = comparisons[0].labels is not None, len(comparisons) > 1
     # Over numbers of labels the curve is the answer, so it comes before all tables.
     if is_curve:
@@ -77,9 +49,7 @@ def answer_section(
         blocks.append(Paragraph(mean_and_typical(comparisons, options.measure)))
     # Where nothing is claimed, nobody needs to know how much is claimed at once.
     if are_several and any(each.claimed != CANNOT_TELL for each in comparisons):
-        blocks.append(
-            Paragraph(OVER_LABELS if is_curve else TOGETHER.format(n=len(comparisons)))
-        )
+        blocks.append(Paragraph(OVER_LABELS if is_curve else TOGETHER.format(n=len(comparisons))))
     if outside := outlying_in_words(comparisons, options.measure):
         blocks.append(Paragraph(outside))
     if forest := forest_picture(comparisons, options):
@@ -91,9 +61,7 @@ def answer_section(
     # Only columns were left out, so the competitors are a ranking of columns.
     if results.compared == [DROPPED] and len(comparisons) > 1:
         blocks.append(_ranked_columns(comparisons, results, options.measure))
-    for sentence, command in what_would_settle(
-        comparisons, commands, results, options.rope, price=price
-    ):
+    for sentence, command in what_would_settle(comparisons, commands, results, options.rope, price=price):
         if command:
             blocks.append(Command(command, sentence))
         else:
@@ -101,9 +69,7 @@ def answer_section(
     return Section("summary", "The answer", blocks)
 
 
-def metrics_table(
-    comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions
-) -> Table | None:
+def metrics_table(comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions) -> Table | None:
     """The answers by the leading metric and by others, side by side; None if no other metric is known."""
     leading = options.measure
     by_metric = {leading.name: {each.label: each for each in comparisons}}
@@ -146,11 +112,7 @@ def metrics_table(
 def beside(results: CellResults, leading: Metric) -> list[str]:
     """Metrics that are answered beside the leading one, of those that trials have."""
     wanted = OF_NUMBERS if "number" in leading.targets else OF_CLASSES
-    return [
-        name
-        for name in wanted
-        if name != leading.name and results.trials[name].notna().any()
-    ]
+    return [name for name in wanted if name != leading.name and results.trials[name].notna().any()]
 
 
 @dataclass(frozen=True)
@@ -168,9 +130,7 @@ class Line:
 
 STARS = {"***": 0.001, "**": 0.01, "*": 0.05}
 """The marks of a direction, and the largest level after Holm's correction at which it has them."""
-STARS_IN_WORDS = ", ".join(
-    f"{stars} p ≤ {level:g}" for stars, level in reversed(STARS.items())
-)
+STARS_IN_WORDS = ", ".join(f"{stars} p ≤ {level:g}" for stars, level in reversed(STARS.items()))
 
 
 def stars_of(p: float) -> str:
@@ -185,9 +145,7 @@ def stars_of(p: float) -> str:
     return ""
 
 
-def _summary(
-    comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions
-) -> Table:
+def _summary(comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions) -> Table:
     """Every competitor's metric with its interval, best first, the references among them."""
 
     metric, many = options.measure, comparisons[0].verdict.datasets > 1
@@ -214,14 +172,10 @@ def _summary(
         rows.append(tuple(line.entries.get(column, BLANK) for column in headings))
     data = in_order("summary", pd.DataFrame([line.data for line in lines]))
     narrow = _for_a_column(lines, comparisons, metric)
-    return Table(
-        "summary", caption, tuple(headings.values()), tuple(rows), data, narrow
-    )
+    return Table("summary", caption, tuple(headings.values()), tuple(rows), data, narrow)
 
 
-def _for_a_column(
-    lines: Sequence[Line], comparisons: Sequence[Comparison], metric: Metric
-) -> Table:
+def _for_a_column(lines: Sequence[Line], comparisons: Sequence[Comparison], metric: Metric) -> Table:
     """The summary for a column of a paper: each competitor's metric and difference, both with intervals, and answer.
 
     The competitors are best first, so the first one's metric is the best.
@@ -229,17 +183,11 @@ def _for_a_column(
     unit = f", {metric.unit}" if metric.unit else ""
     rows = []
     for place, line in enumerate(lines):
-        level = _with_ends(line.entries["level"], line.entries["level ends"])._replace(
-            best=place == 0
-        )
-        effect = _with_ends(
-            line.entries.get("effect", BLANK), line.entries.get("effect ends", BLANK)
-        )
+        level = _with_ends(line.entries["level"], line.entries["level ends"])._replace(best=place == 0)
+        effect = _with_ends(line.entries.get("effect", BLANK), line.entries.get("effect ends", BLANK))
         if line.stars:
             effect = effect._replace(text=f"{effect.text} {line.stars}")
-        rows.append(
-            (line.entries["competitor"], level, effect, line.entries["verdict"])
-        )
+        rows.append((line.entries["competitor"], level, effect, line.entries["verdict"]))
     over = references(comparisons)
     caption = (
         f"{metric.heading[:1].upper()}{metric.heading[1:]} and the improvement over {over}, with 95 % intervals. "
@@ -269,48 +217,23 @@ def _headings(metric: Metric, *, many: bool) -> dict[str, str]:
             "effect": f"typical improvement{points}",
         }
     else:
-        middle = {
-            "level ends": "95 % interval",
-            "n": "trials",
-            "effect": f"improvement{points}",
-        }
-    last = {
-        "effect ends": "its 95 % interval",
-        "won": "datasets won" if many else "trials won",
-        "better": "P(better)",
-    }
+        middle = {"level ends": "95 % interval", "n": "trials", "effect": f"improvement{points}"}
+    last = {"effect ends": "its 95 % interval", "won": "datasets won" if many else "trials won", "better": "P(better)"}
     return first | middle | last
 
 
 def _reference_line(
-    comparison: Comparison,
-    cells: Sequence[int],
-    results: CellResults,
-    metric: Metric,
-    *,
-    many: bool,
+    comparison: Comparison, cells: Sequence[int], results: CellResults, metric: Metric, *, many: bool
 ) -> Line:
     """The line of a reference, which is compared with nothing."""
     level = _level(comparison.reference_label, cells, results, metric, many=many)
     entries = level.entries | {"verdict": Entry("reference", "reference")}
-    return Line(
-        level.mean,
-        entries,
-        level.data | {"context": comparison.context, "answer": "reference"},
-    )
+    return Line(level.mean, entries, level.data | {"context": comparison.context, "answer": "reference"})
 
 
-def _line(
-    comparison: Comparison, results: CellResults, metric: Metric, *, many: bool
-) -> Line:
+def _line(comparison: Comparison, results: CellResults, metric: Metric, *, many: bool) -> Line:
     """The line of a competitor with its comparison."""
-    level = _level(
-        comparison.label,
-        [cell for cell, _ in comparison.pairs],
-        results,
-        metric,
-        many=many,
-    )
+    level = _level(comparison.label, [cell for cell, _ in comparison.pairs], results, metric, many=many)
     verdict, average = comparison.verdict, comparison.verdict.average
     units = verdict.datasets if many else verdict.trials
     of_metric = partial(signed, metric=metric)
@@ -349,20 +272,11 @@ def _line(
         "p_beyond": verdict.levels.beyond,
         "p_within": verdict.levels.within,
         "share_of_rows": _share_of_rows(verdict),
-        "next_gains": math.nan
-        if verdict.next_table is None
-        else verdict.next_table.gains,
-        "next_loses": math.nan
-        if verdict.next_table is None
-        else verdict.next_table.loses,
+        "next_gains": math.nan if verdict.next_table is None else verdict.next_table.gains,
+        "next_loses": math.nan if verdict.next_table is None else verdict.next_table.loses,
         "reason": verdict.reason,
     }
-    return Line(
-        level.mean,
-        level.entries | entries,
-        level.data | data,
-        stars_of(comparison.p_together),
-    )
+    return Line(level.mean, level.entries | entries, level.data | data, stars_of(comparison.p_together))
 
 
 def _share_of_rows(verdict: Verdict) -> float:
@@ -373,18 +287,9 @@ def _share_of_rows(verdict: Verdict) -> float:
     return parts.of_rows / parts.error**2
 
 
-def _level(
-    label: str,
-    cells: Sequence[int],
-    results: CellResults,
-    metric: Metric,
-    *,
-    many: bool,
-) -> Line:
+def _level(label: str, cells: Sequence[int], results: CellResults, metric: Metric, *, many: bool) -> Line:
     """A competitor's own metric, on one dataset with its interval."""
-    trials = results.trials[results.trials["cell"].isin(cells)].dropna(
-        subset=[metric.name]
-    )
+    trials = results.trials[results.trials["cell"].isin(cells)].dropna(subset=[metric.name])
     by_cell = trials.groupby("cell")[metric.name]
     mean, low, high = float(np.mean(by_cell.mean())), math.nan, math.nan
     # The interval of one cell is about its table; over datasets the level has none.
@@ -397,19 +302,12 @@ def _level(
         "level ends": _ends(low, high, metric.shown),
         "n": Entry(str(n), float(n)),
     }
-    data = {
-        "competitor": label,
-        metric.name: mean,
-        f"{metric.name}_low": low,
-        f"{metric.name}_high": high,
-    }
+    data = {"competitor": label, metric.name: mean, f"{metric.name}_low": low, f"{metric.name}_high": high}
     counts = {"trials": int(by_cell.count().min()), "datasets": by_cell.ngroups}
     return Line(mean, entries, data | counts)
 
 
-def _ranked_columns(
-    comparisons: Sequence[Comparison], results: CellResults, metric: Metric
-) -> Table:
+def _ranked_columns(comparisons: Sequence[Comparison], results: CellResults, metric: Metric) -> Table:
     """The columns that competitors do without, those that are missed most first."""
     # A loss is an improvement with the other sign, so the ends of its interval change places.
     worst_first = sorted(comparisons, key=lambda each: each.verdict.difference)
@@ -417,14 +315,8 @@ def _ranked_columns(
     rows, data = [], []
     for rank, each in enumerate(worst_first, start=1):
         columns = each.name.removeprefix("without ")
-        loss, low, high = (
-            -each.verdict.difference,
-            -each.verdict.high,
-            -each.verdict.low,
-        )
-        rows.append(
-            (rank, columns, loss, _ends(low, high, of_metric).text, each.claimed)
-        )
+        loss, low, high = (-each.verdict.difference, -each.verdict.high, -each.verdict.low)
+        rows.append((rank, columns, loss, _ends(low, high, of_metric).text, each.claimed))
         data.append(
             {
                 "rank": rank,
@@ -437,21 +329,12 @@ def _ranked_columns(
             }
         )
     loss_heading = f"loss without, {metric.unit}" if metric.unit else "loss without"
-    shown = pd.DataFrame(
-        rows,
-        columns=["rank", "columns left out", loss_heading, "95 % interval", "verdict"],
-    )
+    shown = pd.DataFrame(rows, columns=["rank", "columns left out", loss_heading, "95 % interval", "verdict"])
     caption = (
         f"Columns by how much worse {metric.label} is without them, those that are missed most first. A column may be "
         "missed little because another one says the same."
     )
-    return table(
-        "columns",
-        caption,
-        shown,
-        formats={loss_heading: of_metric},
-        data=pd.DataFrame(data),
-    )
+    return table("columns", caption, shown, formats={loss_heading: of_metric}, data=pd.DataFrame(data))
 
 
 def _ends(low: float, high: float, shown: Callable[[float], str]) -> Entry:
@@ -473,11 +356,7 @@ def _without_comparison(results: CellResults, options: ReportOptions) -> list[Bl
     elif is_measured and len(finished) == 1:
         blocks.append(Paragraph(_only_cell(results, int(finished.index[0]), metric)))
     else:
-        blocks.append(
-            Paragraph(
-                f"These cells have nothing to be compared with; {_what_to_train(results)}."
-            )
-        )
+        blocks.append(Paragraph(f"These cells have nothing to be compared with; {_what_to_train(results)}."))
     blocks.append(_levels(results))
     return blocks
 
@@ -502,19 +381,13 @@ def _only_cell(results: CellResults, cell: int, metric: Metric) -> str:
 def curve_in_words(results: CellResults, options: ReportOptions) -> list[str]:
     """A sentence on each competitor with its metric at each number of labels, which claims nothing of differences."""
     datasets = list(map(str, dict.fromkeys(results.cells["dataset"])))
-    where = (
-        datasets[0] if len(datasets) == 1 else f"{len(datasets)} datasets, on average"
-    )
+    where = datasets[0] if len(datasets) == 1 else f"{len(datasets)} datasets, on average"
     sentences = []
     for name, points in curve_points(results, options).items():
         levels = []
         for budget, (_, level) in points.items():
-            levels.append(
-                f"{_level_in_words(level, options.measure)} with {labels_in_words(budget)}"
-            )
-        sentences.append(
-            f"{name[:1].upper()}{name[1:]} on {where}: {'; '.join(levels)}."
-        )
+            levels.append(f"{_level_in_words(level, options.measure)} with {labels_in_words(budget)}")
+        sentences.append(f"{name[:1].upper()}{name[1:]} on {where}: {'; '.join(levels)}.")
     return sentences
 
 
@@ -522,9 +395,7 @@ def _level_in_words(level: Sequence[float], metric: Metric) -> str:
     """A metric with its interval."""
     mean, low, high = level
     unit = " %" if metric.scale == 100 else ""
-    interval = (
-        "" if math.isnan(low) else f" ({metric.shown(low)} to {metric.shown(high)})"
-    )
+    interval = "" if math.isnan(low) else f" ({metric.shown(low)} to {metric.shown(high)})"
     return f"{metric.label} {metric.shown(mean)}{unit}{interval}"
 
 
@@ -540,30 +411,8 @@ def _levels(results: CellResults) -> Table:
             if not n:
                 continue
             mean, low, high = level_of(results, int(str(cell)), metric)
-            row = {
-                "cell": name,
-                "metric": metric.name,
-                "mean": mean,
-                "mean_low": low,
-                "mean_high": high,
-                "trials": n,
-            }
+            row = {"cell": name, "metric": metric.name, "mean": mean, "mean_low": low, "mean_high": high, "trials": n}
             data.append(row)
-            lines.append(
-                (
-                    name,
-                    metric.heading,
-                    metric.shown(mean),
-                    _ends(low, high, metric.shown).text,
-                    n,
-                )
-            )
-    frame = pd.DataFrame(
-        lines, columns=["cell", "metric", "mean", "95 % interval", "trials"]
-    )
-    return table(
-        "levels",
-        "Every metric, with its 95 % interval over trials",
-        frame,
-        data=pd.DataFrame(data),
-    )
+            lines.append((name, metric.heading, metric.shown(mean), _ends(low, high, metric.shown).text, n))
+    frame = pd.DataFrame(lines, columns=["cell", "metric", "mean", "95 % interval", "trials"])
+    return table("levels", "Every metric, with its 95 % interval over trials", frame, data=pd.DataFrame(data))

@@ -30,11 +30,7 @@ LATEX = {
     "≤": r"$\le$",
     "≥": r"$\ge$",
 }
-MARKDOWN = {
-    **{character: f"\\{character}" for character in "\\|*_`[]"},
-    "<": "&lt;",
-    ">": "&gt;",
-}
+MARKDOWN = {**{character: f"\\{character}" for character in "\\|*_`[]"}, "<": "&lt;", ">": "&gt;"}
 ROWS_OF_A_PAGE, LETTERS_OF_A_LINE, LETTERS_OF_A_COLUMN = 45, 65, 50
 
 
@@ -197,10 +193,7 @@ def to_markdown(table: Table) -> str:
     """A pipe table under its caption; the best of a row is bold."""
     heading, *rows = _texts(table, markdown, "**{}**")
     # A colon aligns numbers at the right.
-    rule = [
-        "--:" if column in table.numeric else "---"
-        for column in range(len(table.columns))
-    ]
+    rule = ["--:" if column in table.numeric else "---" for column in range(len(table.columns))]
     lines = [markdown(table.caption), ""]
     for cells in (heading, rule, *rows):
         lines.append(f"| {' | '.join(cells)} |")
@@ -215,9 +208,7 @@ def to_latex(table: Table) -> str:
     width, letters = r"\textwidth", LETTERS_OF_A_LINE
     if table.narrow is not None:
         table, width, letters = table.narrow, r"\columnwidth", LETTERS_OF_A_COLUMN
-    heading, *body = [
-        f"{' & '.join(cells)} \\\\" for cells in _texts(table, latex, r"\textbf{{{}}}")
-    ]
+    heading, *body = [f"{' & '.join(cells)} \\\\" for cells in _texts(table, latex, r"\textbf{{{}}}")]
     kinds = ""
     for column in range(len(table.columns)):
         # Numbers are aligned at the right, so that their digits can be compared.
@@ -230,16 +221,9 @@ def to_latex(table: Table) -> str:
             lines.append(rf"\caption{{{latex(table.caption)}, continued}}")
         else:
             # A label is defined once, on the first page.
-            lines += [
-                rf"\caption{{{latex(table.caption)}}}",
-                rf"\label{{tab:{table.name}}}",
-            ]
+            lines += [rf"\caption{{{latex(table.caption)}}}", rf"\label{{tab:{table.name}}}"]
         tabular = [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", heading, r"\midrule"]
-        tabular += [
-            *body[start : start + ROWS_OF_A_PAGE],
-            r"\bottomrule",
-            r"\end{tabular}",
-        ]
+        tabular += [*body[start : start + ROWS_OF_A_PAGE], r"\bottomrule", r"\end{tabular}"]
         if _width(table) > letters:
             tabular = [rf"\resizebox{{{width}}}{{!}}{{%", *tabular, "}"]
         lines += [*tabular, r"\end{table}"]

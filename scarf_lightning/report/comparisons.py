@@ -11,14 +11,7 @@ from .loading import CellResults
 from .pairing import Pair, pairs_of
 from .report_options import ReportOptions
 from .statistics import Answer, Verdict, answers_together
-from .statistics.answers import (
-    ALONE,
-    CANNOT_TELL,
-    STOPPING,
-    Needed,
-    corrected,
-    needed_together,
-)
+from .statistics.answers import ALONE, CANNOT_TELL, STOPPING, Needed, corrected, needed_together
 from .statistics.scores import mean_of
 from .verdicts import verdict_of
 
@@ -90,9 +83,7 @@ def compare_all(results: CellResults, options: ReportOptions) -> list[Comparison
     pairs = pairs_of(results, options.reference)
     metric = options.measure
     trials = results.trials.dropna(subset=[metric.name])
-    values = metric.sign * trials.pivot_table(
-        index="cell", columns="trial", values=metric.name
-    )
+    values = metric.sign * trials.pivot_table(index="cell", columns="trial", values=metric.name)
     groups: dict[tuple[str, str], list[Pair]] = {}
     # One comparison has the pairs of all datasets on which its competitor and its context are the same.
     for pair in pairs:
@@ -119,9 +110,7 @@ def answered(comparisons: Sequence[Comparison]) -> list[Comparison]:
     return competitors or list(comparisons)
 
 
-def _claimed_together(
-    comparisons: Sequence[Comparison], margin: float
-) -> list[Comparison]:
+def _claimed_together(comparisons: Sequence[Comparison], margin: float) -> list[Comparison]:
     """The comparisons with the answers that hold together: of the page, or of a competitor over numbers of labels."""
     families: dict[str, list[Comparison]] = {}
     for each in comparisons:
@@ -155,12 +144,7 @@ def _claimed_together(
 
 
 def _compare(
-    pairs: Sequence[Pair],
-    values: pd.DataFrame,
-    results: CellResults,
-    options: ReportOptions,
-    *,
-    several: bool,
+    pairs: Sequence[Pair], values: pd.DataFrame, results: CellResults, options: ReportOptions, *, several: bool
 ) -> Comparison:
     """One competitor beside its reference.
 

@@ -68,9 +68,7 @@ def need(results: CellResults, columns: Sequence[str]) -> None:
         raise UsageError(f"No cell uses {column}; the columns are: {choices}.")
 
 
-def competing(
-    results: CellResults, cells: pd.DataFrame, columns: Sequence[str], metric: Metric
-) -> Competitors:
+def competing(results: CellResults, cells: pd.DataFrame, columns: Sequence[str], metric: Metric) -> Competitors:
     """Cells as competitors that these columns distinguish.
 
     Raises:
@@ -80,9 +78,7 @@ def competing(
     return named_competitors(results, named_by(results, cells, columns), metric)
 
 
-def named_competitors(
-    results: CellResults, names: "pd.Series[str]", metric: Metric
-) -> Competitors:
+def named_competitors(results: CellResults, names: "pd.Series[str]", metric: Metric) -> Competitors:
     """Cells as competitors with these names, by the cells' labels.
 
     Raises:
@@ -114,11 +110,7 @@ def named_competitors(
 
 
 def grid_over_reference(
-    results: CellResults,
-    cells: pd.DataFrame,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    reference: str,
+    results: CellResults, cells: pd.DataFrame, rows: Sequence[str], columns: Sequence[str], reference: str
 ) -> tuple[dict[tuple[str, str], Pair], list[str]]:
     """Each (row, column) of these cells against the reference column of the same row: the values of its columns, joined
     by `` + ``.
@@ -137,18 +129,14 @@ def grid_over_reference(
     # References are collected first, because a cell may come before the reference of its row.
     references: dict[str, str] = {}
     others: list[tuple[str, str, str]] = []
-    for row, column, name, setting in zip(
-        row_names, column_names, full_names, settings, strict=True
-    ):
+    for row, column, name, setting in zip(row_names, column_names, full_names, settings, strict=True):
         if setting == reference:
             references[row] = name
         else:
             others.append((row, column, name))
     if not references:
         known = ", ".join(dict.fromkeys(settings))
-        raise UsageError(
-            f"No cell is the reference {reference}; {' + '.join(columns)} has: {known}."
-        )
+        raise UsageError(f"No cell is the reference {reference}; {' + '.join(columns)} has: {known}.")
 
     grid: dict[tuple[str, str], Pair] = {}
     without_reference: list[str] = []
@@ -160,9 +148,7 @@ def grid_over_reference(
     return grid, without_reference
 
 
-def reference_in_words(
-    results: CellResults, columns: Sequence[str], reference: str
-) -> str:
+def reference_in_words(results: CellResults, columns: Sequence[str], reference: str) -> str:
     """The name of the reference in a figure: that of its cells by these columns."""
     rows = list(results.rows.values())
     for row in rows:
@@ -184,9 +170,7 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, bool) else value
 
 
-def named_by(
-    results: CellResults, cells: pd.DataFrame, columns: Sequence[str]
-) -> "pd.Series[str]":
+def named_by(results: CellResults, cells: pd.DataFrame, columns: Sequence[str]) -> "pd.Series[str]":
     """A name for each of these cells from these columns; different settings never share a name."""
     # All cells of the report decide, so that a competitor has one name in every figure.
     namer = Namer(list(results.rows.values()), columns, results.usual, results.labels)

@@ -37,9 +37,7 @@ def default_drawings(results: CellResults) -> list[Drawing]:
         names = named_by(results, settings, contexts)
         for values, name in zip(settings.itertuples(index=False), names, strict=True):
             where = dict(zip(contexts, values, strict=True))
-            for entry in _of_context(
-                results, select(results, where), compared, f", {name}"
-            ):
+            for entry in _of_context(results, select(results, where), compared, f", {name}"):
                 entries.append(entry | {"where": where})
     else:
         entries += _of_context(results, results.cells, compared, "")
@@ -48,35 +46,19 @@ def default_drawings(results: CellResults) -> list[Drawing]:
     return read_drawings(entries, "defaults")
 
 
-def _of_context(
-    results: CellResults, cells: pd.DataFrame, compared: list[str], ending: str
-) -> list[dict[str, Any]]:
+def _of_context(results: CellResults, cells: pd.DataFrame, compared: list[str], ending: str) -> list[dict[str, Any]]:
     """The drawings of the cells of one context, which ends their titles."""
     entries: list[dict[str, Any]] = []
     n_competitors = named_by(results, cells, compared).nunique()
     # A larger matrix has fractions too small to read.
     if 1 < n_competitors <= LARGEST_MATRIX:
-        entries.append(
-            {
-                "draw": "win_matrix",
-                "title": f"All against each other{ending}",
-                "compare": compared,
-            }
-        )
-    entries.append(
-        {"draw": "metric_table", "title": f"Every dataset{ending}", "columns": compared}
-    )
+        entries.append({"draw": "win_matrix", "title": f"All against each other{ending}", "compare": compared})
+    entries.append({"draw": "metric_table", "title": f"Every dataset{ending}", "columns": compared})
     if len(compared) == 1:
         only = compared[0]
         # A curve needs an axis of numbers; a cell that does not use the option has no place on it.
         if all(isinstance(value, int | float) for value in cells[only].dropna()):
-            entries.append(
-                {
-                    "draw": "sensitivity",
-                    "title": f"Relative to the best setting{ending}",
-                    "x": only,
-                }
-            )
+            entries.append({"draw": "sensitivity", "title": f"Relative to the best setting{ending}", "x": only})
     return entries
 
 
@@ -97,16 +79,8 @@ def _over_none(cells: pd.DataFrame, different: list[str]) -> list[dict[str, Any]
             columns.append(column)
     grid = {"rows": rows or ["method"], "columns": columns, "reference": "none"}
     return [
-        {
-            "draw": "wins_over_reference",
-            "title": "Each pre-training against none",
-            **grid,
-        },
-        {
-            "draw": "gain_table",
-            "title": "Average relative gain over no pre-training, percent",
-            **grid,
-        },
+        {"draw": "wins_over_reference", "title": "Each pre-training against none", **grid},
+        {"draw": "gain_table", "title": "Average relative gain over no pre-training, percent", **grid},
     ]
 
 
@@ -122,9 +96,7 @@ def _of_datasets(results: CellResults) -> list[dict[str, Any]]:
             title = f"Losses while pre-training on {dataset}"
             losses.append({"draw": "loss_curves", "title": title, "where": where})
         for drawing, subject in _drawings_of_predictions(results, dataset).items():
-            predicted.append(
-                {"draw": drawing, "title": f"{subject} on {dataset}", "where": where}
-            )
+            predicted.append({"draw": drawing, "title": f"{subject} on {dataset}", "where": where})
     return losses + predicted
 
 
@@ -135,6 +107,4 @@ def _drawings_of_predictions(results: CellResults, dataset: str) -> Mapping[str,
     if not any(keeps_predictions(read_cell(folder)) for folder in stored):
         return {}
     # All cells of a dataset predict the same target.
-    return next(
-        results.targets[cell].drawings for cell in cells if cell in results.targets
-    )
+    return next(results.targets[cell].drawings for cell in cells if cell in results.targets)

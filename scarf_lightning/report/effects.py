@@ -63,18 +63,14 @@ class Effect:
     words: str = ""
 
 
-def effects_picture(
-    comparisons: Sequence[Comparison], options: ReportOptions
-) -> Picture:
+def effects_picture(comparisons: Sequence[Comparison], options: ReportOptions) -> Picture:
     """The best comparisons with their intervals, best first."""
     metric, comparisons = options.measure, comparisons[:MOST_ROWS]
     words, lines, kinds = [], [], []
     for each in comparisons:
         # One text for readers who cannot see the figure, and a longer one for the pointer.
         words.append(f"{each.label}: {effect(each, metric)}, {each.claimed}")
-        tooltip = (
-            f"{each.label}: {effect_over(each, metric)}, {won(each)}; {each.claimed}"
-        )
+        tooltip = f"{each.label}: {effect_over(each, metric)}, {won(each)}; {each.claimed}"
         lines.append(Effect(each.label, each.verdict, each.claimed, tooltip))
         kind = KINDS[each.verdict.basis]
         # Lines of one figure may have intervals of two kinds, if some predictions were not kept.
@@ -97,11 +93,7 @@ def effects_picture(
 
 @styled()
 def effects_figure(
-    lines: Sequence[Effect],
-    metric: Metric,
-    margin: float = MARGIN,
-    *,
-    is_narrow: bool = False,
+    lines: Sequence[Effect], metric: Metric, margin: float = MARGIN, *, is_narrow: bool = False
 ) -> Figure:
     """A line a comparison: improvement and interval, coloured by the answer, over the band without consequence.
 
@@ -173,9 +165,7 @@ def _improvement(metric: Metric) -> str:
     return f"improvement in {metric.label}{unit}"
 
 
-def forest_picture(
-    comparisons: Sequence[Comparison], options: ReportOptions
-) -> Picture | None:
+def forest_picture(comparisons: Sequence[Comparison], options: ReportOptions) -> Picture | None:
     """The effect on each dataset with its interval; None for one dataset or for many."""
     chosen = [each for each in comparisons if each.by_dataset][:MOST_FORESTS]
     if not chosen:
@@ -187,9 +177,7 @@ def forest_picture(
         for name, verdict in zip(each.datasets, each.by_dataset, strict=True):
             words.append(f"{each.label} on {name} {signed(verdict.difference, metric)}")
             has_intervals |= not math.isnan(verdict.low)
-    intervals = (
-        ", with the 95 % interval of that dataset alone" if has_intervals else ""
-    )
+    intervals = ", with the 95 % interval of that dataset alone" if has_intervals else ""
     return Picture(
         "by-dataset",
         forest_figure(chosen, options),
@@ -206,15 +194,11 @@ def forest_figure(comparisons: Sequence[Comparison], options: ReportOptions) -> 
     are_several = len(comparisons) > 1
     most_lines = 1 + max(len(each.by_dataset) for each in comparisons)
     width = PAGE * 1.2 if are_several else PAGE * 0.62
-    figure, panels = new_figure(
-        width, 0.75 + 0.21 * most_lines, 1, len(comparisons), sharex=True
-    )
+    figure, panels = new_figure(width, 0.75 + 0.21 * most_lines, 1, len(comparisons), sharex=True)
     titles = shortened([each.label for each in comparisons], 30)
     for axes, each in zip(panels, comparisons, strict=True):
         _band(axes, metric, options.rope)
-        for y, (name, verdict) in enumerate(
-            zip(each.datasets, each.by_dataset, strict=True)
-        ):
+        for y, (name, verdict) in enumerate(zip(each.datasets, each.by_dataset, strict=True)):
             ends = [scale * verdict.low, scale * verdict.high]
             middle = [scale * verdict.difference]
             (line,) = axes.plot(ends, [y, y], color=COLOURS[0], lw=1.4)
@@ -253,14 +237,10 @@ def outlying_in_words(comparisons: Sequence[Comparison], metric: Metric) -> str:
         clauses.append(f"{each.label}: {named(datasets, 5)}")
     if not clauses:
         return ""
-    return (
-        f"Datasets that lie outside the others (Tukey's fences). {'. '.join(clauses)}."
-    )
+    return f"Datasets that lie outside the others (Tukey's fences). {'. '.join(clauses)}."
 
 
-def label_curve(
-    results: CellResults, options: ReportOptions, comparisons: Sequence[Comparison] = ()
-) -> Picture:
+def label_curve(results: CellResults, options: ReportOptions, comparisons: Sequence[Comparison] = ()) -> Picture:
     """The metric over the number of labels, a line a competitor, with 95 % intervals; references come first."""
     metric = options.measure
     lines: dict[str, list[Point]] = {}
@@ -301,9 +281,7 @@ def curve_points(
     assert competing.budgets is not None
     measured = set(results.trials.dropna(subset=[metric.name])["cell"])
     # References come first, so that they are drawn in grey below the others.
-    cells: dict[str, dict[float, list[int]]] = {
-        each.reference: {} for each in comparisons
-    }
+    cells: dict[str, dict[float, list[int]]] = {each.reference: {} for each in comparisons}
     # Sorting is stable: competitors keep the order of the sweep.
     for label, budget in sorted(competing.budgets.items(), key=lambda each: each[1]):
         if label not in measured:
@@ -320,11 +298,7 @@ def curve_points(
 
 @styled()
 def label_curve_figure(
-    lines: dict[str, list[Point]],
-    metric: Metric,
-    n_references: int = 1,
-    *,
-    is_narrow: bool = False,
+    lines: dict[str, list[Point]], metric: Metric, n_references: int = 1, *, is_narrow: bool = False
 ) -> Figure:
     """A line a competitor: the metric by its number of labels. The references, which come first, are grey."""
     figure, (axes,) = new_figure(COLUMN * 1.1 if is_narrow else PAGE, 3.0)
@@ -339,16 +313,7 @@ def label_curve_figure(
         look: dict[str, Any] = {"color": colour(place - n_references), "marker": "o"}
         if place < n_references:
             look = {"color": GREY, "marker": marker(place)}
-        axes.errorbar(
-            x,
-            mean,
-            [mean - low, high - mean],
-            **look,
-            ms=3.5,
-            lw=1.3,
-            elinewidth=0.8,
-            label=names[name],
-        )
+        axes.errorbar(x, mean, [mean - low, high - mean], **look, ms=3.5, lw=1.3, elinewidth=0.8, label=names[name])
     ticks = sorted({n_labels for points in lines.values() for n_labels, _ in points})
     # Budgets of labels grow by factors, as 20, 50 and 100 do.
     axes.set_xscale("log")
@@ -356,12 +321,7 @@ def label_curve_figure(
     axes.minorticks_off()
     axes.set_xlabel("labels in all")
     axes.set_ylabel(metric.heading)
-    axes.legend(
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.2),
-        ncols=1 if is_narrow else 3,
-        frameon=False,
-    )
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=1 if is_narrow else 3, frameon=False)
     return figure
 
 

@@ -66,9 +66,7 @@ def not_learnt(rows: Sequence[Mapping[str, Any]], target: Target | None) -> str:
     return f"is no better than guesses (balanced accuracy {mean:.3f}, guesses {chance:.3f})"
 
 
-def on_not_learnt(
-    cells: Sequence[tuple[str, Sequence[Mapping[str, Any]], Target | None]],
-) -> list[str]:
+def on_not_learnt(cells: Sequence[tuple[str, Sequence[Mapping[str, Any]], Target | None]]) -> list[str]:
     """A sentence on the cells of a run that have learnt nothing, if there are any.
 
     Args:
@@ -90,9 +88,7 @@ def on_not_learnt(
     ]
 
 
-def on_few_classes(
-    cells: Sequence[tuple[str, Sequence[Mapping[str, Any]]]],
-) -> list[str]:
+def on_few_classes(cells: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> list[str]:
     """A sentence on the cells of a run of which trials had labels of one class alone, if there are any.
 
     Args:
@@ -105,9 +101,7 @@ def on_few_classes(
             clauses.append(f"{name} in {n_trials} of {counted(len(rows), 'trial')}")
     if not clauses:
         return []
-    return [
-        f"The labels were of one class, which every method then predicts: {_listed(clauses)}. Show more labels."
-    ]
+    return [f"The labels were of one class, which every method then predicts: {_listed(clauses)}. Show more labels."]
 
 
 def _listed(clauses: Sequence[str]) -> str:

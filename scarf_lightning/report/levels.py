@@ -33,9 +33,7 @@ def levels_of(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Interval]:
 
 
 def levels_of_cell(
-    folder: Path,
-    rows: Sequence[Mapping[str, Any]],
-    only: Collection[Metric] | None = None,
+    folder: Path, rows: Sequence[Mapping[str, Any]], only: Collection[Metric] | None = None
 ) -> dict[str, Interval]:
     """The level of each metric of a cell by rows and fits, as a report has it.
 
@@ -88,9 +86,5 @@ def _n_labelled(rows: Sequence[Mapping[str, Any]]) -> float:
     """Training rows with a label in the median trial; infinite if results of an old version do not hold them."""
     from statistics import median
 
-    known = [
-        float(size)
-        for size in values_of(rows, "n_labelled")
-        if size is not None and size >= 1
-    ]
+    known = [float(size) for size in values_of(rows, "n_labelled") if size is not None and size >= 1]
     return median(known) if known else float("inf")

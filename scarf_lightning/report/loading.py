@@ -32,16 +32,7 @@ from ..results.records import Row
 from .learning import EVIDENCE
 from .names import Labels, asked_for, distinguishing_columns, is_context
 
-NOT_AXES = (
-    "dataset_id",
-    "fingerprint",
-    "wanted",
-    "finished",
-    "failure",
-    "overrides",
-    "data",
-    "science",
-)
+NOT_AXES = ("dataset_id", "fingerprint", "wanted", "finished", "failure", "overrides", "data", "science")
 ORDERED = ("regime", "pretrain", "method")
 PAPERS_ORDER = (
     "full", "noise30", "semi25",
@@ -112,9 +103,7 @@ class CellResults:
     labels: Labels = field(default_factory=dict)
     targets: dict[int, Target] = field(default_factory=dict)
     metric: str = Classes.usual_metric
-    rows_of_trials: dict[tuple[int, str], Any] = field(
-        default_factory=dict, compare=False, repr=False
-    )
+    rows_of_trials: dict[tuple[int, str], Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def axes(self) -> list[str]:
@@ -176,16 +165,11 @@ class CellResults:
 def rows_of(frame: pd.DataFrame) -> list[Row]:
     """The rows of a frame, whose columns keep their values as they are."""
     columns = list(map(str, frame.columns))
-    return [
-        dict(zip(columns, values, strict=True))
-        for values in frame.itertuples(index=False, name=None)
-    ]
+    return [dict(zip(columns, values, strict=True)) for values in frame.itertuples(index=False, name=None)]
 
 
 def read_results(
-    wanted: Sequence[ReportedCell],
-    damaged: Mapping[Path, str] | None = None,
-    usual: Row | None = None,
+    wanted: Sequence[ReportedCell], damaged: Mapping[Path, str] | None = None, usual: Row | None = None
 ) -> CellResults:
     """The results of these cells, from the store if the cells do not bring them. Damaged records are left out and
     named, beside those that are known already; ``usual`` is as in `CellResults`."""
@@ -228,9 +212,7 @@ def read_results(
     )
 
 
-def _read_rows(
-    folder: Path, n_trials: int
-) -> tuple[list[Row], Target | None, Mapping[Path, str]]:
+def _read_rows(folder: Path, n_trials: int) -> tuple[list[Row], Target | None, Mapping[Path, str]]:
     """The stored rows of a cell's first trials, its target if it is known, and its damaged records."""
     stored = read_cell(folder)
     measured = measured_rows(stored)
@@ -240,14 +222,10 @@ def _read_rows(
     return rows, target, stored.damaged
 
 
-def _frame_of_cells(
-    wanted: Sequence[ReportedCell], rows_of_cells: Sequence[Sequence[Row]]
-) -> pd.DataFrame:
+def _frame_of_cells(wanted: Sequence[ReportedCell], rows_of_cells: Sequence[Sequence[Row]]) -> pd.DataFrame:
     """The frame ``cells`` of `CellResults`."""
     cells: list[Row] = []
-    for cell, rows, shared in zip(
-        wanted, rows_of_cells, _several_at_once(wanted), strict=True
-    ):
+    for cell, rows, shared in zip(wanted, rows_of_cells, _several_at_once(wanted), strict=True):
         row = {
             "dataset_id": cell.dataset_id,
             "fingerprint": None if cell.folder is None else cell.folder.name,
@@ -281,15 +259,7 @@ def _frame_of_trials(rows_of_cells: Sequence[Sequence[Row]]) -> pd.DataFrame:
         "diverged": pd.Series(has_diverged, dtype="bool"),
     }
     names_of_metrics = [metric.name for metric in metrics()]
-    for name in (
-        *names_of_metrics,
-        "finetune_epochs",
-        *SIZES,
-        "n_labels",
-        "n_label_classes",
-        "one_class",
-        *SECONDS,
-    ):
+    for name in (*names_of_metrics, "finetune_epochs", *SIZES, "n_labels", "n_label_classes", "one_class", *SECONDS):
         trials[name] = pd.Series(column(name), dtype="float64")
     return pd.DataFrame(trials)
 
@@ -324,9 +294,7 @@ def _number_or_text(text: str) -> float | str:
         return text
 
 
-def cells_of_folder(
-    results: Path,
-) -> tuple[list[ReportedCell], dict[Path, str], list[str]]:
+def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str], list[str]]:
     """The cells in a folder, each with the trials that it was asked for or has; descriptions that cannot be read; and
     sentences on cells of other versions, which are left out, see `newest_versions`.
 
@@ -360,9 +328,7 @@ def cells_of_folder(
         # A later run may have added trials beyond those that the description was written for.
         last = max(stored.rows, default=-1)
         n_trials = max(_asked_for(cell["overrides"]), last + 1)
-        wanted.append(
-            _of_description(cell, names[table], readings[table], folder, n_trials)
-        )
+        wanted.append(_of_description(cell, names[table], readings[table], folder, n_trials))
     return wanted, damaged, sentences
 
 
@@ -370,9 +336,7 @@ Reading = tuple[tuple[str, str], ...]
 """Options of reading with their values."""
 
 
-def _of_description(
-    cell: Row, dataset: str, reading: Reading, folder: Path, n_trials: int
-) -> ReportedCell:
+def _of_description(cell: Row, dataset: str, reading: Reading, folder: Path, n_trials: int) -> ReportedCell:
     """A cell as its description has it.
 
     Args:
@@ -397,9 +361,7 @@ def _of_description(
     )
 
 
-def _names_of_datasets(
-    cells: Sequence[Row], readings: Mapping[tuple[str, str], Reading]
-) -> dict[tuple[str, str], str]:
+def _names_of_datasets(cells: Sequence[Row], readings: Mapping[tuple[str, str], Reading]) -> dict[tuple[str, str], str]:
     """The name of each table in a report, with the beginning of its hash where another table has the same name and was
     read alike."""
     tables = dict.fromkeys(map(_table_of, cells))
@@ -439,9 +401,7 @@ def _table_of(cell: Row) -> tuple[str, str]:
 
 
 def narrowed(
-    cells: Sequence[ReportedCell],
-    conditions: Sequence[str],
-    options: Sequence[str] = (),
+    cells: Sequence[ReportedCell], conditions: Sequence[str], options: Sequence[str] = ()
 ) -> list[ReportedCell]:
     """The cells that have these options: ``dataset=iris``, ``pretrain=none,scarf``.
 
@@ -467,9 +427,7 @@ def narrowed(
         for value in wanted:
             if value not in values_of_cells:
                 choices = ", ".join(dict.fromkeys(values_of_cells))
-                raise UsageError(
-                    f"No cell has {column}={value}; {column} has: {choices}."
-                )
+                raise UsageError(f"No cell has {column}={value}; {column} has: {choices}.")
         matching = []
         for cell, value in zip(chosen, values_of_cells, strict=True):
             if value in wanted:
@@ -521,10 +479,7 @@ def _place(cell: Row) -> list[tuple[bool, float, str]]:
     options = cell["options"]
     leading = [options.get(name) for name in ORDERED]
     others = [value for name, value in sorted(options.items()) if name not in ORDERED]
-    return [
-        _sort_key(value)
-        for value in (*leading, cell["dataset"], cell["identity"]["data"], *others)
-    ]
+    return [_sort_key(value) for value in (*leading, cell["dataset"], cell["identity"]["data"], *others)]
 
 
 def _sort_key(value: Any) -> tuple[bool, float, str]:

@@ -19,18 +19,7 @@ from ..results import Row, read_cell, source_commit
 from ..screen import escaped
 from .advice import Commands, Price, in_one_line
 from .answer import answer_section
-from .blocks import (
-    FORMATS,
-    Block,
-    Command,
-    Paragraph,
-    Picture,
-    Section,
-    Table,
-    named,
-    table,
-    to_csv,
-)
+from .blocks import FORMATS, Block, Command, Paragraph, Picture, Section, Table, named, table, to_csv
 from .competitors import named_cells
 from .drawings import Drawing, draw_all
 from .loading import CellResults, environments
@@ -88,11 +77,7 @@ class Report:
     def warnings(self) -> list[str]:
         """Sentences on what could not be shown."""
         blocks = [block for section in self.sections for block in section.blocks]
-        return [
-            block.text
-            for block in blocks
-            if isinstance(block, Paragraph) and block.warns
-        ]
+        return [block.text for block in blocks if isinstance(block, Paragraph) and block.warns]
 
 
 def make_report(
@@ -129,14 +114,10 @@ def make_report(
     about += left_out
     if results.damaged:
         damaged = [f"{path}: {reason}" for path, reason in results.damaged.items()]
-        about.append(
-            f"{counted(len(damaged), 'damaged record')} left out: {named(damaged)}."
-        )
+        about.append(f"{counted(len(damaged), 'damaged record')} left out: {named(damaged)}.")
     n_diverged = int(results.trials["diverged"].sum())
     if n_diverged:
-        about.append(
-            f"{counted(n_diverged, 'trial')} diverged and {'is' if n_diverged == 1 else 'are'} in no mean."
-        )
+        about.append(f"{counted(n_diverged, 'trial')} diverged and {'is' if n_diverged == 1 else 'are'} in no mean.")
     made = [
         answer_section(results, options, more_trials, price),
         *draw_all(results, drawings, options),
@@ -159,9 +140,7 @@ def _check_results(results: CellResults, metric: Metric) -> None:
             f"All {counted(len(trials), 'trial')} diverged; train with other settings, such as a lower learning rate."
         )
     if trials[metric.name].isna().all():
-        raise UsageError(
-            f"No trial has the metric {metric.name}; these results were made before it existed."
-        )
+        raise UsageError(f"No trial has the metric {metric.name}; these results were made before it existed.")
 
 
 def write_report(report: Report, folder: Path) -> Path:
@@ -174,9 +153,7 @@ def write_report(report: Report, folder: Path) -> Path:
     is_report = index.exists() and GENERATOR in index.read_text(encoding="utf-8")
     # A folder of the user's own files is left alone, whatever its name.
     if folder.exists() and any(folder.iterdir()) and not is_report:
-        raise UsageError(
-            f"{folder} holds files that are not a report; name another folder with out=FOLDER."
-        )
+        raise UsageError(f"{folder} holds files that are not a report; name another folder with out=FOLDER.")
     # An earlier report may have figures and tables that this one lacks.
     for name in ("figures", "tables"):
         shutil.rmtree(folder / name, ignore_errors=True)
@@ -189,15 +166,9 @@ def write_report(report: Report, folder: Path) -> Path:
             elif isinstance(block, Table):
                 frames[block.name] = block.data
                 for ending, write in FORMATS.items():
-                    (folder / "tables" / f"{block.name}.{ending}").write_text(
-                        write(block), encoding="utf-8"
-                    )
-    meanings = table(
-        MEANINGS, "Columns of the CSV files", documented(frames, report.options)
-    )
-    (folder / "tables" / f"{MEANINGS}.csv").write_text(
-        to_csv(meanings), encoding="utf-8"
-    )
+                    (folder / "tables" / f"{block.name}.{ending}").write_text(write(block), encoding="utf-8")
+    meanings = table(MEANINGS, "Columns of the CSV files", documented(frames, report.options))
+    (folder / "tables" / f"{MEANINGS}.csv").write_text(to_csv(meanings), encoding="utf-8")
     index.write_text(page(report, folder), encoding="utf-8")
     return index
 
@@ -211,9 +182,7 @@ def page(report: Report, folder: Path) -> str:
         long_table=LONG_TABLE,
         report=report,
         meanings=MEANINGS,
-        drawn=lambda name: as_inline(
-            (folder / "figures" / f"{name}.svg").read_text(encoding="utf-8")
-        ),
+        drawn=lambda name: as_inline((folder / "figures" / f"{name}.svg").read_text(encoding="utf-8")),
         narrow=lambda figure: as_inline(as_svg(figure)),
         style=Markup(_shipped("page.css")),
         script=Markup(_shipped("page.js")),
@@ -228,18 +197,14 @@ def _shipped(name: str) -> str:
 def completeness(results: CellResults) -> str:
     """Sentence on the share of the requested trials that has finished."""
     cells, unfinished = results.cells, results.unfinished
-    trials = (
-        f"{cells['finished'].sum()} of {counted(int(cells['wanted'].sum()), 'trial')}"
-    )
+    trials = f"{cells['finished'].sum()} of {counted(int(cells['wanted'].sum()), 'trial')}"
     if unfinished.empty:
         done = f"All {len(cells)} cells are" if len(cells) > 1 else "Its cell is"
         return f"{done} finished, {trials}."
     # By name, so that a reader can ask for the cells that are missing.
     names = named_cells(results, unfinished)
     missing = []
-    for name, finished, wanted in zip(
-        names, unfinished["finished"], unfinished["wanted"], strict=True
-    ):
+    for name, finished, wanted in zip(names, unfinished["finished"], unfinished["wanted"], strict=True):
         missing.append(f"{name} ({finished} of {wanted} trials)")
     n_whole = len(cells) - len(unfinished)
     return f"{n_whole} of {counted(len(cells), 'cell')} are finished, {trials}; missing: {named(missing)}."
@@ -248,16 +213,10 @@ def completeness(results: CellResults) -> str:
 def of_another_kind(results: CellResults, metric: Metric) -> str:
     """Sentence on datasets with another kind of target, which the metric does not measure; empty for none."""
     # A folder may hold tables of classes and of numbers, and one metric measures only one kind.
-    other = [
-        label
-        for label, target in results.targets.items()
-        if not target.is_among(metric.targets)
-    ]
+    other = [label for label, target in results.targets.items() if not target.is_among(metric.targets)]
     if not other:
         return ""
-    datasets = [
-        str(each) for each in dict.fromkeys(results.cells.loc[other, "dataset"])
-    ]
+    datasets = [str(each) for each in dict.fromkeys(results.cells.loc[other, "dataset"])]
     kinds = dict.fromkeys(results.targets[label].name for label in other)
     return (
         f"{metric.label} does not measure {named(datasets)}, whose target is of another kind: {named(list(kinds))}. "
@@ -294,48 +253,22 @@ def provenance_section(results: CellResults, command: str) -> Section:
         if unfinished["failure"].notna().any():
             shown.append("failure")
         caption = "Cells that lack trials, and why they failed when last tried, where they did"
-        blocks.append(
-            table(
-                "missing",
-                caption,
-                unfinished[shown],
-                formats={"failure": _last_or_first_line},
-            )
-        )
+        blocks.append(table("missing", caption, unfinished[shown], formats={"failure": _last_or_first_line}))
     if results.damaged:
-        frame = pd.DataFrame(
-            {"record": map(str, results.damaged), "why": results.damaged.values()}
-        )
-        blocks.append(
-            table("damaged", "Records that cannot be used, and are left out", frame)
-        )
+        frame = pd.DataFrame({"record": map(str, results.damaged), "why": results.damaged.values()})
+        blocks.append(table("damaged", "Records that cannot be used, and are left out", frame))
     blocks += _versions(results)
 
     finished = results.cells[results.cells["finished"] > 0]
-    n_diverged = (
-        results.trials.groupby("cell")["diverged"].sum().reindex(finished.index)
-    )
+    n_diverged = results.trials.groupby("cell")["diverged"].sum().reindex(finished.index)
     # Trials rarely diverge, so the column is there only if some did.
     counts = ["finished", "diverged"] if n_diverged.any() else ["finished"]
-    listed = finished.assign(diverged=n_diverged)[
-        [*columns, "dataset_id", *counts, "fingerprint"]
-    ]
+    listed = finished.assign(diverged=n_diverged)[[*columns, "dataset_id", *counts, "fingerprint"]]
     headings = {"finished": "trials", "dataset_id": "OpenML id"}
-    blocks.append(
-        table(
-            "cells",
-            "Cells behind this report, by fingerprint",
-            listed,
-            headings=headings,
-        )
-    )
+    blocks.append(table("cells", "Cells behind this report, by fingerprint", listed, headings=headings))
     version = importlib.metadata.version("scarf-lightning")
     commit = f", commit {source_commit()}" if source_commit() else ""
-    blocks.append(
-        Paragraph(
-            f"Made by SCARF-Lightning {version} on {date.today():%-d %B %Y}{commit}: {command}"
-        )
-    )
+    blocks.append(Paragraph(f"Made by SCARF-Lightning {version} on {date.today():%-d %B %Y}{commit}: {command}"))
     return Section("provenance", "Where this comes from", blocks)
 
 
@@ -345,16 +278,12 @@ def _versions(results: CellResults) -> list[Block]:
     if not of_stacks:
         return []
     rows = []
-    for name in dict.fromkeys(
-        name for environment in of_stacks for name in environment
-    ):
+    for name in dict.fromkeys(name for environment in of_stacks for name in environment):
         counts = Counter(environment.get(name, "not said") for environment in of_stacks)
         versions = list(counts)
         # Cells of one sweep may have been trained on several machines, and by several versions.
         if len(versions) > 1:
-            versions = [
-                f"{version} ({counted(n, 'stack')})" for version, n in counts.items()
-            ]
+            versions = [f"{version} ({counted(n, 'stack')})" for version, n in counts.items()]
         rows.append((name, ", ".join(versions)))
     caption = f"Versions and hardware that {counted(len(of_stacks), 'stack')} were trained with"
     return [table("versions", caption, pd.DataFrame(rows, columns=["what", "version"]))]
@@ -370,8 +299,4 @@ def _last_or_first_line(text: str) -> str:
 
 def _columns(results: CellResults) -> list[str]:
     """The axes that name a cell: the usual ones, and options in which cells differ."""
-    return [
-        column
-        for column in results.axes
-        if column in LABELLED_BY or column in results.different
-    ]
+    return [column for column in results.axes if column in LABELLED_BY or column in results.different]

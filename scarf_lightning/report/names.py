@@ -73,9 +73,7 @@ def asked_for(overrides: Iterable[str]) -> list[str]:
     return columns
 
 
-def distinguishing_columns(
-    rows: Sequence[Row], columns: Sequence[str], asked: Sequence[str] = ()
-) -> list[str]:
+def distinguishing_columns(rows: Sequence[Row], columns: Sequence[str], asked: Sequence[str] = ()) -> list[str]:
     """The columns that distinguish rows: all that the user varied, then as few others as possible.
 
     A column that some rows do not use (None) comes after those that all of them use, and an option after the axes. So
@@ -150,9 +148,7 @@ class Namer:
         labels: by axis, the labels of its parts.
     """
 
-    def __init__(
-        self, rows: Sequence[Row], columns: Sequence[str], usual: Row, labels: Labels
-    ) -> None:
+    def __init__(self, rows: Sequence[Row], columns: Sequence[str], usual: Row, labels: Labels) -> None:
         self.rows = rows
         self.columns = list(columns)
         self.usual = {**usual, **_commonest(rows, self.columns)}

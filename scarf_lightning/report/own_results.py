@@ -71,9 +71,7 @@ class ComparedResults:
         lost, trials, datasets``; over several tables ``mean, mean_low, mean_high`` and the probabilities that the next
         one ``gains``, is the ``same`` or ``loses``."""
         rows = []
-        for name, verdict, answer in zip(
-            self.competitors, self.verdicts, self.answers, strict=True
-        ):
+        for name, verdict, answer in zip(self.competitors, self.verdicts, self.answers, strict=True):
             row: dict[str, Any] = {
                 "competitor": name,
                 "reference": self.reference,
@@ -94,11 +92,7 @@ class ComparedResults:
                 row["mean"], row["mean_low"], row["mean_high"] = verdict.average
             expected = verdict.next_table
             if expected is not None:
-                row |= {
-                    "gains": expected.gains,
-                    "same": expected.same,
-                    "loses": expected.loses,
-                }
+                row |= {"gains": expected.gains, "same": expected.same, "loses": expected.loses}
             rows.append(row)
         return pd.DataFrame(rows)
 
@@ -114,18 +108,10 @@ class ComparedResults:
     def _sentence(self, name: str, verdict: Verdict, answer: Answer) -> str:
         """The answer on one competitor, its effect and the claim."""
         datasets = list(dict.fromkeys(self.levels["dataset"]))
-        where = (
-            f"on {datasets[0]}"
-            if len(datasets) == 1
-            else f"on {counted(verdict.datasets, 'table')}"
-        )
+        where = f"on {datasets[0]}" if len(datasets) == 1 else f"on {counted(verdict.datasets, 'table')}"
         unit = f" {self.metric.unit}" if self.metric.unit else ""
         # "points of accuracy", but "% in RMSE".
-        size = (
-            f"{self._signed(verdict.difference)}{unit} of {self.metric.label}".replace(
-                "% of", "% in"
-            )
-        )
+        size = f"{self._signed(verdict.difference)}{unit} of {self.metric.label}".replace("% of", "% in")
         if not math.isnan(verdict.low):
             size += f" ({self._signed(verdict.low)} to {self._signed(verdict.high)})"
         if verdict.datasets > 1:
@@ -133,9 +119,7 @@ class ComparedResults:
         return f"{name} beside {self.reference} {where}: {answer}; {size}. The claim is about {verdict.claim}."
 
     def _signed(self, value: float) -> str:
-        return number(
-            self.metric.difference_scale * value, f"+{self.metric.difference_digits}"
-        )
+        return number(self.metric.difference_scale * value, f"+{self.metric.difference_digits}")
 
     def figure(self) -> "Figure":
         """The differences with their intervals, best first."""
@@ -143,20 +127,13 @@ class ComparedResults:
         from .effects import Effect, effects_figure
 
         lines = []
-        for name, verdict, answer in zip(
-            self.competitors, self.verdicts, self.answers, strict=True
-        ):
+        for name, verdict, answer in zip(self.competitors, self.verdicts, self.answers, strict=True):
             lines.append(Effect(name, verdict, answer))
         return effects_figure(lines, self.metric, self.margin)
 
 
 def compare(
-    frame: pd.DataFrame,
-    *,
-    metric: str,
-    reference: str,
-    margin: float = MARGIN,
-    test_to_train: float = TEST_TO_TRAIN,
+    frame: pd.DataFrame, *, metric: str, reference: str, margin: float = MARGIN, test_to_train: float = TEST_TO_TRAIN
 ) -> ComparedResults:
     """Compare results of any library: who helps, by how much, and how sure is that?
 
@@ -189,9 +166,7 @@ def compare(
     tables = _tables(frame, measure)
     names = list(dict.fromkeys(name for _, name in tables))
     if reference not in names:
-        raise UsageError(
-            f"reference={reference} is no competitor of this frame; they are: {', '.join(names)}."
-        )
+        raise UsageError(f"reference={reference} is no competitor of this frame; they are: {', '.join(names)}.")
     by_name = {}
     for name in names:
         if name == reference:
@@ -200,21 +175,13 @@ def compare(
         if verdict is not None:
             by_name[name] = verdict
     if not by_name:
-        raise UsageError(
-            f"No other competitor shares a table and a trial with {reference}; name another reference."
-        )
+        raise UsageError(f"No other competitor shares a table and a trial with {reference}; name another reference.")
     best_first = sorted(by_name, key=lambda name: -by_name[name].difference)
     verdicts = [by_name[name] for name in best_first]
     # The answers of all competitors are read together, so they are corrected together.
     answers = answers_together(verdicts, margin)
     return ComparedResults(
-        reference,
-        measure,
-        margin,
-        best_first,
-        verdicts,
-        answers,
-        _levels(tables, measure, test_to_train),
+        reference, measure, margin, best_first, verdicts, answers, _levels(tables, measure, test_to_train)
     )
 
 
@@ -222,19 +189,13 @@ def _tables(frame: pd.DataFrame, metric: Metric) -> Tables:
     """The trials of each table and competitor."""
     for column in KEYS:
         if column not in frame.columns:
-            raise UsageError(
-                f"The frame lacks the column {column}; it needs {', '.join(KEYS)}."
-            )
+            raise UsageError(f"The frame lacks the column {column}; it needs {', '.join(KEYS)}.")
     if frame[list(KEYS)].isna().any(axis=None):
-        raise UsageError(
-            "The frame has rows without a dataset, trial or competitor; fill or drop these rows."
-        )
+        raise UsageError("The frame has rows without a dataset, trial or competitor; fill or drop these rows.")
     if metric.name in frame.columns:
         return _of_metrics(frame, metric)
 
-    probabilities = [
-        str(column) for column in frame.columns if str(column).startswith(PROBABILITY)
-    ]
+    probabilities = [str(column) for column in frame.columns if str(column).startswith(PROBABILITY)]
     for column in PREDICTED:
         # Probabilities of the classes stand in place of a prediction.
         is_needed = column != "prediction" or not probabilities
@@ -257,9 +218,7 @@ def _of_metrics(frame: pd.DataFrame, metric: Metric) -> Tables:
         )
     values = frame[metric.name].to_numpy(dtype=np.float64, na_value=np.nan)
     if np.isinf(values).any():
-        raise UsageError(
-            f"The column {metric.name} holds an infinite value; leave a trial without a value empty."
-        )
+        raise UsageError(f"The column {metric.name} holds an infinite value; leave a trial without a value empty.")
     tables: Tables = {}
     for row in frame.dropna(subset=[metric.name]).to_dict("records"):
         key = (str(row["dataset"]), str(row["competitor"]))
@@ -268,15 +227,11 @@ def _of_metrics(frame: pd.DataFrame, metric: Metric) -> Tables:
     return tables
 
 
-def _of_predictions(
-    frame: pd.DataFrame, metric: Metric, probabilities: list[str]
-) -> Tables:
+def _of_predictions(frame: pd.DataFrame, metric: Metric, probabilities: list[str]) -> Tables:
     """The trials of a frame with a row a test row of a trial."""
     columns = ["row", "label", *(probabilities or ["prediction"])]
     if frame[columns].isna().any(axis=None):
-        raise UsageError(
-            f"The frame has rows without a value of {', '.join(columns)}; fill or drop these rows."
-        )
+        raise UsageError(f"The frame has rows without a value of {', '.join(columns)}; fill or drop these rows.")
     is_repeated = frame.duplicated([*KEYS, "row"])
     if is_repeated.any():
         twice = frame[is_repeated].iloc[0]
@@ -295,9 +250,7 @@ def _of_predictions(
             positions = of_trial.index.to_numpy()
             # Two competitors may list their rows in different orders, and are compared row by row.
             positions = positions[np.argsort(numbers[positions])]
-            rows = rows_of_trial(
-                metric, predictions[positions], labels[positions], numbers[positions]
-            )
+            rows = rows_of_trial(metric, predictions[positions], labels[positions], numbers[positions])
             # A metric may be undefined on a trial's test rows, such as the AUROC of one class.
             if rows is None:
                 continue
@@ -307,14 +260,10 @@ def _of_predictions(
     return tables
 
 
-def _predictions_of(
-    frame: pd.DataFrame, metric: Metric, probabilities: list[str]
-) -> tuple[Floats, Labels]:
+def _predictions_of(frame: pd.DataFrame, metric: Metric, probabilities: list[str]) -> tuple[Floats, Labels]:
     """Predictions and labels as metrics take them."""
     if "number" in metric.targets:
-        return frame["prediction"].to_numpy(dtype=np.float64), frame["label"].to_numpy(
-            dtype=np.float64
-        )
+        return frame["prediction"].to_numpy(dtype=np.float64), frame["label"].to_numpy(dtype=np.float64)
     # Labels may be numbers, and classes in the names of columns are texts.
     labels = frame["label"].astype(str)
     if probabilities:
@@ -325,25 +274,14 @@ def _predictions_of(
         # Classes that only predictions have count as classes too.
         classes = sorted(set(labels) | set(predicted))
         # A predicted class is a certain one: probability 1 for it, 0 for the others.
-        predictions = np.eye(len(classes))[
-            pd.Categorical(predicted, categories=classes).codes
-        ]
+        predictions = np.eye(len(classes))[pd.Categorical(predicted, categories=classes).codes]
     if unknown := sorted(set(labels) - set(classes)):
-        raise UsageError(
-            f"The label {unknown[0]} has no column {PROBABILITY}{unknown[0]}; add it."
-        )
-    return predictions, np.asarray(
-        pd.Categorical(labels, categories=classes).codes, dtype=np.int64
-    )
+        raise UsageError(f"The label {unknown[0]} has no column {PROBABILITY}{unknown[0]}; add it.")
+    return predictions, np.asarray(pd.Categorical(labels, categories=classes).codes, dtype=np.int64)
 
 
 def _verdict(
-    tables: Tables,
-    name: str,
-    reference: str,
-    metric: Metric,
-    margin: float,
-    test_to_train: float,
+    tables: Tables, name: str, reference: str, metric: Metric, margin: float, test_to_train: float
 ) -> Verdict | None:
     """The verdict on a competitor, over all tables that it shares with the reference; None if there are none."""
     verdicts: list[Verdict] = []
@@ -363,11 +301,7 @@ def _verdict(
             size = abs(float(np.mean(reference_values))) or 1.0
         of_table = (values - reference_values) * metric.sign / size
         differences.append(of_table)
-        verdicts.append(
-            _on_one(
-                trials, others, common, of_table, size, metric, margin, test_to_train
-            )
-        )
+        verdicts.append(_on_one(trials, others, common, of_table, size, metric, margin, test_to_train))
     if not verdicts:
         return None
     if len(verdicts) == 1:
@@ -378,9 +312,7 @@ def _verdict(
     for row, of_table in zip(padded, differences, strict=True):
         row[: len(of_table)] = of_table
     errors = np.array([error_of(verdict) for verdict in verdicts])
-    return judge_tables(
-        padded, errors, margin=margin, width=metric.bounds[1] - metric.bounds[0]
-    )
+    return judge_tables(padded, errors, margin=margin, width=metric.bounds[1] - metric.bounds[0])
 
 
 def _on_one(
@@ -398,19 +330,13 @@ def _on_one(
     others: list[RowsOfTrial] = []
     for trial in common:
         one, other = first.rows.get(trial), second.rows.get(trial)
-        if (
-            one is not None
-            and other is not None
-            and np.array_equal(one.rows, other.rows)
-        ):
+        if one is not None and other is not None and np.array_equal(one.rows, other.rows):
             ones.append(one)
             others.append(other)
     if len(ones) == len(common) >= FEWEST:
         return judge_trials(ones, others, metric, size=size, margin=margin)
     width = metric.bounds[1] - metric.bounds[0]
-    return judge(
-        differences[None], margin=margin, test_to_train=test_to_train, width=width
-    )
+    return judge(differences[None], margin=margin, test_to_train=test_to_train, width=width)
 
 
 def _levels(tables: Tables, metric: Metric, test_to_train: float) -> pd.DataFrame:
@@ -423,6 +349,4 @@ def _levels(tables: Tables, metric: Metric, test_to_train: float) -> pd.DataFram
         else:
             level = mean_interval(values, test_to_train, bounds=metric.bounds)
         rows.append((dataset, competitor, *level, len(values)))
-    return pd.DataFrame(
-        rows, columns=["dataset", "competitor", "mean", "low", "high", "trials"]
-    )
+    return pd.DataFrame(rows, columns=["dataset", "competitor", "mean", "low", "high", "trials"])

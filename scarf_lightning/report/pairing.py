@@ -156,9 +156,7 @@ def pairs_of(results: CellResults, reference: str | None = None) -> list[Pair]:
     return pairs
 
 
-def _references(
-    results: CellResults, competing: Competition, reference: str | None
-) -> References:
+def _references(results: CellResults, competing: Competition, reference: str | None) -> References:
     names, rows = competing.names, results.rows
     if reference is not None:
         wanted = _asked_for(results, names, reference)
@@ -183,9 +181,7 @@ def _references(
     return References([label for label, name in names.items() if name == usual])
 
 
-def _asked_for(
-    results: CellResults, names: Mapping[int, str], reference: str
-) -> list[int]:
+def _asked_for(results: CellResults, names: Mapping[int, str], reference: str) -> list[int]:
     """The cells of the reference that the user names."""
     wanted, columns = reference, results.compared
     # Names come first: what a report calls a competitor is what a reader will type.
@@ -226,9 +222,7 @@ def _usual_first(results: CellResults, labels: Sequence[int]) -> list[int]:
     return sorted(labels, key=unusual)
 
 
-def _nearest(
-    results: CellResults, label: int, others: Sequence[int], free: frozenset[str] | None
-) -> int | None:
+def _nearest(results: CellResults, label: int, others: Sequence[int], free: frozenset[str] | None) -> int | None:
     """The reference that differs least from a cell; None if each differs in a column that is not ``free``."""
     cell = results.rows[label]
     if free is not None and cell["pretrain"] == "none":
@@ -243,9 +237,7 @@ def _nearest(
     return min(distances, key=lambda other: distances[other], default=None)
 
 
-def _unequal(
-    cell: dict[str, Any], other: dict[str, Any], columns: Sequence[str]
-) -> set[str]:
+def _unequal(cell: dict[str, Any], other: dict[str, Any], columns: Sequence[str]) -> set[str]:
     """The columns that both cells use, with different values."""
     unequal = set()
     for column in columns:

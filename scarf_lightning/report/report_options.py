@@ -28,8 +28,7 @@ class ReportOptions(Options):
     """
 
     metric: str | None = option(
-        None,
-        "metric that everything is compared by, such as auroc or log_loss; null takes the target's own",
+        None, "metric that everything is compared by, such as auroc or log_loss; null takes the target's own"
     )
     rope: float = option(
         0.01,
@@ -37,19 +36,13 @@ class ReportOptions(Options):
         "[0, inf)",
     )
     reference: str | None = option(
-        None,
-        "competitor that all others are compared with, such as scarf; null takes no pre-training or the usual",
+        None, "competitor that all others are compared with, such as scarf; null takes no pre-training or the usual"
     )
     test: Test = option(
-        "corrected",
-        "test behind win matrices and gains; welch is the paper's, which is too often false",
+        "corrected", "test behind win matrices and gains; welch is the paper's, which is too often false"
     )
-    adjust: Literal["none", "holm"] = option(
-        "none", "correction of these tests over datasets"
-    )
-    alpha: float = option(
-        0.05, "level below which a p-value counts as a difference", "(0, 1)"
-    )
+    adjust: Literal["none", "holm"] = option("none", "correction of these tests over datasets")
+    alpha: float = option(0.05, "level below which a p-value counts as a difference", "(0, 1)")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -73,9 +66,7 @@ class ReportOptions(Options):
     @property
     def in_words(self) -> str:
         """Description of the test of differences."""
-        corrected = (
-            " after Holm's correction over datasets" if self.adjust == "holm" else ""
-        )
+        corrected = " after Holm's correction over datasets" if self.adjust == "holm" else ""
         return f"{TEST_NAMES[self.test]}, p < {self.alpha:g}{corrected}"
 
 

@@ -172,16 +172,10 @@ def in_order(table: str, frame: pd.DataFrame) -> pd.DataFrame:
 
 def _templates(schema: Sequence[str], column: str) -> list[str]:
     """The columns of a schema that a table's column is one of."""
-    return [
-        name
-        for name in schema
-        if name == column or column in {name.format(each.name) for each in metrics()}
-    ]
+    return [name for name in schema if name == column or column in {name.format(each.name) for each in metrics()}]
 
 
-def documented(
-    frames: Mapping[str, pd.DataFrame], options: Iterable[str]
-) -> pd.DataFrame:
+def documented(frames: Mapping[str, pd.DataFrame], options: Iterable[str]) -> pd.DataFrame:
     """A row for each column of these tables: ``file, column, meaning``."""
     known = set(options)
     rows = []

@@ -17,10 +17,7 @@ from .statistics.verdict import Claim
 VERBS: dict[Answer, tuple[str, str]] = {
     "helps": ("helps", "help"),
     "helps, size open": ("helps, size open", "help, size open"),
-    "no practical difference": (
-        "makes no practical difference",
-        "make no practical difference",
-    ),
+    "no practical difference": ("makes no practical difference", "make no practical difference"),
     "hurts, size open": ("hurts, size open", "hurt, size open"),
     "hurts": ("hurts", "hurt"),
 }
@@ -38,8 +35,7 @@ CLAIMS: dict[Claim, str] = {
     "tables like these": "The claim is about the typical one of tables like these.",
 }
 WITHOUT_PREDICTIONS = (
-    "Predictions were not kept, so intervals are those of the corrected resampled t-test, "
-    "and wider than they need be."
+    "Predictions were not kept, so intervals are those of the corrected resampled t-test, and wider than they need be."
 )
 
 
@@ -71,9 +67,7 @@ def title_of(results: CellResults, reference: str | None = None) -> str:
     return f"Results {where}"
 
 
-def answer_in_words(
-    comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions
-) -> list[str]:
+def answer_in_words(comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions) -> list[str]:
     """The answer in a sentence, or in one for each competitor if cells differ in the number of labels; then what the
     claim is about, and what to expect of the next table."""
     datasets: list[str] = []
@@ -113,17 +107,13 @@ def _of_one(only: Comparison, where: str, options: ReportOptions) -> str:
     answer = answer_with_subject(only.name, only.claimed)
     # "helps, size open" is an insertion, which ends with a comma too.
     comma = "," if "," in only.claimed else ""
-    sentence = (
-        f"{answer}{comma} {where}: {effect_over(only, options.measure)}, {won(only)}."
-    )
+    sentence = f"{answer}{comma} {where}: {effect_over(only, options.measure)}, {won(only)}."
     if only.verdict.reason:
         sentence += f" No verdict: {only.verdict.reason}."
     return sentence
 
 
-def _of_all(
-    comparisons: Sequence[Comparison], where: str, options: ReportOptions
-) -> str:
+def _of_all(comparisons: Sequence[Comparison], where: str, options: ReportOptions) -> str:
     """The number of comparisons with each answer."""
     every = f"{len(comparisons)} comparisons with {references(comparisons)} {where}"
     n_unknown = sum(each.claimed not in VERBS for each in comparisons)
@@ -147,21 +137,15 @@ def _of_all(
     return f"Of {every}, {'; '.join(parts)}{rest}."
 
 
-def _over_labels(
-    comparisons: Sequence[Comparison], where: str, metric: Metric
-) -> list[str]:
+def _over_labels(comparisons: Sequence[Comparison], where: str, metric: Metric) -> list[str]:
     """A sentence on each competitor, with its own estimate and interval at each number of labels."""
-    sentences = [
-        f"{where[:1].upper()}{where[1:]}, beside {_in_full(references(comparisons))}:"
-    ]
+    sentences = [f"{where[:1].upper()}{where[1:]}, beside {_in_full(references(comparisons))}:"]
     for name, group in _by_competitor(comparisons).items():
         parts: list[str] = []
         # Neighbouring numbers of labels with the same answer share a verb: "SCARF helps: +3 with 20, +2 with 50".
         for (answer, why), run in itertools.groupby(group, key=_answer_and_reason):
             effects = [f"{effect(each, metric)} with {each.context}" for each in run]
-            clause = (
-                _further_answer(answer) if parts else answer_with_subject(name, answer)
-            )
+            clause = _further_answer(answer) if parts else answer_with_subject(name, answer)
             reason = f", because {why}" if why else ""
             parts.append(f"{clause}{reason}: {', '.join(effects)}")
         sentences.append(f"{'; '.join(parts)}.")

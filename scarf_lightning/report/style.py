@@ -90,11 +90,7 @@ def as_inline(svg: str) -> Markup:
     # A page of HTML holds no XML declaration.
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, count=1, flags=re.DOTALL)
-    svg = re.sub(
-        rf'<g id="{TIP}([^"]*)">',
-        lambda found: f"<g><title>{escape(unquote(found[1]))}</title>",
-        svg,
-    )
+    svg = re.sub(rf'<g id="{TIP}([^"]*)">', lambda found: f"<g><title>{escape(unquote(found[1]))}</title>", svg)
     # Two figures of one page may not have parts with the same id.
     return Markup(re.sub(r'<g id="[a-z0-9_.]*_\d+">', "<g>", svg))
 

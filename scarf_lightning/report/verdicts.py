@@ -5,39 +5,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..intervals import (
-    FEWEST,
-    FIXED_SPLITS,
-    SIZES,
-    Interval,
-    mean_interval,
-    median_sizes,
-    overlap_ratio,
-)
+from ..intervals import FEWEST, FIXED_SPLITS, SIZES, Interval, mean_interval, median_sizes, overlap_ratio
 from ..metrics import Metric
 from ..results import Predictions, read_cell, read_predictions
 from .loading import CellResults
 from .report_options import ReportOptions
 from .statistics import Verdict, judge, judge_tables
 from .statistics.scores import Floats
-from .statistics.trials import (
-    RowsOfTrial,
-    Split,
-    judge_trials,
-    level_of_trials,
-    rows_of_trial,
-)
+from .statistics.trials import RowsOfTrial, Split, judge_trials, level_of_trials, rows_of_trial
 from .statistics.verdict import error_of, no_verdict
 
 NOT_KEPT = "all trials share their test rows, and their predictions, from which the error would be known, were not kept"
 
 
 def verdict_of(
-    results: CellResults,
-    pairs: Sequence[tuple[int, int]],
-    differences: Floats,
-    sizes: Floats,
-    options: ReportOptions,
+    results: CellResults, pairs: Sequence[tuple[int, int]], differences: Floats, sizes: Floats, options: ReportOptions
 ) -> Verdict:
     """The verdict on cells beside their references.
 
@@ -51,20 +33,14 @@ def verdict_of(
     tried: list[int] = np.flatnonzero(has_trials).tolist()
     verdicts = []
     for table in tried:
-        verdicts.append(
-            _on_one(
-                results, pairs[table], differences[table], float(sizes[table]), options
-            )
-        )
+        verdicts.append(_on_one(results, pairs[table], differences[table], float(sizes[table]), options))
     if not verdicts:
         return no_verdict(np.empty(0))
     if len(verdicts) == 1:
         return verdicts[0]
     # Over several tables each counts by its error, because a noisy table tells less.
     errors = np.array([error_of(verdict) for verdict in verdicts])
-    return judge_tables(
-        differences[tried], errors, margin=options.rope, width=_width(options.measure)
-    )
+    return judge_tables(differences[tried], errors, margin=options.rope, width=_width(options.measure))
 
 
 def level_of(results: CellResults, cell: int, metric: Metric) -> Interval:
@@ -74,27 +50,21 @@ def level_of(results: CellResults, cell: int, metric: Metric) -> Interval:
     # From predictions only if all trials have kept them: the interval must be that of this mean.
     trials = list(rows_of_cell(results, cell, metric).values())
     if len(trials) == len(values) >= FEWEST:
-        return level_of_trials(trials, metric, _split(results, cell))._replace(
-            mean=mean
-        )
+        return level_of_trials(trials, metric, _split(results, cell))._replace(mean=mean)
     if _is_fixed(results, cell):
         return Interval(mean, math.nan, math.nan)
     ratio, n_test = _overlap(results, cell)
     return mean_interval(values, ratio, n_test=n_test, bounds=metric.bounds)
 
 
-def rows_of_cell(
-    results: CellResults, cell: int, metric: Metric
-) -> dict[int, RowsOfTrial]:
+def rows_of_cell(results: CellResults, cell: int, metric: Metric) -> dict[int, RowsOfTrial]:
     """The test rows of a cell's trials whose predictions were kept and whose metric is defined, by trial."""
     # A page asks for a cell's rows many times, as a competitor and as a reference of others.
     key = (cell, metric.name)
     if key not in results.rows_of_trials:
         by_trial: dict[int, RowsOfTrial] = {}
         for trial, predictions in _predictions(results, cell).items():
-            rows = rows_of_trial(
-                metric, predictions.values, predictions.labels, predictions.rows
-            )
+            rows = rows_of_trial(metric, predictions.values, predictions.labels, predictions.rows)
             if rows is not None:
                 by_trial[trial] = rows
         results.rows_of_trials[key] = by_trial
@@ -103,11 +73,7 @@ def rows_of_cell(
 
 
 def _on_one(
-    results: CellResults,
-    pair: tuple[int, int],
-    differences: Floats,
-    size: float,
-    options: ReportOptions,
+    results: CellResults, pair: tuple[int, int], differences: Floats, size: float, options: ReportOptions
 ) -> Verdict:
     """The verdict on one table: from rows and fits, or by the resampled t-test if a prediction was not kept."""
     metric, margin = options.measure, options.rope
@@ -118,20 +84,12 @@ def _on_one(
     first, second = _common(results, pair, metric)
     # A pair of which one trial lacks its predictions would be judged on fewer trials than its difference.
     if len(first) == len(known):
-        return judge_trials(
-            first, second, metric, _split(results, cell), size=size, margin=margin
-        )
+        return judge_trials(first, second, metric, _split(results, cell), size=size, margin=margin)
     # The resampled t-test takes the error from test sets that differ, and these do not.
     if _is_fixed(results, cell):
         return no_verdict(known, NOT_KEPT)
     ratio, n_test = _overlap(results, cell)
-    return judge(
-        differences[None],
-        margin=margin,
-        test_to_train=ratio,
-        n_test=n_test,
-        width=_width(metric),
-    )
+    return judge(differences[None], margin=margin, test_to_train=ratio, n_test=n_test, width=_width(metric))
 
 
 def _width(metric: Metric) -> float:
@@ -140,9 +98,7 @@ def _width(metric: Metric) -> float:
     return highest - lowest
 
 
-def _common(
-    results: CellResults, pair: tuple[int, int], metric: Metric
-) -> tuple[list[RowsOfTrial], list[RowsOfTrial]]:
+def _common(results: CellResults, pair: tuple[int, int], metric: Metric) -> tuple[list[RowsOfTrial], list[RowsOfTrial]]:
     """The trials in which both cells tested the same rows."""
     of_cell = rows_of_cell(results, pair[0], metric)
     of_reference = rows_of_cell(results, pair[1], metric)

@@ -1,14 +1,6 @@
 """Identity and the store: what was trained, kept in plain files. Free of torch."""
 
-from .claims import (
-    LostClaimError,
-    claim,
-    claim_when_free,
-    clear_dead,
-    folder_time,
-    give_back,
-    is_claimed,
-)
+from .claims import LostClaimError, claim, claim_when_free, clear_dead, folder_time, give_back, is_claimed
 from .files import DamagedRecordError, check_folder, write_whole
 from .identity import (
     SCIENCE_VERSION,
@@ -37,15 +29,7 @@ from .loading import (
     read_environments,
     read_predictions,
 )
-from .notes import (
-    Failure,
-    KnownData,
-    forget_failure,
-    keep_failure,
-    known_data,
-    note_data,
-    read_failure,
-)
+from .notes import Failure, KnownData, forget_failure, keep_failure, known_data, note_data, read_failure
 from .pretrained import PretrainedTrial, PretrainingStore
 from .records import Row
 from .store import CellStore, Predictions, StackRecord, Stored, read_cell, source_commit

@@ -277,12 +277,8 @@ def _started(pid: int) -> str | None:
 def _process_space() -> str:
     """The name of the space that counts process numbers: a boot of a machine and a container in it."""
     try:
-        boot = (
-            Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        )
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         namespace = Path("/proc/self/ns/pid").readlink()
     except OSError:
         return "unknown"
-    return sha256(f"{socket.gethostname()} {boot} {namespace}".encode()).hexdigest()[
-        :12
-    ]
+    return sha256(f"{socket.gethostname()} {boot} {namespace}".encode()).hexdigest()[:12]

@@ -35,9 +35,7 @@ class OtherVersionError(DamagedRecordError):
 
 
 @contextmanager
-def whole_folder(
-    target: Path, before: Callable[[], None] | None = None
-) -> Iterator[Path]:
+def whole_folder(target: Path, before: Callable[[], None] | None = None) -> Iterator[Path]:
     """A temporary folder beside ``target`` that takes its name once everything in it has reached the disk.
 
     After an exception it is removed, and ``target`` does not appear. ``before`` is called last and may raise one too.
@@ -81,13 +79,9 @@ def read_bytes(path: Path | str, size: int) -> bytes:
             if not stat.S_ISREG(status.st_mode):
                 raise DamagedRecordError(f"{Path(path).name} is not a file")
             if status.st_size > size:
-                raise DamagedRecordError(
-                    f"{Path(path).name} is larger than {size:,} bytes"
-                )
+                raise DamagedRecordError(f"{Path(path).name} is larger than {size:,} bytes")
             content = os.read(descriptor, status.st_size)
-            while len(content) < status.st_size and (
-                more := os.read(descriptor, status.st_size - len(content))
-            ):
+            while len(content) < status.st_size and (more := os.read(descriptor, status.st_size - len(content))):
                 # One call reads 2 GB at most.
                 content += more
             return content
@@ -96,14 +90,10 @@ def read_bytes(path: Path | str, size: int) -> bytes:
     except (FileNotFoundError, NotADirectoryError) as error:
         raise FileNotFoundError(*error.args) from error
     except OSError as error:
-        raise UnreadableRecordError(
-            f"{Path(path).name} cannot be read: {_reason(error)}"
-        ) from error
+        raise UnreadableRecordError(f"{Path(path).name} cannot be read: {_reason(error)}") from error
     except ValueError as error:
         # A null character in the name.
-        raise DamagedRecordError(
-            f"{Path(path).name} cannot be read: {_reason(error)}"
-        ) from error
+        raise DamagedRecordError(f"{Path(path).name} cannot be read: {_reason(error)}") from error
 
 
 @contextmanager
@@ -146,13 +136,9 @@ def check_folder(results: Path, *, writable: bool) -> None:
         UsageError: it is a file or lies in one, or nothing can be written to it or to a folder of notes in it, such as
             one that another user has made and closed.
     """
-    there = next(
-        path for path in (results, *results.absolute().parents) if path.exists()
-    )
+    there = next(path for path in (results, *results.absolute().parents) if path.exists())
     if not there.is_dir():
-        raise UsageError(
-            f"paths.results={results} cannot be used: {there} is not a folder; name another one."
-        )
+        raise UsageError(f"paths.results={results} cannot be used: {there} is not a folder; name another one.")
     if writable:
         try:
             results.mkdir(parents=True, exist_ok=True)
@@ -169,9 +155,7 @@ def check_folder(results: Path, *, writable: bool) -> None:
 
 def _unwritable(results: Path, place: Path, error: OSError) -> UsageError:
     if place == results:
-        return UsageError(
-            f"paths.results={results} cannot be written to: {_reason(error)}; name another folder."
-        )
+        return UsageError(f"paths.results={results} cannot be written to: {_reason(error)}; name another folder.")
     return UsageError(
         f"paths.results={results} cannot be written to: {place}: {_reason(error)}; give the group rights to it, as by "
         "`chmod -R g+rwX` and `umask 002`, or name another folder."

@@ -13,14 +13,7 @@ from typing import Any
 
 from ..metrics import metric_named
 from ..options import Config, description, part, plugin_hashes
-from ..options.combinations import (
-    UsedOption,
-    is_in,
-    is_pretrained,
-    part_axis,
-    used_options,
-    watched_from,
-)
+from ..options.combinations import UsedOption, is_in, is_pretrained, part_axis, used_options, watched_from
 from ..options.settings import READING
 
 SCIENCE_VERSION = 3
@@ -155,11 +148,7 @@ def fingerprint(fields: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _fields(
-    config: Config,
-    data_hash: str,
-    used: Sequence[UsedOption],
-) -> dict[str, Any]:
+def _fields(config: Config, data_hash: str, used: Sequence[UsedOption]) -> dict[str, Any]:
     """The fields of an identity: science, data, plugins, and the options that differ from their defaults."""
     fields: dict[str, Any] = {"science": SCIENCE_VERSION, "data": data_hash}
     if config.plugins:

@@ -24,16 +24,7 @@ from numpy.typing import NDArray
 
 from ..data.targets import Target, target_from_plain
 from .files import UNFINISHED, DamagedRecordError, read_bytes, temporary
-from .records import (
-    LARGE,
-    LARGEST,
-    MOST_JSON,
-    WEIGHTS,
-    Fields,
-    Row,
-    are_usable,
-    check_fields,
-)
+from .records import LARGE, LARGEST, MOST_JSON, WEIGHTS, Fields, Row, are_usable, check_fields
 from .store import ANYTHING, DESCRIPTION, Stored, kinds_of_columns, read_cell
 
 FOLDER = "index"
@@ -41,13 +32,7 @@ VERSION = 1
 """Version of the layout of entries."""
 DIGEST = 64
 """Characters of a hash."""
-HEADER: Fields = {
-    "version": int,
-    "state": str,
-    "target": dict,
-    "size": int,
-    "others": list,
-}
+HEADER: Fields = {"version": int, "state": str, "target": dict, "size": int, "others": list}
 """An entry but for its layout and its numbers."""
 Layout = Mapping[str, tuple[str, int]]
 """How and where each column is kept: ``float`` and ``int`` are rows of a block of numbers, ``same`` is one value that
@@ -76,13 +61,7 @@ class Rows(Sequence[Row]):
 
     __slots__ = ("layout", "numbers", "others", "size")
 
-    def __init__(
-        self,
-        size: int,
-        layout: Layout,
-        numbers: NDArray[np.float64],
-        others: Sequence[Any],
-    ) -> None:
+    def __init__(self, size: int, layout: Layout, numbers: NDArray[np.float64], others: Sequence[Any]) -> None:
         self.size = size
         self.layout = _layouts.setdefault(tuple(layout.items()), layout)
         self.numbers = numbers
@@ -173,12 +152,7 @@ class CellSummary:
     lacks_weights: bool = False
 
 
-def read_summary(
-    cell: Path,
-    trials: int,
-    *,
-    weights: bool = False,
-) -> CellSummary:
+def read_summary(cell: Path, trials: int, *, weights: bool = False) -> CellSummary:
     """The first ``trials`` of a cell's folder. A cell that has all of them is entered into the index.
 
     ``weights`` checks the hashes of weights and predictions too, without the index.
@@ -195,9 +169,7 @@ def read_summary(
     if stored.description is not None:
         target = stored.target
     is_whole = target is not None and not stored.damaged
-    rows = Rows.of(
-        [stored.rows[trial] for trial in range(trials) if trial in stored.rows]
-    )
+    rows = Rows.of([stored.rows[trial] for trial in range(trials) if trial in stored.rows])
     if is_whole and len(rows) == trials:
         _enter_unless_changed(cell, state, stored)
     with_weights: set[int] = set()
@@ -240,11 +212,7 @@ def _files(cell: str) -> Iterator[tuple[str, str]]:
             yield from sorted((each.name, each.path) for each in entries)
 
 
-def _known(
-    cell: Path,
-    state: str | None,
-    trials: int,
-) -> CellSummary | None:
+def _known(cell: Path, state: str | None, trials: int) -> CellSummary | None:
     """A cell in this state, if the index has it with this many trials."""
     try:
         content = read_bytes(_place(cell), MOST_JSON)
@@ -270,15 +238,7 @@ def _known(
         target = target_from_plain(header["target"])
         return CellSummary(rows.first(trials), target, is_whole=True)
     # An entry may hold anything: then there is none.
-    except (
-        FileNotFoundError,
-        DamagedRecordError,
-        ArithmeticError,
-        ValueError,
-        TypeError,
-        LookupError,
-        RecursionError,
-    ):
+    except (FileNotFoundError, DamagedRecordError, ArithmeticError, ValueError, TypeError, LookupError, RecursionError):
         return None
 
 
@@ -309,11 +269,7 @@ def _check(rows: Rows) -> None:
             raise DamagedRecordError(f"it has no {name}")
 
 
-def _enter_unless_changed(
-    cell: Path,
-    state: str | None,
-    stored: Stored,
-) -> None:
+def _enter_unless_changed(cell: Path, state: str | None, stored: Stored) -> None:
     """Enter a whole cell into the index if its files are as they were before it was read."""
     if state is None or state != _state(cell):
         return

@@ -102,9 +102,7 @@ class StoredTrial:
 
         trials = []
         for t, row in enumerate(rows):
-            own_preprocessing = {
-                name: array[t] for name, array in preprocessing.items()
-            }
+            own_preprocessing = {name: array[t] for name, array in preprocessing.items()}
             own_weights = {name: array[t] for name, array in weights.items()}
             trials.append(cls(row, own_preprocessing, own_weights))
         return trials
@@ -197,22 +195,15 @@ def descriptions(folder: Path) -> Iterator[tuple[Path, Row]]:
 def no_results(folder: Path, damaged: Mapping[Path, str]) -> UsageError:
     """The error for a folder without results that can be used: it names what is ``damaged``, if anything is."""
     if not damaged:
-        return UsageError(
-            f"{folder} holds no results; train a cell first, or name another folder."
-        )
+        return UsageError(f"{folder} holds no results; train a cell first, or name another folder.")
     path, reason = next(iter(damaged.items()))
     others = ""
     if len(damaged) > 1:
         others = f" The same is so of {len(damaged) - 1} more."
-    return UsageError(
-        f"{folder} holds no results that can be used; {path}: {reason}.{others}"
-    )
+    return UsageError(f"{folder} holds no results that can be used; {path}: {reason}.{others}")
 
 
-def load_cell(
-    fingerprint: str,
-    results: str | Path = "results",
-) -> StoredCell:
+def load_cell(fingerprint: str, results: str | Path = "results") -> StoredCell:
     """One cell of a folder of results; what is damaged is left out, with a warning that names it.
 
     Raises:
@@ -222,15 +213,9 @@ def load_cell(
 
     stored, description = _described(Path(results) / fingerprint)
     curves, without_curves = read_curves(stored)
-    tries, without_tries = of_stacks(
-        stored,
-        TRIES,
-        partial(_frame, columns=("trial", "try")),
-    )
+    tries, without_tries = of_stacks(stored, TRIES, partial(_frame, columns=("trial", "try")))
     for stack, reason in (without_curves | without_tries).items():
-        warnings.warn(
-            f"{stack} has no curves or tries: {reason}.", RecordWarning, stacklevel=2
-        )
+        warnings.warn(f"{stack} has no curves or tries: {reason}.", RecordWarning, stacklevel=2)
     rows = [stored.rows[trial] for trial in sorted(stored.rows)]
     names = set().union(*rows)
     first = [column for column in FIRST_COLUMNS if column in names]
@@ -238,19 +223,10 @@ def load_cell(
     if tries:
         # Two processes may have trained one trial.
         tuned = pd.concat(tries).drop_duplicates(["trial", "try"], ignore_index=True)
-    return StoredCell(
-        fingerprint,
-        description=description,
-        trials=as_table(rows, first),
-        curves=curves,
-        tries=tuned,
-    )
+    return StoredCell(fingerprint, description=description, trials=as_table(rows, first), curves=curves, tries=tuned)
 
 
-def load_trials(
-    fingerprint: str,
-    results: str | Path = "results",
-) -> list[StoredTrial]:
+def load_trials(fingerprint: str, results: str | Path = "results") -> list[StoredTrial]:
     """The finished trials of a cell, by number; what is damaged is left out, with a warning that names it.
 
     Raises:
@@ -272,10 +248,7 @@ def load_trials(
     return [trials[number] for number in sorted(trials)]
 
 
-def load_predictions(
-    fingerprint: str,
-    results: str | Path = "results",
-) -> "pd.DataFrame":
+def load_predictions(fingerprint: str, results: str | Path = "results") -> "pd.DataFrame":
     """The predictions of a cell's trials for their test rows; what is damaged is left out, with a warning.
 
     Returns:
@@ -290,9 +263,7 @@ def load_predictions(
     stored, _ = _described(Path(results) / fingerprint)
     predictions, damaged = read_predictions(stored)
     for stack, reason in damaged.items():
-        warnings.warn(
-            f"{stack} has no predictions: {reason}.", RecordWarning, stacklevel=2
-        )
+        warnings.warn(f"{stack} has no predictions: {reason}.", RecordWarning, stacklevel=2)
     if not predictions:
         raise UsageError(
             f"Cell {fingerprint} has kept no predictions; train it again with force=true and a larger "
@@ -380,9 +351,7 @@ def measured_rows(stored: Stored) -> dict[int, Row]:
     functions: dict[str, Callable[[Any, Any], float | bool | None]] = {}
     for metric in target.metrics():
         functions[metric.name] = metric.function
-    functions["one_class"] = lambda predictions, labels: target.is_one_class(
-        predictions
-    )
+    functions["one_class"] = lambda predictions, labels: target.is_one_class(predictions)
     late: dict[int, list[str]] = {}
     for trial, row in stored.rows.items():
         # A trial that diverged has no metrics at all.
@@ -488,9 +457,7 @@ def _fingerprints(folder: Path) -> list[str]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        raise UsageError(
-            f"{folder} cannot be read: {error.strerror}; name another folder."
-        ) from error
+        raise UsageError(f"{folder} cannot be read: {error.strerror}; name another folder.") from error
     return sorted(name for name in names if FINGERPRINT.fullmatch(name))
 
 

@@ -70,12 +70,7 @@ def known_data(results: Path, source: HasStamps) -> KnownData | None:
     return _data_of(note, _plain(stamps))
 
 
-def note_data(
-    results: Path,
-    source: HasStamps,
-    data: KnownData,
-    stamps: "Sequence[DataclassInstance]",
-) -> None:
+def note_data(results: Path, source: HasStamps, data: KnownData, stamps: "Sequence[DataclassInstance]") -> None:
     """Keep what is known of data that were read from files with these stamps; nothing if there were none.
 
     The stamps must be those of the reading. Stamps that are taken later may be those of other data.
@@ -146,9 +141,7 @@ class Failure:
 def keep_failure(results: Path, key: str, cell: str, error: Exception) -> None:
     """Write down why a cell failed."""
     reason = explained(error) or "".join(traceback.format_exception(error)).rstrip()
-    failure = Failure(
-        cell, reason, socket.gethostname(), time.strftime("%Y-%m-%d %H:%M:%S")
-    )
+    failure = Failure(cell, reason, socket.gethostname(), time.strftime("%Y-%m-%d %H:%M:%S"))
     write_whole(_failure_path(results, key), sealed(asdict(failure)))
 
 
@@ -163,12 +156,7 @@ def read_failure(results: Path, key: str) -> Failure | None:
     except (FileNotFoundError, UnreadableRecordError):
         return None
     except DamagedRecordError as error:
-        return Failure(
-            f"Cell {key}",
-            f"it failed for a reason that is lost, {path} cannot be used: {error}.",
-            "",
-            "",
-        )
+        return Failure(f"Cell {key}", f"it failed for a reason that is lost, {path} cannot be used: {error}.", "", "")
     return failure
 
 

@@ -20,14 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .claims import Claim, LostClaimError, claim_when_free, folder_time
-from .files import (
-    DamagedRecordError,
-    UnreadableRecordError,
-    remove_unfinished,
-    set_aside,
-    temporary,
-    write_whole,
-)
+from .files import DamagedRecordError, UnreadableRecordError, remove_unfinished, set_aside, temporary, write_whole
 from .identity import fingerprint
 from .records import (
     NUMBER,
@@ -47,12 +40,7 @@ from .records import (
 FOLDER = "pretrained"
 DESCRIPTION = "pretraining.json"
 CONTENTS = "curve.json"
-FIELDS: Fields = {
-    "epochs": int,
-    "best_epoch": int,
-    "seconds": int | float,
-    "curve": list,
-}
+FIELDS: Fields = {"epochs": int, "best_epoch": int, "seconds": int | float, "curve": list}
 GIGABYTE = 1e9
 Shapes = Mapping[str, tuple[tuple[int, ...], str]]
 """The shape and the type of each array, by its name."""
@@ -88,11 +76,7 @@ class PretrainingStore:
     """
 
     def __init__(
-        self,
-        results: Path,
-        identity: dict[str, Any],
-        max_gb: float,
-        expected: Callable[[], Shapes] | None = None,
+        self, results: Path, identity: dict[str, Any], max_gb: float, expected: Callable[[], Shapes] | None = None
     ) -> None:
         self.identity = identity
         self.fingerprint = fingerprint(identity)
@@ -156,9 +140,7 @@ class PretrainingStore:
                     warnings.warn(f"{place} is left out: {error}.", stacklevel=2)
         return loaded
 
-    def add(
-        self, trained: Sequence[PretrainedTrial], claim: Claim | None = None
-    ) -> None:
+    def add(self, trained: Sequence[PretrainedTrial], claim: Claim | None = None) -> None:
         """Keep these trials, and evict the least recently used trials of any pre-training until all fit.
 
         If the ``claim`` was lost, none are kept: the process that took it over trains the same trials.
@@ -183,9 +165,7 @@ class PretrainingStore:
             "seconds": each.seconds,
             "curve": list(each.curve),
         }
-        arrays = {
-            name: np.ascontiguousarray(weight) for name, weight in each.weights.items()
-        }
+        arrays = {name: np.ascontiguousarray(weight) for name, weight in each.weights.items()}
         try:
             with new_record(place, CONTENTS, self.fingerprint, values, claim) as folder:
                 (folder / WEIGHTS).write_bytes(save(arrays))
@@ -250,9 +230,7 @@ def _check_weights(weights: Mapping[str, NDArray[Any]], expected: Shapes) -> Non
     # The first by name, so that the message is the same each time.
     for name in sorted({*shapes, *expected}):
         if shapes.get(name) != expected.get(name):
-            raise DamagedRecordError(
-                f"{WEIGHTS} is of another network: {name[:80]!r} does not fit"
-            )
+            raise DamagedRecordError(f"{WEIGHTS} is of another network: {name[:80]!r} does not fit")
     for array in weights.values():
         if not np.isfinite(array).all():
             raise DamagedRecordError(f"{WEIGHTS} holds a number that is not finite")

@@ -23,14 +23,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from .claims import Claim
-from .files import (
-    UNFINISHED,
-    DamagedRecordError,
-    OtherVersionError,
-    UnreadableRecordError,
-    read_bytes,
-    whole_folder,
-)
+from .files import UNFINISHED, DamagedRecordError, OtherVersionError, UnreadableRecordError, read_bytes, whole_folder
 
 SCHEMA_VERSION = 3
 """Of the layout of files."""
@@ -61,14 +54,7 @@ Fields = Mapping[str, type | UnionType]
 
 def sealed(content: Mapping[str, Any]) -> str:
     """JSON text of these fields and a hash of them; NaN is not allowed."""
-    return (
-        json.dumps(
-            {**content, SEAL: _seal(content)},
-            indent=1,
-            allow_nan=False,
-        )
-        + "\n"
-    )
+    return json.dumps({**content, SEAL: _seal(content)}, indent=1, allow_nan=False) + "\n"
 
 
 def read_sealed(path: Path) -> dict[str, Any]:
@@ -80,9 +66,7 @@ def read_sealed(path: Path) -> dict[str, Any]:
     """
     try:
         content = json.loads(read_bytes(path, MOST_JSON))
-        is_sealed = isinstance(content, dict) and content.pop(SEAL, None) == _seal(
-            content
-        )
+        is_sealed = isinstance(content, dict) and content.pop(SEAL, None) == _seal(content)
     except (ValueError, RecursionError) as error:
         raise DamagedRecordError(f"{path.name} is torn") from error
     if not isinstance(content, dict):
@@ -95,11 +79,7 @@ def read_sealed(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def new_record(
-    folder: Path,
-    contents: str,
-    fingerprint: str,
-    values: dict[str, Any],
-    claim: Claim | None = None,
+    folder: Path, contents: str, fingerprint: str, values: dict[str, Any], claim: Claim | None = None
 ) -> Iterator[Path]:
     """A folder to write a record's files into. At the end it takes the name ``folder``, with a table of contents.
 
@@ -129,21 +109,10 @@ def table_of(files: Iterable[Path], fingerprint: str) -> dict[str, Any]:
         content = path.read_bytes()
         sizes[path.name] = len(content)
         hashes[path.name] = sha256(content).hexdigest()
-    return {
-        "schema": SCHEMA_VERSION,
-        "fingerprint": fingerprint,
-        "files": sizes,
-        "hashes": hashes,
-    }
+    return {"schema": SCHEMA_VERSION, "fingerprint": fingerprint, "files": sizes, "hashes": hashes}
 
 
-def read_record(
-    folder: Path,
-    contents: str,
-    fingerprint: str,
-    *,
-    weights: bool = False,
-) -> dict[str, Any]:
+def read_record(folder: Path, contents: str, fingerprint: str, *, weights: bool = False) -> dict[str, Any]:
     """The table of contents of a whole record. ``weights`` checks the hashes of weights and predictions too.
 
     Raises:
@@ -168,12 +137,7 @@ def read_record(
     return table
 
 
-def read_file(
-    folder: Path,
-    table: Mapping[str, Any],
-    name: str,
-    parse: Callable[[bytes], T],
-) -> T:
+def read_file(folder: Path, table: Mapping[str, Any], name: str, parse: Callable[[bytes], T]) -> T:
     """A file of a record, parsed; the record's table of contents is ``table``, and ``parse`` may raise anything.
 
     Raises:
@@ -193,18 +157,14 @@ def check_contents(table: dict[str, Any], fingerprint: str) -> None:
         raise DamagedRecordError("it has no schema")
     if type(table["schema"]) is not int or table["schema"] not in READABLE:
         known = " and ".join(map(str, READABLE))
-        raise OtherVersionError(
-            f"it has schema {table['schema']!r:.20}, and this version reads {known}"
-        )
+        raise OtherVersionError(f"it has schema {table['schema']!r:.20}, and this version reads {known}")
     if table.get("fingerprint") != fingerprint:
         raise DamagedRecordError(f"it belongs to {table.get('fingerprint')!s:.80}")
     check_fields(table, {"files": dict, "hashes": dict})
     for name, size in table["files"].items():
         # A file elsewhere could be any file of the machine.
         if name in ("", ".", "..") or set(name) & set("/\\\0"):
-            raise DamagedRecordError(
-                f"it names {name!r:.80}, which is not a file of its folder"
-            )
+            raise DamagedRecordError(f"it names {name!r:.80}, which is not a file of its folder")
         has_size = isinstance(size, int) and size >= 0
         has_hash = isinstance(table["hashes"].get(name), str)
         if not (has_size and has_hash):
@@ -234,17 +194,13 @@ def are_usable(values: Iterable[Any], depth: int = DEEPEST) -> bool:
         kind = type(value)
         if kind is str:
             # Half a character cannot be written in UTF-8.
-            if not value.isascii() and any(
-                "\ud800" <= letter <= "\udfff" for letter in value
-            ):
+            if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
                 return False
         elif kind is int:
             if abs(value) >= LARGEST:
                 return False
         elif kind is dict:
-            if not (
-                are_usable(value, depth - 1) and are_usable(value.values(), depth - 1)
-            ):
+            if not (are_usable(value, depth - 1) and are_usable(value.values(), depth - 1)):
                 return False
         elif kind is list and not are_usable(value, depth - 1):
             return False
@@ -271,9 +227,7 @@ def parsed(kind: Any, value: Any, place: str) -> Any:
         chosen = (fitting or inner)[0]
         return parsed(chosen, value, place)
     if not _is_of(kind, value):
-        raise DamagedRecordError(
-            f"{place} cannot be {json.dumps(value, default=str)[:40]}"
-        )
+        raise DamagedRecordError(f"{place} cannot be {json.dumps(value, default=str)[:40]}")
     if dataclasses.is_dataclass(kind):
         return _parsed_fields(kind, value, place)
     if origin in (list, tuple) and inner:
@@ -293,9 +247,7 @@ def _is_of(kind: Any, value: Any) -> bool:
         return True
     if origin is Literal:
         # 1 and true are equal, and not of one type.
-        return any(
-            value == each and type(value) is type(each) for each in get_args(kind)
-        )
+        return any(value == each and type(value) is type(each) for each in get_args(kind))
     if kind in (int, float):
         numbers = int if kind is int else (int, float)
         is_number = isinstance(value, numbers) and not isinstance(value, bool)
@@ -315,9 +267,7 @@ def _parsed_fields(kind: Any, value: dict[str, Any], place: str) -> Any:
     no_default = (dataclasses.MISSING, dataclasses.MISSING)
     for name in {*fields, *value}:
         if name not in fields:
-            raise DamagedRecordError(
-                f"{place} has an unknown field {json.dumps(name)[:40]}"
-            )
+            raise DamagedRecordError(f"{place} has an unknown field {json.dumps(name)[:40]}")
         default = (fields[name].default, fields[name].default_factory)
         if name not in value and default == no_default:
             raise DamagedRecordError(f"{place} has no {name}")
@@ -349,9 +299,7 @@ def _check_size(folder: Path, table: Mapping[str, Any], name: str) -> None:
     except FileNotFoundError:
         raise DamagedRecordError(f"{name} is missing") from None
     except OSError as error:
-        raise UnreadableRecordError(
-            f"{name} cannot be read: {error.strerror}"
-        ) from error
+        raise UnreadableRecordError(f"{name} cannot be read: {error.strerror}") from error
     if size != table["files"][name]:
         raise DamagedRecordError(f"{name} is torn")
 

@@ -34,13 +34,7 @@ from ..metrics import metrics
 from ..options import USUAL
 from .claims import Claim, claim, folder_time
 from .earlier import description_of_schema_2
-from .files import (
-    DamagedRecordError,
-    UnreadableRecordError,
-    remove_unfinished,
-    set_aside,
-    write_whole,
-)
+from .files import DamagedRecordError, UnreadableRecordError, remove_unfinished, set_aside, write_whole
 from .identity import as_column, fingerprint
 from .records import (
     NUMBER,
@@ -139,9 +133,7 @@ class Predictions:
             is_own = trials == trial
             # By columns, as a frame has them: sums over classes round by the order in memory.
             own_values = np.asfortranarray(values[is_own])
-            predictions.append(
-                cls(trial, rows[is_own], labels[is_own], own_values, target)
-            )
+            predictions.append(cls(trial, rows[is_own], labels[is_own], own_values, target))
         return predictions
 
 
@@ -174,9 +166,7 @@ class StackRecord:
         """Several stacks without weights as one."""
         preprocessing = {}
         for name in records[0].preprocessing:
-            preprocessing[name] = np.concatenate(
-                [record.preprocessing[name] for record in records]
-            )
+            preprocessing[name] = np.concatenate([record.preprocessing[name] for record in records])
         rows: list[Row] = []
         curves: list[Row] = []
         tries: list[Row] = []
@@ -282,9 +272,7 @@ class CellStore:
         sentences = []
         for path, reason in stored.damaged.items():
             if path in stored.unreadable:
-                sentences.append(
-                    f"{path} is left out: {reason}; its trials are trained again."
-                )
+                sentences.append(f"{path} is left out: {reason}; its trials are trained again.")
             else:
                 sentences.append(set_aside(self.results, [path], reason))
         return sentences
@@ -359,9 +347,7 @@ class CellStore:
         trials = [row["trial"] for row in record.rows]
         # Several processes may train the same trials, so the name has a random end.
         suffix = np.random.default_rng().integers(16**8)
-        place = (
-            self.folder / "stacks" / f"{trials[0]:04d}-{trials[-1]:04d}-{suffix:08x}"
-        )
+        place = self.folder / "stacks" / f"{trials[0]:04d}-{trials[-1]:04d}-{suffix:08x}"
         rows = []
         for row in record.rows:
             rows.append({name: _json_value(value) for name, value in row.items()})
@@ -374,9 +360,7 @@ class CellStore:
         if record.tries:
             frames[TRIES] = pd.DataFrame(list(record.tries))
         if record.predictions:
-            frames[PREDICTIONS] = pd.concat(
-                [each.frame() for each in record.predictions]
-            )
+            frames[PREDICTIONS] = pd.concat([each.frame() for each in record.predictions])
         arrays = {PREPROCESSING: record.preprocessing}
         if record.weights is not None:
             arrays[WEIGHTS] = record.weights
@@ -385,12 +369,7 @@ class CellStore:
             for file, frame in frames.items():
                 frame.to_parquet(folder / file, compression="zstd", index=False)
             for file, by_name in arrays.items():
-                content = save(
-                    {
-                        name: np.ascontiguousarray(array)
-                        for name, array in by_name.items()
-                    }
-                )
+                content = save({name: np.ascontiguousarray(array) for name, array in by_name.items()})
                 # `save_file` would hide it from everybody but its owner.
                 (folder / file).write_bytes(content)
             (folder / ENVIRONMENT).write_text(environment, encoding="utf-8")
@@ -411,10 +390,7 @@ def read_cell(cell: Path, *, weights: bool = False) -> Stored:
     try:
         stacks = record_folders(cell / "stacks")
     except OSError as error:
-        stored.leave_out(
-            cell / "stacks",
-            UnreadableRecordError(f"it cannot be read: {error.strerror}"),
-        )
+        stored.leave_out(cell / "stacks", UnreadableRecordError(f"it cannot be read: {error.strerror}"))
     for stack in stacks:
         try:
             table = read_record(stack, CONTENTS, cell.name, weights=weights)
@@ -458,9 +434,7 @@ def packages_of(stored: Stored) -> dict[str, str]:
     return versions[0] if versions else {}
 
 
-def of_stacks(
-    stored: Stored, name: str, parse: Callable[[bytes], T]
-) -> tuple[list[T], dict[Path, str]]:
+def of_stacks(stored: Stored, name: str, parse: Callable[[bytes], T]) -> tuple[list[T], dict[Path, str]]:
     """The file of this name, parsed, of each whole stack that has one, and the stacks where it cannot be used."""
     files: list[T] = []
     damaged: dict[Path, str] = {}
@@ -539,11 +513,7 @@ def _check_rows(table: Row) -> None:
         raise DamagedRecordError("it has no notes")
     _check_texts(notes, "notes")
     rows = table.get("trials")
-    if (
-        not isinstance(rows, list)
-        or not rows
-        or not all(isinstance(row, dict) for row in rows)
-    ):
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         raise DamagedRecordError("it has no trials")
     kinds = kinds_of_columns()
     for name in {"trial", *chain.from_iterable(rows)}:

@@ -197,9 +197,7 @@ def _without(cells: Sequence[Version], others: Sequence[Version]) -> list[Versio
 
 
 def _in_order(
-    cells: Sequence[Version],
-    thing: Callable[[Version], Hashable],
-    version: Callable[[Version], str],
+    cells: Sequence[Version], thing: Callable[[Version], Hashable], version: Callable[[Version], str]
 ) -> dict[Any, list[str]]:
     """The versions of each thing in the order of their last records. Of two at one time the last is that by name."""
     written = defaultdict[Hashable, dict[str, float]](dict)
@@ -255,10 +253,7 @@ def _datasets(cells: Cells) -> list[int]:
         description = _description(stored)
         question = _question(description)
         features = tuple(column["name"] for column in description["columns"])
-        clues = [
-            (question, "source", _text(description.get("source"))),
-            (question, "features", features),
-        ]
+        clues = [(question, "source", _text(description.get("source"))), (question, "features", features)]
         known_numbers = set[int]()
         for clue in clues:
             if clue in number_of:
@@ -289,11 +284,7 @@ def _question(description: Row) -> str:
     split = config.get("split")
     target = description.get("target")
     # Cells that differ in a column of reading are different cells there, and no versions of one.
-    reading = {
-        name: value
-        for name, value in description["options"].items()
-        if name.startswith("dataset.")
-    }
+    reading = {name: value for name, value in description["options"].items() if name.startswith("dataset.")}
     asked = {
         "name": description["dataset"],
         "id": description["dataset_id"],

@@ -15,13 +15,7 @@ from ..data.targets import Target, kind_named, leading_metric
 from ..metrics import Metric, metric_named
 from ..options import COLUMNS, Config
 from ..options.axes import distinguishing_names, group_of
-from ..options.combinations import (
-    is_pretrained,
-    method_of,
-    on_data,
-    on_target,
-    used_options,
-)
+from ..options.combinations import is_pretrained, method_of, on_data, on_target, used_options
 from ..results import (
     CellStore,
     Failure,
@@ -104,11 +98,7 @@ class Cell:
 
     @cached_property
     def source(self) -> Source:
-        return open_source(
-            **vars(self.config.dataset),
-            openml_cache=self.config.paths.openml,
-            split=self.config.split,
-        )
+        return open_source(**vars(self.config.dataset), openml_cache=self.config.paths.openml, split=self.config.split)
 
     @cached_property
     def key(self) -> str:
@@ -251,9 +241,7 @@ class SurveyedCell:
         return self.cell.axes()
 
 
-def chosen_metric(
-    surveyed: Sequence[SurveyedCell], sweep: SweepFile | None = None
-) -> Metric:
+def chosen_metric(surveyed: Sequence[SurveyedCell], sweep: SweepFile | None = None) -> Metric:
     """The metric of the tables and verdicts of a run: the one that it asks for, or else that of its targets or of its
     ``sweep``."""
     asked = {each.cell.config.metric for each in surveyed} - {None}

@@ -49,11 +49,7 @@ Launch = Callable[[Sequence[Chunk]], None]
 
 
 def make_chunks(
-    groups: Sequence[Group],
-    settings: ChunkSettings,
-    launcher: str,
-    *,
-    in_order: bool = False,
+    groups: Sequence[Group], settings: ChunkSettings, launcher: str, *, in_order: bool = False
 ) -> list[Chunk]:
     """Deal groups of cells out to jobs, the longest first, or ``in_order``. The launcher of this name decides about
     settings of None.
@@ -167,14 +163,9 @@ def write_chunks(chunks: Sequence[Chunk], results: Path) -> Path:
         for number, chunk in enumerate(chunks):
             content = []
             for cell in chunk.cells:
-                values = {
-                    field.name: getattr(cell, field.name) for field in fields(cell)
-                }
+                values = {field.name: getattr(cell, field.name) for field in fields(cell)}
                 content.append(values)
-            write_whole(
-                folder / f"{number:05d}.json",
-                json.dumps(content, indent=1, default=asdict) + "\n",
-            )
+            write_whole(folder / f"{number:05d}.json", json.dumps(content, indent=1, default=asdict) + "\n")
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         # Another sweep may have chunks here, or nothing was written.
@@ -191,9 +182,7 @@ def read_chunk(file: str | None) -> list[Cell]:
         UsageError: no file is given; only the sweeper starts jobs.
     """
     if file is None:
-        raise UsageError(
-            "a job needs chunk.file, which our sweeper sets; leave hydra/sweeper and hydra.mode alone."
-        )
+        raise UsageError("a job needs chunk.file, which our sweeper sets; leave hydra/sweeper and hydra.mode alone.")
     content = json.loads(Path(file).read_text(encoding="utf-8"))
     cells = []
     for each in content:

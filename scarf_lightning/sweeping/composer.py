@@ -28,15 +28,7 @@ from ..errors import UsageError
 from ..options import Config, checked, read, within_max_epochs
 from ..options.combinations import on_dataset
 from ..options.settings import DatasetSettings
-from .hydra import (
-    fit_recipe,
-    hydra_started,
-    master_of,
-    named_plugins,
-    our_sections,
-    read_config,
-    usage_error,
-)
+from .hydra import fit_recipe, hydra_started, master_of, named_plugins, our_sections, read_config, usage_error
 
 GLOBAL = "_global_"
 """The package of a file that says itself which sections it has."""
@@ -80,9 +72,7 @@ class Composer:
         self._repository: Any = loader.repository  # type: ignore[attr-defined]
         given: Any = OmegaConf.to_container(master.hydra.overrides.task, resolve=False)
         self._overrides_of_master: list[str] = given
-        of_hydra: Any = OmegaConf.to_container(
-            master.hydra.overrides.hydra, resolve=False
-        )
+        of_hydra: Any = OmegaConf.to_container(master.hydra.overrides.hydra, resolve=False)
         self._overrides_of_hydra = list[str]()
         for override in of_hydra:
             if not override.lstrip("+~").startswith(OF_JOBS):
@@ -98,9 +88,7 @@ class Composer:
 
     def parse(self, overrides: Sequence[str]) -> list[Override]:
         """Overrides as Hydra reads them. A pattern stands for the options that it matches."""
-        return OverridesParser.create(config_loader=self._loader).parse_overrides(
-            list(overrides)
-        )
+        return OverridesParser.create(config_loader=self._loader).parse_overrides(list(overrides))
 
     def is_group(self, name: str) -> bool:
         """True if this is an axis, of which files are options."""
@@ -153,9 +141,7 @@ class Composer:
         # dataset=NAME with dataset.target=COLUMN is a dataset that no file has.
         return of_dataset[0] if len(of_dataset) == 1 else None
 
-    def _configure(
-        self, overrides: tuple[str, ...], *, whole: bool = False
-    ) -> Config | UsageError | None:
+    def _configure(self, overrides: tuple[str, ...], *, whole: bool = False) -> Config | UsageError | None:
         """A configuration, or what is wrong with it. None if it depends on its dataset, unless it is to be whole."""
         try:
             if list(overrides) == self._overrides_of_master:
@@ -189,16 +175,12 @@ class Composer:
             return usage_error(error)
         # A group that is set to null: Hydra does not say which.
         except ValueError as error:
-            return UsageError(
-                f"one of {' '.join(overrides)} cannot be composed: {error}."
-            )
+            return UsageError(f"one of {' '.join(overrides)} cannot be composed: {error}.")
 
     def _parse(self, line: str) -> tuple[Override, bool]:
         """An override, and whether Hydra must compose with it: it chooses a file, or sets no value of our sections."""
         (override,) = self.parse([line])
-        is_of_group = override.package is not None or self.is_group(
-            override.key_or_group
-        )
+        is_of_group = override.package is not None or self.is_group(override.key_or_group)
         # A dictionary sets values within the section: network={...} chooses no file.
         is_choice = is_of_group and not isinstance(override.value(), dict)
         needs_hydra = override.is_sweep_override() or override.is_hydra_override()
@@ -240,9 +222,7 @@ class Composer:
     def _compose(self, choices: tuple[str, ...]) -> Composed:
         # As for a job, but without the sweeper and the launcher, which no cell needs and only a preset may know.
         composed = self._loader.load_configuration(
-            self._master.hydra.job.config_name,
-            overrides=[*self._overrides_of_hydra, *choices],
-            run_mode=RunMode.RUN,
+            self._master.hydra.job.config_name, overrides=[*self._overrides_of_hydra, *choices], run_mode=RunMode.RUN
         )
         OmegaConf.copy_cache(from_config=self._master, to_config=composed)
         node = our_sections(composed)
@@ -251,9 +231,7 @@ class Composer:
         OmegaConf.set_struct(node, True)
         mentioned = frozenset(_mentioned(OmegaConf.to_container(node, resolve=False)))
         try:
-            values: Any = OmegaConf.to_container(
-                node, resolve=True, throw_on_missing=True
-            )
+            values: Any = OmegaConf.to_container(node, resolve=True, throw_on_missing=True)
         # A later value may mend it, as dataset.path=FILE does; else `read_config` names the option.
         except OmegaConfBaseException:
             values = None
@@ -285,9 +263,7 @@ class Composer:
                     decided.add(package.partition(".")[0])
         return decided
 
-    def _read_dataset_file(
-        self, override: str
-    ) -> tuple[DatasetSettings, list[str]] | None:
+    def _read_dataset_file(self, override: str) -> tuple[DatasetSettings, list[str]] | None:
         """The dataset, and the files of other axes that its file chooses; None if the file sets anything else."""
         if not override.startswith("dataset="):
             return None
@@ -307,9 +283,7 @@ class Composer:
 
 
 @contextmanager
-def composing(
-    overrides: Sequence[str], config_dir: str | Path | None = None
-) -> Iterator[Composer]:
+def composing(overrides: Sequence[str], config_dir: str | Path | None = None) -> Iterator[Composer]:
     """A composer of cells with the parts of the plugins that these overrides name, without a command line of Hydra's.
 
     Args:
@@ -323,9 +297,7 @@ def composing(
         yield Composer(hydra.config_loader, master_of(hydra, config_dir))
 
 
-def _sharing(
-    choices: Sequence[str], decided: Sequence[set[str]]
-) -> list[tuple[tuple[str, ...], set[str]]]:
+def _sharing(choices: Sequence[str], decided: Sequence[set[str]]) -> list[tuple[tuple[str, ...], set[str]]]:
     """Choices in groups, and the sections that each group decides about: no section is decided about by two groups."""
     groups = list[tuple[list[int], set[str]]]()
     for place, of_choice in enumerate(decided):
@@ -339,10 +311,7 @@ def _sharing(
                 names |= group[1]
         groups = [*apart, (places, names)]
     # Hydra gets the choices of a group in the order of the command line.
-    return [
-        (tuple(choices[place] for place in sorted(places)), names)
-        for places, names in groups
-    ]
+    return [(tuple(choices[place] for place in sorted(places)), names) for places, names in groups]
 
 
 def _choices(file: ConfigResult) -> list[str] | None:
@@ -365,9 +334,7 @@ def _choices(file: ConfigResult) -> list[str] | None:
     return choices
 
 
-def _with_values(
-    sections: Sections, overrides: Sequence[Override]
-) -> dict[str, Any] | None:
+def _with_values(sections: Sections, overrides: Sequence[Override]) -> dict[str, Any] | None:
     """The sections with these values; None if one is not a single value that takes the place of another."""
     values = deepcopy(sections.values)
     for override in overrides:

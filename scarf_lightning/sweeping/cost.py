@@ -110,13 +110,7 @@ def _choice_of_columns(config: Config, n_labelled: float, size: Size) -> float:
     return float(of_choice + of_thousand_rows * columns * n_labelled / 1000)
 
 
-def _fit(
-    config: Config,
-    settings: FitSettings,
-    phase: str,
-    n_rows: float,
-    size: Size,
-) -> float:
+def _fit(config: Config, settings: FitSettings, phase: str, n_rows: float, size: Size) -> float:
     """The seconds of one fit of the network on so many rows."""
     network = description("network", config.network.name)
     # Rows behind the last full batch count by `ROW` alone; fewer rows than a batch are one step.

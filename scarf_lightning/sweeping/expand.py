@@ -33,14 +33,7 @@ OF_THE_WHOLE_RUN = (
     "chunk.minutes",
     "chunk.max_jobs",
 )
-OF_OUR_SWEEPER = (
-    "sweeps",
-    "reference",
-    "plan",
-    "time_limit",
-    "chunk.minutes",
-    "chunk.max_jobs",
-)
+OF_OUR_SWEEPER = ("sweeps", "reference", "plan", "time_limit", "chunk.minutes", "chunk.max_jobs")
 """Options that other sweepers, and Hydra's mode RUN, do not understand."""
 MOST_PROBLEMS = 10
 """Sentences that a refusal shows."""
@@ -75,13 +68,7 @@ class ExpandedSweep:
     flags: tuple[str, ...] = ()
 
 
-def expand(
-    arguments: Sequence[str],
-    composer: Composer,
-    sweeps: Path,
-    *,
-    most: int | None = None,
-) -> ExpandedSweep:
+def expand(arguments: Sequence[str], composer: Composer, sweeps: Path, *, most: int | None = None) -> ExpandedSweep:
     """Compose and check every combination of the swept overrides.
 
     With ``sweeps=NAME`` the cells are the union of the blocks of that file. An axis given on the command line replaces
@@ -127,25 +114,17 @@ def expand(
         problems += _each_once(illegal, combinations)
     if not cells:
         problems += dict.fromkeys(unserved)
-    axes = dict.fromkeys(
-        override_key(override) for block in blocks for override in block
-    )
+    axes = dict.fromkeys(override_key(override) for block in blocks for override in block)
     # Where cells could not be composed, nobody knows which options they would use.
     problems = problems or _refuse_unused(axes, [cell.config for cell in cells])
     if "objective" in axes:
-        problems.append(
-            "objective is what a job returns to another sweeper; ours takes none."
-        )
+        problems.append("objective is what a job returns to another sweeper; ours takes none.")
     # A file of somebody else's must not import a module by being read.
     if "plugins" not in axes and any(cell.config.plugins for cell in cells):
-        problems.append(
-            "plugins may be named on the command line only: a configuration file runs no code."
-        )
+        problems.append("plugins may be named on the command line only: a configuration file runs no code.")
     # One sentence more is shown rather than the sentence that one is left out.
     if len(problems) > MOST_PROBLEMS + 1:
-        problems[MOST_PROBLEMS:] = [
-            f"{len(problems) - MOST_PROBLEMS:,} more mistakes are not shown."
-        ]
+        problems[MOST_PROBLEMS:] = [f"{len(problems) - MOST_PROBLEMS:,} more mistakes are not shown."]
     if problems:
         raise UsageError("\n".join(problems))
 
@@ -164,9 +143,7 @@ def _refuse_several_for_the_run(given: Sequence[Override]) -> None:
     for override in given:
         key = override_key(override)
         if override.is_sweep_override() and key in OF_THE_WHOLE_RUN:
-            raise UsageError(
-                f"{override.input_line}: {key} is one for the whole run; give it one value."
-            )
+            raise UsageError(f"{override.input_line}: {key} is one for the whole run; give it one value.")
 
 
 def _blocks(
@@ -240,9 +217,7 @@ def _names(overrides: Sequence[str]) -> set[str]:
     return {override.partition("=")[0] for override in overrides}
 
 
-def _each_once(
-    refusals: Sequence[Refusal], combinations: Sequence[tuple[str, ...]]
-) -> list[str]:
+def _each_once(refusals: Sequence[Refusal], combinations: Sequence[tuple[str, ...]]) -> list[str]:
     """The sentences of refusals, each different one once, after the cells that it concerns.
 
     What is wrong with all cells is wrong with what they share, such as the dataset, and names none of them.
@@ -332,9 +307,7 @@ def one_cell(overrides: Sequence[str], config: Config) -> ExpandedSweep:
     return ExpandedSweep([Cell(tuple(overrides), config)])
 
 
-def _product(
-    block: Sequence[Override], composer: Composer
-) -> Iterator[tuple[str, ...]]:
+def _product(block: Sequence[Override], composer: Composer) -> Iterator[tuple[str, ...]]:
     """Every combination of the values of a block, as overrides without commas."""
     choices = []
     for override in block:
@@ -349,9 +322,7 @@ def _product(
             continue
         # An interval is continuous; only a sweeper that draws values can use it.
         if not override.is_discrete_sweep():
-            raise UsageError(
-                f"{override.input_line}: name the values, as in {key}=A,B; ranges are not sampled."
-            )
+            raise UsageError(f"{override.input_line}: name the values, as in {key}=A,B; ranges are not sampled.")
         values = list(override.sweep_string_iterator())
         # A pattern such as glob(cc18-x*) may match nothing, and the product would be empty.
         if not values:

@@ -139,9 +139,7 @@ def _of_the_paper(folder: Path) -> SweepFile:
             common = {} if file.trials is None else {"trials": file.trials}
             cells.append(common | block)
     if not cells:
-        raise UsageError(
-            f"sweeps={ALL}: no file in {folder} says where it is in the paper."
-        )
+        raise UsageError(f"sweeps={ALL}: no file in {folder} says where it is in the paper.")
     return SweepFile(ALL, "Everything that the paper shows", cells)
 
 
@@ -153,9 +151,7 @@ def _read(name: str, folder: Path) -> SweepFile:
         known = sorted(file.stem for file in folder.glob("*.yaml"))
         listed = ", ".join([*known, ALL])
         hint = did_you_mean(name, known)
-        raise UsageError(
-            f"sweeps={name}: there is no file {path}; the sweeps are: {listed}.{hint}"
-        )
+        raise UsageError(f"sweeps={name}: there is no file {path}; the sweeps are: {listed}.{hint}")
 
     # Imported here, since `--help` starts without the store.
     from ..results.files import DamagedRecordError
@@ -165,29 +161,21 @@ def _read(name: str, folder: Path) -> SweepFile:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     # A ValueError is a text in another encoding or an impossible date; deep nesting ends Python's recursion.
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise UsageError(
-            f"{path} is not YAML: {' '.join(str(error).split())}."
-        ) from error
+        raise UsageError(f"{path} is not YAML: {' '.join(str(error).split())}.") from error
     # The file's own name is the name of the sweep.
     allowed = [field.name for field in fields(SweepFile) if field.name != "name"]
     needed = {"title", "cells"}
     if not isinstance(content, dict) or not needed <= set(content) <= set(allowed):
-        raise UsageError(
-            f"{path} must have title and cells, and may have {', '.join(allowed)} and nothing else."
-        )
+        raise UsageError(f"{path} must have title and cells, and may have {', '.join(allowed)} and nothing else.")
     cells = content["cells"]
     is_list = isinstance(cells, list) and cells
     if not is_list or not all(isinstance(block, dict) for block in cells):
-        raise UsageError(
-            f"{path}: cells must be a list of blocks, each with axes and their values."
-        )
+        raise UsageError(f"{path}: cells must be a list of blocks, each with axes and their values.")
     # The same limits as of a record, since a file may be of another author.
     kinds = get_type_hints(SweepFile)
     try:
         if not are_usable([content]):
-            raise DamagedRecordError(
-                "its values are nested too deep, too large, or no text"
-            )
+            raise DamagedRecordError("its values are nested too deep, too large, or no text")
         values = {}
         for key, value in content.items():
             values[key] = parsed(kinds[key], value, key)

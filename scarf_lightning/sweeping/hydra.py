@@ -46,16 +46,10 @@ from .folders import CONF, recipe_options
 if TYPE_CHECKING:
     from hydra._internal.hydra import Hydra
 
-OF_TODAY: dict[str, Any] = (
-    {"version_base": "1.3"} if __version__.startswith("1.3.") else {}
-)
+OF_TODAY: dict[str, Any] = {"version_base": "1.3"} if __version__.startswith("1.3.") else {}
 """The argument without which Hydra 1.3 behaves as version 1.1 did. Version 1.4 warns of it."""
 UNKNOWN = (ConfigKeyError, ConfigAttributeError)
-OF_INTERPOLATIONS = (
-    InterpolationResolutionError,
-    UnsupportedInterpolationType,
-    GrammarParseError,
-)
+OF_INTERPOLATIONS = (InterpolationResolutionError, UnsupportedInterpolationType, GrammarParseError)
 NEVER_SCALED = {28: 28, 1468: 9981, 4134: 9910}
 """OpenML datasets that the paper does not scale (section 4, "Dataset pre-processing"), with the task of each."""
 
@@ -97,10 +91,7 @@ class FileConfigSource(file_config_source.FileConfigSource):
         return replace(result, config=deepcopy(result.config))
 
     def is_config(self, config_path: str) -> bool:
-        return (
-            super().is_config(config_path)
-            or self._without_file(config_path) is not None
-        )
+        return super().is_config(config_path) or self._without_file(config_path) is not None
 
     def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
         names = set(super().list(config_path, results_filter))
@@ -170,9 +161,7 @@ def read_config(composed: DictConfig) -> Config:
 
 def our_sections(composed: DictConfig) -> DictConfig:
     """A copy of what Hydra composed, without Hydra's own section."""
-    return OmegaConf.masked_copy(
-        composed, [str(name) for name in composed if name != "hydra"]
-    )
+    return OmegaConf.masked_copy(composed, [str(name) for name in composed if name != "hydra"])
 
 
 def fit_recipe(sections: DictConfig) -> None:
@@ -204,18 +193,12 @@ class UnknownOptionError(UsageError):
 def usage_error(error: BaseException) -> UsageError:
     """An error of Hydra's or OmegaConf's in one sentence, which names the options that exist if one is unknown."""
     # A choice of an axis that has neither a file nor a part.
-    if (
-        isinstance(error, MissingConfigException)
-        and error.options
-        and error.missing_cfg_file
-    ):
+    if isinstance(error, MissingConfigException) and error.options and error.missing_cfg_file:
         return UsageError(_unknown_choice(error.missing_cfg_file, error.options))
     # One of several choices; Hydra does not say what there is.
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, name = error.missing_cfg_file.rpartition("/")
-        return UsageError(
-            f"{group}={name} is not an option; --help {group} lists them."
-        )
+        return UsageError(f"{group}={name} is not an option; --help {group} lists them.")
     # Hydra wraps OmegaConf's errors, whose attributes name the option.
     cause = error if isinstance(error, OmegaConfBaseException) else error.__cause__
     if isinstance(cause, OmegaConfBaseException) and not isinstance(cause, UNKNOWN):
@@ -225,18 +208,14 @@ def usage_error(error: BaseException) -> UsageError:
         full = str(cause.full_key)
         parent, _, name = full.rpartition(".")
         if not known:
-            return UnknownOptionError(
-                f"{full} is not an option; {parent} takes one value.", full
-            )
+            return UnknownOptionError(f"{full} is not an option; {parent} takes one value.", full)
         where = f"the options of {parent}" if parent else "the options"
         hint = did_you_mean(name, known) or _within(cause.parent_node, parent, name)
         if parent == "logger" and not hint:
             # A user of Hydra may give the class to the group itself.
             section = "mine" if name == TARGET else name
             hint = f" For a class of Lightning's: +logger.{section}._target_=CLASS."
-        return UnknownOptionError(
-            f"{full} is not an option; {where} are: {', '.join(known)}.{hint}", full
-        )
+        return UnknownOptionError(f"{full} is not an option; {where} are: {', '.join(known)}.{hint}", full)
     # Any other error in Hydra's words, on one line.
     message = str(error) if cause is None else f"{error} {cause}"
     return UsageError(" ".join(message.split()))
@@ -314,9 +293,7 @@ def offer(plugins: Sequence[str]) -> None:
             # Parts of the package are found by `FileConfigSource` when they are asked for.
             if not each.is_own:
                 content, package = _of_part(axis, name)
-                ConfigStore.instance().store(
-                    group=axis, name=name, node=content, package=package
-                )
+                ConfigStore.instance().store(group=axis, name=name, node=content, package=package)
 
 
 @contextmanager
@@ -331,10 +308,7 @@ def hydra_started(plugins: Sequence[str] = ()) -> "Iterator[Hydra]":
     instance.clear()
     try:
         offer(plugins)
-        with (
-            option_files(),
-            initialize_config_dir(str(CONF), job_name="train", **OF_TODAY),
-        ):
+        with option_files(), initialize_config_dir(str(CONF), job_name="train", **OF_TODAY):
             hydra = GlobalHydra.instance().hydra
             assert hydra is not None
             yield hydra
@@ -365,9 +339,7 @@ def master_of(hydra: "Hydra", config_dir: str | Path | None = None) -> DictConfi
         config_dir: see `folder_of_options`, which raises its error here, too.
     """
     # A composer passes the search path on to each of its compositions.
-    return hydra.config_loader.load_configuration(
-        "train", overrides=search_path(config_dir), run_mode=RunMode.MULTIRUN
-    )
+    return hydra.config_loader.load_configuration("train", overrides=search_path(config_dir), run_mode=RunMode.MULTIRUN)
 
 
 def search_path(config_dir: str | Path | None) -> list[str]:
@@ -397,17 +369,12 @@ def check_hydra(hydra: Any) -> None:
         mode, ignored, used = "hydra.mode=RUN", "hydra.sweep.", "hydra.run.dir"
     for override in hydra.overrides.hydra:
         if override.lstrip("+").startswith(ignored):
-            raise UsageError(
-                f"{override} is not for {mode}, whose folder for Hydra's own files is {used}."
-            )
+            raise UsageError(f"{override} is not for {mode}, whose folder for Hydra's own files is {used}.")
 
 
 def scaling_of(dataset: Mapping[str, Any]) -> str:
     """The paper's scaling of the data of this configuration."""
-    is_unscaled = (
-        dataset.get("id") in NEVER_SCALED
-        or dataset.get("task") in NEVER_SCALED.values()
-    )
+    is_unscaled = dataset.get("id") in NEVER_SCALED or dataset.get("task") in NEVER_SCALED.values()
     return "none" if is_unscaled else "zscore"
 
 
@@ -426,6 +393,4 @@ with warnings.catch_warnings():
     # OmegaConf 2.4 has another name for it, by which version 2.3 means something else.
     warnings.simplefilter("ignore")
     for _resolver in (scaling_of, split_of, given):
-        OmegaConf.register_new_resolver(
-            f"scarf.{_resolver.__name__}", _resolver, replace=True
-        )
+        OmegaConf.register_new_resolver(f"scarf.{_resolver.__name__}", _resolver, replace=True)

@@ -64,9 +64,7 @@ class KeptSearch:
         UsageError: the storage cannot be opened, or the study is of another search.
     """
 
-    def __init__(
-        self, search: Search, results: Path, *, is_better_higher: bool
-    ) -> None:
+    def __init__(self, search: Search, results: Path, *, is_better_higher: bool) -> None:
         import optuna
 
         # Otherwise it prints a line for each try.
@@ -112,12 +110,7 @@ class KeptSearch:
         try:
             if "://" not in storage:
                 kept = _journal(storage)
-            return optuna.create_study(
-                storage=kept,
-                study_name=self.name,
-                direction=direction,
-                load_if_exists=True,
-            )
+            return optuna.create_study(storage=kept, study_name=self.name, direction=direction, load_if_exists=True)
         except UsageError:
             raise
         # Databases and their drivers have errors of their own, which Optuna passes on.

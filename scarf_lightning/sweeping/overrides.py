@@ -45,10 +45,7 @@ def answer_of_file(path: str | None = None, target: str | None = None) -> list[s
 def is_plain_text(value: str) -> bool:
     """True if Hydra reads a value as this text also without quotes."""
     not_text = ("null", "true", "false", "nan", "inf")
-    return (
-        re.fullmatch(r"[A-Za-z_./][\w./-]*", value, re.ASCII) is not None
-        and value.lower() not in not_text
-    )
+    return re.fullmatch(r"[A-Za-z_./][\w./-]*", value, re.ASCII) is not None and value.lower() not in not_text
 
 
 def spelled_out(arguments: Sequence[str]) -> list[str]:
@@ -152,9 +149,7 @@ def _readable(argument: str) -> str:
         # Hydra's grammar of dictionaries is made by assertions, which python -O leaves out.
         if __debug__:
             raise
-        reason = (
-            "Hydra cannot read a dictionary under python -O; start Python without -O"
-        )
+        reason = "Hydra cannot read a dictionary under python -O; start Python without -O"
         raise UsageError(f"{argument}: {reason}.") from error
     return argument
 
@@ -192,13 +187,9 @@ def check_choices(arguments: Sequence[str]) -> None:
             if group in SEVERAL:
                 continue
             refuse_several(group, ",".join(names))
-        raise UsageError(
-            f"{argument}: {group} is chosen by name; --help {group} lists the names."
-        )
+        raise UsageError(f"{argument}: {group} is chosen by name; --help {group} lists the names.")
 
 
 def refuse_several(axis: str, options: str) -> NoReturn:
     """Hydra would merge several options of an axis, and the last one would win."""
-    raise UsageError(
-        f"{axis}=[{options}]: name one option, or try each of them with {axis}={options}."
-    )
+    raise UsageError(f"{axis}=[{options}]: name one option, or try each of them with {axis}={options}.")

@@ -14,16 +14,7 @@ from typing import Any
 from ..errors import counted
 from ..options import COLUMNS
 from ..options.combinations import method_of
-from ..results import (
-    SCIENCE_VERSION,
-    Row,
-    Stored,
-    columns,
-    descriptions,
-    read_cell,
-    science_of,
-    trained_by,
-)
+from ..results import SCIENCE_VERSION, Row, Stored, columns, descriptions, read_cell, science_of, trained_by
 from .cell import Cell, State, SurveyedCell
 from .cost import START_UP, TYPICAL_SIZE, Phases, seconds_of_trial
 from .sizes import CC18, Size
@@ -94,9 +85,7 @@ class Plan:
         return expected
 
 
-def make_plan(
-    surveyed: Sequence[SurveyedCell], sizes: Mapping[str, Size] | None = None
-) -> Plan:
+def make_plan(surveyed: Sequence[SurveyedCell], sizes: Mapping[str, Size] | None = None) -> Plan:
     """Find out what is left to train, and how much processor time that takes.
 
     Args:
@@ -119,9 +108,7 @@ def make_plan(
     return Plan(surveyed, _groups(surveyed, expected), known)
 
 
-def _groups(
-    surveyed: Sequence[SurveyedCell], expected: Sequence[Phases]
-) -> list[Group]:
+def _groups(surveyed: Sequence[SurveyedCell], expected: Sequence[Phases]) -> list[Group]:
     """The unfinished cells in groups that start from one pre-training, in the order of the command line.
 
     Args:
@@ -246,9 +233,7 @@ def sentences(plan: Plan) -> list[str]:
         # Less than a minute of it is no reason to choose another run.
         if pretraining >= MINUTE:
             of_it = f", {about(pretraining)} of it pre-training"
-        lines.append(
-            f"Expected: about {about(plan.seconds_in_all)} on one core{of_it}."
-        )
+        lines.append(f"Expected: about {about(plan.seconds_in_all)} on one core{of_it}.")
     unknown = {each.cell.source.key for each in plan.unfinished} - plan.sizes.keys()
     if unknown:
         datasets = counted(len(unknown), "dataset")

@@ -39,14 +39,10 @@ class Show(Protocol):
 
     def say(self, sentence: str) -> None: ...
     def doing(self, what: str) -> AbstractContextManager[object]: ...
-    def plan(
-        self, plan: Plan, request: ExpandedSweep, tables: "Mapping[str, Table]"
-    ) -> None: ...
+    def plan(self, plan: Plan, request: ExpandedSweep, tables: "Mapping[str, Table]") -> None: ...
     def watching(self, plan: Plan) -> AbstractContextManager[None]: ...
     def prepare(self) -> None: ...
-    def results(
-        self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int
-    ) -> None: ...
+    def results(self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None: ...
 
 
 def run(
@@ -92,10 +88,7 @@ def run(
     n_skipped = len(cells) - len(plan.unfinished)
     if plan.unfinished:
         _check_before_training(plan.unfinished, len(cells), show)
-        with (
-            _workers(plan, launch, show, launcher, training) as (launch, launcher),
-            show.watching(plan),
-        ):
+        with _workers(plan, launch, show, launcher, training) as (launch, launcher), show.watching(plan):
             problems = _train(plan, launch, launcher, in_order=in_order)
         after = survey(cells)
     for each in after:
@@ -111,9 +104,7 @@ def run(
     return after
 
 
-def _planned(
-    cells: Sequence[Cell], request: ExpandedSweep, show: Show
-) -> list[SurveyedCell]:
+def _planned(cells: Sequence[Cell], request: ExpandedSweep, show: Show) -> list[SurveyedCell]:
     """Show what is left to train; nothing is changed."""
     tables = read_files(cells)
     plan = make_plan(survey(cells), sizes_of(tables))
@@ -129,25 +120,18 @@ def _refuse_lost_weights(surveyed: Sequence[SurveyedCell]) -> None:
     for each in surveyed:
         # Finished trials are never trained again unasked, so their networks cannot be had.
         if each.lacks_weights:
-            sentences.append(
-                f"{each.cell.label} has finished trials without weights; force=true trains them again."
-            )
+            sentences.append(f"{each.cell.label} has finished trials without weights; force=true trains them again.")
     if sentences:
         raise UsageError("\n".join(sentences))
 
 
-def _check_before_training(
-    unfinished: Sequence[SurveyedCell], n_cells: int, show: Show
-) -> None:
+def _check_before_training(unfinished: Sequence[SurveyedCell], n_cells: int, show: Show) -> None:
     """Check the parts of the cells that are left to train, and make their folders of results."""
     for sentence in on_other_versions(unfinished):
         show.say(sentence)
     what = f"{len(unfinished)} of {counted(n_cells, 'cell')} to train"
     # Imports make many objects and no garbage.
-    with (
-        show.doing(f"{what}; importing torch and Lightning"),
-        without_garbage_collection(),
-    ):
+    with show.doing(f"{what}; importing torch and Lightning"), without_garbage_collection():
         check_parts([each.cell for each in unfinished])
     # A folder that is made here is not left behind by a run that the checks refuse.
     for results in {each.cell.results for each in unfinished}:
@@ -225,9 +209,7 @@ def sizes_of(tables: "Mapping[str, Table]") -> dict[str, Size]:
     return sizes
 
 
-def _train(
-    plan: Plan, launch: Launch, launcher: str, *, in_order: bool = False
-) -> list[str]:
+def _train(plan: Plan, launch: Launch, launcher: str, *, in_order: bool = False) -> list[str]:
     """Launch until every cell is finished or has failed, and return what else went wrong.
 
     A cell that another process trains is waited for. It is launched here if that process dies.
@@ -240,9 +222,7 @@ def _train(
                 tries[each.cell.key] += 1
             # Planned again, since trials that have ended meanwhile are not launched a second time.
             groups = make_plan(todo, plan.sizes).groups
-            chunks = make_chunks(
-                groups, todo[0].cell.config.chunk, launcher, in_order=in_order
-            )
+            chunks = make_chunks(groups, todo[0].cell.config.chunk, launcher, in_order=in_order)
             try:
                 launch(chunks)
             # Such as a scheduler that refuses the jobs, whose options the user must mend.
@@ -251,9 +231,7 @@ def _train(
             # A launcher raises anything where a process was killed or it is not set up.
             except Exception as error:
                 last = "".join(traceback.format_exception_only(error)).rstrip()
-                problems.append(
-                    f"A job ended early; the same command goes on where it did. {last}"
-                )
+                problems.append(f"A job ended early; the same command goes on where it did. {last}")
                 # Another try would end in the same way, so the cells are not launched again.
                 for each in todo:
                     tries[each.cell.key] += max(TRIES.values())
@@ -275,9 +253,7 @@ def _clear(cells: Sequence[Cell]) -> list[str]:
         # The claim keeps a process away that begins to train the cell at this moment.
         with store.claim() as claim:
             if claim is None:
-                sentences.append(
-                    f"{cell.label} is being trained by another process and is left alone."
-                )
+                sentences.append(f"{cell.label} is being trained by another process and is left alone.")
                 continue
             if store.rows():
                 sentences.append(store.clear(reason))

@@ -40,9 +40,7 @@ VALIDATION_ERROR = "validation_error"
 class SamplerOptions(Options):
     """The sampler that suggests the tries: ``hydra/sweeper/sampler=NAME``."""
 
-    name: Literal["tpe", "random"] = option(
-        "tpe", "tpe learns from the tries before it, random draws each by itself"
-    )
+    name: Literal["tpe", "random"] = option("tpe", "tpe learns from the tries before it, random draws each by itself")
     seed: int = option(0, "of its random numbers", "[0, 4294967295]")
 
 
@@ -51,43 +49,25 @@ class SearchOptions(Options):
     """The options of ``hydra/sweeper=optuna``."""
 
     sampler: SamplerOptions = field(default_factory=SamplerOptions)
-    n_trials: int = option(
-        20, "tries in all, those of earlier commands among them", "[1, 1000000]"
-    )
-    n_jobs: int = option(
-        1, "tries that are suggested and trained together", "[1, 4096]"
-    )
+    n_trials: int = option(20, "tries in all, those of earlier commands among them", "[1, 1000000]")
+    n_jobs: int = option(1, "tries that are suggested and trained together", "[1, 4096]")
     storage: str | None = option(
         None,
         "where the study is kept: a database such as sqlite:///study.db, or a file that ends in .log; null is a file "
         "in the folder of results",
     )
-    study_name: str | None = option(
-        None, "name of the study; null is a name made of what is searched"
-    )
-    direction: Literal["minimize", "maximize"] | None = option(
-        None, "of the objective; null is the one that is better"
-    )
-    params: dict[str, Any] = option(
-        {}, "spaces by option, as in a file: corruption.rate: interval(0.2, 0.8)"
-    )
+    study_name: str | None = option(None, "name of the study; null is a name made of what is searched")
+    direction: Literal["minimize", "maximize"] | None = option(None, "of the objective; null is the one that is better")
+    params: dict[str, Any] = option({}, "spaces by option, as in a file: corruption.rate: interval(0.2, 0.8)")
 
 
 class Suggests(Protocol):
     """What a search uses of `optuna.Trial`."""
 
     def suggest_categorical(self, name: str, choices: Sequence[Any]) -> Any: ...
-    def suggest_int(
-        self, name: str, low: int, high: int, *, step: int = 1, log: bool = False
-    ) -> int: ...
+    def suggest_int(self, name: str, low: int, high: int, *, step: int = 1, log: bool = False) -> int: ...
     def suggest_float(
-        self,
-        name: str,
-        low: float,
-        high: float,
-        *,
-        step: float | None = None,
-        log: bool = False,
+        self, name: str, low: float, high: float, *, step: float | None = None, log: bool = False
     ) -> float: ...
 
 
@@ -131,13 +111,9 @@ class SearchAxis:
         number: float
         if isinstance(self.low, int) and isinstance(self.high, int):
             step = 1 if self.step is None else int(self.step)
-            number = trial.suggest_int(
-                self.key, self.low, self.high, step=step, log=self.is_log
-            )
+            number = trial.suggest_int(self.key, self.low, self.high, step=step, log=self.is_log)
         else:
-            number = trial.suggest_float(
-                self.key, self.low, self.high, step=self.step, log=self.is_log
-            )
+            number = trial.suggest_float(self.key, self.low, self.high, step=self.step, log=self.is_log)
         # As Hydra writes the numbers of a range, so that a sweep over it has the same cells.
         if self.values:
             return f"{self.key}={min(self.values, key=lambda value: abs(float(value) - number))}"
@@ -161,9 +137,7 @@ def axis_of(override: Override) -> SearchAxis | None:
         if low >= high:
             raise UsageError(f"{override.input_line}: name the lower end first.")
         if is_log and low <= 0:
-            raise UsageError(
-                f"{override.input_line}: a logarithmic scale begins above 0."
-            )
+            raise UsageError(f"{override.input_line}: a logarithmic scale begins above 0.")
         return SearchAxis(key, given, (), low, high, is_log=is_log)
     values = list(override.sweep_string_iterator())
     if not values:
@@ -235,11 +209,7 @@ class Search:
 
 
 def read_search(
-    options: dict[str, Any],
-    arguments: Sequence[str],
-    objective: Any,
-    composer: Composer,
-    sweeps: Path,
+    options: dict[str, Any], arguments: Sequence[str], objective: Any, composer: Composer, sweeps: Path
 ) -> Search:
     """Read a search from the sweeper's options and a command line, and check cells of its space.
 
@@ -267,9 +237,7 @@ def read_search(
             )
         axis = axis_of(override)
         if key in ("objective", "dataset") and axis is not None:
-            raise UsageError(
-                f"{override.input_line}: a search compares values of one {key}; give it one value."
-            )
+            raise UsageError(f"{override.input_line}: a search compares values of one {key}; give it one value.")
         if axis is not None:
             axes.append(axis)
         # It changes no number of a cell, so a try and an ordinary cell of the same options are one.
@@ -291,9 +259,7 @@ def read_search(
     return Search(chosen, axes, fixed, cells, objective, composer)
 
 
-def _checked_cells(
-    axes: Sequence[SearchAxis], fixed: Sequence[str], composer: Composer, sweeps: Path
-) -> list[Cell]:
+def _checked_cells(axes: Sequence[SearchAxis], fixed: Sequence[str], composer: Composer, sweeps: Path) -> list[Cell]:
     """The cells of all choices, with the numbers at their lower ends, between the ends, and at their upper ones."""
     cells = list[Cell]()
     for place in range(3):
@@ -303,8 +269,6 @@ def _checked_cells(
             line.append(f"{axis.key}={','.join(values)}")
         checked_ends = expand(line, composer, sweeps, most=MOST_CHECKED)
         if checked_ends.left_out:
-            raise UsageError(
-                f"{' '.join(checked_ends.left_out)} A search needs choices that all go together."
-            )
+            raise UsageError(f"{' '.join(checked_ends.left_out)} A search needs choices that all go together.")
         cells += checked_ends.cells
     return cells

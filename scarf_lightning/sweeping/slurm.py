@@ -47,29 +47,15 @@ class SlurmOptions(Options):
     account: str | None = option(None, "account that pays")
     qos: str | None = option(None, "quality of service")
     constraint: str | None = option(None, "features that the nodes must have")
-    timeout_min: int | None = option(
-        None, "minutes a task may take; null is from the plan", "[1, 1000000]"
-    )
-    mem_gb: float | None = option(
-        4.0, "gigabytes of a task; null is the cluster's default", "(0, inf)"
-    )
-    cpus_per_task: int = option(
-        1,
-        "cores of a task; one thread a process is fastest for these networks",
-        "[1, 4096]",
-    )
+    timeout_min: int | None = option(None, "minutes a task may take; null is from the plan", "[1, 1000000]")
+    mem_gb: float | None = option(4.0, "gigabytes of a task; null is the cluster's default", "(0, inf)")
+    cpus_per_task: int = option(1, "cores of a task; one thread a process is fastest for these networks", "[1, 4096]")
     gpus_per_task: int = option(0, "GPUs of a task", "[0, 64]")
     array_parallelism: int = option(256, "tasks that may run at once", "[1, 100000]")
     sbatch: list[str] = option([], "further options of sbatch, as in ['--exclude=n7']")
-    setup: list[str] = option(
-        [], "lines of shell before the task, as in ['module load cuda']"
-    )
-    detach: bool = option(
-        False, "leave the array in the queue and return; the same command waits for it"
-    )
-    poll_seconds: float = option(
-        5.0, "seconds between looks at the queue", "[0.1, 3600]"
-    )
+    setup: list[str] = option([], "lines of shell before the task, as in ['module load cuda']")
+    detach: bool = option(False, "leave the array in the queue and return; the same command waits for it")
+    poll_seconds: float = option(5.0, "seconds between looks at the queue", "[0.1, 3600]")
 
 
 @dataclass
@@ -179,9 +165,7 @@ class Slurm:
         attached = []
         for array in arrays:
             if array.job in alive:
-                self.say(
-                    f"Waiting for the job array {array.job}, which an earlier command left in the queue."
-                )
+                self.say(f"Waiting for the job array {array.job}, which an earlier command left in the queue.")
                 attached.append(array)
             else:
                 array.forget()
@@ -196,9 +180,7 @@ class Slurm:
             keys.append([cell.key for cell in chunk.cells])
         array = SubmittedArray("", folder, keys)
         try:
-            printed = _slurm(
-                "sbatch", "--parsable", *self._arguments(chunks, folder), str(script)
-            )
+            printed = _slurm("sbatch", "--parsable", *self._arguments(chunks, folder), str(script))
         except UsageError:
             array.forget()
             raise
@@ -279,9 +261,7 @@ class Slurm:
             return
         text = "\n".join(array.last_lines() for array in arrays)
         if text.strip():
-            raise RuntimeError(
-                f"No task of the job array {', '.join(jobs)} finished a cell. They printed:\n{text}"
-            )
+            raise RuntimeError(f"No task of the job array {', '.join(jobs)} finished a cell. They printed:\n{text}")
 
 
 class Detached(BaseException):
@@ -304,9 +284,7 @@ def tasks_in_queue(jobs: Sequence[str]) -> list[str]:
         UsageError: the controller does not answer.
     """
     try:
-        listed = _slurm(
-            "squeue", "--noheader", "--array", "--format=%i", f"--jobs={','.join(jobs)}"
-        )
+        listed = _slurm("squeue", "--noheader", "--array", "--format=%i", f"--jobs={','.join(jobs)}")
     except UsageError as error:
         # Slurm forgets jobs some minutes after they end. This is its answer once it has forgotten all of them.
         if "Invalid job id" in str(error):
@@ -322,9 +300,7 @@ def _slurm(program: str, *arguments: str) -> str:
         UsageError: there is no such program here, or it refuses.
     """
     try:
-        ran = subprocess.run(
-            [program, *arguments], capture_output=True, text=True, check=False
-        )
+        ran = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
     except FileNotFoundError as error:
         raise UsageError(
             f"hydra/launcher=slurm needs Slurm's programs, and there is no {program} here; run this on a login node, "

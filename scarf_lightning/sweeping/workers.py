@@ -26,12 +26,7 @@ from typing import Protocol, Self
 
 from ..errors import UsageError, counted
 from ..forks import end_with_parent, why_no_fork
-from ..machine import (
-    can_end_openmp_threads,
-    end_openmp_threads,
-    free_memory,
-    usable_cores,
-)
+from ..machine import can_end_openmp_threads, end_openmp_threads, free_memory, usable_cores
 from ..options import Config
 from ..options.settings import TrainerSettings
 from ..results import give_back
@@ -80,9 +75,7 @@ def n_workers(config: Config, plan: Plan, training: Training) -> int:
     reason = _obstacle(config, training, len(gpus))
     if reason is not None:
         if config.workers is not None and config.workers > 1:
-            raise UsageError(
-                f"workers={config.workers} is not possible here: {reason}; leave workers out."
-            )
+            raise UsageError(f"workers={config.workers} is not possible here: {reason}; leave workers out.")
         return 1
     if config.workers is not None:
         return max(1, min(config.workers, most))
@@ -155,10 +148,7 @@ class Workers:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if kind is None:
             for worker in self._workers:
@@ -247,9 +237,7 @@ class Workers:
         worker.process.join()
         _release(worker)
         how = _ending(worker.process)
-        self._say(
-            f"A worker ended early ({how}); its cells go on from their last finished stack."
-        )
+        self._say(f"A worker ended early ({how}); its cells go on from their last finished stack.")
         worker.pipe.close()
         self._workers.remove(worker)
         self._workers.append(self._started())

@@ -44,24 +44,9 @@ from ..engine.stack import Stack
 from ..errors import UsageError
 from ..methods import SupervisedPhase
 from ..options import CellParts, Config, build_parts
-from ..options.combinations import (
-    check_labels,
-    check_target,
-    labels,
-    on_data,
-    on_no_effect,
-    on_target,
-    watched_from,
-)
+from ..options.combinations import check_labels, check_target, labels, on_data, on_no_effect, on_target, watched_from
 from ..randomness import Purpose, Streams
-from ..results import (
-    CellStore,
-    PretrainingStore,
-    StackRecord,
-    columns,
-    identity,
-    pretraining_identity,
-)
+from ..results import CellStore, PretrainingStore, StackRecord, columns, identity, pretraining_identity
 from ..sweeping.folders import recipe_options
 from .pretraining import Start, cached
 from .trained_stack import TrainedStack
@@ -148,18 +133,14 @@ class CellTraining:
             store = CellStore(results, identity(amounting, table.hash))
             if config.cache.max_gb:
                 of_pretraining = pretraining_identity(amounting, table.hash)
-                pretrained = PretrainingStore(
-                    results, of_pretraining, config.cache.max_gb
-                )
+                pretrained = PretrainingStore(results, of_pretraining, config.cache.max_gb)
         notes = list(on_no_effect(config, amounting, recipe_options(config.recipe)))
         # The sentence on copies speaks of the first trial, so it takes that trial's stream.
         first_split = Streams(config.seed, table.n_labelled).numpy(0, Purpose.SPLIT)
         on_copies = parts.splitting.on_copies(table, first_split)
         if on_copies:
             notes.append(on_copies)
-        training = cls(
-            amounting, parts, table, hardware, store, pretrained, notes, console
-        )
+        training = cls(amounting, parts, table, hardware, store, pretrained, notes, console)
         return replace(training, processes=processes)._within_memory()
 
     def _within_memory(self) -> "CellTraining":
@@ -190,12 +171,7 @@ class CellTraining:
                 f"{self.table.name}: {fitting} of the trials are trained at once, for which the memory that is left "
                 "suffices; their numbers are the same."
             )
-            return replace(
-                self,
-                most_at_once=fitting,
-                warning=warning,
-                processes=min(self.processes, fitting),
-            )
+            return replace(self, most_at_once=fitting, warning=warning, processes=min(self.processes, fitting))
         if fitting:
             needs, needed = f"{wanted} trials at once need", demand.counted(wanted)
             instead = f"trainer.trials_per_stack={fitting}"
@@ -213,21 +189,13 @@ class CellTraining:
         config, parts = self.config, self.parts
         pretexts = []
         if parts.pretext is not None:
-            pretexts.append(
-                (
-                    parts.pretext,
-                    config.pretrain.batch_size,
-                    config.pretrain.validation_passes,
-                )
-            )
+            pretexts.append((parts.pretext, config.pretrain.batch_size, config.pretrain.validation_passes))
         if parts.method.auxiliary is not None:
             # Co-training computes the pretext on the supervised batches.
             auxiliary, _ = parts.method.auxiliary
             pretexts.append((auxiliary, config.finetune.batch_size, 1))
         return Demand(
-            table=replace(
-                self.table, columns=parts.encoding.columns(self.table.columns)
-            ),
+            table=replace(self.table, columns=parts.encoding.columns(self.table.columns)),
             network=parts.network if "network" in parts.method.uses else None,
             settings=config.network,
             pretexts=tuple(pretexts),
@@ -246,15 +214,8 @@ class CellTraining:
 
     def from_scratch(self) -> "CellTraining":
         """The same without a pre-training."""
-        config = replace(
-            self.config, pretrain=replace(self.config.pretrain, name="none", options={})
-        )
-        return replace(
-            self,
-            config=config,
-            parts=replace(self.parts, pretext=None),
-            pretrained=None,
-        )
+        config = replace(self.config, pretrain=replace(self.config.pretrain, name="none", options={}))
+        return replace(self, config=config, parts=replace(self.parts, pretext=None), pretrained=None)
 
     @property
     def streams(self) -> Streams:
@@ -264,10 +225,7 @@ class CellTraining:
     def describe(self, overrides: Sequence[str]) -> None:
         """Write into the store what the cell is, before its first record, and the ``overrides`` that asked for it."""
         assert self.store is not None
-        table, columns_seen = (
-            self.table,
-            self.parts.encoding.columns(self.table.columns),
-        )
+        table, columns_seen = (self.table, self.parts.encoding.columns(self.table.columns))
         self.store.describe(
             dataset=table.name,
             dataset_id=table.dataset_id,
@@ -296,11 +254,7 @@ class CellTraining:
             yield kept, block
 
     def run(
-        self,
-        trials: Sequence[int],
-        block: Sequence[int] | None = None,
-        *,
-        predicts_validation: bool = False,
+        self, trials: Sequence[int], block: Sequence[int] | None = None, *, predicts_validation: bool = False
     ) -> TrainedStack:
         """Train one stack: pre-train if the cell does, and run the method.
 
@@ -315,9 +269,7 @@ class CellTraining:
         # A method that trains each trial alone needs no block, so the trials of others are left out from here on.
         if self.parts.method.trains_each_alone and list(trials) != together:
             if pretraining is not None:
-                pretraining = pretraining.of(
-                    [together.index(trial) for trial in trials]
-                )
+                pretraining = pretraining.of([together.index(trial) for trial in trials])
             stack = self.stack(trials, predicts_validation=predicts_validation)
         start = None
         # Encoders that are given take the place of a pre-training.
@@ -325,9 +277,7 @@ class CellTraining:
             start = self.start.weights(stack.trials)
         elif pretraining is not None:
             start = pretraining.part("encoder")
-        outcome = self.parts.method.run(
-            stack, SupervisedPhase(self.config.finetune, start)
-        )
+        outcome = self.parts.method.run(stack, SupervisedPhase(self.config.finetune, start))
         # A plugin's method may predict the test rows alone, and would be measured on other rows than it predicted.
         if outcome.predictions.shape[:2] != stack.data.predicted.shape:
             name, wanted = self.parts.method.name, stack.data.predicted.shape[1]
@@ -337,9 +287,7 @@ class CellTraining:
             )
         return TrainedStack(self.config, stack, pretraining, outcome, len(together))
 
-    def stack(
-        self, trials: Sequence[int], *, predicts_validation: bool = False
-    ) -> Stack:
+    def stack(self, trials: Sequence[int], *, predicts_validation: bool = False) -> Stack:
         """The rows of trials that are trained at once, preprocessed and encoded, and the networks to train."""
         encoded = self.parts.encoding.encode(self.table)
 
@@ -358,17 +306,11 @@ class CellTraining:
             watches=watches,
         )
         if self.start is not None:
-            data = replace(
-                data, preprocessing=self.start.preprocess(trials, data.preprocessing)
-            )
+            data = replace(data, preprocessing=self.start.preprocess(trials, data.preprocessing))
         if predicts_validation:
-            data = replace(
-                data, predicted=np.concatenate([data.validation, data.test], axis=1)
-            )
+            data = replace(data, predicted=np.concatenate([data.validation, data.test], axis=1))
         network, settings = self.parts.network, self.config.network
-        return Stack(
-            encoded, data, self.streams, network, settings, self.hardware, self._watch
-        )
+        return Stack(encoded, data, self.streams, network, settings, self.hardware, self._watch)
 
     def pretrain(self, stack: Stack) -> Fit | None:
         """Pre-train a stack; trials in the cache are loaded instead. None if the cell has no pre-training."""
@@ -399,9 +341,7 @@ class CellTraining:
         def train(config: Config) -> tuple[StackRecord, float]:
             tried = replace(self, tell=None)
             if config is not self.config:
-                tried = replace(
-                    tried, config=config, parts=build_parts(config), pretrained=None
-                )
+                tried = replace(tried, config=config, parts=build_parts(config), pretrained=None)
             elif self.hardware.promise is not Promise.EXACT:
                 # A cached trial is one that was trained in its block.
                 tried = replace(tried, pretrained=None)
@@ -420,9 +360,7 @@ class CellTraining:
         rows = [each.result.rows[0] for each in tries]
         effort = {"fits": sum(row["fits"] for row in rows)}
         for phase in ("pretrain_seconds", "finetune_seconds"):
-            effort[phase] = (
-                None if rows[0][phase] is None else sum(row[phase] for row in rows)
-            )
+            effort[phase] = None if rows[0][phase] is None else sum(row[phase] for row in rows)
         history = []
         for number, (each, row) in enumerate(zip(tries, rows, strict=True)):
             history.append(
@@ -438,9 +376,7 @@ class CellTraining:
             )
         return replace(tries[best].result, rows=[rows[best] | effort], tries=history)
 
-    def _watch(
-        self, phase: str, stopping: TrialStopping, max_epochs: int
-    ) -> list[Callback]:
+    def _watch(self, phase: str, stopping: TrialStopping, max_epochs: int) -> list[Callback]:
         """The callbacks that show a fit."""
         callbacks: list[Callback] = []
         if self.console is not None:
@@ -451,9 +387,5 @@ class CellTraining:
         if self.tell is not None:
             tell = self.tell
             # It is called after the early stopping, which makes the records.
-            callbacks.append(
-                LambdaCallback(
-                    on_train_epoch_end=lambda *_: tell(phase, stopping.latest)
-                )
-            )
+            callbacks.append(LambdaCallback(on_train_epoch_end=lambda *_: tell(phase, stopping.latest)))
         return callbacks

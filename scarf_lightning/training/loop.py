@@ -45,11 +45,7 @@ class CellLoop:
         shown: Screen | None = None,
         stack: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
-        self._save_model, self._screen, self._stack = (
-            save_model,
-            shown or screen(stderr=True),
-            stack,
-        )
+        self._save_model, self._screen, self._stack = (save_model, shown or screen(stderr=True), stack)
         self._tables, self._said = LastTable(), set[str]()
         self._hashes = dict[Source, str]()
         self._reported = reported()
@@ -81,19 +77,11 @@ class CellLoop:
         self._report(cell.source, table)
         # A sweep shows its own progress.
         console = self._screen if cell.is_alone else None
-        training = CellTraining.prepare(
-            cell.config, table, hardware, cell.results, console=console
-        )
+        training = CellTraining.prepare(cell.config, table, hardware, cell.results, console=console)
         for sentence in training.notes:
             self._say_once(sentence)
         self._say_once(training.warning)
-        known = KnownData(
-            table.hash,
-            table.n_rows,
-            len(table.columns),
-            table.n_encoded,
-            table.target.name,
-        )
+        known = KnownData(table.hash, table.n_rows, len(table.columns), table.n_encoded, table.target.name)
         note_data(cell.results, cell.source, known, read.stamps)
         store = training.store
         assert store is not None
@@ -145,9 +133,7 @@ class CellLoop:
                 self._screen.print(line, soft_wrap=isinstance(line, str))
 
 
-def _live_view(
-    cell: Cell, fingerprint: str, dataset: str
-) -> AbstractContextManager[Tell | None]:
+def _live_view(cell: Cell, fingerprint: str, dataset: str) -> AbstractContextManager[Tell | None]:
     """Sends each epoch's curves to a logger while the cell trains, if a logger is chosen."""
     if not cell.config.logger.views:
         return nullcontext()
@@ -170,11 +156,7 @@ def show_cell(cell: Cell, shown: Screen) -> None:
     except Exception as error:
         problems = [f"{cell.label} cannot be shown: {error}."]
     for problem in problems:
-        again = (
-            f"sweeps={cell.config.sweeps}"
-            if cell.config.sweeps
-            else f"results={cell.results}"
-        )
+        again = f"sweeps={cell.config.sweeps}" if cell.config.sweeps else f"results={cell.results}"
         sentence = f"{problem} Nothing is lost: `python report.py {again} {_upload(cell)}` makes it."
         shown.say(sentence)
 
@@ -196,18 +178,9 @@ def _view_of(cell: Cell) -> "CellView":
     name, group = cell.name or None, cell.group
     error = None if failure is None else failure.error
     if store is not None and store.is_described:
-        return cell_view(
-            store.fingerprint, cell.results, failure=error, name=name, group=group
-        )
+        return cell_view(store.fingerprint, cell.results, failure=error, name=name, group=group)
     dataset, config = str(cell.axes()["dataset"]), cell.config.recorded()
     options = columns(cell.config)
     return unstored_view(
-        cell.key,
-        dataset,
-        cell.overrides,
-        config,
-        options,
-        failure=error or "",
-        name=name,
-        group=group,
+        cell.key, dataset, cell.overrides, config, options, failure=error or "", name=name, group=group
     )

@@ -38,9 +38,7 @@ class Pretrainings:
         """Take what was trained. Of a block this is the missing trials alone: the others are in the cache already."""
         # Taken first: what is added is not missing.
         missing = self.missing
-        for each, has_diverged in zip(
-            _by_trial(fit, self.to_train), fit.diverged, strict=True
-        ):
+        for each, has_diverged in zip(_by_trial(fit, self.to_train), fit.diverged, strict=True):
             if each.trial not in missing:
                 continue
             self._kept[each.trial] = each
@@ -64,9 +62,7 @@ class Pretrainings:
 
 
 @contextmanager
-def cached(
-    trials: Sequence[int], store: PretrainingStore, *, is_block: bool = False
-) -> Iterator[Pretrainings]:
+def cached(trials: Sequence[int], store: PretrainingStore, *, is_block: bool = False) -> Iterator[Pretrainings]:
     """A context to pre-train trials in, each once for all cells that start from it.
 
     Within the context the cache is claimed if trials are to be trained, and another process that wants the same ones
@@ -113,10 +109,7 @@ def _by_trial(fit: Fit, trials: Sequence[int]) -> list[PretrainedTrial]:
 def _as_fit(kept: PretrainedTrial, steps_per_epoch: int, diverged: bool) -> Fit:
     """A trial of the cache as a fit of one trial."""
     return Fit(
-        weights={
-            name: torch.from_numpy(weight)[None]
-            for name, weight in kept.weights.items()
-        },
+        weights={name: torch.from_numpy(weight)[None] for name, weight in kept.weights.items()},
         epochs=np.array([kept.epochs]),
         # The cache keeps no steps: of one pre-training every epoch has as many.
         steps=np.array([kept.epochs * steps_per_epoch]),
@@ -142,10 +135,7 @@ class Start:
     def weights(self, trials: Sequence[int]) -> dict[str, Tensor]:
         """The weights of f for T trials by name, ``(T, ...)``."""
         positions = self._positions(trials)
-        return {
-            name: torch.from_numpy(np.array(weight[positions]))
-            for name, weight in self.encoders.items()
-        }
+        return {name: torch.from_numpy(np.array(weight[positions])) for name, weight in self.encoders.items()}
 
     def preprocess(self, trials: Sequence[int], fitted: Preprocessing) -> Preprocessing:
         """The preprocessing of T trials, with what their target has ``fitted`` to their labels."""

@@ -19,24 +19,8 @@ from ..options import Config
 from ..options.combinations import watched_from
 from ..results import Predictions, Row, StackRecord, on_few_steps, source_commit
 
-PACKAGES = (
-    "scarf-lightning",
-    "torch",
-    "pytorch-lightning",
-    "numpy",
-    "pandas",
-    "scikit-learn",
-    "hydra-core",
-)
-OPTIONAL_PACKAGES = (
-    "openml",
-    "xgboost",
-    "xgboost-cpu",
-    "lightgbm",
-    "catboost",
-    "tabm",
-    "optuna",
-)
+PACKAGES = ("scarf-lightning", "torch", "pytorch-lightning", "numpy", "pandas", "scikit-learn", "hydra-core")
+OPTIONAL_PACKAGES = ("openml", "xgboost", "xgboost-cpu", "lightgbm", "catboost", "tabm", "optuna")
 
 
 @dataclass(frozen=True)
@@ -52,23 +36,14 @@ class TrainedStack:
     def record(self, trials: Sequence[int]) -> StackRecord:
         """Records of these trials for the store."""
         data, fit = self.stack.data, self.outcome.fit
-        positions = [
-            position for position, trial in enumerate(data.trials) if trial in trials
-        ]
+        positions = [position for position, trial in enumerate(data.trials) if trial in trials]
         rows = [self._row(position) for position in positions]
         # A diverged trial has no predictions that mean anything.
-        measured = [
-            position
-            for position, row in zip(positions, rows, strict=True)
-            if row["diverged"] is None
-        ]
+        measured = [position for position, row in zip(positions, rows, strict=True) if row["diverged"] is None]
         predictions, notes = self._predictions(measured)
         weights = None
         if self.config.keep_weights and fit is not None:
-            weights = {
-                name: weight.cpu().numpy()[positions]
-                for name, weight in fit.part("classifier").items()
-            }
+            weights = {name: weight.cpu().numpy()[positions] for name, weight in fit.part("classifier").items()}
         curves = []
         for phase, of_phase in (("pretrain", self.pretraining), ("finetune", fit)):
             if of_phase is None:
@@ -79,10 +54,7 @@ class TrainedStack:
         return StackRecord(
             rows=rows,
             curves=curves,
-            preprocessing={
-                name: array[positions]
-                for name, array in data.preprocessing.arrays().items()
-            },
+            preprocessing={name: array[positions] for name, array in data.preprocessing.arrays().items()},
             environment=self._environment(),
             weights=weights,
             predictions=predictions,
@@ -141,24 +113,14 @@ class TrainedStack:
             return "finetune"
         return None
 
-    def _predictions(
-        self, positions: Sequence[int]
-    ) -> tuple[list[Predictions], list[str]]:
+    def _predictions(self, positions: Sequence[int]) -> tuple[list[Predictions], list[str]]:
         """The predictions of the trials at these positions; or none, and a sentence on why."""
         table, data = self.stack.table, self.stack.data
         every = []
         for position in positions:
             test = data.test[position]
             predicted = self.outcome.predictions[position, -len(test) :]
-            every.append(
-                Predictions(
-                    self.stack.trials[position],
-                    test,
-                    table.labels[test],
-                    predicted,
-                    table.target,
-                )
-            )
+            every.append(Predictions(self.stack.trials[position], test, table.labels[test], predicted, table.target))
         most = self.config.keep_predictions_mb
         # Whether a cell keeps its predictions must not depend on how its trials are divided into stacks.
         largest = max((each.size for each in every), default=0)
@@ -180,9 +142,7 @@ class TrainedStack:
             "precision": hardware.precision,
             "threads": self.config.trainer.threads,
             "promise": hardware.promise.value,
-            "trials_per_stack": "any"
-            if hardware.promise is Promise.EXACT
-            else self.together,
+            "trials_per_stack": "any" if hardware.promise is Promise.EXACT else self.together,
             "MKL_CBWR": os.environ.get("MKL_CBWR"),
             "packages": _packages(self.config.method.get("estimator")),
             "commit": source_commit(),
@@ -192,9 +152,7 @@ class TrainedStack:
 def _effort(phase: str, fit: Fit | None, position: int) -> Row:
     """Epochs, steps and seconds of a phase; None for one that a cell does not have."""
     if fit is None:
-        return dict.fromkeys(
-            f"{phase}_{what}" for what in ("epochs", "steps", "best_epoch", "seconds")
-        )
+        return dict.fromkeys(f"{phase}_{what}" for what in ("epochs", "steps", "best_epoch", "seconds"))
     return {
         f"{phase}_epochs": fit.epochs[position],
         f"{phase}_steps": fit.steps[position],

@@ -27,19 +27,13 @@ class Try(Generic[T]):
     result: T
 
 
-def tuning_metric(
-    config: Config,
-    target: "Target",
-) -> Metric:
+def tuning_metric(config: Config, target: "Target") -> Metric:
     """The metric that ranks the tries: the one that is chosen, or the one that tables of this target lead with."""
     return metric_named(config.finetune.metric or target.metric)
 
 
 def tune(
-    config: Config,
-    metric: Metric,
-    seed: int,
-    train: Callable[[Config], tuple[T, float]],
+    config: Config, metric: Metric, seed: int, train: Callable[[Config], tuple[T, float]]
 ) -> tuple[list[Try[T]], int]:
     """Try ``config.tune`` configurations: the cell's own, then those that Optuna's tree-structured Parzen estimator
     suggests.
@@ -58,14 +52,9 @@ def tune(
     optuna.logging.set_verbosity(logging.WARNING)
     space = search_space(config)
     direction = "maximize" if metric.higher_is_better else "minimize"
-    study = optuna.create_study(
-        direction=direction, sampler=optuna.samplers.TPESampler(seed=seed)
-    )
+    study = optuna.create_study(direction=direction, sampler=optuna.samplers.TPESampler(seed=seed))
 
-    def tell(
-        asked: "Trial",
-        score: float,
-    ) -> None:
+    def tell(asked: "Trial", score: float) -> None:
         if math.isnan(score):
             study.tell(asked, state=TrialState.FAIL)
         else:
@@ -83,19 +72,14 @@ def tune(
         tell(first, score)
     while len(tries) < config.tune:
         asked = study.ask()
-        options = {
-            name: _suggest(asked, name, of_option) for name, of_option in space.items()
-        }
+        options = {name: _suggest(asked, name, of_option) for name, of_option in space.items()}
         result, score = train(with_options(config, options))
         tell(asked, score)
         tries.append(Try(options, score, result))
     return tries, _first_best(tries, metric)
 
 
-def _first_best(
-    tries: Sequence[Try[T]],
-    metric: Metric,
-) -> int:
+def _first_best(tries: Sequence[Try[T]], metric: Metric) -> int:
     """The position of the first best try; a try that diverged is worse than any other."""
     scores = []
     for each in tries:
@@ -103,11 +87,7 @@ def _first_best(
     return scores.index(max(scores))
 
 
-def _suggest(
-    trial: "Trial",
-    name: str,
-    of_option: Range,
-) -> Any:
+def _suggest(trial: "Trial", name: str, of_option: Range) -> Any:
     """The value that the search suggests for an option."""
     kind, *values = of_option
     if kind == "one_of":
@@ -117,10 +97,7 @@ def _suggest(
     return suggest(name, low, high, log=kind in ("log", "log_int"))
 
 
-def _lies_in(
-    value: Any,
-    of_option: Range,
-) -> bool:
+def _lies_in(value: Any, of_option: Range) -> bool:
     """True if the search could suggest the value."""
     kind, *values = of_option
     if kind == "one_of":

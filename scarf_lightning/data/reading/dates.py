@@ -183,6 +183,4 @@ def _two_ways(texts: "pd.Series[str]", format: str) -> list[str]:
     # One day after the 12th of a month settles it.
     if times_in(texts, exchanged, utc=False).isna().any():
         return []
-    return [
-        f"its dates are read as {format}, though they could be {exchanged}; write them as 2024-12-31 to be sure"
-    ]
+    return [f"its dates are read as {format}, though they could be {exchanged}; write them as 2024-12-31 to be sure"]

@@ -34,13 +34,7 @@ ISO = re.compile(
 )
 """``PT3H``, ``P2DT3H4M5.5S``: ISO 8601 without months and years, which have no fixed length."""
 
-UNITS = {
-    "weeks": WEEK,
-    "days": DAY,
-    "hours": HOUR,
-    "minutes": MINUTE,
-    "seconds": SECOND,
-}
+UNITS = {"weeks": WEEK, "days": DAY, "hours": HOUR, "minutes": MINUTE, "seconds": SECOND}
 
 
 def as_seconds(texts: Sequence[str]) -> list[float] | None:
@@ -62,17 +56,13 @@ def seconds_of(text: str) -> float:
         return np.nan
     if clock := CLOCK.fullmatch(text):
         days = int(clock["days"] or 0) * DAY
-        return _seconds(
-            clock, ("hours", "minutes", "seconds"), clock["days"] is not None, days
-        )
+        return _seconds(clock, ("hours", "minutes", "seconds"), clock["days"] is not None, days)
     if iso := ISO.fullmatch(text):
         return _seconds(iso, tuple(UNITS), False, 0)
     return np.nan
 
 
-def _seconds(
-    match: "re.Match[str]", units: Sequence[str], is_some: bool, days: int
-) -> float:
+def _seconds(match: "re.Match[str]", units: Sequence[str], is_some: bool, days: int) -> float:
     """The units of a match, with its sign, and further ``days`` in nanoseconds; NaN if there is nothing of both."""
     total = 0
     for unit in units:

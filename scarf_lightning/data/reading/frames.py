@@ -32,9 +32,7 @@ def frame_of(rows: Any) -> pd.DataFrame | None:
         UsageError: the table is not computed yet, its columns cannot be read, or a name cannot be written.
     """
     if type(rows).__name__ == "LazyFrame":
-        raise UsageError(
-            "The rows are a LazyFrame, which is not computed yet; collect() it first."
-        )
+        raise UsageError("The rows are a LazyFrame, which is not computed yet; collect() it first.")
     if hasattr(rows, "__narwhals_dataframe__"):
         rows = rows.to_native()
     if isinstance(rows, pd.Series):
@@ -108,9 +106,7 @@ def _of_objects(column: "pd.Series[Any]") -> "pd.Series[Any]":
         return column
     kind = pd.api.types.infer_dtype(column, skipna=True)
     if kind == "bytes":
-        raise UsageError(
-            f"Column {str(column.name)!r} holds bytes; decode them to text, or leave it out."
-        )
+        raise UsageError(f"Column {str(column.name)!r} holds bytes; decode them to text, or leave it out.")
     if kind == "date" or (IS_TWO and kind == "datetime"):
         return of_dates(column)
     if kind not in NUMBERS_AMONG_OBJECTS:
@@ -126,10 +122,7 @@ def _of_objects(column: "pd.Series[Any]") -> "pd.Series[Any]":
 
 def _is_inexact(number: Any) -> bool:
     """Tell whether float64 may take a whole number for another one."""
-    return (
-        not isinstance(number, (float, np.floating, Decimal))
-        and abs(int(number)) > EXACT
-    )
+    return not isinstance(number, (float, np.floating, Decimal)) and abs(int(number)) > EXACT
 
 
 def _exact(column: "pd.Series[Any]") -> "pd.Series[Any]":
@@ -146,9 +139,7 @@ def _of_arrow(rows: Any) -> pd.DataFrame:
     try:
         table = pa.table(rows)
     except (TypeError, ValueError, pa.ArrowException) as error:
-        raise UsageError(
-            f"The rows are a {type(rows).__name__}, which is no table with columns: {error}."
-        ) from error
+        raise UsageError(f"The rows are a {type(rows).__name__}, which is no table with columns: {error}.") from error
     columns = dict(enumerate(map(_of_arrow_column, table.columns)))
     frame = pd.DataFrame(columns, index=range(table.num_rows))
     return frame.set_axis(table.column_names, axis=1)
@@ -158,16 +149,8 @@ def _exchanged(rows: Any) -> pd.DataFrame:
     """A table that knows the older protocol alone."""
     try:
         return _of_arrow(from_dataframe(rows))
-    except (
-        TypeError,
-        ValueError,
-        NotImplementedError,
-        RuntimeError,
-        pa.ArrowException,
-    ) as error:
-        raise UsageError(
-            f"The {type(rows).__name__} cannot be read: {error}; make it a frame of pandas."
-        ) from error
+    except (TypeError, ValueError, NotImplementedError, RuntimeError, pa.ArrowException) as error:
+        raise UsageError(f"The {type(rows).__name__} cannot be read: {error}; make it a frame of pandas.") from error
 
 
 def _of_arrow_column(column: pa.ChunkedArray) -> "pd.Series[Any]":
@@ -178,12 +161,8 @@ def _of_arrow_column(column: pa.ChunkedArray) -> "pd.Series[Any]":
     elif pa.types.is_integer(column.type) and column.null_count:
         # The usual way goes through float64, which rounds whole numbers above 2^53.
         return pd.Series(column.to_pandas(types_mapper=_nullable.get))
-    elif pa.types.is_dictionary(column.type) and pa.types.is_string_view(
-        column.type.value_type
-    ):
-        column = column.cast(
-            pa.dictionary(column.type.index_type, pa.string(), column.type.ordered)
-        )
+    elif pa.types.is_dictionary(column.type) and pa.types.is_string_view(column.type.value_type):
+        column = column.cast(pa.dictionary(column.type.index_type, pa.string(), column.type.ordered))
     return pd.Series(column.to_pandas(date_as_object=False))
 
 

@@ -19,10 +19,7 @@ from .rules import Feature, Rule, text_of
 FEWEST_FOR_IDS = 30
 """In fewer rows, values that are all different do not show that a column is an id."""
 
-ID_NAME = re.compile(
-    r"(^|[\W_])(id|ids|key|uuid|guid|index|nr|no|number|row)$|[a-z]I[dD]$",
-    re.IGNORECASE,
-)
+ID_NAME = re.compile(r"(^|[\W_])(id|ids|key|uuid|guid|index|nr|no|number|row)$|[a-z]I[dD]$", re.IGNORECASE)
 
 MOST_CATEGORIES = 100
 """Strings with more distinct values than this, or than a tenth of the rows (at least 20), are hashed: one-hot encoding
@@ -91,18 +88,11 @@ def read_column(column: "pd.Series[Any]", options: ReadingOptions) -> Read:
     return read
 
 
-def _read_column(
-    column: "pd.Series[Any]",
-    options: ReadingOptions,
-) -> Read:
+def _read_column(column: "pd.Series[Any]", options: ReadingOptions) -> Read:
     name = str(column.name)
     if name in options.drop:
         return Read("not looked at", "left out by dataset.drop")
-    plain = Rule(
-        "numbers",
-        decimal=options.decimal or ".",
-        group="." if options.decimal == "," else ",",
-    )
+    plain = Rule("numbers", decimal=options.decimal or ".", group="." if options.decimal == "," else ",")
     # Types first: they say more than any value.
     if is_numeric(column) and name not in (*options.categorical, *options.text):
         return _numbers(column, plain, is_forced=name in options.numeric)
@@ -130,13 +120,7 @@ def _read_column(
     return read
 
 
-def _booleans(
-    column: "pd.Series[Any]",
-    coded: Coded,
-    plain: Rule,
-    *,
-    is_number: bool,
-) -> Read:
+def _booleans(column: "pd.Series[Any]", coded: Coded, plain: Rule, *, is_number: bool) -> Read:
     """A column of true and false."""
     if is_number:
         return _numbers(column, plain, is_forced=True)
@@ -145,11 +129,7 @@ def _booleans(
     return _made("Boolean", "categories", Rule("Booleans"), column)
 
 
-def _text(
-    column: "pd.Series[Any]",
-    text: Coded,
-    options: ReadingOptions,
-) -> Read:
+def _text(column: "pd.Series[Any]", text: Coded, options: ReadingOptions) -> Read:
     """A column of text, or of values of several types as text."""
     name = str(column.name)
     n_known = int((text.codes >= 0).sum())
@@ -194,20 +174,10 @@ def _text(
 
 def _text_times(column: "pd.Series[Any]", text: Coded) -> Read | None:
     """A column of text that holds dates, times of day or lengths of time; None if it holds others."""
-    return (
-        _text_dates(column, text)
-        or _text_hours(column, text)
-        or _text_durations(column, text)
-    )
+    return _text_dates(column, text) or _text_hours(column, text) or _text_durations(column, text)
 
 
-def _made(
-    kind: str,
-    done: str,
-    rule: Rule,
-    column: "pd.Series[Any]",
-    notes: Sequence[Note] = (),
-) -> Read:
+def _made(kind: str, done: str, rule: Rule, column: "pd.Series[Any]", notes: Sequence[Note] = ()) -> Read:
     """A column with the features that a rule makes of it."""
     return Read(kind, done, rule, rule.features(column), list(notes))
 
@@ -225,13 +195,7 @@ def _are_texts(text: Coded) -> bool:
     return bool(np.median(n_words) >= FEWEST_WORDS)
 
 
-def _numbers(
-    column: "pd.Series[Any]",
-    rule: Rule,
-    *,
-    is_forced: bool = False,
-    done: str = "as they are",
-) -> Read:
+def _numbers(column: "pd.Series[Any]", rule: Rule, *, is_forced: bool = False, done: str = "as they are") -> Read:
     """A column of numbers, left out if it is empty, constant or an id; ``is_forced`` keeps it."""
     read = _made("numbers", done, rule, column)
     values = read.features[0].values
@@ -267,11 +231,7 @@ def _tell_rows_apart(name: str, values: Floats) -> bool:
 
 
 def _text_numbers(
-    column: "pd.Series[Any]",
-    text: Coded,
-    options: ReadingOptions,
-    *,
-    is_forced: bool = False,
+    column: "pd.Series[Any]", text: Coded, options: ReadingOptions, *, is_forced: bool = False
 ) -> Read | None:
     """A column of text that holds numbers; None if too many of its values are none.
 
@@ -290,20 +250,10 @@ def _text_numbers(
         # Texts that stand for no value may be more than words that nobody knows.
         most_others = (1 - MOSTLY if wrong else 0.5) * text.counts.sum()
         has_many_others = text.counts[are_others].sum() > most_others
-        if (
-            len(numbers.values) < 2
-            or has_many_others
-            or are_codes(list(numbers.values))
-        ):
+        if len(numbers.values) < 2 or has_many_others or are_codes(list(numbers.values)):
             return None
     notation = numbers.notation
-    rule = Rule(
-        "numbers",
-        from_text=True,
-        decimal=notation.decimal,
-        group=notation.group,
-        unit=notation.unit,
-    )
+    rule = Rule("numbers", from_text=True, decimal=notation.decimal, group=notation.group, unit=notation.unit)
     read = _numbers(column, rule, is_forced=is_forced, done="text read as numbers")
     if read.rule is not None:
         read.notes += [*numbers.notes, *_on_others(text, are_others, "numbers")]
@@ -345,18 +295,9 @@ def _text_durations(column: "pd.Series[Any]", text: Coded) -> Read | None:
     return read
 
 
-def _durations(
-    column: "pd.Series[Any]",
-    *,
-    from_text: bool = False,
-) -> Read:
+def _durations(column: "pd.Series[Any]", *, from_text: bool = False) -> Read:
     """A column of lengths of time."""
-    read = _made(
-        "durations",
-        "seconds",
-        Rule("durations", from_text=from_text),
-        column,
-    )
+    read = _made("durations", "seconds", Rule("durations", from_text=from_text), column)
     (feature,) = read.features
     assert isinstance(feature.values, np.ndarray)
     if len(np.unique(feature.values[~feature.is_missing])) == 1:
@@ -364,11 +305,7 @@ def _durations(
     return read
 
 
-def _dates(
-    column: "pd.Series[Any]",
-    format: str | None,
-    distinct: "pd.Series[Any] | None" = None,
-) -> Read:
+def _dates(column: "pd.Series[Any]", format: str | None, distinct: "pd.Series[Any] | None" = None) -> Read:
     """A column of dates, without parts that are the same in all rows."""
     values_of = date_parts(column if distinct is None else distinct)
     parts = []
@@ -379,21 +316,11 @@ def _dates(
             parts.append(name)
     if not parts:
         return replace(_constant(column), kind="dates")
-    rule = Rule(
-        "dates",
-        from_text=format is not None,
-        format=format,
-        parts=tuple(parts),
-    )
+    rule = Rule("dates", from_text=format is not None, format=format, parts=tuple(parts))
     return _made("dates", ", ".join(parts), rule, column)
 
 
-def _categories(
-    column: "pd.Series[Any]",
-    notes: Sequence[Note] = (),
-    *,
-    from_text: bool | None = None,
-) -> Read:
+def _categories(column: "pd.Series[Any]", notes: Sequence[Note] = (), *, from_text: bool | None = None) -> Read:
     """A column of categories; ``from_text`` is as of `Rule`, and None takes what the values show."""
     if from_text is None:
         is_declared = isinstance(column.dtype, pd.CategoricalDtype)
@@ -406,10 +333,7 @@ def _categories(
     return read
 
 
-def _constant(
-    column: "pd.Series[Any]",
-    counts: tuple[int, int] | None = None,
-) -> Read:
+def _constant(column: "pd.Series[Any]", counts: tuple[int, int] | None = None) -> Read:
     """A column of one value, of which only the gaps can tell something."""
     rule = Rule("gaps", from_text=pd.api.types.is_string_dtype(column))
     read = _made("constant", "2 categories: its one value, or none", rule, column)
@@ -422,11 +346,7 @@ def _constant(
     return read
 
 
-def _on_others(
-    text: Coded,
-    are_others: Sequence[bool],
-    kind: str,
-) -> list[str]:
+def _on_others(text: Coded, are_others: Sequence[bool], kind: str) -> list[str]:
     """A note on the texts that are read as missing."""
     others = []
     for value, is_other in zip(text.distinct, are_others, strict=True):

@@ -32,9 +32,7 @@ def _on_units(texts: Sequence[str]) -> list[str]:
     if as_numbers(numbers).others:
         return []
     shown = " and ".join(map(repr, sorted(units)))
-    return [
-        f"its values are numbers with the units {shown}; write them in one unit, as numbers"
-    ]
+    return [f"its values are numbers with the units {shown}; write them in one unit, as numbers"]
 
 
 def _on_dates(texts: Sequence[str]) -> list[str]:
@@ -59,6 +57,4 @@ def _on_dates(texts: Sequence[str]) -> list[str]:
         return []
     examples = [dates[0] for dates in alike.values()]
     shown = " and ".join(map(repr, examples))
-    return [
-        f"its values are dates in several formats, such as {shown}; write them in one, such as 2024-12-31"
-    ]
+    return [f"its values are dates in several formats, such as {shown}; write them in one, such as 2024-12-31"]

@@ -10,33 +10,17 @@ from ..columns import Advice, Note
 MISSING = frozenset(
     [
         *("?", "-", "--", "---", ".", "..", "...", "*", "/"),
-        *(
-            "na",
-            "n/a",
-            "n.a.",
-            "n.a",
-            "nan",
-            "none",
-            "null",
-            "nil",
-            "missing",
-            "unknown",
-        ),
+        *("na", "n/a", "n.a.", "n.a", "nan", "none", "null", "nil", "missing", "unknown"),
         *("#n/a", "#value!", "#div/0!", "#ref!"),
     ]
 )
 """Texts, in lower case, that stand for a missing value in a column of numbers or dates."""
 
 CURRENCY = re.compile(
-    r"[$€£¥₹₩₽₺₴฿]|\b(?:USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|SEK|NOK|DKK|PLN|CZK|BRL|RUB)\b",
-    re.IGNORECASE,
+    r"[$€£¥₹₩₽₺₴฿]|\b(?:USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|SEK|NOK|DKK|PLN|CZK|BRL|RUB)\b", re.IGNORECASE
 )
-SPACES = str.maketrans(
-    {"\u00a0": " ", "\u202f": " ", "\u2009": " ", "−": "-", "’": "'"}
-)
-WITH_A_UNIT = re.compile(
-    r"(.*\d[.,]?)\s*([^\W\d_]{1,12}[²³]?(?:/[^\W\d_]{1,6}[²³]?)?|°\s?[CFK]?)"
-)
+SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "−": "-", "’": "'"})
+WITH_A_UNIT = re.compile(r"(.*\d[.,]?)\s*([^\W\d_]{1,12}[²³]?(?:/[^\W\d_]{1,6}[²³]?)?|°\s?[CFK]?)")
 """A number and a word behind it, such as ``12 kg``."""
 LONGEST = 1000
 """Characters. Longer texts are no numbers."""
@@ -64,10 +48,7 @@ class Notation:
         # Thousands, lakhs and crores: 1,00,000.
         by_hundreds = rf"\d{{1,2}}(?:{group}\d{{2}})+{group}\d{{3}}"
         whole = rf"(?:{by_thousands}|{by_hundreds}|\d+)"
-        number = re.compile(
-            rf"[+-]?(?:{whole}(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?",
-            re.ASCII,
-        )
+        number = re.compile(rf"[+-]?(?:{whole}(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?", re.ASCII)
         numbers = {}
         for text, (body, divisor) in bodies.items():
             if len(body) > LONGEST or not number.fullmatch(body):
@@ -94,10 +75,7 @@ class Numbers:
     notation: Notation = Notation()
 
 
-def as_numbers(
-    texts: Sequence[str],
-    decimal: str | None = None,
-) -> Numbers:
+def as_numbers(texts: Sequence[str], decimal: str | None = None) -> Numbers:
     """Read distinct texts, without blanks around them, as numbers, all in the one notation that fits most of them.
 
     Percentages become shares of 1. Amounts in brackets become negative. A unit that most texts end with is cut off.
@@ -117,14 +95,7 @@ def as_numbers(
     notes: list[Note] = []
     if best.decimal == "." and _could_be_decimal(values, by_notation):
         doubt = "its commas are read as separators of thousands, though they could be decimal"
-        notes.append(
-            Advice(
-                doubt,
-                "dataset.decimal",
-                ",",
-                "reads them as decimal",
-            )
-        )
+        notes.append(Advice(doubt, "dataset.decimal", ",", "reads them as decimal"))
     if unit and values:
         notes.append(f"its numbers have the unit {unit!r}, which is cut off")
     currencies: set[str] = set()
@@ -137,10 +108,7 @@ def as_numbers(
     return Numbers(values, others, notes, best)
 
 
-def _could_be_decimal(
-    values: Mapping[str, float],
-    by_notation: Mapping[Notation, Mapping[str, float]],
-) -> bool:
+def _could_be_decimal(values: Mapping[str, float], by_notation: Mapping[Notation, Mapping[str, float]]) -> bool:
     """Tell whether numbers with commas would be as many if the commas were decimal."""
     if not any("," in text for text in values):
         return False

@@ -18,10 +18,7 @@ FIRST_YEAR, LAST_YEAR = 1678, 2261
 
 def times_in(texts: "pd.Series[Any]", format: str, *, utc: bool) -> "pd.Series[Any]":
     """The time of each text in a format of Python's, or in `ISO`; NaT if it is none. ``utc`` makes times of UTC."""
-    times = pd.Series(
-        pd.to_datetime(texts, format=format, errors="coerce", utc=utc),
-        index=texts.index,
-    )
+    times = pd.Series(pd.to_datetime(texts, format=format, errors="coerce", utc=utc), index=texts.index)
     if not IS_TWO:
         return times
     times = times.astype("datetime64[us, UTC]" if utc else "datetime64[us]")
@@ -47,19 +44,13 @@ def of_dates(column: "pd.Series[Any]") -> "pd.Series[Any]":
     times = []
     for value, is_missing in zip(column, column.isna(), strict=True):
         times.append(np.datetime64("NaT") if is_missing else value)
-    return pd.Series(
-        np.array(times, dtype="datetime64[us]"), column.index, name=column.name
-    )
+    return pd.Series(np.array(times, dtype="datetime64[us]"), column.index, name=column.name)
 
 
 def _time(text: str, format: str, *, utc: bool) -> Any:
     """The time of a text, by Python; NaT if it is none."""
     try:
-        time = (
-            datetime.fromisoformat(text)
-            if format == ISO
-            else datetime.strptime(text, format)
-        )
+        time = datetime.fromisoformat(text) if format == ISO else datetime.strptime(text, format)
     except ValueError:
         return pd.NaT
     if not utc:

@@ -54,11 +54,7 @@ class Reader:
         return cls(tuple(rules), tuple(columns))
 
     @classmethod
-    def with_rules(
-        cls,
-        plain: Sequence[Mapping[str, Any]],
-        columns: Sequence[Column],
-    ) -> "Reader":
+    def with_rules(cls, plain: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> "Reader":
         """A reader from `plain_rules` and the columns that they make."""
         rules = []
         for rule in plain:
@@ -92,16 +88,12 @@ class Reader:
         """
         frame = frame_of(rows)
         if frame is None:
-            raise UsageError(
-                f"The rows must be a table whose columns have names, not {type(rows).__name__}."
-            )
+            raise UsageError(f"The rows must be a table whose columns have names, not {type(rows).__name__}.")
         # Extra columns may occur twice.
         counts = Counter(frame.columns)
         missing = [name for name in self.names if not counts[name]]
         if missing:
-            raise UsageError(
-                f"The rows lack {listed(missing, SHOWN)}, which the model was trained on."
-            )
+            raise UsageError(f"The rows lack {listed(missing, SHOWN)}, which the model was trained on.")
         twice = [name for name in self.names if counts[name] > 1]
         if twice:
             raise UsageError(f"The rows have {listed(twice, SHOWN)} more than once.")
@@ -111,13 +103,7 @@ class Reader:
             column = plain_column(frame[name])
             features += _features(column, rule)
         values = np.empty((len(frame), len(self.columns)))
-        for m, (feature, known) in enumerate(
-            zip(
-                features,
-                self.columns,
-                strict=True,
-            )
-        ):
+        for m, (feature, known) in enumerate(zip(features, self.columns, strict=True)):
             values[:, m] = _encoded(feature, known)
         return values
 
@@ -138,13 +124,8 @@ def _features(column: "pd.Series[Any]", rule: Rule) -> list[Feature]:
     shown = listed(others, SHOWN)
     # Rows of another kind altogether, such as another column of the same name.
     if features[0].is_missing.all():
-        raise UsageError(
-            f"Column {column.name!r} holds {rule.of} in the table, but {shown} in the rows; correct it."
-        )
-    warnings.warn(
-        f"Column {column.name!r} has {shown} among its {rule.of}: taken as missing.",
-        stacklevel=4,
-    )
+        raise UsageError(f"Column {column.name!r} holds {rule.of} in the table, but {shown} in the rows; correct it.")
+    warnings.warn(f"Column {column.name!r} has {shown} among its {rule.of}: taken as missing.", stacklevel=4)
     return features
 
 
@@ -153,18 +134,12 @@ def _encoded(feature: Feature, column: Column) -> Floats:
     # A crafted model may hold a rule that does not make its column.
     if column.categories is not None:
         if not isinstance(feature.values, Coded):
-            raise ValueError(
-                f"{column.name!r} is categorical in the table and numeric in its rule"
-            )
+            raise ValueError(f"{column.name!r} is categorical in the table and numeric in its rule")
         return _codes(feature.values, column)
     if isinstance(feature.values, Coded):
-        raise ValueError(
-            f"{column.name!r} is numeric in the table and categorical in its rule"
-        )
+        raise ValueError(f"{column.name!r} is numeric in the table and categorical in its rule")
     if np.isinf(feature.values).any():
-        raise UsageError(
-            f"Column {column.name!r} holds an infinite value; mark it as missing."
-        )
+        raise UsageError(f"Column {column.name!r} holds an infinite value; mark it as missing.")
     return feature.values
 
 

@@ -106,9 +106,7 @@ def _plain_numbers(rule: Rule, column: "pd.Series[Any]") -> Made:
     if not is_numeric(column) or pd.api.types.is_complex_dtype(column.dtype):
         for value in column.dropna():
             if isinstance(value, (bool, np.bool_)) or not isinstance(value, NUMBERS):
-                raise UsageError(
-                    f"Column {column.name!r} is numeric, but the rows hold {value!r} in it."
-                )
+                raise UsageError(f"Column {column.name!r} is numeric, but the rows hold {value!r} in it.")
     return {"": floats(column)}
 
 
@@ -145,20 +143,14 @@ def _dates(rule: Rule, column: "pd.Series[Any]") -> Made:
         made = date_parts(column)
     else:
         coded, texts = _texts(column)
-        times = (
-            iso_times(texts, str(column.name))
-            if rule.format is None
-            else times_of(texts, rule.format)
-        )
+        times = iso_times(texts, str(column.name)) if rule.format is None else times_of(texts, rule.format)
         made = {}
         for name, part in date_parts(times).items():
             made[name] = coded.spread(part)
     features: dict[str, Coded | Floats] = {}
     for chosen in rule.parts:
         values = made[chosen]
-        features[f" ({chosen})"] = (
-            Coded.of(pd.Series(values)) if chosen in CATEGORICAL_PARTS else values
-        )
+        features[f" ({chosen})"] = Coded.of(pd.Series(values)) if chosen in CATEGORICAL_PARTS else values
     return features
 
 
@@ -230,21 +222,13 @@ def _text_hashes(rule: Rule, column: "pd.Series[Any]") -> Made:
     def encode(texts: list[str]) -> Floats:
         from sklearn.feature_extraction.text import HashingVectorizer
 
-        hasher = HashingVectorizer(
-            n_features=N_TEXT_HASHES,
-            analyzer="char_wb",
-            ngram_range=TEXT_NGRAMS,
-        )
+        hasher = HashingVectorizer(n_features=N_TEXT_HASHES, analyzer="char_wb", ngram_range=TEXT_NGRAMS)
         return np.asarray(hasher.transform(texts).toarray())
 
     return _encoded(column, N_TEXT_HASHES, encode)
 
 
-def _encoded(
-    column: "pd.Series[Any]",
-    width: int,
-    encode: Callable[[list[str]], Floats],
-) -> Made:
+def _encoded(column: "pd.Series[Any]", width: int, encode: Callable[[list[str]], Floats]) -> Made:
     """The features of text, whose distinct values `encode` turns into numbers ``(n_distinct, width)``."""
     text, _ = text_of(Coded.of(column), column.name)
     # The libraries refuse to encode nothing.
@@ -281,11 +265,7 @@ class Kind:
 KINDS = {
     "plain numbers": Kind("numbers", _plain_numbers),
     "plain categories": Kind("categories", _plain_categories),
-    "numbers": Kind(
-        "numbers",
-        _numbers,
-        ("decimal", "group", "unit", "flags"),
-    ),
+    "numbers": Kind("numbers", _numbers, ("decimal", "group", "unit", "flags")),
     "dates": Kind("dates", _dates, ("format", "parts")),
     "times of day": Kind("times", _hours),
     "durations": Kind("durations", _seconds),
@@ -297,10 +277,7 @@ KINDS = {
 }
 
 
-def unread(
-    column: "pd.Series[Any]",
-    features: list[Feature],
-) -> list[str]:
+def unread(column: "pd.Series[Any]", features: list[Feature]) -> list[str]:
     """The distinct values of a column that its rule could not read, besides texts that stand for a missing value."""
     if not features:
         return []
@@ -327,13 +304,9 @@ def stripped(values: list[Any], name: Any) -> list[str]:
     texts = list(map(spell, values))
     for text in texts:
         if "\x00" in text:
-            raise UsageError(
-                f"column {name!r} holds a NUL character, in {text!r}; remove it from the file."
-            )
+            raise UsageError(f"column {name!r} holds a NUL character, in {text!r}; remove it from the file.")
         if is_half_a_character(text):
-            raise UsageError(
-                f"column {name!r} holds half a character, in {text!r}; remove it, or drop the column."
-            )
+            raise UsageError(f"column {name!r} holds half a character, in {text!r}; remove it, or drop the column.")
     return [text.strip() for text in texts]
 
 
@@ -345,15 +318,10 @@ def text_of(coded: Coded, name: Any) -> tuple[Coded, list[str]]:
     n_merged = len(with_blanks) - len(set(texts))
     if not n_merged:
         return text, []
-    return text, [
-        f"blanks around its values are cut off; {n_merged} of them differed from another by those alone"
-    ]
+    return text, [f"blanks around its values are cut off; {n_merged} of them differed from another by those alone"]
 
 
-def floats_of(
-    column: "pd.Series[Any]",
-    decimal: str | None = None,
-) -> tuple[Floats, list[str]]:
+def floats_of(column: "pd.Series[Any]", decimal: str | None = None) -> tuple[Floats, list[str]]:
     """A column of numbers, or of text with numbers, as float64 ``(n,)``, and the texts that are no numbers. These and
     missing values are NaN; ``decimal`` is as of `as_numbers`."""
     if is_numeric(column) or pd.api.types.is_bool_dtype(column):

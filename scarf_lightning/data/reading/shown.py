@@ -27,9 +27,7 @@ def reading_report(table: "Table") -> list[str | Shown]:
         parts.append(_columns(table))
     if table.n_unlabelled:
         labelled = f"{table.n_labelled:,} of {table.n_rows:,} rows of {table.name} have a label"
-        parts.append(
-            f"{labelled}; the others are for pre-training and for methods that use unlabelled rows."
-        )
+        parts.append(f"{labelled}; the others are for pre-training and for methods that use unlabelled rows.")
     if table.n_copies:
         parts.append(_on_copies(table))
     # Such as balanced accuracy, where one class is rare.
@@ -38,18 +36,14 @@ def reading_report(table: "Table") -> list[str | Shown]:
         leading = metric.replace("_", " ")
         other = usual.replace("_", " ")
         # The paper's sweeps name accuracy, whatever the imbalance.
-        parts.append(
-            f"Tables lead with {leading}, unless the sweep names a metric; metric={usual} leads with {other}."
-        )
+        parts.append(f"Tables lead with {leading}, unless the sweep names a metric; metric={usual} leads with {other}.")
     parts += map(str, table.notes)
     return parts
 
 
 def _on_copies(table: "Table") -> str:
     """A sentence on labelled rows that equal another one."""
-    copies = (
-        f"{table.n_copies:,} of the {counted(table.n_labelled, 'row')} of {table.name}"
-    )
+    copies = f"{table.n_copies:,} of the {counted(table.n_labelled, 'row')} of {table.name}"
     if table.n_unlabelled:
         copies += " with a label"
     targets = "with the same target"
@@ -76,13 +70,7 @@ def _columns(table: "Table") -> Shown:
     shown.add_column("distinct", justify="right")
     shown.add_column("what is done")
     for reading in readings:
-        shown.add_row(
-            reading.column,
-            reading.kind,
-            f"{reading.missing:,}",
-            f"{reading.distinct:,}",
-            reading.done,
-        )
+        shown.add_row(reading.column, reading.kind, f"{reading.missing:,}", f"{reading.distinct:,}", reading.done)
     n_others = len(table.reading) - len(readings)
     if n_others:
         noun = "more" if readings else "columns"

@@ -9,15 +9,7 @@ from ..targets import AUTO, check_kind
 from .evidence import ReadTable, Stamp, Stamps
 from .file import FileSource
 from .openml import OpenMLSource, OpenMLTaskSource
-from .source import (
-    ENDING,
-    BundledSource,
-    DiabetesSource,
-    LastTable,
-    Source,
-    SplitBy,
-    WdbcSource,
-)
+from .source import ENDING, BundledSource, DiabetesSource, LastTable, Source, SplitBy, WdbcSource
 
 __all__ = [
     "ENDING", "DiabetesSource", "FileSource", "LastTable", "ReadTable", "Source", "SplitBy", "Stamp", "Stamps",
@@ -26,20 +18,10 @@ __all__ = [
 
 LISTS_OF_COLUMNS = ("categorical", "numeric", "drop", "dates", "text")
 OF_A_FORMAT = ("separator", "decimal", "encoding", "sheet")
-BUNDLED: dict[str, type[BundledSource]] = {
-    source.name: source for source in (WdbcSource, DiabetesSource)
-}
+BUNDLED: dict[str, type[BundledSource]] = {source.name: source for source in (WdbcSource, DiabetesSource)}
 """What needs neither a file nor a network."""
 OPTIONS = {
-    FileSource.name: (
-        "path",
-        "target",
-        *LISTS_OF_COLUMNS,
-        *OF_A_FORMAT,
-        "target_kind",
-        "weight",
-        "unlabelled",
-    ),
+    FileSource.name: ("path", "target", *LISTS_OF_COLUMNS, *OF_A_FORMAT, "target_kind", "weight", "unlabelled"),
     OpenMLSource.name: ("id", "task", "target_kind"),
     WdbcSource.name: ("id",),
     DiabetesSource.name: (),
@@ -52,12 +34,7 @@ OF_A_TASK = "task"
 
 
 def open_source(
-    source: str,
-    *,
-    name: str | None,
-    openml_cache: str | None,
-    split: Mapping[str, Any] | None = None,
-    **given: Any,
+    source: str, *, name: str | None, openml_cache: str | None, split: Mapping[str, Any] | None = None, **given: Any
 ) -> Source:
     """The source that the options of a dataset name. Options that are not set are None; so is the paper's split.
 
@@ -65,15 +42,11 @@ def open_source(
         UsageError: there is no such source, an option that it needs is missing, or it does not know an option.
     """
     if source not in OPTIONS:
-        raise UsageError(
-            f"dataset.source={source} is not a source; the sources are {', '.join(sorted(OPTIONS))}."
-        )
+        raise UsageError(f"dataset.source={source} is not a source; the sources are {', '.join(sorted(OPTIONS))}.")
     for option, value in given.items():
         if value is not None and option not in OPTIONS[source]:
             known = ", ".join(("name", *OPTIONS[source]))
-            raise UsageError(
-                f"dataset.{option} is not an option of dataset.source={source}; its options are: {known}."
-            )
+            raise UsageError(f"dataset.{option} is not an option of dataset.source={source}; its options are: {known}.")
     kind = None if given.get("target_kind") == AUTO else given.get("target_kind")
     check_kind(kind)
     dataset_id, task = given.get("id"), given.get("task")
@@ -85,11 +58,7 @@ def open_source(
     # A bundled table is one table, so nothing of it can be chosen but its name.
     if source in BUNDLED:
         return BUNDLED[source](dataset_name=name)
-    named: dict[str, Any] = {
-        "dataset_name": name,
-        "target_kind": kind,
-        "split": split_by,
-    }
+    named: dict[str, Any] = {"dataset_name": name, "target_kind": kind, "split": split_by}
     if source == FileSource.name:
         path = _path(given.get("path"))
         if not path:
@@ -100,18 +69,12 @@ def open_source(
         named |= {option: given.get(option) for option in (*OF_A_FORMAT, "weight")}
         # A file that is there says which columns it has.
         target = given.get("target") or ""
-        return FileSource(
-            path, target, unlabelled=_path(given.get("unlabelled")), **named
-        )
+        return FileSource(path, target, unlabelled=_path(given.get("unlabelled")), **named)
     if (dataset_id is None) == (task is None):
-        raise UsageError(
-            "dataset=openml needs the id of a dataset, or of a task: set dataset.id=N or dataset.task=N."
-        )
+        raise UsageError("dataset=openml needs the id of a dataset, or of a task: set dataset.id=N or dataset.task=N.")
     named["cache"] = _path(openml_cache)
     if task is not None:
-        return OpenMLTaskSource(
-            task, is_split=(split or {}).get("name") == OF_A_TASK, **named
-        )
+        return OpenMLTaskSource(task, is_split=(split or {}).get("name") == OF_A_TASK, **named)
     assert dataset_id is not None
     return OpenMLSource(dataset_id, **named)
 
@@ -120,22 +83,16 @@ def _path(given: str | None) -> Path | None:
     return Path(given).expanduser() if given else None
 
 
-def _split_by(
-    split: Mapping[str, Any], source: str, task: int | None
-) -> SplitBy | None:
+def _split_by(split: Mapping[str, Any], source: str, task: int | None) -> SplitBy | None:
     """Fields of a split that its source must know."""
     kind = split.get("name", NEEDS_NOTHING[0])
     if kind == OF_A_TASK and task is None:
-        raise UsageError(
-            "split=task takes the splits of an OpenML task; use it with dataset=openml dataset.task=N."
-        )
+        raise UsageError("split=task takes the splits of an OpenML task; use it with dataset=openml dataset.task=N.")
     if kind in (*NEEDS_NOTHING, OF_A_TASK):
         return None
     if source in BUNDLED or (kind == "files" and source != FileSource.name):
         has = "no such columns" if source in BUNDLED else "no files of its own"
-        raise UsageError(
-            f"split={kind} does not go with dataset.source={source}, which has {has}; use dataset=csv."
-        )
+        raise UsageError(f"split={kind} does not go with dataset.source={source}, which has {has}; use dataset=csv.")
     needed = "test" if kind == "files" else "column"
     if not split.get(needed):
         raise UsageError(f"split={kind} needs split.{needed}; set it.")

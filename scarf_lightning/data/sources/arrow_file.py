@@ -46,11 +46,7 @@ class ArrowFile(DataFile):
             kinds = {}
             for column in metadata.get("columns", []):
                 kinds[column["field_name"]] = column["pandas_type"]
-            index = [
-                name
-                for name in metadata.get("index_columns", [])
-                if name in schema.names
-            ]
+            index = [name for name in metadata.get("index_columns", []) if name in schema.names]
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise UsageError(
                 f"{path} holds notes of pandas that are damaged ({type(error).__name__}: {error}); write it again from "
@@ -67,26 +63,16 @@ class ArrowFile(DataFile):
                 unusable[name] = str(column.type)
             if kinds.get(name) == "categorical":
                 categories.append(name)
-        return cls(
-            path=path,
-            names=names,
-            index=index,
-            unusable=unusable,
-            categories=categories,
-        )
+        return cls(path=path, names=names, index=index, unusable=unusable, categories=categories)
 
     def read(self, as_written: Collection[str] = ()) -> pd.DataFrame:
         names = [name for name in self.names if name not in self.unusable]
         is_feather = self.path.suffix.lower() == ".feather"
-        tables = (
-            _feather(self.path, names) if is_feather else _parquet(self.path, names)
-        )
+        tables = _feather(self.path, names) if is_feather else _parquet(self.path, names)
         frames = []
         with refusing(self.path):
             for table in tables:
-                made = _exact(table).to_pandas(
-                    ignore_metadata=True, date_as_object=False
-                )
+                made = _exact(table).to_pandas(ignore_metadata=True, date_as_object=False)
                 frames.append(made)
         frame: pd.DataFrame = pd.concat(frames, axis=1)
         declared = set(names).intersection(self.categories)

@@ -42,13 +42,9 @@ class ColumnOptions:
         weight = self.roles["dataset.weight"]
         # Often a file whose separator was not found.
         if file.names == [target]:
-            raise UsageError(
-                f"{file.path} has the one column {target!r}, and none to predict it from{file.hint}."
-            )
+            raise UsageError(f"{file.path} has the one column {target!r}, and none to predict it from{file.hint}.")
         if weight and weight == self.roles["split.column"]:
-            raise UsageError(
-                f"dataset.weight and split.column both name {weight!r}; choose another column for one."
-            )
+            raise UsageError(f"dataset.weight and split.column both name {weight!r}; choose another column for one.")
         for option, role in self.roles.items():
             if role is not None:
                 self._check_column(option, role, file)
@@ -58,14 +54,10 @@ class ColumnOptions:
             for column in columns:
                 self._check_column(option, column, file)
                 if column == weight:
-                    raise UsageError(
-                        f"{option} names {column!r}, which dataset.weight names too; leave it out of one."
-                    )
+                    raise UsageError(f"{option} names {column!r}, which dataset.weight names too; leave it out of one.")
                 first = first_option.setdefault(column, option)
                 if first != option:
-                    raise UsageError(
-                        f"column {column!r} is in {first} and {option}; leave it out of one."
-                    )
+                    raise UsageError(f"column {column!r} is in {first} and {option}; leave it out of one.")
         self._check_usable(file)
 
     def _check_column(self, option: str, column: str, file: DataFile) -> None:
@@ -74,18 +66,14 @@ class ColumnOptions:
             names = [name for name in file.names if not NAMELESS.fullmatch(name)]
             its_columns = f"its columns are: {listed(names, MOST_NAMES)}{file.hint}."
             if not column:
-                raise UsageError(
-                    f"{option} must name a column of {file.path}; {its_columns}"
-                )
+                raise UsageError(f"{option} must name a column of {file.path}; {its_columns}")
             raise UsageError(
                 f"{option} names {column!r}, which is not a column of {file.path}{_similar(column, names)}; "
                 f"{its_columns}"
             )
         is_target = column == self.roles["dataset.target"]
         if is_target and option != "dataset.target":
-            raise UsageError(
-                f"{option} names the target {column!r}, which is no feature; leave it out."
-            )
+            raise UsageError(f"{option} names the target {column!r}, which is no feature; leave it out.")
 
     def _check_usable(self, file: DataFile) -> None:
         """Refuse columns that can neither be read nor are left out."""

@@ -22,13 +22,8 @@ from .text_format import header_place
 MOST_SHEETS = 10
 """The most sheets that a message names."""
 
-ATTRIBUTE = re.compile(
-    r"""@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s{]++)\s*(\S.*?)\s*$""",
-    re.IGNORECASE,
-)
-ARFF_VALUE = re.compile(
-    r"""\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^,]*?)\s*(?:,|$)"""
-)
+ATTRIBUTE = re.compile(r"""@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s{]++)\s*(\S.*?)\s*$""", re.IGNORECASE)
+ARFF_VALUE = re.compile(r"""\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^,]*?)\s*(?:,|$)""")
 NUMERIC = ("numeric", "real", "integer")
 
 
@@ -73,31 +68,19 @@ class ExcelFile(Document):
                 sheets = list(map(str, book.sheet_names))
                 if sheet is not None and sheet not in sheets:
                     known = listed(sheets, MOST_SHEETS)
-                    raise UsageError(
-                        f"dataset.sheet names {sheet!r}, and the sheets of {path} are: {known}."
-                    )
+                    raise UsageError(f"dataset.sheet names {sheet!r}, and the sheets of {path} are: {known}.")
                 chosen = sheet or sheets[0]
                 rows, place = _sheet(book, chosen)
         # What a user may not expect.
         notes = []
         if place:
             left_out = "row above it is" if place == 1 else f"{place} rows above it are"
-            notes.append(
-                f"The header of {path} is row {place + 1}; the {left_out} left out."
-            )
+            notes.append(f"The header of {path} is row {place + 1}; the {left_out} left out.")
         others = [name for name in sheets if name != chosen]
         if others and sheet is None:
             known = listed(others, MOST_SHEETS)
-            notes.append(
-                f"The sheet {chosen!r} of {path} is read; dataset.sheet reads another: {known}."
-            )
-        return cls(
-            path=path,
-            names=list(rows.columns),
-            rows=rows,
-            notes=notes,
-            others=others,
-        )
+            notes.append(f"The sheet {chosen!r} of {path} is read; dataset.sheet reads another: {known}.")
+        return cls(path=path, names=list(rows.columns), rows=rows, notes=notes, others=others)
 
 
 def _book(path: Path) -> pd.ExcelFile:
@@ -111,9 +94,7 @@ def _sheet(book: pd.ExcelFile, sheet: str) -> tuple[pd.DataFrame, int]:
     place = 0
     # pandas calls the columns so that have no name in the first row.
     if any(str(name).startswith("Unnamed: ") for name in frame.columns):
-        cells = pd.read_excel(
-            book, sheet_name=sheet, dtype=str, header=None, keep_default_na=False
-        )
+        cells = pd.read_excel(book, sheet_name=sheet, dtype=str, header=None, keep_default_na=False)
         place = _place_of_header(cells)
         if place:
             frame = pd.read_excel(book, sheet_name=sheet, dtype=object, header=place)
@@ -167,12 +148,7 @@ class JsonFile(Document):
                 unusable[str(name)] = "lists or objects"
             else:
                 usable[str(name)] = _series(values)
-        return cls(
-            path=path,
-            names=list(map(str, whole.columns)),
-            rows=pd.DataFrame(usable),
-            unusable=unusable,
-        )
+        return cls(path=path, names=list(map(str, whole.columns)), rows=pd.DataFrame(usable), unusable=unusable)
 
 
 def _series(values: list[Any]) -> "pd.Series[Any]":
@@ -235,19 +211,13 @@ class ArffFile(Document):
     endings: ClassVar[tuple[str, ...]] = (".arff",)
 
     @classmethod
-    def open(
-        cls, path: Path, encoding: str | None = None, **_: str | None
-    ) -> "ArffFile":
+    def open(cls, path: Path, encoding: str | None = None, **_: str | None) -> "ArffFile":
         """Read the header and all rows; ``?`` is a missing value.
 
         Raises:
             UsageError: the file is not as the format says.
         """
-        with (
-            refusing(path),
-            opened(path) as file,
-            io.TextIOWrapper(file, encoding or "utf-8-sig") as lines,
-        ):
+        with refusing(path), opened(path) as file, io.TextIOWrapper(file, encoding or "utf-8-sig") as lines:
             kinds = dict(_attributes(lines, path))
             rows = list(_arff_rows(lines, len(kinds), path))
         made = {}
@@ -269,34 +239,24 @@ def _attributes(lines: Iterator[str], path: Path) -> Iterator[tuple[str, str]]:
             continue
         match = ATTRIBUTE.match(text)
         if match is None:
-            raise UsageError(
-                f"{path} has the line {text[:60]!r}, which is no attribute; give it a name and a type."
-            )
+            raise UsageError(f"{path} has the line {text[:60]!r}, which is no attribute; give it a name and a type.")
         name = _unquoted(match[1])
         if name in names:
-            raise UsageError(
-                f"{path} has more than one column {name!r}; rename all but one."
-            )
+            raise UsageError(f"{path} has more than one column {name!r}; rename all but one.")
         names.add(name)
         kind = match[2]
         yield name, kind
-    raise UsageError(
-        f"{path} has no line @data; write it as ARFF, or give it the ending of its format."
-    )
+    raise UsageError(f"{path} has no line @data; write it as ARFF, or give it the ending of its format.")
 
 
-def _arff_rows(
-    lines: Iterator[str], width: int, path: Path
-) -> Iterator[list[str | None]]:
+def _arff_rows(lines: Iterator[str], width: int, path: Path) -> Iterator[list[str | None]]:
     """The values of each row below the header, None where one is missing."""
     for line in lines:
         row = line.strip()
         if not row or row.startswith("%"):
             continue
         if row.startswith("{"):
-            raise UsageError(
-                f"{path} holds sparse rows; write it again with a value for each column, as in CSV."
-            )
+            raise UsageError(f"{path} holds sparse rows; write it again with a value for each column, as in CSV.")
         # The last is what follows the row.
         values = ARFF_VALUE.findall(row)[:-1]
         if len(values) != width:
@@ -314,9 +274,7 @@ def _arff_column(values: list[Any], kind: str, where: str) -> "pd.Series[Any]":
         declared = dict.fromkeys(map(_unquoted, filter(None, found)))
         for value in values:
             if value is not None and value not in declared:
-                raise UsageError(
-                    f"{where} holds {value!r}, which its header lacks; add it there."
-                )
+                raise UsageError(f"{where} holds {value!r}, which its header lacks; add it there.")
         return pd.Series(values, dtype=pd.CategoricalDtype(list(declared)))
     word = kind.split()[0].lower()
     # Dates are found in text, as in any other file.
@@ -325,9 +283,7 @@ def _arff_column(values: list[Any], kind: str, where: str) -> "pd.Series[Any]":
     try:
         return pd.Series(values, dtype=object).astype("float64")
     except ValueError as error:
-        raise UsageError(
-            f"{where} is numeric and holds something else ({error}); correct it."
-        ) from error
+        raise UsageError(f"{where} is numeric and holds something else ({error}); correct it.") from error
 
 
 def _unquoted(text: str) -> str:

@@ -77,10 +77,4 @@ def settle(stamps: Stamps) -> None:
 
 def _stamp(path: Path) -> Stamp:
     status = path.stat()
-    return Stamp(
-        path.name,
-        status.st_size,
-        str(status.st_mtime_ns),
-        str(status.st_ctime_ns),
-        str(status.st_ino),
-    )
+    return Stamp(path.name, status.st_size, str(status.st_mtime_ns), str(status.st_ctime_ns), str(status.st_ino))

@@ -87,9 +87,7 @@ class FileSource(Source):
             # The dataset's own name does not change how the file is read.
             if field.name != "dataset_name" and value:
                 read_as[field.name] = _plain(value)
-        digest = hashlib.sha256(
-            json.dumps(read_as, sort_keys=True, default=str).encode()
-        ).hexdigest()[:12]
+        digest = hashlib.sha256(json.dumps(read_as, sort_keys=True, default=str).encode()).hexdigest()[:12]
         stem = re.sub(r"[^A-Za-z0-9.-]+", "-", self.label)[:64]
         return f"csv-{stem}-{digest}"
 
@@ -116,24 +114,12 @@ class FileSource(Source):
         lists = self._column_options(file.names).lists
         frame, split_by, notes = self._frame(files)
         labels = frame.pop(self.target)
-        target = read_target(
-            labels,
-            path,
-            self.target_kind,
-            decimal=self.decimal,
-            is_raw=True,
-        )
+        target = read_target(labels, path, self.target_kind, decimal=self.decimal, is_raw=True)
 
         # These columns are no features, and are shown as left out.
         left_out = []
         for name, kind in file.unusable.items():
-            reading = ColumnReading(
-                column=name,
-                kind=kind,
-                missing=0,
-                distinct=0,
-                done="left out by dataset.drop",
-            )
+            reading = ColumnReading(column=name, kind=kind, missing=0, distinct=0, done="left out by dataset.drop")
             left_out.append(reading)
         # A split and weights use their columns before features are made.
         if self.split and self.split.column:
@@ -157,20 +143,11 @@ class FileSource(Source):
             text=lists["dataset.text"],
             decimal=self.decimal,
         )
-        table = read_table(
-            frame,
-            target,
-            options,
-            name=self.dataset_name or self.label,
-            source=path,
-            split_by=split_by,
-        )
+        table = read_table(frame, target, options, name=self.dataset_name or self.label, source=path, split_by=split_by)
         # From the file as a whole to its columns.
         on_labels = self._on_missing_labels(file, labels)
         table = replace(
-            table,
-            reading=(*table.reading, *left_out),
-            notes=(*file.notes, *on_labels, *notes, *table.notes),
+            table, reading=(*table.reading, *left_out), notes=(*file.notes, *on_labels, *notes, *table.notes)
         )
         return table.weighted(weights)
 
@@ -188,20 +165,13 @@ class FileSource(Source):
         """All files with their headers, by option."""
         from .formats import open_file
 
-        asked = {
-            "separator": self.separator,
-            "decimal": self.decimal,
-            "encoding": self.encoding,
-            "sheet": self.sheet,
-        }
+        asked = {"separator": self.separator, "decimal": self.decimal, "encoding": self.encoding, "sheet": self.sheet}
         files = {}
         for option, path in self._paths().items():
             file = files[option] = open_file(path, option, **asked)
             name, count = Counter(file.names).most_common(1)[0]
             if count > 1:
-                raise UsageError(
-                    f"{file.path} has more than one column {name!r}; rename all but one{file.hint}."
-                )
+                raise UsageError(f"{file.path} has more than one column {name!r}; rename all but one{file.hint}.")
         first = files["dataset.path"]
         columns = self._column_options(first.names)
         columns.check(first)
@@ -213,9 +183,7 @@ class FileSource(Source):
                     )
         return files
 
-    def _needed(
-        self, option: str, first: "DataFile", columns: ColumnOptions
-    ) -> list[str]:
+    def _needed(self, option: str, first: "DataFile", columns: ColumnOptions) -> list[str]:
         """The columns of the first file that the file of an option must have as well."""
         optional = {self.split and self.split.column, *columns.lists["dataset.drop"]}
         if option == "dataset.unlabelled":
@@ -242,14 +210,9 @@ class FileSource(Source):
             "dataset.text": self.text,
             "dataset.drop": self.drop,
         }
-        return ColumnOptions(
-            roles,
-            {option: spelled(columns, names) for option, columns in lists.items()},
-        )
+        return ColumnOptions(roles, {option: spelled(columns, names) for option, columns in lists.items()})
 
-    def _frame(
-        self, files: dict[str, "DataFile"]
-    ) -> tuple["pd.DataFrame", Floats | None, list[Note]]:
+    def _frame(self, files: dict[str, "DataFile"]) -> tuple["pd.DataFrame", Floats | None, list[Note]]:
         """The rows of all files, the part of each row if the split is in files, and notes on odd lines and gaps."""
         import numpy as np
         import pandas as pd
@@ -289,9 +252,7 @@ class FileSource(Source):
             f"{way_out}."
         )
 
-    def _on_missing_labels(
-        self, file: "DataFile", labels: "pd.Series[Any]"
-    ) -> list[str]:
+    def _on_missing_labels(self, file: "DataFile", labels: "pd.Series[Any]") -> list[str]:
         """A note on the texts among labels that are read as missing."""
         if not labels.isna().any():
             return []
@@ -320,9 +281,7 @@ def _without_names_of_rows(
         else:
             kind = "numeric" if is_numeric(frame.iloc[:, place]) else "categorical"
             sentence = f"Column {name!r} of {file.path} is the index of a frame, which is left out"
-            notes.append(
-                Advice(sentence, f"dataset.{kind}", [name], "makes it a feature")
-            )
+            notes.append(Advice(sentence, f"dataset.{kind}", [name], "makes it a feature"))
     return frame.iloc[:, kept], notes
 
 
@@ -343,18 +302,14 @@ def _on_nameless(column: "pd.Series[Any]", place: int, path: Path) -> list[Note]
     # Fractions are measured, also if they all differ.
     if tells_rows_apart and not is_numeric(column):
         sentence = f"{nameless} another value in every row: the names of the rows, which are left out"
-        return [
-            Advice(sentence, "dataset.text", [str(column.name)], "reads them as text")
-        ]
+        return [Advice(sentence, "dataset.text", [str(column.name)], "reads them as text")]
     raise UsageError(
         f"column {place + 1} of {path} has no name, and more in it than numbers or names of the rows; name it, or "
         f"leave it out by {argument('dataset.drop', [str(column.name)])}."
     )
 
 
-def _without_empty_rows(
-    frame: "pd.DataFrame", file: Path
-) -> tuple["pd.DataFrame", list[Note]]:
+def _without_empty_rows(frame: "pd.DataFrame", file: Path) -> tuple["pd.DataFrame", list[Note]]:
     """Leave out rows without any value, with a note: spreadsheets write lines of separators below a table."""
     is_empty = frame.isna().all(axis=1)
     if not is_empty.any():

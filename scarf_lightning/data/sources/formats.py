@@ -17,9 +17,7 @@ from .text_file import TextFile
 FORMATS = (TextFile, JsonFile, ArffFile, ArrowFile, ExcelFile)
 
 
-def open_file(
-    path: Path, option: str = "dataset.path", **asked: str | None
-) -> DataFile:
+def open_file(path: Path, option: str = "dataset.path", **asked: str | None) -> DataFile:
     """Find the format of a file and read its header. Of Excel, JSON and ARFF the rows are read too.
 
     Args:
@@ -36,21 +34,15 @@ def open_file(
             "runs in."
         )
     if not ENDING.search(path.name):
-        raise UsageError(
-            f"{path} is of no known format; {option} takes {KNOWN}; write it again as one of these."
-        )
+        raise UsageError(f"{path} is of no known format; {option} takes {KNOWN}; write it again as one of these.")
     ending = without_compression(path).suffix.lower()
     kind = next(kind for kind in FORMATS if ending in kind.endings)
     if asked.get("sheet") and kind is not ExcelFile:
-        raise UsageError(
-            f"dataset.sheet names a sheet of an Excel file, and {path} is none; leave dataset.sheet out."
-        )
+        raise UsageError(f"dataset.sheet names a sheet of an Excel file, and {path} is none; leave dataset.sheet out.")
     return kind.open(path, **asked)
 
 
-def read_rows(
-    path: Path, *, as_written: Collection[str] = (), **asked: str | None
-) -> pd.DataFrame:
+def read_rows(path: Path, *, as_written: Collection[str] = (), **asked: str | None) -> pd.DataFrame:
     """The rows of a file. A warning names lines that may not be meant as they are read.
 
     Args:

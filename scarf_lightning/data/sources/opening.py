@@ -37,28 +37,18 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
     if ending == ".zip":
         with zipfile.ZipFile(path) as archive:
             if len(archive.namelist()) != 1:
-                raise ValueError(
-                    f"{'Multiple' if archive.namelist() else 'No'} files found in ZIP file"
-                )
+                raise ValueError(f"{'Multiple' if archive.namelist() else 'No'} files found in ZIP file")
             with archive.open(archive.namelist()[0]) as file:
                 yield file
         return
-    decompressed: dict[str, Callable[..., Any]] = {
-        ".gz": gzip.open,
-        ".bz2": bz2.open,
-        ".xz": lzma.open,
-    }
+    decompressed: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
     with decompressed.get(ending, open)(path, "rb") as file:
         yield file
 
 
 def without_compression(path: Path) -> Path:
     """The path without ``.gz`` and the like."""
-    return (
-        path.with_suffix("")
-        if path.suffix.lower() in (".gz", ".bz2", ".xz", ".zip")
-        else path
-    )
+    return path.with_suffix("") if path.suffix.lower() in (".gz", ".bz2", ".xz", ".zip") else path
 
 
 @contextmanager

@@ -93,10 +93,7 @@ class OpenMLSource(Source):
         if os.environ.get("OPENML_SKIP_PARQUET", "false").casefold() == "true":
             # The client's own switch.
             data.reverse()
-        description, whole = (
-            folder / "description.xml",
-            next(filter(_is_whole, data), None),
-        )
+        description, whole = (folder / "description.xml", next(filter(_is_whole, data), None))
         return (description, whole) if whole and _is_whole(description) else ()
 
     def load(self) -> "Table":
@@ -115,11 +112,7 @@ class OpenMLSource(Source):
         if target not in frame.columns:
             # Ignored columns are not in it.
             kind = "default " if self.target is None else ""
-            problem = (
-                f"target {target!r} among the columns that count"
-                if target
-                else "target"
-            )
+            problem = f"target {target!r} among the columns that count" if target else "target"
             raise UsageError(
                 f"OpenML dataset {self.dataset_id} has no {kind}{problem}, so there is nothing to predict."
             )
@@ -134,11 +127,7 @@ class OpenMLSource(Source):
                 )
             split_by = split_values(self.split.kind, frame[self.split.column], source)
             left_out.add(self.split.column)
-        kept = [
-            position
-            for position, column in enumerate(frame.columns)
-            if column not in left_out
-        ]
+        kept = [position for position, column in enumerate(frame.columns) if column not in left_out]
         return Table.from_frame(
             frame.iloc[:, kept],
             read_target(frame[target], source, self.target_kind),
@@ -159,9 +148,7 @@ class OpenMLSource(Source):
 
             if cached:
                 # Read the file that is there: the client would ask the server for Parquet before ARFF.
-                os.environ["OPENML_SKIP_PARQUET"] = str(
-                    "dataset.arff" in cached
-                ).lower()
+                os.environ["OPENML_SKIP_PARQUET"] = str("dataset.arff" in cached).lower()
                 _check_cached(copy)
             with _described(f"OpenML dataset {self.dataset_id}"):
                 dataset = openml.datasets.get_dataset(
@@ -182,9 +169,7 @@ class OpenMLSource(Source):
                 raise _DamagedError("they are no ARFF") from error
             except Exception as error:
                 # The client wraps what the Parquet reader raises in a bare Exception; nothing else is caught.
-                if type(error) is Exception and isinstance(
-                    error.__cause__, (ValueError, OSError)
-                ):
+                if type(error) is Exception and isinstance(error.__cause__, (ValueError, OSError)):
                     raise _DamagedError("they are no Parquet") from error
                 raise
         return str(dataset.name), dataset.default_target_attribute, frame, categorical  # type: ignore[return-value]
@@ -211,9 +196,7 @@ class OpenMLTaskSource(Source):
     @property
     def key(self) -> str:
         whose = "" if self.is_split else "-data"
-        return (
-            f"openml-task-{self.task_id}{whose}{_suffix(self.split, self.target_kind)}"
-        )
+        return f"openml-task-{self.task_id}{whose}{_suffix(self.split, self.target_kind)}"
 
     def check(self) -> None:
         require("openml", f"OpenML task {self.task_id}")
@@ -223,13 +206,8 @@ class OpenMLTaskSource(Source):
         if len(own) < len(TASK_FILES):
             return ()
         # The rows are in the files of a dataset, which the task's own file names.
-        named = re.search(
-            r"<oml:data_set_id>\s*(\d+)\s*<",
-            own[0].read_text(encoding="utf-8", errors="replace"),
-        )
-        of_dataset = (
-            OpenMLSource(int(named.group(1)), cache=self.cache).files() if named else ()
-        )
+        named = re.search(r"<oml:data_set_id>\s*(\d+)\s*<", own[0].read_text(encoding="utf-8", errors="replace"))
+        of_dataset = OpenMLSource(int(named.group(1)), cache=self.cache).files() if named else ()
         return (*own, *of_dataset) if of_dataset else ()
 
     def load(self) -> "Table":
@@ -243,10 +221,7 @@ class OpenMLTaskSource(Source):
         from ..parts import TEST, TRAIN
 
         dataset_id, target, kind, splits = self._read()
-        named = {
-            "dataset_name": self.dataset_name,
-            "target_kind": self.target_kind or kind,
-        }
+        named = {"dataset_name": self.dataset_name, "target_kind": self.target_kind or kind}
         table = OpenMLSource(dataset_id, self.cache, self.split, target, **named).load()
         if not self.is_split:
             return table
@@ -265,11 +240,7 @@ class OpenMLTaskSource(Source):
         cached = [file.name for file in self._own_files()]
         with _client("task", self.task_id, self.cache, TASK_FILES, cached):
             import arff
-            from openml.tasks import (
-                OpenMLClassificationTask,
-                OpenMLLearningCurveTask,
-                OpenMLRegressionTask,
-            )
+            from openml.tasks import OpenMLClassificationTask, OpenMLLearningCurveTask, OpenMLRegressionTask
 
             # The public one wants the dataset too.
             from openml.tasks.functions import _get_task_description
@@ -281,12 +252,8 @@ class OpenMLTaskSource(Source):
                 except NotImplementedError:
                     task = None
                 kinds = (OpenMLClassificationTask, OpenMLRegressionTask)
-                if not isinstance(task, kinds) or isinstance(
-                    task, OpenMLLearningCurveTask
-                ):
-                    raise UsageError(
-                        f"{subject} is no classification or regression; give the id of one that is."
-                    )
+                if not isinstance(task, kinds) or isinstance(task, OpenMLLearningCurveTask):
+                    raise UsageError(f"{subject} is no classification or regression; give the id of one that is.")
                 try:
                     repetitions = task.download_split().split
                 except (arff.ArffException, UnicodeDecodeError, ValueError) as error:
@@ -303,30 +270,20 @@ class OpenMLTaskSource(Source):
 
 def _suffix(split: SplitBy | None, target_kind: str | None) -> str:
     """The end of a key that names a split and a kind of target."""
-    of_split = (
-        ""
-        if split is None
-        else re.sub(r"[^A-Za-z0-9.-]+", "-", f"-{split.kind}-{split.column}")
-    )
+    of_split = "" if split is None else re.sub(r"[^A-Za-z0-9.-]+", "-", f"-{split.kind}-{split.column}")
     return of_split + ("" if target_kind is None else f"-{target_kind}")
 
 
 def _locations(cache: Path | None, kind: str, number: int) -> tuple[Path, Path]:
     """The cache, and the folder of a dataset or a task in it, as the client names it: ``org/openml/www/tasks/N``."""
     root = cache or _default_cache()
-    return root, root.joinpath(
-        *reversed(urlparse(SERVER).netloc.split(".")), kind, str(number)
-    )
+    return root, root.joinpath(*reversed(urlparse(SERVER).netloc.split(".")), kind, str(number))
 
 
 def _settings() -> Path:
     """The file with the client's settings."""
     is_linux = platform.system() == "Linux"
-    home = (
-        os.environ.get("XDG_CONFIG_HOME", "~/.config") + "/openml"
-        if is_linux
-        else "~/.openml"
-    )
+    home = os.environ.get("XDG_CONFIG_HOME", "~/.config") + "/openml" if is_linux else "~/.openml"
     return Path(home, "config").expanduser()
 
 
@@ -344,9 +301,7 @@ def _default_cache() -> Path:
 
 def _is_whole(file: Path) -> bool:
     """True if a cached file can be read and ends as files of its format end."""
-    end = {".pq": b"PAR1", ".xml": b"</oml:data_set_description>", ".arff": b""}[
-        file.suffix
-    ]
+    end = {".pq": b"PAR1", ".xml": b"</oml:data_set_description>", ".arff": b""}[file.suffix]
     # The last bytes suffice: a copy that broke off ends in the middle.
     try:
         with file.open("rb") as opened:
@@ -366,30 +321,18 @@ def _check_cached(folder: Path) -> None:
         published = content["oml:data_set_description"].get("oml:md5_checksum")
     except (ExpatError, ValueError, AttributeError) as error:
         # ValueError: XML entities of its own.
-        raise _DamagedError(
-            f"description.xml is not XML as OpenML writes it, {error}"
-        ) from error
+        raise _DamagedError(f"description.xml is not XML as OpenML writes it, {error}") from error
     if not published or not (folder / "dataset.arff").exists():
         return
     data = (folder / "dataset.arff").read_bytes()
     # The client writes text, so on Windows the line ends differ from those of the published file.
     versions = (data, data.replace(b"\r\n", b"\n"))
-    if published not in [
-        hashlib.md5(version, usedforsecurity=False).hexdigest() for version in versions
-    ]:
-        raise _DamagedError(
-            "dataset.arff is not the file whose checksum description.xml gives"
-        )
+    if published not in [hashlib.md5(version, usedforsecurity=False).hexdigest() for version in versions]:
+        raise _DamagedError("dataset.arff is not the file whose checksum description.xml gives")
 
 
 @contextmanager
-def _client(
-    kind: str,
-    number: int,
-    cache: Path | None,
-    files: Iterable[str],
-    cached: Iterable[str],
-) -> Iterator[Path]:
+def _client(kind: str, number: int, cache: Path | None, files: Iterable[str], cached: Iterable[str]) -> Iterator[Path]:
     """Let the client work on a copy of the ``cached`` files, whose folder is yielded, and keep those ``files`` that it
     downloads. Errors of the network and of the files become a `UsageError`."""
     root, folder = _locations(cache, f"{kind}s", number)
@@ -406,24 +349,14 @@ def _client(
                     _reach_server()
                 yield copy
         except _UnreachableError as error:
-            state = (
-                f"incomplete or damaged in {folder}"
-                if folder.exists()
-                else f"not in the cache {root}"
-            )
+            state = f"incomplete or damaged in {folder}" if folder.exists() else f"not in the cache {root}"
             raise UsageError(
                 f"{subject} is {state}, and {urlparse(SERVER).netloc} {error}; connect to the network, or set "
                 "paths.openml to a cache that has it."
             ) from error
         except _DamagedError as error:
-            what, them = (
-                (f"the data of {subject}", "them")
-                if kind == "dataset"
-                else (subject, "it")
-            )
-            raise UsageError(
-                f"{what} cannot be read ({error}); delete {folder} to download {them} again."
-            ) from error
+            what, them = (f"the data of {subject}", "them") if kind == "dataset" else (subject, "it")
+            raise UsageError(f"{what} cannot be read ({error}); delete {folder} to download {them} again.") from error
         try:
             for name in set(files) - set(cached):
                 if (copy / name).exists():
@@ -448,10 +381,7 @@ def _reach_server() -> None:
     """Find out within seconds whether the server, or the proxy in front of it, can be reached."""
     import requests
 
-    url = urlparse(
-        requests.utils.select_proxy(SERVER, requests.utils.get_environ_proxies(SERVER))
-        or SERVER
-    )
+    url = urlparse(requests.utils.select_proxy(SERVER, requests.utils.get_environ_proxies(SERVER)) or SERVER)
     address = (url.hostname or "", url.port or (443 if url.scheme == "https" else 80))
     answered = threading.Event()
 
@@ -476,34 +406,22 @@ def _described(subject: str) -> Iterator[None]:
     import requests
     import urllib3
 
-    network_errors = (
-        requests.RequestException,
-        urllib3.exceptions.HTTPError,
-        minio.error.MinioException,
-    )
+    network_errors = (requests.RequestException, urllib3.exceptions.HTTPError, minio.error.MinioException)
     try:
         yield
     except (UsageError, _DamagedError):
         raise
     except network_errors as error:
         silent = isinstance(error, requests.Timeout)
-        raise _UnreachableError(
-            f"did not answer within {TIMEOUT:g} s" if silent else "cannot be reached"
-        ) from error
+        raise _UnreachableError(f"did not answer within {TIMEOUT:g} s" if silent else "cannot be reached") from error
     except openml.exceptions.PyOpenMLError as error:
         if getattr(error, "code", None) in UNKNOWN:
-            raise UsageError(
-                f"{subject} does not exist; look its id up at https://www.openml.org."
-            ) from error
+            raise UsageError(f"{subject} does not exist; look its id up at https://www.openml.org.") from error
         answer = error.message.partition("\n")[0].rstrip(".!")
-        raise UsageError(
-            f"OpenML does not give {subject.removeprefix('OpenML ')}: {answer}."
-        ) from error
+        raise UsageError(f"OpenML does not give {subject.removeprefix('OpenML ')}: {answer}.") from error
     except ValueError as error:
         # Entities in XML, or a name that the client refuses.
-        raise UsageError(
-            f"the description of {subject} cannot be used: {str(error).rstrip('.')}."
-        ) from error
+        raise UsageError(f"the description of {subject} cannot be used: {str(error).rstrip('.')}.") from error
     except KeyError as error:
         # A well-formed page that is not OpenML's.
         raise UsageError(
@@ -544,14 +462,8 @@ def _contained(root: Path) -> Iterator[None]:
         change(openml.config, "show_progress", False)
         change(openml.config, "retry_policy", "human")
         change(openml.config, "connection_n_retries", 1)
-        change(
-            requests.Session,
-            "request",
-            partialmethod(requests.Session.request, timeout=TIMEOUT),
-        )
+        change(requests.Session, "request", partialmethod(requests.Session.request, timeout=TIMEOUT))
         # Parquet files come through minio, which makes urllib3 pools of its own.
-        impatient = partialmethod(
-            urllib3.PoolManager.urlopen, timeout=TIMEOUT, retries=0
-        )
+        impatient = partialmethod(urllib3.PoolManager.urlopen, timeout=TIMEOUT, retries=0)
         change(urllib3.PoolManager, "urlopen", impatient)
         yield

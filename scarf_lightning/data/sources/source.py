@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from ..table import Table
 
 ENDING = re.compile(
-    r"\.((csv|tsv|tab|txt|dat|data|json|jsonl|ndjson|arff)(\.(gz|bz2|xz|zip))?|parquet|pq|feather|xlsx)$",
-    re.IGNORECASE,
+    r"\.((csv|tsv|tab|txt|dat|data|json|jsonl|ndjson|arff)(\.(gz|bz2|xz|zip))?|parquet|pq|feather|xlsx)$", re.IGNORECASE
 )
 KNOWN = (
     ".csv, .tsv, .tab, .txt, .dat, .data, .json, .jsonl and .arff (also with .gz, .bz2, .xz or .zip), .parquet, "
@@ -144,10 +143,7 @@ class BundledSource(Source):
         spec = importlib.util.find_spec("sklearn")
         if spec is None or spec.origin is None:
             return ()
-        paths = tuple(
-            Path(spec.origin).parent / "datasets" / "data" / name
-            for name in self.bundled
-        )
+        paths = tuple(Path(spec.origin).parent / "datasets" / "data" / name for name in self.bundled)
         return paths if all(path.exists() for path in paths) else ()
 
 
@@ -173,9 +169,7 @@ class WdbcSource(BundledSource):
         from ..table import Table
 
         bundle = load_breast_cancer(as_frame=True)
-        features = bundle.data.set_axis(
-            [f"V{i + 1}" for i in range(bundle.data.shape[1])], axis=1
-        )
+        features = bundle.data.set_axis([f"V{i + 1}" for i in range(bundle.data.shape[1])], axis=1)
         malignant = bundle.target == list(bundle.target_names).index("malignant")
         return Table.from_frame(
             features,
@@ -195,10 +189,7 @@ class DiabetesSource(BundledSource):
     """
 
     name: ClassVar[str] = "diabetes"
-    bundled: ClassVar[tuple[str, ...]] = (
-        "diabetes_data_raw.csv.gz",
-        "diabetes_target.csv.gz",
-    )
+    bundled: ClassVar[tuple[str, ...]] = ("diabetes_data_raw.csv.gz", "diabetes_target.csv.gz")
     known_size: ClassVar[tuple[int, int] | None] = (442, 10)
 
     target_kind: str | None = "number"
@@ -232,11 +223,7 @@ class LastTable:
 
     def load(self, source: Source) -> ReadTable:
         """The table of a source, as its files are at this moment."""
-        if (
-            self._read is None
-            or source != self._source
-            or source.stamps() != self._read.stamps
-        ):
+        if self._read is None or source != self._source or source.stamps() != self._read.stamps:
             self._read = source.read()
             self._source = source
         return self._read

@@ -34,21 +34,12 @@ class TextFile(DataFile):
         text: the format.
     """
 
-    endings: ClassVar[tuple[str, ...]] = (
-        ".csv",
-        ".tsv",
-        ".tab",
-        ".txt",
-        ".dat",
-        ".data",
-    )
+    endings: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".tab", ".txt", ".dat", ".data")
 
     text: TextFormat
 
     @classmethod
-    def open(
-        cls, path: Path, sheet: str | None = None, **asked: str | None
-    ) -> "TextFile":
+    def open(cls, path: Path, sheet: str | None = None, **asked: str | None) -> "TextFile":
         """Find the format and read the header. ``asked`` are the ``separator``, ``decimal`` and ``encoding`` that are
         known, see `text_format`; no text file has a ``sheet``."""
         with refusing(path):
@@ -68,16 +59,12 @@ class TextFile(DataFile):
             warnings.simplefilter("error", pd.errors.ParserWarning)
             # Without the option, pandas would find the types of a few rows at a time.
             frame = self._read(low_memory=False)
-            asked = {
-                place for place, name in enumerate(self.names) if name in as_written
-            }
+            asked = {place for place, name in enumerate(self.names) if name in as_written}
             for place, texts in self._texts(asked | self._may_be_codes(frame)).items():
                 distinct = texts.dropna().str.strip().unique().tolist()
                 if place in asked or are_codes(distinct):
                     missing: Any = None
-                    frame.isetitem(
-                        place, texts.to_numpy(dtype=object, na_value=missing)
-                    )
+                    frame.isetitem(place, texts.to_numpy(dtype=object, na_value=missing))
         frame.columns = pd.Index(self.names)
         return frame
 
@@ -138,9 +125,7 @@ class TextFile(DataFile):
             options["encoding"] = None
         # pandas' usual reader of version 2 cuts a text at a NUL character, which is then refused by nobody.
         if IS_TWO and self._has_nul():
-            others = {
-                name: value for name, value in options.items() if name != "low_memory"
-            }
+            others = {name: value for name, value in options.items() if name != "low_memory"}
             frame: pd.DataFrame = pd.read_csv(read_from, **others, engine="python")
         else:
             exact: dict[str, Any] = options | EXACT_FLOATS
@@ -165,11 +150,7 @@ class TextFile(DataFile):
         lines. The first line has the number 1."""
         width = self._named_width()
         short, long = [], []
-        with (
-            refusing(self.path),
-            _lines(self.path, self.text) as lines,
-            _values_of_any_length(),
-        ):
+        with refusing(self.path), _lines(self.path, self.text) as lines, _values_of_any_length():
             end = 0
             try:
                 for row in self.text.rows(self.text.kept(lines), strict=True):
@@ -263,11 +244,7 @@ def _notes(path: Path, text: TextFormat, asked: dict[str, str | None]) -> Iterat
     if text.encoding and not asked.get("encoding"):
         yield f"{path} is read as {text.encoding} text; dataset.encoding sets another encoding."
     if text.above:
-        left_out = (
-            "the line above it is"
-            if text.above == 1
-            else f"the {text.above} lines above it are"
-        )
+        left_out = "the line above it is" if text.above == 1 else f"the {text.above} lines above it are"
         yield f"The header of {path} is line {text.above + 1}; {left_out} left out."
     if text.below:
         yield f"The {text.below} lines of types and roles below the header of {path} are Orange's, and left out."

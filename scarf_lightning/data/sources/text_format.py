@@ -75,9 +75,7 @@ class TextFormat:
     @property
     def is_plain(self) -> bool:
         """True if all lines are read as they are."""
-        return not (
-            self.above or self.below or self.has_comments or self.is_header_commented
-        )
+        return not (self.above or self.below or self.has_comments or self.is_header_commented)
 
     @property
     def codec(self) -> str:
@@ -89,11 +87,7 @@ class TextFormat:
 
     def options(self) -> dict[str, Any]:
         """Arguments of ``pandas.read_csv``."""
-        arguments: dict[str, Any] = {
-            "sep": self.separator,
-            "decimal": self.decimal or ".",
-            "encoding": self.encoding,
-        }
+        arguments: dict[str, Any] = {"sep": self.separator, "decimal": self.decimal or ".", "encoding": self.encoding}
         if self.separator == BLANKS:
             arguments["sep"] = r"\s+"
         if self.skips_blanks:
@@ -169,11 +163,7 @@ def _blank_rows(lines: Iterable[str]) -> Iterator[Row]:
 
 
 def text_format(
-    path: Path,
-    *,
-    separator: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
+    path: Path, *, separator: str | None = None, decimal: str | None = None, encoding: str | None = None
 ) -> TextFormat:
     """The format of a text file: what is given, and for the rest what the file shows.
 
@@ -200,12 +190,7 @@ def text_format(
             separator = "\t"
     lines = lines[start:]
     layout = _laid_out(lines, separator) if separator else _separated(lines)
-    return replace(
-        layout,
-        decimal=decimal,
-        encoding=encoding,
-        above=layout.above + start,
-    )
+    return replace(layout, decimal=decimal, encoding=encoding, above=layout.above + start)
 
 
 def _beginning(path: Path) -> tuple[bytes, bool]:

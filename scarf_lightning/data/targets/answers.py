@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 TEXT, FIXED_TEXT = "object", "str"
 """Text in an array of objects, and in one of numpy's arrays of text."""
-TYPES = re.compile(
-    r"bool|u?int(8|16|32|64)|float(16|32|64)|(datetime|timedelta)64\[(s|ms|us|ns)\]|object|str"
-)
+TYPES = re.compile(r"bool|u?int(8|16|32|64)|float(16|32|64)|(datetime|timedelta)64\[(s|ms|us|ns)\]|object|str")
 
 
 def dtype_of(labels: "pd.Series[Any] | NDArray[Any]") -> str:

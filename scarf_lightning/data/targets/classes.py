@@ -51,18 +51,13 @@ class Classes(Target):
 
     @classmethod
     def read(
-        cls,
-        column: "pd.Series[Any]",
-        source: str,
-        decimal: str | None = None,
+        cls, column: "pd.Series[Any]", source: str, decimal: str | None = None
     ) -> tuple["Classes", Ints, list[Note]]:
         from ..columns import Coded
 
         codes, names = Coded.of(column).in_order()
         if len(names) < 2:
-            raise UsageError(
-                f"target {column.name!r} of {source} has the one class {names[0]!r}; two are needed."
-            )
+            raise UsageError(f"target {column.name!r} of {source} has the one class {names[0]!r}; two are needed.")
         labels = np.nan_to_num(codes, nan=UNLABELLED).astype(np.int64)
         # Rows without a label are of no class.
         counts = np.bincount(labels[labels >= 0], minlength=len(names))
@@ -82,11 +77,7 @@ class Classes(Target):
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "Classes":
         # Older records lack the last two.
-        classes = cls(
-            tuple(plain["classes"]),
-            float(plain.get("rarest", 1.0)),
-            plain.get("dtype", TEXT),
-        )
+        classes = cls(tuple(plain["classes"]), float(plain.get("rarest", 1.0)), plain.get("dtype", TEXT))
         # A record whose names are no answers of its type is refused here.
         _ = classes.answers
         return classes
@@ -128,12 +119,7 @@ class Classes(Target):
         """The classes."""
         return labels
 
-    def redrawn(
-        self,
-        labels: Labels,
-        positions: Ints,
-        random: np.random.Generator,
-    ) -> Labels:
+    def redrawn(self, labels: Labels, positions: Ints, random: np.random.Generator) -> Labels:
         """Labels of which these are drawn uniformly over all classes, the true one included."""
         noisy = labels.copy()
         noisy[positions] = random.integers(self.n_outputs, size=len(positions))
@@ -145,9 +131,7 @@ class Classes(Target):
 
         A class without a row gets the weight of a class with one row: a pseudo-label may name it.
         """
-        counts = np.stack(
-            [np.bincount(of_trial, minlength=self.n_outputs) for of_trial in labels]
-        )
+        counts = np.stack([np.bincount(of_trial, minlength=self.n_outputs) for of_trial in labels])
         # Of few labels a trial may lack a class, which then has no share.
         n_present = (counts > 0).sum(axis=1, keepdims=True)
         n_rows = labels.shape[1]
@@ -163,12 +147,7 @@ class Classes(Target):
             return weights.gather(1, targets)
         return (targets.double() * weights.unsqueeze(1)).sum(dim=-1)
 
-    def smoothed(
-        self,
-        targets: "Tensor",
-        outputs: "Tensor",
-        share: float,
-    ) -> "Tensor":
+    def smoothed(self, targets: "Tensor", outputs: "Tensor", share: float) -> "Tensor":
         from ...losses.supervised import smoothed
 
         return smoothed(targets, outputs, share)
@@ -182,21 +161,12 @@ class Classes(Target):
     def soft(self, labels: Labels) -> Floats:
         return np.asarray(np.eye(self.n_outputs)[labels])
 
-    def loss(
-        self,
-        outputs: "Tensor",
-        targets: "Tensor",
-        weights: "Tensor | None",
-    ) -> "Tensor":
+    def loss(self, outputs: "Tensor", targets: "Tensor", weights: "Tensor | None") -> "Tensor":
         from ...losses.supervised import cross_entropy
 
         return cross_entropy(outputs, targets, weights)
 
-    def validation(
-        self,
-        outputs: "Tensor",
-        targets: "Tensor",
-    ) -> dict[str, "Tensor"]:
+    def validation(self, outputs: "Tensor", targets: "Tensor") -> dict[str, "Tensor"]:
         """The cross-entropy, and the share of wrongly classified rows."""
         is_wrong = outputs.argmax(dim=-1) != targets
         loss = self.loss(outputs, targets, None)
@@ -209,12 +179,7 @@ class Classes(Target):
     def guess(self, labels: Labels) -> Predictions:
         return np.full((len(labels), self.n_outputs), 1 / self.n_outputs)
 
-    def taught(
-        self,
-        labels: Labels,
-        n_rows: int,
-        learn: Learn,
-    ) -> Predictions:
+    def taught(self, labels: Labels, n_rows: int, learn: Learn) -> Predictions:
         """Libraries learn the classes that occur, numbered from 0. Other classes get no probability; an only class gets
         all of it."""
         present, numbered = np.unique(labels, return_inverse=True)
@@ -255,11 +220,7 @@ class Classes(Target):
         columns = [f"probability_{name}" for name in self.names]
         return pd.DataFrame(predictions, columns=columns)
 
-    def packed(
-        self,
-        labels: Labels,
-        predictions: Predictions,
-    ) -> "pd.DataFrame":
+    def packed(self, labels: Labels, predictions: Predictions) -> "pd.DataFrame":
         """Probabilities as float16, which has three digits, in columns that the numbers of the classes name."""
         import pandas as pd
 
@@ -276,11 +237,7 @@ class Classes(Target):
             raise ValueError("its predictions are of other classes")
         are_classes = (labels >= 0) & (labels < self.n_outputs)
         are_possible = np.isfinite(totals) & (totals > 0)
-        if (
-            not are_classes.all()
-            or not (probabilities >= 0).all()
-            or not are_possible.all()
-        ):
+        if not are_classes.all() or not (probabilities >= 0).all() or not are_possible.all():
             raise ValueError("a label or a probability is out of range")
         return labels, probabilities / totals
 

@@ -37,9 +37,7 @@ class Number(Target):
     heading: ClassVar[str] = "number"
     n_fitted: ClassVar[int] = 2
     usual_metric: ClassVar[str] = "rmse"
-    drawings: ClassVar[Mapping[str, str]] = {
-        "predicted_against_true": "Predicted against true values"
-    }
+    drawings: ClassVar[Mapping[str, str]] = {"predicted_against_true": "Predicted against true values"}
     column: str = ""
 
     @classmethod
@@ -59,17 +57,13 @@ class Number(Target):
         if np.isinf(known).any():
             raise UsageError(f"{where} holds an infinite value; mark it as missing.")
         if (known == known[0]).all():
-            raise UsageError(
-                f"{where} has the one value {known[0]:g}; there is nothing to predict."
-            )
+            raise UsageError(f"{where} has the one value {known[0]:g}; there is nothing to predict.")
         # Numbers above 1e154 overflow when they are squared, and those below 1e-162 become zero.
         with np.errstate(over="ignore", invalid="ignore"):
             deviation, total = known.std(), known.sum()
         if not np.isfinite([deviation, total]).all() or deviation == 0:
             size = np.abs(known).max()
-            raise UsageError(
-                f"{where} cannot be standardised: its numbers go up to {size:.3g} in size; rescale it."
-            )
+            raise UsageError(f"{where} cannot be standardised: its numbers go up to {size:.3g} in size; rescale it.")
         return cls(str(column.name)), labels, []
 
     @classmethod
@@ -105,9 +99,7 @@ class Number(Target):
         strata = np.searchsorted(inner_bounds, labels, side="right")
         return np.where(known, strata, -1)
 
-    def redrawn(
-        self, labels: Labels, positions: Ints, random: np.random.Generator
-    ) -> Labels:
+    def redrawn(self, labels: Labels, positions: Ints, random: np.random.Generator) -> Labels:
         """Each takes the label of another row."""
         n = len(labels)
         if n < 2:
@@ -129,9 +121,7 @@ class Number(Target):
     def soft(self, labels: Labels) -> Labels:
         return labels
 
-    def loss(
-        self, outputs: "Tensor", targets: "Tensor", weights: "Tensor | None"
-    ) -> "Tensor":
+    def loss(self, outputs: "Tensor", targets: "Tensor", weights: "Tensor | None") -> "Tensor":
         from ...losses.supervised import squared_error
 
         return squared_error(outputs, targets, weights)
@@ -139,10 +129,7 @@ class Number(Target):
     def validation(self, outputs: "Tensor", targets: "Tensor") -> dict[str, "Tensor"]:
         """The mean squared and the mean absolute error of standardised values."""
         difference = (outputs - targets).squeeze(-1)
-        return {
-            "loss": difference.square().mean(dim=-1),
-            "error": difference.abs().double().mean(dim=-1),
-        }
+        return {"loss": difference.square().mean(dim=-1), "error": difference.abs().double().mean(dim=-1)}
 
     def predictions(self, outputs: "Tensor", fitted: "Tensor") -> "Tensor":
         """``(T, N)``, in the unit of the labels."""

@@ -71,39 +71,20 @@ def read_target(
 
     n_labelled = int(column.notna().sum())
     if n_labelled < FEWEST_ROWS:
-        rows = (
-            "rows"
-            if n_labelled == len(column)
-            else f"rows with a label in {column.name!r}"
-        )
-        raise UsageError(
-            f"{source} has {n_labelled} {rows}; a 70/10/20 split needs at least {FEWEST_ROWS}."
-        )
+        rows = "rows" if n_labelled == len(column) else f"rows with a label in {column.name!r}"
+        raise UsageError(f"{source} has {n_labelled} {rows}; a 70/10/20 split needs at least {FEWEST_ROWS}.")
     is_asked_for = kind not in (None, AUTO)
     chosen: type[Target] = kind_named(kind) if kind and is_asked_for else Classes
     # The type of a column of categories or of Booleans says what its values are.
-    is_declared = isinstance(
-        column.dtype, pd.CategoricalDtype
-    ) or pd.api.types.is_bool_dtype(column)
+    is_declared = isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(column)
     text, on_text = None, list[str]()
     if not is_declared and not is_numeric(column):
         text, on_text = text_of(Coded.of(column), column.name)
     notes: list[Note] = []
-    if (
-        not is_asked_for
-        and not is_declared
-        and (n_distinct := _quantities(column, text, decimal))
-    ):
+    if not is_asked_for and not is_declared and (n_distinct := _quantities(column, text, decimal)):
         chosen = Number
         sentence = f"Target {column.name!r} has {n_distinct} different numbers and is predicted as a number"
-        notes.append(
-            Advice(
-                sentence,
-                "dataset.target_kind",
-                "classes",
-                "takes each of them as a class",
-            )
-        )
+        notes.append(Advice(sentence, "dataset.target_kind", "classes", "takes each of them as a class"))
     if is_raw and issubclass(chosen, Classes):
         if text is not None and not keeps_blanks:
             values = np.array([*text.distinct, None], dtype=object)[text.codes]
@@ -140,18 +121,14 @@ def kind_named(name: str) -> type[Target]:
     for kind in _subclasses(Target):
         if kind.name == name:
             return kind
-    raise ValueError(
-        f"{name!r:.40} is no kind of target; a plugin's kind needs plugins=[MODULE]"
-    )
+    raise ValueError(f"{name!r:.40} is no kind of target; a plugin's kind needs plugins=[MODULE]")
 
 
 def check_kind(name: str | None) -> None:
     """Refuse a name of no kind of target in a `UsageError`."""
     known = [kind.name for kind in _subclasses(Target)]
     if name is not None and name not in known:
-        raise UsageError(
-            f"dataset.target_kind must be {AUTO} or one of {', '.join(known)}, not {name}."
-        )
+        raise UsageError(f"dataset.target_kind must be {AUTO} or one of {', '.join(known)}, not {name}.")
 
 
 def leading_metric(targets: Iterable[Target]) -> str:
@@ -200,9 +177,7 @@ def _refuse_names(labels: "pd.Series[Any]", source: str) -> None:
         )
 
 
-def _quantities(
-    column: "pd.Series[Any]", text: "Coded | None", decimal: str | None
-) -> int | None:
+def _quantities(column: "pd.Series[Any]", text: "Coded | None", decimal: str | None) -> int | None:
     """Number of different numbers in a column or its ``text``, if they look like a quantity; None if it has classes."""
     from ..reading.numbers import are_codes, as_numbers
 

@@ -98,9 +98,7 @@ class Target(ABC):
 
     def measured(self, predictions: Predictions, labels: Labels) -> dict[str, float]:
         """Every metric of one trial, by name."""
-        return {
-            each.name: each.function(predictions, labels) for each in self.metrics()
-        }
+        return {each.name: each.function(predictions, labels) for each in self.metrics()}
 
     @abstractmethod
     def plain(self) -> dict[str, Any]:
@@ -135,9 +133,7 @@ class Target(ABC):
         """For each row the group that a stratified split divides by itself, numbered from 0; -1 without a label."""
 
     @abstractmethod
-    def redrawn(
-        self, labels: Labels, positions: Ints, random: np.random.Generator
-    ) -> Labels:
+    def redrawn(self, labels: Labels, positions: Ints, random: np.random.Generator) -> Labels:
         """Labels ``(n,)`` of which those at some positions are drawn at random: label noise."""
 
     def balanced(self, labels: Labels, targets: "Tensor") -> "Tensor":
@@ -162,9 +158,7 @@ class Target(ABC):
         """Labels ``(T, n)`` in a form that `encode` takes and that may be averaged."""
 
     @abstractmethod
-    def loss(
-        self, outputs: "Tensor", targets: "Tensor", weights: "Tensor | None"
-    ) -> "Tensor":
+    def loss(self, outputs: "Tensor", targets: "Tensor", weights: "Tensor | None") -> "Tensor":
         """The supervised loss ``(...)``, averaged over rows.
 
         Args:

@@ -29,9 +29,7 @@ class LossCurves(Drawing):
 
     name = "loss_curves"
 
-    def blocks(
-        self, results: CellResults, options: ReportOptions, name: str
-    ) -> list[Block]:
+    def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
         cells = self.cells(results)
         chosen = cells[cells["pretrain"].ne("none") & (cells["finished"] > 0)]
         if chosen.empty:
@@ -72,14 +70,10 @@ def loss_curves(curves: pd.DataFrame, *, phase: str = "pretrain") -> Figure:
     shown = curves[curves["phase"] == phase]
     panels = list(dict.fromkeys(shown["panel"]))
     width = PAGE if len(panels) > 1 else COLUMN * 1.5
-    figure, axes = new_figure(
-        width, 2.1 * len(panels), len(panels), 2, sharey="row", sharex="row"
-    )
+    figure, axes = new_figure(width, 2.1 * len(panels), len(panels), 2, sharey="row", sharex="row")
     titles = shortened(panels, 32)
     # A row of the figure is a panel's training loss beside its validation loss.
-    for place, (panel, (column, title)) in zip(
-        axes, itertools.product(panels, PHASES), strict=True
-    ):
+    for place, (panel, (column, title)) in zip(axes, itertools.product(panels, PHASES), strict=True):
         of_panel = shown.loc[shown["panel"] == panel, ["line", "epoch", column]]
         _lines(place, of_panel, column)
         place.set_title(f"{title}, {titles[panel]}" if len(panels) > 1 else title)
@@ -99,14 +93,7 @@ def _lines(axes: Axes, part: pd.DataFrame, column: str) -> None:
     typical = lines[n_training >= max(1, n_trials / 2)]
     mean = typical.mean(axis=1)
     deviation = typical.std(axis=1, ddof=0)
-    axes.fill_between(
-        typical.index,
-        mean - deviation,
-        mean + deviation,
-        color=colour(0),
-        alpha=0.2,
-        lw=0,
-    )
+    axes.fill_between(typical.index, mean - deviation, mean + deviation, color=colour(0), alpha=0.2, lw=0)
     axes.plot(typical.index, mean, color=colour(0), lw=1.4)
 
 
@@ -121,38 +108,21 @@ class Sensitivity(Drawing):
     name = "sensitivity"
     x: str
 
-    def blocks(
-        self, results: CellResults, options: ReportOptions, name: str
-    ) -> list[Block]:
+    def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
         need(results, [self.x])
         cells = self.cells(results)
         values = cells[self.x].dropna()
         if not all(isinstance(value, int | float) for value in values):
-            raise UsageError(
-                f"{self.x} has values that are not numbers: {named([str(v) for v in values.unique()])}."
-            )
-        scores = named_competitors(
-            results, values.map(float).map(repr), options.measure
-        ).scores
-        means = cell_means(
-            scores.assign(x=scores["competitor"].astype(float)),
-            "value",
-            by=("dataset", "x"),
-        )
+            raise UsageError(f"{self.x} has values that are not numbers: {named([str(v) for v in values.unique()])}.")
+        scores = named_competitors(results, values.map(float).map(repr), options.measure).scores
+        means = cell_means(scores.assign(x=scores["competitor"].astype(float)), "value", by=("dataset", "x"))
         # A setting of which some datasets lack trials would be compared over other datasets.
-        complete = means.pivot_table(
-            index="dataset", columns="x", values="mean"
-        ).dropna()
+        complete = means.pivot_table(index="dataset", columns="x", values="mean").dropna()
         if complete.empty or len(complete.columns) < 2:
-            raise UsageError(
-                f"No dataset has finished trials of every value of {self.x}, of two or more."
-            )
+            raise UsageError(f"No dataset has finished trials of every value of {self.x}, of two or more.")
         relative = relative_to_best(complete)
         label, x = options.measure.label, column_in_words(self.x)
-        words = ", ".join(
-            f"{at:g}: {mean:.2f} %"
-            for at, mean in relative[["x", "mean"]].itertuples(index=False)
-        )
+        words = ", ".join(f"{at:g}: {mean:.2f} %" for at, mean in relative[["x", "mean"]].itertuples(index=False))
         blocks: list[Block] = [
             Picture(
                 name,
@@ -169,15 +139,7 @@ class Sensitivity(Drawing):
         blocks += warning(f"Without trials of every {x}, and left out", lacking)
         heading = {"x": x, "mean": "mean, % of the best"}
         formats = {"x": "g", "mean": ".2f", "low": ".2f", "high": ".2f"}
-        blocks.append(
-            table(
-                name,
-                f"{label} relative to the best {x} of each dataset",
-                relative,
-                formats,
-                heading,
-            )
-        )
+        blocks.append(table(name, f"{label} relative to the best {x} of each dataset", relative, formats, heading))
         return blocks
 
 

@@ -42,9 +42,7 @@ class Drawing(ABC):
     metric: str | None = None
 
     @abstractmethod
-    def blocks(
-        self, results: CellResults, options: ReportOptions, name: str
-    ) -> list[Block]:
+    def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
         """The blocks of the section; the names of its figures and tables begin with ``name``.
 
         Raises:
@@ -60,27 +58,16 @@ def left_out(n_shown: int, n_found: int) -> list[Block]:
     """A sentence, if only the first cells are shown."""
     if n_found <= n_shown:
         return []
-    return [
-        Paragraph(
-            f"The first {n_shown} of {n_found} cells are shown; the drawing's where chooses others."
-        )
-    ]
+    return [Paragraph(f"The first {n_shown} of {n_found} cells are shown; the drawing's where chooses others.")]
 
 
 def warning(words: str, items: list[str], longest: int = 8) -> list[Block]:
     """A warning that names these items, the first few of many; nothing without items."""
-    return (
-        [Paragraph(f"{words}: {named(items, longest)}.", warns=True)] if items else []
-    )
+    return [Paragraph(f"{words}: {named(items, longest)}.", warns=True)] if items else []
 
 
 def panels(
-    titles: Sequence[str],
-    width: float,
-    height: float,
-    x_title: str,
-    y_title: str,
-    **options: Any,
+    titles: Sequence[str], width: float, height: float, x_title: str, y_title: str, **options: Any
 ) -> tuple[Figure, list[Axes]]:
     """A figure with a panel for each title, two in a row; a single panel has no title.
 
@@ -116,16 +103,12 @@ def read_drawings(entries: Sequence[Any], file: str) -> list[Drawing]:
     for number, entry in enumerate(entries, start=1):
         place = f"{file}, drawing {number} of report"
         if not isinstance(entry, dict) or "draw" not in entry:
-            raise UsageError(
-                f"{place} must say what to draw; the drawings are: {choices}."
-            )
+            raise UsageError(f"{place} must say what to draw; the drawings are: {choices}.")
         # A copy, because the caller's entry keeps its `draw`.
         keys = dict(entry)
         name = keys.pop("draw")
         if not isinstance(name, str) or name not in known:
-            raise UsageError(
-                f"{place}: {name!s:.80} is not a drawing; the drawings are: {choices}."
-            )
+            raise UsageError(f"{place}: {name!s:.80} is not a drawing; the drawings are: {choices}.")
         try:
             drawings.append(_read(known[name], keys))
         except UsageError as error:
@@ -133,19 +116,13 @@ def read_drawings(entries: Sequence[Any], file: str) -> list[Drawing]:
     return drawings
 
 
-def draw_all(
-    results: CellResults, drawings: Sequence[Drawing], options: ReportOptions
-) -> list[Section]:
+def draw_all(results: CellResults, drawings: Sequence[Drawing], options: ReportOptions) -> list[Section]:
     """A section a drawing; one that cannot be drawn yet says why in its place."""
     sections = []
     for number, drawing in enumerate(drawings, start=1):
         name = f"{number:02d}-{drawing.name}"
         try:
-            own = (
-                options
-                if drawing.metric is None
-                else replace(options, metric=drawing.metric)
-            )
+            own = options if drawing.metric is None else replace(options, metric=drawing.metric)
             blocks = drawing.blocks(results, own, name)
         except UsageError as error:
             # A page may be made while its sweep still runs, so what is missing must not cost the rest.
@@ -160,9 +137,7 @@ def _read(kind: type[Drawing], keys: dict[str, Any]) -> Drawing:
     choices = f"its keys are: draw, {', '.join(known)}."
     for name in keys:
         if name not in known:
-            raise UsageError(
-                f"{kind.name} has no key {name}; {choices}{did_you_mean(name, known)}"
-            )
+            raise UsageError(f"{kind.name} has no key {name}; {choices}{did_you_mean(name, known)}")
     types = get_type_hints(kind)
     values: dict[str, Any] = {}
     for name, value in keys.items():
@@ -181,16 +156,10 @@ def _read(kind: type[Drawing], keys: dict[str, Any]) -> Drawing:
 def _check_value(name: str, value: Any, annotation: Any) -> None:
     """Raise a UsageError if a key's value is not of the type of its field."""
     if get_origin(annotation) is list:
-        if not isinstance(value, list) or not all(
-            isinstance(column, str) for column in value
-        ):
-            raise UsageError(
-                f"{name} must name a column, or a list of columns, not {value}."
-            )
+        if not isinstance(value, list) or not all(isinstance(column, str) for column in value):
+            raise UsageError(f"{name} must name a column, or a list of columns, not {value}.")
     elif name == "where":
         if not isinstance(value, dict):
-            raise UsageError(
-                f"where must give columns their values, as in {{regime: full}}, not {value}."
-            )
+            raise UsageError(f"where must give columns their values, as in {{regime: full}}, not {value}.")
     elif annotation in (str, str | None) and not isinstance(value, str):
         raise UsageError(f"{name} must be one text, not {value}.")

@@ -37,17 +37,8 @@ class GainTable(Drawing):
     columns: list[str]
     reference: str
 
-    def blocks(
-        self, results: CellResults, options: ReportOptions, name: str
-    ) -> list[Block]:
-        gains, notes = gains_over(
-            results,
-            self.cells(results),
-            self.rows,
-            self.columns,
-            self.reference,
-            options,
-        )
+    def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
+        gains, notes = gains_over(results, self.cells(results), self.rows, self.columns, self.reference, options)
         if gains["gain"].isna().all():
             return notes
         averages = gain_table(gains)
@@ -82,34 +73,12 @@ def gain_dots(table: pd.DataFrame, *, reference: str) -> Figure:
         of_column = table.xs(column, level="column")
         # The marks of a row share 70 % of its height, centred on it.
         from_centre = i - (len(columns) - 1) / 2
-        y = np.array(
-            [rows.index(row) for row in of_column.index]
-        ) + from_centre * 0.7 / len(columns)
+        y = np.array([rows.index(row) for row in of_column.index]) + from_centre * 0.7 / len(columns)
         kept = of_column["kept_mean"].to_numpy(float)
         every = of_column["mean"].to_numpy(float)
-        axes.hlines(
-            y, np.fmin(kept, every), np.fmax(kept, every), color=colour(i), lw=0.7
-        )
-        axes.scatter(
-            kept,
-            y,
-            s=18,
-            facecolors="white",
-            edgecolors=colour(i),
-            marker=marker(i),
-            lw=0.9,
-            zorder=3,
-        )
-        axes.scatter(
-            every,
-            y,
-            s=18,
-            color=colour(i),
-            marker=marker(i),
-            lw=0.9,
-            zorder=3,
-            label=labels[column],
-        )
+        axes.hlines(y, np.fmin(kept, every), np.fmax(kept, every), color=colour(i), lw=0.7)
+        axes.scatter(kept, y, s=18, facecolors="white", edgecolors=colour(i), marker=marker(i), lw=0.9, zorder=3)
+        axes.scatter(every, y, s=18, color=colour(i), marker=marker(i), lw=0.9, zorder=3, label=labels[column])
     axes.axvline(0, color="black", lw=0.6, zorder=0)
     axes.set_yticks(range(len(rows)), names)
     axes.set_ylim(len(rows) - 0.5, -0.5)
@@ -136,18 +105,12 @@ def gains_over(
         # Not every competitor of a mixed folder meets every dataset.
         if (dataset, competitor) in competitors.wanted:
             missing.append(f"{dataset} {competitor}")
-    notes = warning(
-        f"{counted(len(missing), 'gain')} not known yet, of {len(gains)}", missing
-    )
+    notes = warning(f"{counted(len(missing), 'gain')} not known yet, of {len(gains)}", missing)
     return gains, notes + warning(NO_REFERENCE, alone)
 
 
 def average_table(
-    averages: pd.DataFrame,
-    name: str,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    options: ReportOptions,
+    averages: pd.DataFrame, name: str, rows: Sequence[str], columns: Sequence[str], options: ReportOptions
 ) -> Table:
     """Average gains: a line for each row of the grid, in it for each column the filtered mean and that over all
     datasets."""
@@ -185,10 +148,7 @@ def _average(cell: Mapping[str, Any], mean: str, count: str) -> Entry:
 def averages_in_words(averages: pd.DataFrame) -> str:
     """The means over all datasets."""
     known = averages["mean"].dropna().reset_index()
-    means = [
-        f"{row} {column} {number(mean, '+.2f')} %"
-        for row, column, mean in known.itertuples(index=False)
-    ]
+    means = [f"{row} {column} {number(mean, '+.2f')} %" for row, column, mean in known.itertuples(index=False)]
     return f"Means over all datasets: {named(means)}."
 
 
@@ -210,17 +170,8 @@ class BoxPlot(Drawing):
     reference: str
     panels: list[str]
 
-    def blocks(
-        self, results: CellResults, options: ReportOptions, name: str
-    ) -> list[Block]:
-        gains, notes = gains_over(
-            results,
-            self.cells(results),
-            self.panels,
-            self.compare,
-            self.reference,
-            options,
-        )
+    def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
+        gains, notes = gains_over(results, self.cells(results), self.panels, self.compare, self.reference, options)
         if gains["gain"].isna().all():
             return notes
         averages = gain_table(gains)
@@ -228,20 +179,14 @@ class BoxPlot(Drawing):
         return [
             Picture(
                 name,
-                box_plots(
-                    gains,
-                    reference=reference,
-                    column_title=columns_in_words(self.compare),
-                ),
+                box_plots(gains, reference=reference, column_title=columns_in_words(self.compare)),
                 alt=f"Box plots of relative improvement over {reference}. {averages_in_words(averages)}",
                 caption=f"Improvement of {options.measure.label} over {reference} in percent, a point a dataset: "
                 f"coloured those on which the means differ at p < {FILTER:.2f}, as in the paper; grey beside them all "
                 "datasets. Triangles lie beyond the axis.",
             ),
             *notes,
-            average_table(
-                averages, f"{name}-gains", self.panels, self.compare, options
-            ),
+            average_table(averages, f"{name}-gains", self.panels, self.compare, options),
         ]
 
 
@@ -276,19 +221,12 @@ def box_plots(gains: pd.DataFrame, *, reference: str, column_title: str) -> Figu
         axes.axhline(0, color="black", lw=0.6, zorder=0)
         axes.set_ylim(low, high)
         names = list(shortened(columns, 20).values())
-        axes.set_xticks(
-            range(len(columns)), names, rotation=30, ha="right", rotation_mode="anchor"
-        )
+        axes.set_xticks(range(len(columns)), names, rotation=30, ha="right", rotation_mode="anchor")
     return figure
 
 
 def _box(
-    axes: Axes,
-    values: "np.ndarray[tuple[int], np.dtype[np.float64]]",
-    x: float,
-    c: str,
-    low: float,
-    high: float,
+    axes: Axes, values: "np.ndarray[tuple[int], np.dtype[np.float64]]", x: float, c: str, low: float, high: float
 ) -> None:
     if len(values) == 0:
         return
@@ -305,24 +243,12 @@ def _box(
     )
     places = x + jitter(len(values), 0.1)
     inside = (values >= low) & (values <= high)
-    axes.scatter(
-        places[inside], values[inside], s=6, color=c, alpha=0.55, lw=0, zorder=3
-    )
+    axes.scatter(places[inside], values[inside], s=6, color=c, alpha=0.55, lw=0, zorder=3)
     for beyond, edge, mark in ((values > high, high, "^"), (values < low, low, "v")):
-        axes.scatter(
-            places[beyond],
-            np.full(beyond.sum(), edge),
-            s=10,
-            color=c,
-            marker=mark,
-            clip_on=False,
-            zorder=3,
-        )
+        axes.scatter(places[beyond], np.full(beyond.sum(), edge), s=10, color=c, marker=mark, clip_on=False, zorder=3)
 
 
-def _limits(
-    parts: "list[np.ndarray[tuple[int], np.dtype[np.float64]]]",
-) -> tuple[float, float]:
+def _limits(parts: "list[np.ndarray[tuple[int], np.dtype[np.float64]]]") -> tuple[float, float]:
     """From the lowest to the highest whisker of all boxes, zero among them."""
     ends = [0.0]
     for values in parts:

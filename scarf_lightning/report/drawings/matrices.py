@@ -14,12 +14,7 @@ from matplotlib.figure import Figure
 
 from ...errors import UsageError, counted
 from ..blocks import Block, Paragraph, Picture, Table, named, table
-from ..competitors import (
-    Competitors,
-    competing,
-    grid_over_reference,
-    reference_in_words,
-)
+from ..competitors import Competitors, competing, grid_over_reference, reference_in_words
 from ..loading import CellResults
 from ..names import columns_in_words, shortened
 from ..report_options import ReportOptions
@@ -59,16 +54,10 @@ class WinMatrixDrawing(Drawing):
     name = "win_matrix"
     compare: list[str]
 
-    def blocks(
-        self, results: CellResults, options: ReportOptions, name: str
-    ) -> list[Block]:
-        competitors = competing(
-            results, self.cells(results), self.compare, options.measure
-        )
+    def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
+        competitors = competing(results, self.cells(results), self.compare, options.measure)
         if len(competitors.names) < 2:
-            raise UsageError(
-                f"Only {competitors.names[0]} has a finished trial, and so nothing to be compared with."
-            )
+            raise UsageError(f"Only {competitors.names[0]} has a finished trial, and so nothing to be compared with.")
         matrix = win_matrix(competitors.scores, competitors.names, **options.how)
         title = columns_in_words(self.compare)
         blocks: list[Block] = []
@@ -90,14 +79,10 @@ class WinMatrixDrawing(Drawing):
         return blocks + rank_blocks(competitors, options, name)
 
 
-def matrix_picture(
-    name: str, figure: Figure, *, alt: str, what: str, options: ReportOptions
-) -> Picture:
+def matrix_picture(name: str, figure: Figure, *, alt: str, what: str, options: ReportOptions) -> Picture:
     """A heat map with its caption, which says of ``what`` its fractions are."""
     counts = f"by datasets ({options.in_words}); last, the least ratio of each row."
-    return Picture(
-        name, figure, alt=alt, caption=f"Wins over wins and losses {what}, {counts}"
-    )
+    return Picture(name, figure, alt=alt, caption=f"Wins over wins and losses {what}, {counts}")
 
 
 @styled()
@@ -111,34 +96,16 @@ def heat_map(matrix: WinMatrix, *, row_title: str, column_title: str) -> Figure:
     columns = list(shortened(matrix.wins.columns, 32).values())
     # Long names of columns do not fit side by side.
     is_turned = max(map(len, columns)) > 6
-    figure, (axes,) = new_figure(
-        *_size_of_heat_map(rows, columns, row_title, column_title)
-    )
+    figure, (axes,) = new_figure(*_size_of_heat_map(rows, columns, row_title, column_title))
 
-    ratio, wins, decided = (
-        matrix.ratio.to_numpy(),
-        matrix.wins.to_numpy(),
-        matrix.decided.to_numpy(),
-    )
+    ratio, wins, decided = (matrix.ratio.to_numpy(), matrix.wins.to_numpy(), matrix.decided.to_numpy())
     n_compared = (matrix.decided + matrix.ties + matrix.undecided).to_numpy()
     for row, column in np.argwhere(n_compared > 0):
-        _cell(
-            axes,
-            column,
-            row,
-            float(ratio[row, column]),
-            f"{wins[row, column]}/{decided[row, column]}",
-        )
+        _cell(axes, column, row, float(ratio[row, column]), f"{wins[row, column]}/{decided[row, column]}")
     minimum: Any = matrix.minimum.to_dict("records")
     for row, least in enumerate(minimum):
         if least["column"] is not None:
-            _cell(
-                axes,
-                n_columns + GAP,
-                row,
-                float(least["ratio"]),
-                f"{least['wins']}/{least['decided']}",
-            )
+            _cell(axes, n_columns + GAP, row, float(least["ratio"]), f"{least['wins']}/{least['decided']}")
 
     axes.set_xlim(-0.5, n_columns + GAP + 0.5)
     axes.set_ylim(n_rows - 0.5, -0.5)
@@ -180,24 +147,10 @@ def _cell(axes: Axes, x: float, y: float, ratio: float, text: str) -> None:
         # The ends of the colour map are too dark to write on.
         face = colormaps[COLOUR_MAP](0.08 + 0.84 * ratio)
     left, right, top, bottom = x - 0.5, x + 0.5, y - 0.5, y + 0.5
-    axes.fill(
-        [left, right, right, left],
-        [top, top, bottom, bottom],
-        color=face,
-        ec="white",
-        lw=0.8,
-    )
+    axes.fill([left, right, right, left], [top, top, bottom, bottom], color=face, ec="white", lw=0.8)
     # Weights of red, green and blue in how bright a colour looks (Rec. 709).
     luminance = float(np.dot(face[:3], (0.2126, 0.7152, 0.0722)))
-    axes.text(
-        x,
-        y,
-        text,
-        ha="center",
-        va="center",
-        color="black" if luminance > 0.45 else "white",
-        fontsize=6.5,
-    )
+    axes.text(x, y, text, ha="center", va="center", color="black" if luminance > 0.45 else "white", fontsize=6.5)
 
 
 def minima(matrix: WinMatrix) -> str:
@@ -205,29 +158,17 @@ def minima(matrix: WinMatrix) -> str:
     words = []
     for row, least in matrix.minimum.iterrows():
         if least["column"] is not None:
-            words.append(
-                f"{row}: {least['wins']}/{least['decided']} against {least['column']}"
-            )
-    return (
-        f"Least ratio of each row: {named(words)}."
-        if words
-        else "No dataset is decided."
-    )
+            words.append(f"{row}: {least['wins']}/{least['decided']} against {least['column']}")
+    return f"Least ratio of each row: {named(words)}." if words else "No dataset is decided."
 
 
-def survival_table(
-    scores: pd.DataFrame, pairs: Sequence[Pair], options: ReportOptions, name: str
-) -> Table:
+def survival_table(scores: pd.DataFrame, pairs: Sequence[Pair], options: ReportOptions, name: str) -> Table:
     """Wins and losses of each pair by every test, without and with Holm's correction."""
     survivors = surviving_wins(scores, pairs, alpha=options.alpha)
     outcome = survivors["wins"].astype(str) + "–" + survivors["losses"].astype(str)
     by = survivors["test"] + survivors["adjusted"].map({True: ", Holm", False: ""})
     wide = survivors.assign(outcome=outcome, by=by).pivot_table(
-        index=["competitor", "reference"],
-        columns="by",
-        values="outcome",
-        aggfunc="first",
-        sort=False,
+        index=["competitor", "reference"], columns="by", values="outcome", aggfunc="first", sort=False
     )
     return table(
         f"{name}-surviving-wins",
@@ -241,16 +182,12 @@ def survival_table(
 def lacking(matrix: WinMatrix, found: Competitors) -> list[Block]:
     """Notes that name the cells that lack trials."""
     cells = []
-    for dataset, competitor, trials, expected in matrix.incomplete.itertuples(
-        index=False
-    ):
+    for dataset, competitor, trials, expected in matrix.incomplete.itertuples(index=False):
         # Not every competitor of a mixed folder meets every dataset.
         if (dataset, competitor) in found.wanted:
             cells.append(f"{dataset} {competitor} ({trials} of {expected} trials)")
     fewer = f"{counted(len(cells), 'cell')} of this drawing with fewer trials than the fullest"
-    return warning("Without any finished trial, and left out", found.empty) + warning(
-        fewer, cells, 3
-    )
+    return warning("Without any finished trial, and left out", found.empty) + warning(fewer, cells, 3)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -267,39 +204,20 @@ class WinsOverReference(Drawing):
     columns: list[str]
     reference: str
 
-    def blocks(
-        self, results: CellResults, options: ReportOptions, name: str
-    ) -> list[Block]:
+    def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
         cells = self.cells(results)
-        competitors = competing(
-            results, cells, [*self.rows, *self.columns], options.measure
-        )
-        every, alone = grid_over_reference(
-            results, cells, self.rows, self.columns, self.reference
-        )
-        grid = {
-            place: pair
-            for place, pair in every.items()
-            if not set(pair) & set(competitors.empty)
-        }
+        competitors = competing(results, cells, [*self.rows, *self.columns], options.measure)
+        every, alone = grid_over_reference(results, cells, self.rows, self.columns, self.reference)
+        grid = {place: pair for place, pair in every.items() if not set(pair) & set(competitors.empty)}
         reference = reference_in_words(results, self.columns, self.reference)
         if not grid:
-            return [
-                Paragraph(
-                    f"Nothing is finished that could be compared with {reference}.",
-                    warns=True,
-                )
-            ]
+            return [Paragraph(f"Nothing is finished that could be compared with {reference}.", warns=True)]
         matrix = reference_win_matrix(competitors.scores, grid, **options.how)
         rows, columns = columns_in_words(self.rows), columns_in_words(self.columns)
         return [
             matrix_picture(
                 name,
-                heat_map(
-                    matrix,
-                    row_title=rows,
-                    column_title=f"{columns}, against {reference}",
-                ),
+                heat_map(matrix, row_title=rows, column_title=f"{columns}, against {reference}"),
                 alt=f"Wins of each {rows} with {columns} over the same with {reference}. {minima(matrix)}",
                 what=f"in {options.measure.label} against the same {rows} with {reference}",
                 options=options,
@@ -317,22 +235,13 @@ def rank_blocks(found: Competitors, options: ReportOptions, name: str) -> list[B
     # Ranks need a dataset on which all have a score, which a sweep that still runs may lack.
     except UsageError as error:
         return [Paragraph(f"Not ranked: {error}")]
-    lacking = [
-        f"{dataset} ({', '.join(names)})" for dataset, names in ranking.left_out.items()
-    ]
-    blocks = warning(
-        f"{counted(len(lacking), 'dataset')} not ranked, for want of a competitor",
-        lacking,
-    )
+    lacking = [f"{dataset} ({', '.join(names)})" for dataset, names in ranking.left_out.items()]
+    blocks = warning(f"{counted(len(lacking), 'dataset')} not ranked, for want of a competitor", lacking)
     n_competitors, n_datasets = len(ranking.mean_ranks), len(ranking.ranks)
     if n_datasets < 2:
         # A test over datasets has nothing to test; of two competitors nobody expects ranks.
         if n_competitors > 2:
-            blocks.append(
-                Paragraph(
-                    "Ranks are compared over datasets, and here all competitors meet on one alone."
-                )
-            )
+            blocks.append(Paragraph("Ranks are compared over datasets, and here all competitors meet on one alone."))
         return blocks
     if n_competitors > 2:
         blocks += [_diagram(ranking, options, name), _rank_table(ranking, name)]
@@ -364,10 +273,7 @@ def _rank_table(ranking: Ranking, name: str) -> Block:
     """Mean ranks, and on how many datasets each competitor is best."""
     competitors = list(ranking.mean_ranks.index)
     best_ranks = ranking.ranks.min(axis=1)
-    best_on = [
-        int((ranking.ranks[competitor] == best_ranks).sum())
-        for competitor in competitors
-    ]
+    best_on = [int((ranking.ranks[competitor] == best_ranks).sum()) for competitor in competitors]
     frame = pd.DataFrame(
         {
             "competitor": competitors,
@@ -422,25 +328,14 @@ def critical_difference(mean_ranks: "pd.Series[float]", cliques: Cliques) -> Fig
         if i < half:
             y, end, gap, side = -depth - LINE * i, low - margin, -margin / 4, "right"
         else:
-            y, end, gap, side = (
-                -depth - LINE * (len(names) - 1 - i),
-                high + margin,
-                margin / 4,
-                "left",
-            )
+            y, end, gap, side = (-depth - LINE * (len(names) - 1 - i), high + margin, margin / 4, "left")
         axes.plot([rank, rank, end], [0, y, y], color="black", lw=0.7)
         axes.text(end + gap, y, f"{texts[name]}  {rank:.2f}", ha=side, va="center")
     reach = 0.012 * (high - low)
     for level, clique in enumerate(cliques):
         ends = mean_ranks[list(clique)]
         y = -0.14 - 0.16 * level
-        axes.plot(
-            [ends.min() - reach, ends.max() + reach],
-            [y, y],
-            color="black",
-            lw=3,
-            solid_capstyle="butt",
-        )
+        axes.plot([ends.min() - reach, ends.max() + reach], [y, y], color="black", lw=3, solid_capstyle="butt")
     axes.set_ylim(-depth - LINE * (half - 1) - 0.15, 0.35)
     axes.set_xlim(low - margin, high + margin)
     return figure

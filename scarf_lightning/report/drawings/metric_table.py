@@ -22,13 +22,7 @@ class Epochs(Metric):
         return f"{value:.2f}"
 
 
-EPOCHS = Epochs(
-    "finetune_epochs",
-    "epochs of fine-tuning",
-    False,
-    (0.0, float("inf")),
-    lambda _, __: float("nan"),
-)
+EPOCHS = Epochs("finetune_epochs", "epochs of fine-tuning", False, (0.0, float("inf")), lambda _, __: float("nan"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,14 +36,10 @@ class MetricTable(Drawing):
     name = "metric_table"
     columns: list[str]
 
-    def blocks(
-        self, results: CellResults, options: ReportOptions, name: str
-    ) -> list[Block]:
+    def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
         return self.table(results, options.measure, name, best=True)
 
-    def table(
-        self, results: CellResults, metric: Metric, name: str, *, best: bool
-    ) -> list[Block]:
+    def table(self, results: CellResults, metric: Metric, name: str, *, best: bool) -> list[Block]:
         """The table by a metric, and a warning of the cells that have no trial.
 
         Args:
@@ -64,37 +54,24 @@ class MetricTable(Drawing):
         means["mean"] *= metric.sign
         # The usual number of trials is in the caption, so only cells with fewer show theirs.
         most = int(means["trials"].max())
-        cells: dict[Any, dict[Any, Any]] = means.set_index(
-            ["dataset", "competitor"]
-        ).to_dict("index")
+        cells: dict[Any, dict[Any, Any]] = means.set_index(["dataset", "competitor"]).to_dict("index")
         competitors = [*found.names, *found.empty]
         rows = []
         for dataset in sorted(set(found.scores["dataset"])):
-            of_dataset = [
-                cells.get((dataset, competitor), {"trials": 0})
-                for competitor in competitors
-            ]
+            of_dataset = [cells.get((dataset, competitor), {"trials": 0}) for competitor in competitors]
             # Means that are equal as they are shown are equally bold.
             bold = _best_text(of_dataset, metric) if best else None
             entries = [_entry(cell, most, metric, bold) for cell in of_dataset]
             rows.append((Entry(str(dataset), str(dataset)), *entries))
-        missing = [
-            f"{dataset} {competitor}"
-            for (dataset, competitor), cell in cells.items()
-            if not cell["trials"]
-        ]
+        missing = [f"{dataset} {competitor}" for (dataset, competitor), cell in cells.items() if not cell["trials"]]
 
         caption = (
             f"Mean {metric.heading}, ± standard error, of {counted(most, 'trial')}; where there are fewer, their "
             "number in brackets"
         )
         means[["mean", "standard_error"]] *= metric.scale
-        blocks: list[Block] = [
-            Table(name, caption, ("dataset", *competitors), tuple(rows), means)
-        ]
-        return blocks + warning(
-            f"{counted(len(missing), 'cell')} without a trial", missing
-        )
+        blocks: list[Block] = [Table(name, caption, ("dataset", *competitors), tuple(rows), means)]
+        return blocks + warning(f"{counted(len(missing), 'cell')} without a trial", missing)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,9 +80,7 @@ class EpochsTable(MetricTable):
 
     name = "epochs_table"
 
-    def blocks(
-        self, results: CellResults, options: ReportOptions, name: str
-    ) -> list[Block]:
+    def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
         return self.table(results, EPOCHS, name, best=False)
 
 

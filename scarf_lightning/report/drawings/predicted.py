@@ -81,9 +81,7 @@ class PredictedCell:
         return target.names
 
 
-def predicted_cells(
-    results: CellResults, cells: pd.DataFrame, kind: type[Target]
-) -> list[PredictedCell]:
+def predicted_cells(results: CellResults, cells: pd.DataFrame, kind: type[Target]) -> list[PredictedCell]:
     """Predictions of wanted trials, by cell; cells that have kept none are left out.
 
     Args:
@@ -121,9 +119,7 @@ class RocCurves(Drawing):
 
     name = "roc_curves"
 
-    def blocks(
-        self, results: CellResults, options: ReportOptions, name: str
-    ) -> list[Block]:
+    def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
         cells = predicted_cells(results, self.cells(results), Classes)
         curves = []
         for cell in cells:
@@ -198,9 +194,7 @@ class ConfusionMatrix(Drawing):
 
     name = "confusion_matrix"
 
-    def blocks(
-        self, results: CellResults, options: ReportOptions, name: str
-    ) -> list[Block]:
+    def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
         cells = predicted_cells(results, self.cells(results), Classes)
         drawn = cells[:MOST_PANELS]
         sentences = [mistakes(each) for each in drawn]
@@ -241,9 +235,7 @@ def mistakes(cell: PredictedCell) -> str:
         label, prediction = np.unravel_index(place, shares.shape)
         share = shares[label, prediction]
         if share > 0:
-            worst.append(
-                f"{share:.1f} % of {cell.classes[label]} for {cell.classes[prediction]}"
-            )
+            worst.append(f"{share:.1f} % of {cell.classes[label]} for {cell.classes[prediction]}")
     if not worst:
         return f"{cell.name} takes no class for another."
     return f"{cell.name} takes {named(worst)}."
@@ -260,11 +252,7 @@ def confusion_matrices(cells: Sequence[PredictedCell]) -> Figure:
 
 
 def _squares(
-    cells: Sequence[PredictedCell],
-    ratio: float,
-    x_title: str,
-    y_title: str,
-    **options: Any,
+    cells: Sequence[PredictedCell], ratio: float, x_title: str, y_title: str, **options: Any
 ) -> tuple[Figure, list[tuple[Axes, PredictedCell]]]:
     """A panel for each cell, whose height is ``ratio`` of its width; see `panels`."""
     width = COLUMN * 1.3 if len(cells) == 1 else PAGE
@@ -304,15 +292,7 @@ def _write_shares(axes: Axes, shares: NDArray[np.float64]) -> None:
     for label, given in np.argwhere(~np.isnan(shares)):
         share = shares[label, given]
         colour = "white" if share > 70 else "black"
-        axes.text(
-            given,
-            label,
-            f"{share:.0f}",
-            ha="center",
-            va="center",
-            color=colour,
-            fontsize=size,
-        )
+        axes.text(given, label, f"{share:.0f}", ha="center", va="center", color=colour, fontsize=size)
 
 
 MOST_POINTS = 4000
@@ -325,9 +305,7 @@ class PredictedAgainstTrue(Drawing):
 
     name = "predicted_against_true"
 
-    def blocks(
-        self, results: CellResults, options: ReportOptions, name: str
-    ) -> list[Block]:
+    def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
         cells = predicted_cells(results, self.cells(results), Number)
         drawn = cells[:MOST_PANELS]
         sentences = [errors_in_words(each) for each in drawn]
@@ -362,9 +340,7 @@ def errors_in_words(cell: PredictedCell) -> str:
 @styled()
 def predicted_figure(cells: Sequence[PredictedCell]) -> Figure:
     """A square a cell, all of one scale."""
-    figure, places = _squares(
-        cells, 1.0, "true value", "predicted value", sharex=True, sharey=True
-    )
+    figure, places = _squares(cells, 1.0, "true value", "predicted value", sharex=True, sharey=True)
     points = []
     for cell in cells:
         truth = np.concatenate([each.labels for each in cell.trials])
@@ -377,7 +353,5 @@ def predicted_figure(cells: Sequence[PredictedCell]) -> Figure:
         axes.plot(ends, ends, color=GREY, lw=0.6, ls=":", zorder=0)
         # Of more points than a panel can show, every so many.
         step = -(-len(truth) // MOST_POINTS)
-        axes.scatter(
-            truth[::step], predicted[::step], s=5, color=COLOURS[0], alpha=0.35, lw=0
-        )
+        axes.scatter(truth[::step], predicted[::step], s=5, color=COLOURS[0], alpha=0.35, lw=0)
     return figure

@@ -29,32 +29,10 @@ from .pairs import (
     win_matrix,
 )
 from .power import Settling, settling, settling_tables, smallest_difference
-from .ranks import (
-    FriedmanTest,
-    Ranking,
-    friedman_test,
-    rank_competitors,
-    wilcoxon_cliques,
-    wilcoxon_tests,
-)
+from .ranks import FriedmanTest, Ranking, friedman_test, rank_competitors, wilcoxon_cliques, wilcoxon_tests
 from .rows_and_fits import ErrorParts, error_parts, unseen_values
-from .scores import (
-    CELL,
-    Pair,
-    ScoreArray,
-    cell_means,
-    pretraining_grid,
-    score_array,
-    scores_of,
-)
-from .verdict import (
-    Verdict,
-    answers_together,
-    judge,
-    judge_rows,
-    judge_tables,
-    rows_interval,
-)
+from .scores import CELL, Pair, ScoreArray, cell_means, pretraining_grid, score_array, scores_of
+from .verdict import Verdict, answers_together, judge, judge_rows, judge_tables, rows_interval
 
 __all__ = [
     "ANSWERS", "CELL", "TEST_TO_TRAIN", "Answer", "ErrorParts", "FriedmanTest", "Grid", "Interval", "Levels",

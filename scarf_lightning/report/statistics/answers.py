@@ -81,9 +81,7 @@ def needed_together(levels: Sequence[Levels], alpha: float = 1 - LEVEL) -> Neede
     return Needed(alpha / max(open_direction, 1), alpha / max(open_within, 1))
 
 
-def answer_of(
-    interval: Interval, levels: Levels, margin: float = MARGIN, alpha: float = 1 - LEVEL
-) -> Answer:
+def answer_of(interval: Interval, levels: Levels, margin: float = MARGIN, alpha: float = 1 - LEVEL) -> Answer:
     """The answer that an interval of a difference gives, higher being better.
 
     Args:

@@ -164,12 +164,7 @@ def _mcc(probabilities: Floats, labels: Labels) -> Floats:
     predicted_shares = np.bincount(predicted, minlength=n_classes) / len(labels)
     right = _right(probabilities, labels)
     # Products of deviations from the means, summed over classes: Gorodkin's correlation of C classes is MCC.
-    crossed = (
-        right
-        - true_shares[predicted]
-        - predicted_shares[labels]
-        + true_shares @ predicted_shares
-    )
+    crossed = right - true_shares[predicted] - predicted_shares[labels] + true_shares @ predicted_shares
     of_truth = 1 - 2 * true_shares[labels] + true_shares @ true_shares
     of_given = 1 - 2 * predicted_shares[predicted] + predicted_shares @ predicted_shares
     return _slope_of_correlation(crossed, of_truth, of_given)
@@ -277,9 +272,7 @@ def _spearman(predictions: Floats, labels: Labels) -> Floats:
     predicted = _share_below(predictions)
     truth = _share_below(labels)
     # By the rule of products: the row's own product, then what its weight does to either factor of the other rows.
-    crossed = (
-        predicted * truth + _raised(predictions, truth) + _raised(labels, predicted)
-    )
+    crossed = predicted * truth + _raised(predictions, truth) + _raised(labels, predicted)
     of_given = predicted**2 + 2 * _raised(predictions, predicted)
     of_truth = truth**2 + 2 * _raised(labels, truth)
     # A row's weight raises shares as it enters products, so that slopes lie three times as high as the products.

@@ -207,9 +207,7 @@ def next_table(gains: Floats, errors: Floats, margin: float) -> NextTable:
     )
 
 
-def _likelihoods(
-    gains: Floats, errors: Floats, centre: Floats, deviations: Floats
-) -> tuple[Floats, Floats]:
+def _likelihoods(gains: Floats, errors: Floats, centre: Floats, deviations: Floats) -> tuple[Floats, Floats]:
     """The likelihood of each table's gain, and its gain moved towards the centre, at each point of the grid.
 
     Args:

@@ -27,12 +27,7 @@ class TTest(NamedTuple):
 
 
 def welch_test(
-    mean: ArrayLike,
-    variance: ArrayLike,
-    n: ArrayLike,
-    mean2: ArrayLike,
-    variance2: ArrayLike,
-    n2: ArrayLike,
+    mean: ArrayLike, variance: ArrayLike, n: ArrayLike, mean2: ArrayLike, variance2: ArrayLike, n2: ArrayLike
 ) -> TTest:
     """Welch's t-test of two means with unequal variances, from summary statistics; the paper's test (section 4).
 
@@ -147,19 +142,11 @@ Grid = Mapping[tuple[str, str], Pair]
 
 def against(reference: str, competitors: Iterable[str]) -> dict[tuple[str, str], Pair]:
     """A grid of one row, with a column for each competitor against the reference."""
-    return {
-        (reference, name): (name, reference)
-        for name in competitors
-        if name != reference
-    }
+    return {(reference, name): (name, reference) for name in competitors if name != reference}
 
 
 def compare(
-    scores: pd.DataFrame,
-    pairs: Iterable[Pair],
-    *,
-    test: Test = "corrected",
-    adjust: bool = False,
+    scores: pd.DataFrame, pairs: Iterable[Pair], *, test: Test = "corrected", adjust: bool = False
 ) -> pd.DataFrame:
     """Tests each pair's difference of means on every dataset.
 
@@ -182,9 +169,7 @@ def compare(
     if not pairs:
         raise UsageError("There are no pairs to compare; name two competitors or more.")
     if test not in get_args(Test):
-        raise UsageError(
-            f"test={test} is unknown; the options are: {', '.join(get_args(Test))}."
-        )
+        raise UsageError(f"test={test} is unknown; the options are: {', '.join(get_args(Test))}.")
     array = _array_of(scores, pairs)
     competitors, references = zip(*pairs, strict=True)
     # Scores (datasets, pairs, trials) of both sides.
@@ -273,12 +258,8 @@ class WinMatrix:
             # 0/69 is worse than 0/1, though both are zero.
             column = decided.loc[name, least].idxmax()
             wins = self.wins.loc[name, column]
-            rows.append(
-                (column, wins, decided.loc[name, column], ratio.loc[name, column])
-            )
-        return pd.DataFrame(
-            rows, index=ratio.index, columns=["column", "wins", "decided", "ratio"]
-        )
+            rows.append((column, wins, decided.loc[name, column], ratio.loc[name, column]))
+        return pd.DataFrame(rows, index=ratio.index, columns=["column", "wins", "decided", "ratio"])
 
 
 def win_matrix(
@@ -307,12 +288,7 @@ def win_matrix(
 
 
 def reference_win_matrix(
-    scores: pd.DataFrame,
-    grid: Grid,
-    *,
-    test: Test = "corrected",
-    alpha: float = 0.05,
-    adjust: bool = False,
+    scores: pd.DataFrame, grid: Grid, *, test: Test = "corrected", alpha: float = 0.05, adjust: bool = False
 ) -> WinMatrix:
     """In each (row, column), wins of a competitor over its reference: the paper's second win matrix.
 
@@ -328,9 +304,7 @@ def reference_win_matrix(
     return _matrix(scores, grid, rows, columns, test, alpha, adjust)
 
 
-def surviving_wins(
-    scores: pd.DataFrame, pairs: Iterable[Pair], *, alpha: float = 0.05
-) -> pd.DataFrame:
+def surviving_wins(scores: pd.DataFrame, pairs: Iterable[Pair], *, alpha: float = 0.05) -> pd.DataFrame:
     """Wins that survive a stricter test: each pair by every test, without and with Holm's correction over datasets.
 
     Returns:
@@ -347,9 +321,7 @@ def surviving_wins(
         for adjust in (False, True):
             compared = compare(scores, pairs, test=test, adjust=adjust)
             tallies.append(_tally(compared, alpha).assign(test=test, adjusted=adjust))
-    survived = pd.concat(tallies)[
-        ["competitor", "reference", "test", "adjusted", *OUTCOMES]
-    ]
+    survived = pd.concat(tallies)[["competitor", "reference", "test", "adjusted", *OUTCOMES]]
     return pd.DataFrame(pairs, columns=["competitor", "reference"]).merge(survived)
 
 
@@ -367,16 +339,12 @@ def _matrix(
     cells = _placed(_tally(compared, alpha), grid)
 
     def counts(outcome: str) -> pd.DataFrame:
-        values = cells.pivot_table(
-            index="row", columns="column", values=outcome, aggfunc="sum"
-        )
+        values = cells.pivot_table(index="row", columns="column", values=outcome, aggfunc="sum")
         # Cells that the grid lacks compare nothing.
         return values.reindex(index=rows, columns=columns).fillna(0).astype(int)
 
     wins, losses, ties, undecided = map(counts, OUTCOMES)
-    return WinMatrix(
-        wins, losses, ties, undecided, _array_of(scores, grid.values()).incomplete
-    )
+    return WinMatrix(wins, losses, ties, undecided, _array_of(scores, grid.values()).incomplete)
 
 
 def _tally(compared: pd.DataFrame, alpha: float) -> pd.DataFrame:
@@ -393,9 +361,7 @@ def _tally(compared: pd.DataFrame, alpha: float) -> pd.DataFrame:
             "undecided": compared["p"].isna(),
         }
     )
-    return outcomes.groupby(
-        ["competitor", "reference"], sort=False, as_index=False
-    ).sum()
+    return outcomes.groupby(["competitor", "reference"], sort=False, as_index=False).sum()
 
 
 def _placed(compared: pd.DataFrame, grid: Grid) -> pd.DataFrame:
@@ -406,13 +372,7 @@ def _placed(compared: pd.DataFrame, grid: Grid) -> pd.DataFrame:
     return cells.merge(compared, on=["competitor", "reference"], how="left")
 
 
-def relative_gains(
-    scores: pd.DataFrame,
-    grid: Grid,
-    *,
-    alpha: float = 0.20,
-    test: Test = "corrected",
-) -> pd.DataFrame:
+def relative_gains(scores: pd.DataFrame, grid: Grid, *, alpha: float = 0.20, test: Test = "corrected") -> pd.DataFrame:
     """The relative gain 100 (a - b) / abs(b) of the means, in percent, on every dataset: a point of a box plot.
 
     Args:
@@ -435,16 +395,7 @@ def relative_gains(
     compared["gain"] = 100 * compared["difference"] / size
     # Beside a reference of zero there may be a p-value without a gain.
     compared["kept"] = (compared["p"] < alpha) & compared["gain"].notna()
-    columns = [
-        "row",
-        "column",
-        "competitor",
-        "reference",
-        "dataset",
-        "gain",
-        "p",
-        "kept",
-    ]
+    columns = ["row", "column", "competitor", "reference", "dataset", "gain", "p", "kept"]
     return _placed(compared, grid)[columns]
 
 
@@ -461,9 +412,7 @@ def gain_table(gains: pd.DataFrame) -> pd.DataFrame:
         A row a grid cell, indexed by ``row, column``: ``kept_mean`` over ``kept_datasets``; ``mean`` and ``median``
         over ``datasets``, all those with a gain; ``missing``, datasets without one. Means over no dataset are NaN.
     """
-    values = gains.assign(
-        kept=gains["gain"].where(gains["kept"]), missing=gains["gain"].isna()
-    )
+    values = gains.assign(kept=gains["gain"].where(gains["kept"]), missing=gains["gain"].isna())
     for side in ("row", "column"):
         # In the order of the grid.
         values[side] = pd.Categorical(values[side], categories=values[side].unique())

@@ -73,18 +73,14 @@ def smallest_difference(
     of_rows = disagreement * (1 / trials + (1 - 1 / trials) * n_test / n_rows) / n_test
     of_fits = fit_deviation**2 / trials
     # Rows are many, and trials are few: Satterthwaite's degrees of freedom.
-    freedom = (of_rows + of_fits) ** 2 / (
-        of_rows**2 / (n_rows - 1) + of_fits**2 / max(trials - 1, 1)
-    )
+    freedom = (of_rows + of_fits) ** 2 / (of_rows**2 / (n_rows - 1) + of_fits**2 / max(trials - 1, 1))
     # The interval must exclude zero, and the estimate must not fall short of it more often than power allows.
     half = student_quantile(freedom)
     luck = student_quantile(freedom, power)
     return (half + luck) * math.sqrt(of_rows + of_fits)
 
 
-def settling(
-    difference: float, parts: ErrorParts, margin: float = MARGIN, needed: Needed = ALONE
-) -> Settling:
+def settling(difference: float, parts: ErrorParts, margin: float = MARGIN, needed: Needed = ALONE) -> Settling:
     """Trials or rows that would settle the direction of a difference, or that it is of no practical consequence.
 
     Args:
@@ -122,11 +118,7 @@ def settling(
 
 
 def settling_tables(
-    typical: Interval,
-    tables: int,
-    most: int,
-    margin: float = MARGIN,
-    needed: Needed = ALONE,
+    typical: Interval, tables: int, most: int, margin: float = MARGIN, needed: Needed = ALONE
 ) -> int | None:
     """The number of tables, in all, that would settle a typical gain with a chance of `POWER`; None beyond ``most``.
 
@@ -145,18 +137,7 @@ def settling_tables(
     if not error:
         return None
     # Each table is what a trial is of one table: another draw, which averages the error away.
-    parts = ErrorParts(
-        typical.mean,
-        0.0,
-        error**2,
-        freedom,
-        tables,
-        tables,
-        1.0,
-        0.0,
-        True,
-        uncertain_fits=error**2,
-    )
+    parts = ErrorParts(typical.mean, 0.0, error**2, freedom, tables, tables, 1.0, 0.0, True, uncertain_fits=error**2)
     for more in range(tables + 1, most + 1):
         # That nothing differs is claimed with an interval of the mean alone, which few tables do not have.
         claimable = needed if more >= FEWEST_DATASETS else needed._replace(within=0.0)
@@ -168,11 +149,7 @@ def settling_tables(
 
 
 def chance_of_answer(
-    difference: float,
-    parts: ErrorParts,
-    later: ErrorParts,
-    margin: float = MARGIN,
-    needed: Needed = ALONE,
+    difference: float, parts: ErrorParts, later: ErrorParts, margin: float = MARGIN, needed: Needed = ALONE
 ) -> float:
     """The chance that a difference has an answer later: a direction, or that it lies within the margin.
 
@@ -198,13 +175,9 @@ def chance_of_answer(
     # Neither farther from zero than a direction needs, nor near enough to it.
     left_open = _chance_between(for_within, for_direction, difference, parts, later)
     if for_within < 0:
-        left_open = _chance_between(
-            -for_direction, for_direction, difference, parts, later
-        )
+        left_open = _chance_between(-for_direction, for_direction, difference, parts, later)
     else:
-        left_open += _chance_between(
-            -for_direction, -for_within, difference, parts, later
-        )
+        left_open += _chance_between(-for_direction, -for_within, difference, parts, later)
     return 1 - left_open
 
 
@@ -216,9 +189,7 @@ def _quantile(freedom: float, level: float) -> float:
     return student_quantile(freedom, 1 - level / 2)
 
 
-def _chance_between(
-    low: float, high: float, difference: float, parts: ErrorParts, later: ErrorParts
-) -> float:
+def _chance_between(low: float, high: float, difference: float, parts: ErrorParts, later: ErrorParts) -> float:
     """The chance that a difference lies between two values later."""
     from scipy.special import stdtr
 

@@ -42,9 +42,7 @@ class FriedmanTest(NamedTuple):
     p: float
 
 
-def rank_competitors(
-    scores: pd.DataFrame, competitors: Sequence[str] | None = None
-) -> Ranking:
+def rank_competitors(scores: pd.DataFrame, competitors: Sequence[str] | None = None) -> Ranking:
     """Ranks the mean scores of competitors within each dataset.
 
     Args:
@@ -88,9 +86,7 @@ def friedman_test(ranking: Ranking) -> FriedmanTest:
         UsageError: fewer than three competitors.
     """
     if ranking.ranks.shape[1] < 3:
-        raise UsageError(
-            "Friedman's test needs three competitors or more; compare two by `wilcoxon_tests`."
-        )
+        raise UsageError("Friedman's test needs three competitors or more; compare two by `wilcoxon_tests`.")
     # SciPy's correction for ties would divide by zero.
     if ranking.ranks.nunique(axis=1).eq(1).all():
         return FriedmanTest(0.0, 1.0)
@@ -127,9 +123,7 @@ def wilcoxon_tests(ranking: Ranking) -> pd.DataFrame:
         lower = int((differences < 0).sum())
         equal = len(differences) - higher - lower
         rows.append((first, second, higher, lower, equal, p))
-    tests = pd.DataFrame(
-        rows, columns=["competitor", "reference", "higher", "lower", "equal", "p"]
-    )
+    tests = pd.DataFrame(rows, columns=["competitor", "reference", "higher", "lower", "equal", "p"])
     return tests.assign(p_holm=holm(tests["p"]))
 
 

@@ -103,10 +103,7 @@ class ErrorParts:
         of_fits = self.of_fits * self.trials / trials
         uncertain_fits = max(self.uncertain_fits * self.trials / trials, of_fits)
         # More rows make the rows' part surer, and more trials that of the fits.
-        variances = [
-            (of_rows, self.freedom_of_rows * growth),
-            (uncertain_fits, trials - 1),
-        ]
+        variances = [(of_rows, self.freedom_of_rows * growth), (uncertain_fits, trials - 1)]
         return replace(
             self,
             of_rows=of_rows,
@@ -122,10 +119,7 @@ class ErrorParts:
 
 
 def error_parts(
-    values: Sequence[Floats],
-    units: Sequence[Integers],
-    n_trained: float = math.inf,
-    unseen: Floats = NOTHING,
+    values: Sequence[Floats], units: Sequence[Integers], n_trained: float = math.inf, unseen: Floats = NOTHING
 ) -> ErrorParts:
     """The error of a mean over trials, from the values of their test rows.
 
@@ -249,9 +243,7 @@ def groups_of_rows(rows: Sequence[Integers]) -> list[Integers]:
     return _by_pattern(rows, np.array(is_tested, dtype=np.int64))
 
 
-def copies_of_rows(
-    rows: Sequence[Integers], codes: Sequence[Integers]
-) -> list[Integers]:
+def copies_of_rows(rows: Sequence[Integers], codes: Sequence[Integers]) -> list[Integers]:
     """Units of a row and its copies, by trial: rows that the same trials test and predict alike.
 
     Equal rows have equal predictions. Rows that differ have equal ones, too, where a trial has few different ones, as a
@@ -303,9 +295,7 @@ def common_share(shares: Floats) -> float:
     return round(crossed / (trials - 1) / own, DIGITS)
 
 
-def _by_unit(
-    values: Sequence[Floats], units: Sequence[Integers], means: Floats
-) -> tuple[Floats, Floats]:
+def _by_unit(values: Sequence[Floats], units: Sequence[Integers], means: Floats) -> tuple[Floats, Floats]:
     """Each unit's part of a trial's mean, as a deviation from that mean, and its share of the trial's rows; both
     ``(T, U)``, zero where the trial did not test the unit."""
     known = np.unique(np.concatenate(list(units)))
@@ -322,9 +312,7 @@ def _by_unit(
     return deviations, shares
 
 
-def _share_in_training(
-    common: float, n_trained: float, values: Sequence[Floats]
-) -> float:
+def _share_in_training(common: float, n_trained: float, values: Sequence[Floats]) -> float:
     """The chance that a row of the table trains in a trial; 0 if all trials share their test rows."""
     n_test = float(np.mean(list(map(len, values))))
     # Splits without a row in common, such as those of cross-validation, test all rows that there are.

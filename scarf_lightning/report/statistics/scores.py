@@ -52,14 +52,10 @@ class ScoreArray:
         for d, c in np.argwhere(counts < expected):
             cell = self.datasets[d], self.competitors[c]
             rows.append((*cell, int(counts[d, c]), expected))
-        return pd.DataFrame(
-            rows, columns=["dataset", "competitor", "trials", "expected"]
-        )
+        return pd.DataFrame(rows, columns=["dataset", "competitor", "trials", "expected"])
 
 
-def score_array(
-    scores: pd.DataFrame, competitors: Sequence[str] | None = None
-) -> ScoreArray:
+def score_array(scores: pd.DataFrame, competitors: Sequence[str] | None = None) -> ScoreArray:
     """A long frame of scores as an array.
 
     Args:
@@ -95,9 +91,7 @@ def score_array(
         raise UsageError(f"No competitor was named; name some of: {', '.join(known)}.")
     for name in wanted:
         if name not in known:
-            raise UsageError(
-                f"The scores have no competitor {name}; they have: {', '.join(known)}."
-            )
+            raise UsageError(f"The scores have no competitor {name}; they have: {', '.join(known)}.")
     positions = [known.index(name) for name in wanted]
     return ScoreArray(array[:, positions], tuple(datasets.tolist()), tuple(wanted))
 
@@ -106,23 +100,15 @@ def _checked_values(scores: pd.DataFrame) -> Floats:
     """The values of a frame of scores; a UsageError says what makes a frame unusable."""
     for column in COLUMNS:
         if column not in scores.columns:
-            raise UsageError(
-                f"The scores lack the column {column}; give a frame with {', '.join(COLUMNS)}."
-            )
+            raise UsageError(f"The scores lack the column {column}; give a frame with {', '.join(COLUMNS)}.")
     keys = ["dataset", "competitor", "trial"]
     if scores[keys].isna().any(axis=None):
-        raise UsageError(
-            "The scores have rows without a dataset, competitor or trial; fill or drop these rows."
-        )
+        raise UsageError("The scores have rows without a dataset, competitor or trial; fill or drop these rows.")
     values = scores["value"].to_numpy(dtype=np.float64, na_value=np.nan)
     if np.isinf(values).any():
-        raise UsageError(
-            "The scores hold infinite values; mark a trial without a score by NaN."
-        )
+        raise UsageError("The scores hold infinite values; mark a trial without a score by NaN.")
     if np.isnan(values).all():
-        raise UsageError(
-            "The scores hold no values; train a cell first, or select other results."
-        )
+        raise UsageError("The scores hold no values; train a cell first, or select other results.")
     # Two settings under one name would overwrite each other in the array, unnoticed.
     repeated = scores[scores.duplicated(keys)]
     if len(repeated):
@@ -188,9 +174,7 @@ def scores_of(
     )
 
 
-def pretraining_grid(
-    methods: Iterable[str], pretrains: Iterable[str]
-) -> dict[tuple[str, str], Pair]:
+def pretraining_grid(methods: Iterable[str], pretrains: Iterable[str]) -> dict[tuple[str, str], Pair]:
     """In (method, pre-training), the method with it against the method without any; the names are `scores_of`'s."""
     grid = {}
     for method, pretrain in product(methods, pretrains):
@@ -198,9 +182,7 @@ def pretraining_grid(
     return grid
 
 
-def cell_means(
-    results: pd.DataFrame, value: str = "accuracy", by: Sequence[str] = CELL
-) -> pd.DataFrame:
+def cell_means(results: pd.DataFrame, value: str = "accuracy", by: Sequence[str] = CELL) -> pd.DataFrame:
     """Mean of a column over the trials of each cell.
 
     Args:
@@ -225,11 +207,7 @@ def cell_means(
 def _need(results: pd.DataFrame, columns: Sequence[str]) -> None:
     """Raise UsageError if there are no results, or if they lack one of these columns."""
     if results.empty:
-        raise UsageError(
-            "There are no results here; train a cell first, or select other results."
-        )
+        raise UsageError("There are no results here; train a cell first, or select other results.")
     for column in columns:
         if column not in results.columns:
-            raise UsageError(
-                f"The results lack the column {column}; give the frame that `results.load` returns."
-            )
+            raise UsageError(f"The results lack the column {column}; give the frame that `results.load` returns.")

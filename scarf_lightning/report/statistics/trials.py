@@ -10,13 +10,7 @@ from ...intervals import FEWEST, Interval
 from ...metrics import Labels, Metric
 from .answers import MARGIN
 from .influence import added_values, row_values
-from .rows_and_fits import (
-    Integers,
-    copies_of_rows,
-    error_parts,
-    groups_of_rows,
-    unseen_values,
-)
+from .rows_and_fits import Integers, copies_of_rows, error_parts, groups_of_rows, unseen_values
 from .scores import Floats
 from .verdict import Verdict, judge_rows, rows_interval
 
@@ -61,9 +55,7 @@ class Split:
     n_trained: float = math.inf
 
 
-def rows_of_trial(
-    metric: Metric, predictions: Floats, labels: Labels, rows: Integers
-) -> RowsOfTrial | None:
+def rows_of_trial(metric: Metric, predictions: Floats, labels: Labels, rows: Integers) -> RowsOfTrial | None:
     """A trial's test rows by their predictions; None if the metric is not defined on them.
 
     Args:
@@ -137,14 +129,10 @@ def judge_trials(
         fewest=fewest,
     )
     # Trials are won by what was measured, and not by what the error makes of it.
-    return replace(
-        verdict, won=int((measured > 0).sum()), lost=int((measured < 0).sum())
-    )
+    return replace(verdict, won=int((measured > 0).sum()), lost=int((measured < 0).sum()))
 
 
-def level_of_trials(
-    trials: Sequence[RowsOfTrial], metric: Metric, split: Split = Split()
-) -> Interval:
+def level_of_trials(trials: Sequence[RowsOfTrial], metric: Metric, split: Split = Split()) -> Interval:
     """The mean of a metric over trials, with its interval. Its ends are NaN for few trials of which a third
     predict one class, if the metric weighs classes.
 
@@ -165,11 +153,7 @@ def level_of_trials(
     are_weighed = len(unseen) > 1
     # A fit that predicts one class is no better than guesses, and few trials do not show how often that happens.
     of_one_class = float(np.mean([trial.one_class for trial in trials]))
-    if (
-        are_weighed
-        and len(trials) < FEWEST_OF_ONE_CLASS
-        and of_one_class >= SHARE_OF_ONE_CLASS
-    ):
+    if are_weighed and len(trials) < FEWEST_OF_ONE_CLASS and of_one_class >= SHARE_OF_ONE_CLASS:
         return Interval(parts.mean, math.nan, math.nan)
     return rows_interval(parts, metric.bounds)
 

@@ -30,14 +30,7 @@ from ...intervals import (
 from ...intervals import unseen as unseen_share
 from .answers import CANNOT_TELL, MARGIN, Answer, Levels, answer_of, corrected
 from .intervals import datasets_interval
-from .over_tables import (
-    FEWEST_TABLES,
-    NextTable,
-    next_table,
-    one_sided_levels,
-    steadied,
-    typical_gain,
-)
+from .over_tables import FEWEST_TABLES, NextTable, next_table, one_sided_levels, steadied, typical_gain
 from .rows_and_fits import NOTHING, ErrorParts, Integers, error_parts
 from .scores import Floats, mean_of, variance_of
 
@@ -195,13 +188,7 @@ def judge_rows(
     )
 
 
-def judge_tables(
-    differences: Floats,
-    errors: Floats,
-    *,
-    margin: float = MARGIN,
-    width: float = math.inf,
-) -> Verdict:
+def judge_tables(differences: Floats, errors: Floats, *, margin: float = MARGIN, width: float = math.inf) -> Verdict:
     """The verdict over several tables.
 
     Args:
@@ -229,18 +216,10 @@ def judge_tables(
         may_be_same=may_be_same,
     )
     expected = next_table(gains, steadied(errors), margin) if is_known else None
-    return replace(
-        verdict,
-        datasets=len(gains),
-        claim="tables like these",
-        average=average,
-        next_table=expected,
-    )
+    return replace(verdict, datasets=len(gains), claim="tables like these", average=average, next_table=expected)
 
 
-def answers_together(
-    verdicts: Sequence[Verdict], margin: float = MARGIN, alpha: float = 1 - LEVEL
-) -> list[Answer]:
+def answers_together(verdicts: Sequence[Verdict], margin: float = MARGIN, alpha: float = 1 - LEVEL) -> list[Answer]:
     """The answers that may be claimed together, after Holm's correction over all of them.
 
     >>> trials = np.array([[0.015, 0.034, 0.040, 0.018, 0.027, 0.051, 0.025]])
@@ -318,9 +297,7 @@ def rows_error(parts: ErrorParts, width: float) -> tuple[float, float]:
     return error, freedom
 
 
-def rows_interval(
-    parts: ErrorParts, bounds: tuple[float, float] = UNBOUNDED
-) -> Interval:
+def rows_interval(parts: ErrorParts, bounds: tuple[float, float] = UNBOUNDED) -> Interval:
     """The 95 % interval of a mean over trials from rows and fits, within its bounds.
 
     Between two finite bounds the interval is symmetric on the scale of log odds, and so leans towards the middle. There
