@@ -30,7 +30,8 @@ from sklearn.datasets import load_iris, load_wine
 import scarf_lightning
 from scarf_lightning.report.drawings.gains import box_plots
 from scarf_lightning.report.drawings.matrices import heat_map
-from scarf_lightning.report.statistics import (
+from scarf_lightning.report.style import COLOURS
+from scarf_lightning.verdicts import (
     cell_means,
     pretraining_grid,
     reference_win_matrix,
@@ -38,7 +39,6 @@ from scarf_lightning.report.statistics import (
     scores_of,
     win_matrix,
 )
-from scarf_lightning.report.style import COLOURS
 
 plt.rcParams |= {"figure.constrained_layout.use": True, "axes.spines.top": False, "axes.spines.right": False}
 

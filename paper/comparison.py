@@ -12,7 +12,7 @@ from scipy import stats
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.intervals import student_quantile
-from scarf_lightning.report.statistics import CELL, cell_means
+from scarf_lightning.verdicts import CELL, cell_means
 
 SETTING = ["dataset_id", "regime", "method"]
 

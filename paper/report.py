@@ -15,14 +15,14 @@ from scarf_lightning.report.blocks import Block, Paragraph, Picture, Section, nu
 from scarf_lightning.report.drawings.gains import FILTER
 from scarf_lightning.report.loading import NOT_AXES, CellResults
 from scarf_lightning.report.making import RowOf
-from scarf_lightning.report.statistics import (
+from scarf_lightning.report.style import COLUMN, GREY, PAGE, colour, marker, new_figure, styled
+from scarf_lightning.results import Row
+from scarf_lightning.verdicts import (
     gain_table,
     pretraining_grid,
     relative_gains,
     scores_of,
 )
-from scarf_lightning.report.style import COLUMN, GREY, PAGE, colour, marker, new_figure, styled
-from scarf_lightning.results import Row
 
 from .comparison import agreement, agreement_summary
 from .published import (

@@ -18,7 +18,8 @@ from scipy import stats
 from scarf_lightning.cli.commands import answered
 from scarf_lightning.errors import UsageError, counted
 from scarf_lightning.report.blocks import named, number, table, to_markdown
-from scarf_lightning.report.statistics import (
+from scarf_lightning.report.style import GREY, PAGE, colour, marker, new_figure, styled
+from scarf_lightning.verdicts import (
     Interval,
     Verdict,
     answers_together,
@@ -31,7 +32,6 @@ from scarf_lightning.report.statistics import (
     score_array,
     scores_of,
 )
-from scarf_lightning.report.style import GREY, PAGE, colour, marker, new_figure, styled
 
 from .results import FACTS, FILE, NONE, SCARF, read
 from .writing import FEWEST_TABLES, LEVEL, budgets_of, labels_in_words, level_in_words, write_page

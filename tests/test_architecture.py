@@ -36,12 +36,13 @@ MAY_USE = {
     "cli": {
         "options", "data.reading.shown", "data.sources", "data.table", "data.targets", "errors", "forks", "importing",
         "intervals", "loggers", "machine", "metrics", "report", "results", "screen", "notebook", "sweeping",
-        "estimators", "training", "engine", "importance",
+        "estimators", "training", "engine", "importance", "verdicts",
     },
     "training": GROUND | {"data", "engine", "loggers", "methods", "metrics", "results", "screen", "sweeping"},
+    "verdicts": {"errors", "intervals", "metrics"},
     "report": {
         "options", "results", "sweeping", "metrics", "intervals", "errors", "importing", "notebook", "screen",
-        "data.targets",
+        "data.targets", "verdicts",
     },
     "loggers": {"options", "results", "metrics", "intervals", "errors", "importing", "screen", "report.levels"},
     "screen": set(),
@@ -50,10 +51,13 @@ MAY_USE = {
     "estimators": GROUND
     | {
         "data", "engine", "forks", "importance", "intervals", "losses", "methods", "metrics", "networks", "notebook",
-        "report.statistics", "results", "screen", "sweeping", "training",
+        "verdicts", "results", "screen", "sweeping", "training",
     },
     "importance": GROUND
-    | {"corruption", "data", "engine", "intervals", "methods", "metrics", "networks", "report", "results", "training"},
+    | {
+        "corruption", "data", "engine", "intervals", "methods", "metrics", "networks", "report", "results", "training",
+        "verdicts",
+    },
 }  # fmt: skip
 """Parts of the package by the parts that they may import, besides their own. ``options`` has a rule of its own: what a
 registry looks up by name is imported when it is asked for, so only its imports at module level count."""
@@ -64,8 +68,8 @@ OPTIONS_MAY_USE = {"errors", "importing"}
 KNOW_HYDRA = {"sweeping", "cli", "estimators"}
 KNOW_LIGHTNING = {"data", "engine", "lightning", "loggers", "training"}
 FREE_OF_TORCH = {
-    "options", "results", "sweeping", "report", "metrics", "intervals", "errors", "importing", "forks", "machine",
-    "screen",
+    "options", "results", "sweeping", "report", "verdicts", "metrics", "intervals", "errors", "importing", "forks",
+    "machine", "screen",
 }  # fmt: skip
 HEAVY = {"torch", "pytorch_lightning", "lightning_fabric", "openml", "sklearn", "pandas", "matplotlib", "wandb"}
 BEFORE_TRAINING = [

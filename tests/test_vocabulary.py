@@ -17,7 +17,7 @@ from scarf_lightning.report.loading import CellResults
 from scarf_lightning.report.making import make_report, write_report
 from scarf_lightning.report.report_options import ReportOptions
 from scarf_lightning.report.sentences import VERBS, answer_with_subject
-from scarf_lightning.report.statistics.answers import ANSWERS
+from scarf_lightning.verdicts.answers import ANSWERS
 from tests.cells import finish, results_in, some_cell
 from tests.loggers.wandb_files import runs
 from tests.report.cell_results import compared

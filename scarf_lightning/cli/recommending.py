@@ -22,13 +22,13 @@ from ..report.loading import CellResults
 from ..report.names import NO_PRETRAINING, THE_NETWORK
 from ..report.pairing import competition
 from ..report.report_options import ReportOptions
-from ..report.statistics.answers import CANNOT_TELL, HELPING
-from ..report.statistics.power import settling
-from ..report.statistics.scores import Floats
-from ..report.statistics.verdict import Verdict
 from ..report.verdicts import level_of, verdict_of
 from ..results import read_cell
 from ..screen import command_line
+from ..verdicts.answers import CANNOT_TELL, HELPING
+from ..verdicts.power import settling
+from ..verdicts.scores import Floats
+from ..verdicts.verdict import Verdict
 from .running import N_NETWORKS
 
 if TYPE_CHECKING:

@@ -21,7 +21,6 @@ from ..report.blocks import Paragraph, Table
 from ..report.loading import CellResults, ReportedCell, cells_of_folder, narrowed, read_results
 from ..report.report_options import NAMES, ReportOptions
 from ..report.sentences import title_of
-from ..report.statistics.answers import CANNOT_TELL
 from ..results import columns, read_failure
 from ..screen import command_line, doing, screen
 from ..sweeping.cell import distinct
@@ -30,6 +29,7 @@ from ..sweeping.expand import expand
 from ..sweeping.folders import CONF, SWEEPS
 from ..sweeping.hydra import folder_of_options, hydra_started, master_of, named_plugins
 from ..sweeping.overrides import overrides_of
+from ..verdicts.answers import CANNOT_TELL
 from .kept_networks import kept_networks_section
 from .recommending import Recommendation, keep, recommend
 from .running import as_far_as_trained, goes_in_rounds

@@ -200,7 +200,7 @@ def out_of_reach(plan: Plan) -> list[str]:
     if len(datasets) in (1, len(plan.surveyed)):
         return []
     # Imports pandas.
-    from ..report.statistics.over_tables import FEWEST_TABLES
+    from ..verdicts.over_tables import FEWEST_TABLES
 
     if len(datasets) >= FEWEST_TABLES:
         return []
@@ -229,7 +229,7 @@ def too_small(plan: Plan, tables: "Mapping[str, DataTable] | None" = None) -> li
     if all(metric.name != "accuracy" for metric in targets[0].metrics()):
         return []
     # Imports scipy.
-    from ..report.statistics.power import TEST_SHARE, smallest_difference
+    from ..verdicts.power import TEST_SHARE, smallest_difference
 
     trials = first.cell.config.trials
     n_test = max(round(TEST_SHARE * n_labelled), 1)
@@ -246,7 +246,7 @@ def _n_labelled(plan: Plan) -> float | None:
         # Finished trials tell how many rows they tested.
         tested = [size for size in each.rows.column("n_test") if size]
         if tested:
-            from ..report.statistics.power import TEST_SHARE
+            from ..verdicts.power import TEST_SHARE
 
             return float(np.median(tested)) / TEST_SHARE
     source = plan.surveyed[0].cell.source
@@ -266,7 +266,7 @@ def can_be_found(cells: Sequence[Cell], tables: "Mapping[str, DataTable]", trial
     if all(metric.name != "accuracy" for metric in table.target.metrics()):
         return []
     # Imports scipy.
-    from ..report.statistics.power import TEST_SHARE, smallest_difference
+    from ..verdicts.power import TEST_SHARE, smallest_difference
 
     n_test = max(round(TEST_SHARE * table.n_labelled), 1)
     least = smallest_difference(table.n_labelled, n_test, trials)

@@ -28,8 +28,8 @@ from ..importance.judging import ColumnVerdict, Importance, judge_column
 from ..importance.permuting import Floats, permutations, permuted, permuted_rows
 from ..intervals import FEWEST
 from ..metrics import Metric, metric_named
-from ..report.statistics.answers import MARGIN
-from ..report.statistics.trials import RowsOfTrial, Split, rows_of_trial
+from ..verdicts.answers import MARGIN
+from ..verdicts.trials import RowsOfTrial, Split, rows_of_trial
 from .jobs import n_processes
 from .labels import GivenLabels, labels_of_classes, labels_of_numbers, one_a_row
 from .looking import TrialRows, load_rows

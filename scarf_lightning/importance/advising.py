@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ..report.statistics.answers import HELPING, HURTING, Answer
+from ..verdicts.answers import HELPING, HURTING, Answer
 from .asking import Asked
 from .judging import NO_DIFFERENCE, Importance
 

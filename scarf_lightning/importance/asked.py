@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ..options.plugins import plugin_hashes
-from ..report.statistics.answers import MARGIN
 from ..results import fingerprint, identity
+from ..verdicts.answers import MARGIN
 from .competing import Competitor, Tested
 from .judging import Way
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..report.statistics.trials import RowsOfTrial
+from ..verdicts.trials import RowsOfTrial
 from .asked import Question, Task
 from .competing import Competitor, Tested
 from .judging import NO_DIFFERENCE, ColumnVerdict, Importance, Way, judge_column, name_of

@@ -30,8 +30,8 @@ from ..metrics import Metric
 from ..networks import Columns
 from ..options import Config
 from ..randomness import StackedGenerator
-from ..report.statistics.trials import RowsOfTrial, Split, rows_of_trial
 from ..training import CellTraining
+from ..verdicts.trials import RowsOfTrial, Split, rows_of_trial
 from .permuting import Floats, Integers, permutations, permuted, permuted_rows
 
 MOST_VALUES = 20_000_000

@@ -18,9 +18,9 @@ from ..intervals import FEWEST
 from ..metrics import Metric
 from ..report.amounts import signed, unsigned
 from ..report.blocks import named
-from ..report.statistics.answers import HELPING, HURTING, MARGIN, Answer, Levels, answer_of, corrected
-from ..report.statistics.trials import RowsOfTrial, Split, judge_trials
-from ..report.statistics.verdict import Verdict
+from ..verdicts.answers import HELPING, HURTING, MARGIN, Answer, Levels, answer_of, corrected
+from ..verdicts.trials import RowsOfTrial, Split, judge_trials
+from ..verdicts.verdict import Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..report.statistics.trials import RowsOfTrial
 from ..results.files import temporary
+from ..verdicts.trials import RowsOfTrial
 from .asked import Measurement, Question, Task
 from .competing import Tested
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..metrics import Labels, Metric
-from ..report.statistics.trials import RowsOfTrial, rows_of_trial
+from ..verdicts.trials import RowsOfTrial, rows_of_trial
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -17,16 +17,16 @@ from ..sweeping.cell import Cell, SurveyedCell, survey
 from ..sweeping.expand import ExpandedSweep
 from ..sweeping.plan import about, make_plan
 from ..sweeping.sizes import CC18
+from ..verdicts.answers import CANNOT_TELL, MARGIN
+from ..verdicts.over_tables import FEWEST_TABLES
+from ..verdicts.power import settling, settling_tables
+from ..verdicts.verdict import FEWEST_FOR_SAME
 from .blocks import named
 from .comparisons import Comparison, answered, compare_all
 from .loading import SECONDS, CellResults, ReportedCell, read_results
 from .pairing import pairs_of
 from .report_options import ReportOptions
 from .sentences import answer_in_words
-from .statistics.answers import CANNOT_TELL, MARGIN
-from .statistics.over_tables import FEWEST_TABLES
-from .statistics.power import settling, settling_tables
-from .statistics.verdict import FEWEST_FOR_SAME
 
 Commands = Callable[[Comparison, str], str]
 """The command that trains a comparison's cells with a change such as ``trials=30`` to what was asked."""

@@ -11,6 +11,8 @@ import pandas as pd
 
 from ..errors import counted
 from ..metrics import Metric, metric_named, metrics
+from ..verdicts import Verdict
+from ..verdicts.answers import CANNOT_TELL
 from .advice import Commands, Price, what_would_settle
 from .amounts import effect, signed
 from .blocks import NOTHING, Block, Command, Entry, Paragraph, Section, Table, entry, table
@@ -23,8 +25,6 @@ from .pairing import label_budgets
 from .report_options import ReportOptions
 from .schema import in_order
 from .sentences import OVER_LABELS, TOGETHER, answer_in_words, mean_and_typical, references
-from .statistics import Verdict
-from .statistics.answers import CANNOT_TELL
 from .verdicts import level_of
 
 BLANK = Entry(NOTHING, None)

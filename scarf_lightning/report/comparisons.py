@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from ..verdicts import Answer, Verdict, answers_together
+from ..verdicts.answers import ALONE, CANNOT_TELL, STOPPING, Needed, corrected, needed_together
+from ..verdicts.scores import mean_of
 from .learning import FEWEST_CONSTANT, LEARNS_NOTHING, not_learnt
 from .loading import CellResults
 from .pairing import Pair, pairs_of
 from .report_options import ReportOptions
-from .statistics import Answer, Verdict, answers_together
-from .statistics.answers import ALONE, CANNOT_TELL, STOPPING, Needed, corrected, needed_together
-from .statistics.scores import mean_of
 from .verdicts import verdict_of
 
 MOST_IN_A_FOREST = 12

@@ -10,9 +10,9 @@ import pandas as pd
 
 from ..errors import UsageError
 from ..metrics import Metric
+from ..verdicts import Pair
 from .loading import CellResults, rows_of
 from .names import Namer, text_of
-from .statistics import Pair
 
 
 @dataclass(frozen=True)

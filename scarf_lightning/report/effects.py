@@ -11,6 +11,9 @@ from matplotlib.figure import Figure
 
 from ..intervals import Interval
 from ..metrics import Metric
+from ..verdicts import datasets_interval, outlying
+from ..verdicts.answers import MARGIN, Answer
+from ..verdicts.verdict import Basis, Verdict
 from .amounts import effect, effect_over, signed, unsigned, won
 from .blocks import Picture, named
 from .comparisons import Comparison
@@ -19,9 +22,6 @@ from .names import shortened
 from .pairing import competition
 from .report_options import ReportOptions
 from .sentences import references
-from .statistics import datasets_interval, outlying
-from .statistics.answers import MARGIN, Answer
-from .statistics.verdict import Basis, Verdict
 from .style import COLOURS, COLUMN, GREY, PAGE, colour, marker, new_figure, styled, tip
 from .verdicts import level_of
 

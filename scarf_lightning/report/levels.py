@@ -47,7 +47,7 @@ def levels_of_cell(
     if len(rows) < FEWEST:
         return {}
     # These import pandas and SciPy.
-    from .statistics.trials import Split, level_of_trials, rows_by_metric
+    from ..verdicts.trials import Split, level_of_trials, rows_by_metric
 
     stored = read_cell(folder)
     predictions, _ = read_predictions(stored)

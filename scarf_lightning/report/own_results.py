@@ -12,11 +12,11 @@ from ..errors import UsageError, counted
 from ..importing import require
 from ..intervals import FEWEST, TEST_TO_TRAIN, mean_interval
 from ..metrics import Labels, Metric, metric_named
+from ..verdicts.answers import MARGIN, Answer
+from ..verdicts.scores import Floats
+from ..verdicts.trials import RowsOfTrial, judge_trials, level_of_trials, rows_of_trial
+from ..verdicts.verdict import Verdict, answers_together, error_of, judge, judge_tables
 from .blocks import number
-from .statistics.answers import MARGIN, Answer
-from .statistics.scores import Floats
-from .statistics.trials import RowsOfTrial, judge_trials, level_of_trials, rows_of_trial
-from .statistics.verdict import Verdict, answers_together, error_of, judge, judge_tables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

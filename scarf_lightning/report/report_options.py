@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..data.targets import Classes
 from ..metrics import Metric, metric_named
 from ..options.option import Options, option, options_of
-from .statistics import Test
+from ..verdicts import Test
 
 if TYPE_CHECKING:
     from .loading import CellResults

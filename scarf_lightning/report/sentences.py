@@ -4,6 +4,8 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 from ..metrics import Metric
+from ..verdicts.answers import HURTING, Answer
+from ..verdicts.verdict import Claim
 from .amounts import brief_effect, effect, effect_over, signed, unsigned, won
 from .blocks import named
 from .comparisons import Comparison
@@ -11,8 +13,6 @@ from .loading import CellResults
 from .names import DROPPED, NO_PRETRAINING, columns_in_words, value_in_words
 from .pairing import label_budgets
 from .report_options import ReportOptions
-from .statistics.answers import HURTING, Answer
-from .statistics.verdict import Claim
 
 VERBS: dict[Answer, tuple[str, str]] = {
     "helps": ("helps", "help"),

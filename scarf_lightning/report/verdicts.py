@@ -8,12 +8,12 @@ import numpy as np
 from ..intervals import FEWEST, FIXED_SPLITS, SIZES, Interval, mean_interval, median_sizes, overlap_ratio
 from ..metrics import Metric
 from ..results import Predictions, read_cell, read_predictions
+from ..verdicts import Verdict, judge, judge_tables
+from ..verdicts.scores import Floats
+from ..verdicts.trials import RowsOfTrial, Split, judge_trials, level_of_trials, rows_of_trial
+from ..verdicts.verdict import error_of, no_verdict
 from .loading import CellResults
 from .report_options import ReportOptions
-from .statistics import Verdict, judge, judge_tables
-from .statistics.scores import Floats
-from .statistics.trials import RowsOfTrial, Split, judge_trials, level_of_trials, rows_of_trial
-from .statistics.verdict import error_of, no_verdict
 
 NOT_KEPT = "all trials share their test rows, and their predictions, from which the error would be known, were not kept"
 

@@ -6,7 +6,7 @@ import pandas as pd
 from scipy import stats
 
 from scarf_lightning.report.blocks import named, number, table, to_markdown
-from scarf_lightning.report.statistics import holm
+from scarf_lightning.verdicts import holm
 
 from ..results import FACTS, NONE, SCARF
 from ..writing import LEVEL, labels_in_words, level_in_words

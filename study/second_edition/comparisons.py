@@ -14,8 +14,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from scarf_lightning.report.learning import FEWEST_CONSTANT
-from scarf_lightning.report.statistics import Interval, Verdict, answers_together, judge
-from scarf_lightning.report.statistics.verdict import DECIMALS
+from scarf_lightning.verdicts import Interval, Verdict, answers_together, judge
+from scarf_lightning.verdicts.verdict import DECIMALS
 
 from ..results import NONE, SCARF
 from ..writing import FEWEST_TABLES, budgets_of

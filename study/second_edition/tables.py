@@ -7,7 +7,7 @@ import pandas as pd
 
 from scarf_lightning.errors import counted
 from scarf_lightning.report.blocks import named, number, table, to_markdown
-from scarf_lightning.report.statistics import Interval
+from scarf_lightning.verdicts import Interval
 
 from ..results import NONE, SCARF
 from ..writing import labels_in_words

@@ -18,7 +18,7 @@ from scarf_lightning.cli.columns import Asking, FoundColumns, affordable, answer
 from scarf_lightning.cli.measuring import Measuring, Trainer
 from scarf_lightning.importance.competing import Competitor
 from scarf_lightning.importance.kept import Kept
-from scarf_lightning.report.statistics.answers import ANSWERS
+from scarf_lightning.verdicts.answers import ANSWERS
 from tests.composing import composing_once
 from tests.processes import TINY
 from tests.test_vocabulary import OTHER_NAMES

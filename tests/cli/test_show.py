@@ -14,10 +14,10 @@ from scarf_lightning.cli.show import SweepProgress, out_of_reach, too_small
 from scarf_lightning.data.targets import Classes
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options.settings import DatasetSettings
-from scarf_lightning.report.statistics import smallest_difference
 from scarf_lightning.results import keep_failure, note_data
 from scarf_lightning.sweeping.cell import Cell, named, survey
 from scarf_lightning.sweeping.plan import Size, make_plan
+from scarf_lightning.verdicts import smallest_difference
 from tests.cells import WDBC, finish, results_in, some_cell
 
 

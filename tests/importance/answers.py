@@ -13,7 +13,7 @@ from scarf_lightning.importance.asked import Measurement, Question, Task
 from scarf_lightning.importance.competing import Competitor, Tested
 from scarf_lightning.importance.kept import Kept
 from scarf_lightning.metrics import metric_named
-from scarf_lightning.report.statistics.trials import RowsOfTrial
+from scarf_lightning.verdicts.trials import RowsOfTrial
 from tests.composing import config_of
 from tests.processes import TINY
 

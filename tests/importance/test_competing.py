@@ -15,7 +15,7 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.importance import competing
 from scarf_lightning.importance.competing import Competitor, Spared, blind_to, outcome_of
 from scarf_lightning.metrics import metric_named
-from scarf_lightning.report.statistics.trials import RowsOfTrial
+from scarf_lightning.verdicts.trials import RowsOfTrial
 from tests.composing import config_of
 from tests.processes import TINY
 from tests.storing import stored, write_csv

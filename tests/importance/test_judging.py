@@ -5,8 +5,8 @@ import pytest
 
 from scarf_lightning.importance.judging import ColumnVerdict, Importance, judge_column, name_of
 from scarf_lightning.metrics import metric_named
-from scarf_lightning.report.statistics.answers import ANSWERS, HELPING
-from scarf_lightning.report.statistics.trials import RowsOfTrial, Split
+from scarf_lightning.verdicts.answers import ANSWERS, HELPING
+from scarf_lightning.verdicts.trials import RowsOfTrial, Split
 
 ACCURACY = metric_named("accuracy")
 ADDED = np.array([[1.0, 0.0]])

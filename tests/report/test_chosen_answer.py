@@ -18,10 +18,10 @@ from scarf_lightning.report.loading import CellResults, ReportedCell, read_resul
 from scarf_lightning.report.pairing import pairs_of
 from scarf_lightning.report.report_options import ReportOptions
 from scarf_lightning.report.sentences import CLAIMS, WITHOUT_PREDICTIONS, answer_in_words
-from scarf_lightning.report.statistics import ErrorParts
-from scarf_lightning.report.statistics.answers import Needed
-from scarf_lightning.report.statistics.verdict import Basis
 from scarf_lightning.report.style import as_inline, save
+from scarf_lightning.verdicts import ErrorParts
+from scarf_lightning.verdicts.answers import Needed
+from scarf_lightning.verdicts.verdict import Basis
 from tests.programs import compiled
 from tests.report.cell_results import ALIKE, HOSTILE, a_cell, compared, results_of
 from tests.report.shown import answer_of, entries, pictures, table_named, tables

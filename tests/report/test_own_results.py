@@ -11,7 +11,7 @@ from scipy import stats
 import scarf_lightning
 from scarf_lightning.errors import UsageError
 from scarf_lightning.report.own_results import compare
-from scarf_lightning.report.statistics import judge, judge_rows, typical_gain
+from scarf_lightning.verdicts import judge, judge_rows, typical_gain
 from tests.report.cell_results import gains_at
 
 
@@ -146,7 +146,7 @@ def test_a_frame_that_cannot_be_compared_gets_one_sentence(frame: pd.DataFrame, 
 @pytest.mark.slow
 def test_the_door_and_the_statistics_import_no_torch() -> None:
     code = (
-        "import sys, scarf_lightning, scarf_lightning.report.statistics; scarf_lightning.compare; "
+        "import sys, scarf_lightning, scarf_lightning.verdicts; scarf_lightning.compare; "
         "print([name for name in ('torch', 'pytorch_lightning', 'hydra', 'sklearn') if name in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

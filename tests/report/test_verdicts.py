@@ -12,8 +12,8 @@ from scarf_lightning.metrics import metric_named
 from scarf_lightning.report import verdicts
 from scarf_lightning.report.loading import CellResults
 from scarf_lightning.report.report_options import ReportOptions
-from scarf_lightning.report.statistics import error_parts, judge, judge_rows, judge_tables
 from scarf_lightning.results import Predictions
+from scarf_lightning.verdicts import error_parts, judge, judge_rows, judge_tables
 from tests.report.cell_results import results_of
 
 TRIALS, ROWS = 4, 60

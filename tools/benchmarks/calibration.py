@@ -39,7 +39,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from scarf_lightning.metrics import Metric, metric_named
-from scarf_lightning.report.statistics import (
+from scarf_lightning.sweeping.folders import SWEEPS, read_sweep
+from scarf_lightning.verdicts import (
     Verdict,
     answers_together,
     judge,
@@ -48,7 +49,7 @@ from scarf_lightning.report.statistics import (
     next_table,
     welch_test,
 )
-from scarf_lightning.report.statistics.answers import (
+from scarf_lightning.verdicts.answers import (
     CANNOT_TELL,
     HELPING,
     HURTING,
@@ -56,17 +57,16 @@ from scarf_lightning.report.statistics.answers import (
     STOPPING,
     needed_together,
 )
-from scarf_lightning.report.statistics.over_tables import steadied
-from scarf_lightning.report.statistics.power import MOST_TRIALS, settling
-from scarf_lightning.report.statistics.scores import variance_of
-from scarf_lightning.report.statistics.trials import (
+from scarf_lightning.verdicts.over_tables import steadied
+from scarf_lightning.verdicts.power import MOST_TRIALS, settling
+from scarf_lightning.verdicts.scores import variance_of
+from scarf_lightning.verdicts.trials import (
     RowsOfTrial,
     Split,
     judge_trials,
     level_of_trials,
     rows_of_trial,
 )
-from scarf_lightning.sweeping.folders import SWEEPS, read_sweep
 
 from . import calibration_page
 from .calibration_page import Line, is_false

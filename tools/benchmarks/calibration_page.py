@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from scarf_lightning.intervals import Interval
-from scarf_lightning.report.statistics import Verdict
-from scarf_lightning.report.statistics.answers import HELPING, HURTING, MARGIN
+from scarf_lightning.verdicts import Verdict
+from scarf_lightning.verdicts.answers import HELPING, HURTING, MARGIN
 
 DOCS = Path(__file__).parents[2] / "docs"
 FILE, PAGE = DOCS / "calibration.json", DOCS / "calibration.md"

@@ -39,7 +39,7 @@ from scarf_lightning.importance.judging import NO_DIFFERENCE, name_of
 from scarf_lightning.importance.kept import Kept
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.options import Config
-from scarf_lightning.report.statistics.answers import HELPING
+from scarf_lightning.verdicts.answers import HELPING
 from tests.composing import config_of
 
 ROWS, TRIALS, REPEATS = 400, 5, 3

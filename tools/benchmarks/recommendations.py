@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from scarf_lightning.report.statistics import judge
-from scarf_lightning.report.statistics.answers import HELPING, MARGIN
+from scarf_lightning.verdicts import judge
+from scarf_lightning.verdicts.answers import HELPING, MARGIN
 
 RESULTS = Path(__file__).resolve().parents[2] / "study/results.parquet"
 COMPLEXITY = {"logistic regression": 0, "XGBoost": 1, "no pre-training": 2, "SCARF": 3, "VIME": 3}

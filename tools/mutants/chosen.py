@@ -11,7 +11,7 @@ PACKAGE = ROOT / "scarf_lightning"
 
 MUTATED = (
     "data", "corruption", "losses", "networks", "pretexts", "engine", "methods", "results", "options", "sweeping",
-    "training", "report/statistics", "randomness.py", "metrics.py",
+    "training", "verdicts", "randomness.py", "metrics.py",
 )  # fmt: skip
 """Folders and modules of the package."""
 
@@ -110,12 +110,12 @@ GUARDS: dict[str, tuple[str, ...]] = {
         "training/test_kept_predictions",
         "training/test_pretraining",
     ),
-    "report/statistics/intervals.py": ("report/statistics/test_tables_interval",),
-    "report/statistics/trials.py": ("report/statistics/test_rows_of_trials", "report/test_verdicts"),
-    "report/statistics/": (
-        "report/statistics/test_examples",
-        "report/statistics/test_calibration",
-        "report/statistics/test_verdict",
+    "verdicts/intervals.py": ("verdicts/test_tables_interval",),
+    "verdicts/trials.py": ("verdicts/test_rows_of_trials", "report/test_verdicts"),
+    "verdicts/": (
+        "verdicts/test_examples",
+        "verdicts/test_calibration",
+        "verdicts/test_verdict",
     ),
     "randomness.py": ("test_randomness",),
     "metrics.py": ("test_metrics",),
@@ -129,12 +129,12 @@ NAMED = (
     ("methods/rivals.py", "lesson.stack, rows)\n            for rows in (data.labelled,",
      "lesson.stack, rows)\n            for rows in (data.train[:, : data.labelled.shape[1]],"),
     ("methods/pseudo_labels.py", "VOTE_SHARE = 0.8", "VOTE_SHARE = 0.9"),
-    ("report/statistics/pairs.py", "alpha: float = 0.20", "alpha: float = 0.05"),
-    ("report/statistics/pairs.py", "ROUNDING = 1e-12", "ROUNDING = 1e-10"),
+    ("verdicts/pairs.py", "alpha: float = 0.20", "alpha: float = 0.05"),
+    ("verdicts/pairs.py", "ROUNDING = 1e-12", "ROUNDING = 1e-10"),
     ("randomness.py", ">> 1", ">> 2"),
     ("results/store.py", "stored.rows.setdefault(row[\"trial\"], row)", "stored.rows[row[\"trial\"]] = row"),
     ("engine/fitting.py", "elapsed / len(self.active)", "elapsed"),
-    ("report/statistics/pairs.py", 'significant & (compared["difference"] > 0)',
+    ("verdicts/pairs.py", 'significant & (compared["difference"] > 0)',
      'significant & (compared["difference"] > 1)'),
     ("data/reading/dates.py", "if not is_missing(text)]\n    if not known or not all(map(TIME_OF_DAY",
      "]\n    if not known or not all(map(TIME_OF_DAY"),
@@ -168,8 +168,7 @@ REFACTORED = (
     # An argument is not passed on, so that its default counts.
     ("sweeping/run.py", "chunk, launcher, in_order=in_order", "chunk, launcher"),
     # Two arguments change places, and a difference changes its sign.
-    ("importance/judging.py", "        intact,\n        changed,\n        metric,\n",
-     "        changed,\n        intact,\n        metric,\n"),
+    ("importance/judging.py", "judge_trials(intact, changed, metric,", "judge_trials(changed, intact, metric,"),
 )  # fmt: skip
 """Faults of a refactoring: those that are made while code is moved or unfolded, one in each of ten rooms. Module, a
 text that occurs once in it, and what takes its place. The module's mirror alone must find each."""
@@ -247,11 +246,11 @@ EQUIVALENT = (
     # The files of chunks may be in the results folder of any cell.
     ("sweeping/chunks.py", "chunks[0].cells[0].results", "chunks[-1].cells[0].results"),
     # Means that do not differ have p = 1, which no level exceeds.
-    ("report/statistics/pairs.py", 'compared["difference"] < 0', 'compared["difference"] <= 0'),
+    ("verdicts/pairs.py", 'compared["difference"] < 0', 'compared["difference"] <= 0'),
     # A two-sided test has the same p-value, whichever sample comes first.
-    ("report/statistics/pairs.py", "paired_test(a, b, test_to_train", "paired_test(b, a, test_to_train"),
+    ("verdicts/pairs.py", "paired_test(a, b, test_to_train", "paired_test(b, a, test_to_train"),
     # The default of NumPy from 2.3 on.
-    ("report/statistics/pairs.py", "np.take_along_axis(raw, order, axis=-1)", "np.take_along_axis(raw, order)"),
+    ("verdicts/pairs.py", "np.take_along_axis(raw, order, axis=-1)", "np.take_along_axis(raw, order)"),
     # A shape without the trials, of however many.
     ("engine/stack.py", "self.trials[:1], learns", "self.trials[:2], learns"),
     # All columns have as many rows.

@@ -10,12 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...errors import counted
+from ...verdicts import gain_table, relative_gains
 from ..blocks import NOTHING, Block, Entry, Picture, Table, named, number
 from ..competitors import competing, grid_over_reference, reference_in_words
 from ..loading import CellResults
 from ..names import columns_in_words, shortened
 from ..report_options import ReportOptions
-from ..statistics import gain_table, relative_gains
 from ..style import COLUMN, GREY, PAGE, colour, jitter, marker, new_figure, styled
 from .drawing import NO_REFERENCE, Drawing, panels, warning
 

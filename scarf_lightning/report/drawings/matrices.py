@@ -13,12 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...errors import UsageError, counted
-from ..blocks import Block, Paragraph, Picture, Table, named, table
-from ..competitors import Competitors, competing, grid_over_reference, reference_in_words
-from ..loading import CellResults
-from ..names import columns_in_words, shortened
-from ..report_options import ReportOptions
-from ..statistics import (
+from ...verdicts import (
     Pair,
     Ranking,
     WinMatrix,
@@ -30,7 +25,12 @@ from ..statistics import (
     wilcoxon_tests,
     win_matrix,
 )
-from ..statistics.ranks import Cliques
+from ...verdicts.ranks import Cliques
+from ..blocks import Block, Paragraph, Picture, Table, named, table
+from ..competitors import Competitors, competing, grid_over_reference, reference_in_words
+from ..loading import CellResults
+from ..names import columns_in_words, shortened
+from ..report_options import ReportOptions
 from ..style import PAGE, new_figure, styled
 from .drawing import NO_REFERENCE, Drawing, warning
 

@@ -7,11 +7,11 @@ import pandas as pd
 
 from ...errors import counted
 from ...metrics import Metric
+from ...verdicts import cell_means
 from ..blocks import NOTHING, Block, Entry, Table
 from ..competitors import competing
 from ..loading import CellResults
 from ..report_options import ReportOptions
-from ..statistics import cell_means
 from .drawing import Drawing, warning
 
 

@@ -32,7 +32,7 @@ from scarf_lightning.report.drawings.predicted import (
 )
 from scarf_lightning.report.loading import CellResults, cells_of_folder, read_results
 from scarf_lightning.report.report_options import ReportOptions
-from scarf_lightning.report.statistics import scores_of, win_matrix
+from scarf_lightning.verdicts import scores_of, win_matrix
 from tests.composing import ROOT
 from tests.report.cell_results import a_cell, compared, results_of
 from tests.report.shown import entries, pictures, said, table_named, tables

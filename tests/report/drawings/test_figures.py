@@ -15,8 +15,8 @@ from paper.report import agreement_scatter
 from scarf_lightning.report.drawings.curves import loss_curves, sensitivity_line
 from scarf_lightning.report.drawings.gains import box_plots, gain_dots
 from scarf_lightning.report.drawings.matrices import critical_difference, heat_map
-from scarf_lightning.report.statistics import WinMatrix, gain_table
 from scarf_lightning.report.style import COLOURS, GREY, save
+from scarf_lightning.verdicts import WinMatrix, gain_table
 from tests.report.cell_results import HOSTILE
 
 NAMES = ["none", "scarf", "scarf_ae"]

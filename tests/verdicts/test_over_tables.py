@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from scarf_lightning.report.statistics import over_tables
-from scarf_lightning.report.statistics.over_tables import (
+from scarf_lightning.verdicts import over_tables
+from scarf_lightning.verdicts.over_tables import (
     FEWEST_TABLES,
     MOST_COUNTED,
     next_table,

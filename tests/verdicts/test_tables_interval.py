@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from scarf_lightning.report.statistics.intervals import FEWEST_DATASETS, datasets_interval, outlying
+from scarf_lightning.verdicts.intervals import FEWEST_DATASETS, datasets_interval, outlying
 
 
 def test_few_datasets_have_no_interval_and_equal_ones_no_width() -> None:

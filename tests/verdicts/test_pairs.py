@@ -13,7 +13,7 @@ from scipy import stats
 
 from paper.published import published_accuracy
 from scarf_lightning.errors import UsageError
-from scarf_lightning.report.statistics import (
+from scarf_lightning.verdicts import (
     Test,
     TTest,
     WinMatrix,
@@ -30,7 +30,7 @@ from scarf_lightning.report.statistics import (
     welch_test,
     win_matrix,
 )
-from tests.report.statistics.frames import ragged_scores, random_scores, scores_from
+from tests.verdicts.frames import ragged_scores, random_scores, scores_from
 
 RANDOM = np.random.default_rng(4)
 FIRST = RANDOM.normal(0.80, 0.02, (6, 9))

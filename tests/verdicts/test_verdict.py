@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from scarf_lightning.report.statistics.answers import CANNOT_TELL
-from scarf_lightning.report.statistics.rows_and_fits import error_parts
-from scarf_lightning.report.statistics.verdict import (
+from scarf_lightning.verdicts.answers import CANNOT_TELL
+from scarf_lightning.verdicts.rows_and_fits import error_parts
+from scarf_lightning.verdicts.verdict import (
     Verdict,
     answers_together,
     judge,

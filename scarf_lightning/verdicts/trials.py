@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...intervals import FEWEST, Interval
-from ...metrics import Labels, Metric
+from ..intervals import FEWEST, Interval
+from ..metrics import Labels, Metric
 from .answers import MARGIN
 from .influence import added_values, row_values
 from .rows_and_fits import Integers, copies_of_rows, error_parts, groups_of_rows, unseen_values

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from ...errors import UsageError
+from ..errors import UsageError
 from .pairs import holm
 from .scores import score_array
 

@@ -8,9 +8,9 @@ import pytest
 
 from paper.published import published_accuracy
 from scarf_lightning.errors import UsageError
-from scarf_lightning.report.statistics import cell_means, pretraining_grid, score_array, scores_of
-from scarf_lightning.report.statistics.scores import variance_of
-from tests.report.statistics.frames import scores_from
+from scarf_lightning.verdicts import cell_means, pretraining_grid, score_array, scores_of
+from scarf_lightning.verdicts.scores import variance_of
+from tests.verdicts.frames import scores_from
 
 SCORES = scores_from({11: {"b": [0.5, 0.7], "a": [0.1, 0.2]}, 6: {"a": [0.3, 0.6]}})
 

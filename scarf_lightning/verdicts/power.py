@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...intervals import Interval, student_quantile
+from ..intervals import Interval, student_quantile
 from .answers import ALONE, MARGIN, Needed
 from .intervals import FEWEST_DATASETS
 from .rows_and_fits import ErrorParts

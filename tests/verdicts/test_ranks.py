@@ -5,13 +5,13 @@ import pytest
 from scipy import stats
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.report.statistics import (
+from scarf_lightning.verdicts import (
     friedman_test,
     rank_competitors,
     wilcoxon_cliques,
     wilcoxon_tests,
 )
-from tests.report.statistics.frames import paper_scores, random_scores, scores_from
+from tests.verdicts.frames import paper_scores, random_scores, scores_from
 
 NAMES = ["none+control", "scarf+control", "scarf_ae+control", "add_noise_ae+control", "no_noise_ae+control"]
 NAMES += ["scarf_disc+control", "none+xgboost"]

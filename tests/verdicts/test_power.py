@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from scarf_lightning.intervals import Interval
-from scarf_lightning.report.statistics.answers import CANNOT_TELL, Needed
-from scarf_lightning.report.statistics.power import (
+from scarf_lightning.verdicts.answers import CANNOT_TELL, Needed
+from scarf_lightning.verdicts.power import (
     MOST_TRIALS,
     POWER,
     chance_of_answer,
@@ -16,8 +16,8 @@ from scarf_lightning.report.statistics.power import (
     settling_tables,
     smallest_difference,
 )
-from scarf_lightning.report.statistics.rows_and_fits import ErrorParts, error_parts
-from scarf_lightning.report.statistics.verdict import judge_rows, judge_tables
+from scarf_lightning.verdicts.rows_and_fits import ErrorParts, error_parts
+from scarf_lightning.verdicts.verdict import judge_rows, judge_tables
 from tools.benchmarks.calibration import World, settled
 
 

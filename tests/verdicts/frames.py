@@ -5,7 +5,7 @@ import pandas as pd
 from hypothesis import strategies as st
 
 from paper.published import published_accuracy
-from scarf_lightning.report.statistics import scores_of
+from scarf_lightning.verdicts import scores_of
 
 STEP = 1 / 64
 """Random values are multiples of it, so that sums are exact."""

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ...errors import UsageError
-from ...intervals import TEST_TO_TRAIN
+from ..errors import UsageError
+from ..intervals import TEST_TO_TRAIN
 from .scores import Floats, Pair, ScoreArray, mean_of, score_array, variance_of
 
 ROUNDING = 1e-12

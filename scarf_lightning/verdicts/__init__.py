@@ -7,7 +7,7 @@ makes scores from results.
 SciPy is imported by the functions that use it, so that a run that has nothing to compare ends sooner.
 """
 
-from ...intervals import TEST_TO_TRAIN, Interval, mean_interval, overlap_ratio
+from ..intervals import TEST_TO_TRAIN, Interval, mean_interval, overlap_ratio
 from .answers import ANSWERS, Answer, Levels, answer_of, corrected
 from .influence import added_values, row_values
 from .intervals import datasets_interval, outlying

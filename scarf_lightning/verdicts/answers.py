@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from ...intervals import LEVEL, Interval
+from ..intervals import LEVEL, Interval
 from .pairs import holm
 
 Answer = Literal[

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...errors import UsageError
-from ...metrics import metric_named
+from ..errors import UsageError
+from ..metrics import metric_named
 
 COLUMNS = ("dataset", "competitor", "trial", "value")
 

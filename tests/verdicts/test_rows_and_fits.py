@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from scarf_lightning.report.statistics.rows_and_fits import (
+from scarf_lightning.verdicts.rows_and_fits import (
     OF_BOUND,
     ErrorParts,
     common_share,

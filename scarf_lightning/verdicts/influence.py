@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ...metrics import CALIBRATION_BINS, Labels, Metric, ranks
+from ..metrics import CALIBRATION_BINS, Labels, Metric, ranks
 from .scores import Floats
 
 RowValues = Callable[[Floats, Labels], Floats]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scarf_lightning.intervals import Interval
-from scarf_lightning.report.statistics.answers import (
+from scarf_lightning.verdicts.answers import (
     ANSWERS,
     CANNOT_TELL,
     Levels,

@@ -19,8 +19,8 @@ from functools import cache
 
 import numpy as np
 
-from ...intervals import LEVEL, Interval
-from ...metrics import ranks
+from ..intervals import LEVEL, Interval
+from ..metrics import ranks
 from .scores import Floats
 
 FEWEST_TABLES = 6

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from scarf_lightning.metrics import METRICS, Metric, metric_named, metrics
-from scarf_lightning.report.statistics import influence
-from scarf_lightning.report.statistics.influence import FORMULAS, added_values, jackknifed, row_values
+from scarf_lightning.verdicts import influence
+from scarf_lightning.verdicts.influence import FORMULAS, added_values, jackknifed, row_values
 
 STEPPED = ("calibration_error",)
 """Metrics with bins, whose slope is not what taking a row out changes."""

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ...intervals import FEWEST, Interval, student_quantile
+from ..intervals import FEWEST, Interval, student_quantile
 from .scores import Floats
 
 FEWEST_DATASETS = 25

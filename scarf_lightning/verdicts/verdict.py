@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from ...intervals import (
+from ..intervals import (
     FEWEST,
     LEVEL,
     TEST_TO_TRAIN,
@@ -27,7 +27,7 @@ from ...intervals import (
     student_interval,
     student_quantile,
 )
-from ...intervals import unseen as unseen_share
+from ..intervals import unseen as unseen_share
 from .answers import CANNOT_TELL, MARGIN, Answer, Levels, answer_of, corrected
 from .intervals import datasets_interval
 from .over_tables import FEWEST_TABLES, NextTable, next_table, one_sided_levels, steadied, typical_gain
