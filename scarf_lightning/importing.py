@@ -14,6 +14,7 @@ EXTRAS = {
     "jinja2": "report",
     "skrub": "text",
     "openpyxl": "xlsx",
+    "skops": "skops",
     "xgboost": "xgboost",
     "lightgbm": "lightgbm",
     "catboost": "catboost",

@@ -14,12 +14,15 @@ from ..results.files import DamagedRecordError, OtherVersionError, UnreadableRec
 from ..results.records import WEIGHTS, parsed, read_file, read_record
 from .cell_models import Phase, model_of_cell, one_cell
 from .model import Model
-from .rival_models import RivalDescription, RivalModel
+from .rival_models import FITTED, RivalDescription, RivalModel, loaded, require_libraries
 from .saving import CONTENTS, KIND, PREPROCESSING, READABLE, VERSION, check_imported, check_reader, place
 from .trained_networks import Description
 
-OF_A_RIVAL = "learner"
+OF_A_RIVAL = "method"
 """A field that the description of a rival has, and that of networks has not."""
+
+OF_ARRAYS = "learner"
+"""A field of rivals in layout 4, which no release wrote."""
 
 
 def load_model(
@@ -76,13 +79,16 @@ def read_model(folder: Path, plugins: Collection[str]) -> Model | RivalModel:
             plain = _of_version_1(plain)
         elif version not in READABLE:
             raise OtherVersionError(f"it has layout {str(version)[:20]}, and this version reads 1 to {VERSION}")
+        elif OF_ARRAYS in plain:
+            raise OtherVersionError("it keeps the model of another library as arrays, as a version in development did")
         check_imported(parsed(list[str], plain.get("plugins", []), "model.plugins"), plugins, f"The model {folder}")
         # Files of networks do not name their kind, because older versions knew no other.
         kind = RivalDescription if OF_A_RIVAL in plain else Description
         description = parsed(kind, plain, "model")
         check_reader(list(description.rules), description.columns)
         # Files that the record does not list have no hash, and are not read.
-        for needed in (WEIGHTS, PREPROCESSING):
+        of_model = FITTED if isinstance(description, RivalDescription) else WEIGHTS
+        for needed in (of_model, PREPROCESSING):
             if needed not in contents["files"]:
                 raise DamagedRecordError(f"it has no {needed}")
 
@@ -90,12 +96,15 @@ def read_model(folder: Path, plugins: Collection[str]) -> Model | RivalModel:
             return Preprocessing.from_arrays(load(content), is_shared=description.is_shared)
 
         vectors = read_file(folder, contents, PREPROCESSING, preprocessing)
-        arrays = read_file(folder, contents, WEIGHTS, load)
         model: Model | RivalModel
         if isinstance(description, RivalDescription):
-            model = RivalModel(description, vectors, arrays)
+            method = description.method
+            require_libraries(method, f"The model {folder}")
+            model = RivalModel(
+                description, vectors, read_file(folder, contents, FITTED, lambda content: loaded(content, method))
+            )
         else:
-            model = Model(description, vectors, arrays)
+            model = Model(description, vectors, read_file(folder, contents, WEIGHTS, load))
         model.check()
     except OtherVersionError as error:
         raise UsageError(f"{folder} cannot be used: {error}; load it with the version that saved it.") from error

@@ -2,7 +2,6 @@
 answers."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -26,7 +25,6 @@ OF_A_FILE = ("separator", "decimal", "encoding")
 SHOWN_CLASSES = 5
 """Classes that a notebook shows by their names."""
 Floats = NDArray[np.float64]
-Arrays = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,12 +113,12 @@ class Predictor(ABC):
         """The same for values ``(n, M)``, see `values`."""
 
     @abstractmethod
-    def arrays(self) -> dict[str, Arrays]:
-        """Its arrays by the name of the file that keeps them."""
+    def files(self) -> dict[str, bytes]:
+        """Its files by name."""
 
     @abstractmethod
     def check(self) -> None:
-        """Make sure that its arrays are those that it describes. Raises DamagedRecordError otherwise."""
+        """Make sure that it is what it describes. Raises DamagedRecordError otherwise."""
 
     def _repr_html_(self) -> str:
         """The model in a notebook."""
@@ -227,7 +225,8 @@ class Predictor(ABC):
         return pd.DataFrame(array, columns=list(inputs))
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Write the model into a folder of its own: arrays as safetensors, all else as JSON.
+        """Write the model into a folder of its own: arrays as safetensors, a model of another library by skops, all
+        else as JSON.
 
         `load_model` opens the folder anywhere, without the training data. A model that is there is replaced, whole or
         not at all.

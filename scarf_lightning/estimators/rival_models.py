@@ -1,6 +1,6 @@
-"""Models of other libraries as arrays: linear models and trees, which are saved and read without the libraries.
+"""Models of scikit-learn and XGBoost that predict rows of a table, kept by skops.
 
-A saved rival holds numbers only. Reading one runs no code of the folder, and neither scikit-learn nor XGBoost predicts.
+A file of skops holds no code. It is opened only if all of its types are those of the model that it should hold.
 """
 
 from dataclasses import dataclass
@@ -9,48 +9,46 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from ..data.device_table import DeviceTable
 from ..data.preprocessing import VECTORS, Ordinal, Preprocessing
 from ..data.table import Table
 from ..data.targets import Classes, Number
+from ..importing import require
 from ..methods.rivals import with_codes
 from ..networks import Columns, OneHot
 from ..randomness import Roster
 from ..results import DamagedRecordError
-from ..results.records import WEIGHTS
-from .predictor import Arrays, Floats, Predictor, TableDescription
-from .saving import PREPROCESSING
+from .predictor import Floats, Predictor, TableDescription
+from .saving import PREPROCESSING, as_tensors
 
-ROWS_AT_ONCE = 1024
-PATHS_AT_ONCE = 4_000_000
-"""Rows times trees that are followed at once."""
-LINEAR = ("coefficients", "offset")
-TREES = ("roots", "left", "right", "feature", "threshold", "missing_left", "value", "offset")
-LEAF = -1
-"""Stands for the children of a leaf."""
-FLOATS = ("coefficients", "offset", "threshold", "value")
+FITTED = "model.skops"
+KEPT = {
+    "logistic": ("sklearn.linear_model._logistic.LogisticRegression",),
+    "ridge": ("sklearn.linear_model._ridge.Ridge",),
+    "random_forest": (
+        "sklearn.ensemble._forest.RandomForestClassifier",
+        "sklearn.ensemble._forest.RandomForestRegressor",
+        "sklearn.tree._tree.Tree",
+    ),
+    "xgboost": ("xgboost.sklearn.XGBClassifier", "xgboost.sklearn.XGBRegressor", "xgboost.core.Booster"),
+}
+"""The methods whose models are kept, with the types that skops may build besides those that it trusts itself."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RivalDescription(TableDescription):
-    """Description of a rival in plain values, as a file keeps it beside the rival's arrays.
+    """Description of a rival in plain values, as a file keeps it beside the fitted model.
 
     Attributes:
         method: its name on the axis ``method``.
         label: what people call it.
-        learner: the form of the arrays, see `RivalModel`.
-        link: from K scores to predictions: ``identity``; ``logistic``, the probability of the second of two classes;
-            or ``softmax``.
         encoding: of categories: a column for each, or the number of each.
         order: of the numbers, see `scarf_lightning.data.preprocessing.Ordinal`.
     """
 
-    method: str
+    method: Literal["logistic", "ridge", "random_forest", "xgboost"]
     label: str
-    learner: Literal["linear", "trees"]
-    link: Literal["identity", "logistic", "softmax"]
     encoding: Literal["onehot", "ordinal"]
     order: Literal["declared", "sorted"] = "declared"
 
@@ -58,28 +56,21 @@ class RivalDescription(TableDescription):
         super().__post_init__()
         if self.predicts is None:
             raise ValueError("target must be there: a rival predicts it")
-        if self.link == "logistic" and len(self.classes) != 2:
-            raise ValueError("link: logistic is for two classes")
-        if self.link == "softmax" and not self.classes:
-            raise ValueError("link: softmax is for classes")
 
 
 @dataclass(eq=False)
 class RivalModel(Predictor):
-    """A linear model, or trees whose leaves are summed, on imputed, scaled and encoded rows.
+    """A fitted model of another library, on imputed, scaled and encoded rows.
 
     Attributes:
         description: what it is.
         preprocessing: of one trial.
-        learnt: arrays by name, of K scores for each row of D encoded features. Linear: ``coefficients`` ``(D, K)`` and
-            ``offset`` ``(K,)``. Trees: ``roots`` of B trees among N nodes, and of each node ``left``, ``right``, its
-            ``feature``, the ``threshold`` up to which a row goes left, ``missing_left`` where a missing value does, and
-            ``value`` ``(N, K)``, which counts in leaves.
+        fitted: the library's own model.
     """
 
     description: RivalDescription
     preprocessing: Preprocessing
-    learnt: Arrays
+    fitted: Any
 
     @property
     def kind(self) -> str:
@@ -92,17 +83,12 @@ class RivalModel(Predictor):
 
     def of_values(self, values: Floats) -> Floats:
         """The predictions for values ``(n, M)``, see `Predictor.values`."""
-        n_trees = len(self.learnt.get("roots", ()))
-        # The paths of all rows through all trees are in the memory at once.
-        at_once = max(1, min(ROWS_AT_ONCE, PATHS_AT_ONCE // max(n_trees, 1)))
-        parts = []
-        for start in range(0, len(values), at_once):
-            features = self.features(values[start : start + at_once])
-            parts.append(self._linked(self._scores(features)))
-        if parts:
-            return np.concatenate(parts)
         n_classes = len(self.description.classes)
-        return np.empty((0, n_classes) if n_classes else 0)
+        if not len(values):
+            return np.empty((0, n_classes) if n_classes else 0)
+        predictions = self.target.predicted_by(self.fitted, self.features(values)).astype(np.float64)
+        # XGBoost rounds to 32 bits, in which the probabilities of a row add up to 1 within a millionth.
+        return predictions / predictions.sum(axis=1, keepdims=True) if n_classes else predictions
 
     def features(self, values: Floats) -> Floats:
         """Values ``(n, M)`` imputed, scaled and encoded, ``(n, D)``, as the library was given them."""
@@ -131,105 +117,33 @@ class RivalModel(Predictor):
         columns = Columns.of(self.description.columns)
         return OneHot(columns.n_categories, columns.gaps)
 
-    @property
-    def n_features(self) -> int:
-        """D."""
-        columns = Columns.of(self.description.columns)
-        if self.description.encoding == "ordinal":
-            return columns.n_features
-        return columns.n_encoded
+    def files(self) -> dict[str, bytes]:
+        """Its files by name."""
+        require_libraries(self.description.method, f"Keeping a {self.description.label}")
+        import skops.io
 
-    def _scores(self, features: Floats) -> Floats:
-        """The scores of rows with features ``(n, D)``, ``(n, K)``."""
-        if self.description.learner == "linear":
-            return np.asarray(features @ self.learnt["coefficients"] + self.learnt["offset"])
-        # Trees split between numbers of 32 bits, so a longer one could fall on the other side of a threshold.
-        return self._of_trees(features.astype(np.float32))
-
-    def _of_trees(self, features: NDArray[np.float32]) -> Floats:
-        """The scores of trees, which all rows follow at once, a level at a time."""
-        left, right = self.learnt["left"], self.learnt["right"]
-        rows = np.arange(len(features))[:, None]
-        # The node that each row has reached in each tree, (n, B).
-        nodes = np.tile(self.learnt["roots"].astype(np.int64), (len(features), 1))
-        while True:
-            is_inner = left[nodes] != LEAF
-            if not is_inner.any():
-                break
-            seen = features[rows, self.learnt["feature"][nodes]]
-            is_below = seen <= self.learnt["threshold"][nodes]
-            goes_left = np.where(np.isnan(seen), self.learnt["missing_left"][nodes], is_below)
-            children = np.where(goes_left, left[nodes], right[nodes])
-            # A row that has reached a leaf stays there until all others have reached one.
-            nodes = np.where(is_inner, children, nodes)
-        return np.asarray(self.learnt["value"][nodes].sum(axis=1) + self.learnt["offset"])
-
-    def _linked(self, scores: Floats) -> Floats:
-        """Predictions from scores ``(n, K)``."""
-        if not self.description.classes:
-            return scores[:, 0]
-        if self.description.link == "identity":
-            return scores
-        if self.description.link == "logistic":
-            # Scores of the first class are zero.
-            scores = np.concatenate([np.zeros_like(scores), scores], axis=1)
-        # Softmax does not change with a constant, and the exponential of a large score would overflow.
-        raised = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return np.asarray(raised / raised.sum(axis=1, keepdims=True))
-
-    def arrays(self) -> dict[str, Arrays]:
-        """Its arrays by the name of the file that keeps them."""
-        return {WEIGHTS: dict(self.learnt), PREPROCESSING: self.preprocessing.arrays()}
+        return {FITTED: skops.io.dumps(self.fitted), PREPROCESSING: as_tensors(self.preprocessing.arrays())}
 
     def check(self) -> None:
-        """Make sure that the arrays are those that it describes, and that every row ends in a leaf.
+        """Make sure that it predicts rows of the columns and the target that it describes.
 
         Raises:
-            DamagedRecordError: an array is missing, not expected, of another shape, or holds what cannot be.
+            DamagedRecordError: the preprocessing or the fitted model is of another shape or kind.
         """
-        # A saved folder may come from anyone, so nothing is computed with before all of it fits.
-        expected = set(LINEAR if self.description.learner == "linear" else TREES)
-        if set(self.learnt) != expected:
-            raise DamagedRecordError(f"its arrays must be {', '.join(sorted(expected))}")
-        for name, array in self.learnt.items():
-            wanted = "f" if name in FLOATS else "iub"
-            if array.dtype.kind not in wanted or (name in FLOATS and not np.isfinite(array).all()):
-                raise DamagedRecordError(f"{name} holds what cannot be")
-        target = self.description.predicts
-        n_scores = 1
-        if isinstance(target, Classes) and self.description.link != "logistic":
-            n_scores = target.n_outputs
-        if self.learnt["offset"].shape != (n_scores,):
-            raise DamagedRecordError(f"offset is not an array of {n_scores} numbers")
-        if self.description.learner == "trees":
-            self._check_trees(n_scores)
-        elif self.learnt["coefficients"].shape != (self.n_features, n_scores):
-            raise DamagedRecordError(f"coefficients is not an array of {self.n_features} x {n_scores} numbers")
         self._check_preprocessing()
-
-    def _check_trees(self, n_scores: int) -> None:
-        """Raise a DamagedRecordError if a row could leave the trees, or never reach a leaf."""
-        left, right, roots = (self.learnt["left"], self.learnt["right"], self.learnt["roots"])
-        n_nodes = len(left)
-        shapes = {"value": (n_nodes, n_scores), "roots": roots.shape, "offset": (n_scores,)}
-        for name in TREES:
-            if self.learnt[name].shape != shapes.get(name, (n_nodes,)) or roots.ndim != 1:
-                raise DamagedRecordError(f"{name} is not of {n_nodes} nodes")
-        if roots.size and not (roots.min() >= 0 and roots.max() < n_nodes):
-            raise DamagedRecordError("roots lead out of the trees")
-        is_leaf = left == LEAF
-        inner = np.flatnonzero(~is_leaf)
-        # With one child, a row that goes to the other side would be looked up at the place -1.
-        if (is_leaf != (right == LEAF)).any():
-            raise DamagedRecordError("a node has one child")
-        # Children follow their parents, so that no path goes in a circle.
-        for children in (left[inner], right[inner]):
-            if (children <= inner).any() or (children >= n_nodes).any():
-                raise DamagedRecordError("a path of the trees does not end in a leaf")
-        # A number out of range would read another column, or fail at a prediction and not when it is opened.
-        features = self.learnt["feature"][inner]
-        if inner.size and not (features.min() >= 0 and features.max() < self.n_features):
-            raise DamagedRecordError("a node asks for a feature that is not there")
+        name = f"{type(self.fitted).__module__}.{type(self.fitted).__qualname__}"
+        if name not in KEPT[self.description.method]:
+            raise DamagedRecordError(f"{FITTED} holds no {self.description.label}")
+        try:
+            if self.description.method == "random_forest":
+                _check_forest(self.fitted)
+            shape = self.of_values(np.zeros((1, len(self.description.columns)))).shape
+        # A model whose parts do not fit together fails somewhere in its library, in any way.
+        except Exception as error:
+            raise DamagedRecordError(f"the {self.description.label} in {FITTED} does not predict: {error}") from error
+        target = self.target
+        if shape != ((1, target.n_outputs) if isinstance(target, Classes) else (1,)):
+            raise DamagedRecordError(f"the {self.description.label} in {FITTED} predicts something else")
 
     def _check_preprocessing(self) -> None:
         """Raise a DamagedRecordError if the preprocessing is not of the columns that are described."""
@@ -248,3 +162,40 @@ class RivalModel(Predictor):
             # A number whose gaps the model sees is not imputed.
             if np.isinf(vector).any() or (name != "fill" and np.isnan(vector).any()):
                 raise DamagedRecordError("the preprocessing holds an infinite value")
+
+
+def require_libraries(method: str, what: str) -> None:
+    """Raise a UsageError if skops, or the library of a method's model, is not installed."""
+    require("skops", what)
+    if method == "xgboost":
+        require("xgboost", what)
+
+
+def loaded(content: bytes, method: str) -> Any:
+    """The fitted model of a method in a file of skops.
+
+    Raises:
+        DamagedRecordError: it is no file of skops, or holds a type that is not the model's.
+    """
+    import skops.io
+
+    try:
+        return skops.io.loads(content, trusted=list(KEPT[method]))
+    # A crafted file fails anywhere in skops; an untrusted type is one of these errors, and its message names it.
+    except Exception as error:
+        raise DamagedRecordError(f"{FITTED} cannot be opened: {error}") from error
+
+
+def _check_forest(forest: Any) -> None:
+    """Raise a ValueError if a row could leave a tree: scikit-learn follows the numbers of children unchecked."""
+    for each in forest.estimators_:
+        tree = each.tree_
+        left, right = tree.children_left, tree.children_right
+        inner = np.flatnonzero((left != -1) | (right != -1))
+        # Children follow their parents, so that no path goes in a circle.
+        for children in (left[inner], right[inner]):
+            if (children <= inner).any() or (children >= tree.node_count).any():
+                raise ValueError("a path of a tree does not end in a leaf")
+        features = tree.feature[inner]
+        if ((features < 0) | (features >= forest.n_features_in_)).any() or tree.n_features != forest.n_features_in_:
+            raise ValueError("a tree asks for a feature that is not there")

@@ -1,7 +1,8 @@
 """A model as a folder.
 
     model.json                  what the model is and how it reads rows; sizes and hashes of all files
-    weights.safetensors         of f and h by name, (T, ...); of a rival see `rival_models`
+    weights.safetensors         of f and h by name, (T, ...); of networks
+    model.skops                 the model of another library, see `rival_models`
     preprocessing.safetensors   fill, shift and scale, (T, M)
 
 Nothing in the folder is code, and `opening.read_model` trusts nothing that it says: names, types, sizes, ranges and
@@ -36,11 +37,12 @@ if TYPE_CHECKING:
 CONTENTS = "model.json"
 PREPROCESSING = "preprocessing.safetensors"
 KIND = "scarf-lightning model"
-VERSION = 4
+VERSION = 5
 """Of the description's layout."""
-READABLE = (1, 2, 3, VERSION)
+READABLE = (1, 2, 3, 4, VERSION)
 """Versions that can be read. Those before 3 do not know the type of labels and the columns of `fit`. Those before 4 do
-not know what may be expected of predictions, and are of networks."""
+not know what may be expected of predictions, and are of networks.
+Version 4 has rivals as arrays, which are not read."""
 
 
 def place(path: "str | PathLike[str]") -> Path:
@@ -61,16 +63,21 @@ def place(path: "str | PathLike[str]") -> Path:
 
 
 class Savable(Protocol):
-    """A model with a description in plain values, and arrays by the name of the file that keeps them."""
+    """A model with a description in plain values, and its files by name."""
 
     @property
     def description(self) -> "DataclassInstance": ...
-    def arrays(self) -> Mapping[str, Mapping[str, NDArray[Any]]]: ...
+    def files(self) -> Mapping[str, bytes]: ...
+
+
+def as_tensors(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Named arrays in the format of safetensors."""
+    return as_safetensors({name: np.ascontiguousarray(array) for name, array in arrays.items()})
 
 
 def save(model: Savable, folder: Path) -> None:
     """Write a model into a folder of its own; see `Predictor.save`."""
-    arrays = model.arrays()
+    files = model.files()
     try:
         ours = _files_to_replace(folder)
         # Written beside its place and then renamed, so a reader finds the old model or the new one, and never half of
@@ -78,8 +85,7 @@ def save(model: Savable, folder: Path) -> None:
         with temporary(folder) as made:
             described = {"version": VERSION} | asdict(model.description)
             with new_record(made, CONTENTS, KIND, {"model": described}) as place:
-                for file, named in arrays.items():
-                    content = as_safetensors({name: np.ascontiguousarray(array) for name, array in named.items()})
+                for file, content in files.items():
                     (place / file).write_bytes(content)
             with _out_of_the_way(folder, ours):
                 made.rename(folder)

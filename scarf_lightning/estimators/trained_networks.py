@@ -25,7 +25,7 @@ from ..randomness import Roster, Streams
 from ..results import DamagedRecordError
 from ..results.records import WEIGHTS
 from .predictor import Floats, Predictor, TableDescription
-from .saving import PREPROCESSING
+from .saving import PREPROCESSING, as_tensors
 
 if TYPE_CHECKING:
     from ..options import Config
@@ -109,9 +109,9 @@ class TrainedNetworks(Predictor):
                 raise UsageError(f"The model's options are those of the module {module}; import it first.")
         return read(self.options)
 
-    def arrays(self) -> dict[str, Weights]:
-        """Its arrays by the name of the file that keeps them."""
-        return {WEIGHTS: dict(self.weights), PREPROCESSING: self.preprocessing.arrays()}
+    def files(self) -> dict[str, bytes]:
+        """Its files by name."""
+        return {WEIGHTS: as_tensors(self.weights), PREPROCESSING: as_tensors(self.preprocessing.arrays())}
 
     def check(self) -> None:
         """Make sure that the arrays belong to the described networks.

@@ -1,6 +1,6 @@
-"""Models of other libraries as arrays: they predict what the libraries predict; a folder from elsewhere is hostile."""
+"""Models of other libraries, kept by skops: they predict what they predicted; a folder from elsewhere is hostile."""
 
-from collections.abc import Callable
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from safetensors.numpy import load_file, save
+import skops.io
+from sklearn.linear_model import LogisticRegression
 
 from scarf_lightning.data.sources import open_source
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
-from scarf_lightning.estimators import RivalModel, load_model, refitting
-from scarf_lightning.estimators.refitting import FORMS, refitted
-from scarf_lightning.results import DamagedRecordError
+from scarf_lightning.estimators import RivalModel, load_model
+from scarf_lightning.estimators.refitting import refitted, why_not_kept
+from scarf_lightning.estimators.rival_models import FITTED
 from tests.composing import config_of
-from tests.results.sealing import replace_file
+from tests.results.sealing import replace_file, rewritten
 from tests.storing import write_csv
 
 N = 90
@@ -53,23 +54,14 @@ def read(n_classes: int) -> tuple[tuple[str, ...], Table]:
         return tuple(asked), open_source(**vars(config.dataset), openml_cache=None, split=config.split).read().table
 
 
-def trained(method: str, n_classes: int) -> tuple[RivalModel, Any]:
-    """The model of a method on a dirty table, and the library's own that it was made of."""
-    fitted: list[Any] = []
-    form = FORMS[method]
-
-    def kept(model: Any) -> refitting.Learnt:
-        fitted.append(model)
-        return form(model)
-
+def trained(method: str, n_classes: int) -> RivalModel:
+    """The model of a method on a dirty table."""
     asked, table = read(n_classes)
     of_method = (f"method={method}", *SMALL.get(method, ()))
     config = config_of(*asked, *of_method, "recipe=practical", "pretrain=none", "trainer.accelerator=cpu")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(FORMS, method, kept)
-        model = refitted(config, table, EXPECTED)
+    model = refitted(config, table, EXPECTED)
     assert isinstance(model, RivalModel)
-    return model, fitted[0]
+    return model
 
 
 def classes(n_classes: int) -> "pd.Series[str]":
@@ -85,52 +77,57 @@ def classes(n_classes: int) -> "pd.Series[str]":
     [("logistic", 2), ("logistic", 3), ("random_forest", 3), ("xgboost", 2), ("xgboost", 3)],
 )
 @pytest.mark.slow
-def test_a_saved_classifier_predicts_new_rows_as_its_library_does(method: str, n_classes: int, tmp_path: Path) -> None:
+def test_a_saved_classifier_predicts_what_it_predicted_to_the_bit(method: str, n_classes: int, tmp_path: Path) -> None:
     labels, new = classes(n_classes), dirty(50, seed=2)
-    made, library = trained(method, n_classes)
+    made = trained(method, n_classes)
     made.save(tmp_path / "model")
     model = load_model(tmp_path / "model")
     assert isinstance(model, RivalModel)
-    expected = library.predict_proba(model.features(model.values(new)))
+    np.testing.assert_array_equal(model.predicted(new), made.predicted(new))
+    expected = made.fitted.predict_proba(model.features(model.values(new)))
     assert sorted(model.classes_) == sorted(labels.dropna().unique())
-    np.testing.assert_allclose(model.predicted(new), expected, atol=1e-5)
+    np.testing.assert_allclose(model.predicted(new), expected, atol=1e-6)
     assert model.predict(new).tolist() == [model.description.classes[place] for place in expected.argmax(axis=1)]
     assert model.description.expected == EXPECTED
     assert [*model.answered(new)] == ["class", *(f"probability_{name}" for name in model.description.classes)]
     if method == "random_forest":
-        assert library.estimators_[0].tree_.weighted_n_node_samples[0] == labels.notna().sum(), "every label trains"
+        n_trained = model.fitted.estimators_[0].tree_.weighted_n_node_samples[0]
+        assert n_trained == labels.notna().sum(), "every label trains"
 
 
 @pytest.mark.parametrize("method", ["ridge", "random_forest", "xgboost"])
 @pytest.mark.slow
-def test_a_saved_regressor_predicts_new_rows_as_its_library_does(method: str, tmp_path: Path) -> None:
-    made, library = trained(method, 0)
+def test_a_saved_regressor_predicts_what_it_predicted_to_the_bit(method: str, tmp_path: Path) -> None:
+    made = trained(method, 0)
     made.save(tmp_path / "model")
     model, new = load_model(tmp_path / "model"), dirty(50, seed=2)
-    expected = library.predict(model.features(model.values(new)))  # type: ignore[union-attr]
-    np.testing.assert_allclose(model.predicted(new), expected, rtol=1e-5)
+    np.testing.assert_array_equal(model.predicted(new), made.predicted(new))
+    expected = made.fitted.predict(made.features(made.values(new)))
+    np.testing.assert_array_equal(model.predicted(new), expected.astype(np.float64))
 
 
-def test_a_model_is_refused_if_its_arrays_say_something_else_or_its_method_has_no_form(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    form = FORMS["logistic"]
+def test_rows_are_encoded_as_the_library_was_given_them(forest: RivalModel) -> None:
+    """The labels of training rows are what a forest of pure leaves nearly always answers."""
+    labels = classes(3)
+    known = labels.notna()
+    assert (forest.predict(dirty(N)[known]) == labels[known]).mean() > 0.95
 
-    def wrong(model: Any) -> refitting.Learnt:
-        found = form(model)
-        return refitting.Learnt(found.learner, found.link, {**found.arrays, "offset": found.arrays["offset"] + 1})
 
-    monkeypatch.setitem(FORMS, "logistic", wrong)
-    with pytest.raises(RuntimeError, match="do not predict what its library predicts"):
-        trained("logistic", 2)
+def test_a_method_of_another_kind_is_not_kept() -> None:
     config = config_of("method=hist_gradient_boosting", "pretrain=none")
     with pytest.raises(UsageError, match="No model is kept: method=hist_gradient_boosting trains no network of ours"):
         refitted(config, None, {})  # type: ignore[arg-type]
 
 
+def test_without_skops_no_model_is_kept_and_the_reason_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scarf_lightning.estimators.refitting.find_spec", lambda name: None)
+    reason = why_not_kept(config_of("method=ridge", "pretrain=none", *read(0)[0]))
+    assert reason == "skops is not installed: pip install 'scarf-lightning[skops]'"
+
+
 @pytest.fixture(scope="module")
 def forest() -> RivalModel:
-    return trained("random_forest", 3)[0]
+    return trained("random_forest", 3)
 
 
 def test_a_notebook_shows_what_a_model_is_and_what_to_expect_of_it(forest: RivalModel) -> None:
@@ -140,52 +137,56 @@ def test_a_notebook_shows_what_a_model_is_and_what_to_expect_of_it(forest: Rival
         assert text in shown
 
 
-def moved(array: Any, place: int, value: Any) -> Any:
-    changed = array.copy()
-    changed[place] = value
-    return changed
+class Runs:
+    """A class of this module, which no model is made of."""
+
+    def __init__(self) -> None:
+        self.kept = np.arange(3)
 
 
-CHANGES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    "a circle": lambda a: a | {"left": moved(a["left"], 0, 0)},
-    "a way out of the trees": lambda a: a | {"right": moved(a["right"], 0, len(a["right"]))},
-    "one child": lambda a: a | {"left": moved(a["left"], 0, -1)},
-    "a feature that is not there": lambda a: a | {"feature": moved(a["feature"], 0, 10**6)},
-    "a root that is not there": lambda a: a | {"roots": moved(a["roots"], 0, -5)},
-    "infinite leaves": lambda a: a | {"value": moved(a["value"], 1, np.inf)},
-    "nodes of floats": lambda a: a | {"left": a["left"].astype(float)},
-    "fewer values": lambda a: a | {"value": a["value"][:-1]},
-    "another number of classes": lambda a: a | {"value": a["value"][:, :2], "offset": a["offset"][:2]},
-    "roots of two axes": lambda a: a | {"roots": a["roots"][None]},
-    "no thresholds": lambda a: {name: array for name, array in a.items() if name != "threshold"},
-    "one array too many": lambda a: a | {"more": a["left"]},
-}
+def crafted(name: str, forest: RivalModel) -> Any:
+    """An object in the place of a forest, which a stranger may have written."""
+    if name == "a type that is not the model's":
+        return Runs()
+    if name == "a type of scikit-learn's that is not the model's":
+        return LogisticRegression().fit(np.eye(2), [0, 1])
+    random, other = np.random.default_rng(0), deepcopy(forest.fitted)
+    if name == "fewer classes":
+        return other.fit(random.normal(size=(30, forest.fitted.n_features_in_)), np.arange(30) % 2)
+    if name == "more columns":
+        return other.fit(random.normal(size=(30, 40)), np.arange(30) % 3)
+    tree = other.estimators_[0].tree_
+    state = tree.__getstate__()
+    state["nodes"] = state["nodes"].copy()
+    field, value = {
+        "a way out of a tree": ("left_child", 10**9), "a circle": ("right_child", 0), "no such column": ("feature", 999)
+    }[name]  # fmt: skip
+    state["nodes"][field][0] = value
+    tree.__setstate__(state)
+    return other
 
 
-@pytest.mark.parametrize("change", CHANGES)
-def test_arrays_that_cannot_be_are_refused(change: str, forest: RivalModel) -> None:
-    learnt = CHANGES[change](dict(forest.learnt))
-    with pytest.raises(DamagedRecordError):
-        RivalModel(forest.description, forest.preprocessing, learnt).check()
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a type that is not the model's", "a type of scikit-learn's that is not the model's",
+        "fewer classes", "more columns", "a way out of a tree", "a circle", "no such column",
+    ],
+)  # fmt: skip
+def test_a_crafted_file_of_skops_is_refused_in_a_sentence(name: str, forest: RivalModel, tmp_path: Path) -> None:
+    forest.save(tmp_path / "model")
+    replace_file(tmp_path / "model", "model.json", FITTED, skops.io.dumps(crafted(name, forest)))
+    with pytest.raises(UsageError, match=r"model cannot be used: .*model\.skops.*; copy the model again"):
+        load_model(tmp_path / "model")
 
 
-def test_a_changed_folder_is_refused_or_predicts_numbers(forest: RivalModel, tmp_path: Path) -> None:
-    random, rows, n_refused = np.random.default_rng(0), dirty(3), 0
-    for number in range(15):
-        folder = tmp_path / f"model-{number}"
-        forest.save(folder)
-        arrays = load_file(folder / "weights.safetensors")
-        name = random.choice(sorted(arrays))
-        flat = arrays[name].reshape(-1).copy()
-        place = random.integers(len(flat))
-        flat[place] = random.choice([-1, 0, 1, 7, 10**9]) if flat.dtype.kind != "u" else 255
-        arrays[name] = flat.reshape(arrays[name].shape)
-        replace_file(folder, "model.json", "weights.safetensors", save(arrays))
-        try:
-            assert np.isfinite(load_model(folder).predicted(rows)).all()
-        except UsageError:
-            n_refused += 1
-    assert 0 < n_refused < 15
+def test_rivals_of_a_layout_that_no_release_wrote_are_refused_with_what_to_do(
+    forest: RivalModel, tmp_path: Path
+) -> None:
+    forest.save(tmp_path / "model")
+    rewritten(tmp_path / "model" / "model.json", lambda plain: plain["model"].update(version=4, learner="trees"))
+    with pytest.raises(UsageError, match="as arrays, as a version in development did; load it with the version that"):
+        load_model(tmp_path / "model")
 
 
 def test_a_rival_has_no_trials_and_the_model_of_another_kind_is_replaced_in_its_folder(
@@ -194,7 +195,7 @@ def test_a_rival_has_no_trials_and_the_model_of_another_kind_is_replaced_in_its_
     forest.save(tmp_path / "model")
     with pytest.raises(UsageError, match="is a random forest, which has no trials; leave trial out"):
         load_model(tmp_path / "model", trial=0)
-    trained("logistic", 2)[0].save(tmp_path / "model")
+    trained("logistic", 2).save(tmp_path / "model")
     found = load_model(tmp_path / "model")
     assert isinstance(found, RivalModel)
     assert found.description.label == "logistic regression"

@@ -159,7 +159,7 @@ CRAFTED: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (at("model", "trials", value=[0, 10**30]), "trials cannot be 1000"),
     (at("model", "trials", value=[0, -1]), "trials must be different numbers from 0"),
     (at("model", "precision", value="8-true"), "precision must be one of"),
-    (at("model", "version", value=99), "it has layout 99, and this version reads 1 to 4"),
+    (at("model", "version", value=99), "it has layout 99, and this version reads 1 to 5"),
     (at("model", "network", value="transformer"), "name=transformer is unknown"),
     (at("model", "encoder", "width", value=100_000), "is not an array of 2 x 1 x 100000 numbers"),
     (at("model", "encoder", "width", value="${oc.env:HOME}"), r"network\.encoder\.width must be a whole number"),
