@@ -27,7 +27,6 @@ from ..results import read_cell
 from ..screen import command_line
 from ..verdicts.answers import CANNOT_TELL, HELPING
 from ..verdicts.power import settling
-from ..verdicts.scores import Floats
 from ..verdicts.verdict import Verdict
 from .running import N_NETWORKS
 
@@ -163,10 +162,7 @@ class Candidates:
 
     def verdict(self, one: Candidate, other: Candidate) -> Verdict:
         """The verdict on one model beside another, on the trials that both have."""
-        size = self.size(other)
-        gains = self.gains(one, other) / size
-        differences: Floats = np.asarray(gains, dtype=np.float64)
-        return verdict_of(self.results, [(one.label, other.label)], differences[None], np.array([size]), self.options)
+        return verdict_of(self.results, [(one.label, other.label)], self.options)
 
     def size(self, reference: Candidate) -> float:
         """The number that a difference from a reference is divided by: its mean, for metrics that are relative."""

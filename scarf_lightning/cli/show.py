@@ -355,7 +355,7 @@ class SweepProgress:
         self._training = "; ".join(names[:MOST_NAMES]) + more
         if finished:
             last = finished[-1]
-            self._last = f"{last.cell.called}: {result_in_words(last.axes, last.rows, chosen_metric([last]))}"
+            self._last = f"{last.cell.called}: {result_in_words(last.rows, chosen_metric([last]))}"
         line, now = f"{self._counts}, {self._times()}", time.monotonic()
         is_due = now - self._last_line > SECONDS_BETWEEN_LINES
         if self._line is not None:

@@ -77,14 +77,11 @@ def cell_table(axes: Row, rows: Sequence[Row], chosen: Metric = CHOSEN) -> Table
     return table
 
 
-def result_in_words(axes: Row, rows: Sequence[Row], chosen: Metric = CHOSEN) -> str:
-    """The result of a cell, such as ``accuracy 0.9614 (0.9388 to 0.9840)``."""
-    if not _known(rows, chosen.name):
-        return "all trials diverged"
-    mean, interval = _in_words(axes, rows, chosen)
-    if interval == UNKNOWN:
-        return f"{chosen.label} {mean}"
-    return f"{chosen.label} {mean} ({interval})"
+def result_in_words(rows: Sequence[Row], chosen: Metric = CHOSEN) -> str:
+    """The result of a cell while others train, such as ``accuracy 0.9614``: its interval takes its predictions, which
+    are read at the end."""
+    known = _known(rows, chosen.name)
+    return f"{chosen.label} {chosen.plain(float(np.mean(known)))}" if known else "all trials diverged"
 
 
 def n_diverged(rows: Sequence[Row]) -> int:
@@ -155,7 +152,7 @@ def label_table(cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOS
         heading = f"{labels:g} labels" if math.isfinite(labels) else "all labels"
         outcomes[heading] = [line.get(labels, "") for line in lines]
     table = _legible(varying, outcomes, width)
-    table.title = f"{chosen.label} ± half of its 95 % interval"
+    table.title = f"{chosen.label}, its 95 % interval below"
     table.title_justify = "left"
     return table
 
@@ -219,12 +216,13 @@ def _with_interval(axes: Row, rows: Sequence[Row], chosen: Metric) -> str:
     if not _known(rows, chosen.name):
         return "diverged" if rows else "not finished"
     mean, low, high = _interval(axes, rows, chosen)
-    # An interval that is cut at a bound of the metric is shorter on that side.
-    half = "" if math.isnan(low) else f" ± {chosen.plain(max(high - mean, mean - low))}"
+    lines = [chosen.plain(mean)]
+    if not math.isnan(low):
+        lines.append(f"{chosen.plain(low)} to {chosen.plain(high)}")
     constant = of_one_class(rows)
     if constant:
-        return f"{chosen.plain(mean)}{half}, {constant} one class"
-    return f"{chosen.plain(mean)}{half}"
+        lines.append(f"{constant} one class")
+    return "\n".join(lines)
 
 
 def _legible(varying: Mapping[str, Sequence[str]], outcomes: Mapping[str, Sequence[str]], width: int) -> Table:
@@ -252,7 +250,8 @@ def _least_width(varying: Mapping[str, Sequence[str]], outcomes: Mapping[str, Se
         widest = max(len(heading), *map(len, values))
         needed += between_columns + min(LEGIBLE, widest)
     for heading, values in outcomes.items():
-        needed += between_columns + max(len(heading), *map(len, values))
+        longest = max(len(line) for value in values for line in value.split("\n"))
+        needed += between_columns + max(len(heading), longest)
     return needed
 
 

@@ -99,7 +99,7 @@ class Config(Options):
     force: bool = option(False, "train finished cells again and set aside what they have")
     keep_weights: bool = option(False, "keep the fine-tuned networks beside the results")
     keep_predictions_mb: float = option(
-        20, "megabytes of a cell's test predictions to keep at most, for later metrics and figures", "[0, inf)"
+        80, "megabytes of a cell's test predictions to keep at most, for later metrics and figures", "[0, inf)"
     )
     objective: str = option(
         "validation_error",

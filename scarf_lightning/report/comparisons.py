@@ -1,19 +1,19 @@
 """Comparisons of a report: the verdict on each competitor beside its reference."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
 
 from ..verdicts import Answer, Verdict, answers_together
-from ..verdicts.answers import ALONE, CANNOT_TELL, STOPPING, Needed, corrected, needed_together
-from ..verdicts.scores import mean_of
+from ..verdicts.answers import ALONE, CANNOT_TELL, HELPING, HURTING, STOPPING, Needed, corrected, needed_together
+from ..verdicts.frame import gains
 from .learning import FEWEST_CONSTANT, LEARNS_NOTHING, not_learnt
 from .loading import CellResults
 from .pairing import Pair, pairs_of
 from .report_options import ReportOptions
-from .verdicts import verdict_of
+from .verdicts import trials_of, verdict_of
 
 MOST_IN_A_FOREST = 12
 """Datasets that have a line each in the first figure."""
@@ -40,6 +40,9 @@ class Comparison:
         not_learnt: the sign that the competitor has learnt nothing, see `learning.not_learnt`; empty if there is none.
         spoilt: why there is no answer: the side that is worse has not learnt. Empty otherwise.
         is_baseline: true for the method that always gives one answer.
+        is_rival: true for a competitor that trains no network of ours beside one that does. It is ahead or behind.
+        axes: for the effect of an axis its column, for an interaction those of two axes; empty for two cells.
+        over: the settings of the other axes that an effect is averaged over, in words.
     """
 
     context: str
@@ -59,6 +62,9 @@ class Comparison:
     not_learnt: str = ""
     spoilt: str = ""
     is_baseline: bool = False
+    is_rival: bool = False
+    axes: tuple[str, ...] = ()
+    over: str = ""
 
     @property
     def label(self) -> str:
@@ -82,20 +88,19 @@ def compare_all(results: CellResults, options: ReportOptions) -> list[Comparison
     """
     pairs = pairs_of(results, options.reference)
     metric = options.measure
-    trials = results.trials.dropna(subset=[metric.name])
-    values = metric.sign * trials.pivot_table(index="cell", columns="trial", values=metric.name)
+    measured = set(results.trials.dropna(subset=[metric.name])["cell"])
     groups: dict[tuple[str, str], list[Pair]] = {}
     # One comparison has the pairs of all datasets on which its competitor and its context are the same.
     for pair in pairs:
-        if pair.cell in values.index and pair.reference in values.index:
+        if pair.cell in measured and pair.reference in measured:
             groups.setdefault((pair.context, pair.name), []).append(pair)
 
     comparisons = []
     several = len({pair.context for pair in pairs}) > 1
     for group in groups.values():
-        comparisons.append(_compare(group, values, results, options, several=several))
+        comparisons.append(_compare(group, results, options, several=several))
     # Answers are corrected before they are sorted, and the order decides nothing.
-    claimed = _claimed_together(comparisons, options.rope)
+    claimed = claimed_together(comparisons, options.rope, _family)
     return sorted(claimed, key=_best_first)
 
 
@@ -110,13 +115,20 @@ def answered(comparisons: Sequence[Comparison]) -> list[Comparison]:
     return competitors or list(comparisons)
 
 
-def _claimed_together(comparisons: Sequence[Comparison], margin: float) -> list[Comparison]:
-    """The comparisons with the answers that hold together: of the page, or of a competitor over numbers of labels."""
+def _family(comparison: Comparison) -> str:
+    """The family of a comparison of two cells: that of the page, or of a competitor over numbers of labels."""
+    # Nobody asks whether a baseline helps, so it takes nothing from the levels of the others.
+    is_of_page = comparison.labels is None and not comparison.is_baseline
+    return "" if is_of_page else comparison.name
+
+
+def claimed_together(
+    comparisons: Sequence[Comparison], margin: float, family_of: Callable[[Comparison], str]
+) -> list[Comparison]:
+    """The comparisons with the answers that hold together in each family, family by family."""
     families: dict[str, list[Comparison]] = {}
     for each in comparisons:
-        # Nobody asks whether a baseline helps, so it takes nothing from the levels of the others.
-        is_of_page = each.labels is None and not each.is_baseline
-        families.setdefault("" if is_of_page else each.name, []).append(each)
+        families.setdefault(family_of(each), []).append(each)
     answered_together = []
     for family in families.values():
         verdicts = [each.verdict for each in family]
@@ -143,46 +155,32 @@ def _claimed_together(comparisons: Sequence[Comparison], margin: float) -> list[
     return answered_together
 
 
-def _compare(
-    pairs: Sequence[Pair], values: pd.DataFrame, results: CellResults, options: ReportOptions, *, several: bool
-) -> Comparison:
+def _compare(pairs: Sequence[Pair], results: CellResults, options: ReportOptions, *, several: bool) -> Comparison:
     """One competitor beside its reference.
 
     Args:
         pairs: of their cells, one a dataset.
-        values: of the metric, ``(cells, trials)``, higher if better.
         results: of the report.
         options: of the report.
         several: whether there are several contexts, so that the comparison must say which is its own.
     """
-    first = values.loc[[pair.cell for pair in pairs]].to_numpy()
-    second = values.loc[[pair.reference for pair in pairs]].to_numpy()
-    sizes = np.ones(len(second))
-    if options.measure.is_relative:
-        # In percent of the reference's mean, unless that is zero.
-        means = np.abs(mean_of(second))
-        sizes = np.where(means > 0, means, 1.0)
-    differences = (first - second) / sizes[:, None]
+    metric = options.measure
     cells = [(pair.cell, pair.reference) for pair in pairs]
     by_dataset = []
     # More datasets would make a figure that nobody reads, and their verdicts take the time of a page.
     if 1 < len(pairs) <= MOST_IN_A_FOREST:
-        for place, pair in enumerate(cells):
-            own, size = differences[[place]], sizes[[place]]
-            by_dataset.append(verdict_of(results, [pair], own, size, options))
+        by_dataset = [verdict_of(results, [pair], options) for pair in cells]
+    means = []
+    for cell, reference in cells:
+        of_trials = gains(trials_of(results, cell, metric), trials_of(results, reference, metric), metric)
+        means.append(float(of_trials.mean()) if len(of_trials) else math.nan)
     # Pairs of one comparison share their names and their context.
     one_pair = pairs[0]
-    verdict = verdict_of(results, cells, differences, sizes, options)
-    broken = _not_learnt([pair.cell for pair in pairs], results)
-    broken_reference = _not_learnt([pair.reference for pair in pairs], results)
-    # A side that is worse because it has learnt nothing is an accident, and no answer about the method.
-    spoilt = ""
-    if broken and verdict.answer.startswith("hurts"):
-        spoilt = f"it {broken}"
-    elif broken_reference and verdict.answer.startswith("helps"):
-        spoilt = f"{one_pair.reference_name} {broken_reference}"
-    if spoilt:
-        verdict = replace(verdict, answer="cannot tell", reason=spoilt)
+    verdict = verdict_of(results, cells, options)
+    broken = on_not_learnt([pair.cell for pair in pairs], results)
+    broken_reference = on_not_learnt([pair.reference for pair in pairs], results)
+    verdict, spoilt = unless_spoilt(verdict, broken, broken_reference, one_pair.reference_name)
+    first, second = results.rows[one_pair.cell], results.rows[one_pair.reference]
     return Comparison(
         context=one_pair.context if several or one_pair.labels is not None else "",
         name=one_pair.name,
@@ -191,16 +189,36 @@ def _compare(
         datasets=[str(results.cells.loc[cell, "dataset"]) for cell, _ in cells],
         verdict=verdict,
         by_dataset=tuple(by_dataset),
-        means=tuple(mean_of(differences).tolist()),
+        means=tuple(means),
         labels=one_pair.labels,
         against=one_pair.against,
         not_learnt=broken,
         spoilt=spoilt,
-        is_baseline=results.rows[one_pair.cell]["method"] == LEARNS_NOTHING,
+        is_baseline=first["method"] == LEARNS_NOTHING,
+        is_rival=first.get("network") is None and second.get("network") is not None,
     )
 
 
-def _not_learnt(cells: Sequence[int], results: CellResults) -> str:
+def unless_spoilt(verdict: Verdict, broken: str, broken_reference: str, reference: str) -> tuple[Verdict, str]:
+    """The verdict, and why it gives no answer: the side that is worse has learnt nothing, which is an accident and no
+    answer about the method.
+
+    Args:
+        verdict: on a competitor beside the reference.
+        broken, broken_reference: the signs that either has learnt nothing; empty if there are none.
+        reference: its name.
+    """
+    spoilt = ""
+    if broken and verdict.answer in HURTING:
+        spoilt = f"it {broken}"
+    elif broken_reference and verdict.answer in HELPING:
+        spoilt = f"{reference} {broken_reference}"
+    if spoilt:
+        verdict = replace(verdict, answer=CANNOT_TELL, reason=spoilt)
+    return verdict, spoilt
+
+
+def on_not_learnt(cells: Sequence[int], results: CellResults) -> str:
     """The sign that a setting has learnt nothing, on a third of its datasets or more; empty otherwise."""
     signs = []
     for cell in cells:

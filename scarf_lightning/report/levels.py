@@ -1,12 +1,15 @@
-"""Levels of one cell, for a terminal and for views: the mean of each metric with its interval, from its predictions."""
+"""A cell's trials as the statistics take them, and the intervals of its levels, for a terminal, for views and pages."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..intervals import FEWEST, Interval
+from ..intervals import FEWEST, SIZES, Interval, median_sizes, overlap_ratio
 from ..metrics import Metric
-from ..results import Rows, read_cell, read_predictions, values_of
+from ..results import Predictions, Rows, read_cell, read_predictions, values_of
+
+if TYPE_CHECKING:
+    from ..verdicts.frame import Trials
 
 FROM_PREDICTIONS = "rows and fits"
 FROM_TRIALS = "resampled t-test"
@@ -46,35 +49,56 @@ def levels_of_cell(
     """
     if len(rows) < FEWEST:
         return {}
-    # These import pandas and SciPy.
-    from ..verdicts.trials import Split, level_of_trials, rows_by_metric
-
     stored = read_cell(folder)
     predictions, _ = read_predictions(stored)
     # The caller then shows the interval of the resampled t-test, which needs no predictions.
     if stored.description is None or not predictions:
         return {}
-    split = Split(stored.description["options"].get("split"), _n_labelled(rows))
     metrics = stored.target.metrics() if only is None else list(only)
-    tested = {}
-    for trial, kept in predictions.items():
-        tested[trial] = rows_by_metric(metrics, kept.values, kept.labels, kept.rows)
+    split = stored.description["options"].get("split")
     levels = {}
-    trials = values_of(rows, "trial")
+    for metric, trials in zip(
+        metrics, trials_by_metric(metrics, lambda name: values_of(rows, name), predictions, split), strict=True
+    ):
+        # The interval must be that of the mean, so all trials of the mean take part in it.
+        if len(trials.rows) == len(trials.values) >= FEWEST:
+            levels[metric.name] = trials.level(metric)
+    return levels
+
+
+def trials_by_metric(
+    metrics: Sequence[Metric],
+    column: Callable[[str], Sequence[Any]],
+    predictions: Mapping[int, Predictions],
+    split: str | None,
+) -> "list[Trials]":
+    """The trials of a cell for each of these metrics.
+
+    Args:
+        metrics: to compute.
+        column: gives a column of the cell's rows by its name.
+        predictions: that were kept, by trial.
+        split: of its rows; None for results of an old version, which do not record it.
+    """
+    # These import pandas and SciPy.
+    from ..verdicts.frame import Trials, measured
+    from ..verdicts.trials import Split, rows_by_metric
+
+    numbers = list(column("trial"))
+    values: dict[str, dict[Hashable, float]] = {}
     for metric in metrics:
         # A trial that diverged has no value, and is in no mean.
-        measured = []
-        for trial, value in zip(trials, values_of(rows, metric.name), strict=True):
-            if _is_there(value):
-                measured.append(trial)
-        of_metric = []
-        for trial in measured:
-            if metric.name in tested.get(trial, {}):
-                of_metric.append(tested[trial][metric.name])
-        # The interval must be that of the mean, so all trials of the mean take part in it.
-        if len(of_metric) == len(measured) >= FEWEST:
-            levels[metric.name] = level_of_trials(of_metric, metric, split)
-    return levels
+        known = zip(numbers, column(metric.name), strict=True)
+        values[metric.name] = {int(trial): float(value) for trial, value in known if _is_there(value)}
+    rows: dict[str, dict[Hashable, Any]] = {metric.name: {} for metric in metrics}
+    for trial in sorted(predictions.keys() & set(map(int, numbers))):
+        kept = predictions[trial]
+        for name, tested in rows_by_metric(metrics, kept.values, kept.labels, kept.rows).items():
+            if trial in values[name]:
+                rows[name][trial] = measured(tested, values[name][trial])
+    n_test, n_labelled = _median(column("n_test")), _median(column("n_labelled"))
+    ratio = overlap_ratio(*median_sizes({name: column(name) for name in SIZES}))
+    return [Trials(values[each.name], rows[each.name], Split(split, n_labelled), ratio, n_test) for each in metrics]
 
 
 def _is_there(value: Any) -> bool:
@@ -82,9 +106,10 @@ def _is_there(value: Any) -> bool:
     return value is not None and value == value
 
 
-def _n_labelled(rows: Sequence[Mapping[str, Any]]) -> float:
-    """Training rows with a label in the median trial; infinite if results of an old version do not hold them."""
+def _median(sizes: Sequence[Any]) -> float:
+    """The number of rows of the median trial; infinite if results of an old version do not hold it."""
     from statistics import median
 
-    known = [float(size) for size in values_of(rows, "n_labelled") if size is not None and size >= 1]
+    # NaN is no number of rows, and a share below one is that of an old version.
+    known = [float(size) for size in sizes if size is not None and size >= 1]
     return median(known) if known else float("inf")

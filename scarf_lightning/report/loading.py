@@ -92,7 +92,7 @@ class CellResults:
         labels: by axis, what people call its parts.
         targets: what the cells predict, by label, as far as that is known.
         metric: the one that they ask for, or else the one that their targets lead with.
-        rows_of_trials: the values of test rows that verdicts have computed so far, by cell and metric.
+        measured: the trials that verdicts have computed so far, by cell and metric.
     """
 
     cells: pd.DataFrame
@@ -103,7 +103,7 @@ class CellResults:
     labels: Labels = field(default_factory=dict)
     targets: dict[int, Target] = field(default_factory=dict)
     metric: str = Classes.usual_metric
-    rows_of_trials: dict[tuple[int, str], Any] = field(default_factory=dict, compare=False, repr=False)
+    measured: dict[tuple[int, str], Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def axes(self) -> list[str]:

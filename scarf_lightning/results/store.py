@@ -24,7 +24,7 @@ from functools import cache
 from itertools import chain
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,7 +107,7 @@ class Predictions:
 
     @property
     def size(self) -> int:
-        """Bytes, before they are compressed."""
+        """Bytes that they take at most, before they are compressed."""
         # Trial and row are int32.
         return 2 * 4 * len(self.rows) + self.target.packed_size(self.values)
 
@@ -131,8 +131,9 @@ class Predictions:
         predictions = []
         for trial in dict.fromkeys(trials.tolist()):
             is_own = trials == trial
-            # By columns, as a frame has them: sums over classes round by the order in memory.
-            own_values = np.asfortranarray(values[is_own])
+            # In the order in memory that its target reads them in: sums over classes round by it.
+            order: Literal["C", "F"] = "C" if values.flags.c_contiguous else "F"
+            own_values = np.array(values[is_own], order=order)
             predictions.append(cls(trial, rows[is_own], labels[is_own], own_values, target))
         return predictions
 

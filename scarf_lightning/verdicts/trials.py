@@ -73,11 +73,13 @@ def rows_by_metric(
     Args:
         metrics, predictions, labels, rows: as `rows_of_trial` takes them.
     """
-    # Equal codes are how copies are found later, without keeping the predictions.
-    codes = np.unique(predictions, axis=0, return_inverse=True)[1].ravel()
-    one_class = False
+    one_class, distinct = False, predictions
     if predictions.ndim == 2:
+        # Copies in two mini-batches may differ in the last digits of a probability.
+        distinct = predictions.astype(np.float16)
         one_class = len(np.unique(predictions.argmax(axis=1))) == 1
+    # Equal codes are how copies are found later, without keeping the predictions.
+    codes = np.unique(distinct, axis=0, return_inverse=True)[1].ravel()
     defined = {}
     for metric in metrics:
         values = row_values(metric, predictions, labels)
@@ -96,6 +98,8 @@ def judge_trials(
     size: float = 1.0,
     margin: float = MARGIN,
     fewest: int = FEWEST,
+    bases: Sequence[RowsOfTrial] = (),
+    reach: float = 1.0,
 ) -> Verdict:
     """The verdict on a competitor beside its reference, from trials that tested the same rows in the same order.
 
@@ -106,6 +110,8 @@ def judge_trials(
         size: the reference's mean for metrics whose differences are parts of it, else 1.
         margin: a difference no larger than this is of no practical consequence.
         fewest: trials below which there is no interval, see `judge_rows`.
+        bases: the trials whose mean is ``size``; those of the reference if not given.
+        reach: the largest difference, in widths of the metric's bounds.
     """
     differences = []
     # Row by row: what both get right, or wrong, cancels, and the error is that of where they differ.
@@ -116,8 +122,8 @@ def judge_trials(
     if metric.is_relative:
         # The reference's mean has an error, too: by the part that it is too large, the difference is too small.
         mean = float(measured.mean())
-        for of_rows, other in zip(differences, second, strict=True):
-            of_rows -= mean * (other.values / size - 1)
+        for of_rows, base in zip(differences, bases or second, strict=True):
+            of_rows -= mean * (base.values / size - 1)
     added = _added(first, split), _added(second, split)
     verdict = judge_rows(
         differences,
@@ -125,7 +131,7 @@ def judge_trials(
         n_trained=split.n_trained,
         unseen=metric.sign * unseen_values(*added) / size,
         margin=margin,
-        width=metric.bounds[1] - metric.bounds[0],
+        width=reach * (metric.bounds[1] - metric.bounds[0]),
         fewest=fewest,
     )
     # Trials are won by what was measured, and not by what the error makes of it.

@@ -294,10 +294,11 @@ def test_a_line_a_competitor_has_a_column_for_each_number_of_labels() -> None:
 
     headings, *lines = grid(label_table(cells))
 
-    mean, low, _ = mean_interval([0.5, 0.51, 0.52])
+    mean, low, high = mean_interval([0.5, 0.51, 0.52])
+    level = f"{mean:.4f}\n{low:.4f} to {high:.4f}"
     assert headings == ["pretrain", "20 labels", "all labels"]
     assert lines == [
-        ["none", f"{mean:.4f} ± {mean - low:.4f}", f"{mean:.4f} ± {mean - low:.4f}"],
+        ["none", level, level],
         ["scarf", "not finished", "0.5050"],
     ]
 

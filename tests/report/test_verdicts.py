@@ -14,6 +14,7 @@ from scarf_lightning.report.loading import CellResults
 from scarf_lightning.report.report_options import ReportOptions
 from scarf_lightning.results import Predictions
 from scarf_lightning.verdicts import error_parts, judge, judge_rows, judge_tables
+from scarf_lightning.verdicts.frame import NOT_KEPT
 from tests.report.cell_results import results_of
 
 TRIALS, ROWS = 4, 60
@@ -68,9 +69,9 @@ def shuffled(seed: int = 1) -> list[np.ndarray]:
 @pytest.mark.parametrize("orders", [shuffled(), [np.arange(ROWS)] * TRIALS], ids=["shuffled", "sorted"])
 def test_rows_are_compared_with_themselves_in_whatever_order_a_trial_has_them(keep: Keep, orders: list) -> None:
     results = keep(orders)
-    values, differences = aligned(orders)
+    values, _ = aligned(orders)
 
-    found = verdicts.verdict_of(results, PAIR, differences[None], np.ones(1), ReportOptions(rope=MARGIN))
+    found = verdicts.verdict_of(results, PAIR, ReportOptions(rope=MARGIN))
 
     expected = judge_rows(values, orders, unseen=np.array([[1.0, -1.0]]), width=1.0, margin=MARGIN)
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
@@ -82,13 +83,12 @@ def test_rows_are_compared_with_themselves_in_whatever_order_a_trial_has_them(ke
 
 def test_rows_in_the_order_of_time_are_blocks_of_neighbours_and_groups_are_units(keep: Keep) -> None:
     order = np.random.default_rng(1).permutation(ROWS)
-    values, differences = aligned([order] * TRIALS)
-    found = verdicts.verdict_of(keep([order] * TRIALS, "time"), PAIR, differences[None], np.ones(1), OPTIONS)
+    values, _ = aligned([order] * TRIALS)
+    found = verdicts.verdict_of(keep([order] * TRIALS, "time"), PAIR, OPTIONS)
     blocks = np.repeat(np.arange(10), ROWS // 10)
     assert found.parts == error_parts(values, [blocks] * TRIALS, 0)
 
-    _, differences = aligned(shuffled())
-    found = verdicts.verdict_of(keep(shuffled(), "group"), PAIR, differences[None], np.ones(1), OPTIONS)
+    found = verdicts.verdict_of(keep(shuffled(), "group"), PAIR, OPTIONS)
     assert found.parts is not None
     assert found.parts.n_tested == 1, "all rows are always tested together"
 
@@ -105,18 +105,17 @@ def test_without_predictions_the_resampled_test_stays_and_fixed_splits_have_no_v
     gains = (np.array(values[0]) - np.array(values[1]))[None]
     options = ReportOptions(rope=MARGIN)
 
-    found = verdicts.verdict_of(without_predictions("random", *values), PAIR, gains, np.ones(1), options)
-    fixed = verdicts.verdict_of(without_predictions("column", *values), PAIR, gains, np.ones(1), options)
+    found = verdicts.verdict_of(without_predictions("random", *values), PAIR, options)
+    fixed = verdicts.verdict_of(without_predictions("column", *values), PAIR, options)
 
     assert found == judge(gains, width=1.0, margin=MARGIN)
     assert found.basis == "resampled t-test"
-    assert (fixed.basis, fixed.answer, fixed.reason) == ("none", "cannot tell", verdicts.NOT_KEPT)
+    assert (fixed.basis, fixed.answer, fixed.reason) == ("none", "cannot tell", NOT_KEPT)
     for spread in (0.0, 0.01):
-        gains = 0.05 + spread * np.array([[1.0, -1.0] * 2])
-        sized = without_predictions(
-            "random", (0.8 + gains[0]).tolist(), [0.8] * TRIALS, n_test=50, n_train=200, n_labelled=200
-        )
-        found = verdicts.verdict_of(sized, PAIR, gains, np.ones(1), OPTIONS)
+        values = 0.85 + spread * np.array([1.0, -1.0] * 2)
+        gains = values[None] - 0.8
+        sized = without_predictions("random", values.tolist(), [0.8] * TRIALS, n_test=50, n_train=200, n_labelled=200)
+        found = verdicts.verdict_of(sized, PAIR, OPTIONS)
         assert found == judge(gains, test_to_train=50 / 200, n_test=50, width=1.0)
 
 
@@ -136,9 +135,7 @@ def test_a_trial_without_predictions_takes_them_from_none(keep: Keep, monkeypatc
     monkeypatch.setattr(
         verdicts, "_predictions", lambda its, cell: {t: p for t, p in kept(its, cell).items() if t or cell}
     )
-    _, differences = aligned(shuffled())
-
-    found = verdicts.verdict_of(results, PAIR, differences[None], np.ones(1), OPTIONS)
+    found = verdicts.verdict_of(results, PAIR, OPTIONS)
 
     assert (found.basis, found.trials) == ("resampled t-test", TRIALS)
 
@@ -148,11 +145,13 @@ def test_a_relative_difference_knows_the_error_of_the_reference(keep: Keep) -> N
     orders = shuffled()
     results = keep(orders, "random")
     options = ReportOptions(metric="log_loss")
-    first, second = (verdicts.rows_of_cell(results, cell, options.measure) for cell in (0, 1))
+    # A row that is right has no loss, and one that is wrong has the largest.
+    losses = np.where(right(0), 0.0, -math.log(np.finfo(float).eps))
+    results.trials["log_loss"] = losses.mean(axis=2).ravel()
+    first, second = (verdicts.trials_of(results, cell, options.measure).rows for cell in (0, 1))
     size = float(np.mean([each.values.mean() for each in second.values()]))
-    differences = np.array([second[t].values.mean() - first[t].values.mean() for t in range(TRIALS)]) / size
 
-    found = verdicts.verdict_of(results, PAIR, differences[None], np.array([size]), options)
+    found = verdicts.verdict_of(results, PAIR, options)
 
     ratio = 1 - found.difference
     values = [(ratio * second[t].values - first[t].values) / size + found.difference for t in range(TRIALS)]
@@ -163,10 +162,10 @@ def test_a_relative_difference_knows_the_error_of_the_reference(keep: Keep) -> N
 def test_over_tables_each_table_brings_its_own_noise(keep: Keep, monkeypatch: pytest.MonkeyPatch) -> None:
     results = keep(shuffled(), "random")
     _, its = aligned(shuffled())
-    differences = np.tile(its, (7, 1)) + np.arange(7)[:, None] / 100
-    one = verdicts.verdict_of(results, PAIR, its[None], np.ones(1), OPTIONS)
+    differences = np.tile(its, (7, 1))
+    one = verdicts.verdict_of(results, PAIR, OPTIONS)
 
-    found = verdicts.verdict_of(results, PAIR * 7, differences, np.ones(7), ReportOptions(rope=MARGIN))
+    found = verdicts.verdict_of(results, PAIR * 7, ReportOptions(rope=MARGIN))
 
     assert one.parts is not None
     assert found == judge_tables(differences, np.full(7, one.parts.error), width=1.0, margin=MARGIN)

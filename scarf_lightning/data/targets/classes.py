@@ -221,26 +221,33 @@ class Classes(Target):
         return pd.DataFrame(predictions, columns=columns)
 
     def packed(self, labels: Labels, predictions: Predictions) -> "pd.DataFrame":
-        """Probabilities as float16, which has three digits, in columns that the numbers of the classes name."""
+        """Probabilities without loss, in columns that the numbers of the classes name: float32, in which networks
+        compute, or float64 where a value has more digits."""
         import pandas as pd
 
-        frame = pd.DataFrame(predictions.astype(np.float16))
+        narrow = predictions.astype(np.float32)
+        is_exact = np.array_equal(narrow, predictions)
+        frame = pd.DataFrame(narrow if is_exact else predictions)
         frame.columns = pd.Index([str(number) for number in frame.columns])
         return frame.assign(label=labels.astype(np.int32))
 
     def unpacked(self, frame: "pd.DataFrame") -> tuple[Ints, Predictions]:
-        """The inverse of `packed`; probabilities sum to one again."""
+        """The inverse of `packed`. Probabilities of older records are rounded to float16, and sum to one again."""
         labels = frame["label"].to_numpy(dtype=np.int64)
-        probabilities = frame.drop(columns="label").to_numpy(dtype=np.float64)
-        totals = probabilities.sum(axis=1, keepdims=True)
-        if probabilities.shape[1] != self.n_outputs:
+        kept = frame.drop(columns="label")
+        if kept.shape[1] != self.n_outputs:
             raise ValueError("its predictions are of other classes")
+        probabilities = kept.to_numpy(dtype=np.float64)
+        totals = probabilities.sum(axis=1, keepdims=True)
         are_classes = (labels >= 0) & (labels < self.n_outputs)
         are_possible = np.isfinite(totals) & (totals > 0)
         if not are_classes.all() or not (probabilities >= 0).all() or not are_possible.all():
             raise ValueError("a label or a probability is out of range")
-        return labels, probabilities / totals
+        if (kept.dtypes == np.float16).any():
+            # By columns, as the releases that wrote them: sums over classes round by the order in memory.
+            return labels, np.asfortranarray(probabilities / totals)
+        return labels, np.ascontiguousarray(probabilities)
 
     def packed_size(self, predictions: Predictions) -> int:
-        # Two bytes for each probability and four for the label.
-        return len(predictions) * (2 * self.n_outputs + 4)
+        # At most eight bytes for each probability, and four for the label.
+        return len(predictions) * (8 * self.n_outputs + 4)

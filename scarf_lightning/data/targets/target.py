@@ -226,7 +226,7 @@ class Target(ABC):
 
     @abstractmethod
     def packed_size(self, predictions: Predictions) -> int:
-        """Bytes that labels and predictions take in a file before they are compressed."""
+        """Bytes that labels and predictions take in a file at most, before they are compressed."""
 
 
 Learn = Callable[[Labels], Floats]

@@ -105,7 +105,7 @@ def predicted_cells(results: CellResults, cells: pd.DataFrame, kind: type[Target
             with_predictions.append(PredictedCell(name, trials))
     if not with_predictions:
         raise UsageError(
-            f"These cells of {kind.noun} have kept no predictions; keep_predictions_mb=20 force=true trains them again."
+            f"These cells of {kind.noun} have kept no predictions; keep_predictions_mb=80 force=true trains them again."
         )
     return with_predictions
 

@@ -49,9 +49,9 @@ def test_a_library_is_not_asked_to_learn_labels_that_are_all_equal(target: Targe
     assert predicted.tolist() == expected
 
 
-def test_the_size_in_a_file_is_that_of_the_columns() -> None:
+def test_the_size_in_a_file_is_at_most_that_of_the_columns() -> None:
     for target, labels, predictions in (
-        (Classes(("a", "b", "c")), np.array([0, 2]), np.array([[0.5, 0.25, 0.25], [0.0, 0.0, 1.0]])),
+        (Classes(("a", "b", "c")), np.array([0, 2]), np.array([[0.6, 0.3, 0.1], [0.0, 0.0, 1.0]])),
         (Number("y"), np.array([1.0, 2.0]), np.array([1.5, 2.5])),
     ):
         columns = target.packed(labels, predictions)

@@ -267,7 +267,7 @@ def test_what_cannot_be_drawn_says_why() -> None:
     without_predictions = compared({"a": {"none": [0.5, 0.6], "scarf": [0.6, 0.7]}})
     for kind in ("roc_curves", "confusion_matrix"):
         (sentence,) = said(blocks_of(without_predictions, kind))
-        assert "have kept no predictions; keep_predictions_mb=20 force=true" in sentence
+        assert "have kept no predictions; keep_predictions_mb=80 force=true" in sentence
 
 
 def test_sensitivity_is_relative_to_each_datasets_best() -> None:
