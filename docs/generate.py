@@ -6,20 +6,25 @@ python docs/generate.py
 
 import inspect
 import re
-import textwrap
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from scarf_lightning.options.axes import AXES, parts
-from scarf_lightning.options.catalogue import write_catalogue
-from scarf_lightning.options.option import Option
-from scarf_lightning.options.reference import DESCRIBED, ChoiceReference, choices, common_options, shown
+from scarf_lightning.options.axes import AXES, BASES, Axis, parts
+from scarf_lightning.options.conf_files import main_file, part_file, target_of
+from scarf_lightning.options.option import Option, options_of
+from scarf_lightning.options.reference import DESCRIBED, choices, common_options, main_options, shown
 
 HERE = Path(__file__).parent
 CONF = HERE.parent / "conf"
-LONGEST_LINE = 120
+NEVER_PRETRAINED = """\
+# @package _global_
+defaults:
+  - override /pretrain: none
+
+"""
+"""How the file of a method begins that is never pre-trained."""
 PROJECT = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 METHODS = """\
@@ -156,42 +161,34 @@ def _escaped(text: str) -> str:
 
 
 def conf_files() -> dict[Path, str]:
-    """The files of `conf/` that stand for one choice each, with its meaning and options as comments, by their path.
-
-    Files of datasets and recipes, and those in the folders of an axis, say by hand what they are for.
-    """
-    files = {}
+    """The files of `conf/` that are made from the classes, by their path, see `scarf_lightning.options.conf_files`."""
+    main = CONF / "train.yaml"
+    files = {main: main_file(main.read_text(encoding="utf-8"), main_options())}
     for axis in AXES:
-        if axis.name not in DESCRIBED or axis.name == "dataset":
+        if axis.name not in BASES and axis.name != "cotrain":
             continue
-        by_name = {choice.name: choice for choice in choices(axis.name)}
-        # The options of all choices of an axis have no name.
-        common = by_name.pop("", None)
-        for path in sorted((CONF / axis.name).glob("*.yaml")):
-            described = [choice for choice in (by_name.get(path.stem), common) if choice is not None]
-            files[path] = _with_comments(path.read_text(encoding="utf-8"), described)
+        for name, cls in parts("pretrain" if axis.name == "cotrain" else axis.name).items():
+            # A task of co-training has a file if it goes with other parts than the default's.
+            path = CONF / axis.name / f"{name}.yaml"
+            if not cls.__module__.startswith("scarf_lightning.") or (axis.name == "cotrain" and not path.exists()):
+                continue
+            text = (
+                path.read_text(encoding="utf-8")
+                if path.exists()
+                else NEVER_PRETRAINED * _is_never_pretrained(axis, cls)
+            )
+            target = None if axis.name == "cotrain" else target_of(cls)
+            files[path] = part_file(
+                text, _escaped(_paragraphs(cls)[0]), axis.name, name, target, options_of(cls).values()
+            )
     return files
 
 
-def _with_comments(text: str, described: list[ChoiceReference]) -> str:
-    """The text of a YAML file whose comments at the top are made anew. Hydra's directives stay before them."""
-    lines = text.splitlines()
-    n_comments = next((place for place, line in enumerate(lines) if not line.startswith("#")), len(lines))
-    directives = [line for line in lines[:n_comments] if line.startswith("# @")]
-    comments = _wrapped(_escaped(described[0].meaning), "# ", "# ")
-    for choice in described:
-        for name, option in choice.options.items():
-            values = "; ".join(filter(None, (option.type_name, option.allowed)))
-            comments += _wrapped(f"{name}={shown(option.default)}: {option.meaning} ({values})", "#   ", "#     ")
-    return "\n".join([*directives, *comments, *lines[n_comments:]]) + "\n"
-
-
-def _wrapped(text: str, first: str, others: str) -> list[str]:
-    return textwrap.wrap(text, LONGEST_LINE, initial_indent=first, subsequent_indent=others, break_on_hyphens=False)
+def _is_never_pretrained(axis: Axis, cls: type[Any]) -> bool:
+    return axis.name == "method" and not cls.pretrainable
 
 
 if __name__ == "__main__":
-    write_catalogue()
     for path, text in conf_files().items():
         path.write_text(text, encoding="utf-8")
     (HERE / "options.md").write_text(options_page(), encoding="utf-8")

@@ -22,7 +22,7 @@ from scarf_lightning.options.option import options_of
 from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.sweeping.expand import ExpandedSweep, expand
-from scarf_lightning.sweeping.hydra import OF_TODAY, option_files
+from scarf_lightning.sweeping.hydra import OF_TODAY
 from scarf_lightning.sweeping.overrides import spelled_out
 
 ROOT = Path(__file__).parents[1]
@@ -91,7 +91,7 @@ def composed(*overrides: str) -> DictConfig:
 
 @cache
 def _composed(overrides: tuple[str, ...]) -> DictConfig:
-    with option_files(), initialize_config_dir(str(CONF), **OF_TODAY):
+    with initialize_config_dir(str(CONF), **OF_TODAY):
         return compose("train", overrides=list(overrides))
 
 
@@ -144,6 +144,6 @@ def refusal(act: Callable[[], Any]) -> str:
 
 @cache
 def loader_and_master(conf: Path = CONF) -> tuple[ConfigLoader, DictConfig]:
-    with option_files(), initialize_config_dir(str(conf), **OF_TODAY):
+    with initialize_config_dir(str(conf), **OF_TODAY):
         loader = GlobalHydra.instance().config_loader()
         return loader, loader.load_configuration("train", overrides=[], run_mode=RunMode.MULTIRUN)

@@ -21,7 +21,6 @@ from scarf_lightning.data.table import Table
 from scarf_lightning.engine import hardware
 from scarf_lightning.options import BASES, plugins
 from scarf_lightning.options.axes import _parts
-from scarf_lightning.options.catalogue import _of_classes
 from scarf_lightning.options.option import _options_of
 from scarf_lightning.sweeping import workers
 
@@ -78,7 +77,6 @@ def plugins_are_forgotten(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         for axis in BASES:
             ConfigStore.instance().repo.pop(axis, None)
         _options_of.cache_clear()
-        _of_classes.cache_clear()
         _parts.cache_clear()
     for kept, before in ((plugins._imported, imported), (scarf_lightning.metrics._registered, metrics)):
         kept.clear()

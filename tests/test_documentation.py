@@ -174,7 +174,7 @@ def test_what_is_generated_is_up_to_date() -> None:
     old = [path.name for path, text in (made | files).items() if path.read_text(encoding="utf-8") != text]
     assert old == [], "run `make docs`"
     of_marginal = files[ROOT / "conf" / "corruption" / "marginal.yaml"]
-    assert "#   corruption.rate=0.6: share of the features to replace (float; (0, 1])\n" in of_marginal
+    assert "rate: 0.6 # share of the features to replace (float; (0, 1])\n" in of_marginal
     for path in (ROOT / "conf").rglob("*.yaml"):
         assert path.read_text(encoding="utf-8").splitlines() != [f"name: {path.stem}"], "a file says more than its name"
     for _, axis, _ in generate["SECTIONS"]:

@@ -1,7 +1,9 @@
 """The pages of ``train.py --help`` and ``train.py --help AXIS``, made from the configuration folder."""
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import yaml
 from rich import box
@@ -9,9 +11,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..options.axes import AXES, BASES
-from ..options.catalogue import descriptions
-from ..options.reference import DESCRIBED, choices, shown
+from ..options.axes import AXES, BASES, first_paragraph, is_own, parts
+from ..options.conf_files import DocumentedOption, documented, meaning_of, read_choice
+from ..options.option import options_of
+from ..options.reference import shown
 from ..options.run_settings import PathSettings
 from ..screen import program
 
@@ -66,52 +69,48 @@ def help_page(conf: Path) -> Group:
 
 
 def axis_page(conf: Path, axis: str) -> Group:
-    """The choices of an axis with their meaning, and the options of each: default, type and allowed values."""
+    """The choices of an axis with their meaning, and the options of each: default, meaning, type and allowed values."""
     lines: list[RenderableType] = []
-    # Files of such an axis hold settings, which no class describes.
-    if axis not in BASES and axis != "cotrain":
-        for file in sorted((conf / axis).glob("*.yaml")):
-            # Seventy lines of datasets would hide the others.
-            if not file.stem.startswith(SUITE):
-                settings = " ".join(_settings(axis.replace("/", "."), file))
-                lines.append(Text(f"{axis}={file.stem}   {settings or 'the defaults'}"))
-    for choice in choices(axis) if axis in DESCRIBED else []:
-        # Options of every choice of the axis come first, under no name.
-        title = choice.meaning
-        if choice.name:
-            title = f"{axis}={choice.name}   {choice.meaning}"
-        lines.append(Text(title))
-        table = Table("option", "default", "type", "allowed", "meaning", box=box.SIMPLE_HEAD)
-        for name, option in choice.options.items():
-            table.add_row(name, shown(option.default), option.type_name, option.allowed, option.meaning)
-        lines.append(table if choice.options else Text())
+    section = axis.replace("/", ".")
+    of_every_cell = documented((conf / "train.yaml").read_text(encoding="utf-8"))
+    common = [option for option in of_every_cell if option.name.startswith(f"{section}.")]
+    if common:
+        lines += [Text(f"{axis}: of every choice"), _table(common)]
+    for file in sorted((conf / axis).glob("*.yaml")):
+        # Seventy lines of datasets would hide the others.
+        if file.stem.startswith(SUITE):
+            continue
+        choice = read_choice(file, section)
+        lines.append(Text(f"{axis}={choice.name}   {choice.meaning}"))
+        lines.append(_table(choice.options) if choice.options else Text())
+    for name, cls in sorted(_imported(axis).items()):
+        lines.append(Text(f"{axis}={name}   {first_paragraph(cls)}"))
+        place = "network.encoder" if axis == "network" else section
+        options = []
+        for option in options_of(cls).values():
+            options.append(DocumentedOption(f"{place}.{option.name}", option.default, meaning_of(option)))
+        lines.append(_table(options) if options else Text())
     return Group(*lines)
 
 
-def _settings(axis: str, file: Path) -> Iterator[str]:
-    """The choices of a file, as the command line writes it."""
-    text = file.read_text(encoding="utf-8")
-    # A file of the global package has its axis among its keys.
-    is_global = text.startswith("# @package _global_")
-    waiting = [("" if is_global else axis, yaml.safe_load(text))]
-    while waiting:
-        place, value = waiting.pop(0)
-        if isinstance(value, dict):
-            for name, inner in value.items():
-                # Hydra's list of other files is no setting.
-                if name != "defaults":
-                    waiting.append((f"{place}.{name}".lstrip("."), inner))
-        # An empty file has None at the axis itself.
-        elif place != axis:
-            yield f"{place}={shown(value)}"
+def _table(options: Iterable[DocumentedOption]) -> Table:
+    table = Table("option", "default", "meaning", box=box.SIMPLE_HEAD)
+    for option in options:
+        table.add_row(option.name, shown(option.default), option.meaning)
+    return table
+
+
+def _imported(axis: str) -> dict[str, type[Any]]:
+    """The parts of an axis that plugins brought; none if no class of parts was imported."""
+    module = BASES.get(axis, "").partition(":")[0]
+    if module not in sys.modules:
+        return {}
+    return {name: cls for name, cls in parts(axis).items() if not is_own(cls)}
 
 
 def _options(group: Path) -> list[str]:
     """The options of a group; the paper's datasets count as one."""
-    names = {path.stem for path in group.glob("*.yaml")}
-    # A part is an option without a file, too.
-    if group.name in BASES:
-        names |= set(descriptions(group.name))
+    names = {path.stem for path in group.glob("*.yaml")} | set(_imported(group.name))
     options, n_of_suite = list[str](), 0
     for name in sorted(names):
         if name.startswith(SUITE):

@@ -1,8 +1,7 @@
 """One line an option: what a user may set, its check, its help, its page and what of it a cell's identity holds."""
 
-from .axes import AXES, BASES, COLUMNS, USUAL, part, parts
+from .axes import AXES, BASES, COLUMNS, USUAL, label, part, parts
 from .building import CellParts, build, build_parts
-from .catalogue import description, descriptions, label
 from .checking import checked, read
 from .combinations import check_combination, labels, unused_options, used_options
 from .config import Config, within_max_epochs
@@ -22,8 +21,6 @@ __all__ = [
     "build_parts",
     "check_combination",
     "checked",
-    "description",
-    "descriptions",
     "label",
     "labels",
     "load_plugins",

@@ -12,7 +12,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import date
 from functools import cache, lru_cache
 from typing import Any
@@ -90,7 +90,7 @@ OF_THE_RUN = (
 
 
 def parts(axis: str) -> dict[str, type[Any]]:
-    """The classes of the parts of an axis, by name. They import torch; `catalogue.descriptions` does without.
+    """The classes of the parts of an axis, by name. Most of them import torch.
 
     They are looked for again only if a class of options was made since: a sweep of thousands of cells asks hundreds of
     thousands of times.
@@ -116,6 +116,31 @@ def part(axis: str, name: Any, *, option: str | None = None) -> type[Any]:
     if not isinstance(name, str) or name not in known:
         raise unknown_part(axis, name, known, option)
     return known[name]
+
+
+def label(axis: str, name: str) -> str:
+    """Label of a part in tables and figures: its class's ``label``, or its name with spaces."""
+    # The one choice of an axis of parts that has no class.
+    if (axis, name) == ("pretrain", "none"):
+        return "no pre-training"
+    cls = parts(axis).get(name) if axis in BASES else None
+    return getattr(cls, "label", None) or name.replace("_", " ")
+
+
+def is_own(cls: type[Any]) -> bool:
+    """True if a part is one of this package, and not a user's."""
+    return cls.__module__.startswith(f"{__name__.partition('.')[0]}.")
+
+
+def field_names(cls: type[Any]) -> frozenset[str]:
+    """The names of all fields of a part: its options, and the other parts that it is made of."""
+    return frozenset(field.name for field in fields(cls))
+
+
+def first_paragraph(cls: type[Any]) -> str:
+    """The first paragraph of a class's docstring, in one line."""
+    paragraph = (cls.__doc__ or "").split("\n\n")[0]
+    return " ".join(paragraph.split())
 
 
 def unknown_part(axis: str, name: Any, known: Collection[str], option: str | None = None) -> UsageError:

@@ -5,8 +5,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from ..errors import UsageError
-from .axes import BASES, part, parts
-from .catalogue import description
+from .axes import BASES, field_names, part, parts
 from .checking import checked_options, refused
 from .combinations import check_combination, encoding_of, is_cotrained, is_pretrained, method_of
 from .config import Config
@@ -68,7 +67,7 @@ def build_parts(config: Config) -> CellParts:
     check_search(config)
     # A method is made with the parts that its fields ask for.
     composed: dict[str, Any] = {}
-    if "corruption" in method_of(config).fields:
+    if "corruption" in field_names(method_of(config)):
         composed["corruption"] = build("corruption", config.corruption)
         composed["selection"] = build("selection", config.selection)
     if is_cotrained(config):
@@ -115,7 +114,7 @@ def build(axis: str, choice: Mapping[str, Any], place: str | None = None, **comp
 
 def _pretext(config: Config, place: str, choice: Choice, source: Config | CotrainSettings) -> "Pretext":
     """A pretext with the parts that its fields ask for; its corruption and its loss are those of ``source``."""
-    wanted = description("pretrain", choice["name"]).fields
+    wanted = field_names(part("pretrain", choice["name"]))
     prefix = "" if source is config else f"{place}."
     chosen = {
         "corruption": (source.corruption, f"{prefix}corruption"),

@@ -8,8 +8,7 @@ from types import NoneType
 from typing import Any, TypeVar, get_type_hints
 
 from ..errors import UsageError, did_you_mean
-from .axes import BASES
-from .catalogue import description
+from .axes import BASES, part
 from .config import Config
 from .logger_classes import TARGET
 from .option import Option, Options, PartField, default_of, options_of
@@ -22,6 +21,7 @@ RENAMED = {("trainer", "slow_bfloat16"): "force_precision"}
 """Options of earlier releases, by their section and their name there, with their name in this one."""
 FORMER_LOGGERS = {"none": (), "wandb": ("wandb",), "tensorboard": ("tensorboard",), "both": ("wandb", "tensorboard")}
 """The values of ``logger.name`` in earlier releases, and the loggers that each chose."""
+PACKAGE = "scarf_lightning."
 IN_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 
 
@@ -133,7 +133,8 @@ def _choice(axis: str, value: Any, place: str) -> Choice:
     """A part's name and all of its options, from those that are set."""
     options = dict(_group(value, place))
     name = options.pop("name", None)
-    known = description(axis, name, option=f"{place}.name").options
+    known = options_of(part(axis, name, option=f"{place}.name"))
+    _take_out_target(options, place)
     return {"name": name} | checked_options(known, options, place)
 
 
@@ -150,7 +151,7 @@ def _with_options_apart(settings: type[Any], named: PartField, values: Mapping[s
     known: Mapping[str, Option] = {}
     if not is_none:
         option = f"{place}.{named.name}"
-        known = description(named.axis, name, option=option).options
+        known = options_of(part(named.axis, name, option=option))
 
     own = dict(_group(values.get(named.options) or {}, _join(place, named.options)))
     others: dict[str, Any] = {}
@@ -162,11 +163,26 @@ def _with_options_apart(settings: type[Any], named: PartField, values: Mapping[s
             own.setdefault(each, value)
         else:
             others[each] = value
+    _take_out_target(own, named.place_in(place))
     if named.is_beside:
         _refuse_unknown([*common, *known], own, place)
     others[named.name] = name
     others[named.options] = checked_options(known, own, named.place_in(place))
     return others
+
+
+def _take_out_target(options: dict[str, Any], place: str) -> None:
+    """Remove the ``_target_`` of a part, which is for ``hydra.utils.instantiate``: parts are built by their name.
+
+    Raises:
+        UsageError: it is no class of this package, so that the user expects it to be built.
+    """
+    target = options.pop(TARGET, None)
+    if target is not None and not str(target).startswith(PACKAGE):
+        raise UsageError(
+            f"{place}.{TARGET}={target}: parts are built by their name, not by a class; a part of your own is named by "
+            "plugins=[MODULE]."
+        )
 
 
 def _with_sections_apart(field: str, values: Mapping[str, Any], place: str) -> dict[str, Any]:

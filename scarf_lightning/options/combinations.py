@@ -21,8 +21,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError
-from .axes import BASES, COLUMNS, OF_THE_RUN, USUAL
-from .catalogue import Description, description, descriptions, label
+from .axes import BASES, COLUMNS, OF_THE_RUN, USUAL, field_names, label, part, parts
 from .config import SHORTHANDS, Config
 from .option import Options, options_of
 from .settings import Choice, DatasetSettings, FinetuneSettings, FitSettings, PretrainSettings
@@ -66,17 +65,17 @@ def is_pretrained(config: Config) -> bool:
 
 def is_cotrained(config: Config) -> bool:
     """Tell whether the method has a pretext task of its own."""
-    return "pretext" in method_of(config).fields
+    return "pretext" in field_names(method_of(config))
 
 
-def method_of(config: Config) -> Description:
-    """The description of the cell's method."""
-    return description("method", config.method.get("name"))
+def method_of(config: Config) -> Any:
+    """The class of the cell's method."""
+    return part("method", config.method.get("name"))
 
 
 def hides_labels(config: Config) -> bool:
     """Tell whether the regime leaves training rows without a label."""
-    regime = description("regime", config.regime.get("name"))
+    regime = part("regime", config.regime.get("name"))
     return bool(regime.hides_labels)
 
 
@@ -106,13 +105,13 @@ def check_combination(config: Config) -> None:
     method = method_of(config)
     if is_pretrained(config):
         # Looked up first: an unknown name has its own error.
-        description("pretrain", config.pretrain.name)
+        part("pretrain", config.pretrain.name)
         if not method.pretrainable:
             raise UsageError(
                 f"method={name} does not go with pretrain={config.pretrain.name}: it is never pre-trained; use none."
             )
     if is_cotrained(config):
-        tasks = sorted(task for task, each in descriptions("pretrain").items() if each.can_cotrain)
+        tasks = sorted(task for task, each in parts("pretrain").items() if each.can_cotrain)
         if config.cotrain.task not in tasks:
             raise UsageError(f"cotrain.task must be one of {', '.join(tasks)}, not {config.cotrain.task}.")
         if config.finetune.freeze != "none":
@@ -127,7 +126,7 @@ def check_combination(config: Config) -> None:
     # Only reading a file tells whether it has rows without a label, see `check_labels`.
     may_have_unlabelled_rows = hides_labels(config) or config.dataset.source == "csv"
     if method.needs_unlabelled_rows and not may_have_unlabelled_rows:
-        hiding = sorted(regime for regime, each in descriptions("regime").items() if each.hides_labels)
+        hiding = sorted(regime for regime, each in parts("regime").items() if each.hides_labels)
         raise UsageError(
             f"method={name} does not go with regime={regime}: it needs unlabelled rows; use {', '.join(hiding)}."
         )
@@ -175,15 +174,15 @@ def _unused_axes(config: Config) -> set[str]:
     unused: set[str] = set()
     corruptions: list[Choice] = []
     # A part says by its fields which axes it needs: one with a field ``loss`` is made with a loss.
-    needed = set(method_of(config).fields)
+    needed = set(field_names(method_of(config)))
     if is_pretrained(config):
-        needed |= description("pretrain", config.pretrain.name).fields
+        needed |= field_names(part("pretrain", config.pretrain.name))
     unused |= {"corruption", "loss"} - needed
     if "corruption" in needed:
         corruptions.append(config.corruption)
     if is_cotrained(config):
         # The task has a corruption and a loss of its own: cotrain.corruption and cotrain.loss.
-        of_task = description("pretrain", config.cotrain.task, option="cotrain.task").fields
+        of_task = field_names(part("pretrain", config.cotrain.task, option="cotrain.task"))
         for axis in ("corruption", "loss"):
             if axis not in of_task:
                 unused.add(f"cotrain.{axis}")
@@ -377,7 +376,7 @@ def _of_part(option: str, axis: str, name: str, values: Choice, place: str) -> I
     # The one choice without a class.
     if (option, name) == ("pretrain", "none"):
         return
-    for own in description(axis, name, option=option).options.values():
+    for own in options_of(part(axis, name, option=option)).values():
         full = f"{place}.{own.name}"
         value = values.get(own.name, own.default)
         if full not in NOT_SECTIONS:
@@ -407,9 +406,9 @@ def on_data(config: Config, n_columns: int, n_encoded: int) -> Config:
         n_encoded: M of corruptions of encoded columns.
     """
     # Such a selection takes one feature at least, whatever the rate.
-    if description("selection", config.selection.get("name")).always_selects:
+    if part("selection", config.selection.get("name")).always_selects:
         return config
-    if not description("encoding", encoding_of(config).get("name")).widens:
+    if not part("encoding", encoding_of(config).get("name")).widens:
         n_encoded = n_columns
 
     def as_trained(corruption: Choice) -> Choice:
@@ -417,7 +416,7 @@ def on_data(config: Config, n_columns: int, n_encoded: int) -> Config:
         if SELECTIVE not in corruption:
             return corruption
         width = n_encoded
-        if description("corruption", corruption["name"]).space == "raw":
+        if part("corruption", corruption["name"]).space == "raw":
             width = n_columns
         # Exactly: 0.7 * 180 is below 126 in floating point.
         rate = Fraction(repr(corruption[SELECTIVE]))

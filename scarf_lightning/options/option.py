@@ -16,9 +16,9 @@ from copy import deepcopy
 from dataclasses import MISSING, dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, ClassVar, Literal, NamedTuple, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, NamedTuple, Self, Union, cast, get_args, get_origin, get_type_hints
 
-from ..errors import SYNONYMS, did_you_mean
+from ..errors import SYNONYMS, UsageError, did_you_mean
 
 LARGEST: dict[type, float] = {int: 2**53 - 1, float: 1e12}
 """The largest numbers that an option takes if its limits name none. Larger whole numbers are not exact in a file, and
@@ -219,6 +219,9 @@ class Options:
     """The field for sections with names of the user's own, each with a class as its ``_target_``; None where there are
     none."""
 
+    settings_beside: ClassVar[type[Any] | None] = None
+    """The settings whose options stand beside those of the part in its section; None where there are none."""
+
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
         Options.n_classes += 1
@@ -226,6 +229,32 @@ class Options:
         for name, field in vars(cls).items():
             metadata = getattr(field, "metadata", {})
             add_synonyms(name, metadata.get("aliases", ()))
+
+    @classmethod
+    def from_config(cls, **section: Any) -> Self:
+        """The part that a section of the configuration describes, as ``hydra.utils.instantiate`` makes it.
+
+        Args:
+            section: the part's ``name`` and options, and the parts that it is made of, as objects. Options of the phase
+                in the same section, such as ``pretrain.max_epochs``, are left out.
+
+        Raises:
+            UsageError: the section has an option that the part does not have.
+            ValueError: a value is not allowed.
+        """
+        known = [field.name for field in dataclasses.fields(cls)]
+        beside = [] if cls.settings_beside is None else [each.name for each in dataclasses.fields(cls.settings_beside)]
+        given = {}
+        for name, value in section.items():
+            if name in known:
+                given[name] = value
+            elif name not in ("name", *beside):
+                part = getattr(cls, "name", cls.__name__)
+                raise UsageError(
+                    f"{name} is not an option of {part}; its options are: {', '.join(options_of(cls)) or 'none'}."
+                    f"{did_you_mean(name, known)}"
+                )
+        return cls(**given)
 
     def __post_init__(self) -> None:
         for each in options_of(type(self)).values():

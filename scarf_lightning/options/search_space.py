@@ -16,7 +16,7 @@ from operator import getitem
 from typing import Any
 
 from ..importing import require
-from .catalogue import description
+from .axes import part
 from .checking import read
 from .combinations import part_axis, used_options
 from .config import Config
@@ -45,7 +45,7 @@ def search_space(config: Config) -> dict[str, Range]:
             continue
         # The options of the network's part are those of its encoder.
         place = "network.encoder" if option == "network" else option
-        ranges: Mapping[str, Range] = description(axis, values[option]).said.get("search_space", {})
+        ranges: Mapping[str, Range] = getattr(part(axis, values[option]), "search_space", {})
         for name, own in ranges.items():
             space[f"{place}.{name}"] = own
     return space

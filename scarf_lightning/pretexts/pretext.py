@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from ..corruption import Corruption, Selection
 from ..networks import Columns, ReLUNetwork
 from ..options.option import Options
-from ..options.settings import LayerSettings
+from ..options.settings import LayerSettings, PretrainSettings
 from ..randomness import StackedGenerator
 
 Outputs = Tensor | tuple[Tensor, ...]
@@ -90,6 +90,7 @@ class Pretext(Options, ABC):
     """
 
     name: ClassVar[str]
+    settings_beside: ClassVar[type[Options] | None] = PretrainSettings
     can_cotrain: ClassVar[bool] = True
     uses_labels: ClassVar[bool] = False
 

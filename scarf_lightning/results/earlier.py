@@ -13,7 +13,7 @@ from typing import Any
 
 from ..data.targets import Classes
 from ..options import COLUMNS
-from ..options.catalogue import label
+from ..options.axes import label
 from ..options.combinations import part_axis
 from .files import DamagedRecordError
 from .identity import NOT_OPTIONS, NULL, as_column

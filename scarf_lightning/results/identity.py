@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from ..metrics import metric_named
-from ..options import Config, description, part, plugin_hashes
+from ..options import Config, part, plugin_hashes
+from ..options.axes import is_own
 from ..options.combinations import UsedOption, is_in, is_pretrained, part_axis, used_options, watched_from
 from ..options.settings import READING
 
@@ -55,7 +56,7 @@ def pretraining_identity(config: Config, data_hash: str) -> dict[str, Any]:
     # The cell itself says whether anything validates, and so whether the share that does is used.
     of_labels = [each for each in used_options(config) if is_in(each.name, OF_LABELS)]
     of_head = []
-    if description("pretrain", config.pretrain.name).uses_labels:
+    if part("pretrain", config.pretrain.name).uses_labels:
         of_head = [each for each in options if is_in(each.name, ("network.head",))]
     fields = _fields(config, data_hash, [*used, *of_labels, *of_head])
     if config.regime.get("validation") == "inside":
@@ -67,8 +68,8 @@ def _pretrains_by_labels(config: Config) -> bool:
     """Tell whether a cell's pre-training depends on labels: by its pretext, or by the columns that it sees."""
     if not is_pretrained(config):
         return False
-    pretext = description("pretrain", config.pretrain.name)
-    features = description("features", config.features.get("name"))
+    pretext = part("pretrain", config.pretrain.name)
+    features = part("features", config.features.get("name"))
     return bool(pretext.uses_labels or features.uses_labels)
 
 
@@ -176,7 +177,7 @@ def _code_of(config: Config, used: Sequence[UsedOption]) -> list[Any]:
         if axis is None or (axis, value) == ("pretrain", "none"):
             continue
         # Only code of the user's is hashed, and not the package's own.
-        if not description(axis, value).is_own:
+        if not is_own(part(axis, value)):
             code.append(part(axis, value))
     return code
 

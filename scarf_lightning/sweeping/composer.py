@@ -28,7 +28,16 @@ from ..errors import UsageError
 from ..options import Config, checked, read, within_max_epochs
 from ..options.combinations import on_dataset
 from ..options.settings import DatasetSettings
-from .hydra import fit_recipe, hydra_started, master_of, named_plugins, our_sections, read_config, usage_error
+from .hydra import (
+    fit_recipe,
+    hydra_started,
+    master_of,
+    named_plugins,
+    our_sections,
+    plain_values,
+    read_config,
+    usage_error,
+)
 
 GLOBAL = "_global_"
 """The package of a file that says itself which sections it has."""
@@ -181,6 +190,9 @@ class Composer:
         """An override, and whether Hydra must compose with it: it chooses a file, or sets no value of our sections."""
         (override,) = self.parse([line])
         is_of_group = override.package is not None or self.is_group(override.key_or_group)
+        if is_of_group and (override.is_delete() or override.value() is None):
+            axis = override.key_or_group
+            raise UsageError(f"{line}: every cell needs a choice of {axis}; --help {axis} lists them.")
         # A dictionary sets values within the section: network={...} chooses no file.
         is_choice = is_of_group and not isinstance(override.value(), dict)
         needs_hydra = override.is_sweep_override() or override.is_hydra_override()
@@ -231,7 +243,7 @@ class Composer:
         OmegaConf.set_struct(node, True)
         mentioned = frozenset(_mentioned(OmegaConf.to_container(node, resolve=False)))
         try:
-            values: Any = OmegaConf.to_container(node, resolve=True, throw_on_missing=True)
+            values: Any = plain_values(node)
         # A later value may mend it, as dataset.path=FILE does; else `read_config` names the option.
         except OmegaConfBaseException:
             values = None

@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass
 
 from ..options import Config
-from ..options.catalogue import description
+from ..options.axes import part
 from ..options.combinations import is_pretrained, method_of
 from ..options.settings import FitSettings
 from .sizes import Size
@@ -103,7 +103,7 @@ def _supervised(config: Config, rows: Rows, size: Size) -> float:
 
 def _choice_of_columns(config: Config, n_labelled: float, size: Size) -> float:
     """The seconds until it is known which columns models see."""
-    features = description("features", config.features["name"])
+    features = part("features", config.features["name"])
     of_choice, of_thousand_rows = features.typical_seconds
     # A split of a tree looks at the square root of the columns.
     columns = math.sqrt(size.n_columns / USUAL_COLUMNS)
@@ -112,7 +112,7 @@ def _choice_of_columns(config: Config, n_labelled: float, size: Size) -> float:
 
 def _fit(config: Config, settings: FitSettings, phase: str, n_rows: float, size: Size) -> float:
     """The seconds of one fit of the network on so many rows."""
-    network = description("network", config.network.name)
+    network = part("network", config.network.name)
     # Rows behind the last full batch count by `ROW` alone; fewer rows than a batch are one step.
     steps = max(1, math.floor(n_rows / settings.batch_size))
     epochs = epochs_of(settings, phase, steps)

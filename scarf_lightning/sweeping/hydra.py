@@ -1,30 +1,22 @@
-"""The door to Hydra: our configuration folder with the defaults of our classes, and plain values out of it.
+"""The door to Hydra: our configuration folder and the parts of plugins, and plain values out of what it composed.
 
-Three things are private in Hydra 1.3 and 1.4, and have no public counterpart. Its reader of files and the registry that
-names it: a plugin may read addresses of its own, and ``--config-dir`` always is a folder. Its parser of flags
-(`scarf_lightning.cli.commands`), the only list of them. And the loader's ``repository``
+Two things are private in Hydra 1.3 and 1.4, and have no public counterpart: its parser of flags
+(`scarf_lightning.cli.commands`), the only list of them, and the loader's ``repository``
 (`scarf_lightning.sweeping.composer`), which reads the defaults list of one file.
 """
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import deepcopy
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from hydra import __version__, initialize_config_dir
-from hydra._internal.core_plugins import file_config_source
-from hydra._internal.sources_registry import SourcesRegistry
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
-from hydra.core.object_type import ObjectType
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Quote, QuotedString
-from hydra.core.plugins import Plugins
 from hydra.errors import HydraException, MissingConfigException
-from hydra.plugins.config_source import ConfigResult
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import (
@@ -37,10 +29,11 @@ from omegaconf.errors import (
 )
 
 from ..errors import UsageError, did_you_mean, meant_by
-from ..options import BASES, Config, load_plugins, read
-from ..options.catalogue import description, descriptions
+from ..options import BASES, Config, load_plugins, options_of, read
+from ..options.axes import is_own, parts
+from ..options.conf_files import target_of
+from ..options.config import SHORTHANDS
 from ..options.logger_classes import TARGET
-from ..options.reference import filled
 from .folders import CONF, recipe_options
 
 if TYPE_CHECKING:
@@ -54,95 +47,6 @@ NEVER_SCALED = {28: 28, 1468: 9981, 4134: 9910}
 """OpenML datasets that the paper does not scale (section 4, "Dataset pre-processing"), with the task of each."""
 
 
-class FileConfigSource(file_config_source.FileConfigSource):
-    """Files of a configuration folder, each with the defaults of the options that its class has and it leaves out.
-
-    A part of the package is an option of its axis without a file too: a file says what else the part is used with.
-
-    Processes of a launcher inherit Hydra's registry and register Hydra's own class again. Hydra leaves a class that is
-    registered already alone if it has the same name, so this class has it.
-    """
-
-    _read: ClassVar[dict[tuple[Path, int], ConfigResult]] = {}
-    """The content of each file as it was last changed. Every composition reads twenty of them again."""
-
-    def load_config(self, config_path: str) -> ConfigResult:
-        name = self._normalize_file_name(config_path)
-        file = Path(self.path, name)
-        # A file wins over the part of its name, since it says more.
-        if not file.exists() and self._without_file(config_path) is not None:
-            options, package = _of_part(*name.removesuffix(".yaml").split("/"))
-            return ConfigResult(
-                config=OmegaConf.create(options),
-                path=f"{self.scheme()}://{self.path}",
-                provider=self.provider,
-                header={"package": package},
-            )
-        # A program that stays alive, as a notebook, may change its own files between two runs.
-        key = file, file.stat().st_mtime_ns
-        if key not in self._read:
-            result = super().load_config(config_path)
-            loaded: Any = OmegaConf.to_container(result.config, resolve=False)
-            content = {str(option): value for option, value in loaded.items()}
-            whole = OmegaConf.create(filled(name.removesuffix(".yaml"), content))
-            self._read[key] = replace(result, config=whole)
-        result = self._read[key]
-        # Hydra writes into the configuration that it gets, so each composition has its own.
-        return replace(result, config=deepcopy(result.config))
-
-    def is_config(self, config_path: str) -> bool:
-        return super().is_config(config_path) or self._without_file(config_path) is not None
-
-    def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
-        names = set(super().list(config_path, results_filter))
-        # Hydra also asks for the groups within a group, which parts are not.
-        if results_filter is not ObjectType.GROUP and Path(self.path) == CONF:
-            names |= set(_own_parts(config_path.strip("/")))
-        return sorted(names)
-
-    def _without_file(self, config_path: str) -> str | None:
-        """The name of the part of the package that a path such as ``corruption/mean`` stands for, if there is one."""
-        axis, _, name = config_path.strip("/").removesuffix(".yaml").partition("/")
-        # A folder of the user's, by --config-dir, has its files alone.
-        if Path(self.path) == CONF and name in _own_parts(axis):
-            return name
-        return None
-
-
-def _of_part(axis: str, name: str) -> tuple[dict[str, Any], str | None]:
-    """The content of a file for a part, and its package if that is not its axis.
-
-    A method that is never pre-trained turns pre-training off.
-    """
-    options = filled(f"{axis}/{name}", {"name": name})
-    if axis == "method" and not description(axis, name).pretrainable:
-        return {"defaults": [{"override /pretrain": "none"}], axis: options}, "_global_"
-    return options, None
-
-
-def _own_parts(axis: str) -> list[str]:
-    """The parts of the package on an axis; none if it has no parts."""
-    known = descriptions(axis) if axis in BASES else {}
-    return [name for name, each in known.items() if each.is_own]
-
-
-@contextmanager
-def option_files() -> Iterator[None]:
-    """Within this context Hydra reads every folder, `conf/` and a ``--config-dir``, by our `FileConfigSource`.
-
-    Only within it: a program of the user's may use Hydra for a configuration of its own.
-    """
-    # This registers Hydra's own way to read files, which is put back at the end.
-    Plugins.instance()
-    sources = SourcesRegistry.instance().types
-    usual = sources["file"]
-    sources["file"] = FileConfigSource
-    try:
-        yield
-    finally:
-        sources["file"] = usual
-
-
 def read_config(composed: DictConfig) -> Config:
     """Check what Hydra composed.
 
@@ -152,16 +56,31 @@ def read_config(composed: DictConfig) -> Config:
     try:
         ours = our_sections(composed) if "hydra" in composed else composed
         fit_recipe(ours)
-        values = OmegaConf.to_container(ours, resolve=True, throw_on_missing=True)
+        values = plain_values(ours)
     except OmegaConfBaseException as error:
         raise _wrong_value(error) from error
-    assert isinstance(values, dict)
-    return read({str(name): value for name, value in values.items()})
+    return read(values)
 
 
 def our_sections(composed: DictConfig) -> DictConfig:
     """A copy of what Hydra composed, without Hydra's own section."""
     return OmegaConf.masked_copy(composed, [str(name) for name in composed if name != "hydra"])
+
+
+def plain_values(sections: DictConfig) -> dict[str, Any]:
+    """The sections with all interpolations resolved.
+
+    A shorthand such as ``max_epochs`` that is not set is left out, so that each phase takes its own default.
+
+    Raises:
+        OmegaConfBaseException: an interpolation leads nowhere, or a value is missing.
+    """
+    is_set = []
+    for name in map(str, sections):
+        if name not in SHORTHANDS or (not OmegaConf.is_missing(sections, name) and sections[name] is not None):
+            is_set.append(name)
+    values: Any = OmegaConf.to_container(OmegaConf.masked_copy(sections, is_set), resolve=True, throw_on_missing=True)
+    return {str(name): value for name, value in values.items()}
 
 
 def fit_recipe(sections: DictConfig) -> None:
@@ -171,8 +90,8 @@ def fit_recipe(sections: DictConfig) -> None:
         # A value that differs from the recipe's is the user's, and is refused if the part lacks the option.
         if axis not in BASES or sections[axis].get(option) != value:
             continue
-        chosen = descriptions(axis).get(sections[axis].get("name"))
-        if chosen is not None and option not in chosen.options:
+        chosen = parts(axis).get(sections[axis].get("name"))
+        if chosen is not None and option not in options_of(chosen):
             # Hydra locks what it composed against keys that come and go.
             with open_dict(sections[axis]):
                 del sections[axis][option]
@@ -204,13 +123,14 @@ def usage_error(error: BaseException) -> UsageError:
     if isinstance(cause, OmegaConfBaseException) and not isinstance(cause, UNKNOWN):
         return _wrong_value(cause)
     if isinstance(cause, UNKNOWN) and isinstance(cause.parent_node, DictConfig):
-        known = [str(key) for key in cause.parent_node if key != "hydra"]
+        known = [str(key) for key in cause.parent_node if key not in ("hydra", TARGET)]
         full = str(cause.full_key)
         parent, _, name = full.rpartition(".")
         if not known:
             return UnknownOptionError(f"{full} is not an option; {parent} takes one value.", full)
         where = f"the options of {parent}" if parent else "the options"
         hint = did_you_mean(name, known) or _within(cause.parent_node, parent, name)
+        hint = hint or _left_out(cause.parent_node, parent, name)
         if parent == "logger" and not hint:
             # A user of Hydra may give the class to the group itself.
             section = "mine" if name == TARGET else name
@@ -219,6 +139,15 @@ def usage_error(error: BaseException) -> UsageError:
     # Any other error in Hydra's words, on one line.
     message = str(error) if cause is None else f"{error} {cause}"
     return UsageError(" ".join(message.split()))
+
+
+def _left_out(section: DictConfig, axis: str, name: str) -> str:
+    """Advice on an option that the chosen part has and a file of the user's for it leaves out."""
+    chosen = parts(axis).get(section.get("name")) if axis in BASES else None
+    if chosen is None or name not in options_of(chosen):
+        return ""
+    part = section.name
+    return f" {part} has it: let your file begin with `defaults: [{part}, _self_]`, or add it by +{axis}.{name}=VALUE."
 
 
 def _wrong_value(error: OmegaConfBaseException) -> UsageError:
@@ -235,7 +164,9 @@ def _wrong_value(error: OmegaConfBaseException) -> UsageError:
 def _within(group: DictConfig, place: str, name: str) -> str:
     """A question that names the options of this name in the groups of a group, if there are any."""
     options = []
-    for inner, node in group.items():
+    for inner in group:
+        # A shorthand that is not set has no value to look into.
+        node = None if OmegaConf.is_missing(group, inner) else group[inner]
         if not isinstance(node, DictConfig) or inner == "hydra":
             continue
         # The main section has no name, so its groups need no dot before theirs.
@@ -289,11 +220,23 @@ def offer(plugins: Sequence[str]) -> None:
         return
     load_plugins(plugins)
     for axis in BASES:
-        for name, each in descriptions(axis).items():
-            # Parts of the package are found by `FileConfigSource` when they are asked for.
-            if not each.is_own:
-                content, package = _of_part(axis, name)
+        for name, cls in parts(axis).items():
+            # Parts of the package have files.
+            if not is_own(cls):
+                content, package = _of_part(axis, cls)
                 ConfigStore.instance().store(group=axis, name=name, node=content, package=package)
+
+
+def _of_part(axis: str, cls: type[Any]) -> tuple[dict[str, Any], str | None]:
+    """What a file of `conf/` would hold for a part, and its package if that is not its axis."""
+    options = {name: option.default for name, option in options_of(cls).items()}
+    part = {TARGET: target_of(cls), "name": cls.name, **options}
+    if axis == "network":
+        part = {"name": cls.name, "encoder": {TARGET: target_of(cls), **options}}
+    # A method that is never pre-trained turns pre-training off.
+    if axis == "method" and not cls.pretrainable:
+        return {"defaults": [{"override /pretrain": "none"}], axis: part}, "_global_"
+    return part, None
 
 
 @contextmanager
@@ -308,7 +251,7 @@ def hydra_started(plugins: Sequence[str] = ()) -> "Iterator[Hydra]":
     instance.clear()
     try:
         offer(plugins)
-        with option_files(), initialize_config_dir(str(CONF), job_name="train", **OF_TODAY):
+        with initialize_config_dir(str(CONF), job_name="train", **OF_TODAY):
             hydra = GlobalHydra.instance().hydra
             assert hydra is not None
             yield hydra
@@ -383,14 +326,9 @@ def split_of(dataset: Mapping[str, Any]) -> str:
     return "random" if dataset.get("task") is None else "task"
 
 
-def given(value: Any, default: Any) -> Any:
-    """An option that both phases share, or a phase's own default if it is null."""
-    return default if value is None else value
-
-
 # Files of conf/ call them, as ${scarf.scaling_of:...}. A reloaded module registers them again.
 with warnings.catch_warnings():
     # OmegaConf 2.4 has another name for it, by which version 2.3 means something else.
     warnings.simplefilter("ignore")
-    for _resolver in (scaling_of, split_of, given):
+    for _resolver in (scaling_of, split_of):
         OmegaConf.register_new_resolver(f"scarf.{_resolver.__name__}", _resolver, replace=True)

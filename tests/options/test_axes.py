@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.options.axes import AXES, BASES, distinguishing_names, group_of, part, parts
+from scarf_lightning.options.axes import AXES, BASES, distinguishing_names, group_of, label, part, parts
 from scarf_lightning.options.building import build
-from scarf_lightning.options.catalogue import label
 from scarf_lightning.options.option import Options, options_of
 from scarf_lightning.options.plugins import load_plugins
 from tests.composing import GROUPS

@@ -11,7 +11,6 @@ from scarf_lightning.corruption.strategies import Mean
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.options import build_parts, parts, read
-from scarf_lightning.options.catalogue import _of_classes
 from scarf_lightning.options.option import _options_of
 from scarf_lightning.options.plugins import _hash, load_plugins, plugin_hashes
 from scarf_lightning.options.settings import PretrainSettings
@@ -184,7 +183,6 @@ class TestHashes:
         load_plugins([name])
         (found,) = plugin_hashes([name, name], [parts("corruption")["halved"]]).values()
         _options_of.cache_clear()
-        _of_classes.cache_clear()
         return found
 
     def test_the_source_of_a_module_and_of_one_beside_it_that_it_imports_is_hashed(self, plugin: Path) -> None:

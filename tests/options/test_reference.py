@@ -1,22 +1,19 @@
-"""The files of `conf/` and the reference of options, which both follow the classes.
-
-A file names a part, and gets the defaults of its class for all that it leaves out. The reference is complete.
-"""
+"""The files of `conf/` and the reference of options, which both follow the classes. The reference is complete."""
 
 from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
-from omegaconf import DictConfig
 
 from scarf_lightning.data.sources import open_source
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options import BASES, Config, options_of, part, parts
 from scarf_lightning.options.logger_classes import TARGET
 from scarf_lightning.options.option import Option
-from scarf_lightning.options.reference import DESCRIBED, SETTINGS, choices, common_options, filled, shown
+from scarf_lightning.options.reference import DESCRIBED, SETTINGS, choices, common_options, shown
 from scarf_lightning.options.settings import CotrainSettings, FinetuneSettings, NetworkSettings, PretrainSettings
+from scarf_lightning.sweeping.hydra import plain_values
 from tests.composing import CONF, GROUPS, cells_of, composed, config_of, names, with_a_loss, yaml
 
 SUITE = "cc18-"
@@ -95,17 +92,6 @@ def of_settings(cls: type[Any]) -> dict[str, Option]:
         if is_dataclass(kind):
             options |= {f"{name}.{inner}": each for inner, each in of_settings(kind).items()}  # type: ignore[arg-type]
     return options
-
-
-@pytest.mark.parametrize(("group", "file"), NOT_A_RECIPE)
-def test_no_default_stands_twice(group: str, file: Path) -> None:
-    defaults = defaults_of(group, file)
-    content = {key: value for key, value in own(file).items() if key not in NAMING | {"corruption", "loss"}}
-    # A class by its _target_ has arguments of its own.
-    content = {key: value for key, value in flat(content).items() if not key.endswith(TARGET)}
-
-    assert set(content) <= set(defaults)
-    assert [key for key, value in content.items() if value == defaults[key]] == []
 
 
 @pytest.mark.parametrize("file", files("recipe"), ids=lambda file: file.stem)
@@ -189,25 +175,6 @@ def test_an_option_of_a_group_can_be_set_alone() -> None:
     assert (config.finetune.patience, config.pretrain.patience) == (None, PretrainSettings().patience)
 
 
-@pytest.mark.parametrize(
-    ("path", "content", "expected"),
-    [
-        ("corruption/mean", {"name": "mean"}, {"name": "mean", "rate": 0.6}),
-        ("corruption/mine", {"name": "mean", "rate": 0.2}, {"name": "mean", "rate": 0.2}),
-        ("corruption/mean", {}, {"name": "mean", "rate": 0.6}),
-        ("scaling/by_data/paper", {"name": "${x}"}, {"name": "${x}"}),
-        ("hydra/launcher/joblib", {"n_jobs": 3}, {"n_jobs": 3}),
-    ],
-)
-def test_a_file_is_filled_with_what_it_leaves_out(path: str, content: dict[str, Any], expected: Any) -> None:
-    assert filled(path, content) == expected
-
-
-def test_a_file_of_a_part_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"^corruption\.name=means is unknown; .* Did you mean mean\?$"):
-        filled("corruption/mine", {"name": "means"})
-
-
 def every_option() -> dict[str, Option]:
     return common_options() | {
         name: each for axis in DESCRIBED for choice in choices(axis) for name, each in choice.options.items()
@@ -216,10 +183,12 @@ def every_option() -> dict[str, Option]:
 
 def test_every_option_of_a_run_is_in_it() -> None:
     known = set(every_option())
-    for section, value in composed().items():
-        options = [f"{section}.{name}" for name in value] if isinstance(value, DictConfig) else [str(section)]
+    for section, value in plain_values(composed()).items():
+        options = [f"{section}.{name}" for name in value] if isinstance(value, dict) else [str(section)]
         of_a_group = {f"{option}.{inner}" for option in options for inner in ("name", "width", "mode", "write")}
-        chosen = {f"{axis}.{key}" for axis in DESCRIBED for key in ("name", "task", "corruption", "loss", "encoder")}
+        chosen = {
+            f"{axis}.{key}" for axis in DESCRIBED for key in (TARGET, "name", "task", "corruption", "loss", "encoder")
+        }
         assert {option for option in options if option not in known | chosen} <= {
             name.rpartition(".")[0] for name in of_a_group & known
         }

@@ -15,7 +15,6 @@ from scarf_lightning.data.targets import Classes
 from scarf_lightning.networks.mlp import MLP
 from scarf_lightning.options import Config, Option, option, options_of, read, used_options
 from scarf_lightning.options.axes import part
-from scarf_lightning.options.catalogue import _of_classes
 from scarf_lightning.options.combinations import NOT_SECTIONS, SPLIT_BY, on_target
 from scarf_lightning.options.option import _options_of
 from scarf_lightning.options.run_settings import CacheSettings, ChunkSettings, LoggerSettings, PathSettings
@@ -135,7 +134,6 @@ class TestAnOptionThatIsAddedLater:
     def _caches_are_fresh(self) -> Iterator[None]:
         yield
         _options_of.cache_clear()
-        _of_classes.cache_clear()
 
     @pytest.mark.parametrize(
         ("cls", "place", "added"),
@@ -158,7 +156,6 @@ class TestAnOptionThatIsAddedLater:
             monkeypatch.setitem(each.__annotations__, "later", Any)
             monkeypatch.setattr(each, "later", line.default, raising=False)
         _options_of.cache_clear()
-        _of_classes.cache_clear()
         assert "later" in options_of(cls)
 
         for overrides, config in configs.items():

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from scarf_lightning.options import descriptions
+from scarf_lightning.options import parts
 from scarf_lightning.options.settings import FinetuneSettings, NetworkSettings, PretrainSettings
 from scarf_lightning.sweeping.cost import ALONE, EPOCHS, FIT, ROW, STEP, epochs_of, seconds_of_trial
 from scarf_lightning.sweeping.sizes import Size
@@ -60,7 +60,7 @@ def seconds(*, n_columns: int = 30, **chosen: Any) -> float:
         ({"network": NetworkSettings(name="ft_transformer"), "n_columns": 15}, USUAL + 6.5 * ROWS),
         ({"method": {"name": "distill"}}, 2 * USUAL),
         *(
-            ({"method": {"name": name}, "regime": HALF}, descriptions("method")[name].typical_fits * LEARNT)
+            ({"method": {"name": name}, "regime": HALF}, parts("method")[name].typical_fits * LEARNT)
             for name in ("self_train", "tri_train")
         ),
         ({"tune": 3}, 3 * USUAL),
@@ -76,17 +76,17 @@ def test_an_epoch_of_few_rows_is_a_step() -> None:
 
 def test_a_network_and_a_method_without_a_supervised_phase_of_ours_cost_what_they_say() -> None:
     for name in ("resnet", "mlp_plr", "realmlp"):
-        times = descriptions("network")[name].typical_cost
+        times = parts("network")[name].typical_cost
         assert seconds(network=NetworkSettings(name=name)) == pytest.approx(USUAL + (times - 1) * ROWS)
     for name in ("logistic", "xgboost", "probe"):
-        of_fit, of_thousand_rows = descriptions("method")[name].typical_seconds
+        of_fit, of_thousand_rows = parts("method")[name].typical_seconds
         assert seconds(method={"name": name}) == pytest.approx(of_fit + 7 * of_thousand_rows)
         assert seconds(method={"name": name}, n_columns=60) == pytest.approx(of_fit + 14 * of_thousand_rows)
 
 
 def test_columns_are_chosen_once_in_a_trial() -> None:
     """However many tries a search makes; a split of a tree looks at the root of the columns."""
-    of_choice, of_thousand_rows = descriptions("features")["forest"].typical_seconds
+    of_choice, of_thousand_rows = parts("features")["forest"].typical_seconds
     forest: dict[str, Any] = {"features": {"name": "forest"}}
     assert seconds(**forest) == pytest.approx(USUAL + of_choice + 7 * of_thousand_rows)
     assert seconds(**forest, tune=3) == pytest.approx(3 * USUAL + of_choice + 7 * of_thousand_rows)

@@ -57,13 +57,22 @@ def cell_of(*overrides: str, plugins: tuple[str, ...] = ()) -> Any:
     return cell.config
 
 
-def test_a_file_in_a_folder_of_the_users_gets_the_options_of_its_class(in_tmp: Path) -> None:
+def test_a_file_of_the_users_may_leave_options_out_and_begins_with_ours_to_have_them(in_tmp: Path) -> None:
     (in_tmp / "corruption").mkdir()
-    (in_tmp / "corruption" / "mine.yaml").write_text("name: mean\n")
+    (in_tmp / "corruption" / "short.yaml").write_text("name: mean\n")
+    (in_tmp / "corruption" / "whole.yaml").write_text("defaults: [mean, _self_]\nrate: 0.3\n")
+    folder = f"hydra.searchpath=[file://{in_tmp}]"
 
-    config = composed(f"hydra.searchpath=[file://{in_tmp}]", "corruption=mine")
-
-    assert config.corruption == {"name": "mean", "rate": 0.6}
+    assert read_config(composed(folder, "corruption=short")).corruption == {"name": "mean", "rate": 0.6}
+    assert read_config(composed(folder, "corruption=whole")).corruption == {"name": "mean", "rate": 0.3}
+    assert read_config(composed(folder, "corruption=short", "+corruption.rate=0.2")).corruption["rate"] == 0.2
+    sentence = str(
+        usage_error(refusal(HydraException, lambda: composed(folder, "corruption=short", "corruption.rate=1")))
+    )
+    assert sentence == (
+        "corruption.rate is not an option; the options of corruption are: name. mean has it: let your file begin with "
+        "`defaults: [mean, _self_]`, or add it by +corruption.rate=VALUE."
+    )
 
 
 @pytest.mark.slow
