@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
+from multiprocessing.process import BaseProcess
 from pickle import PicklingError
 from typing import Any, Generic, TypeVar
 
@@ -29,6 +30,8 @@ T = TypeVar("T")
 
 PARENT_DEATH_SIGNAL = 1
 """The option of Linux's ``prctl`` that sets the signal which a process gets when its parent dies."""
+SECONDS_TO_END = 10.0
+"""Time that the kernel has to end a fork that was killed. Only one that waits for a disk needs any."""
 
 
 def why_no_fork() -> str | None:
@@ -44,12 +47,25 @@ def why_no_fork() -> str | None:
     return None
 
 
-def end_with_parent() -> None:
-    """Let the kernel send SIGTERM to this fork when its parent dies, whatever it dies of."""
+def end_with_parent(parent: int) -> None:
+    """Let the kernel send SIGTERM to this fork when its parent dies, whatever it dies of.
+
+    Args:
+        parent: its number, from before the fork. In a container it may be 1.
+    """
     ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM)
-    # The parent may have died before the kernel was asked; a process without one is adopted by number 1.
-    if os.getppid() == 1:
+    # The parent may have died before the kernel was asked, and another process has adopted this one.
+    if os.getppid() != parent:
         sys.exit(128 + signal.SIGTERM)
+
+
+def ending(process: BaseProcess) -> str:
+    """The words on how a process ended: by which signal, or with which status."""
+    code = process.exitcode
+    # Python negates the number of the signal that ended a process.
+    if code is not None and code < 0:
+        return f"killed by {signal.Signals(-code).name}"
+    return f"exit status {code}"
 
 
 def side_by_side(
@@ -134,7 +150,9 @@ class _Forks(Generic[T]):
         for _ in range(n_processes):
             self._start()
         for pipe in self._processes:
-            pipe.send(next(self._waiting))
+            # A dead fork reads nothing, and is heard of next.
+            with suppress(OSError):
+                pipe.send(next(self._waiting))
 
     def outcomes(self) -> Iterator[tuple[int, _Outcome[T]]]:
         """Number and outcome of each call, as they end."""
@@ -153,13 +171,15 @@ class _Forks(Generic[T]):
 
     def end(self) -> None:
         """End all forks, those that are still at work too."""
-        for process in self._processes.values():
-            if process.pid is not None:
-                process.terminate()
-        for pipe, process in self._processes.items():
-            if process.pid is not None:
-                process.join()
+        # First, so that no fork waits for us, nor one whose number we do not know because we were interrupted.
+        for pipe in self._processes:
             pipe.close()
+        begun = [process for process in self._processes.values() if process.pid is not None]
+        # Forks hold nothing that must be given back, and a library may take any signal that can be taken.
+        for process in begun:
+            process.kill()
+        for process in begun:
+            process.join(SECONDS_TO_END)
         self._processes.clear()
 
     def _start(self) -> None:
@@ -169,7 +189,7 @@ class _Forks(Generic[T]):
         # The fork closes its copies of our ends, or no fork would notice that we are gone.
         inherited = [*self._processes, ours]
         process = multiprocessing.get_context("fork").Process(
-            target=_answer, args=(theirs, inherited, self._calls), daemon=True
+            target=_answer, args=(os.getpid(), theirs, inherited, self._calls), daemon=True
         )
         # Before it starts, so that whatever interrupts us from here on ends it.
         self._processes[ours] = process
@@ -181,21 +201,25 @@ class _Forks(Generic[T]):
         try:
             message: tuple[int, _Outcome[T]] = pipe.recv()
         except (EOFError, OSError) as error:
+            # How it ended is known after the join.
+            process = self._processes[pipe]
+            process.join(SECONDS_TO_END)
             raise UnfinishedError(
-                "A process that trained was ended from outside, as happens where memory runs out; fewer processes need "
-                "less."
+                f"A process that trained was ended from outside ({ending(process)}), as happens where memory runs out; "
+                "fewer processes need less."
             ) from error
         return message
 
 
-def _answer(pipe: Connection, inherited: Sequence[Connection], calls: Sequence[Callable[[], Any]]) -> None:
+def _answer(parent: int, pipe: Connection, inherited: Sequence[Connection], calls: Sequence[Callable[[], Any]]) -> None:
     """The life of a fork: make call after call until there are no more, or the parent is gone."""
-    # Ctrl-C reaches all processes of a terminal. The parent answers it, and ends its forks by SIGTERM.
+    # Ctrl-C reaches all processes of a terminal. The parent answers it, and ends its forks.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    # Lightning takes a signal that has no handler, and only adds to one that has.
+    signal.signal(signal.SIGTERM, _end)
     for other in inherited:
         other.close()
-    end_with_parent()
+    end_with_parent(parent)
     # The parent is gone, and with it the other end.
     with suppress(EOFError, OSError):
         while (number := pipe.recv()) is not None:
@@ -204,6 +228,11 @@ def _answer(pipe: Connection, inherited: Sequence[Connection], calls: Sequence[C
                 pipe.send((number, outcome))
             except (PicklingError, TypeError, AttributeError) as error:
                 pipe.send((number, _failed(outcome.raised or error)))
+
+
+def _end(number: int, _: object) -> None:
+    """End this process at once, without the clean-up of Python, which is the parent's."""
+    os._exit(128 + number)
 
 
 def _outcome(call: Callable[[], T]) -> _Outcome[T]:

@@ -118,6 +118,16 @@ def soon(condition: Callable[[], object], seconds: float = MINUTES) -> bool:
     return bool(condition())
 
 
+def is_alive(pid: int) -> bool:
+    """True if there is a process of this number that has not ended."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return False
+    # The state follows the name of the program in brackets, which may hold anything.
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
+
+
 def without_times(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.drop(columns=TIMES).reset_index(drop=True)
 

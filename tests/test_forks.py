@@ -7,12 +7,14 @@ import threading
 import time
 import warnings
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from scarf_lightning import forks
 from scarf_lightning.errors import UnfinishedError, UsageError
-from scarf_lightning.forks import beside, side_by_side, why_no_fork
+from scarf_lightning.forks import beside, end_with_parent, side_by_side, why_no_fork
+from tests.processes import is_alive, soon
 
 
 def no_fork_is_left() -> bool:
@@ -67,9 +69,77 @@ def test_what_cannot_be_pickled_is_named() -> None:
 
 
 def test_a_fork_that_is_killed_ends_all_with_a_sentence() -> None:
-    with pytest.raises(UnfinishedError, match=r"^A process that trained was ended from outside"):
+    with pytest.raises(UnfinishedError, match=r"^A process that trained was ended from outside \(killed by SIGKILL\)"):
         side_by_side([lambda: os.kill(os.getpid(), signal.SIGKILL), partial(time.sleep, 60)], 2)
     assert no_fork_is_left()
+
+
+def test_a_fork_that_dies_before_its_first_call_ends_all_with_the_same_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(forks, "end_with_parent", lambda parent: os._exit(3))
+    with pytest.raises(UnfinishedError, match=r"^A process that trained was ended from outside \(exit status 3\)"):
+        side_by_side([os.getpid] * 2, 2)
+    assert no_fork_is_left()
+
+
+def test_a_call_that_lets_no_signal_end_it_is_ended_with_the_others() -> None:
+    """As Lightning does with SIGTERM in a fit."""
+
+    def stay() -> None:
+        signal.signal(signal.SIGTERM, lambda *_: None)
+        while True:
+            time.sleep(1)
+
+    with pytest.raises(ZeroDivisionError):
+        side_by_side([lambda: 1 / 0, stay], 2)
+    assert no_fork_is_left()
+
+
+@pytest.mark.parametrize("adds", [False, True])
+def test_sigterm_ends_a_fork_though_a_library_adds_a_handler(adds: bool) -> None:
+    def end_itself() -> None:
+        ours = signal.getsignal(signal.SIGTERM)
+        assert callable(ours)
+        if adds:
+            signal.signal(signal.SIGTERM, lambda *given: ours(*given))
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(UnfinishedError, match="exit status 143"):
+        side_by_side([end_itself, partial(time.sleep, 60)], 2)
+
+
+def test_forks_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
+    def stay(name: str) -> None:
+        (tmp_path / name).write_text(str(os.getpid()))
+        time.sleep(60)
+
+    if (parent := os.fork()) == 0:
+        side_by_side([partial(stay, "a"), partial(stay, "b")], 2)
+    assert soon(lambda: len([path for path in tmp_path.iterdir() if path.read_text()]) == 2)
+    os.kill(parent, signal.SIGKILL)
+    os.waitpid(parent, 0)
+
+    pids = [int(path.read_text()) for path in tmp_path.iterdir()]
+    assert soon(lambda: not any(is_alive(pid) for pid in pids))
+
+
+@pytest.mark.parametrize(
+    ("before", "found", "status"),
+    # Number 1 is the parent in a container, and who adopts elsewhere.
+    [(7, 7, 0), (1, 1, 0), (7, 1, 143), (7, 3, 143)],
+)
+def test_a_fork_whose_parent_died_first_ends(
+    before: int, found: int, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "getppid", lambda: found)
+    if (fork := os.fork()) == 0:
+        try:
+            end_with_parent(before)
+        except SystemExit as ended:
+            os._exit(ended.code)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(fork, 0)[1]) == status
 
 
 def test_an_interrupt_of_the_parent_ends_its_forks() -> None:

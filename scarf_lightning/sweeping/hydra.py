@@ -5,6 +5,7 @@ Two things are private in Hydra 1.3 and 1.4, and have no public counterpart: its
 (`scarf_lightning.sweeping.composer`), which reads the defaults list of one file.
 """
 
+import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 OF_TODAY: dict[str, Any] = {"version_base": "1.3"} if __version__.startswith("1.3.") else {}
 """The argument without which Hydra 1.3 behaves as version 1.1 did. Version 1.4 warns of it."""
+_one_thread = threading.RLock()
+"""Held by the thread that has started Hydra: its instance is that of the whole process."""
 UNKNOWN = (ConfigKeyError, ConfigAttributeError)
 OF_INTERPOLATIONS = (InterpolationResolutionError, UnsupportedInterpolationType, GrammarParseError)
 NEVER_SCALED = {28: 28, 1468: 9981, 4134: 9910}
@@ -243,22 +246,24 @@ def _of_part(axis: str, cls: type[Any]) -> tuple[dict[str, Any], str | None]:
 def hydra_started(plugins: Sequence[str] = ()) -> "Iterator[Hydra]":
     """Hydra with our configuration and the parts of plugins.
 
-    What the program around us has of Hydra, it has again in the end; what Hydra refuses is a `UsageError`.
+    What the program around us has of Hydra, it has again in the end; what Hydra refuses is a `UsageError`. Another
+    thread waits until this one has ended its block.
     """
-    # Hydra has one global instance, and refuses to start a second one.
-    instance = GlobalHydra.instance()
-    theirs = instance.hydra
-    instance.clear()
-    try:
-        offer(plugins)
-        with initialize_config_dir(str(CONF), job_name="train", **OF_TODAY):
-            hydra = GlobalHydra.instance().hydra
-            assert hydra is not None
-            yield hydra
-    except (HydraException, OmegaConfBaseException) as error:
-        raise usage_error(error) from error
-    finally:
-        GlobalHydra.instance().hydra = theirs
+    with _one_thread:
+        # Hydra has one global instance, and refuses to start a second one.
+        instance = GlobalHydra.instance()
+        theirs = instance.hydra
+        instance.clear()
+        try:
+            offer(plugins)
+            with initialize_config_dir(str(CONF), job_name="train", **OF_TODAY):
+                hydra = GlobalHydra.instance().hydra
+                assert hydra is not None
+                yield hydra
+        except (HydraException, OmegaConfBaseException) as error:
+            raise usage_error(error) from error
+        finally:
+            GlobalHydra.instance().hydra = theirs
 
 
 def folder_of_options(config_dir: str | Path) -> Path:

@@ -13,6 +13,7 @@ cell again from its last finished stack.
 import io
 import math
 import multiprocessing
+import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -25,7 +26,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from ..errors import UsageError, counted
-from ..forks import end_with_parent, why_no_fork
+from ..forks import end_with_parent, ending, why_no_fork
 from ..machine import can_end_openmp_threads, end_openmp_threads, free_memory, usable_cores
 from ..options import Config
 from ..options.settings import TrainerSettings
@@ -193,7 +194,7 @@ class Workers:
         end_openmp_threads()
         # The fork has copies of our ends of all pipes. It closes them, or no worker would notice that we are gone.
         process = multiprocessing.get_context("fork").Process(
-            target=_work, args=(theirs, [ours, *inherited], self._train), daemon=True
+            target=_work, args=(os.getpid(), theirs, [ours, *inherited], self._train), daemon=True
         )
         process.start()
         theirs.close()
@@ -236,7 +237,7 @@ class Workers:
         # The exit status is known after the join, and the claims are those of a dead process only then.
         worker.process.join()
         _release(worker)
-        how = _ending(worker.process)
+        how = ending(worker.process)
         self._say(f"A worker ended early ({how}); its cells go on from their last finished stack.")
         worker.pipe.close()
         self._workers.remove(worker)
@@ -282,14 +283,6 @@ def _release(worker: _Worker) -> None:
     worker.chunk = None
 
 
-def _ending(process: ForkProcess) -> str:
-    code = process.exitcode
-    # Python negates the number of the signal that ended a process.
-    if code is not None and code < 0:
-        return f"killed by {signal.Signals(-code).name}"
-    return f"exit status {code}"
-
-
 class _Outbox(io.TextIOBase):
     """The standard error of a worker: the run shows what is written to it, above its own progress."""
 
@@ -305,13 +298,13 @@ class _Outbox(io.TextIOBase):
         return self._is_terminal
 
 
-def _work(pipe: Connection, inherited: Sequence[Connection], train: TrainCells) -> None:
+def _work(parent: int, pipe: Connection, inherited: Sequence[Connection], train: TrainCells) -> None:
     """The life of a worker: train chunk after chunk until the run says that there are no more, or is gone."""
     # Ctrl-C reaches all processes of a terminal. The run answers it, and ends its workers by SIGTERM.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for other in inherited:
         other.close()
-    end_with_parent()
+    end_with_parent(parent)
     # The run's display redraws its last line, so two processes must not write to one terminal.
     sys.stderr = sys.stdout = _Outbox(pipe, is_terminal=sys.stderr.isatty())
     while True:

@@ -1,6 +1,7 @@
 """The door to Hydra: files with the defaults of classes, options of both phases, and what depends on the data."""
 
 import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from hydra import initialize_config_dir
 from hydra._internal.sources_registry import SourcesRegistry
 from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException
 from hydra.types import RunMode
 
@@ -243,3 +245,20 @@ def test_cells_are_composed_without_what_a_preset_says_of_jobs(asked: list[str])
         master.hydra.overrides.hydra.clear()
 
         assert Composer(loader, master)(("corruption=mean",)).corruption["name"] == "mean"
+
+
+def test_a_thread_waits_until_another_has_ended_with_hydra() -> None:
+    entered = threading.Event()
+
+    def enter() -> None:
+        with hydra_started():
+            entered.set()
+
+    waiting = threading.Thread(target=enter)
+    with hydra_started(), hydra_started() as hydra:
+        waiting.start()
+        assert not entered.wait(0.1)
+        assert GlobalHydra.instance().hydra is hydra
+    waiting.join()
+    assert entered.is_set()
+    assert GlobalHydra.instance().hydra is None

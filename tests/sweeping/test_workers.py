@@ -21,7 +21,7 @@ from scarf_lightning.sweeping.chunks import Chunk
 from scarf_lightning.sweeping.plan import Plan, make_plan
 from scarf_lightning.sweeping.workers import TrainCells, Workers, n_workers
 from tests.cells import some_cell
-from tests.processes import soon
+from tests.processes import is_alive, soon
 
 pytestmark = pytest.mark.usefixtures("in_tmp")
 
@@ -264,7 +264,7 @@ class TestEnding:
             launch(chunks(1))
             worker = int(log.lines()[0][0])
             os.kill(worker, signal.SIGKILL)
-            assert soon(lambda: not _is_alive(worker))
+            assert soon(lambda: not is_alive(worker))
             launch(chunks(2))
 
         assert [seed for _, seed in log.lines()] == ["0", "0", "1"]
@@ -281,7 +281,7 @@ class TestEnding:
             interrupted(0.5)
 
         assert len(log.lines()) == 2
-        assert not any(_is_alive(int(pid)) for pid, _ in log.lines())
+        assert not any(is_alive(int(pid)) for pid, _ in log.lines())
 
     def test_workers_do_not_outlive_a_run_that_is_killed(self, log: Log) -> None:
         parent = os.fork()
@@ -293,7 +293,7 @@ class TestEnding:
         os.kill(parent, signal.SIGKILL)
         os.waitpid(parent, 0)
 
-        assert soon(lambda: not any(_is_alive(int(pid)) for pid, _ in log.lines()))
+        assert soon(lambda: not any(is_alive(int(pid)) for pid, _ in log.lines()))
 
 
 def _interrupt(*_: object) -> None:
@@ -302,11 +302,3 @@ def _interrupt(*_: object) -> None:
 
 def _end_waiting(*_: object) -> None:
     raise TimeoutError
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state not in "ZX"
