@@ -12,10 +12,11 @@ seed does not favour all of them at once.
 
 import hashlib
 import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -117,6 +118,44 @@ class Streams:
 
 Fill = Callable[[Tensor, torch.Generator], Tensor]
 """Fills a tensor with numbers from a generator."""
+Kind = str | int
+"""A distribution: uniform, normal, permutation, or integers below a bound."""
+
+
+def dtype_of(kind: Kind) -> torch.dtype:
+    """The type of the draws of a kind."""
+    return torch.float32 if kind in ("uniform", "normal") else torch.int64
+
+
+def _fill(kind: Kind) -> Fill:
+    """Fills a tensor with draws of a kind, along its last axis if they are permutations."""
+    if kind == "uniform":
+        return lambda out, generator: out.uniform_(generator=generator)
+    if kind == "normal":
+        return lambda out, generator: out.normal_(generator=generator)
+    if kind == "permutation":
+        return lambda out, generator: torch.randperm(out.shape[-1], generator=generator, out=out)
+    return lambda out, generator: out.random_(int(kind), generator=generator)
+
+
+@dataclass
+class DrawnAhead:
+    """Draws of one kind and shape that each trial has made at once.
+
+    Attributes:
+        draws: the ones that are left, ``(T, *shape)`` each.
+        before: the generators' states before all of them were made.
+        n_used: draws that are gone.
+    """
+
+    draws: Iterator[Tensor]
+    before: Tensor
+    n_used: int = 0
+
+    def next(self) -> Tensor | None:
+        """The next draw, or None after the last."""
+        self.n_used += 1
+        return next(self.draws, None)
 
 
 class StackedGenerator:
@@ -151,7 +190,7 @@ class StackedGenerator:
         if ahead is None:
             ahead = 0 if self.device.type == "cpu" else AHEAD
         self._ahead = ahead
-        self._drawn: dict[Hashable, Iterator[Tensor]] = {}
+        self._drawn: dict[tuple[Kind, tuple[int, ...]], DrawnAhead] = {}
         self._all = [torch.Generator(self.device) for _ in seeds]
         self.reset()
 
@@ -173,63 +212,89 @@ class StackedGenerator:
         self._drawn.clear()
         self.__dict__.pop("on_host", None)
 
-    def state(self) -> Tensor:
-        """The states of all trials' generators, uint8 ``(T, n)``, for a checkpoint.
+    def state(self) -> dict[str, Any]:
+        """The place that all trials' streams have reached, as plain numbers and tensors, for a checkpoint.
 
-        Numbers that were drawn ahead are not among them: on an accelerator a stream goes on after these.
+        Numbers that were drawn ahead are not in it: they can be drawn again.
         """
+        ahead = []
+        for (kind, shape), drawn in self._drawn.items():
+            ahead.append({"kind": kind, "shape": list(shape), "before": drawn.before, "n_used": drawn.n_used})
+        state = {"generators": self._states(), "ahead": ahead}
+        if "on_host" in self.__dict__ and self.on_host is not self:
+            state["on_host"] = self.on_host.state()
+        return state
+
+    def go_on(self, state: Mapping[str, Any]) -> None:
+        """Go on from the place of a `state`."""
+        self.reset()
+        for ahead in state["ahead"]:
+            kind, shape = ahead["kind"], tuple(ahead["shape"])
+            self._set(ahead["before"])
+            drawn = self._draw_ahead(kind, shape)
+            for _ in range(ahead["n_used"]):
+                drawn.next()
+        self._set(state["generators"])
+        if "on_host" in state:
+            self.on_host.go_on(state["on_host"])
+
+    def _states(self) -> Tensor:
+        """The states of all trials' generators, uint8 ``(T, n)``."""
         return torch.stack([generator.get_state() for generator in self._all])
 
-    def go_on(self, state: Tensor) -> None:
-        """Go on from a `state`."""
-        for generator, of_trial in zip(self._all, state.cpu(), strict=True):
+    def _set(self, states: Tensor) -> None:
+        for generator, of_trial in zip(self._all, states.cpu(), strict=True):
             # A view of several states would be read from the beginning of its storage.
             generator.set_state(of_trial.clone())
 
     def uniform(self, *shape: int) -> Tensor:
         """Uniform on [0, 1), ``(..., *shape)``."""
-        return self._draw("uniform", shape, torch.float32, lambda out, generator: out.uniform_(generator=generator))
+        return self._draw("uniform", shape)
 
     def normal(self, *shape: int) -> Tensor:
         """Standard normal, ``(..., *shape)``."""
-        return self._draw("normal", shape, torch.float32, lambda out, generator: out.normal_(generator=generator))
+        return self._draw("normal", shape)
 
     def integers(self, high: int, *shape: int) -> Tensor:
         """Uniform on 0, ..., high - 1; int64 ``(..., *shape)``."""
-        return self._draw(high, shape, torch.int64, lambda out, generator: out.random_(high, generator=generator))
+        return self._draw(high, shape)
 
     def permutations(self, n: int) -> Tensor:
         """A permutation of 0, ..., n - 1; int64 ``(..., n)``."""
         # On an accelerator `randperm` takes launches for each trial and draw; one sort serves all trials.
         if self._ahead:
             return self.integers(SORTED, n).argsort()
+        return self._draw("permutation", (n,))
 
-        def fill(out: Tensor, generator: torch.Generator) -> Tensor:
-            return torch.randperm(n, generator=generator, out=out)
-
-        return self._draw("permutation", (n,), torch.int64, fill)
-
-    def _draw(self, kind: Hashable, shape: tuple[int, ...], dtype: torch.dtype, fill: Fill) -> Tensor:
+    def _draw(self, kind: Kind, shape: tuple[int, ...]) -> Tensor:
         if self._ahead:
-            out = self._next(kind, shape, dtype, fill)
+            out = self._next(kind, shape)
         else:
-            out = torch.empty(len(self), *shape, dtype=dtype, device=self.device)
+            fill = _fill(kind)
+            out = torch.empty(len(self), *shape, dtype=dtype_of(kind), device=self.device)
             # A generator each: a trial's numbers do not depend on who trains beside it.
             for position, row in zip(self._roster.positions, out, strict=True):
                 fill(row, self._all[position])
         return out if self._leading is None else out.view(*self._leading, *shape)
 
-    def _next(self, kind: Hashable, shape: tuple[int, ...], dtype: torch.dtype, fill: Fill) -> Tensor:
+    def _next(self, kind: Kind, shape: tuple[int, ...]) -> Tensor:
         """The next of the draws of a kind and shape that each trial has drawn at once, ``(A, *shape)``."""
-        draws = self._drawn.get((kind, shape), iter(()))
-        of_all = next(draws, None)
+        drawn = self._drawn.get((kind, shape))
+        of_all = None if drawn is None else drawn.next()
         if of_all is None:
-            n_draws = max(1, self._ahead // (math.prod(shape) * dtype.itemsize))
-            drawn = torch.empty(len(self._all), n_draws, *shape, dtype=dtype, device=self.device)
-            # Trials that have left draw nothing more.
-            for position in self._roster.positions:
-                fill(drawn[position], self._all[position])
-            draws = iter(drawn.unbind(1))
-            self._drawn[kind, shape] = draws
-            of_all = next(draws)
+            of_all = self._draw_ahead(kind, shape).next()
+        assert of_all is not None
         return self._roster.of(of_all)
+
+    def _draw_ahead(self, kind: Kind, shape: tuple[int, ...]) -> DrawnAhead:
+        """Draw several times at once."""
+        dtype, fill = dtype_of(kind), _fill(kind)
+        n_draws = max(1, self._ahead // (math.prod(shape) * dtype.itemsize))
+        before = self._states()
+        numbers = torch.empty(len(self._all), n_draws, *shape, dtype=dtype, device=self.device)
+        # Trials that have left draw nothing more.
+        for position in self._roster.positions:
+            fill(numbers[position], self._all[position])
+        drawn = DrawnAhead(iter(numbers.unbind(1)), before)
+        self._drawn[kind, shape] = drawn
+        return drawn

@@ -1,6 +1,7 @@
 """Random streams, and the roster of the trials that are still training."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -174,6 +175,30 @@ def test_draws_on_the_host_start_again_with_the_others() -> None:
     assert not torch.equal(elsewhere.on_host.uniform(3), first)
     elsewhere.reset()
     assert torch.equal(elsewhere.on_host.uniform(3), first)
+
+
+@on_any_device
+def test_a_stream_goes_on_from_its_kept_state(ahead: int, tmp_path: Path) -> None:
+    """Numbers that were drawn ahead are drawn again, and a state loads under torch's weights_only."""
+    stream = StackedGenerator([1, 2, 3], ahead=ahead)
+    for _ in range(5):
+        draws(stream)
+    torch.save(stream.state(), tmp_path / "state.pt")
+    expected = [each for _ in range(20) for each in draws(stream)]
+
+    resumed = StackedGenerator([1, 2, 3], ahead=ahead)
+    draws(resumed)
+    resumed.go_on(torch.load(tmp_path / "state.pt", weights_only=True))
+    for drawn, kept in zip([each for _ in range(20) for each in draws(resumed)], expected, strict=True):
+        assert torch.equal(drawn, kept)
+
+
+def test_draws_on_the_host_go_on_with_the_others() -> None:
+    first, second = StackedGenerator([1, 2]), StackedGenerator([1, 2])
+    first.device = second.device = torch.device("meta")
+    first.on_host.uniform(3)
+    second.go_on(first.state())
+    assert torch.equal(first.on_host.uniform(3), second.on_host.uniform(3))
 
 
 @given(st.data())

@@ -101,7 +101,7 @@ class StackDataModule(pl.LightningDataModule):
         """
         self._train = train
         self._validation = validation
-        self._order = order
+        self.order = order
         self.roster = roster
         self._train_bounds = batch_bounds(len(train), batch_size)
         self._validation_bounds = batch_bounds(len(validation), validation_batch_size)
@@ -138,7 +138,7 @@ class StackDataModule(pl.LightningDataModule):
 
     def training_examples(self) -> Iterator[Examples]:
         """The mini-batches of an epoch, in a random order of their rows."""
-        permutation = self._order.permutations(len(self._train))
+        permutation = self.order.permutations(len(self._train))
         # From other memory than pinned the host waits for its copy, whatever it asks for.
         if self.table.device.type == "cuda":
             permutation = permutation.pin_memory()

@@ -25,7 +25,7 @@ from ..data.table import Table
 from ..networks import Columns, Network
 from ..options.settings import NetworkSettings
 from ..pretexts import Pretext
-from ..randomness import Roster, StackedGenerator, Streams
+from ..randomness import Kind, Roster, StackedGenerator, Streams, dtype_of
 from .encoder import Classifier, Encoder, Networks
 from .lifting import give_streams, lift
 from .pretext_task import MOST_BYTES, CorruptionSource, PretextTask
@@ -197,8 +197,8 @@ class Nothing(StackedGenerator):
     def __init__(self, n_trials: int) -> None:
         self.device, self._roster, self._leading = META, Roster(n_trials, META), None
 
-    def _draw(self, kind: Any, shape: tuple[int, ...], dtype: torch.dtype, fill: Any) -> Tensor:
-        return torch.empty(len(self), *shape, dtype=dtype, device=META)
+    def _draw(self, kind: Kind, shape: tuple[int, ...]) -> Tensor:
+        return torch.empty(len(self), *shape, dtype=dtype_of(kind), device=META)
 
 
 class Alive(TorchDispatchMode):

@@ -10,6 +10,8 @@ Two loops train them, with the same losses of the same batches:
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from multiprocessing.context import get_spawning_popen
 from typing import Any, Protocol
 
 import numpy as np
@@ -31,8 +33,19 @@ from .pretext_task import BatchRows, CorruptionSource, PretextTask, ValidationSe
 from .schedules import level, share_done, warmth
 from .supervision import Supervision
 
+ONE_PROCESS = "All trials train in one process on one device; use devices=1, and other processes for other trials."
 REGISTER_ELEMENTS = 16
 """Float32 numbers in the widest vector register, AVX-512's."""
+
+
+class InOneProcess:
+    """Refuses to be sent to processes that a trainer spawns, as by ``strategy="ddp_spawn"``."""
+
+    def __getstate__(self) -> Any:
+        # Lightning calls no hook before it spawns.
+        if get_spawning_popen() is not None:
+            raise UsageError(ONE_PROCESS)
+        return super().__getstate__()
 
 
 class PlainData(Protocol):
@@ -45,7 +58,7 @@ class PlainData(Protocol):
         """Make the networks of a module, and serve its batches."""
 
 
-class StackModule(pl.LightningModule, ABC):
+class StackModule(InOneProcess, pl.LightningModule, ABC):
     """Trains T networks at once. Losses are summed over trials, so each network's gradient is what it would be alone.
 
     Networks depend on the table, so a module has none until it is built: by the engine, by ``data``, or by the data
@@ -157,8 +170,17 @@ class StackModule(pl.LightningModule, ABC):
             for name, values in self.validation_metrics(each).items():
                 self._add(f"validation_{name}", values, each.x.shape[1])
 
+    def on_train_epoch_start(self) -> None:
+        # A run that goes on from a checkpoint of an epoch's last step begins the next epoch.
+        self.end_epoch("train")
+
+    def on_train_batch_end(self, outputs: Any, batch: Any, batch_idx: int) -> None:
+        """Log the training loss of Lightning's own loop after an epoch's last step, before callbacks ask for it."""
+        if self.automatic_optimization and self.trainer.is_last_batch:
+            self._log(self.end_epoch("train"))
+
     def on_train_epoch_end(self) -> None:
-        """Log the training loss of Lightning's own loop."""
+        """Log the training loss of an epoch of Lightning's own loop that ended before its last batch."""
         if self.automatic_optimization:
             self._log(self.end_epoch("train"))
 
@@ -168,25 +190,32 @@ class StackModule(pl.LightningModule, ABC):
             self._log(self.end_epoch("validation"))
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Keep the places of the random streams, and the sums of an epoch that has begun."""
         checkpoint["random_streams"] = [stream.state() for stream in self.streams]
+        checkpoint["sums"] = dict(self._sums)
+        checkpoint["counts"] = dict(self._counts)
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Let the random streams go on from where they were."""
+        """Go on with the random streams and the sums of a checkpoint."""
         if not self.is_built:
             name = type(self).__name__
             raise UsageError(f"{name} makes its networks for a table; use {name}.load_from_checkpoint(..., data=data).")
         for stream, state in zip(self.streams, checkpoint["random_streams"], strict=True):
             stream.go_on(state)
+        self._sums = dict(checkpoint["sums"])
+        self._counts = defaultdict(int, checkpoint["counts"])
 
     def _log(self, means: dict[str, NDArray[np.float64]]) -> None:
         """Log means over trials, and of several trials the number of each, such as ``validation_loss/trial_3``."""
+        # A mean over an epoch already, of which Lightning has one value.
+        log = partial(self.log, on_step=False, on_epoch=True, batch_size=1)
         for name, values in means.items():
-            self.log(name, float(values.mean()), prog_bar=True)
+            log(name, float(values.mean()), prog_bar=True)
             if len(values) == 1:
                 continue
             trials: PlainData = self.trainer.datamodule  # type: ignore[attr-defined]
             for trial, value in zip(trials.trials, values, strict=True):
-                self.log(f"{name}/trial_{trial}", float(value))
+                log(f"{name}/trial_{trial}", float(value))
 
     def configure_optimizers(self) -> torch.optim.Adam:
         """Adam or AdamW, with a group of parameters for each learning rate and weight decay."""
@@ -239,8 +268,10 @@ class StackModule(pl.LightningModule, ABC):
         learning_rate = learning_rate * warmth(step, settings.warmup_steps)
         weight_decay = settings.weight_decay * self.level(settings.weight_decay_schedule, step)
         for group in self._optimizer.param_groups:
-            group["lr"] = learning_rate * group.get("learning", 1.0)
-            group["weight_decay"] = weight_decay * group.get("decay", 1.0)
+            # Groups of a callback or of an optimiser of one's own keep their rates.
+            if "learning" in group:
+                group["lr"] = learning_rate * group["learning"]
+                group["weight_decay"] = weight_decay * group["decay"]
 
         if settings.dropout_schedule == "constant":
             return
@@ -287,7 +318,8 @@ class StackModule(pl.LightningModule, ABC):
         # Batches differ in size, and a mean of their means would count the rows of a small one for more.
         weighted = values.double() * n_rows
         if name in self._sums:
-            weighted = self._sums[name] + weighted
+            # Those of a checkpoint lie on the host.
+            weighted = self._sums[name].to(weighted.device) + weighted
         self._sums[name] = weighted
         self._counts[name] += n_rows
 
@@ -368,6 +400,7 @@ class FinetuneModule(StackModule):
 
     Attributes:
         classifier: f and h.
+        encoder: f.
     """
 
     def __init__(
@@ -419,7 +452,13 @@ class FinetuneModule(StackModule):
         # Predictions of the validation's mini-batches, (T, N, ...) each, for a metric that no mean over batches gives.
         self._predictions: list[Tensor] = []
 
+    @property
+    def encoder(self) -> Encoder:
+        """f."""
+        return self.classifier.encoder
+
     def on_train_epoch_start(self) -> None:
+        super().on_train_epoch_start()
         # Lightning puts the whole module into training mode, in which batch normalisation would go on tracking.
         if self.classifier.encoder.is_frozen:
             self.classifier.encoder.eval()

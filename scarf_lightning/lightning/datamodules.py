@@ -1,11 +1,12 @@
 """LightningDataModules for Lightning's own loop: of a table, and of a dataset or a task on OpenML."""
 
-import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import pandas as pd
@@ -17,13 +18,14 @@ from ..data.sources import open_source
 from ..data.table import Table
 from ..data.targets import Labels, read_target
 from ..engine.hardware import Hardware
-from ..engine.modules import CotrainModule, FinetuneModule, PretrainModule, StackModule
+from ..engine.modules import ONE_PROCESS, CotrainModule, FinetuneModule, InOneProcess, PretrainModule, StackModule
 from ..engine.stack import Stack
 from ..errors import UsageError
 from ..estimators.preparing import SOURCE, read_frame
 from ..methods.method import SingleFitMethod
 from ..options import Config
 from ..options.combinations import is_in
+from ..options.settings import FitSettings
 from ..sweeping.composer import composing
 from ..sweeping.overrides import answer_of_file, spelled_out
 from ..training import CellTraining
@@ -31,10 +33,12 @@ from ..training import CellTraining
 OF_THE_TABLE = ("dataset", "split", "regime", "scaling", "encoding", "features", "fit_on", "seed", "paths")
 """Options of a data module. All others are a module's."""
 OF_THE_LOOP = (
-    "fixed_below", "fixed_below_numbers", "fixed_steps", "gradient_clip", "max_epochs", "max_steps", "metric",
-    "min_steps", "monitor", "patience", "restore_best", "ties", "validate_every",
+    "fixed_below", "fixed_below_numbers", "fixed_steps", "gradient_clip", "metric", "min_steps", "monitor", "patience",
+    "restore_best", "ties", "validate_every",
 )  # fmt: skip
 """Options of a phase in the place of which Lightning's loop has the Trainer's arguments and callbacks."""
+LENGTHS = ("max_epochs", "max_steps")
+"""Options that give Lightning's loop the length of schedules. The Trainer decides when training ends."""
 OF_FINETUNING = ("cotrain", "finetune", "method", "network.head")
 """Options that a pre-training does not use."""
 OF_THE_COMMAND = (
@@ -45,7 +49,7 @@ OF_THE_COMMAND = (
 PRECISIONS = ("32-true", "64-true", "bf16-mixed")
 
 
-class TableDataModule(pl.LightningDataModule):
+class TableDataModule(InOneProcess, pl.LightningDataModule):
     """A table of one's own, for Lightning's own loop.
 
     A batch holds the same number of rows for each of ``T`` trials, which have splits, networks and random numbers of
@@ -90,6 +94,18 @@ class TableDataModule(pl.LightningDataModule):
         self._stacks: WeakKeyDictionary[StackModule, Stack] = WeakKeyDictionary()
         self._stack: Stack | None = None
 
+    def setup(self, stage: str) -> None:
+        """Make the networks of the trainer's module."""
+        # Before the callbacks' turn, some of which freeze or average the networks.
+        assert self.trainer is not None
+        module = self.trainer.lightning_module
+        if not isinstance(module, StackModule):
+            raise UsageError(
+                f"{type(self).__name__} serves PretrainModule, CotrainModule and FinetuneModule, and not "
+                f"{type(module).__name__}."
+            )
+        self.equip(module)
+
     def prepare_data(self) -> None:
         """Read the table, and download it first if need be."""
         _ = self.table
@@ -125,9 +141,9 @@ class TableDataModule(pl.LightningDataModule):
                 module.load_state_dict(weights)
             self._stacks[module] = stack
         self._stack = stack
-        # The engine takes the length from the settings, Lightning's loop from the trainer.
-        if self.trainer is not None:
-            module.scheduled_epochs = _epochs(self.trainer, module.steps_per_epoch)
+        # Not those of the trainer: one that trains two epochs, and another that goes on from its checkpoint, are at the
+        # same places of the schedules as one that trains on.
+        module.scheduled_epochs = module.settings.scheduled_epochs(module.steps_per_epoch)
 
     @property
     def test_labels(self) -> Labels:
@@ -137,7 +153,8 @@ class TableDataModule(pl.LightningDataModule):
 
     def train_dataloader(self) -> "Batches":
         data = self._served.datamodule
-        return Batches(data, data.training_examples, data.steps_per_epoch)
+        assert self.trainer is not None
+        return TrainingBatches(data, self.trainer)
 
     def val_dataloader(self) -> "Batches":
         data = self._served.datamodule
@@ -175,10 +192,7 @@ class TableDataModule(pl.LightningDataModule):
         if self.trainer is None:
             return Hardware(torch.device("cpu"))
         if self.trainer.world_size > 1:
-            raise UsageError(
-                f"The trainer has {self.trainer.world_size} devices, and all trials train on one; use devices=1, and "
-                "other processes for other trials."
-            )
+            raise UsageError(ONE_PROCESS)
         if self.trainer.precision not in PRECISIONS:
             raise UsageError(f"precision={self.trainer.precision!r} is not served; use {', '.join(PRECISIONS)}.")
         return Hardware(self.trainer.strategy.root_device, self.trainer.precision)
@@ -198,6 +212,7 @@ class TableDataModule(pl.LightningDataModule):
             pretext = training.parts.pretext
             if pretext is None:
                 raise UsageError("pretrain=none trains nothing; leave it out, or name another pre-training.")
+            _check_lengths(module, config.pretrain)
             stack.begin_pretraining(module, config.pretrain, pretext)
         else:
             assert isinstance(module, FinetuneModule)
@@ -210,6 +225,7 @@ class TableDataModule(pl.LightningDataModule):
             _check_encoder(module, stack)
             # Of the cell as it is trained: labels that are numbers are not smoothed.
             settings = training.config.finetune
+            _check_lengths(module, settings)
             stack.begin_finetuning(module, settings, method.examples(stack), module.pretrained, supervision=method)
         return stack
 
@@ -260,14 +276,40 @@ class Batches:
         return map(self._data.fetch, self._start())
 
 
-def _epochs(trainer: pl.Trainer, steps_per_epoch: int) -> int:
-    """The epochs that a trainer makes at most; one if it has no limit, so that schedules end at once."""
-    limits = []
-    if trainer.max_epochs not in (None, -1):
-        limits.append(trainer.max_epochs)
-    if trainer.max_steps != -1:
-        limits.append(math.ceil(trainer.max_steps / steps_per_epoch))
-    return max(1, min(limits, default=1))
+class TrainingBatches(Batches):
+    """A loader of an epoch's mini-batches, which Lightning's checkpoints keep the state of.
+
+    A run that goes on within an epoch sees the batches that are left of it, in their order.
+
+    Args:
+        data: fetches rows on the device.
+        trainer: says how many batches of an epoch are done.
+    """
+
+    def __init__(self, data: StackDataModule, trainer: pl.Trainer) -> None:
+        super().__init__(data, self._pass, data.steps_per_epoch)
+        self._trainer = trainer
+        self._before = data.order.state()
+        self._is_loaded = False
+
+    def state_dict(self) -> dict[str, Any]:
+        """The place of the random stream before it drew the order of the current epoch."""
+        return {"order": self._before}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._before = state["order"]
+        self._is_loaded = True
+
+    def _pass(self) -> Iterator[Examples]:
+        # Begins with the first batch: Lightning makes passes that it does not use. It counts from 0, from -1 before.
+        n_done = self._trainer.fit_loop.batch_idx + 1
+        if self._is_loaded and n_done:
+            self._data.order.go_on(self._before)
+        else:
+            n_done = 0
+            self._before = self._data.order.state()
+        self._is_loaded = False
+        yield from islice(self._data.training_examples(), n_done, None)
 
 
 def _name(option: str) -> str:
@@ -300,6 +342,19 @@ def _of_module(module: StackModule) -> list[str]:
     if isinstance(module, FinetuneModule):
         options.append("pretrain=none")
     return options
+
+
+def _check_lengths(module: StackModule, settings: FitSettings) -> None:
+    """Refuse the length of schedules where none needs it."""
+    schedules = {value for name, value in vars(settings).items() if name.endswith("schedule")}
+    if schedules != {"constant"}:
+        return
+    for option in module.options:
+        if _name(option).rpartition(".")[2] in LENGTHS:
+            raise UsageError(
+                f"{option} is the length of schedules, and {type(module).__name__} has none here; how long it trains "
+                "is pl.Trainer(max_epochs=...)."
+            )
 
 
 def _composed(options: Sequence[str]) -> Config:

@@ -1,7 +1,7 @@
 """Layers that networks share, and how linear layers are initialised."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise, zip_longest
 from typing import Any, NamedTuple
 
@@ -65,13 +65,18 @@ class OneHot(nn.Module):
         is_categorical = torch.tensor(n_categories)[source] > 0
         # The second column of a number is that of its gaps; the second of a category is its code 1.
         is_gap = ~is_categorical & (code == 1)
-        # The table decides all of them, so the weights that are kept do not hold them.
-        self.register_buffer("source", source, persistent=False)
-        self.register_buffer("code", code, persistent=False)
-        self.register_buffer("is_categorical", is_categorical, persistent=False)
-        self.register_buffer("is_gap", is_gap, persistent=False)
+        # The table decides all of them, so the weights that are kept do not hold them. They are no buffers either: an
+        # average over training takes all buffers, and is not defined for indices and masks.
+        self.source, self.code, self.is_categorical, self.is_gap = source, code, is_categorical, is_gap
         self._has_gaps = any(gaps)
         self._is_identity = not any(n_categories) and not self._has_gaps
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "OneHot":
+        """Move to a device with the other layers."""
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        for name in ("source", "code", "is_categorical", "is_gap"):
+            setattr(self, name, fn(getattr(self, name)))
+        return self
 
     def forward(self, x: Tensor) -> Tensor:
         if self._is_identity:

@@ -10,7 +10,14 @@ import pandas as pd
 import pytest
 import pytorch_lightning as pl
 import torch
-from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint
+from pytorch_lightning.callbacks import (
+    BaseFinetuning,
+    EarlyStopping,
+    EMAWeightAveraging,
+    ModelCheckpoint,
+    StochasticWeightAveraging,
+    WeightAveraging,
+)
 from sklearn.metrics import accuracy_score
 
 from scarf_lightning.engine.fitting import Fit
@@ -100,6 +107,8 @@ def test_both_loops_compute_the_same_losses_and_weights(
 ) -> None:
     data, curves = wdbc(trials=trials), Curves()
     own = [each for each in options if each not in ("pretrain=none", "method=cotrain")]
+    if "pretrain.schedule=cosine" in own:
+        own.append(f"pretrain.max_epochs={EPOCHS}")
     module = kind(own)
 
     trainer(curves, precision=precision).fit(module, data)
@@ -147,19 +156,6 @@ def test_ten_lines_pretrain_fine_tune_keep_and_test(tmp_path: Path) -> None:
         FinetuneModule.load_from_checkpoint(tmp_path / "last.ckpt")
 
 
-@pytest.mark.parametrize("kind", [PretrainModule, pytest.param(CotrainModule, marks=pytest.mark.slow)])
-def test_a_run_that_goes_on_from_a_checkpoint_ends_with_the_same_weights(
-    kind: type[StackModule], tmp_path: Path
-) -> None:
-    whole, resumed = kind(SMALL), kind(SMALL)
-    trainer(max_epochs=2).fit(whole, wdbc(trials=2))
-    trainer(ModelCheckpoint(tmp_path, filename="half"), max_epochs=1).fit(kind(SMALL), wdbc(trials=2))
-    trainer(max_epochs=2).fit(resumed, wdbc(trials=2), ckpt_path=tmp_path / "half.ckpt")
-
-    for name, weight in whole.state_dict().items():
-        assert torch.equal(weight, resumed.state_dict()[name]), name
-
-
 def test_early_stopping_and_flags_of_the_trainer_work() -> None:
     data = wdbc()
     stopped = trainer(EarlyStopping("validation_loss", min_delta=1e9, patience=1), max_epochs=50)
@@ -169,6 +165,76 @@ def test_early_stopping_and_flags_of_the_trainer_work() -> None:
     clipped = trainer(gradient_clip_val=0.1, accumulate_grad_batches=2, limit_train_batches=4, max_epochs=1)
     clipped.fit(FinetuneModule(FINE), data)
     assert clipped.global_step == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "callback"),
+    [
+        (FinetuneModule, WeightAveraging),
+        pytest.param(CotrainModule, EMAWeightAveraging, marks=pytest.mark.slow),
+        pytest.param(PretrainModule, partial(StochasticWeightAveraging, 1e-2), marks=pytest.mark.slow),
+    ],
+)
+def test_weights_are_averaged_by_callbacks_of_lightning(kind: type[StackModule], callback: Any) -> None:
+    """The average of one step is its weights, so that of an epoch's steps differs from its last ones."""
+    frame = pd.DataFrame({"a": np.random.default_rng(0).normal(size=90), "c": list("xyz") * 30, "y": ["n", "y"] * 45})
+    frame.loc[3, "a"] = np.nan
+    plain, averaged = kind(SMALL), kind(SMALL)
+    trainer(max_epochs=1).fit(plain, TableDataModule(frame, "y", trials=2))
+    trainer(callback(), max_epochs=1).fit(averaged, TableDataModule(frame, "y", trials=2))
+
+    assert plain.state_dict().keys() == averaged.state_dict().keys()
+    if callback is WeightAveraging:
+        assert any(not torch.equal(weight, averaged.state_dict()[name]) for name, weight in plain.state_dict().items())
+
+
+class AtEpochEnd(pl.Callback):
+    """The training loss as a callback reads it."""
+
+    def __init__(self) -> None:
+        self.read: list[float] = []
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self.read.append(float(trainer.callback_metrics["train_loss"]))
+
+
+def test_callbacks_read_the_training_loss_of_an_epoch_at_its_end() -> None:
+    reads, curves = AtEpochEnd(), Curves()
+    trainer(reads, curves).fit(FinetuneModule(FINE), wdbc(trials=2))
+    assert reads.read == [epoch["train_loss"] for epoch in curves.epochs]
+
+
+class Thaws(BaseFinetuning):
+    """Trains f from the second epoch on, with a learning rate of its own."""
+
+    def freeze_before_training(self, pl_module: pl.LightningModule) -> None:
+        self.freeze(pl_module.encoder)
+
+    def finetune_function(self, pl_module: pl.LightningModule, epoch: int, optimizer: torch.optim.Optimizer) -> None:
+        if epoch == 1:
+            self.unfreeze_and_add_param_group(pl_module.encoder, optimizer, lr=1e-5)
+
+
+def test_a_callback_freezes_the_encoder_and_trains_it_later() -> None:
+    data = wdbc()
+    module = FinetuneModule(FINE, data=data)
+    assert module.encoder is module.classifier.encoder
+    before = {name: weight.clone() for name, weight in module.encoder.state_dict().items()}
+    trainer(Thaws(), max_epochs=1).fit(module, data)
+    assert all(torch.equal(weight, before[name]) for name, weight in module.encoder.state_dict().items())
+
+    fitting = trainer(Thaws(), max_epochs=2)
+    fitting.fit(module, data)
+    assert any(not torch.equal(weight, before[name]) for name, weight in module.encoder.state_dict().items())
+    assert fitting.optimizers[0].param_groups[-1]["lr"] == 1e-5
+
+
+def test_a_trainer_that_spawns_processes_is_refused() -> None:
+    spawning = trainer(strategy="ddp_spawn", devices=2)
+    data = wdbc()
+    for module in (FinetuneModule(FINE), FinetuneModule(FINE, data=data)):
+        with pytest.raises(UsageError, match="one process on one device; use devices=1"):
+            spawning.fit(module, data)
 
 
 def test_a_frame_and_a_file_are_the_same_table(tmp_path: Path) -> None:
@@ -235,7 +301,7 @@ def test_data_that_cannot_be_served_are_refused(make: Any, sentence: str) -> Non
     [
         (PretrainModule, "scaling=minmax", "give it to the data module"),
         (PretrainModule, "pretrain.patience=3", "arguments and callbacks decide"),
-        (PretrainModule, "max_epochs=3", "arguments and callbacks decide"),
+        (PretrainModule, "max_epochs=3", r"has none here; how long it trains is pl\.Trainer\(max_epochs=\.\.\.\)"),
         (PretrainModule, "method=mixup", "has no effect on a pre-training"),
         (PretrainModule, "tune=3", "train.py takes it"),
         (PretrainModule, "pretrain=none", "trains nothing"),
