@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from rich.console import Console
@@ -128,8 +129,21 @@ class Screen(Console):
         return super().render_str(escaped(text), **options)
 
     def say(self, sentence: str) -> None:
-        """Print a sentence that the terminal wraps, so that it can be copied as one line."""
+        """Print a sentence, wrapped by words on a terminal; a longer word, such as a path, stays whole."""
+        if self.is_terminal and not self.is_jupyter:
+            lines = []
+            for line in sentence.splitlines() or [""]:
+                lines += wrap(line, self.width, break_long_words=False, break_on_hyphens=False) or [""]
+            sentence = "\n".join(lines)
         self.print(sentence, soft_wrap=True)
+
+    def say_command(self, purpose: str, command: str) -> None:
+        """Print a command on a line of its own below its purpose, so that it can be copied; a file has one line."""
+        if self.is_terminal:
+            self.say(f"{purpose}:")
+            self.print(command, soft_wrap=True)
+        else:
+            self.print(f"{purpose}: {command}", soft_wrap=True)
 
 
 def screen(*, stderr: bool = False) -> Screen:

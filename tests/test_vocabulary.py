@@ -2,6 +2,7 @@
 
 import ast
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -11,8 +12,9 @@ import scarf_lightning
 from scarf_lightning.loggers import upload_sweep
 from scarf_lightning.options.run_settings import LoggerSettings, WandbSettings
 from scarf_lightning.report.advice import by_sweep
-from scarf_lightning.report.answer import answer_section
+from scarf_lightning.report.answer import answer_sections
 from scarf_lightning.report.blocks import Command, Paragraph, Picture, Table
+from scarf_lightning.report.comparisons import compare_all
 from scarf_lightning.report.loading import CellResults
 from scarf_lightning.report.making import make_report, write_report
 from scarf_lightning.report.report_options import ReportOptions
@@ -77,7 +79,8 @@ def with_every_answer(tables: int) -> CellResults:
 
 @pytest.mark.parametrize("tables", [1, 8])
 def test_a_report_names_answers_by_their_names_alone(tables: int) -> None:
-    blocks = answer_section(with_every_answer(tables), ReportOptions(), by_sweep([])).blocks
+    sections = answer_sections(with_every_answer(tables), ReportOptions(), by_sweep([]))
+    blocks = [block for section in sections for block in section.blocks]
     summary = next(block for block in blocks if isinstance(block, Table))
     assert isinstance(summary.data, pd.DataFrame)
     shown = {row[1].text for row in summary.rows}
@@ -90,8 +93,9 @@ def test_a_report_names_answers_by_their_names_alone(tables: int) -> None:
 
 
 def test_each_answer_is_told_by_its_name() -> None:
+    (some,) = compare_all(compared({"iris": {"none": [0.5, 0.6], "scarf": [0.6, 0.7]}}), ReportOptions())
     for answer in ANSWERS:
-        sentence = answer_with_subject("SCARF", answer)
+        sentence = answer_with_subject(replace(some, claimed=answer))
         assert answer in sentence or answer.replace("no ", "makes no ", 1) in sentence
     assert set(VERBS) == set(ANSWERS) - {"cannot tell"}
 

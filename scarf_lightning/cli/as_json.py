@@ -58,7 +58,7 @@ def rows_of(frame: "pd.DataFrame") -> list[dict[str, Any]]:
 
 
 def of_report(written: "WrittenReport") -> dict[str, Any]:
-    """A report: its sentences, the competitors with their metric and comparison, and the page."""
+    """A report: its sentences, the effects of axes, the competitors with their metric and comparison, and the page."""
     recommendation: dict[str, Any] | None = None
     if written.recommendation is not None:
         found = written.recommendation
@@ -73,6 +73,7 @@ def of_report(written: "WrittenReport") -> dict[str, Any]:
         "recommendation": recommendation,
         "answer": written.answer,
         "metric": written.metric,
+        "effects": rows_of(written.effects),
         "competitors": rows_of(written.summary),
         "notes": written.notes,
         "page": written.index.absolute(),

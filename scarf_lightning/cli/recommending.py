@@ -16,12 +16,14 @@ import pandas as pd
 from ..errors import UsageError, counted
 from ..metrics import Metric
 from ..options import read
+from ..report.advice import rounded
 from ..report.amounts import in_words, signed
 from ..report.comparisons import Comparison, compare_all
 from ..report.loading import CellResults
 from ..report.names import NO_PRETRAINING, THE_NETWORK
 from ..report.pairing import competition
 from ..report.report_options import ReportOptions
+from ..report.sentences import verb_of
 from ..report.verdicts import level_of, verdict_of
 from ..results import read_cell
 from ..screen import command_line
@@ -366,7 +368,7 @@ def _on_pretraining(chosen: Candidate, candidates: Candidates) -> list[str]:
     if best.claimed == CANNOT_TELL:
         sentence = f"We cannot tell whether pre-training helps the network: {best.name} changes it by {amount}"
     else:
-        sentence = f"Pre-training the network by {best.name}: {best.claimed}, {amount}"
+        sentence = f"Pre-training the network by {best.name} {verb_of(best)}, {amount}"
 
     # The upper end of the interval is the most that pre-training may add to the network.
     _, reference = best.pairs[0]
@@ -383,7 +385,8 @@ def _what_would_tell(comparison: Comparison, options: ReportOptions) -> list[str
     parts = verdict.parts
     if comparison.claimed != CANNOT_TELL or parts is None:
         return []
-    needed = settling(verdict.difference, parts, options.rope)
+    # The levels that it needs among the answers of the page, so that this is the number of the page's advice.
+    needed = settling(verdict.difference, parts, options.rope, comparison.needed)
     would_tell = f"would tell {comparison.name} from {NO_PRETRAINING}"
     if_so = "if the difference stays as it is"
     # Trials cost time alone, labels cost somebody's work.
@@ -391,16 +394,8 @@ def _what_would_tell(comparison: Comparison, options: ReportOptions) -> list[str
         more = counted(needed.trials - verdict.trials, "more trial")
         return [f"{more} {would_tell}, {if_so}: trials={needed.trials}."]
     if needed.rows is not None:
-        more = counted(_rounded(needed.rows - parts.n_rows), "more label")
-        return [f"About {more} {would_tell}, {if_so}."]
+        return [f"About {rounded(needed.rows)} labelled rows {would_tell}, {if_so}."]
     return [f"The difference is so small that no number of labels in reach {would_tell}."]
-
-
-def _rounded(number: float) -> int:
-    """A number with two digits that count, at least one."""
-    digits = str(round(number))
-    rounded = round(number, -max(len(digits) - 2, 0))
-    return max(1, int(rounded))
 
 
 def keep(recommendation: Recommendation) -> KeptModel:

@@ -102,6 +102,8 @@ class WrittenReport:
         notes: sentences on what it covers and what is missing.
         summary: a row for each competitor, with the columns of the file ``tables/summary.csv``; empty if nothing is
             compared.
+        effects: of a product of axes, a row for each effect of an axis and for each interaction, with the columns of
+            the file ``tables/effects.csv``; else empty.
         metric: the one that competitors are compared by.
         recommendation: of a sweep that goes on until it is answered, the model to use.
         model: the folder of that model, once it is kept.
@@ -111,6 +113,7 @@ class WrittenReport:
     answer: list[str]
     notes: list[str]
     summary: pd.DataFrame
+    effects: pd.DataFrame
     metric: str
     recommendation: Recommendation | None
     _material: Material = field(repr=False)
@@ -297,12 +300,13 @@ def write(
     index = write_report(page, Path(out or f"reports/{subject.name}"))
     made_by = {"command": command} | asdict(chosen)
     notes = [*page.about, *page.warnings]
-    table = _summary(page)
+    table, effects = _summary(page), _table_named(page, "effects")
     return WrittenReport(
         index=index,
         answer=page.answer,
         notes=notes,
         summary=pd.DataFrame() if table is None else table.data,
+        effects=pd.DataFrame() if effects is None else effects.data,
         metric=metric,
         recommendation=recommendation,
         _material=material,
@@ -325,9 +329,15 @@ def with_model(written: WrittenReport) -> WrittenReport:
 
 def _summary(page: "Report") -> Table | None:
     """The table of all competitors; None if nothing is compared."""
-    for block in page.sections[0].blocks:
-        if isinstance(block, Table) and block.name == "summary":
-            return block
+    return _table_named(page, "summary")
+
+
+def _table_named(page: "Report", name: str) -> Table | None:
+    """The table of this name; None if the page has none."""
+    for section in page.sections:
+        for block in section.blocks:
+            if isinstance(block, Table) and block.name == name:
+                return block
     return None
 
 

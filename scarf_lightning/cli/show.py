@@ -30,6 +30,7 @@ from .tables import (
     describe,
     full_table,
     label_table,
+    means_by_axis,
     on_wide_intervals,
     result_in_words,
     shared_axes,
@@ -141,10 +142,18 @@ class Terminal:
                 console.print(sweep_table(shown, console.width, metric))
             # Imports pandas and SciPy.
             with without_garbage_collection():
-                from ..report.advice import answer_of_run
+                from ..report.advice import advice_of_run, compared
 
-            for sentence in answer_of_run(request, surveyed):
+            run = compared(request, surveyed)
+            for sentence in run.in_words:
                 console.say(sentence)
+            for sentence, command in advice_of_run(run, request, surveyed):
+                if command:
+                    console.say_command(sentence, command)
+                else:
+                    console.say(f"{sentence}.")
+            if run.by_axis is not None:
+                console.print(means_by_axis(run.by_axis.product, run.results, metric, console.width))
             if n_skipped:
                 console.print(f"{n_skipped} of {len(shown)} cells were finished already.")
             console.say(_keep_table(shown, surveyed[0].cell))

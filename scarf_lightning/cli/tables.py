@@ -5,7 +5,7 @@ import io
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich import box
@@ -16,9 +16,13 @@ from ..intervals import FEWEST, FIXED_SPLITS, SIZES, Interval, level_interval, l
 from ..metrics import METRICS, Metric, metrics
 from ..options.axes import COLUMNS, USUAL
 from ..report.levels import levels_of
-from ..report.names import value_in_words
+from ..report.names import column_in_words, value_in_words
 from ..results import is_of_reading, values_of, with_reading
 from ..screen import Screen, spreadsheet
+
+if TYPE_CHECKING:
+    from ..report.by_axis import Product
+    from ..report.loading import CellResults
 
 Row = dict[str, Any]
 ShownCells = Sequence[tuple[Row, Sequence[Row]]]
@@ -127,14 +131,21 @@ def sweep_table(cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOS
     table = _laid_out(varying, kept)
     # The width that the table would take is measured where nothing makes it narrower.
     unbounded = Screen(width=UNBOUNDED)
+    dropped = []
     for heading in LEAST_NEEDED:
         if heading not in kept:
             continue
         needed = Measurement.get(unbounded, unbounded.options, table).maximum
         if needed > width:
             del kept[heading]
+            dropped.append(heading)
             table = _laid_out(varying, kept)
-    return _legible(varying, kept, width)
+    table = _legible(varying, kept, width)
+    if dropped:
+        not_shown = f"Not shown at this width: {', '.join(dropped)}"
+        table.caption = f"{table.caption}. {not_shown}" if table.caption else not_shown
+        table.caption_justify = "left"
+    return table
 
 
 def label_table(cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOSEN) -> Table:
@@ -173,6 +184,36 @@ def summary_table(cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CH
         overall.append(chosen.plain(float(np.mean(means))) if means else "")
     outcomes = {"datasets finished": finished, "of": wanted, f"mean {chosen.label}": overall}
     return _legible(varying, outcomes, width)
+
+
+def means_by_axis(product: "Product", results: "CellResults", chosen: Metric, width: int = UNBOUNDED) -> Table:
+    """The metric of each setting of a product, one axis across and the others down, and the means over an axis."""
+    # Imports pandas and SciPy.
+    from ..report.by_axis import means_grid
+
+    grid = means_grid(product, results, chosen)
+    n_named = len(grid.headings) - len(grid.rows[0][1])
+    *_, across = product.axes
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.title = (
+        f"{chosen.label} by {' and '.join(map(column_in_words, product.axes))}, {column_in_words(across)} across"
+    )
+    table.title_justify = "left"
+    beside, below = list[list[str]](), list[list[str]]()
+    for names, levels in grid.rows:
+        means = [chosen.plain(mean) for mean, _, _ in levels]
+        ends = ["" if math.isnan(low) else f"{chosen.plain(low)} to {chosen.plain(high)}" for _, low, high in levels]
+        in_one_line = [f"{mean} ({end})" if end else mean for mean, end in zip(means, ends, strict=True)]
+        beside.append([*names, *in_one_line])
+        below.append([*names, *("\n".join(filter(None, each)) for each in zip(means, ends, strict=True))])
+    # On a narrow screen an interval stands below its mean.
+    columns = {heading: [line[place] for line in beside] for place, heading in enumerate(grid.headings)}
+    lines = beside if _least_width({}, columns) <= width else below
+    for place, heading in enumerate(grid.headings):
+        table.add_column(heading, justify="left" if place < n_named else "right", no_wrap=place >= n_named)
+    for line in lines:
+        table.add_row(*line)
+    return table
 
 
 def _with_reading(cells: ShownCells) -> ShownCells:
@@ -231,12 +272,12 @@ def _legible(varying: Mapping[str, Sequence[str]], outcomes: Mapping[str, Sequen
     apart = {name: varying[name] for name in APART if name in varying}
     others = {name: values for name, values in varying.items() if name not in apart}
     if _least_width(varying, outcomes) <= width or len(others) < 2:
-        return _laid_out(varying, outcomes)
+        return _laid_out(varying, outcomes, width)
     usual = {}
     for name, values in others.items():
         # A line that does not use an option says nothing of what is usual.
         ((usual[name], _),) = Counter(filter(None, values)).most_common(1)
-    table = _laid_out({**apart, "options": _unusual(others, usual)}, outcomes)
+    table = _laid_out({**apart, "options": _unusual(others, usual)}, outcomes, width)
     table.caption = f"As usual: {', '.join('='.join(each) for each in usual.items())}"
     table.caption_justify = "left"
     return table
@@ -268,13 +309,18 @@ def _unusual(options: Mapping[str, Sequence[str]], usual: Mapping[str, str]) -> 
     return lines
 
 
-def _laid_out(varying: Mapping[str, Sequence[str]], outcomes: Mapping[str, Sequence[str]]) -> Table:
-    """A table whose options fold if they are too wide, and whose results do not."""
+def _laid_out(
+    varying: Mapping[str, Sequence[str]], outcomes: Mapping[str, Sequence[str]], width: int = UNBOUNDED
+) -> Table:
+    """A table whose options fold if they are too wide, but stay legible; its results are wrapped only where there is no
+    room for both."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for heading in varying:
-        table.add_column(heading, overflow="fold")
+    is_narrow = _least_width(varying, outcomes) > width
+    for heading, values in varying.items():
+        widest = max(len(heading), *map(len, values)) if values else len(heading)
+        table.add_column(heading, overflow="fold", min_width=min(LEGIBLE, widest))
     for heading in outcomes:
-        table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column(heading, justify="right", no_wrap=not is_narrow)
     for line in zip(*varying.values(), *outcomes.values(), strict=True):
         table.add_row(*line)
     return table

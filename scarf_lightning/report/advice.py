@@ -21,12 +21,14 @@ from ..verdicts.answers import CANNOT_TELL, MARGIN
 from ..verdicts.over_tables import FEWEST_TABLES
 from ..verdicts.power import settling, settling_tables
 from ..verdicts.verdict import FEWEST_FOR_SAME
+from .axis_sentences import by_axis_in_words
 from .blocks import named
+from .by_axis import AnswersByAxis, answers_by_axis, asked, product_of
 from .comparisons import Comparison, answered, compare_all
 from .loading import SECONDS, CellResults, ReportedCell, read_results
-from .pairing import pairs_of
+from .pairing import on_competitors, pairs_of
 from .report_options import ReportOptions
-from .sentences import answer_in_words
+from .sentences import answer_in_words, claims_in_words
 
 Commands = Callable[[Comparison, str], str]
 """The command that trains a comparison's cells with a change such as ``trials=30`` to what was asked."""
@@ -54,18 +56,41 @@ MOST_TABLES = 10
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """Comparisons of a run: the cells that have ``tried`` a trial, their results, and all comparisons, best first."""
+    """Comparisons of a run.
+
+    Attributes:
+        tried: the cells that have a trial.
+        results: of these.
+        comparisons: of each competitor with its reference, best first.
+        options: of a report of them.
+        by_axis: the answers by axis, if the cells are a product of axes.
+        why_not: the reason why cells that look like a product are not answered by axis; else empty.
+        dropped: a sentence on competitors that are in no comparison; empty if there are none.
+    """
 
     tried: Sequence[SurveyedCell]
     results: CellResults
     comparisons: Sequence[Comparison]
+    options: ReportOptions
+    by_axis: AnswersByAxis | None = None
+    why_not: str = ""
+    dropped: str = ""
 
     @property
     def in_words(self) -> list[str]:
         """The answer in sentences; none if nothing is compared."""
+        if self.by_axis is not None:
+            every = [*self.by_axis.effects, *self.by_axis.interactions]
+            return [*by_axis_in_words(self.by_axis, self.options), *claims_in_words(every)]
         if not self.comparisons:
             return []
-        return answer_in_words(self.comparisons, self.results, ReportOptions().of(self.results))
+        sentences = answer_in_words(self.comparisons, self.results, self.options)
+        return [*sentences, *filter(None, [self.why_not, self.dropped])]
+
+    @property
+    def asked(self) -> Sequence[Comparison]:
+        """The comparisons that advice is about."""
+        return self.comparisons if self.by_axis is None else asked(self.by_axis)
 
     @property
     def undecided(self) -> set[str]:
@@ -106,11 +131,14 @@ def compared(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> Compar
     if request.sweep is not None and request.cells[0].config.metric is None:
         results = replace(results, metric=request.sweep.leading(results.metric))
     # A run has no option for the margin, so its answer is by the default of a report.
-    options = ReportOptions(reference=request.cells[0].config.reference)
+    options = ReportOptions(reference=request.cells[0].config.reference).of(results)
     if len(tried) < 2:
-        return ComparedRun(tried, results, [])
-    comparisons = compare_all(results, options.of(results))
-    return ComparedRun(tried, results, answered(comparisons))
+        return ComparedRun(tried, results, [], options)
+    comparisons = answered(compare_all(results, options))
+    product, why_not = product_of(results, options)
+    by_axis = None if product is None else answers_by_axis(product, results, options)
+    dropped = on_competitors(results, options.reference, only_dropped=True)
+    return ComparedRun(tried, results, comparisons, options, by_axis, why_not, dropped)
 
 
 def check_reference(cells: Sequence[Cell]) -> None:
@@ -121,18 +149,13 @@ def check_reference(cells: Sequence[Cell]) -> None:
         pairs_of(read_results(wanted), reference)
 
 
-def answer_of_run(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> list[str]:
-    """The answer of a run and what would settle open comparisons, in sentences; none if nothing is compared."""
-    run = compared(request, surveyed)
+def advice_of_run(run: ComparedRun, request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> list[tuple[str, str]]:
+    """What would settle the open comparisons of a run: sentences, each with a command, which may be empty."""
     if not run.comparisons:
         return []
     price = price_of([each.cell for each in surveyed])
-    sentences = run.in_words
-    for sentence, command in what_would_settle(
-        run.comparisons, by_sweep(request.arguments, request.flags), run.results, price=price
-    ):
-        sentences.append(in_one_line(sentence, command))
-    return sentences
+    commands = by_sweep(request.arguments, request.flags)
+    return what_would_settle(run.asked, commands, run.results, price=price)
 
 
 def in_one_line(sentence: str, command: str) -> str:
@@ -219,10 +242,10 @@ def _by_rows(comparisons: Sequence[tuple[Comparison, Advice]]) -> str:
     if len(comparisons) == 1:
         each, advice = comparisons[0]
         return f"{each.label}: {advice.sentence}"
-    needed = [f"{each.label} {advice.rows}" for each, advice in comparisons]
+    needed = [f"about {advice.rows} for {each.label}" for each, advice in comparisons]
     return (
-        "More trials will hardly settle these, because too much of the error comes from which rows the table has; so "
-        f"many labelled rows would,{MOSTLY}: {', '.join(needed)}"
+        "More trials will not help, because too much of the error comes from which rows the table has. Labelled rows "
+        f"that would settle it (four times in five): {', '.join(needed)}"
     )
 
 
@@ -258,8 +281,9 @@ def _advice(comparison: Comparison, known: set[str], margin: float) -> Advice:
         return Advice("", "", needed.trials)
     cause = f"{100 * needed.of_rows:.0f} % of the error's variance comes from which rows the table has"
     if needed.rows is not None:
-        rows = _rounded(needed.rows)
-        sentence = f"more trials will hardly settle it, because {cause}; about {rows} labelled rows would,{MOSTLY}"
+        rows = rounded(needed.rows)
+        settle = f"about {rows} labelled rows would settle it (four times in five)"
+        sentence = f"more trials will not help, because {cause}; {settle}"
         return Advice("", sentence, rows=rows)
     return Advice(
         "", f"neither trials nor labelled rows in reach will settle it, because the difference is so small; {cause}"
@@ -277,7 +301,7 @@ def _advice_over_tables(comparison: Comparison, known: set[str], margin: float) 
         return Advice(
             "", f"the typical dataset differs by so little that no number of datasets in reach will tell, beyond {n}"
         )
-    sentence = f"about {_rounded(total)} datasets would tell{MOSTLY}"
+    sentence = f"about {rounded(total)} datasets would tell{MOSTLY}"
     return Advice(_more_tables(total - n, known), sentence)
 
 
@@ -293,7 +317,7 @@ def _more_tables(more: int, known: set[str]) -> str:
     return f"dataset={','.join(others[:more])}"
 
 
-def _rounded(number: int) -> str:
+def rounded(number: int) -> str:
     """A number with two digits that count: 2,300."""
     digits = max(len(str(number)) - 2, 0)
     return f"{round(number, -digits):,}"

@@ -15,7 +15,9 @@ from ..verdicts import Verdict
 from ..verdicts.answers import CANNOT_TELL
 from .advice import Commands, Price, what_would_settle
 from .amounts import effect, signed
+from .axis_page import axis_details, axis_section
 from .blocks import NOTHING, Block, Command, Entry, Paragraph, Section, Table, entry, table
+from .by_axis import answers_by_axis, product_of
 from .comparisons import Comparison, answered, compare_all
 from .competitors import named_by, named_cells
 from .effects import curve_points, effects_picture, forest_picture, label_curve, outlying_in_words
@@ -24,7 +26,7 @@ from .names import DROPPED, labels_in_words
 from .pairing import label_budgets
 from .report_options import ReportOptions
 from .schema import in_order
-from .sentences import OVER_LABELS, TOGETHER, answer_in_words, mean_and_typical, references
+from .sentences import OVER_LABELS, TOGETHER, answer_in_words, mean_and_typical, references, shown_answer
 from .verdicts import level_of
 
 BLANK = Entry(NOTHING, None)
@@ -32,19 +34,57 @@ OF_CLASSES, OF_NUMBERS = ("accuracy", "log_loss", "auroc"), ("rmse", "mae", "spe
 """Metrics that are answered side by side, by the kind of target. Log-loss often tells where accuracy cannot."""
 
 
-def answer_section(
+def answer_sections(
     results: CellResults, options: ReportOptions, commands: Commands, price: Price | None = None
-) -> Section:
-    """The answer, effects with intervals best first, every competitor's metric, and what would settle the open ones."""
+) -> list[Section]:
+    """The first screen: the answer in sentences, one figure, one table, and what would settle what is open; then the
+    rest of what is known of it."""
     every = compare_all(results, options)
     comparisons = answered(every)
     if not comparisons:
-        return Section("summary", "The answer", _without_comparison(results, options))
+        return [Section("summary", "The answer", _without_comparison(results, options))]
+    details = _details(every, results, options)
+    product, why_not = product_of(results, options)
+    if product is not None:
+        by_axis = answers_by_axis(product, results, options)
+        first = axis_section(by_axis, results, options, commands, price)
+        details = [*axis_details(by_axis, options.measure), _summary(every, results, options), *details]
+    else:
+        first = _cell_by_cell(comparisons, every, results, options, commands, price)
+        if why_not:
+            details.insert(0, Paragraph(why_not))
+    sections = [first]
+    if details:
+        sections.append(Section("details", "More on the answer", details))
+    return sections
+
+
+def _cell_by_cell(
+    comparisons: Sequence[Comparison],
+    every: Sequence[Comparison],
+    results: CellResults,
+    options: ReportOptions,
+    commands: Commands,
+    price: Price | None,
+) -> Section:
+    """The answer on each competitor beside its reference."""
     blocks: list[Block] = [Paragraph(sentence) for sentence in answer_in_words(comparisons, results, options)]
-    is_curve, are_several = comparisons[0].labels is not None, len(comparisons) > 1
-    # Over numbers of labels the curve is the answer, so it comes before all tables.
-    if is_curve:
+    # Over numbers of labels the curve is the answer.
+    if comparisons[0].labels is not None:
         blocks.append(label_curve(results, options, comparisons))
+    else:
+        blocks.append(effects_picture(comparisons, options))
+    blocks.append(_summary(every, results, options))
+    for sentence, command in what_would_settle(comparisons, commands, results, options.rope, price=price):
+        blocks.append(Command(command, sentence) if command else Paragraph(f"{sentence}."))
+    return Section("summary", "The answer", blocks)
+
+
+def _details(every: Sequence[Comparison], results: CellResults, options: ReportOptions) -> list[Block]:
+    """What stands behind the comparisons of cells: how they hold together, each dataset, and other metrics."""
+    comparisons = answered(every)
+    blocks: list[Block] = []
+    is_curve, are_several = comparisons[0].labels is not None, len(comparisons) > 1
     if are_several and all(each.verdict.datasets > 1 for each in comparisons):
         blocks.append(Paragraph(mean_and_typical(comparisons, options.measure)))
     # Where nothing is claimed, nobody needs to know how much is claimed at once.
@@ -54,19 +94,14 @@ def answer_section(
         blocks.append(Paragraph(outside))
     if forest := forest_picture(comparisons, options):
         blocks.append(forest)
-    blocks.append(effects_picture(comparisons, options))
-    blocks.append(_summary(every, results, options))
+    if is_curve:
+        blocks.append(effects_picture(comparisons, options))
     if others := metrics_table(comparisons, results, options):
         blocks.append(others)
     # Only columns were left out, so the competitors are a ranking of columns.
     if results.compared == [DROPPED] and len(comparisons) > 1:
         blocks.append(_ranked_columns(comparisons, results, options.measure))
-    for sentence, command in what_would_settle(comparisons, commands, results, options.rope, price=price):
-        if command:
-            blocks.append(Command(command, sentence))
-        else:
-            blocks.append(Paragraph(f"{sentence}."))
-    return Section("summary", "The answer", blocks)
+    return blocks
 
 
 def metrics_table(comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions) -> Table | None:
@@ -238,7 +273,7 @@ def _line(comparison: Comparison, results: CellResults, metric: Metric, *, many:
     units = verdict.datasets if many else verdict.trials
     of_metric = partial(signed, metric=metric)
     entries = {
-        "verdict": Entry(comparison.claimed, comparison.claimed),
+        "verdict": Entry(shown_answer(comparison), comparison.claimed),
         "mean": entry(average.mean, of_metric),
         "mean ends": _ends(average.low, average.high, of_metric),
         "effect": Entry(of_metric(verdict.difference), verdict.difference),

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from .verdicts import trials_of, verdict_of
 
 MOST_IN_A_FOREST = 12
 """Datasets that have a line each in the first figure."""
+
+
+C = TypeVar("C", bound="Comparison")
 
 
 @dataclass(frozen=True)
@@ -41,8 +45,6 @@ class Comparison:
         spoilt: why there is no answer: the side that is worse has not learnt. Empty otherwise.
         is_baseline: true for the method that always gives one answer.
         is_rival: true for a competitor that trains no network of ours beside one that does. It is ahead or behind.
-        axes: for the effect of an axis its column, for an interaction those of two axes; empty for two cells.
-        over: the settings of the other axes that an effect is averaged over, in words.
     """
 
     context: str
@@ -63,8 +65,6 @@ class Comparison:
     spoilt: str = ""
     is_baseline: bool = False
     is_rival: bool = False
-    axes: tuple[str, ...] = ()
-    over: str = ""
 
     @property
     def label(self) -> str:
@@ -122,11 +122,9 @@ def _family(comparison: Comparison) -> str:
     return "" if is_of_page else comparison.name
 
 
-def claimed_together(
-    comparisons: Sequence[Comparison], margin: float, family_of: Callable[[Comparison], str]
-) -> list[Comparison]:
+def claimed_together(comparisons: Sequence[C], margin: float, family_of: Callable[[C], str]) -> list[C]:
     """The comparisons with the answers that hold together in each family, family by family."""
-    families: dict[str, list[Comparison]] = {}
+    families: dict[str, list[C]] = {}
     for each in comparisons:
         families.setdefault(family_of(each), []).append(each)
     answered_together = []

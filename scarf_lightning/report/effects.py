@@ -21,7 +21,7 @@ from .loading import CellResults
 from .names import shortened
 from .pairing import competition
 from .report_options import ReportOptions
-from .sentences import references
+from .sentences import references, shown_answer
 from .style import COLOURS, COLUMN, GREY, PAGE, colour, marker, new_figure, styled, tip
 from .verdicts import level_of
 
@@ -55,12 +55,14 @@ class Effect:
         verdict: on it.
         answer: claimed together with those of the other lines.
         words: shown where the pointer is.
+        shown: the answer as it stands beside the line; the answer itself if not given.
     """
 
     label: str
     verdict: Verdict
     answer: Answer
     words: str = ""
+    shown: str = ""
 
 
 def effects_picture(comparisons: Sequence[Comparison], options: ReportOptions) -> Picture:
@@ -69,9 +71,12 @@ def effects_picture(comparisons: Sequence[Comparison], options: ReportOptions) -
     words, lines, kinds = [], [], []
     for each in comparisons:
         # One text for readers who cannot see the figure, and a longer one for the pointer.
-        words.append(f"{each.label}: {effect(each, metric)}, {each.claimed}")
-        tooltip = f"{each.label}: {effect_over(each, metric)}, {won(each)}; {each.claimed}"
-        lines.append(Effect(each.label, each.verdict, each.claimed, tooltip))
+        shown = shown_answer(each)
+        words.append(f"{each.label}: {effect(each, metric)}, {shown}")
+        size = effect_over(each, metric) if each.against else effect(each, metric)
+        lines.append(
+            Effect(each.label, each.verdict, each.claimed, f"{each.label}: {size}, {won(each)}; {shown}", shown)
+        )
         kind = KINDS[each.verdict.basis]
         # Lines of one figure may have intervals of two kinds, if some predictions were not kept.
         if kind and kind not in kinds:
@@ -134,7 +139,7 @@ def _name_above(axes: Axes, lines: Sequence[Effect]) -> None:
     # Across in shares of the axes' width, upwards in lines.
     position = axes.get_yaxis_transform()
     for y, each in enumerate(lines):
-        words = f"{names[each.label]}: {each.answer}"
+        words = f"{names[each.label]}: {each.shown or each.answer}"
         axes.text(0, y - 0.25, words, transform=position, fontsize=7, va="bottom")
 
 
@@ -146,7 +151,7 @@ def _name_beside(axes: Axes, lines: Sequence[Effect]) -> None:
     # Axes have labels on one side, so answers are those of a second pair.
     right = axes.twinx()
     right.set_ylim(axes.get_ylim())
-    right.set_yticks(places, [each.answer for each in lines])
+    right.set_yticks(places, [each.shown or each.answer for each in lines])
     right.tick_params(axis="y", length=0)
     right.spines[:].set_visible(False)
 

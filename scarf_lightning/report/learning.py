@@ -101,7 +101,7 @@ def on_few_classes(cells: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> 
             clauses.append(f"{name} in {n_trials} of {counted(len(rows), 'trial')}")
     if not clauses:
         return []
-    return [f"The labels were of one class, which every method then predicts: {_listed(clauses)}. Show more labels."]
+    return [f"All training labels were of one class: {_listed(clauses)}. Show more labels."]
 
 
 def _listed(clauses: Sequence[str]) -> str:

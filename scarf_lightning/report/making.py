@@ -18,11 +18,12 @@ from ..metrics import Metric
 from ..results import Row, read_cell, source_commit
 from ..screen import escaped
 from .advice import Commands, Price, in_one_line
-from .answer import answer_section
+from .answer import answer_sections
 from .blocks import FORMATS, Block, Command, Paragraph, Picture, Section, Table, named, table, to_csv
 from .competitors import named_cells
 from .drawings import Drawing, draw_all
 from .loading import CellResults, environments
+from .pairing import on_competitors
 from .report_options import ReportOptions
 from .schema import documented
 from .style import as_inline, as_svg, save
@@ -107,6 +108,7 @@ def make_report(
     about = []
     if paper:
         about.append(f"The paper: {paper}")
+    about.append(on_competitors(results, options.reference))
     about.append(completeness(results))
     about.append(f"Win matrices count a difference by {options.in_words}.")
     about.append(of_another_kind(results, options.measure))
@@ -119,7 +121,7 @@ def make_report(
     if n_diverged:
         about.append(f"{counted(n_diverged, 'trial')} diverged and {'is' if n_diverged == 1 else 'are'} in no mean.")
     made = [
-        answer_section(results, options, more_trials, price),
+        *answer_sections(results, options, more_trials, price),
         *draw_all(results, drawings, options),
         *sections,
         provenance_section(results, command),

@@ -47,6 +47,25 @@ OF_A_COMPARISON = {
 
 TABLES: dict[str, Mapping[str, str]] = {
     "summary": {"competitor": "name of the competitor", **OF_A_METRIC, **OF_A_COMPARISON},
+    "effects": {
+        "effect": "axis, or two axes whose interaction it is",
+        "value": "value of the axis, or of both", "reference": "value that it is compared with, or of both",
+        "over": "settings of the other axes that it is a mean over, or the one that it is within",
+        "context": OF_A_COMPARISON["context"],
+        "answer": "one of six answers, claimed together with the others on the axis, or on interactions",
+        "answer_alone": OF_A_COMPARISON["answer_alone"], "claim": OF_A_COMPARISON["claim"],
+        "basis": OF_A_COMPARISON["basis"],
+        "difference": "improvement; of an interaction by how much it is larger than with the reference",
+        "difference_low": OF_A_COMPARISON["difference_low"], "difference_high": OF_A_COMPARISON["difference_high"],
+        "p_direction": OF_A_COMPARISON["p_direction"],
+        "trials": "trials that all of its settings have; of several datasets the fewest",
+        "datasets": OF_A_COMPARISON["datasets"], "reason": OF_A_COMPARISON["reason"],
+    },
+    "means": {
+        "context": OF_A_COMPARISON["context"], "mean": "mean of the metric of the setting",
+        "mean_low": "lower end of its 95 % interval", "mean_high": "upper end of its 95 % interval",
+        "datasets": "datasets that it is a mean over",
+    },
     "levels": {
         "cell": "name of the cell", "metric": "name of the metric", "mean": "mean over trials",
         "mean_low": "lower end of its 95 % interval", "mean_high": "upper end of its 95 % interval",
@@ -122,7 +141,7 @@ TABLES: dict[str, Mapping[str, str]] = {
     },
 }  # fmt: skip
 """By kind of table its columns and what each holds. Beside them a table may have columns of options."""
-ALIASES = {"epochs_table": "metric_table", "box_plot-gains": "gain_table"}
+ALIASES = {"simple_effects": "effects", "epochs_table": "metric_table", "box_plot-gains": "gain_table"}
 """Kinds that have the columns of another."""
 COUNTS = ("trials", "datasets", "won", "lost")
 """Columns of whole numbers, which a line of a reference lacks."""

@@ -10,7 +10,7 @@ from .amounts import brief_effect, effect, effect_over, signed, unsigned, won
 from .blocks import named
 from .comparisons import Comparison
 from .loading import CellResults
-from .names import DROPPED, NO_PRETRAINING, columns_in_words, value_in_words
+from .names import DROPPED, MOST_COLUMNS, NO_PRETRAINING, column_in_words, columns_in_words, value_in_words
 from .pairing import label_budgets
 from .report_options import ReportOptions
 
@@ -22,6 +22,24 @@ VERBS: dict[Answer, tuple[str, str]] = {
     "hurts": ("hurts", "hurt"),
 }
 """By answer, the verb after one name and after several. The sixth answer has none: we cannot tell."""
+OF_RIVALS: dict[Answer, tuple[str, str]] = {
+    "helps": ("is ahead", "are ahead"),
+    "helps, size open": ("is ahead, size open", "are ahead, size open"),
+    "no practical difference": ("is as good in practice", "are as good in practice"),
+    "hurts, size open": ("is behind, size open", "are behind, size open"),
+    "hurts": ("is behind", "are behind"),
+}
+"""The same of a competitor that trains no network of ours: it does nothing to the network, so it neither helps nor
+hurts."""
+SHOWN_OF_RIVALS: dict[Answer, str] = {
+    "helps": "ahead",
+    "helps, size open": "ahead, size open",
+    "hurts, size open": "behind, size open",
+    "hurts": "behind",
+}
+"""Answers on such a competitor in tables and figures, where another word than the answer's own is shown."""
+MOST_CLAUSES = 4
+"""Competitors that each have a clause with their interval; more are grouped by their answers."""
 TOGETHER = (
     "These answers hold together: in at most 5 % of such pages is any direction false, and in at most 5 % any size "
     "(Holm's correction over {n} comparisons). Intervals are of 95 % each."
@@ -59,12 +77,20 @@ def title_of(results: CellResults, reference: str | None = None) -> str:
     if results.compared == [DROPPED]:
         return f"Which columns matter {where}?"
     if results.compared:
-        return f"Which {columns_in_words(results.compared)} is best {where}?"
+        return _which(results.compared, where)
     if label_budgets(results) is not None:
         return f"How many labels are enough {where}?"
     if results.contexts:
-        return f"Which {columns_in_words(results.contexts)} is best {where}?"
+        return _which(results.contexts, where)
     return f"Results {where}"
+
+
+def _which(columns: Sequence[str], where: str) -> str:
+    """The question of which values of these columns are best."""
+    if not 1 < len(columns) <= MOST_COLUMNS:
+        return f"Which {columns_in_words(columns)} is best {where}?"
+    *first, last = [f"which {column_in_words(column)}" for column in columns]
+    return f"W{', '.join(first)[1:]} and {last} are best {where}?"
 
 
 def answer_in_words(comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions) -> list[str]:
@@ -81,11 +107,18 @@ def answer_in_words(comparisons: Sequence[Comparison], results: CellResults, opt
         sentences = _over_labels(comparisons, where, options.measure)
     elif len(comparisons) == 1:
         sentences = [_of_one(comparisons[0], where, options)]
+    elif len(comparisons) <= MOST_CLAUSES:
+        sentences = [_of_each(comparisons, where, options)]
     else:
         sentences = [_of_all(comparisons, where, options)]
     for each in comparisons:
         sentences += next_table_in_words(each, options)
+    return sentences + claims_in_words(comparisons)
 
+
+def claims_in_words(comparisons: Sequence[Comparison]) -> list[str]:
+    """Sentences on what the answers are about, and on intervals without predictions."""
+    sentences = []
     known = [each.verdict for each in comparisons if each.verdict.basis != "none"]
     # The reader can change this: predictions that are kept make the intervals narrower.
     if any(verdict.basis == "resampled t-test" for verdict in known):
@@ -95,16 +128,30 @@ def answer_in_words(comparisons: Sequence[Comparison], results: CellResults, opt
     return sentences
 
 
-def answer_with_subject(name: str, answer: Answer) -> str:
+def verb_of(comparison: Comparison, *, many: bool = False) -> str:
+    """The verb of a claimed answer, after one name or after ``many``: ``helps``, of a rival ``is ahead``."""
+    verbs = OF_RIVALS if comparison.is_rival else VERBS
+    return verbs[comparison.claimed][int(many)]
+
+
+def shown_answer(comparison: Comparison) -> str:
+    """The answer as tables and figures show it: of a rival ``behind`` in the place of ``hurts``."""
+    if comparison.is_rival:
+        return SHOWN_OF_RIVALS.get(comparison.claimed, comparison.claimed)
+    return comparison.claimed
+
+
+def answer_with_subject(comparison: Comparison) -> str:
     """An answer in a sentence: ``SCARF helps, size open``, ``We cannot tell whether SCARF helps``."""
-    if answer not in VERBS:
-        return f"We cannot tell whether {name} helps"
-    return f"{name[:1].upper()}{name[1:]} {VERBS[answer][0]}"
+    name = comparison.name
+    if comparison.claimed not in VERBS:
+        return f"We cannot tell whether {name} {'is ahead' if comparison.is_rival else 'helps'}"
+    return f"{name[:1].upper()}{name[1:]} {verb_of(comparison)}"
 
 
 def _of_one(only: Comparison, where: str, options: ReportOptions) -> str:
     """The answer on the only comparison, with its effect and the trials that were won."""
-    answer = answer_with_subject(only.name, only.claimed)
+    answer = answer_with_subject(only)
     # "helps, size open" is an insertion, which ends with a comma too.
     comma = "," if "," in only.claimed else ""
     sentence = f"{answer}{comma} {where}: {effect_over(only, options.measure)}, {won(only)}."
@@ -113,39 +160,53 @@ def _of_one(only: Comparison, where: str, options: ReportOptions) -> str:
     return sentence
 
 
-def _of_all(comparisons: Sequence[Comparison], where: str, options: ReportOptions) -> str:
-    """The number of comparisons with each answer."""
-    every = f"{len(comparisons)} comparisons with {references(comparisons)} {where}"
-    n_unknown = sum(each.claimed not in VERBS for each in comparisons)
-    if n_unknown == len(comparisons):
-        best = comparisons[0]
-        return f"We cannot tell of any of {every}; the best so far is {best.label}, {effect(best, options.measure)}."
+def _of_each(comparisons: Sequence[Comparison], where: str, options: ReportOptions) -> str:
+    """A clause on each competitor, with its effect and interval."""
+    clauses = []
+    for each in comparisons:
+        reason = f", because {each.verdict.reason}" if each.verdict.reason else ""
+        if each.claimed in VERBS:
+            answer = f"{each.label} {verb_of(each)}"
+        else:
+            answer = f"we cannot tell whether {each.label} {'is ahead' if each.is_rival else 'helps'}"
+        clauses.append(f"{answer}{reason}, {effect(each, options.measure)}")
+    return f"{where[:1].upper()}{where[1:]}, beside {references(comparisons)}: {'; '.join(clauses)}."
 
+
+def _of_all(comparisons: Sequence[Comparison], where: str, options: ReportOptions) -> str:
+    """The competitors by their answers; the clearest of each with their effects."""
+    metric = options.measure
     parts = []
-    for answer, (singular, plural) in VERBS.items():
-        group = [each for each in comparisons if each.claimed == answer]
+    for is_rival, answer in itertools.product((False, True), VERBS):
+        group = [each for each in comparisons if each.claimed == answer and each.is_rival == is_rival]
         if not group:
             continue
         # Comparisons come best first, so of those that hurt the clearest one is the last.
         clearest_first = group[::-1] if answer in HURTING else group
-        examples = []
-        for each in clearest_first:
-            examples.append(f"{each.label} {brief_effect(each, options.measure)}")
-        verb = singular if len(group) == 1 else plural
-        parts.append(f"{len(group)} {verb} ({named(examples, 3)})")
-    rest = f"; of {n_unknown} we cannot tell" if n_unknown else ""
-    return f"Of {every}, {'; '.join(parts)}{rest}."
+        examples = [f"{each.label} ({brief_effect(each, metric)})" for each in clearest_first]
+        parts.append(f"{named(examples, 3)} {verb_of(group[0], many=len(group) > 1)}")
+    unknown = [each for each in comparisons if each.claimed not in VERBS]
+    if unknown:
+        # Their means are no answers, so one alone is named: what a reader would look for.
+        best = "the best so far is " if len(unknown) > 1 and not parts else ""
+        names = named([each.label for each in unknown], 3)
+        if best:
+            names = f"{names}; {best}{unknown[0].label}, {effect(unknown[0], metric)}"
+        parts.append(f"we cannot tell of {names}")
+    return f"{where[:1].upper()}{where[1:]}, beside {references(comparisons)}: {'; '.join(parts)}."
 
 
 def _over_labels(comparisons: Sequence[Comparison], where: str, metric: Metric) -> list[str]:
     """A sentence on each competitor, with its own estimate and interval at each number of labels."""
     sentences = [f"{where[:1].upper()}{where[1:]}, beside {_in_full(references(comparisons))}:"]
-    for name, group in _by_competitor(comparisons).items():
+    for group in _by_competitor(comparisons).values():
         parts: list[str] = []
         # Neighbouring numbers of labels with the same answer share a verb: "SCARF helps: +3 with 20, +2 with 50".
-        for (answer, why), run in itertools.groupby(group, key=_answer_and_reason):
-            effects = [f"{effect(each, metric)} with {each.context}" for each in run]
-            clause = _further_answer(answer) if parts else answer_with_subject(name, answer)
+        for (_, why), run in itertools.groupby(group, key=_answer_and_reason):
+            neighbours = list(run)
+            first = neighbours[0]
+            effects = [f"{effect(each, metric)} with {each.context}" for each in neighbours]
+            clause = _further_answer(first) if parts else answer_with_subject(first)
             reason = f", because {why}" if why else ""
             parts.append(f"{clause}{reason}: {', '.join(effects)}")
         sentences.append(f"{'; '.join(parts)}.")
@@ -157,9 +218,9 @@ def _answer_and_reason(comparison: Comparison) -> tuple[Answer, str]:
     return comparison.claimed, comparison.spoilt
 
 
-def _further_answer(answer: Answer) -> str:
+def _further_answer(comparison: Comparison) -> str:
     """A further answer on the same competitor."""
-    return f"it {VERBS[answer][0]}" if answer in VERBS else "we cannot tell"
+    return f"it {verb_of(comparison)}" if comparison.claimed in VERBS else "we cannot tell"
 
 
 def next_table_in_words(comparison: Comparison, options: ReportOptions) -> list[str]:
@@ -221,4 +282,5 @@ def mean_and_typical(comparisons: Sequence[Comparison], metric: Metric) -> str:
 
 def references(comparisons: Sequence[Comparison]) -> str:
     """The names of all references, in a sentence."""
-    return " or ".join(dict.fromkeys(each.against for each in comparisons))
+    # An interaction has no reference.
+    return " or ".join(dict.fromkeys(each.against for each in comparisons if each.against))

@@ -131,7 +131,7 @@ def test_the_model_is_the_best_or_in_a_tie_the_simplest(values: Values, name: st
         (
             {NONE: around(0.70, 1), SCARF: around(0.80, 1), LOGISTIC: around(0.6, 3)}, "SCARF",
             "Use the network pre-trained by SCARF: accuracy 0.80 (",
-            "Pre-training the network by SCARF: helps, +10.00 points of accuracy (",
+            "Pre-training the network by SCARF helps, +10.00 points of accuracy (",
         ),
         # One that may reach the recommended model does not stay behind.
         (

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from scarf_lightning.report.advice import by_sweep
-from scarf_lightning.report.answer import answer_section
+from scarf_lightning.report.answer import answer_sections
 from scarf_lightning.report.blocks import Block, Paragraph, Picture, Table
 from scarf_lightning.report.loading import CellResults
 from scarf_lightning.report.report_options import ReportOptions
@@ -11,7 +11,8 @@ from scarf_lightning.report.report_options import ReportOptions
 
 def answer_of(results: CellResults, options: ReportOptions | None = None) -> list[Block]:
     """The blocks of a page's answer."""
-    return answer_section(results, options or ReportOptions(), by_sweep([])).blocks
+    sections = answer_sections(results, options or ReportOptions(), by_sweep([]))
+    return [block for section in sections for block in section.blocks]
 
 
 def said(blocks: Sequence[Block]) -> list[str]:

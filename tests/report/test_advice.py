@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from scarf_lightning.options import label
-from scarf_lightning.report.advice import answer_of_run
+from scarf_lightning.report.advice import advice_of_run, compared, in_one_line
 from scarf_lightning.results import columns
 from scarf_lightning.sweeping.cell import Cell, survey
 from scarf_lightning.sweeping.expand import ExpandedSweep
@@ -18,9 +18,10 @@ def cells(folder: Path, trials: int = 4) -> list[Cell]:
 
 
 def said(asked: list[Cell]) -> list[str]:
-    return answer_of_run(
-        ExpandedSweep(asked, arguments=("pretrain=none,scarf", "trials=4"), usual=USUAL), survey(asked)
-    )
+    request = ExpandedSweep(asked, arguments=("pretrain=none,scarf", "trials=4"), usual=USUAL)
+    surveyed = survey(asked)
+    run = compared(request, surveyed)
+    return run.in_words + [in_one_line(*each) for each in advice_of_run(run, request, surveyed)]
 
 
 def test_a_run_that_compares_something_ends_with_the_answer(tmp_path: Path) -> None:

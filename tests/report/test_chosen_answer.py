@@ -86,11 +86,11 @@ CONSTANT = ("constant", [0.1, 0.1, 0.2, 0.1])
         (over_tables({"scarf": np.random.default_rng(0).normal(0.1, 0.01, size=8).tolist()}),
          "SCARF helps over 8 datasets: +", "over no pre-training, better on 8 of 8 datasets.", ""),
         (over_tables({"scarf": SMALL.tolist(), "scarf_ae": [0.0] * 8}),
-         "Of 2 comparisons with no pre-training over 8 datasets, 1 helps, size open (SCARF +0.",
-         "; of 1 we cannot tell.", ""),
+         "Over 8 datasets, beside no pre-training: SCARF helps, size open, +0.",
+         "on the typical dataset.", ""),
         (one_axis({"mean": LOW, "marginal": HIGH, "none": HIGH}),
-         "Of 2 comparisons with marginal corruption on iris, 1 hurts (mean corruption −29.75 points)", "", ""),
-        (of_methods(("control", HIGH), ("constant", LOW)), "Constant hurts on iris", "", ""),
+         "On iris, beside marginal corruption: we cannot tell whether no corruption helps, +0.00 points of", "", ""),
+        (of_methods(("control", HIGH), ("constant", LOW)), "Constant is behind on iris", "", ""),
     ],
     ids=["helps", "open", "unknown", "few trials", "few tables", "tables", "open over tables", "an axis", "a constant"],
 )  # fmt: skip
@@ -135,8 +135,8 @@ def test_with_predictions_advice_says_whether_trials_or_rows_would_settle_it() -
         "SCARF: 32 more trials will settle it in four cases of five: python train.py trials=42"
     )
     assert of_parts(0.012, 9e-5, 1e-5) == (
-        "SCARF: more trials will hardly settle it, because 90 % of the error's variance comes from which rows the "
-        "table has; about 3,000 labelled rows would, in four cases of five."
+        "SCARF: more trials will not help, because 90 % of the error's variance comes from which rows the table has; "
+        "about 3,000 labelled rows would settle it (four times in five)."
     )
     assert of_parts(0.01, 0.0, 1e-2).startswith("SCARF: neither trials nor labelled rows in reach will settle it")
     # Trials that settle one comparison alone do not after Holm's correction over ten.
@@ -165,12 +165,37 @@ def test_advice_says_what_it_costs_and_names_other_tables_only_where_there_are_s
         assert "dataset" not in " ".join(said(compared({"iris": values})))
 
 
-def test_many_comparisons_are_counted_and_the_best_come_first() -> None:
-    results = compared({"iris": {"none": SPREAD, "scarf": gained(0.3, SPREAD), "scarf_ae": OTHER}})
+def test_a_few_competitors_have_a_clause_each_and_many_are_grouped_by_their_answers() -> None:
+    three = compared({"iris": {"none": SPREAD, "scarf": gained(0.3, SPREAD), "scarf_ae": OTHER}})
+    names = ("no_noise_ae", "add_noise_ae", "scarf_disc", "vime")
+    values = {"none": SPREAD, "scarf": gained(0.3, SPREAD)} | dict.fromkeys(names, OTHER)
 
-    counted = "Of 2 comparisons with no pre-training on iris, 1 helps (SCARF +30.00 points); of 1 we cannot tell."
-    assert said(results)[0] == counted
-    assert [row[0] for row in entries(tables(answer_of(results))[0])] == ["SCARF", "no pre-training", "SCARF AE"]
+    headline = said(three)[0]
+    assert headline.startswith("On iris, beside no pre-training: SCARF helps, +30.00 points of accuracy (+")
+    assert "; we cannot tell whether SCARF AE helps, −" in headline
+    assert said(compared({"iris": values}))[0] == (
+        "On iris, beside no pre-training: SCARF (+30.00 points) helps; we cannot tell of no-noise AE, additive-noise "
+        "AE, discriminative SCARF and 1 more."
+    )
+    assert [row[0] for row in entries(tables(answer_of(three))[0])] == ["SCARF", "no pre-training", "SCARF AE"]
+
+
+def test_a_rival_is_ahead_or_behind_and_does_not_hurt_the_network() -> None:
+    results = of_methods(("control", HIGH), ("xgboost", LOW), ("logistic", gained(0.1, HIGH)))
+
+    headline = said(results)[0]
+
+    assert "logistic is ahead, +10.00 points" in headline
+    assert "XGBoost is behind, −" in headline
+    assert "helps" not in headline
+    assert "hurts" not in headline
+    (summary, *_) = tables(answer_of(results))
+    assert {row[0]: row[1] for row in entries(summary)} == {
+        "logistic": "ahead",
+        "the network": "reference",
+        "XGBoost": "behind",
+    }
+    assert summary.data["answer"].tolist() == ["helps", "reference", "hurts"]
 
 
 def of_recipes(*cells: tuple[str, Mapping[str, Any]]) -> CellResults:

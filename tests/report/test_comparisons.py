@@ -82,4 +82,4 @@ def test_a_comparison_gets_trials_until_its_answer_is_sure(level: float, n_left:
     results: Any = None
 
     assert all(each.claimed.startswith("helps") for each in comparisons)
-    assert len(ComparedRun(cells, results, comparisons).undecided) == n_left
+    assert len(ComparedRun(cells, results, comparisons, ReportOptions()).undecided) == n_left

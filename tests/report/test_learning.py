@@ -49,9 +49,7 @@ def test_a_trial_with_labels_of_one_class_is_no_sign_and_is_said() -> None:
     assert "in 1 of 2 trials" in not_learnt(rows_of(**columns, n_label_classes=[1, 2, 2]), TWO)
     assert not_learnt(rows_of(one_class=[True], n_label_classes=[1]), TWO) == "", "nothing could be learnt"
     cells = [("a", rows_of(**columns, **classes)), ("b", rows_of(**columns)), ("c", rows_of(n_label_classes=[2, 3]))]
-    assert on_few_classes(cells) == [
-        "The labels were of one class, which every method then predicts: a in 2 of 3 trials. Show more labels."
-    ]
+    assert on_few_classes(cells) == ["All training labels were of one class: a in 2 of 3 trials. Show more labels."]
     assert on_few_classes(cells[1:]) == []
 
 

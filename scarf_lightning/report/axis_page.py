@@ -1,0 +1,122 @@
+"""The first screen of a product of axes: an answer for each axis, one figure, one table of means; then cell by cell."""
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import pandas as pd
+
+from ..metrics import Metric
+from .advice import Commands, Price, what_would_settle
+from .amounts import signed
+from .axis_sentences import HOLD_TOGETHER, by_axis_in_words
+from .blocks import Block, Command, Entry, Paragraph, Section, Table, table
+from .by_axis import AnswersByAxis, Effect, Product, asked, level_over, means_grid
+from .effects import effects_picture
+from .loading import CellResults
+from .names import column_in_words
+from .report_options import ReportOptions
+from .schema import in_order
+from .sentences import claims_in_words, shown_answer
+
+
+def means_table(product: Product, results: CellResults, metric: Metric) -> Table:
+    """The metric of each setting, as a page shows it."""
+    grid = means_grid(product, results, metric)
+    rows = []
+    for names, levels in grid.rows:
+        entries = [Entry(name, name) for name in names]
+        for mean, low, high in levels:
+            ends = "" if math.isnan(low) else f" ({metric.shown(low)} to {metric.shown(high)})"
+            entries.append(Entry(f"{metric.shown(mean)}{ends}", mean))
+        rows.append(tuple(entries))
+    *_, across = product.axes
+    heading = f"{metric.heading[:1].upper()}{metric.heading[1:]}"
+    caption = (
+        f"{heading}, with 95 % intervals, of each setting: {column_in_words(across)} across. At the edges the means "
+        "over the settings of an axis, which the answers compare trial by trial"
+    )
+    return Table("means", caption, tuple(grid.headings), tuple(rows), _means_data(product, results, metric))
+
+
+def _means_data(product: Product, results: CellResults, metric: Metric) -> pd.DataFrame:
+    """A row a setting."""
+    data = []
+    for context, by_dataset in product.cells.items():
+        for setting in itertools.product(*product.axes.values()):
+            cells = [settings[setting] for settings in by_dataset.values()]
+            mean, low, high = level_over(results, cells, metric)
+            measures = {"mean": mean, "mean_low": low, "mean_high": high, "datasets": len(cells)}
+            data.append({"context": context, **dict(zip(product.axes, setting, strict=True)), **measures})
+    return pd.DataFrame(data)
+
+
+def effects_table(effects: Sequence[Effect], metric: Metric) -> Table:
+    """The effects within each setting of the other axes, in the order of the axes."""
+    lines = []
+    for each in effects:
+        low, high = each.verdict.low, each.verdict.high
+        ends = "" if math.isnan(low) else f"{signed(low, metric)} to {signed(high, metric)}"
+        difference = signed(each.verdict.difference, metric)
+        lines.append((each.label, each.reference, shown_answer(each), difference, ends))
+    frame = pd.DataFrame(lines, columns=["setting", "beside", "answer", "difference", "interval"])
+    unit = f", {metric.unit}" if metric.unit else ""
+    headings = {"difference": f"improvement{unit}", "interval": "its 95 % interval"}
+    caption = "Simple effects: each value beside the first of its axis, within each setting of the other axes"
+    return table("simple_effects", caption, frame, headings=headings, data=effects_frame(effects))
+
+
+def effects_frame(effects: Sequence[Effect]) -> pd.DataFrame:
+    """A row an effect or interaction, as CSV and JSON have it."""
+    data = []
+    for each in effects:
+        verdict = each.verdict
+        row = {
+            "effect": " × ".join(each.axes),
+            "value": " × ".join(each.values),
+            "reference": " × ".join(each.references),
+            "over": each.over,
+            "context": each.context,
+            "answer": each.claimed,
+            "answer_alone": verdict.answer,
+            "claim": verdict.claim,
+            "basis": verdict.basis,
+            "difference": verdict.difference,
+            "difference_low": verdict.low,
+            "difference_high": verdict.high,
+            "p_direction": verdict.levels.direction,
+            "trials": verdict.trials,
+            "datasets": verdict.datasets,
+            "reason": verdict.reason,
+        }
+        data.append(row)
+    return in_order("effects", pd.DataFrame(data))
+
+
+def axis_section(
+    answers: AnswersByAxis, results: CellResults, options: ReportOptions, commands: Commands, price: Price | None
+) -> Section:
+    """The answers, one figure, one table, and what would settle those that are open."""
+    metric = options.measure
+    every = [*answers.effects, *answers.interactions]
+    blocks: list[Block] = [Paragraph(sentence) for sentence in by_axis_in_words(answers, options)]
+    blocks += [Paragraph(sentence) for sentence in claims_in_words(every)]
+    blocks.append(effects_picture(every, options))
+    blocks.append(means_table(answers.product, results, metric))
+    for sentence, command in what_would_settle(asked(answers), commands, results, options.rope, price=price):
+        blocks.append(Command(command, sentence) if command else Paragraph(f"{sentence}."))
+    return Section("summary", "The answer", blocks)
+
+
+def axis_details(answers: AnswersByAxis, metric: Metric) -> list[Block]:
+    """What stands behind the answers: how they hold together, all effects, and the effects within each setting."""
+    every = effects_frame([*answers.effects, *answers.interactions])
+    lines = []
+    for each in (*answers.effects, *answers.interactions):
+        lines.append((each.label, each.reference, each.over, shown_answer(each), each.verdict.trials))
+    frame = pd.DataFrame(lines, columns=["effect", "beside", "over", "answer", "trials"])
+    blocks: list[Block] = [Paragraph(HOLD_TOGETHER)]
+    blocks += [Paragraph(sentence) for sentence in answers.product.left_out]
+    blocks.append(table("effects", "Effects of the axes, and their interactions", frame, data=every))
+    blocks.append(effects_table(answers.simple, metric))
+    return blocks

@@ -1,0 +1,364 @@
+"""Answers by axis, of cells that are a product of axes: each value beside another over all settings of the others."""
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..intervals import Interval
+from ..metrics import Metric
+from ..verdicts.answers import CANNOT_TELL
+from ..verdicts.factors import (
+    Contrast,
+    Setting,
+    interactions,
+    judge_contrast,
+    main_effects,
+    simple_effects,
+)
+from .comparisons import MOST_IN_A_FOREST, Comparison, claimed_together, on_not_learnt, unless_spoilt
+from .loading import CellResults
+from .names import column_in_words, text_of, value_in_words
+from .pairing import competition
+from .report_options import ReportOptions
+from .verdicts import level_of, trials_of
+
+INTERACTIONS, SIMPLE = "interactions", "simple effects"
+"""The families of all interactions of a page, and of all effects within a setting of the other axes."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """Cells that are a product of axes, at each context such as a number of labels.
+
+    Attributes:
+        axes: the values of each axis by its column, as texts; the first one is the reference.
+        cells: by context, by dataset and by setting: the label of the cell.
+        left_out: sentences on what is not part of it.
+    """
+
+    axes: Mapping[str, Sequence[str]]
+    cells: Mapping[str, Mapping[str, Mapping[Setting, int]]]
+    left_out: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Effect(Comparison):
+    """A value of an axis beside another one over all settings of the other axes, or the interaction of two axes.
+
+    Attributes:
+        axes: its axis, or both.
+        values: the values of these axes, without the names of the axes.
+        references: the values that they are compared with.
+        over: the settings of the other axes, in words; empty if there are none.
+    """
+
+    axes: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+    over: str = ""
+
+
+@dataclass(frozen=True)
+class AnswersByAxis:
+    """The answers of a product.
+
+    Attributes:
+        product: of cells.
+        effects: of each axis, in the order of the axes; each axis is a family of its own.
+        interactions: of each two axes; together they are a family.
+        simple: the effects within each setting of the other axes; together they are a family.
+    """
+
+    product: Product
+    effects: Sequence[Effect]
+    interactions: Sequence[Effect]
+    simple: Sequence[Effect]
+
+
+def product_of(results: CellResults, options: ReportOptions) -> tuple[Product | None, str]:
+    """The cells as a product, or None with the reason why cells that look like one are not answered by axis; the reason
+    is empty if they do not."""
+    axes = results.compared
+    if len(axes) < 2:
+        return None, ""
+    rows = results.rows
+    places, are_unused = _places(results, axes)
+    values = {axis: _values(results, axis) for axis in axes}
+    n_settings = int(np.prod([len(known) for known in values.values()]))
+    settings = {setting for by_dataset in places.values() for cells in by_dataset.values() for setting in cells}
+    if are_unused and len(settings | _spread(are_unused, values)) == n_settings:
+        unused = [column_in_words(axis) for axis in axes if any(row.get(axis) is None for row in rows.values())]
+        return None, f"There is no answer by axis, because some cells use no {' and no '.join(unused)}."
+    if are_unused or min(len(known) for known in values.values()) < 2:
+        return None, ""
+    references = _references(results, values, options.reference)
+    if references is None:
+        return None, ""
+    measured = set(results.trials.dropna(subset=[options.measure.name])["cell"])
+    whole: dict[str, dict[str, Mapping[Setting, int]]] = {}
+    left_out, n_products = [], 0
+    for context, by_dataset in places.items():
+        for dataset, cells in by_dataset.items():
+            if len(cells) < n_settings:
+                left_out.append(f"{_place(dataset, context)} lacks {n_settings - len(cells)} of {n_settings} settings")
+                continue
+            n_products += 1
+            empty = [setting for setting, cell in cells.items() if cell not in measured]
+            if empty:
+                left_out.append(f"{_place(dataset, context)} has no trial of {', '.join(map(str, empty[0]))}")
+                continue
+            whole.setdefault(context, {})[dataset] = cells
+    if not n_products:
+        return None, ""
+    if not whole:
+        return None, f"There is no answer by axis yet: {left_out[0]}."
+    sentences = [f"Left out of the answers by axis: {each}." for each in left_out]
+    return Product(references, whole, sentences), ""
+
+
+def answers_by_axis(product: Product, results: CellResults, options: ReportOptions) -> AnswersByAxis:
+    """The effect of each axis and the interaction of each two, with the answers that hold together."""
+    effects = _compared(main_effects(product.axes), product, results, options)
+    both = _compared(interactions(product.axes), product, results, options)
+    simple = _compared(simple_effects(product.axes), product, results, options)
+    return AnswersByAxis(
+        product,
+        claimed_together(effects, options.rope, lambda each: each.axes[0]),
+        claimed_together(both, options.rope, lambda _: INTERACTIONS),
+        claimed_together(simple, options.rope, lambda _: SIMPLE),
+    )
+
+
+def level_over(results: CellResults, cells: Sequence[int], metric: Metric) -> Interval:
+    """The metric of one cell, or the mean over the cells of several datasets, which has no interval."""
+    if len(cells) == 1:
+        return level_of(results, cells[0], metric)
+    means = [trials_of(results, cell, metric).mean for cell in cells]
+    return Interval(float(np.mean(means)), float("nan"), float("nan"))
+
+
+def value_alone(axis: str, value: str, results: CellResults) -> str:
+    """A value of an axis without the name of the axis: ``minmax``, ``SCARF``."""
+    return results.labels.get(axis, {}).get(value, value.replace("_", " "))
+
+
+def asked(answers: AnswersByAxis) -> Sequence[Effect]:
+    """The comparisons that advice is about: the axes, or where all of them are answered, their interactions."""
+    if any(each.claimed == CANNOT_TELL for each in answers.effects):
+        return answers.effects
+    return answers.interactions
+
+
+@dataclass(frozen=True)
+class MeansGrid:
+    """The metric of each setting, with one axis across and all others down.
+
+    Attributes:
+        headings: of the columns that name a row, then of the values across, then of the mean over them.
+        rows: the names of each row, and its levels; the last row of a context is that of the means over its rows.
+    """
+
+    headings: Sequence[str]
+    rows: Sequence[tuple[Sequence[str], Sequence[Interval]]]
+
+
+def means_grid(product: Product, results: CellResults, metric: Metric) -> MeansGrid:
+    """The mean of each setting with its interval, and the means over the settings of an axis, without one."""
+    *down, across = product.axes
+    has_contexts = len(product.cells) > 1
+    columns = product.axes[across]
+    headings = [column_in_words(axis) for axis in down]
+    headings += [value_alone(across, value, results) for value in columns]
+    rows: list[tuple[Sequence[str], Sequence[Interval]]] = []
+    for context, by_dataset in product.cells.items():
+        levels = []
+        for setting in itertools.product(*(product.axes[axis] for axis in down)):
+            row = []
+            for value in columns:
+                cells = [settings[*setting, value] for settings in by_dataset.values()]
+                row.append(level_over(results, cells, metric))
+            names = [value_alone(axis, value, results) for axis, value in zip(down, setting, strict=True)]
+            levels.append(row)
+            rows.append((([context] if has_contexts else []) + names, [*row, _mean_of(row)]))
+        means = [_mean_of(of_column) for of_column in zip(*levels, strict=True)]
+        names = ["mean", *[""] * (len(down) - 1)]
+        rows.append((([context] if has_contexts else []) + names, [*means, _mean_of(means)]))
+    return MeansGrid([*(["with"] if has_contexts else []), *headings, "mean"], rows)
+
+
+def _mean_of(levels: Sequence[Interval]) -> Interval:
+    """The mean of several levels, without an interval."""
+    return Interval(float(np.mean([level.mean for level in levels])), math.nan, math.nan)
+
+
+def _places(
+    results: CellResults, axes: Sequence[str]
+) -> tuple[dict[str, dict[str, dict[Setting, int]]], list[tuple[str | None, ...]]]:
+    """The cells by context, dataset and setting; and the settings of cells that do not use an axis."""
+    contexts = competition(results).contexts
+    places: dict[str, dict[str, dict[Setting, int]]] = {}
+    are_unused = []
+    for label, row in results.rows.items():
+        setting = tuple(None if row.get(axis) is None else text_of(row[axis]) for axis in axes)
+        if None in setting:
+            are_unused.append(setting)
+            continue
+        places.setdefault(contexts[label], {}).setdefault(row["dataset"], {})[setting] = label
+    return places, are_unused
+
+
+def _values(results: CellResults, axis: str) -> list[str]:
+    """The values of an axis in the order of the cells."""
+    texts = [text_of(row[axis]) for row in results.rows.values() if row.get(axis) is not None]
+    return list(dict.fromkeys(texts))
+
+
+def _spread(settings: Sequence[tuple[str | None, ...]], values: Mapping[str, Sequence[str]]) -> set[Setting]:
+    """The settings that cells stand for which do not use an axis: every value of it."""
+    found: set[Setting] = set()
+    for setting in settings:
+        reached: set[Setting] = {()}
+        for axis, value in zip(values, setting, strict=True):
+            choices = values[axis] if value is None else [value]
+            reached = {(*before, choice) for before in reached for choice in choices}
+        found |= reached
+    return found
+
+
+def _references(
+    results: CellResults, values: Mapping[str, Sequence[str]], reference: str | None
+) -> dict[str, list[str]] | None:
+    """The values of each axis, its reference first: the one that the user names, the usual one, or the first; None if
+    the user names a competitor that is no value of an axis."""
+    named = None
+    if reference is not None:
+        column, sign, wanted = reference.partition("=")
+        for axis, known in values.items():
+            for value in known:
+                texts = {value.lower(), value_alone(axis, value, results).lower()}
+                is_asked = (sign and axis == column and wanted.lower() in texts) or reference.lower() in texts
+                if is_asked and named is None:
+                    named = axis, value
+        if named is None:
+            return None
+    ordered = {}
+    for axis, known in values.items():
+        usual = results.usual.get(axis)
+        first = text_of(usual) if usual is not None and text_of(usual) in known else known[0]
+        if named is not None and named[0] == axis:
+            first = named[1]
+        ordered[axis] = [first, *(value for value in known if value != first)]
+    return ordered
+
+
+def _place(dataset: str, context: str) -> str:
+    return f"{dataset} with {context}" if context else dataset
+
+
+def _compared(
+    contrasts: Sequence[Contrast], product: Product, results: CellResults, options: ReportOptions
+) -> list[Effect]:
+    """An effect for each contrast at each context."""
+    found = []
+    for contrast in contrasts:
+        for context, by_dataset in product.cells.items():
+            found.append(_effect(contrast, context, by_dataset, product, results, options))
+    return found
+
+
+def _effect(
+    contrast: Contrast,
+    context: str,
+    by_dataset: Mapping[str, Mapping[Setting, int]],
+    product: Product,
+    results: CellResults,
+    options: ReportOptions,
+) -> Effect:
+    """A contrast at one context, over all datasets."""
+    metric = options.measure
+    tables = []
+    for cells in by_dataset.values():
+        tables.append({setting: trials_of(results, cell, metric) for setting, cell in cells.items()})
+    verdict = judge_contrast(contrast, tables, metric, options.rope)
+    alone, means = [], []
+    for table in tables:
+        of_table = judge_contrast(contrast, [table], metric, options.rope) if len(tables) > 1 else verdict
+        means.append(of_table.difference)
+        alone.append(of_table)
+    ones, others = _labels(contrast.ones, by_dataset), _labels(contrast.others, by_dataset)
+    values, references = (
+        _in_words(contrast.factors, contrast.values, results),
+        _in_words(contrast.factors, contrast.references, results),
+    )
+    broken, broken_reference = on_not_learnt(ones, results), on_not_learnt(others, results)
+    verdict, spoilt = unless_spoilt(verdict, broken, broken_reference, " and ".join(references))
+    name = " × ".join(values)
+    within = ""
+    if not contrast.is_interaction and len(contrast.ones) == 1 and len(product.axes) > 1:
+        within = _within(contrast, list(product.axes), results)
+        name = f"{name} with {within}"
+    budgets = competition(results).budgets
+    first, second = results.rows[ones[0]], results.rows[others[0]]
+    return Effect(
+        context=context if len(product.cells) > 1 or budgets is not None else "",
+        name=name,
+        reference=" × ".join(references),
+        pairs=list(zip(ones, others, strict=True)),
+        datasets=list(by_dataset),
+        verdict=verdict,
+        # More datasets would make a figure that nobody reads.
+        by_dataset=tuple(alone) if 1 < len(alone) <= MOST_IN_A_FOREST else (),
+        means=tuple(means),
+        labels=None if budgets is None else budgets[ones[0]],
+        against="" if contrast.is_interaction else references[0],
+        not_learnt=broken,
+        spoilt=spoilt,
+        is_rival=first.get("network") is None and second.get("network") is not None,
+        axes=contrast.factors,
+        values=tuple(
+            value_alone(axis, str(value), results)
+            for axis, value in zip(contrast.factors, contrast.values, strict=True)
+        ),
+        references=tuple(
+            value_alone(axis, str(value), results)
+            for axis, value in zip(contrast.factors, contrast.references, strict=True)
+        ),
+        over=f"with {within}" if within else _over(contrast.factors, product.axes),
+    )
+
+
+def _within(contrast: Contrast, axes: Sequence[str], results: CellResults) -> str:
+    """The setting of the other axes of a simple effect, in words."""
+    (setting,) = contrast.ones
+    words = []
+    for axis, value in zip(axes, setting, strict=True):
+        if axis not in contrast.factors:
+            words.append(value_in_words(axis, value, results.labels))
+    return ", ".join(words)
+
+
+def _in_words(axes: Sequence[str], values: Sequence[Any], results: CellResults) -> list[str]:
+    """The values of these axes, each with its axis unless it says enough."""
+    return [value_in_words(axis, value, results.labels) for axis, value in zip(axes, values, strict=True)]
+
+
+def _labels(settings: Sequence[Setting], by_dataset: Mapping[str, Mapping[Setting, int]]) -> list[int]:
+    """The labels of the cells with these settings, dataset by dataset."""
+    return [cells[setting] for cells in by_dataset.values() for setting in settings]
+
+
+def _over(axes: Sequence[str], every: Mapping[str, Sequence[str]]) -> str:
+    """The settings of the other axes: ``over both scalings``, ``over all 6 settings of scaling and network``."""
+    others = {axis: len(values) for axis, values in every.items() if axis not in axes}
+    if not others:
+        return ""
+    words = [column_in_words(axis) for axis in others]
+    n = int(np.prod(list(others.values())))
+    if len(others) > 1:
+        return f"over all {n} settings of {', '.join(words[:-1])} and {words[-1]}"
+    plural = f"{words[0]}es" if words[0].endswith("s") else f"{words[0]}s"
+    return f"over both {plural}" if n == 2 else f"over all {n} {plural}"
