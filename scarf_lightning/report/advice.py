@@ -238,7 +238,7 @@ def _by_trials(trials: int, comparisons: Sequence[Comparison]) -> Advice:
 
 
 def _by_rows(comparisons: Sequence[tuple[Comparison, Advice]]) -> str:
-    """A sentence on the comparisons that more trials will hardly settle, each with the rows that would."""
+    """A sentence on the comparisons that more trials will not settle, each with the rows that would."""
     if len(comparisons) == 1:
         each, advice = comparisons[0]
         return f"{each.label}: {advice.sentence}"

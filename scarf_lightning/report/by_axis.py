@@ -26,6 +26,8 @@ from .pairing import competition
 from .report_options import ReportOptions
 from .verdicts import level_of, trials_of
 
+OVER_ALL = "average"
+"""The heading of means over the settings of an axis: a corruption is called mean."""
 INTERACTIONS, SIMPLE = "interactions", "simple effects"
 """The families of all interactions of a page, and of all effects within a setting of the other axes."""
 
@@ -185,9 +187,9 @@ def means_grid(product: Product, results: CellResults, metric: Metric) -> MeansG
             levels.append(row)
             rows.append((([context] if has_contexts else []) + names, [*row, _mean_of(row)]))
         means = [_mean_of(of_column) for of_column in zip(*levels, strict=True)]
-        names = ["mean", *[""] * (len(down) - 1)]
+        names = [OVER_ALL, *[""] * (len(down) - 1)]
         rows.append((([context] if has_contexts else []) + names, [*means, _mean_of(means)]))
-    return MeansGrid([*(["with"] if has_contexts else []), *headings, "mean"], rows)
+    return MeansGrid([*(["with"] if has_contexts else []), *headings, OVER_ALL], rows)
 
 
 def _mean_of(levels: Sequence[Interval]) -> Interval:
