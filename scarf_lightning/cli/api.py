@@ -6,12 +6,15 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from omegaconf import DictConfig
+
 from ..errors import UsageError
 from ..importing import require_report
 from ..options.run_settings import PathSettings
 from ..results import Row, write_whole
 from ..screen import silent
 from ..sweeping.cell import SurveyedCell, distinct, survey
+from ..sweeping.composed import overrides_of_composed
 from ..sweeping.composer import composing
 from ..sweeping.expand import expand
 from ..sweeping.folders import SWEEPS
@@ -35,7 +38,10 @@ SEARCH = f"{SWEEPER}=optuna"
 
 
 def run(
-    asked: str | Sequence[str] = (), *overrides: str, verbose: bool = True, config_dir: str | Path | None = None
+    asked: "str | Sequence[str] | DictConfig" = (),
+    *overrides: str,
+    verbose: bool = True,
+    config_dir: str | Path | None = None,
 ) -> "pd.DataFrame":
     """Train the unfinished cells of a sweep, or of every combination of overrides, and show progress and a table.
 
@@ -44,8 +50,8 @@ def run(
     with these arguments. ``run(["hydra/sweeper=optuna", "corruption.rate=interval(0.2,0.8)"])`` searches among cells.
 
     Args:
-        asked: a sweep by its name or path, or overrides.
-        overrides: more of these.
+        asked: a sweep by its name or path, overrides, or a configuration that Hydra composed of `conf/`.
+        overrides: more overrides.
         verbose: show progress and results; warnings and errors are shown without it too.
         config_dir: a folder with files of options of yours, as ``--config-dir`` of ``train.py``: ``dataset/NAME.yaml``
             in it makes ``dataset=NAME`` work.
@@ -59,7 +65,7 @@ def run(
         UsageError: an override or the folder is wrong; nothing was trained.
         UnfinishedError: cells failed; the others are kept.
     """
-    given = overrides_of(asked, overrides)
+    given = _asked(asked, overrides)
     sweepers = [each for each in given if each.partition("=")[0] == SWEEPER]
     # As with every option of Hydra, the last one wins.
     is_search = sweepers[-1:] == [SEARCH]
@@ -76,7 +82,9 @@ def run(
         return _tries(cells) if is_search else _trials(cells)
 
 
-def plan(asked: str | Sequence[str] = (), *overrides: str, config_dir: str | Path | None = None) -> "pd.DataFrame":
+def plan(
+    asked: "str | Sequence[str] | DictConfig" = (), *overrides: str, config_dir: str | Path | None = None
+) -> "pd.DataFrame":
     """Find out what is left to train of a sweep, or of every combination of overrides.
 
     Args:
@@ -89,7 +97,7 @@ def plan(asked: str | Sequence[str] = (), *overrides: str, config_dir: str | Pat
     """
     import pandas as pd
 
-    given = overrides_of(asked, overrides)
+    given = _asked(asked, overrides)
     if SEARCH in given:
         raise UsageError(
             f"{SEARCH} is not for scarf_lightning.plan, because each try decides which cell is next; "
@@ -110,6 +118,13 @@ def plan(asked: str | Sequence[str] = (), *overrides: str, config_dir: str | Pat
         # A finished cell is in no group of the plan.
         core_hours.append(seconds.get(each.cell.key, 0) / HOUR)
     return pd.DataFrame(axes).assign(state=states, trials=trials, missing=missing, core_hours=core_hours)
+
+
+def _asked(asked: "str | Sequence[str] | DictConfig", overrides: Sequence[str]) -> list[str]:
+    """All overrides; a composed configuration is those that compose it again."""
+    if isinstance(asked, DictConfig):
+        return overrides_of([*overrides_of_composed(asked), *overrides], ())
+    return overrides_of(asked, overrides)
 
 
 def answer(

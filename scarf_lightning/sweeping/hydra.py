@@ -35,6 +35,7 @@ from ..options.axes import is_own, parts
 from ..options.conf_files import target_of
 from ..options.config import SHORTHANDS
 from ..options.logger_classes import TARGET
+from ..options.settings import PretrainSettings
 from .folders import CONF, recipe_options
 
 if TYPE_CHECKING:
@@ -92,6 +93,9 @@ def fit_recipe(sections: DictConfig) -> None:
         axis, _, option = name.partition(".")
         # A value that differs from the recipe's is the user's, and is refused if the part lacks the option.
         if axis not in BASES or sections[axis].get(option) != value:
+            continue
+        # Options of the phase stand beside those of its pretext.
+        if axis == "pretrain" and option in options_of(PretrainSettings):
             continue
         chosen = parts(axis).get(sections[axis].get("name"))
         if chosen is not None and option not in options_of(chosen):

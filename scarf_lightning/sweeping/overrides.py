@@ -5,8 +5,8 @@ run of several cells it sees the options of parts as choices of one value.
 """
 
 import re
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import ChoiceSweep, Override, Quote, QuotedString
@@ -46,6 +46,25 @@ def is_plain_text(value: str) -> bool:
     """True if Hydra reads a value as this text also without quotes."""
     not_text = ("null", "true", "false", "nan", "inf")
     return re.fullmatch(r"[A-Za-z_./][\w./-]*", value, re.ASCII) is not None and value.lower() not in not_text
+
+
+def hydra_text(value: Any) -> str:
+    """A plain value as Hydra's grammar writes it.
+
+    >>> hydra_text({"a": [None, "b c"]})
+    "{a:[null,'b c']}"
+    """
+    if isinstance(value, Mapping):
+        return f"{{{','.join(f'{name}:{hydra_text(each)}' for name, each in value.items())}}}"
+    if isinstance(value, (list, tuple)):
+        return f"[{','.join(map(hydra_text, value))}]"
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str) and not is_plain_text(value):
+        return _in_quotes(value)
+    return str(value)
 
 
 def spelled_out(arguments: Sequence[str]) -> list[str]:

@@ -13,6 +13,7 @@ from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException
 from hydra.types import RunMode
+from omegaconf import OmegaConf
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
@@ -89,6 +90,14 @@ def test_a_part_of_a_plugin_is_an_option_of_its_axis(in_tmp: Path) -> None:
     assert config.scaling == {"name": "halves", "factor": 0.25}
     assert (config.network.name, config.network.encoder, config.network.head.width) == ("straight", {"units": 7}, 256)
     assert named_plugins([named, "seed=3"]) == [f"offered_{in_tmp.name}"]
+
+
+def test_a_recipe_sets_how_a_pretraining_is_trained_and_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scarf_lightning.sweeping.hydra.recipe_options", lambda name: {"pretrain.batch_size": 64})
+    sections = composed()
+    OmegaConf.update(sections, "pretrain.batch_size", 64)
+
+    assert read_config(sections).pretrain.batch_size == 64
 
 
 def test_hydra_is_given_back_as_it_was() -> None:

@@ -1,0 +1,72 @@
+"""A configuration that Hydra composed elsewhere, as in a notebook, back as the overrides of a command line."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from hydra.types import RunMode
+from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
+
+from ..errors import UsageError
+from ..options import BASES
+from ..options.logger_classes import TARGET
+from .folders import CONF
+from .hydra import fit_recipe, hydra_started, our_sections, plain_values, usage_error
+from .overrides import hydra_text
+
+CHOSEN = ("views", *BASES)
+"""The axes whose choice is the ``name`` in their section."""
+
+
+def overrides_of_composed(config: DictConfig) -> list[str]:
+    """The overrides by which a command line composes the same configuration.
+
+    Args:
+        config: as ``hydra.compose("train", ...)`` returns it.
+
+    Raises:
+        UsageError: it is no configuration of `conf/train.yaml`, or a value is missing.
+    """
+    try:
+        values = plain_values(our_sections(config))
+    except OmegaConfBaseException as error:
+        raise usage_error(error) from error
+    missing = [axis for axis in CHOSEN if not isinstance(values.get(axis), Mapping) or "name" not in values[axis]]
+    if missing:
+        raise UsageError(
+            f"The configuration has no {missing[0]}.name; compose it from conf/ by "
+            'hydra.compose("train", overrides=[...]).'
+        )
+    plugins = [str(name) for name in values.get("plugins") or []]
+    choices = [f"plugins={hydra_text(plugins)}"] if plugins else []
+    choices += [f"{axis}={values[axis]['name']}" for axis in CHOSEN]
+    choices += [f"recipe={values['recipe']}"] if _has_file("recipe", values.get("recipe")) else []
+    choices += [f"cotrain={values['cotrain']['task']}"] if _has_file("cotrain", values["cotrain"].get("task")) else []
+    with hydra_started(plugins) as hydra:
+        usual = our_sections(hydra.config_loader.load_configuration("train", overrides=choices, run_mode=RunMode.RUN))
+        fit_recipe(usual)
+        defaults = dict(_flat(plain_values(usual)))
+    own = []
+    for name, value in _flat(values):
+        if name not in defaults:
+            own.append(f"+{name}={hydra_text(value)}")
+        elif value != defaults[name]:
+            own.append(f"{name}={hydra_text(value)}")
+    return [*choices, *own]
+
+
+def _has_file(axis: str, name: Any) -> bool:
+    return Path(CONF, axis, f"{name}.yaml").is_file()
+
+
+def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Values by their dotted names, without the classes of parts, which follow from their names."""
+    for name, value in values.items():
+        full = f"{before}{name}"
+        if name == TARGET and not full.startswith("logger."):
+            continue
+        if isinstance(value, Mapping) and value:
+            yield from _flat(value, f"{full}.")
+        else:
+            yield full, value

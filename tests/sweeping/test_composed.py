@@ -1,0 +1,65 @@
+"""A configuration that plain Hydra composed is the cell of the same command line."""
+
+import random
+from pathlib import Path
+
+import pytest
+from omegaconf import OmegaConf
+
+from scarf_lightning.errors import UsageError
+from scarf_lightning.sweeping.composed import overrides_of_composed
+from scarf_lightning.sweeping.overrides import hydra_text, spelled_out
+from tests.composing import CONF, composed, config_of, goes_together, names, serves
+
+CASES = [
+    "",
+    "corruption=mean corruption.rate=0.3 scaling=minmax",
+    "recipe=practical max_epochs=5 trials=2 seed=3",
+    "recipe=realmlp finetune.patience=null",
+    "method=cotrain cotrain=vime cotrain.weight=0.5",
+    "pretrain=binning network=resnet network.encoder.width=16",
+    "method=xgboost regime=few regime.labels=20",
+    "dataset=cc18-adult trials=3",
+    "dataset=csv dataset.path=a.csv 'dataset.target=Größe (cm)' dataset.drop=[a,b]",
+    "logger=wandb paths.results=elsewhere metric=auroc",
+]
+
+
+@pytest.mark.parametrize("line", CASES)
+def test_the_overrides_of_a_composed_configuration_compose_the_same_cell(line: str) -> None:
+    import shlex
+
+    overrides = spelled_out(shlex.split(line))
+
+    again = config_of(*spelled_out(overrides_of_composed(composed(*overrides))))
+
+    assert again == config_of(*overrides)
+
+
+@pytest.mark.slow
+def test_two_hundred_random_choices_of_axes_are_the_same_cells() -> None:
+    draw, n = random.Random(1), 0
+    axes = ("split", "regime", "scaling", "encoding", "corruption", "selection", "views", "loss", "network", "recipe")
+    while n < 200:
+        pretrain, method, regime = (draw.choice(names(axis)) for axis in ("pretrain", "method", "regime"))
+        overrides = [f"{axis}={draw.choice(names(axis))}" for axis in axes if axis not in ("regime", "loss")]
+        if not goes_together(method, pretrain, regime) or not serves("infonce", pretrain):
+            continue
+        overrides += [f"pretrain={pretrain}", f"method={method}", f"regime={regime}"]
+        try:
+            expected = config_of(*overrides)
+        except UsageError:
+            continue
+        assert config_of(*spelled_out(overrides_of_composed(composed(*overrides)))) == expected
+        n += 1
+
+
+def test_what_is_no_configuration_of_ours_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"^The configuration has no views\.name; compose it from conf/ "):
+        overrides_of_composed(OmegaConf.create({"trials": 3}))
+
+
+def test_values_are_written_in_the_grammar_of_hydra() -> None:
+    assert hydra_text(["a", "b,c", None, True, 0.5]) == "[a,'b,c',null,true,0.5]"
+    assert hydra_text("null") == "'null'"
+    assert Path(CONF).is_dir()
