@@ -36,8 +36,10 @@ MAY_USE = {
     "cli": {
         "options", "data.reading.shown", "data.sources", "data.table", "data.targets", "errors", "forks", "importing",
         "intervals", "loggers", "machine", "metrics", "report", "results", "screen", "notebook", "sweeping",
-        "estimators", "training", "engine", "importance", "verdicts",
+        "estimators", "training", "trying", "engine", "importance", "verdicts",
     },
+    "trying": GROUND
+    | {"data", "engine", "corruption", "losses", "networks", "pretexts", "methods", "metrics"},
     "training": GROUND | {"data", "engine", "loggers", "methods", "metrics", "results", "screen", "sweeping"},
     "verdicts": {"errors", "intervals", "metrics"},
     "report": {

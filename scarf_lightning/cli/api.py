@@ -22,6 +22,7 @@ from ..sweeping.hydra import hydra_started, named_plugins, search_path
 from ..sweeping.overrides import answer_of_file, deferred, overrides_of
 from ..sweeping.plan import HOUR, make_plan
 from ..sweeping.run import read_files, sizes_of
+from .commands import check_parts
 from .running import train_job
 
 if TYPE_CHECKING:
@@ -76,7 +77,9 @@ def run(
             raise UsageError(f"{override} is not for scarf_lightning.run: {NOT_HERE[option]}.")
     if sweepers and not is_search:
         raise UsageError(f"{sweepers[-1]} is not for scarf_lightning.run: train.py takes it.")
-    with hydra_started(named_plugins(given)) as hydra, nullcontext() if verbose else silent():
+    plugins = named_plugins(given)
+    check_parts(plugins)
+    with hydra_started(plugins) as hydra, nullcontext() if verbose else silent():
         # Our sweepers return the cells, which `multirun` passes on.
         cells = hydra.multirun("train", task_function=train_job, overrides=[*search_path(config_dir), *deferred(given)])
         return _tries(cells) if is_search else _trials(cells)

@@ -90,6 +90,8 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
         _refuse_dashes(arguments)
 
     plugins = named_plugins(arguments)
+    if not shows_one:
+        check_parts(plugins)
     asked = spelled_out([argument for argument in arguments if argument not in MODES])
     check_choices(asked)
     in_rounds = goes_in_rounds(asked)
@@ -127,6 +129,22 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
     finally:
         if not was_there:
             record.unlink(missing_ok=True)
+
+
+def check_parts(plugins: Sequence[str]) -> None:
+    """Try the parts of a user's modules, in silence if there is nothing to say.
+
+    Raises:
+        UsageError: one of them is wrong.
+    """
+    if not plugins:
+        return
+    # It imports torch, which the parts need anyway.
+    from ..screen import screen
+    from ..trying import check_plugins
+
+    for note in check_plugins(plugins):
+        screen().say(note)
 
 
 def _page_with_model(overrides: Sequence[str], config_dir: str | None = None) -> "WrittenReport":

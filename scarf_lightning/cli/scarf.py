@@ -48,6 +48,12 @@ scarf plan [OPTION=VALUE ...]   what `scarf train` with these options would trai
 
   --json   print one JSON object
 """
+CHECK = """\
+scarf check MODULE [NAME]   try the parts of a module of yours on two small tables, or the one of this name
+
+Each class is taken, or a sentence says what to change. Before each run that names the module in plugins=[MODULE] the
+same is done without a word, once for each version of its source.
+"""
 OPTIONS = """\
 scarf options [AXIS ...]   everything that can be chosen; of an axis, every choice with its options
 
@@ -216,6 +222,23 @@ def _options(arguments: list[str]) -> int:
     return answered(commands.show_help, arguments)
 
 
+def _check(arguments: list[str]) -> int:
+    if _asks_help(arguments) or not arguments:
+        sys.stdout.write(CHECK)
+        return 0
+    return answered(_check_in_words, arguments)
+
+
+def _check_in_words(arguments: list[str]) -> int:
+    from ..trying import check_module
+
+    if len(arguments) > 2:
+        raise UsageError("scarf check takes a module and the name of one of its parts: scarf check my_parts Median.")
+    verdicts = check_module(*arguments)
+    sys.stdout.write("".join(f"{verdict}\n" for verdict in verdicts))
+    return 0 if all(verdict.fault is None for verdict in verdicts) else UsageError.status
+
+
 def _completion(arguments: list[str]) -> int:
     if _asks_help(arguments) or not arguments:
         sys.stdout.write(COMPLETION)
@@ -238,6 +261,7 @@ SUB_COMMANDS = {
     "columns": SubCommand("FILE TARGET", "which columns matter, and to pre-training?", _columns),
     "predict": SubCommand("MODEL FILE", "predict the rows of a file", _predict),
     "results": SubCommand("ls|show|diff|drop|export", "look through what was trained", _results),
+    "check": SubCommand("MODULE [NAME]", "try the parts of a module of yours before they train", _check),
     "options": SubCommand("[AXIS ...]", "what can be chosen, and what it means", _options),
     "completion": SubCommand("bash|zsh", "let the shell complete what you type", _completion),
 }

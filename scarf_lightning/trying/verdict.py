@@ -1,0 +1,274 @@
+"""A module's parts, each taken or with a sentence that says why not."""
+
+import logging
+import random
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..engine.hardware import own_torch, torch_threads
+from ..errors import UsageError, did_you_mean
+from ..metrics import METRICS, Metric, metrics
+from ..options.plugins import load_plugins, source_hash
+from .bench import Bench
+from .call import Output, Probe, WrongError
+from .checks import CHECKS, Attempt, place_of, unused_options
+from .declared import TARGET, bases, classes_of, kind_of, why_not_taken
+from .kept import keep_notes, kept_notes
+from .places import line_of, named, text_at
+from .probes import CorruptionProbe, LossProbe, NetworkProbe, PretextProbe, SelectionProbe
+from .table_probes import MethodProbe, MetricProbe, PreparingProbe, TargetProbe
+
+LONGEST = 0.03
+"""Seconds of a part whose options are tried, too."""
+CURES = {
+    ".T": "use .mT, which leaves the axis of the trials alone",
+    "dim=0": "count axes from the right, dim=-2 for rows",
+    "axis=0": "count axes from the right, dim=-2 for rows",
+    ".numpy()": "compute in torch, so that a gradient and a GPU are possible",
+    "np.": "compute in torch, so that a gradient and a GPU are possible",
+    "numpy.ndarray": "compute in torch, so that a gradient and a GPU are possible",
+    "random operation": "take scarf_lightning.networks.Dropout, which draws from the trial's stream",
+    "Dropout": "take scarf_lightning.networks.Dropout, which draws from the trial's stream",
+    "dropout": "take scarf_lightning.networks.Dropout, which draws from the trial's stream",
+    "BatchNorm": "take scarf_lightning.networks.BatchNorm",
+}
+"""What mends a line of source, or an error, that has one of these."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is known of a part before it trains.
+
+    Attributes:
+        title: the part as options name it, ``corruption=median``.
+        fault: the sentence that refuses it; None if it is taken.
+        notes: sentences on what its user should know.
+        seen: what it gave.
+        milliseconds: of a step, or a call, on three trials.
+        unit: which of them.
+    """
+
+    title: str
+    fault: str | None = None
+    notes: tuple[str, ...] = ()
+    seen: str = ""
+    milliseconds: float = 0.0
+    unit: str = "step"
+
+    def __str__(self) -> str:
+        if self.fault is not None:
+            return f"{self.title}: not taken\n  {self.fault}"
+        lines = [f"{self.title}: taken; {self.milliseconds:.1f} ms a {self.unit}", f"  {self.seen}"]
+        return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
+
+
+def check_plugins(names: Sequence[str]) -> list[str]:
+    """Try the parts of modules before a run. A module whose source was taken once is not tried again.
+
+    Returns:
+        Sentences on parts that train all the same.
+
+    Raises:
+        UsageError: a module cannot be imported, or one of its parts is wrong.
+    """
+    load_plugins(names)
+    notes = []
+    for name in names:
+        source = source_hash(name)
+        known = kept_notes(source)
+        if known is None:
+            verdicts = check_module(name)
+            faults = [each.fault for each in verdicts if each.fault is not None]
+            if faults:
+                more = f" `scarf check {name}` names {len(faults) - 1} more." if len(faults) > 1 else ""
+                raise UsageError(f"{faults[0]}{more}")
+            known = [note for each in verdicts for note in each.notes]
+            keep_notes(source, known)
+        notes += known
+    return notes
+
+
+def check_module(module: str, name: str | None = None) -> list[Verdict]:
+    """Try all parts of a module, or those whose class or name is ``name``.
+
+    Raises:
+        UsageError: the module cannot be imported, or has no such part.
+    """
+    load_plugins([module])
+    # The rooms of all axes are imported, so that a class is known for what it is.
+    bases()
+    imported = sys.modules[module]
+    found: dict[str, Any] = {cls.__name__: cls for cls in classes_of(imported)}
+    own = [each for each in metrics() if each not in METRICS]
+    found |= {each.name: each for each in own if each.function.__module__ in {module, *_below(module)}}
+    if not found:
+        raise UsageError(
+            f"{module} has no part: no class that inherits from one of an axis, such as "
+            "scarf_lightning.corruption.SelectiveCorruption, and no metric."
+        )
+    if name is not None:
+        chosen = {key: each for key, each in found.items() if name in (key, getattr(each, "name", None))}
+        if not chosen:
+            raise UsageError(f"{module} has no part {name}; it has {', '.join(found)}.{did_you_mean(name, found)}")
+        found = chosen
+    return [_verdict(each) for each in found.values()]
+
+
+def _below(module: str) -> list[str]:
+    return [name for name in sys.modules if name.startswith(f"{module}.")]
+
+
+def check_part(cls: type[Any], kind: str) -> Verdict:
+    """Try a class of a kind of part, which is declared as one."""
+    return _tried(cls, f"{'dataset.target_kind' if kind == TARGET else kind}={cls.name}", probe_of(kind))
+
+
+def _verdict(part: Any) -> Verdict:
+    if isinstance(part, Metric):
+        return check_metric(part)
+    fault = why_not_taken(part)
+    if fault is not None:
+        return Verdict(f"{part.__module__}.{part.__qualname__}", fault)
+    kind = kind_of(part)
+    assert kind is not None
+    return check_part(part, kind)
+
+
+def check_metric(metric: Metric) -> Verdict:
+    """Try a metric."""
+    return _tried(metric, f"metric {metric.name}", MetricProbe())
+
+
+def probe_of(kind: str) -> Probe:
+    """The probe of the parts of an axis, or of a kind of target."""
+    probes: dict[str, Probe] = {
+        "corruption": CorruptionProbe(), "selection": SelectionProbe(), "loss": LossProbe(),
+        "pretrain": PretextProbe(), "network": NetworkProbe(), "method": MethodProbe(), TARGET: TargetProbe(),
+    }  # fmt: skip
+    return probes.get(kind) or PreparingProbe(kind)
+
+
+def _tried(subject: Any, title: str, probe: Probe) -> Verdict:
+    """The verdict on a class, or on a metric, of which each table may refuse it by a sentence of its own."""
+    with _in_silence(), own_torch(), torch_threads(1):
+        try:
+            return _verdict_of_tables(subject, title, probe)
+        except _RefusedError as error:
+            return Verdict(title, str(error))
+
+
+@contextmanager
+def _in_silence() -> Iterator[None]:
+    """Within, nothing is warned of, and nothing stays of what a part does to the global generators."""
+    of_numpy, of_python = np.random.get_state(), random.getstate()  # noqa: NPY002
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings(), torch.random.fork_rng(devices=[]):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(logging.NOTSET)
+        np.random.set_state(of_numpy)  # noqa: NPY002
+        random.setstate(of_python)
+
+
+class _RefusedError(Exception):
+    """The sentence on a part that is not taken."""
+
+
+def _verdict_of_tables(subject: Any, title: str, probe: Probe) -> Verdict:
+    part = subject if isinstance(subject, Metric) else _made(subject, probe)
+    notes, taken, unused = list[str](), list[Attempt](), list[set[str]]()
+    for bench in probe.benches(part):
+        attempt = Attempt(part, probe, bench)
+        try:
+            notes += _faults(attempt, subject)
+        except UsageError as error:
+            # Such as a part for numbers on a table of categories.
+            notes.append(f"{_name(subject)} does not take {bench.title}: {error}")
+            continue
+        taken.append(attempt)
+        if not isinstance(subject, Metric) and hasattr(subject, "__dataclass_fields__"):
+            # Other values of a part that takes long, such as a method that trains by itself, would take too long.
+            quick = attempt.seconds < LONGEST
+            unused.append(set(_unused(subject, probe, bench, attempt.outputs)) if quick else set())
+    if not taken:
+        raise _RefusedError(notes[0])
+    for name in sorted(set.intersection(*unused)) if unused else ():
+        notes.append(
+            f"{_name(subject)}: the option {name} changes nothing on two small tables; use self.{name}, or leave "
+            "it out."
+        )
+    call, _ = taken[0].first
+    return Verdict(title, None, tuple(dict.fromkeys(notes)), call.seen, 1000 * taken[0].seconds, probe.unit)
+
+
+def _unused(subject: Any, probe: Probe, bench: Bench, usual: dict[str, Output]) -> Iterator[str]:
+    # Kinds of targets have no options.
+    if not isinstance(probe, TargetProbe):
+        yield from unused_options(subject, probe, bench, usual)
+
+
+def _made(subject: Any, probe: Probe) -> Any:
+    from .bench import benches
+
+    try:
+        return probe.make(subject, benches()[0])
+    except WrongError as error:
+        raise _RefusedError(f"{_name(subject)} {error}.") from error
+    except Exception as error:
+        line = line_of(error, subject.__module__)
+        raise _RefusedError(
+            f"{named(subject, line=line)} cannot be made with its defaults: {error}; give each option a default that "
+            "it takes."
+        ) from error
+
+
+def _faults(attempt: Attempt, subject: Any) -> Iterator[str]:
+    """Sentences on faults that are notes; the first other one is raised."""
+    for check in CHECKS:
+        try:
+            fault = check(attempt)
+        except UsageError:
+            raise
+        except WrongError as error:
+            raise _RefusedError(f"{_place(attempt, subject)} {error}.") from error
+        except (Exception, SystemExit) as error:
+            raise _RefusedError(_on_error(attempt, subject, error)) from error
+        if fault is None:
+            continue
+        sentence = f"{place_of(attempt, fault)} {fault.words}, on {attempt.bench.title}."
+        if not fault.is_note:
+            raise _RefusedError(sentence)
+        yield sentence
+
+
+def _on_error(attempt: Attempt, subject: Any, error: BaseException) -> str:
+    """A sentence on an error within a part."""
+    code = subject.function if isinstance(subject, Metric) else subject
+    line = line_of(error, code.__module__)
+    # Sometimes a line of ours stops at what the part gave, and only the message tells.
+    text = text_at(code.__module__, line) + str(error)
+    cure = next((cure for sign, cure in CURES.items() if sign in text), None)
+    cure = cure or f"it has to return {attempt.probe.returns}"
+    said = " ".join(str(error).split())[:160]
+    place = _place(attempt, subject, line)
+    return f"{place} fails on {attempt.bench.title}, {type(error).__name__}: {said}; {cure}."
+
+
+def _place(attempt: Attempt, subject: Any, line: int | None = None) -> str:
+    if isinstance(subject, Metric):
+        return named(subject.function, line=line)
+    owner = attempt.latest.owner or subject
+    return named(owner, attempt.latest.function, line)
+
+
+def _name(subject: Any) -> str:
+    return named(subject.function if isinstance(subject, Metric) else subject)
