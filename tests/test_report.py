@@ -138,8 +138,8 @@ def test_a_plugin_that_only_the_cells_of_a_folder_name_is_not_imported(tmp_path:
     without = report_here("results=mine", cwd=tmp_path)
     assert without.returncode == 0, without.stderr
     assert (
-        "The cells name a plugin that is not imported: my_metric. plugins=[my_metric] adds their metrics."
-        in without.stdout.splitlines()
+        "The cells name a plugin that is not imported: my_metric. Metrics and labels of their parts are missing here; "
+        "plugins=[my_metric] adds them, from the folder that the modules are in." in without.stdout.splitlines()
     )
 
 
