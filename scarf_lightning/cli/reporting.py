@@ -478,8 +478,8 @@ def of_folder(folder: Path, overrides: Sequence[str], plugins: Sequence[str]) ->
         left_out = [
             *of_versions,
             f"The cells name {are} not imported: {', '.join(others)}. "
-            f"Metrics and labels of their parts are missing here; plugins=[{','.join([*plugins, *others])}] adds them, from "
-            "the folder that the modules are in.",
+            "Metrics and labels of their parts are missing here; "
+            f"plugins=[{','.join([*plugins, *others])}] adds them, from the folder that the modules are in.",
         ]
     # The folder may be given as "."; its own name becomes that of the page's folder.
     return Subject(folder.resolve().name, "", wanted, damaged, left_out=left_out)
