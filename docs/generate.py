@@ -38,7 +38,6 @@ option is on [its own page](options.md).
 """
 RIVALS = "Rivals"
 SECTIONS = (
-    ("Columns", "features", "Which columns the models of a trial see."),
     ("Pre-training", "pretrain", "The first phase. It learns from all training rows, without their labels."),
     ("Corruption", "corruption", "What a selected feature of a row is replaced by."),
     ("Selection of features", "selection", "Which features of a row a corruption replaces."),

@@ -79,7 +79,6 @@ class Purpose(StrEnum):
     PRETRAIN_DROPOUT = "dropout in pre-training"
     MIXUP = "mixup"
     BOOTSTRAP = "bootstrap samples"
-    FEATURES = "columns that models see"
     TUNING = "search for options"
 
 

@@ -24,9 +24,9 @@ from tests.short_training import check, trained
 CHOICES = [(group, name) for group in GROUPS if group != "dataset" for name in names(group)]
 MANY_FITS = ("deep_knn", "self_train", "tri_train")
 """Methods that take long, and are left to the slow tests."""
-AXES = ("method", "regime", "scaling", "encoding", "features", "split", "loss", "corruption", "selection")
+AXES = ("method", "regime", "scaling", "encoding", "split", "loss", "corruption", "selection")
 """Groups of which a class says all: their files are composed by `tests/options/test_reference.py`."""
-OF_ALL_METHODS = ("regime", "scaling", "encoding", "features", "split", "trainer", "logger")
+OF_ALL_METHODS = ("regime", "scaling", "encoding", "split", "trainer", "logger")
 
 
 def in_turn(group: str, place: int) -> str:

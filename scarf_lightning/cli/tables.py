@@ -14,7 +14,7 @@ from rich.table import Table
 
 from ..intervals import FEWEST, FIXED_SPLITS, SIZES, Interval, level_interval, level_intervals, median_sizes
 from ..metrics import METRICS, Metric, metrics
-from ..options.axes import COLUMNS, USUAL
+from ..options.axes import COLUMNS
 from ..report.levels import levels_of
 from ..report.names import column_in_words, value_in_words
 from ..results import is_of_reading, values_of, with_reading
@@ -98,7 +98,7 @@ def describe(axes: Row, settings: Iterable[str] = (), recipes: Iterable[str] = (
     is shown are one."""
     options = []
     for name in (*COLUMNS, *settings):
-        if axes.get(name) not in (None, USUAL.get(name)):
+        if axes.get(name) is not None:
             options.append(f"{name}={axes[name]}")
     different = set(recipes)
     if len(different) == 1:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import UsageError
 from ..options.option import Options, option
-from .columns import GAP, Bools, Column, Floats, Ints
+from .columns import GAP, Column, Floats, Ints
 
 if TYPE_CHECKING:
     from .table import Table
@@ -334,18 +334,6 @@ class Preprocessing:
         if not self.target.size and len(self.target):
             chosen["target"] = self.target[trials]
         return Preprocessing(**chosen, is_shared=self.is_shared)
-
-    def showing(self, chosen: Sequence[Bools | None]) -> "Preprocessing":
-        """The same with every column but the chosen ones constant: ``(M,)`` for each trial, None for all columns."""
-        if all(columns is None for columns in chosen):
-            return self
-        fill, scale = self.fill.copy(), self.scale.copy()
-        for trial, columns in enumerate(chosen):
-            if columns is not None:
-                # A missing value is no feature of its own either.
-                fill[trial, ~columns] = 0
-                scale[trial, ~columns] = 0
-        return replace(self, fill=fill, scale=scale, is_shared=False)
 
     def arrays(self) -> dict[str, Floats]:
         """The arrays by name, as they are kept."""

@@ -11,7 +11,6 @@ from ..errors import UsageError
 from ..options.option import Options, option
 from ..randomness import Purpose, Streams
 from .columns import Bools, Ints
-from .features import Features
 from .preprocessing import Preprocessing, Scaling
 from .splits import Random, Split, Splitting
 from .targets import Labels, Target
@@ -279,7 +278,6 @@ def prepare_trials(
     scaling: Scaling,
     fit_on: str,
     splitting: Splitting | None = None,
-    features: Features | None = None,
     watches: Watches = lambda n_labels: True,
 ) -> TrialData:
     """Split, label and preprocess the table for each trial.
@@ -289,7 +287,6 @@ def prepare_trials(
         streams: random streams of the data.
         fit_on: ``all`` fits imputation and scaling on all rows, ``train`` on the training rows only.
         splitting: None splits as the paper does (section 4).
-        features: the columns that models see; None shows all.
         watches: whether the supervised phase stops or chooses anything; ``regime.validation=inside`` asks.
 
     Raises:
@@ -313,9 +310,6 @@ def prepare_trials(
             )
         budgets.append(budget)
     fitted = Preprocessing.fit(table, [split.train if fit_on == "train" else None for split in splits], scaling)
-    # Most cells show all columns, and preprocess their rows on the device alone.
-    if features is not None and not features.keeps_all:
-        fitted = fitted.showing(_chosen_columns(table, budgets, fitted, features, streams, trials))
     test = np.stack([split.test for split in splits])
     validation = np.stack([budget.validation for budget in budgets])
     return TrialData(
@@ -332,28 +326,3 @@ def prepare_trials(
         preprocessing=replace(fitted, target=np.stack([table.target.fit(budget.labels) for budget in budgets])),
         n_labels_inside=validation.shape[1] if is_inside else 0,
     )
-
-
-def _chosen_columns(
-    table: "Table",
-    budgets: Sequence[Budget],
-    preprocessing: Preprocessing,
-    features: Features,
-    streams: Streams,
-    trials: Sequence[int],
-) -> list[Bools | None]:
-    """The columns that the models of each trial see, by the labels that train."""
-    chosen = []
-    for position, (trial, budget) in enumerate(zip(trials, budgets, strict=True)):
-        weights = None
-        if table.weights is not None:
-            weights = table.weights[budget.labelled]
-        columns = features.choose(
-            preprocessing.apply(table.values[budget.labelled], position),
-            budget.labels,
-            table.target,
-            weights,
-            streams.numpy(trial, Purpose.FEATURES),
-        )
-        chosen.append(columns)
-    return chosen

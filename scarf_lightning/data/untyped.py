@@ -11,7 +11,6 @@ from sklearn.tree import DecisionTreeClassifier
 from ..errors import UsageError
 from .arguments import argument
 from .columns import Advice, Coded, Column, ColumnReading, Floats, Ints, Note, about, declared_order
-from .groups import hints
 from .reading import Reader, ReadingOptions
 from .reading.frames import plain_column
 from .reading.inference import A_VALUE_A_ROW, ID_OR_TEXT, Read, read_column
@@ -69,9 +68,7 @@ def read_table(
         notes += _notes(str(column.name), read)
     if looks_for_leaks:
         widths = {name: len(read.features) for name, read in reads.items()}
-        kinds = {name: read.kind for name, read in reads.items()}
         notes += leaks(table, widths)
-        notes += hints(table, frame, kinds, widths)
     rules = []
     for name_of_column, read in reads.items():
         if read.rule is not None:

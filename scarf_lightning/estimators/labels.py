@@ -1,4 +1,4 @@
-"""The labels y that `fit` is given: which rows have one, and what it is.
+"""The labels y that `fit` is given: which rows have one, and what it is: text, whole numbers or truth values.
 
 A row has no label if y holds None, NaN or blank text there, or a mark that the user names. All else is taken as it
 is: types, blanks around text and -1, which is unlabelled for scikit-learn's semi-supervised estimators alone. What a
@@ -11,31 +11,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from ..data.reading.frames import frame_of
 from ..data.reading.numbers import is_missing
 from ..data.table import spell
 from ..errors import UsageError, counted
 
 MOST_USUAL = 3
 """The most labels that a message names."""
-
-AMONG_OBJECTS = {
-    "boolean": "bool",
-    "integer": "int64",
-    "floating": "float64",
-    "mixed-integer-float": "float64",
-    "string": "object",
-    "datetime": "datetime64[us]",
-    "datetime64": "datetime64[us]",
-    "timedelta": "timedelta64[us]",
-}
-"""Labels in an array of objects, by `pandas.api.types.infer_dtype`, and the type that they become."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +46,7 @@ class GivenLabels:
     def column(self) -> "pd.Series[Any]":
         """The labels as a column named y, missing in rows without one."""
         values = np.full(len(self.is_known), None, dtype=object)
-        # Times of numpy would become whole numbers among objects.
-        values[self.is_known] = pd.Series(self.known).astype(object).to_numpy()
+        values[self.is_known] = self.known
         return pd.Series(values, name="y", dtype=object).infer_objects()
 
 
@@ -71,36 +56,16 @@ def one_a_row(y: Any) -> NDArray[Any]:
     Raises:
         ValueError: y has more than one column.
     """
-    # A narwhals frame holds another library's, which is read as if it had been passed itself.
-    if hasattr(y, "to_native"):
-        y = y.to_native()
     # The libraries' own conversions to numpy make floats of whole numbers with gaps.
     if isinstance(y, (pd.Series, pd.DataFrame, pd.Index)):
         dtypes = y.dtypes if isinstance(y, pd.DataFrame) else [y.dtype]
         if any(map(pd.api.types.is_extension_array_dtype, dtypes)):
             y = y.astype(object)
-    elif isinstance(y, pa.ChunkedArray):
-        y = np.array(y.to_pylist(), dtype=object)
-    elif hasattr(y, "__arrow_c_stream__") or hasattr(y, "__arrow_c_array__"):
-        y = np.array(_of_arrow(y).to_pylist(), dtype=object)
+    # A column of Arrow or polars.
+    elif listed := getattr(y, "to_pylist", None) or getattr(y, "to_list", None):
+        y = np.array(listed(), dtype=object)
     labels: NDArray[Any] = column_or_1d(y, warn=True)
     return labels
-
-
-def _of_arrow(y: Any) -> pa.ChunkedArray:
-    """Labels that export themselves as Arrow's, as a column or as a table with one."""
-    try:
-        column = pa.chunked_array(y)
-    # Libraries differ in what they raise for a table that is asked for one column.
-    except (TypeError, ValueError, pa.ArrowException):
-        column = None
-    # A table exports itself as a column of structs.
-    if column is not None and not pa.types.is_struct(column.type):
-        return column
-    table = frame_of(y)
-    if table is None or table.shape[1] != 1:
-        raise UsageError(f"y is a {type(y).__name__}, and not one column; pass the column of the labels.")
-    return pa.chunked_array([pa.array(table.iloc[:, 0])])
 
 
 def labels_of_classes(y: NDArray[Any], marks: Any) -> GivenLabels:
@@ -144,11 +109,7 @@ def labels_of_numbers(y: NDArray[Any]) -> GivenLabels:
     if known.dtype == object:
         known = pd.Series(known, dtype=object).infer_objects().to_numpy()
     if known.dtype.kind in "mM" or isinstance(known[0], pd.Timestamp):
-        what, instead = "times", "the days since the first one, (y - y.min()).dt.days"
-        # Times have no zero, so days are counted from the first one; lengths of time have their seconds.
-        if known.dtype.kind == "m":
-            what, instead = "lengths of time", "seconds, y.dt.total_seconds()"
-        raise UsageError(f"y holds {what}, and ScarfRegressor predicts numbers; give it {instead}.")
+        raise UsageError("y holds times, and ScarfRegressor predicts numbers; give it days or seconds.")
     return GivenLabels(known, is_known)
 
 
@@ -173,37 +134,15 @@ def _is_marked(y: NDArray[Any], marks: Any) -> NDArray[np.bool_]:
 
 
 def _of_one_type(known: NDArray[Any]) -> NDArray[Any]:
-    """Labels in an array of their own type: truth values, numbers, text, times or lengths of time."""
-    if known.dtype.kind in "mM":
-        unit, _ = np.datetime_data(known.dtype)
-        if unit in ("s", "ms", "us", "ns"):
-            return known
-        # pandas knows no days and hours.
-        kind, _, _ = known.dtype.name.partition("[")
-        return known.astype(f"{kind}[s]")
-    if known.dtype.kind == "S":
-        raise UsageError("y holds bytes, which are no labels; decode them to text.")
-    if known.dtype != object or len(known) == 0:
+    """Labels in an array of their own type: truth values, numbers or text."""
+    if known.dtype == object:
+        # An array of objects may hold anything, so its values say its type.
+        known = pd.Series(known, dtype=object).infer_objects().to_numpy()
+    if known.dtype.kind in "biufU" or pd.api.types.infer_dtype(known, skipna=False) == "string":
         return known
-    # An array of objects may hold anything, so its values say its type.
-    kind = pd.api.types.infer_dtype(known, skipna=False)
-    if kind not in AMONG_OBJECTS:
-        _refuse(known)
-    try:
-        return known.astype(AMONG_OBJECTS[kind])
-    except (OverflowError, TypeError, ValueError):
-        return _refuse(known)
-
-
-def _refuse(known: NDArray[Any]) -> NDArray[Any]:
-    """Refuse labels of several types, or of one that labels do not have."""
-    usual = (str, bool, int, float, np.generic, pd.Timestamp, pd.Timedelta)
-    for label in known:
-        if not isinstance(label, usual) or isinstance(label, bytes):
-            raise UsageError(f"y holds a {type(label).__name__}, which is no label; give each row one word or number.")
-    by_type = {type(label): label for label in known}
-    shown = " and ".join(repr(label) for label in list(by_type.values())[:2])
-    raise UsageError(f"y holds labels of several types, such as {shown}; make all of them text, or all numbers.")
+    kinds = sorted({type(label).__name__ for label in known.astype(object)})
+    what = f"labels of several types, {' and '.join(kinds[:2])}" if len(kinds) > 1 else f"labels of the type {kinds[0]}"
+    raise UsageError(f"y holds {what}; make all of them text, all whole numbers, or all truth values.")
 
 
 def _on_usual_marks(known: NDArray[Any], marks: Any, n_rows: int) -> list[str]:

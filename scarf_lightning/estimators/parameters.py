@@ -107,13 +107,9 @@ def _of_parameters(sentence: str) -> str:
 
 
 def _check_without_labels(estimator: str, chosen: Config) -> None:
-    """Refuse parts that look at labels."""
-    used = {"features": chosen.features["name"]}
-    if is_pretrained(chosen):
-        used["pretrain"] = chosen.pretrain.name
-    for axis, name in used.items():
-        if part(axis, name).uses_labels:
-            raise UsageError(f"{estimator} has no labels, and {axis}={name} uses them; choose another one.")
+    """Refuse a pre-training that looks at labels."""
+    if is_pretrained(chosen) and part("pretrain", chosen.pretrain.name).uses_labels:
+        raise UsageError(f"{estimator} has no labels, and pretrain={chosen.pretrain.name} uses them; choose another.")
 
 
 def _refuse_others(given: Mapping[str, Any]) -> None:

@@ -182,7 +182,7 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         defaults = {parameter.name: parameter.default for parameter in fields(self)}
         settled = [name for name in OF_AN_ENCODER if values[name] != defaults[name]]
         for option in options:
-            if is_in(option, ("encoding", "features", "dataset", "network.encoder")):
+            if is_in(option, ("encoding", "dataset", "network.encoder")):
                 settled.append(f"options: {option}")
         if settled:
             raise UsageError(f"{settled[0]} is settled by the encoder to start from; leave it out.")

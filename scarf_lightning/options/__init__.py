@@ -1,6 +1,6 @@
 """One line an option: what a user may set, its check, its help, its page and what of it a cell's identity holds."""
 
-from .axes import AXES, BASES, COLUMNS, USUAL, label, part, parts
+from .axes import AXES, BASES, COLUMNS, label, part, parts
 from .building import CellParts, build, build_parts
 from .checking import checked, read
 from .combinations import check_combination, labels, unused_options, used_options
@@ -12,7 +12,6 @@ __all__ = [
     "AXES",
     "BASES",
     "COLUMNS",
-    "USUAL",
     "CellParts",
     "Config",
     "Option",

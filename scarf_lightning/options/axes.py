@@ -32,8 +32,6 @@ class Axis:
         base: ``module:Class`` whose subclasses are its parts; None if its choices are settings alone.
         column: its column in results; None if it is no part of a cell.
         takes_several: whether several of its choices can be made at once, as in ``logger=[csv,wandb]``.
-        usual: its choice that goes without saying: cells with it are named, and hashed, as those of results that are
-            older than the axis.
     """
 
     name: str
@@ -41,12 +39,11 @@ class Axis:
     base: str | None = None
     column: str | None = None
     takes_several: bool = False
-    usual: str | None = None
 
 
-def _of_a_cell(name: str, meaning: str, base: str | None = None, usual: str | None = None) -> Axis:
+def _of_a_cell(name: str, meaning: str, base: str | None = None) -> Axis:
     """An axis whose column in results has its name."""
-    return Axis(name, meaning, base and f"scarf_lightning.{base}", name, usual=usual)
+    return Axis(name, meaning, base and f"scarf_lightning.{base}", name)
 
 
 AXES = (
@@ -55,7 +52,6 @@ AXES = (
     _of_a_cell("regime", "which labels training sees", "data.trials:Regime"),
     _of_a_cell("scaling", "of numeric columns", "data.preprocessing:Scaling"),
     _of_a_cell("encoding", "of categorical columns", "data.preprocessing:Encoding"),
-    _of_a_cell("features", "which columns models see", "data.features:Features", usual="all"),
     _of_a_cell("pretrain", "the self-supervised phase", "pretexts:Pretext"),
     _of_a_cell("corruption", "what replaces a selected feature", "corruption:Corruption"),
     _of_a_cell("selection", "which features are selected", "corruption:Selection"),
@@ -78,9 +74,6 @@ SEVERAL = {axis.name for axis in AXES if axis.takes_several}
 
 COLUMNS = tuple(axis.column for axis in AXES if axis.column is not None)
 """The axes' columns in results, in the order of tables."""
-
-USUAL = {axis.name: axis.usual for axis in AXES if axis.usual is not None}
-"""The choices that go without saying, by axis."""
 
 OF_THE_RUN = (
     "sweeps", "plan", "time_limit", "force", "keep_weights", "keep_predictions_mb", "trials", "metric", "objective",

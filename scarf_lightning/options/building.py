@@ -14,7 +14,6 @@ from .search_space import check_search
 from .settings import Choice, CotrainSettings
 
 if TYPE_CHECKING:
-    from ..data.features import Features
     from ..data.preprocessing import Encoding, Scaling
     from ..data.splits import Splitting
     from ..data.trials import Regime
@@ -28,7 +27,7 @@ class CellParts:
     """The parts of a cell.
 
     Attributes:
-        regime, splitting, scaling, encoding, features, network, method: one of each.
+        regime, splitting, scaling, encoding, network, method: one of each.
         pretext: of its pre-training; None without one.
     """
 
@@ -36,7 +35,6 @@ class CellParts:
     splitting: "Splitting"
     scaling: "Scaling"
     encoding: "Encoding"
-    features: "Features"
     network: "Network"
     method: "Method"
     pretext: "Pretext | None"
@@ -80,7 +78,6 @@ def build_parts(config: Config) -> CellParts:
         splitting=build("split", config.split),
         scaling=build("scaling", config.scaling),
         encoding=build("encoding", encoding_of(config)),
-        features=build("features", config.features),
         network=build("network", network, "network.encoder"),
         method=build("method", config.method, **composed),
         pretext=pretext,

@@ -90,6 +90,9 @@ def _with_present_names(values: Mapping[str, Any]) -> dict[str, Any]:
             # A configuration that has both names was written by this release.
             renamed.setdefault(name, value)
             present[section] = renamed
+    # An axis of earlier versions with one choice that is left: every model sees all columns.
+    if present.get("features") == {"name": "all"}:
+        del present["features"]
     logger = present.get("logger")
     if isinstance(logger, Mapping) and logger.get("name") in FORMER_LOGGERS:
         present["logger"] = _with_sections_of_loggers(logger)

@@ -21,7 +21,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError
-from .axes import BASES, COLUMNS, OF_THE_RUN, USUAL, field_names, label, part, parts
+from .axes import BASES, COLUMNS, OF_THE_RUN, field_names, label, part, parts
 from .config import SHORTHANDS, Config
 from .option import Options, options_of
 from .settings import Choice, DatasetSettings, FinetuneSettings, FitSettings, PretrainSettings
@@ -372,7 +372,7 @@ def _options_in(settings: Options, place: str) -> Iterator[tuple[str, Any, bool]
 
 def _of_part(option: str, axis: str, name: str, values: Choice, place: str) -> Iterator[tuple[str, Any, bool]]:
     """The option that names a part, and the part's own options."""
-    yield option, name, name != USUAL.get(axis)
+    yield option, name, True
     # The one choice without a class.
     if (option, name) == ("pretrain", "none"):
         return

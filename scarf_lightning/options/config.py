@@ -52,7 +52,6 @@ class Config(Options):
     regime: Choice
     scaling: Choice
     encoding: Choice = field(default_factory=lambda: {"name": "onehot"})
-    features: Choice = field(default_factory=lambda: {"name": "all"})
     fit_on: Literal["all", "train"] = option(
         "all", "rows that imputation and scaling are fitted on: all (the paper) or train (no leak)"
     )

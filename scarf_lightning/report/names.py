@@ -46,7 +46,7 @@ MANY_SETTINGS, USUALLY = 8, 0.6
 PHASES = {"pretrain": "pre-training", "finetune": "fine-tuning"}
 """Sections whose options are named with their section: both phases have a learning rate."""
 SECTIONS = {**PHASES, "regime": "labels", "dataset": "data"}
-CLEAR_ALONE = ("regime", "features", "pretrain", "method")
+CLEAR_ALONE = ("regime", "pretrain", "method")
 """Axes whose labels need no name of the axis beside them."""
 ALWAYS_NAMED = ("dataset", "regime", "regime.labels", "pretrain", DROPPED)
 """Columns that a name holds even if their values are the usual ones."""

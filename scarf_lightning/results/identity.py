@@ -65,12 +65,10 @@ def pretraining_identity(config: Config, data_hash: str) -> dict[str, Any]:
 
 
 def _pretrains_by_labels(config: Config) -> bool:
-    """Tell whether a cell's pre-training depends on labels: by its pretext, or by the columns that it sees."""
+    """Tell whether a cell's pre-training depends on labels: by its pretext."""
     if not is_pretrained(config):
         return False
-    pretext = part("pretrain", config.pretrain.name)
-    features = part("features", config.features.get("name"))
-    return bool(pretext.uses_labels or features.uses_labels)
+    return bool(part("pretrain", config.pretrain.name).uses_labels)
 
 
 def _without_method(config: Config) -> Sequence[UsedOption]:

@@ -120,7 +120,7 @@ def load(
     trained, the newest are taken, see `newest_versions`; a warning names the others. ``versions="all"`` takes all, with
     a column ``version``: its number among those of the dataset, from 1, the oldest.
 
-    Columns: ``dataset_id, dataset``; one for each axis (``regime, scaling, features, pretrain, corruption, selection,
+    Columns: ``dataset_id, dataset``; one for each axis (``regime, scaling, pretrain, corruption, selection,
     views, loss, method``) and each option of it (such as ``corruption.rate``), null if the cell does not use it; each
     option of reading that a cell sets (such as ``dataset.drop``), the text "null" where one does not; ``trial``;
     the metrics of `scarf_lightning.metrics`, NaN in rows that are older than the metric and have kept no predictions;

@@ -31,7 +31,6 @@ from numpy.typing import NDArray
 
 from ..data.targets import Labels, Target, target_from_plain
 from ..metrics import metrics
-from ..options import USUAL
 from .claims import Claim, claim, folder_time
 from .earlier import description_of_schema_2
 from .files import DamagedRecordError, UnreadableRecordError, remove_unfinished, set_aside, write_whole
@@ -500,8 +499,10 @@ def read_description(cell: Path) -> Row | None:
         raise DamagedRecordError("it has no options")
     # Early records hold lists as such.
     columns = {name: as_column(value) for name, value in options.items()}
-    # A record that is older than an axis has the choice that goes without saying.
-    description["options"] = USUAL | columns
+    # An axis of earlier versions: all that are left of its cells, or can be trained, see all columns.
+    if columns.get("features") == "all":
+        del columns["features"]
+    description["options"] = columns
     if fingerprint(description["identity"]) != cell.name:
         raise DamagedRecordError("its identity is another cell's")
     return description

@@ -79,9 +79,7 @@ def seconds_of_trial(config: Config, size: Size) -> Phases:
         # Pre-training needs no labels, so it learns from every training row.
         one = _fit(config, config.pretrain, "pretrain", rows.all, size)
         phases["pretrain"] = tries * one
-    # The columns of a trial are chosen once, before any fit.
-    choice = _choice_of_columns(config, rows.labelled, size)
-    phases["finetune"] = choice + tries * _supervised(config, rows, size)
+    phases["finetune"] = tries * _supervised(config, rows, size)
     return phases
 
 
@@ -99,15 +97,6 @@ def _supervised(config: Config, rows: Rows, size: Size) -> float:
     if method.trains_each_alone:
         fit += ALONE
     return float(method.typical_fits * fit)
-
-
-def _choice_of_columns(config: Config, n_labelled: float, size: Size) -> float:
-    """The seconds until it is known which columns models see."""
-    features = part("features", config.features["name"])
-    of_choice, of_thousand_rows = features.typical_seconds
-    # A split of a tree looks at the square root of the columns.
-    columns = math.sqrt(size.n_columns / USUAL_COLUMNS)
-    return float(of_choice + of_thousand_rows * columns * n_labelled / 1000)
 
 
 def _fit(config: Config, settings: FitSettings, phase: str, n_rows: float, size: Size) -> float:

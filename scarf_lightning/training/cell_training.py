@@ -302,7 +302,6 @@ class CellTraining:
             scaling=self.parts.scaling,
             fit_on=self.config.fit_on,
             splitting=self.parts.splitting,
-            features=self.parts.features,
             watches=watches,
         )
         if self.start is not None:

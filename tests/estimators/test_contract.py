@@ -106,15 +106,12 @@ KINDS = NUMBERS | {
         [0, 1],
         "int64",
     ),
-    "times": Kind(of(*DAYS.astype("datetime64[us]")), sorted(DAYS.astype("datetime64[us]")), "datetime64[us]"),
-    "days": Kind(of(*DAYS), sorted(DAYS.astype("datetime64[s]")), "datetime64[s]"),
-    "lengths of time": Kind(of(*np.array([90, 60], dtype="m8[s]")), [*np.array([60, 90], dtype="m8[s]")], "m8[s]"),
     "None among numbers": Kind(with_gaps(of(1, 0)), [0, 1], "int64"),
     "NaN among text": Kind(with_gaps(of("b", "a"), np.nan), ["a", "b"], "object"),
     "NA among truth": Kind(with_gaps(of(True, False), pd.NA), [False, True], "bool"),
     "a list": Kind(lambda places: ["ab"[place] for place in places], ["a", "b"], "<U1"),
 }
-QUICK = ("blanks", "times", "polars with gaps")
+QUICK = ("blanks", "polars with gaps")
 LEARNED = {"finetune.max_epochs": 15, "finetune.learning_rate": 0.1}
 
 

@@ -42,7 +42,7 @@ def test_only_the_parts_that_a_cell_uses_are_built(monkeypatch: pytest.MonkeyPat
         built.clear()
         parts = build_parts(config_of(*overrides))
         assert (parts.pretext is None) == ("pretrain" not in built)
-        return set(built) - {"encoding", "features", "method", "network.encoder", "regime", "scaling", "split"}
+        return set(built) - {"encoding", "method", "network.encoder", "regime", "scaling", "split"}
 
     assert parts_of("pretrain=none") == set()
     assert parts_of("pretrain=scarf") == {"pretrain", "corruption", "selection", "loss"}

@@ -311,7 +311,7 @@ def test_of_the_hardware_a_cell_uses_the_precision_alone() -> None:
 
 def test_people_read_the_label_of_each_part_that_a_cell_uses() -> None:
     named = {"pretrain": "no pre-training", "method": "co-training", "cotrain.task": "VIME", "network": "MLP"}
-    common = {"split", "regime", "scaling", "encoding", "features", "selection"}
+    common = {"split", "regime", "scaling", "encoding", "selection"}
 
     found = labels(config_of("method=cotrain", "cotrain=vime"))
 

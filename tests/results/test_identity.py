@@ -49,7 +49,7 @@ PINNED = {
 """Fingerprints of cells and of their pre-trainings, for science version 3. They must stay: each names results."""
 
 EVERYTHING = (
-    "method=cotrain pretrain=scarf regime=semi25 encoding=ordinal features=forest split=stratified tune=3 "
+    "method=cotrain pretrain=scarf regime=semi25 encoding=ordinal split=stratified tune=3 "
     "finetune.patience=7 pretrain.weight_decay=0.1 finetune.weight_decay=0.1 finetune.label_smoothing=0.1 "
     "finetune.fixed_below=9"
 )
@@ -183,7 +183,7 @@ def _subclasses(cls: type) -> list[type]:
 
 def _scientific() -> list[str]:
     config = config_of(*EVERYTHING.split())
-    choices = {"split", "regime", "scaling", "encoding", "features", "pretrain", "corruption", "selection", "views",
+    choices = {"split", "regime", "scaling", "encoding", "pretrain", "corruption", "selection", "views",
                "loss", "method", "network", "cotrain.task", "cotrain.corruption", "cotrain.loss",
                "precision"}  # fmt: skip
     return [each.name for each in used_options(config) if each.name not in choices]
@@ -196,7 +196,7 @@ def _option_named(name: str, config: Config) -> Option:
         "corruption": ("corruption", config.corruption), "cotrain.corruption": ("corruption", config.corruption),
         "loss": ("loss", config.loss), "cotrain.loss": ("loss", config.loss), "regime": ("regime", config.regime),
         "split": ("split", config.split), "encoding": ("encoding", config.encoding),
-        "features": ("features", config.features), "method": ("method", config.method),
+        "method": ("method", config.method),
         "network.encoder": ("network", {"name": config.network.name}),
     }  # fmt: skip
     if group in parts:
@@ -326,9 +326,6 @@ AWARE = "pretrain=target_aware regime=few"
             "regime.validation=inside finetune.patience=null finetune.restore_best=false",
             True,
         ),
-        ("pretrain=scarf features=forest", "pretrain=scarf", False),
-        ("pretrain=scarf features=forest", "pretrain=scarf features=forest regime=semi25", False),
-        ("pretrain=scarf features=forest", "pretrain=scarf features=forest method=dropout network.head.width=9", True),
         ("pretrain=scarf", "pretrain=scarf regime=semi25", True),
     ],
 )  # fmt: skip

@@ -82,14 +82,3 @@ def test_a_network_and_a_method_without_a_supervised_phase_of_ours_cost_what_the
         of_fit, of_thousand_rows = parts("method")[name].typical_seconds
         assert seconds(method={"name": name}) == pytest.approx(of_fit + 7 * of_thousand_rows)
         assert seconds(method={"name": name}, n_columns=60) == pytest.approx(of_fit + 14 * of_thousand_rows)
-
-
-def test_columns_are_chosen_once_in_a_trial() -> None:
-    """However many tries a search makes; a split of a tree looks at the root of the columns."""
-    of_choice, of_thousand_rows = parts("features")["forest"].typical_seconds
-    forest: dict[str, Any] = {"features": {"name": "forest"}}
-    assert seconds(**forest) == pytest.approx(USUAL + of_choice + 7 * of_thousand_rows)
-    assert seconds(**forest, tune=3) == pytest.approx(3 * USUAL + of_choice + 7 * of_thousand_rows)
-    assert seconds(**forest, method={"name": "logistic"}, n_columns=120) == pytest.approx(
-        seconds(method={"name": "logistic"}, n_columns=120) + of_choice + 14 * of_thousand_rows
-    )

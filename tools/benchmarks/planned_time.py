@@ -33,7 +33,6 @@ RUNS: dict[str, tuple[str, ...]] = {
     "self-training, wdbc": ("dataset=wdbc", "regime=semi25", "pretrain=none", "method=self_train", "trials=8"),
     "tri-training, wine": (*WINE, PAPER, "regime=semi25", "pretrain=none", "method=tri_train", "trials=6"),
     "random forest, wdbc": ("dataset=wdbc", "pretrain=none", "method=random_forest", "trials=10"),
-    "columns of a forest, wdbc": ("dataset=wdbc", "pretrain=none", "features=forest", "trials=10"),
     "practical recipe with few labels, wdbc": (
         "dataset=wdbc", "recipe=practical", "regime=few", "regime.labels=20,100", "pretrain=none,scarf", "trials=5",
     ),

@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 
 TEXT, FIXED_TEXT = "object", "str"
 """Text in an array of objects, and in one of numpy's arrays of text."""
-TYPES = re.compile(r"bool|u?int(8|16|32|64)|float(16|32|64)|(datetime|timedelta)64\[(s|ms|us|ns)\]|object|str")
+TYPES = re.compile(r"bool|u?int(8|16|32|64)|float(16|32|64)|object|str")
+
+TIMES = re.compile(r"(datetime|timedelta)64\[(s|ms|us|ns)\]")
 
 
 def dtype_of(labels: "pd.Series[Any] | NDArray[Any]") -> str:
-    """numpy's type of labels without gaps: of numbers, truth values, times and lengths of time; all else is text."""
+    """numpy's type of labels without gaps: of numbers and truth values; all else is text."""
     values = np.asarray(labels)
     if values.dtype.kind == "U":
         return FIXED_TEXT
@@ -32,17 +34,15 @@ def answers_of(spelled: Sequence[str], dtype: str) -> NDArray[Any]:
     Raises:
         ValueError: the type is unknown, or a text is no spelling of a label of this type.
     """
+    # Classes of earlier versions may be times, whose spellings are text.
+    if isinstance(dtype, str) and TIMES.fullmatch(dtype):
+        dtype = TEXT
     if not isinstance(dtype, str) or not TYPES.fullmatch(dtype):
         raise ValueError(f"{str(dtype)[:40]!r} is no type of labels")
     try:
         if dtype == "bool":
             places = [("false", "true").index(text) for text in spelled]
             return np.array(places, dtype=bool)
-        if dtype.startswith("timedelta"):
-            # A finished run is shown without it.
-            import pandas as pd
-
-            return np.asarray(pd.to_timedelta(list(spelled)).to_numpy().astype(dtype))
         if dtype == FIXED_TEXT:
             return np.array(spelled, dtype=np.str_)
         return np.array(spelled, dtype=object).astype(dtype)
