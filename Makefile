@@ -106,7 +106,6 @@ benchmark: $(INSTALLED)
 # OPENML_CACHE_DIR=FOLDER also draws real tables from those of OpenML's cache.
 calibration: $(INSTALLED)
 	$(BIN)/python -m tools.benchmarks.calibration
-	$(BIN)/python -m tools.benchmarks.columns
 
 # Sweeps on a real Slurm: Debian's packages on the loopback interface, installed if they are missing. Some ten minutes.
 slurm: $(INSTALLED)

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .cli.api import answer, plan, run
-    from .cli.columns import columns
     from .cli.reporting import report
     from .errors import UnfinishedError, UsageError
     from .estimators import ScarfClassifier, ScarfRegressor, ScarfTransformer, load_model
@@ -35,7 +34,6 @@ __all__ = [
     "UnfinishedError",
     "UsageError",
     "answer",
-    "columns",
     "compare",
     "load",
     "load_model",
@@ -46,7 +44,6 @@ __all__ = [
 
 _HOMES = {
     ".cli.api": ("answer", "plan", "run"),
-    ".cli.columns": ("columns",),
     ".cli.reporting": ("report",),
     ".errors": ("UnfinishedError", "UsageError"),
     ".estimators": ("ScarfClassifier", "ScarfRegressor", "ScarfTransformer", "load_model"),

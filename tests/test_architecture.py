@@ -30,13 +30,13 @@ MAY_USE = {
     "methods": GROUND | {"data", "corruption", "losses", "pretexts", "engine"},
     "results": {"options", "metrics", "errors", "data.targets"},
     "sweeping": {
-        "options", "results", "metrics", "forks", "machine", "importing", "data.sources", "data.table", "data.targets",
-        "errors",
+        "options", "results", "metrics", "forks", "machine", "importing", "data.arguments", "data.sources",
+        "data.table", "data.targets", "errors",
     },
     "cli": {
         "options", "data.reading.shown", "data.sources", "data.table", "data.targets", "errors", "forks", "importing",
         "intervals", "loggers", "machine", "metrics", "report", "results", "screen", "notebook", "sweeping",
-        "estimators", "training", "trying", "engine", "importance", "verdicts",
+        "estimators", "training", "trying", "engine", "verdicts",
     },
     "trying": GROUND
     | {"data", "engine", "corruption", "losses", "networks", "pretexts", "methods", "metrics"},
@@ -52,13 +52,8 @@ MAY_USE = {
     "lightning": GROUND | {"data", "engine", "estimators.preparing", "methods", "sweeping", "training"},
     "estimators": GROUND
     | {
-        "data", "engine", "forks", "importance", "intervals", "losses", "methods", "metrics", "networks", "notebook",
+        "data", "engine", "forks", "intervals", "losses", "methods", "metrics", "networks", "notebook",
         "verdicts", "results", "screen", "sweeping", "training",
-    },
-    "importance": GROUND
-    | {
-        "corruption", "data", "engine", "intervals", "methods", "metrics", "networks", "report", "results", "training",
-        "verdicts",
     },
 }  # fmt: skip
 """Parts of the package by the parts that they may import, besides their own. ``options`` has a rule of its own: what a

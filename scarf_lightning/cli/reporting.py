@@ -30,7 +30,6 @@ from ..sweeping.folders import CONF, SWEEPS
 from ..sweeping.hydra import folder_of_options, hydra_started, master_of, named_plugins
 from ..sweeping.overrides import overrides_of
 from ..verdicts.answers import CANNOT_TELL
-from .kept_networks import kept_networks_section
 from .recommending import Recommendation, keep, recommend
 from .running import as_far_as_trained, goes_in_rounds
 
@@ -260,16 +259,13 @@ def write(
     with gathered(asked, results, config_dir) as material:
         # Checked within the context, since a plugin may have registered the metric.
         chosen = checked(ReportOptions, options)
+        metric = chosen.of(material.results).measure.name
         # Sections may compose cells, by `row_of`, as long as Hydra runs.
         more = []
         for make in makers:
             section = make(material.results, material.row_of)
             if section is not None:
                 more.append(section)
-        metric = chosen.of(material.results).measure.name
-        of_networks = kept_networks_section(material.results, metric, named_plugins(asked))
-        if of_networks is not None:
-            more.insert(0, of_networks)
         in_rounds = results is None and goes_in_rounds(material.overrides)
     subject, read = material.subject, material.results
     # The page shows the command that makes it again.

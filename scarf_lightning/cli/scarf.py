@@ -31,18 +31,6 @@ scarf answer                                  the same of a bundled table
 
 The same as: scarf train sweeps=answer dataset.path=FILE dataset.target=TARGET
 """
-COLUMNS = """\
-scarf columns FILE TARGET [OPTION=VALUE ...]   which columns matter, and to pre-training?
-scarf columns                                  the same of a bundled table
-
-  time_limit=10min   time of the whole command; the same command goes on
-  repeats=5          permutations of each column in each trial
-  trials=N           so many trials of each competitor, 10 if not given
-  --plan             only say what would be trained, and how long it takes
-
-Each column is permuted in the test rows of trained networks, then left out of training, of pre-training alone, and of
-its corruption alone.
-"""
 PLAN = """\
 scarf plan [OPTION=VALUE ...]   what `scarf train` with these options would train, and how long that takes
 
@@ -161,22 +149,6 @@ def _answer_in_words_or_json(arguments: list[str]) -> int:
     return _status(written)
 
 
-def _columns(arguments: list[str]) -> int:
-    if _asks_help(arguments):
-        sys.stdout.write(COLUMNS)
-        return 0
-    return answered(_columns_in_words, arguments)
-
-
-def _columns_in_words(arguments: list[str]) -> None:
-    from .columns import of_arguments
-
-    # With --plan there are sentences, else a report.
-    found = of_arguments(arguments)
-    text = "\n".join(found) if isinstance(found, list) else str(found)
-    sys.stdout.write(f"{text}\n")
-
-
 def _report(arguments: list[str]) -> int:
     return answered(_report_in_words_or_json, arguments)
 
@@ -258,7 +230,6 @@ SUB_COMMANDS = {
     "train": SubCommand("[AXIS=OPTION ...]", "train one cell, or every combination of options", _train),
     "plan": SubCommand("[AXIS=OPTION ...]", "what train would do, and how long it takes", _plan),
     "report": SubCommand("sweeps=NAME|results=FOLDER", "the answer, figures and tables of what was trained", _report),
-    "columns": SubCommand("FILE TARGET", "which columns matter, and to pre-training?", _columns),
     "predict": SubCommand("MODEL FILE", "predict the rows of a file", _predict),
     "results": SubCommand("ls|show|diff|drop|export", "look through what was trained", _results),
     "check": SubCommand("MODULE [NAME]", "try the parts of a module of yours before they train", _check),

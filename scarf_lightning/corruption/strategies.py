@@ -145,9 +145,9 @@ class TrainingSource(Protocol):
         """The encoder's learnable value of each encoded column, ``(..., 1, D)``."""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Corruption(Options, ABC):
-    """A way to make a view of a row.
+    """A way to make a view of a row. The engine gives the columns that ``keep`` names their own values back.
 
     ``space`` says what it works on: the ``raw`` columns before the one-hot encoding, or the ``encoded`` ones.
     ``learns_missing_values`` says whether the encoder needs a learnable value for each encoded column.
@@ -156,6 +156,7 @@ class Corruption(Options, ABC):
     name: ClassVar[str]
     space: ClassVar[Space] = "encoded"
     learns_missing_values: ClassVar[bool] = False
+    keep: list[str] | None = option(None, "columns whose values stay as they are; each keeps every column in turn")
 
     @abstractmethod
     def __call__(
@@ -352,6 +353,8 @@ class NoCorruption(Corruption):
     """
 
     name: ClassVar[str] = "none"
+    # It changes no column.
+    keep: ClassVar[None] = None  # type: ignore[misc]
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
 
     def __call__(

@@ -21,10 +21,19 @@ def argument(option: str, value: str | Sequence[str]) -> str:
     >>> print(argument("dataset.drop", ["price, net"]))
     "dataset.drop=['price, net']"
     """
+    return _in_shell(override(option, value))
+
+
+def override(option: str, value: str | Sequence[str]) -> str:
+    """An option with a value, or with a list of them, in the quotes that Hydra needs.
+
+    >>> print(override("dataset.drop", ["price, net"]))
+    dataset.drop=['price, net']
+    """
     if isinstance(value, str):
-        return _in_shell(f"{option}={_in_hydra(value)}")
+        return f"{option}={_in_hydra(value)}"
     written = ",".join(map(_in_hydra, value))
-    return _in_shell(f"{option}=[{written}]")
+    return f"{option}=[{written}]"
 
 
 def _in_hydra(text: str) -> str:

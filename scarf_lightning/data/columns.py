@@ -80,13 +80,15 @@ class ColumnReading:
         column: its name.
         kind: of its values, such as ``dates``.
         missing, distinct: numbers of missing and of distinct values.
-        done: for the user, such as ``left out: one value alone``."""
+        done: for the user, such as ``left out: one value alone``.
+        n_features: columns of the table that are made of it."""
 
     column: str
     kind: str
     missing: int
     distinct: int
     done: str
+    n_features: int = 0
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ class DeviceTable:
         self, table: Table, preprocessing: Preprocessing, *, device: torch.device | str, dtype: torch.dtype
     ) -> None:
         self.device = torch.device(device)
+        self.places = table.places
         self.dtype = dtype
         # Here, because only the device's number type decides what is too large.
         preprocessing.check_range(table, torch.finfo(dtype).max)

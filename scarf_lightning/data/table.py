@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..errors import UsageError
+from ..errors import UsageError, did_you_mean
 from .columns import Coded, Column, ColumnReading, Floats, Ints, Note, declared_order, is_numeric, spell
 from .copies import first_alike, first_positions
 from .reading import Reader
@@ -131,6 +131,35 @@ class Table:
             split_by=split_by,
             notes=read.notes,
         )
+
+    @property
+    def features_of(self) -> dict[str, list[int]]:
+        """The features of each column of its source that has any, by their places in ``columns``."""
+        if not self.reading:
+            return {column.name: [place] for place, column in enumerate(self.columns)}
+        features, start = {}, 0
+        for read in self.reading:
+            if read.n_features:
+                features[read.column] = list(range(start, start + read.n_features))
+                start += read.n_features
+        return features
+
+    def places(self, names: Sequence[str], option: str) -> list[int]:
+        """The places of all features of these columns of its source.
+
+        Raises:
+            UsageError: there is no such column; the message calls the ``option`` that names it.
+        """
+        known = self.features_of
+        places = []
+        for name in names:
+            if name not in known:
+                raise UsageError(
+                    f"{option} names {name!r}, which is not a column that {self.name} is trained on; "
+                    f"they are: {', '.join(known)}.{did_you_mean(name, known)}"
+                )
+            places += known[name]
+        return places
 
     def weighted(self, weights: Floats | None) -> "Table":
         """The table with weights of its rows ``(n,)``; equal ones change nothing."""

@@ -122,7 +122,7 @@ def _reading(column: "pd.Series[Any]", read: Read) -> ColumnReading:
         missing, distinct = int(column.isna().sum()), n_distinct(column)
     else:
         missing, distinct = read.counts
-    return ColumnReading(str(column.name), read.kind, missing, distinct, read.done)
+    return ColumnReading(str(column.name), read.kind, missing, distinct, read.done, len(read.features))
 
 
 def _notes(column: str, read: Read) -> list[Note]:

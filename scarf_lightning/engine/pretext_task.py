@@ -43,11 +43,24 @@ class CorruptionSource(TrainingRows):
         # Computed when they are first asked for, and kept for all trials, stopped ones too.
         self._mean: Tensor | None = None
         self._edges: dict[int, Tensor] = {}
+        self._kept: dict[tuple[tuple[str, ...], str], Tensor] = {}
 
     @property
     def columns(self) -> Columns:
         """The encoded columns."""
         return self._encoder.columns
+
+    def kept(self, corruption: Corruption) -> Tensor | None:
+        """The columns that a corruption leaves as they are, bool ``(M,)`` or ``(D,)`` of its space; None if none."""
+        if not corruption.keep:
+            return None
+        key = (tuple(corruption.keep), corruption.space)
+        if key not in self._kept:
+            features = self._table.places(corruption.keep, "corruption.keep")
+            owners = range(self.columns.n_features) if corruption.space == "raw" else self.columns.owners
+            mask = [owner in features for owner in owners]
+            self._kept[key] = torch.tensor(mask, device=self._table.device)
+        return self._kept[key]
 
     def cells(self, positions: Tensor) -> Tensor:
         n_features = self._table.n_features
@@ -126,6 +139,17 @@ class WithGaps(Selection):
         return alone[..., torch.tensor(self.chosen, device=alone.device)]
 
 
+def corrupt(
+    corruption: Corruption, x: Tensor, source: CorruptionSource, random: StackedGenerator, selection: Selection
+) -> tuple[Tensor, Tensor]:
+    """The view of rows ``x (..., N, M)`` and the mask of its selected features, without the columns that it keeps."""
+    view, mask = corruption(x, source, random, selection)
+    kept = source.kept(corruption)
+    if kept is None:
+        return view, mask
+    return torch.where(kept, x, view), mask & ~kept
+
+
 class BatchRows:
     """A mini-batch of each trial, from raw rows ``(T, N, M)``: the `Rows` that pretexts and methods see."""
 
@@ -139,7 +163,7 @@ class BatchRows:
     def corrupted(self, corruption: Corruption, selection: Selection) -> tuple[Tensor, Tensor]:
         """A view of the rows, encoded, ``(T, N, D)``, and the mask of the features whose value changed."""
         if corruption.space == "raw":
-            view, _ = corruption(self._raw, self._source, self.random, selection)
+            view, _ = corrupt(corruption, self._raw, self._source, self.random, selection)
             # A value that is drawn may be the one that was there: the mask tells what changed, not what was selected.
             changed = view != self._raw
             if self.columns.gaps:
@@ -149,7 +173,7 @@ class BatchRows:
 
         if self.columns.gaps:
             selection = WithGaps(selection, self.columns.chosen)
-        view, _ = corruption(self.encoded, self._source, self.random, selection)
+        view, _ = corrupt(corruption, self.encoded, self._source, self.random, selection)
         return view, view != self.encoded
 
     def bins(self, n_bins: int) -> Tensor:

@@ -12,7 +12,7 @@ that have stopped leave, and the `Roster` says which positions are still here::
     roster  [0 1 2 3 4 5 6 7 8 9]  ->  [0 2 3 7 8]  ->  [3]
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -99,9 +99,17 @@ class Stack:
 
     def pretrain(self, settings: PretrainSettings, pretext: Pretext) -> Fit:
         """Learn f and g on the training rows; their labels are not used, unless the pretext does."""
-        module = PretrainModule()
-        self.begin_pretraining(module, settings, pretext)
-        return fit("pretrain", module, self.datamodule, trials=self.trials, hardware=self.hardware, watch=self.watch)
+        module, seen = PretrainModule(), self.without(settings.drop)
+        seen.begin_pretraining(module, settings, pretext)
+        return fit("pretrain", module, seen.datamodule, trials=self.trials, hardware=self.hardware, watch=self.watch)
+
+    def without(self, columns: Sequence[str] | None) -> "Stack":
+        """The stack with these columns missing in every row. Its preprocessing, which imputes them, is the same."""
+        if not columns:
+            return self
+        values = self.table.values.copy()
+        values[:, self.table.places(columns, "pretrain.drop")] = np.nan
+        return replace(self, table=replace(self.table, values=values), device_table=None)
 
     def begin_pretraining(self, module: PretrainModule, settings: PretrainSettings, pretext: Pretext) -> None:
         """Build the module of a pre-training, and serve its batches."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from ..data.reading.frames import frame_of
 from ..data.table import Table
 from ..data.targets import Classes, Number, Target
 from ..errors import UsageError
@@ -33,7 +34,6 @@ from .scarf_transformer import ScarfTransformer as ScarfTransformer
 if TYPE_CHECKING:
     from typing import Self
 
-    from ..importance.judging import Importance
 
 OF_THE_TABLE = ("dataset.", "trainer.")
 """Options that say nothing about the network and its training."""
@@ -109,24 +109,34 @@ class ScarfPredictor(ScarfEstimator):
         )
         return pd.DataFrame(rows)
 
-    def importance(self, X: Any, y: Any, **options: Any) -> "Importance":
-        """The importance of each column to the fitted model: by how much it is better than with the column permuted.
+    def importance(self, X: Any, y: Any, *, n_repeats: int = 5, random_state: int = 0, **options: Any) -> pd.DataFrame:
+        """The permutation importance of each column to the fitted model, most important first.
 
-        Rows X and y should be such as `fit` has not seen. The differences are those of
-        `sklearn.inspection.permutation_importance`; each has an interval and an answer, which hold together.
+        It is `sklearn.inspection.permutation_importance` of this estimator on rows that it has not seen.
 
         Args:
-            options: ``metric``, ``groups``, ``n_repeats``, ``random_state`` and ``margin``, see
-                `scarf_lightning.estimators.importance.importance`.
+            X: n rows, as `predict` takes them.
+            y: their classes or numbers, ``(n,)``; rows without one are left out.
+            options: of scikit-learn's function, such as ``scoring``.
 
         Returns:
-            Print it, or take its ``frame``, ``sentences`` or ``figure()``.
+            A row for each ``column``: the ``mean`` of how much the score falls, and its ``std`` over permutations.
         """
-        from .importance import importance
+        from sklearn.inspection import permutation_importance
 
         check_is_fitted(self)
-        unlabelled = getattr(self, "unlabelled", None)
-        return importance(self.model_, self._rows(X), y, unlabelled=unlabelled, n_jobs=plain(self.n_jobs), **options)
+        y = pd.Series(one_a_row(y))
+        frame = frame_of(X)
+        rows = pd.DataFrame(np.asarray(X)) if frame is None else frame.reset_index(drop=True)
+        known = y.notna()
+        # An array keeps its form: the model was fitted on columns without names.
+        seen = rows[known] if frame is not None else rows[known].to_numpy()
+        # Networks use the cores themselves, so columns are permuted one after the other.
+        found = permutation_importance(
+            self, seen, y[known].to_numpy(), n_repeats=n_repeats, random_state=random_state, **options
+        )
+        means = pd.DataFrame({"column": rows.columns, "mean": found.importances_mean, "std": found.importances_std})
+        return means.sort_values("mean", ascending=False, ignore_index=True)
 
     @property
     def _chooses(self) -> bool:

@@ -15,7 +15,7 @@ from ..data.parts import PARTS
 from ..data.sources import open_source
 from ..data.splits import Splitting
 from ..data.table import Column
-from ..engine.pretext_task import CorruptionSource
+from ..engine.pretext_task import CorruptionSource, corrupt
 from ..errors import UsageError
 from ..losses.loss import squared_distance
 from ..losses.loss import uniformity as spread
@@ -125,12 +125,12 @@ def corrupted_view(model: Model, rows: pd.DataFrame, training: pd.DataFrame, see
     source = CorruptionSource(model.encoder, known, _all_of(training), roster)
     raw = model.on_device(model.values(rows)).rows(_all_of(rows), roster)
     if corruption.space == "encoded":
-        view, mask = corruption(source.encode(raw), source, random, selection)
+        view, mask = corrupt(corruption, source.encode(raw), source, random, selection)
         names = _encoded_names(columns)
         values = pd.DataFrame(view[0].numpy(), rows.index, names)
         embeddings = model.encoder.body(view)
     else:
-        view, mask = corruption(raw, source, random, selection)
+        view, mask = corrupt(corruption, raw, source, random, selection)
         names = [column.name for column in columns]
         embeddings = model.encoder(view)
         # Back to the columns' own units.

@@ -213,6 +213,7 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
             if pretext is None:
                 raise UsageError("pretrain=none trains nothing; leave it out, or name another pre-training.")
             _check_lengths(module, config.pretrain)
+            stack = stack.without(config.pretrain.drop)
             stack.begin_pretraining(module, config.pretrain, pretext)
         else:
             assert isinstance(module, FinetuneModule)

@@ -171,6 +171,7 @@ class PretrainSettings(FitSettings):
     validation_passes: int = option(
         10, "corrupted views of each validation row in the static validation set", "[1, 10000]"
     )
+    drop: list[str] | None = option(None, "columns that pre-training does not see; each tries every column in turn")
     options: dict[str, Any] = field(default_factory=dict)
 
 
@@ -238,7 +239,7 @@ class DatasetSettings(Options):
     # What its columns hold, where the values alone do not say it.
     categorical: list[str] | None = option(None, "columns to read as categories, as in [a,b]")
     numeric: list[str] | None = option(None, "columns to read as numbers, as in [c]")
-    drop: list[str] | None = option(None, "columns to leave out")
+    drop: list[str] | None = option(None, "columns to leave out; each leaves out every column in turn")
     dates: list[str] | None = option(None, "columns to read as dates or times of day")
     text: list[str] | None = option(None, "columns to read as text, whatever they hold: hashes of their letters")
     # How a file is written.

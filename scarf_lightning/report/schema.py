@@ -78,14 +78,6 @@ TABLES: dict[str, Mapping[str, str]] = {
         "loss_high": "upper end of the 95 % interval of the loss", "answer": "verdict on leaving them out",
         "context": OF_A_COMPARISON["context"],
     },
-    "importance": {
-        "columns": "column, or columns that were changed together", "competitor": "name of the competitor",
-        "answer": OF_A_COMPARISON["answer"], "difference": "improvement with the columns over without them",
-        "difference_low": OF_A_COMPARISON["difference_low"], "difference_high": OF_A_COMPARISON["difference_high"],
-        "p_direction": OF_A_COMPARISON["p_direction"], "score": "mean of the metric over trials, as the columns are",
-        "without": "mean of the metric over trials without them", "trials": "trials that both have",
-        "claim": OF_A_COMPARISON["claim"],
-    },
     "metrics": {
         "competitor": "name of the competitor", "metric": "name of the metric",
         "answer": OF_A_COMPARISON["answer"], "difference": OF_A_COMPARISON["difference"],

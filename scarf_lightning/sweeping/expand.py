@@ -18,6 +18,7 @@ from ..options.logger_classes import TARGET
 from ..results import columns
 from .cell import Cell, in_words
 from .composer import Composer
+from .each_column import EachColumn
 from .folders import SweepFile, read_sweep
 from .hydra import UnknownOptionError
 from .overrides import as_given, override_key, refuse_several
@@ -88,9 +89,9 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path, *, most: 
     sweep, blocks = _blocks(given, composer, sweeps)
 
     # Blocks may overlap, and a cell is trained once: a dictionary keeps the first of equal combinations.
-    asked = dict[tuple[str, ...], None]()
+    asked, each_column = dict[tuple[str, ...], None](), EachColumn(composer)
     for overrides_of_block in blocks:
-        product = _product(overrides_of_block, composer)
+        product = itertools.chain.from_iterable(map(each_column, _product(overrides_of_block, composer)))
         asked |= dict.fromkeys(itertools.islice(product, most))
     combinations = list(asked)
     composed, problems = _composed(combinations, composer)

@@ -123,6 +123,7 @@ class CellTraining:
         of_columns = on_data(config, len(table.columns), table.n_encoded)
         amounting = on_target(of_columns, type(table.target))
         parts = build_parts(amounting)
+        _check_columns(amounting, parts, table)
         if splitting is not None:
             parts = replace(parts, splitting=splitting(parts.splitting))
         # Before the first trial trains: an OpenML task has splits for so many trials and no more.
@@ -388,3 +389,14 @@ class CellTraining:
             # It is called after the early stopping, which makes the records.
             callbacks.append(LambdaCallback(on_train_epoch_end=lambda *_: tell(phase, stopping.latest)))
         return callbacks
+
+
+def _check_columns(config: Config, parts: CellParts, table: Table) -> None:
+    """Refuse columns that a list of the configuration names and the table lacks by a `UsageError`."""
+    if parts.pretext is not None and config.pretrain.drop:
+        table.places(config.pretrain.drop, "pretrain.drop")
+    auxiliary = None if parts.method.auxiliary is None else parts.method.auxiliary[0]
+    for part in (parts.pretext, parts.method, auxiliary):
+        corruption = getattr(part, "corruption", None)
+        if corruption is not None and corruption.keep:
+            table.places(corruption.keep, "corruption.keep")

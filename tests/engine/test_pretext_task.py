@@ -29,6 +29,7 @@ from scarf_lightning.engine.fitting import Fit
 from scarf_lightning.engine.lifting import load_state
 from scarf_lightning.engine.pretext_task import BatchRows, CorruptionSource, PretextTask, StaticViews
 from scarf_lightning.engine.stack import Stack
+from scarf_lightning.errors import UsageError
 from scarf_lightning.losses.loss import AlignUniform, BarlowTwins, Discrimination, InfoNCE, Reconstruction
 from scarf_lightning.methods import Method, SupervisedPhase
 from scarf_lightning.methods.fine_tuning import Cotrain, ScarfAugment
@@ -37,6 +38,8 @@ from scarf_lightning.pretexts import Pretext, Views
 from scarf_lightning.pretexts.others import SubTab, Vime
 from scarf_lightning.pretexts.scarf import Autoencoder
 from scarf_lightning.randomness import Roster, StackedGenerator
+from scarf_lightning.training.cell_training import CellTraining
+from tests.composing import config_of
 from tests.promises import assert_same_numbers, assert_same_trials, assert_same_weights
 from tests.stacks import MakeStack, task
 
@@ -344,3 +347,44 @@ def test_the_gap_of_a_number_is_replaced_with_it(gappy: Table, make_stack: MakeS
             assert (view[..., gap] == 0)[~stays].all()
     if corruption.space == "raw":
         assert torch.equal(mask.any(dim=-1), (view != clean).any(dim=-1))
+
+
+@pytest.mark.parametrize("option", ["pretrain.drop", "corruption.keep"])
+def test_a_column_that_the_table_lacks_is_refused_before_anything_trains(option: str, patients: Table) -> None:
+    config = config_of(f"{option}=[colours]", "trainer.accelerator=cpu")
+    with pytest.raises(UsageError, match=rf"^{option} names 'colours', which is not a col.*are: x0, .*colour\?"):
+        CellTraining.prepare(config, patients, hardware=None)  # type: ignore[arg-type]
+
+
+def test_a_column_that_pretraining_does_not_see_is_constant_in_it(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0, 1])
+    name = patients.columns[0].name
+    seen = stack.without([name])
+    places = stack.data.train
+    assert len(np.unique(seen.raw(places)[..., 0].numpy())) == 1
+    np.testing.assert_array_equal(seen.raw(places)[..., 1:], stack.raw(places)[..., 1:])
+    assert stack.without(None) is stack
+    settings = PretrainSettings(max_epochs=2, batch_size=32)
+    blind, other = (stack.pretrain(replace(settings, drop=drop), task()) for drop in ([name], None))
+    first = [next(iter(fit.part("encoder").values()))[0] for fit in (blind, other)]
+    # Weights of a constant input learn as biases do, and those of the others learn otherwise.
+    assert not torch.equal(torch.as_tensor(first[0]), torch.as_tensor(first[1]))
+
+
+@pytest.mark.parametrize("kind", [Marginal, Joint, Zero, Mean, Gaussian], ids=lambda kind: kind.name)
+def test_a_corruption_leaves_the_columns_that_it_keeps(
+    kind: type[Corruption], gappy: Table, make_stack: MakeStack
+) -> None:
+    stack = make_stack(gappy, [0, 1])
+    rows, roster = stack.on_device(stack.data.train), Roster(2)
+    source = CorruptionSource(stack.networks.encoder(stack.trials), stack.datamodule.table, rows, roster)
+    views = []
+    for keep in ([gappy.columns[0].name], None):
+        batch = BatchRows(stack.raw(stack.data.train), source, StackedGenerator([1, 2]))
+        views.append(batch.corrupted(kind(keep=keep), Exact()))
+    own = list(batch.columns.of_feature(0))
+    kept, other = views
+    assert torch.equal(kept[0][..., own], batch.encoded[..., own])
+    assert not torch.equal(other[0][..., own], batch.encoded[..., own]), "else it would have been changed"
+    others = [column for column in range(batch.columns.n_encoded) if column not in own]
+    assert torch.equal(kept[0][..., others], other[0][..., others]), "the draws of the other columns stay"

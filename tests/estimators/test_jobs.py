@@ -17,7 +17,6 @@ from scarf_lightning import ScarfTransformer
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators import jobs
 from scarf_lightning.estimators.jobs import n_processes
-from scarf_lightning.machine import can_end_openmp_threads
 from scarf_lightning.training import CellTraining
 from tests.estimators.small import OF_ENCODERS, small, table
 
@@ -81,21 +80,6 @@ class TestSameNumbers:
             for n in (None, 2)
         ]
         np.testing.assert_array_equal(*embeddings)
-
-    def test_importance_too(self, small_fit: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        alone = small_fit.importance(X, y).frame
-        monkeypatch.setattr(small_fit, "n_jobs", 2)
-        pd.testing.assert_frame_equal(small_fit.importance(X, y).frame, alone)
-
-    @pytest.mark.skipif(not can_end_openmp_threads(), reason="an old OpenMP")
-    def test_in_a_program_that_computes_with_several_threads(self) -> None:
-        torch.set_num_threads(2)
-        try:
-            torch.ones(1000, 1000).add(1).sum()
-            small(n_trials=2, n_jobs=2).fit(X, y)
-            assert torch.get_num_threads() == 2
-        finally:
-            torch.set_num_threads(1)
 
     def test_progress_is_told_by_stacks(self, capsys: pytest.CaptureFixture[str]) -> None:
         small(n_trials=2, n_jobs=2, verbose=1).fit(X, y)

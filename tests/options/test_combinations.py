@@ -38,12 +38,12 @@ OF_PRETRAIN = {f"pretrain.{field.name}" for field in fields(PretrainSettings)} -
 SHARED = {"batch_size", "learning_rate", "max_epochs"}
 """Options of both phases, which a cell without a phase of ours does not use."""
 
-MARGINAL = {"name": "marginal", "rate": 0.6}
+MARGINAL = {"name": "marginal", "keep": None, "rate": 0.6}
 PAPER = {
     "scarf": (MARGINAL, "infonce", "loss"),
     "scarf_ae": (MARGINAL, "reconstruction", "loss"),
     "no_noise_ae": ({"name": "none"}, "reconstruction", "loss"),
-    "add_noise_ae": ({"name": "gaussian", "sigma": 0.5}, "reconstruction", "loss"),
+    "add_noise_ae": ({"name": "gaussian", "keep": None, "sigma": 0.5}, "reconstruction", "loss"),
     "scarf_disc": (MARGINAL, "discrimination", "error"),
 }
 """For each pre-training of the paper its corruption, its loss and what stops it."""
@@ -78,7 +78,7 @@ class TestPretraining:
         assert (pretext.corruption.name, pretext.loss.name) == (corruption["name"], loss)
 
         other = config_of(*[f"pretrain={name}", "corruption=joint", "corruption.rate=0.2"][::order])
-        assert (other.corruption, other.loss["name"]) == ({"name": "joint", "rate": 0.2}, loss)
+        assert (other.corruption, other.loss["name"]) == ({"name": "joint", "keep": None, "rate": 0.2}, loss)
         assert other.pretrain.monitor == monitor
         build_parts(other)
 
@@ -122,7 +122,7 @@ class TestCotraining:
         chosen = ("corruption@cotrain.corruption=zero", "cotrain.corruption.rate=0.2", "loss@cotrain.loss=barlow_twins")
         config = config_of("method=cotrain", *chosen)
 
-        assert config.cotrain.corruption == {"name": "zero", "rate": 0.2}
+        assert config.cotrain.corruption == {"name": "zero", "keep": None, "rate": 0.2}
         assert config.cotrain.loss == default_choice("loss", "barlow_twins")
         assert (config.corruption, config.loss["name"]) == (MARGINAL, "infonce")
 

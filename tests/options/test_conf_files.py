@@ -146,7 +146,7 @@ class TestInstantiate:
 
     def test_refuses_an_option_that_the_part_lacks(self) -> None:
         with pytest.raises(
-            UsageError, match=r"^rat is not an option of mean; its options are: rate\. Did you mean rate"
+            UsageError, match=r"^rat is not an option of mean; its options are: keep, rate\. Did you mean rate"
         ):
             part("corruption", "mean").from_config(name="mean", rat=0.3)
 
@@ -154,7 +154,7 @@ class TestInstantiate:
 def test_a_target_is_not_looked_at_unless_it_is_of_somebody_else() -> None:
     sections = composed("corruption=mean")
 
-    assert read_config(sections).corruption == {"name": "mean", "rate": 0.6}
+    assert read_config(sections).corruption == {"name": "mean", "keep": None, "rate": 0.6}
     OmegaConf.update(sections, "corruption._target_", "evil.Mean")
     with pytest.raises(UsageError, match=r"^corruption\._target_=evil\.Mean: parts are built by their name"):
         read_config(sections)

@@ -170,7 +170,7 @@ def test_the_defaults_of_a_run_are_those_of_the_classes(monkeypatch: pytest.Monk
 def test_an_option_of_a_group_can_be_set_alone() -> None:
     config = config_of("corruption=mean", "corruption.rate=0.3", "network.encoder.depth=2", "finetune.patience=null")
 
-    assert config.corruption == {"name": "mean", "rate": 0.3}
+    assert config.corruption == {"name": "mean", "keep": None, "rate": 0.3}
     assert config.network.encoder == {"width": 256, "depth": 2}
     assert (config.finetune.patience, config.pretrain.patience) == (None, PretrainSettings().patience)
 

@@ -29,7 +29,7 @@ def test_a_plain_run_is_one_cell_of_its_overrides(asked: str, label: str) -> Non
 
     assert (cell.overrides, cell.label, cell.config.dataset.source) == (tuple(asked.split()), label, "wdbc")
     if asked:
-        assert (cell.config.trials, cell.config.corruption) == (3, {"name": "mean", "rate": 0.3})
+        assert (cell.config.trials, cell.config.corruption) == (3, {"name": "mean", "keep": None, "rate": 0.3})
         assert cell.config.seed == 0
 
 
@@ -115,7 +115,7 @@ UNUSED = " is set, but no cell of this run uses it ("
         ("seed=1,-1", "seed=-1: seed must be at least 0, not -1."),
         ("corruption=mean,means", "corruption=means: corruption=means is not an option"),
         ("corruption=gaussian corruption.rate=0.3", "corruption.rate is not an option; the options of corruption are: "
-         "name, sigma."),
+         "name, keep, sigma."),
         ("corruption.rate=0.3 corruption=none", "corruption.rate is not an option; the options of corruption are: "
          "name."),
         ("pretrain=vime,scarf pretrain.alphx=1", "pretrain=vime pretrain.alphx=1: pretrain.alphx is not an option; "),
@@ -207,8 +207,8 @@ def test_an_option_that_cells_refused_for_another_reason_have_is_not_unknown() -
 def test_an_option_is_set_where_the_chosen_part_has_it() -> None:
     for axis in ("corruption=gaussian,marginal", "pretrain=add_noise_ae,scarf_ae"):
         without, with_it = request_of(*deferred([axis, "corruption.rate=0.3"])).cells
-        assert without.config.corruption == {"name": "gaussian", "sigma": 0.5}
-        assert with_it.config.corruption == {"name": "marginal", "rate": 0.3}
+        assert without.config.corruption == {"name": "gaussian", "keep": None, "sigma": 0.5}
+        assert with_it.config.corruption == {"name": "marginal", "keep": None, "rate": 0.3}
         assert not any(override.startswith("corruption.rate") for override in without.overrides)
         assert "corruption.rate=0.3" in with_it.overrides
 

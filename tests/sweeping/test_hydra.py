@@ -66,8 +66,8 @@ def test_a_file_of_the_users_may_leave_options_out_and_begins_with_ours_to_have_
     (in_tmp / "corruption" / "whole.yaml").write_text("defaults: [mean, _self_]\nrate: 0.3\n")
     folder = f"hydra.searchpath=[file://{in_tmp}]"
 
-    assert read_config(composed(folder, "corruption=short")).corruption == {"name": "mean", "rate": 0.6}
-    assert read_config(composed(folder, "corruption=whole")).corruption == {"name": "mean", "rate": 0.3}
+    assert read_config(composed(folder, "corruption=short")).corruption == {"name": "mean", "keep": None, "rate": 0.6}
+    assert read_config(composed(folder, "corruption=whole")).corruption == {"name": "mean", "keep": None, "rate": 0.3}
     assert read_config(composed(folder, "corruption=short", "+corruption.rate=0.2")).corruption["rate"] == 0.2
     sentence = str(
         usage_error(refusal(HydraException, lambda: composed(folder, "corruption=short", "corruption.rate=1")))

@@ -168,7 +168,6 @@ REFACTORED = (
     # An argument is not passed on, so that its default counts.
     ("sweeping/run.py", "chunk, launcher, in_order=in_order", "chunk, launcher"),
     # Two arguments change places, and a difference changes its sign.
-    ("importance/judging.py", "judge_trials(intact, changed, metric,", "judge_trials(changed, intact, metric,"),
 )  # fmt: skip
 """Faults of a refactoring: those that are made while code is moved or unfolded, one in each of ten rooms. Module, a
 text that occurs once in it, and what takes its place. The module's mirror alone must find each."""
