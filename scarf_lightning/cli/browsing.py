@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from ..options.run_settings import PathSettings
 from ..screen import screen
 from .as_json import write
 from .commands import HELP
+from .output import FORCE, for_spreadsheets, write_output
 
 USAGE = """\
 scarf results ls [AXIS=OPTION ...]          every cell, newest first: name, trials, metric, age, version
@@ -26,6 +28,7 @@ scarf results diff CELL CELL                the options in which two cells diffe
 scarf results drop CELL|AXIS=OPTION ...     set cells aside, so that nothing reads them
 scarf results export FILE [AXIS=OPTION ...] a row for each trial, as .csv, .parquet or .json
 
+  --force          replace a file that is there (export)
   CELL             the first letters of its fingerprint, as ls lists them
   results=FOLDER   folder of the results ({folder})
   --json           print one JSON object (ls, show, diff)
@@ -34,7 +37,7 @@ JSON = "--json"
 SHOWN_LETTERS = 8
 """Letters of a fingerprint that `ls` shows."""
 WRITERS = {
-    ".csv": lambda frame, file: frame.to_csv(file, index=False),
+    ".csv": lambda frame, file: for_spreadsheets(frame).to_csv(file, index=False),
     ".parquet": lambda frame, file: frame.to_parquet(file, index=False),
     ".json": lambda frame, file: frame.to_json(file, orient="records", indent=2),
 }
@@ -52,12 +55,14 @@ class Asked:
         cells: names that are no option: of cells, or of a file.
         conditions: options that cells must have.
         as_json: print JSON.
+        force: replace a file that is there.
     """
 
     folder: Path
     cells: list[str]
     conditions: list[str]
     as_json: bool
+    force: bool
 
 
 @dataclass(frozen=True)
@@ -121,7 +126,7 @@ def _asked(arguments: Sequence[str]) -> Asked:
     folder, cells, conditions = PathSettings().results, list[str](), list[str]()
     for argument in arguments:
         option, sign, value = argument.partition("=")
-        if argument == JSON:
+        if argument in (JSON, FORCE):
             continue
         if argument.startswith("-"):
             raise UsageError(f"{argument} is not known; scarf results --help names what is.")
@@ -132,7 +137,7 @@ def _asked(arguments: Sequence[str]) -> Asked:
             conditions.append(argument)
         else:
             cells.append(argument)
-    return Asked(Path(folder).expanduser(), cells, conditions, JSON in arguments)
+    return Asked(Path(folder).expanduser(), cells, conditions, JSON in arguments, FORCE in arguments)
 
 
 def _ls(asked: Asked) -> None:
@@ -251,10 +256,7 @@ def _export(asked: Asked) -> None:
         raise UsageError(f"{file} has no known ending; the endings are: {', '.join(WRITERS)}.")
     listed = _listed(asked)
     frame = load(asked.folder, [cell.folder.name for cell in listed])
-    try:
-        WRITERS[file.suffix](frame, file)
-    except OSError as error:
-        raise UsageError(f"{file} cannot be written: {error.strerror or error}.") from error
+    write_output(file, partial(WRITERS[file.suffix], frame), force=asked.force)
     screen().say(f"{counted(len(frame), 'trial')} of {counted(len(listed), 'cell')} are in {file.absolute()}")
 
 

@@ -4,10 +4,12 @@ import argparse
 import sys
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from ..errors import UsageError
-from ..screen import escaped, program, spreadsheet
+from ..screen import escaped, program
+from .output import FORCE, for_spreadsheets, write_output
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -23,6 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("model", type=_path, help="folder of a model, or of a cell in the results")
     parser.add_argument("rows", type=_path, help="file with the columns of the table, of any format that it may have")
     parser.add_argument("--output", type=_path, help="file to write; default: standard output")
+    parser.add_argument(FORCE, action="store_true", help="replace the file of --output if it is there")
     parser.add_argument("--separator", help="between the columns of the file; default: as in training, or found")
     parser.add_argument("--decimal", choices=[".", ","], metavar="SIGN", help="decimal sign; default: as in training")
     parser.add_argument("--encoding", help="text encoding, such as cp1252; default: as in training")
@@ -61,15 +64,11 @@ def _predict(asked: argparse.Namespace) -> None:
         if warning.category is UserWarning:
             sys.stderr.write(f"{escaped(str(warning.message))}\n")
     # The names of classes are the user's texts, in the headings and in the first column.
-    answers = answers.set_axis([spreadsheet(name) for name in answers.columns], axis=1)
-    answers.isetitem(0, list(map(spreadsheet, answers.iloc[:, 0].tolist())))
+    answers = for_spreadsheets(answers)
     if asked.output is None:
         answers.to_csv(sys.stdout, index=False)
         return
-    try:
-        answers.to_csv(asked.output, index=False)
-    except OSError as error:
-        raise UsageError(f"{asked.output} cannot be written: {error.strerror or error}.") from error
+    write_output(asked.output, partial(answers.to_csv, index=False), force=asked.force)
 
 
 if __name__ == "__main__":

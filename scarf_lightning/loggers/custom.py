@@ -1,17 +1,20 @@
 """Any logger of Lightning's, by the class that a section of the configuration names."""
 
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..options.logger_classes import TARGET, arguments_of, logger_class
-from .places import as_file_name
+from .places import as_file_name, remove_own
 from .view import CellView
 
 if TYPE_CHECKING:
     from pytorch_lightning.loggers import Logger
+
+
+OF_LIGHTNING = ("metrics.csv", "hparams.yaml", "events.out.tfevents.*")
+"""Files that Lightning's loggers write for a run."""
 
 
 @contextmanager
@@ -19,8 +22,8 @@ def opened(view: CellView, results: Path, name: str, section: Mapping[str, Any])
     """The logger of a section for one cell, with the options of the section as they are given.
 
     Where the class takes ``save_dir``, ``name``, ``version`` or ``run_name`` and the section leaves them out, they are
-    ``<results>/<section>``, the name of the cell and its fingerprint. Files in ``<save_dir>/<name>/<fingerprint>`` are
-    replaced.
+    ``<results>/<section>``, the name of the cell and its fingerprint. A folder of ``<save_dir>/*/<fingerprint>`` that
+    holds files of Lightning's loggers and nothing else is replaced.
     """
     cls = logger_class(name, section)
     given = {option: value for option, value in section.items() if option != TARGET}
@@ -34,8 +37,7 @@ def opened(view: CellView, results: Path, name: str, section: Mapping[str, Any])
     arguments = {option: value for option, value in of_cell.items() if option in taken} | given
     if "save_dir" in arguments and arguments.get("version") == view.id:
         # A cell may have had another name when it was written last.
-        for earlier in Path(arguments["save_dir"]).glob(f"*/{view.id}"):
-            shutil.rmtree(earlier)
+        remove_own(Path(arguments["save_dir"]).glob(f"*/{view.id}"), *OF_LIGHTNING)
     logger = cls(**arguments)
     described = {"name": view.name, "group": view.group, "tags": view.tags}
     if view.failure is not None:

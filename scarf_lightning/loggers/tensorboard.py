@@ -1,6 +1,5 @@
 """TensorBoard's event files: a folder for each cell, with scalars in the precision of the store."""
 
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 import yaml
 from pytorch_lightning.loggers import TensorBoardLogger
 
-from .places import SUMMARY, as_file_name
+from .places import SUMMARY, as_file_name, remove_own
 from .view import CellView
 
 FOLDER = "tensorboard"
@@ -54,8 +53,7 @@ def opened(view: CellView, results: Path) -> Iterator[EventLogger]:
     """The event files of a cell in ``<results>/tensorboard/<group>/<name>_<id>``, in place of its earlier ones."""
     folder = results / FOLDER
     # A cell may have been in another sweep, or had another name, when it was written last.
-    for earlier in folder.glob(f"*/*_{view.id}"):
-        shutil.rmtree(earlier)
+    remove_own(folder.glob(f"*/*_{view.id}"), "events.out.tfevents.*")
     yield EventLogger(folder, view)
 
 

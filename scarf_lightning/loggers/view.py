@@ -82,7 +82,7 @@ def cell_view(
         name=run_name(description["dataset"], overrides, options, name),
         group=group,
         tags=_tags({"dataset": description["dataset"]} | options),
-        config=cell.config | origin | _command(overrides),
+        config=_without_places(cell.config) | origin | _command(overrides),
         curves=cell.curves,
         summary=_summary(cell, levels),
         trials=cell.trials,
@@ -109,7 +109,7 @@ def unstored_view(
         name=run_name(dataset, overrides, options, name),
         group=group,
         tags=_tags({"dataset": dataset} | dict(options)),
-        config=dict(config) | _command(overrides),
+        config=_without_places(config) | _command(overrides),
         curves=pd.DataFrame(columns=["phase", "trial", "epoch"]),
         summary={},
         trials=pd.DataFrame(),
@@ -139,6 +139,19 @@ def _is_used(key: str, options: Collection[str]) -> bool:
     if section not in SECTIONS:
         return True
     return any(name == key or name.startswith(f"{key}.") for name in options)
+
+
+def _without_places(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration without the folders above the working folder and the results, which may name the user."""
+    paths = {}
+    for name, place in config.get("paths", {}).items():
+        path = Path(place or "")
+        if path.is_relative_to(Path.cwd()):
+            place = str(path.relative_to(Path.cwd()))
+        elif path.is_absolute():
+            place = path.name
+        paths[name] = place
+    return dict(config) | {"paths": paths}
 
 
 def _command(overrides: Sequence[str]) -> dict[str, str]:

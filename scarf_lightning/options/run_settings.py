@@ -1,5 +1,6 @@
 """Sections of the options of a run, which change no number: loggers, folders, the cache and the jobs."""
 
+import os
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -53,7 +54,7 @@ class LoggerSettings(Options):
     def views(self) -> list[str]:
         """The names of the loggers that are written."""
         is_written = {
-            "wandb": self.wandb.write and self.wandb.mode != "disabled",
+            "wandb": self.wandb.write and "disabled" not in (self.wandb.mode, os.environ.get("WANDB_MODE")),
             "tensorboard": self.tensorboard.write,
             "mlflow": self.mlflow.write,
         }

@@ -12,6 +12,7 @@ import pytest
 from scarf_lightning.cli.browsing import JOBS, browse
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import load
+from scarf_lightning.results.records import read_sealed, sealed
 from tests.report.store import fill_store
 
 Shown = pytest.CaptureFixture[str]
@@ -102,6 +103,24 @@ def test_export_writes_a_row_for_each_trial(store: Path) -> None:
     for ending, read in ((".csv", pd.read_csv), (".parquet", pd.read_parquet), (".json", pd.read_json)):
         browse(["export", f"trials{ending}", "pretrain=scarf"])
         assert sorted(read(f"trials{ending}")["accuracy"]) == pytest.approx(sorted(expected))
+
+
+def test_export_replaces_a_file_by_force_alone_and_quotes_formulas(store: Path) -> None:
+    cell = next(store.glob("*/cell.json"))
+    described = read_sealed(cell)
+    described["dataset"], described["options"]["scaling"] = "=cmd|' /C calc'!A0", "@SUM(1)"
+    cell.write_text(sealed(described))
+    Path("precious.csv").write_text("theirs")
+    Path("link.csv").symlink_to("precious.csv")
+    for file, sentence in (("precious.csv", "is there already"), ("link.csv", "is a link")):
+        with pytest.raises(UsageError, match=sentence):
+            browse(["export", file])
+    assert Path("precious.csv").read_text() == "theirs"
+
+    browse(["export", "precious.csv", "--force"])
+    exported = pd.read_csv("precious.csv")
+    assert "'=cmd|' /C calc'!A0" in set(exported["dataset"])
+    assert "'@SUM(1)" in set(exported["scaling"])
 
 
 @pytest.mark.parametrize(

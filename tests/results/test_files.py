@@ -293,3 +293,19 @@ def test_what_is_interrupted_while_it_tidies_up_tidies_up_once_more() -> None:
     assert tries == [0, 1]
     surely(tidy)
     assert tries == [0, 1, 2]
+
+
+def test_records_that_cannot_be_moved_leave_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the folder of what is set aside is a mount of its own."""
+    record = tmp_path / "cell" / "cell.json"
+    record.parent.mkdir()
+    record.write_text("ours")
+
+    def refused(path: Path, target: Path) -> Path:
+        raise OSError(errno.EXDEV, "Invalid cross-device link", str(path))
+
+    monkeypatch.setattr(Path, "rename", refused)
+    with pytest.raises(OSError, match="cross-device"):
+        set_aside(tmp_path, [record], "it was dropped")
+    assert record.read_text() == "ours"
+    assert list((tmp_path / "set_aside").iterdir()) == []
