@@ -33,8 +33,7 @@ USAGE = """\
   out=FOLDER                    folder to write to (reports/NAME)
   sections=[MODULE]             more sections, made by the function report_section of each module
   plugins=[MODULE]              modules of parts and metrics; for a folder by default those of its cells
-  upload=LOGGER                 upload all cells, to wandb the report too; logger.wandb.mode=online sends them
-  --config-dir FOLDER           files of yours: FOLDER/logger/NAME.yaml is a logger to upload by
+  --config-dir FOLDER           files of yours: FOLDER/experiment/NAME.yaml is +experiment=NAME
 {options}
 """
 
@@ -290,10 +289,10 @@ def run_report(arguments: list[str]) -> "WrittenReport | None":
     with without_garbage_collection():
         from ..report.report_options import NAMES
         from ..sweeping.overrides import spelled_out
-    from .reporting import checked_upload, of_loggers, write
+    from .reporting import write
 
     config_dir, arguments = _config_dir(arguments)
-    known = ("results", "out", "sections", "upload", *NAMES)
+    known = ("results", "out", "sections", *NAMES)
     # The report's own options are taken out; Hydra knows none of them.
     given = dict[str, Any]()
     for argument in arguments:
@@ -301,14 +300,8 @@ def run_report(arguments: list[str]) -> "WrittenReport | None":
         if sign and key in known:
             given[key] = value
     overrides = spelled_out([argument for argument in arguments if argument.partition("=")[0] not in given])
-    upload = given.pop("upload", None)
-    # A missing package is refused before minutes of reading and drawing.
-    if upload is not None:
-        checked_upload(upload, of_loggers(overrides), config_dir)
     written = write(overrides, config_dir=config_dir, **given)
     sys.stdout.write(f"{_escaped(str(written))}\n")
-    if upload is not None:
-        written.upload(upload)
     return written
 
 

@@ -1,4 +1,4 @@
-"""The report of a sweep or of a folder of results: load, make, write and upload it."""
+"""The report of a sweep or of a folder of results: load, make and write it."""
 
 import importlib
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..errors import NoSubjectError, UnfinishedError, UsageError
+from ..errors import NoSubjectError, UsageError
 from ..importing import require_report
 from ..notebook import heading, paragraph
 from ..options import load_plugins
 from ..options.checking import checked
-from ..options.logger_classes import check_loggers
-from ..options.run_settings import LoggerSettings
 from ..report.advice import Price, by_cells, by_sweep, price_of, reported
 from ..report.blocks import Paragraph, Table
 from ..report.loading import CellResults, ReportedCell, cells_of_folder, narrowed, read_results
@@ -24,10 +22,10 @@ from ..report.sentences import title_of
 from ..results import columns, read_failure
 from ..screen import command_line, doing, screen
 from ..sweeping.cell import distinct
-from ..sweeping.composer import Composer, composing
+from ..sweeping.composer import Composer
 from ..sweeping.expand import expand
-from ..sweeping.folders import CONF, SWEEPS
-from ..sweeping.hydra import folder_of_options, hydra_started, master_of, named_plugins
+from ..sweeping.folders import SWEEPS
+from ..sweeping.hydra import hydra_started, master_of, named_plugins
 from ..sweeping.overrides import overrides_of
 from ..verdicts.answers import CANNOT_TELL
 from .recommending import Recommendation, keep, recommend
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
 
 REFERENCE = "reference"
 """The answer of a competitor that others are compared with."""
-OPTIONS = ("results", "sweeps", "out", "sections", "plugins", "upload", *NAMES)
+OPTIONS = ("results", "sweeps", "out", "sections", "plugins", *NAMES)
 """The options of a report; other arguments narrow it by columns of its results."""
 
 
@@ -79,16 +77,12 @@ class Material:
         results: of its cells.
         row_of: gives the axis columns of the cell that overrides ask for.
         overrides: that ask for the report.
-        of_logger: the overrides of them that say how it is uploaded.
-        config_dir: a folder with files of options of the user's.
     """
 
     subject: Subject
     results: CellResults
     row_of: "RowOf"
     overrides: Sequence[str]
-    of_logger: Sequence[str]
-    config_dir: str | Path | None
 
 
 @dataclass(frozen=True)
@@ -149,24 +143,6 @@ class WrittenReport:
         parts.append(paragraph(self.place))
         return "".join(parts)
 
-    def upload(self, to: str) -> None:
-        """Upload all cells and the report by the loggers that ``logger=`` takes, such as ``wandb`` or ``[csv,wandb]``;
-        UnfinishedError if some fail."""
-        from ..loggers import upload_sweep
-
-        material = self._material
-        logger = checked_upload(to, material.of_logger, material.config_dir)
-        say = screen(stderr=True).say
-        cells = material.results.folders.values()
-        problems: list[str] = []
-        # The cells of a sweep may be in several folders of results, and views are written into each.
-        for place in dict.fromkeys(cell.parent for cell in cells):
-            names = [cell.name for cell in cells if cell.parent == place]
-            name = material.subject.name
-            problems += upload_sweep(place, names, name, self.index.parent, logger, self._made_by, say)
-        if problems:
-            raise UnfinishedError("\n".join(problems))
-
 
 def report(
     asked: str | Sequence[str] = (),
@@ -174,7 +150,6 @@ def report(
     results: str | Path | None = None,
     out: str | Path | None = None,
     sections: "Sequence[str | MakeSection]" = (),
-    upload: str | None = None,
     config_dir: str | Path | None = None,
     **options: Any,
 ) -> WrittenReport:
@@ -190,55 +165,14 @@ def report(
         out: the folder to write to, by default ``reports/NAME``.
         sections: more sections of the page, each a function (see `scarf_lightning.report.making.MakeSection`) or the
             name of a module whose function ``report_section`` is one.
-        upload: loggers to upload all cells and the report by, such as ``wandb``, ``both`` or ``[csv,wandb]``.
-        config_dir: a folder with files of options of yours, as ``--config-dir`` of ``train.py``: ``logger/NAME.yaml``
-            is a logger to upload by.
+        config_dir: a folder with files of options of yours, as ``--config-dir`` of ``train.py``.
         options: see `scarf_lightning.report.report_options.ReportOptions`.
 
     Raises:
         UsageError: an option is wrong, or nothing is finished yet.
-        UnfinishedError: not everything could be uploaded.
     """
     asked = overrides_of(asked, overrides)
-    # A missing package is refused before minutes of reading and drawing.
-    if upload is not None:
-        checked_upload(upload, of_loggers(asked), config_dir)
-    written = write(asked, results=results, out=out, sections=sections, config_dir=config_dir, **options)
-    if upload is not None:
-        written.upload(upload)
-    return written
-
-
-def checked_upload(to: str, of_logger: Sequence[str], config_dir: str | Path | None = None) -> LoggerSettings:
-    """The loggers of an upload.
-
-    Args:
-        to: their names, as after ``logger=``; or that of a section that ``of_logger`` makes.
-        of_logger: overrides of them, as ``logger.wandb.mode=online`` or ``+logger.mine._target_=CLASS``.
-        config_dir: a folder whose files ``logger/NAME.yaml`` are loggers, too.
-
-    Raises:
-        UsageError: there is no such logger or folder, the logger has no such option, or its package is not installed.
-    """
-    names = [name.strip() for name in to.strip("[]").split(",")]
-    files = {file.stem for file in (CONF / "logger").glob("*.yaml")}
-    if config_dir is not None:
-        own_files = folder_of_options(config_dir) / "logger"
-        files |= {file.stem for file in own_files.glob("*.yaml")}
-    known = sorted(files - {"none"})
-    own = [each.removeprefix("+logger.").split(".")[0] for each in of_logger]
-    for name in names:
-        if name not in (*known, *own):
-            raise UsageError(
-                f"upload={name} is unknown; the options are: {', '.join(known)}. "
-                f"For a class of Lightning's: upload={name} +logger.{name}._target_=CLASS, or --config-dir FOLDER "
-                f"with the file logger/{name}.yaml."
-            )
-    chosen = ",".join(name for name in names if name in known)
-    with composing((), config_dir) as compose:
-        settings = compose((f"logger=[{chosen}]", *of_logger)).logger
-    check_loggers(settings, "upload")
-    return settings
+    return write(asked, results=results, out=out, sections=sections, config_dir=config_dir, **options)
 
 
 def write(
@@ -250,7 +184,7 @@ def write(
     config_dir: str | Path | None = None,
     **options: Any,
 ) -> WrittenReport:
-    """Like `report`, from a list of overrides and without an upload."""
+    """Like `report`, from a list of overrides."""
     require_report("A report")
     from ..report.defaults import default_drawings
     from ..report.making import make_report, write_report
@@ -349,7 +283,7 @@ def gathered(
     """The results of a sweep, or of a folder; cells can be composed until the context ends."""
     plugins = named_plugins(asked)
     load_plugins(plugins)
-    # The logger of an upload says nothing about which cells there are.
+    # A logger says nothing about which cells there are.
     of_logger = of_loggers(asked)
     overrides = [override for override in asked if override not in of_logger]
     with hydra_started(plugins) as hydra:
@@ -372,7 +306,7 @@ def gathered(
         is_free = all(cell.metric is None for cell in subject.cells)
         if subject.leading is not None and is_free:
             read = replace(read, metric=subject.leading(read.metric))
-        yield Material(subject, read, row_of, overrides, of_logger, config_dir)
+        yield Material(subject, read, row_of, overrides)
 
 
 def makers_of(sections: "str | Sequence[str | MakeSection]") -> "list[MakeSection]":

@@ -3,7 +3,7 @@ from its files at any time."""
 
 from .live import live_curves
 from .view import CellView, cell_view, run_name, unstored_view, validation_errors
-from .writing import upload_sweep, write_views
+from .writing import write_views
 
 __all__ = [
     "CellView",
@@ -11,7 +11,6 @@ __all__ = [
     "live_curves",
     "run_name",
     "unstored_view",
-    "upload_sweep",
     "validation_errors",
     "write_views",
 ]

@@ -1,8 +1,6 @@
 """W&B runs, each of which is opened, written and finished in one way. Offline runs use no network."""
 
 import os
-import re
-import shlex
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,9 +11,8 @@ from pytorch_lightning.loggers import WandbLogger
 
 from ..errors import UsageError
 from ..options.run_settings import WandbSettings
-from ..results import load
-from .places import SUMMARY, own_environment
-from .view import CellView, plain_table
+from .places import SUMMARY, own_environment, shortened
+from .view import CellView
 
 if TYPE_CHECKING:
     import wandb
@@ -25,8 +22,8 @@ SEARCH = "WANDB_SWEEP_ID"
 """Set in processes that an agent of a W&B sweep started. The agent chose the run's id, and finds the run by it."""
 CONNECTED_AFTER = 20.0
 """Seconds to wait for the server before a view is given up."""
-SENT_WITHIN = {"cell": 60.0, "report": 600.0}
-"""Seconds to wait at the end of a run until everything is sent, by its kind. W&B's client would wait for ever."""
+SENT_WITHIN = 60.0
+"""Seconds to wait at the end of a run until everything is sent. W&B's client would wait for ever."""
 
 
 class RunLogger(WandbLogger):
@@ -88,34 +85,6 @@ def opened(view: CellView, results: Path, settings: WandbSettings) -> Iterator[R
         yield logger
 
 
-def write_report(
-    results: Path, name: str, folder: Path, settings: WandbSettings, config: Mapping[str, Any]
-) -> str | None:
-    """Write a report as a run: pictures, tables, pages, and the trials of ``config["cells"]``.
-
-    Returns:
-        The address of the run's project; None for an offline run.
-    """
-    import pandas as pd
-    import wandb
-
-    id = re.sub(r"[^\w.-]+", "-", f"report-{name}")
-    described = {"name": f"report of {name}", "group": name}
-    with open_run(settings, results, id, described, "report") as logger:
-        logger.log_hyperparams(dict(config))
-        for path in sorted(folder.rglob("*.png")):
-            logger.log_metrics({f"figures/{path.stem}": wandb.Image(str(path))})
-        for path in sorted(folder.rglob("*.csv")):
-            logger.log_table(f"tables/{path.stem}", dataframe=pd.read_csv(path))
-        # Numbers in the precision of the store, not as they are shown.
-        columns, rows = plain_table(load(results, config["cells"]))
-        logger.log_table("tables/trials", columns, rows)
-        for path in sorted(folder.rglob("*.html")):
-            page = wandb.Html(path.read_text(encoding="utf-8"), inject=False)
-            logger.log_metrics({f"pages/{path.stem}": page})
-        return logger.experiment.project_url
-
-
 def draw_over_epochs(run: "wandb.Run", place: str) -> None:
     """Make the epochs of a place in a run the axis of its curves."""
     step = f"{place}/epoch"
@@ -129,7 +98,6 @@ def open_run(
     results: Path,
     id: str,
     described: Mapping[str, Any],
-    job: str = "cell",
     *,
     n_trials: int | None = None,
     failed: bool = False,
@@ -152,10 +120,11 @@ def open_run(
         # An offline run of a cell would be sent beside its later one.
         for old in (results / FOLDER).glob(f"offline-run-*-{id}"):
             shutil.rmtree(old)
+        named = {option: shortened(described[option], id) for option in ("name", "group")}
         run = wandb.init(
             project=settings.project,
             entity=settings.entity,
-            job_type=job,
+            job_type="cell",
             mode="online" if settings.mode == "online" else "offline",
             id=None if SEARCH in os.environ else id,
             resume="allow" if settings.mode == "online" else None,
@@ -165,7 +134,7 @@ def open_run(
                 silent=True,
                 console="off",
                 init_timeout=CONNECTED_AFTER,
-                finish_timeout=SENT_WITHIN[job],
+                finish_timeout=SENT_WITHIN,
                 finish_timeout_raises=True,
                 disable_git=True,
                 disable_code=True,
@@ -174,7 +143,7 @@ def open_run(
                 # The store keeps versions.
                 x_save_requirements=False,
             ),
-            **described,
+            **{**described, **named},
         )
         if run.resumed:
             # The client forgets the axes that an earlier part of the run defined.
@@ -188,14 +157,6 @@ def open_run(
             exit_code = int(failed)
         finally:
             _finish(run, exit_code)
-
-
-def where(results: Path, settings: WandbSettings, address: str | None) -> str:
-    """A sentence on where the runs are, and how to send offline ones."""
-    if settings.mode == "online":
-        return f"The runs are at {address}"
-    folder = results.absolute() / FOLDER
-    return f"The runs are in {folder}; send them by: wandb sync {shlex.quote(str(folder))}/offline-run-*"
 
 
 def _log_in() -> None:

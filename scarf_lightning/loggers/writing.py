@@ -3,16 +3,14 @@
 A view that cannot be written loses nothing, for the store has everything that it shows.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..options.axes import distinguishing_names
 from ..options.run_settings import LoggerSettings
-from ..results import load_cell
 from .places import SUMMARY, TRIALS
-from .view import CellView, cell_view, mean_curves, plain_table
+from .view import CellView, mean_curves, plain_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,61 +111,6 @@ def _every_process_writes() -> Iterator[None]:
         yield
     finally:
         of_process.rank = rank
-
-
-def upload_sweep(
-    results: str | Path,
-    cells: Sequence[str],
-    name: str,
-    report_folder: str | Path | None,
-    settings: LoggerSettings,
-    config: Mapping[str, Any] | None = None,
-    say: Callable[[str], None] = lambda _: None,
-) -> list[str]:
-    """Write a run for each cell, and one for the report: its pictures, tables and pages, and all trials.
-
-    Args:
-        results: the folder of all results.
-        cells: fingerprints of the sweep's cells; cells that the store does not have yet are passed over.
-        name: of the sweep, which is the group of the runs.
-        report_folder: where the report is; None leaves it out.
-        settings: which views, and how; only W&B shows the report.
-        config: what the report was made with.
-        say: called with sentences on the progress, and at the end on where the runs are.
-
-    Returns:
-        A sentence on each view that could not be written.
-    """
-    results = Path(results)
-    problems: list[str] = []
-    known = [cell for cell in cells if (results / cell / "cell.json").exists()]
-    overrides = []
-    for fingerprint in known:
-        description = load_cell(fingerprint, results).description
-        overrides.append(description["overrides"])
-    # A single cell has no other cells to differ from.
-    names = distinguishing_names(overrides) if overrides else ()
-    for number, (fingerprint, called) in enumerate(zip(known, names, strict=True), start=1):
-        say(f"{number} of {len(known)} cells: {called}")
-        view = cell_view(fingerprint, results, group=name, name=called)
-        problems += write_views(view, results, settings)
-    if "wandb" not in settings.views:
-        return problems
-    from . import wandb_runs
-
-    address = None
-    if report_folder is not None:
-        say("the report")
-        described = dict(config or {}) | {"cells": known}
-        try:
-            with _every_process_writes():
-                address = wandb_runs.write_report(results, name, Path(report_folder), settings.wandb, described)
-        # As with a cell: the report is on the disk, whatever W&B answers.
-        except Exception as error:
-            problems.append(f"The report of {name} is not in W&B: {_reason(error)}.")
-    if settings.wandb.mode == "offline" or address:
-        say(wandb_runs.where(results, settings.wandb, address))
-    return problems
 
 
 def _reason(error: Exception) -> str:

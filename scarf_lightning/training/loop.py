@@ -1,6 +1,5 @@
 """The loop over cells: train the trials that each one lacks, keep them in the store, and show them if asked."""
 
-import shlex
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -156,18 +155,7 @@ def show_cell(cell: Cell, shown: Screen) -> None:
     except Exception as error:
         problems = [f"{cell.label} cannot be shown: {error}."]
     for problem in problems:
-        again = f"sweeps={cell.config.sweeps}" if cell.config.sweeps else f"results={cell.results}"
-        sentence = f"{problem} Nothing is lost: `python report.py {again} {_upload(cell)}` makes it."
-        shown.say(sentence)
-
-
-def _upload(cell: Cell) -> str:
-    """The arguments by which a report writes the views of its cells as this cell's run did."""
-    views = cell.config.logger.views
-    upload = f"[{','.join(views)}]" if len(views) > 1 else views[0]
-    # What the command line says of a logger of the user's own.
-    others = [each for each in cell.overrides if each.startswith("+logger.")]
-    return shlex.join([f"upload={upload}", *others])
+        shown.say(f"{problem} Nothing is lost: {cell.results} has all that it shows.")
 
 
 def _view_of(cell: Cell) -> "CellView":

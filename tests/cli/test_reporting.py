@@ -6,12 +6,9 @@ from pathlib import Path
 import pytest
 
 from scarf_lightning.cli import commands
-from scarf_lightning.cli.reporting import checked_upload
-from scarf_lightning.errors import UsageError
 from tests.cells import finish
 from tests.composing import cells_of
 from tests.processes import here
-from tests.report.store import fill_store
 
 CSV = "pytorch_lightning.loggers.CSVLogger"
 
@@ -27,24 +24,12 @@ def config_dir(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_file_is_a_logger_to_upload_by(config_dir: Path) -> None:
-    settings = checked_upload("[tensorboard,mine]", ["logger.mine.prefix=theirs"], config_dir)
-
-    assert settings.views == ["tensorboard", "mine"]
-    assert settings.others == {"mine": {"_target_": CSV, "save_dir": "logs", "prefix": "theirs"}}
-
-
-def test_without_the_folder_its_logger_is_unknown() -> None:
-    with pytest.raises(UsageError, match=r"^upload=mine is unknown; .*, or --config-dir FOLDER with the file "):
-        checked_upload("mine", [])
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (["results=results", "--config-dir"], "--config-dir needs a folder: --config-dir FOLDER.\n"),
         (["results=results", "--config-dir=away"], "--config-dir: there is no folder away; name one with files "),
-        (["results=results", "-cd", "away", "upload=mine"], "--config-dir: there is no folder away; name one with "),
+        (["results=results", "-cd", "away"], "--config-dir: there is no folder away; name one with "),
         (["sweeps=quick", "+experiment=short"], "+experiment=short is not an option; "),
     ],
 )
@@ -52,18 +37,6 @@ def test_a_folder_that_is_not_there_is_refused(arguments: list[str], sentence: s
     ran = here(commands.report, *arguments, cwd=tmp_path)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr.startswith(sentence)
-
-
-@pytest.mark.slow
-def test_a_report_is_uploaded_by_a_logger_of_a_file_and_names_its_command(tmp_path: Path, config_dir: Path) -> None:
-    fill_store(tmp_path / "kept", datasets=1, trials=3, pretrains=("none", "scarf"))
-
-    ran = here(commands.report, "--config-dir", config_dir.name, "results=kept", "upload=mine", cwd=tmp_path)
-
-    assert ran.returncode == 0, ran.stderr
-    assert len(list((tmp_path / "logs").glob("*/*/metrics.csv"))) == 2
-    html = (tmp_path / "reports" / "kept" / "index.html").read_text(encoding="utf-8")
-    assert "report.py --config-dir 'my conf, (new)' results=kept" in unescape(html)
 
 
 @pytest.mark.slow

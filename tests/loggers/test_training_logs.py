@@ -119,5 +119,5 @@ def test_a_store_that_cannot_be_read_stops_no_other_cell(tmp_path: Path, monkeyp
     show_cell(cell, console)
     assert console.export_text() == (
         "dataset.categorical=[a] cannot be shown: the disk is gone. Nothing is lost: "
-        f"`python report.py results={tmp_path / 'results'} upload=wandb` makes it.\n"
+        f"{tmp_path / 'results'} has all that it shows.\n"
     )

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 from tensorboard.util.tensor_util import make_ndarray
 
 from scarf_lightning.intervals import mean_interval
-from scarf_lightning.loggers import CellView, cell_view, upload_sweep, write_views
+from scarf_lightning.loggers import CellView, cell_view, write_views
 from scarf_lightning.loggers.view import mean_curves, run_name
 from scarf_lightning.loggers.wandb_runs import open_run
 from scarf_lightning.options.run_settings import LoggerSettings, TensorBoardSettings, WandbSettings
@@ -183,7 +182,6 @@ def test_a_run_that_the_server_has_keeps_its_curves_and_a_failed_one_says_why(
 def test_what_is_turned_off_writes_nothing(logger: LoggerSettings, view: CellView, results: Path) -> None:
     before = sorted(results.rglob("*"))
     assert write_views(view, results, logger) == []
-    assert upload_sweep(results, [view.id], "quick", results, logger) == []
     assert sorted(results.rglob("*")) == before
 
 
@@ -202,46 +200,3 @@ def test_online_without_a_login_and_folders_that_cannot_be_written_are_named(vie
     called = f"{view.name} ({view.id})"
     begins = [problem.partition(":")[0] for problem in write_views(view, results, BOTH)]
     assert begins == [f"{called} is not in W&B", f"{called} is not in TensorBoard"]
-
-
-class TestUpload:
-    @pytest.fixture
-    def report(self, tmp_path: Path) -> Path:
-        folder = tmp_path / "report"
-        (folder / "figures").mkdir(parents=True)
-        figure = Figure()
-        figure.subplots().plot([0, 1])
-        figure.savefig(folder / "figures" / "wins.png")
-        (folder / "gains.csv").write_text("method,gain\ncontrol,0.5\n")
-        (folder / "index.html").write_text("<p>SCARF wins</p>")
-        return folder
-
-    def test_finished_cells_and_the_report_are_written_in_turn_and_what_fails_is_named(
-        self, view: CellView, results: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        run, said = FakeRun(), list[str]()
-        monkeypatch.setattr(OPEN_RUN, run.opened)
-        cells = [view.id, "0" * 16]  # the other is not trained yet
-        (problem,) = upload_sweep(results, cells, "quick", results / "none", WANDB, {}, said.append)
-        assert problem.startswith("The report of quick is not in W&B: ")
-        assert said[:2] == ["1 of 1 cells: defaults", "the report"]
-        assert said[2].endswith(f"send them by: wandb sync {results / 'wandb'}/offline-run-*")
-        assert run.summary["accuracy"] == view.summary["accuracy"]
-
-    @pytest.mark.slow
-    def test_a_sweep_is_a_run_a_cell_and_one_of_its_report(self, report: Path, view: CellView, results: Path) -> None:
-        assert upload_sweep(results, [view.id], "my sweep", report, WANDB, {"metric": "auroc"}) == []
-        found = {run.id: run for run in runs(results)}
-        assert set(found) == {view.id, "report-my-sweep"}
-        assert {run.group for run in found.values()} == {"my sweep"}
-        of_report: Any = found["report-my-sweep"]
-        assert table(results, of_report, "tables/gains")["data"] == [["control", 0.5]]
-        trials = table(results, of_report, "tables/trials")
-        assert [row[trials["columns"].index("trial")] for row in trials["data"]] == [0, 1]
-        assert (of_report.config, of_report.exit_code) == ({"metric": "auroc", "cells": [view.id]}, 0)
-        (media,) = (results / "wandb").glob("offline-run-*-report-my-sweep/files/media")
-        assert {path.suffix for path in media.rglob("*") if path.is_file()} == {".png", ".json", ".html"}
-        (report / "gains.csv").write_bytes(b"\xff\xfe\x00")
-        (problem,) = upload_sweep(results, [view.id], "quick", report, WANDB)
-        assert problem.startswith("The report of quick is not in W&B: ")
-        assert {run.id: run.exit_code for run in runs(results)}["report-quick"] == 1

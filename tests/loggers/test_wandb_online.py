@@ -1,4 +1,4 @@
-"""`logger.wandb.mode=online` and `upload=wandb` against a server on the loopback, through W&B's own client."""
+"""`logger.wandb.mode=online` against a server on the loopback, through W&B's own client."""
 
 from collections.abc import Callable, Iterator
 from datetime import date
@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from scarf_lightning.cli import commands
-from scarf_lightning.loggers import live, wandb_runs
+from scarf_lightning.loggers import cell_view, live, wandb_runs, write_views
+from scarf_lightning.options.run_settings import LoggerSettings, WandbSettings
 from scarf_lightning.results import load, load_cell
 from tests.loggers.wandb_files import Run, said
 from tests.loggers.wandb_server import WandbServer, wandb_server
@@ -42,11 +43,6 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[WandbServer]:
 @pytest.fixture
 def train(tmp_path: Path) -> Callable[..., Process]:
     return lambda *overrides: here(commands.train, *ONLINE, *overrides, cwd=tmp_path)
-
-
-@pytest.fixture
-def upload(tmp_path: Path) -> Callable[[], Process]:
-    return lambda: here(commands.report, "results=results", "upload=wandb", "logger.wandb.mode=online", cwd=tmp_path)
 
 
 def only(server: WandbServer) -> Run:
@@ -118,26 +114,6 @@ def test_more_trials_of_a_cell_go_on_in_its_run(
     assert run.summary["accuracy"] == pytest.approx(rows["accuracy"].mean(), rel=1e-15)
 
 
-def test_an_upload_sends_cells_and_report_and_says_where_they_are(
-    server: WandbServer, train: Callable[..., Process], upload: Callable[[], Process], tmp_path: Path
-) -> None:
-    train("trials=2")
-    cell = only(server)
-    curves, over = list(cell.curve("pretrain/epoch")), axes(cell)
-    ran = upload()
-    assert ran.returncode == 0
-    assert ran.stderr.splitlines()[-1] == f"The runs are at {server.address}/someone/scarf-lightning"
-    assert server.jobs == {cell.id: "cell", "report-results": "report"}
-    assert (cell.curve("pretrain/epoch"), axes(cell)) == (curves, over)
-    report = server.runs["report-results"]
-    assert (report.name, report.group, report.exit_code) == ("report of results", "results", 0)
-    assert report.config["cells"] == [cell.id]
-    (page,) = (file for file in server.files if file.startswith("report-results/media/html/"))
-    assert server.files[page] == (tmp_path / "reports" / "results" / "index.html").read_bytes()
-    (trials,) = (file for file in server.files if file.startswith("report-results/media/table/tables/trials"))
-    assert b'"fingerprint"' in server.files[trials]
-
-
 @pytest.mark.parametrize("status", [401, 500, None], ids=["refuses the key", "fails", "is gone"])
 def test_training_is_kept_and_one_sentence_said_where_the_server(
     status: int | None,
@@ -156,7 +132,7 @@ def test_training_is_kept_and_one_sentence_said_where_the_server(
     assert ran.returncode == 0
     assert said(ran)[0].startswith(f"wdbc {' '.join(TINY[:-1])} (")
     assert " is not in W&B: its server does not answer, or refuses the key (Failed to authenticate with " in ran.stderr
-    assert ran.stderr.endswith("). Nothing is lost: `python report.py results=results upload=wandb` makes it.\n")
+    assert ran.stderr.endswith(" has all that it shows.\n")
     assert len(said(ran)) == 1
     assert (len(load(tmp_path / "results")), server.runs) == (1, {})
 
@@ -164,23 +140,24 @@ def test_training_is_kept_and_one_sentence_said_where_the_server(
 def test_a_server_that_takes_no_more_costs_no_training_and_gets_all_later(
     server: WandbServer,
     train: Callable[..., Process],
-    upload: Callable[[], Process],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     server.refuses = (500, "file_stream")
     with monkeypatch.context() as patch:
-        patch.setitem(wandb_runs.SENT_WITHIN, "cell", 1.0)
+        patch.setattr(wandb_runs, "SENT_WITHIN", 1.0)
         ran = train("trials=1", "keep_weights=true")
     assert ran.returncode == 0
+    run = only(server)
     assert ran.stderr.endswith(
         " is not in W&B: its server has not taken everything within 1 seconds. Nothing is lost: "
-        "`python report.py results=results upload=wandb` makes it.\n"
+        "results has all that it shows.\n"
     )
-    run = only(server)
     assert load(tmp_path / "results")["fingerprint"].tolist() == [run.id]
     assert (tmp_path / "results" / run.id / "model").exists()
     assert list((tmp_path / "results" / "failures").glob("*")) == []
     server.refuses = None
-    assert upload().returncode == 0
+    settings = LoggerSettings(wandb=WandbSettings("online", write=True))
+    view = cell_view(run.id, tmp_path / "results", group=run.group)
+    assert write_views(view, tmp_path / "results", settings) == []
     assert (run.exit_code, run.curve("pretrain/epoch"), run.summary["trials"]) == (0, [1, 2], 1)

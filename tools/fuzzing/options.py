@@ -84,7 +84,7 @@ def attack(prepared: list[tuple[str, tuple[str, ...]]], draw: random.Random, fol
     return USED
 
 
-REPORTED = ("results", "sweeps", "out", "sections", "upload", "metric", "alpha", "note", "nothing", "dataset", "trials")
+REPORTED = ("results", "sweeps", "out", "sections", "metric", "alpha", "note", "nothing", "dataset", "trials")
 
 
 def _only_last(arguments: list[str]) -> list[str]:
