@@ -19,7 +19,6 @@ HELD_BY = {
     "data/sources/openml.py": "data/sources/test_openml.py",
     "engine/measured.py": "engine/test_measured.py",
     "estimators/saving.py": "estimators/test_saving.py",
-    "importance/kept.py": "importance/test_kept.py",
     "loggers/places.py": "loggers/test_places.py",
     "loggers/wandb_runs.py": "loggers/test_views.py",
     "report/making.py": "report/test_making.py",
@@ -33,6 +32,7 @@ HELD_BY = {
     "sweeping/chunks.py": "sweeping/test_chunks.py",
     "sweeping/kept_search.py": "sweeping/test_kept_search.py",
     "sweeping/slurm.py": "sweeping/test_slurm.py",
+    "trying/kept.py": "trying/test_kept.py",
 }
 CHANGING = {
     "rmtree", "unlink", "rmdir", "copyfile", "move", "write_text", "write_bytes", "to_parquet", "write_whole",

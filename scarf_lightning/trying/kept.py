@@ -28,7 +28,10 @@ def keep_notes(source: str, notes: list[str]) -> None:
         with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False, encoding="utf-8") as written:
             json.dump(notes, written)
         # Another process that reads meanwhile sees the whole file or none.
-        Path(written.name).replace(file)
+        try:
+            Path(written.name).replace(file)
+        finally:
+            Path(written.name).unlink(missing_ok=True)
 
 
 def _file(source: str) -> Path:
