@@ -93,6 +93,23 @@ class Metric:
         """The format of its shown differences."""
         return ".2f" if self.unit else ".4f"
 
+    def signed(self, difference: float) -> str:
+        """A difference for people, with its sign: a minus sign in place of a hyphen, and no negative zero."""
+        return number(self.difference_scale * difference, f"+{self.difference_digits}")
+
+
+def number(value: float, format: str) -> str:
+    """A number with a minus sign instead of a hyphen, and without negative zero.
+
+    >>> number(-0.001, "+.2f"), number(-1.5, ".2f")
+    ('+0.00', '−1.50')
+    """
+    text = f"{value:{format}}"
+    # A small loss that rounds to zero is no loss to a reader.
+    if text.startswith("-") and float(text) == 0:
+        text = f"{0.0:{format}}"
+    return f"−{text[1:]}" if text.startswith("-") else text
+
 
 _registered: dict[str, Metric] = {}
 

@@ -4,7 +4,6 @@ import math
 
 from ..errors import counted
 from ..metrics import Metric
-from .blocks import number
 from .comparisons import Comparison
 
 
@@ -103,7 +102,7 @@ def _size(value: float, metric: Metric) -> str:
 
 def signed(value: float, metric: Metric) -> str:
     """A difference with its sign, higher if better."""
-    return number(metric.difference_scale * value, f"+{metric.difference_digits}")
+    return metric.signed(value)
 
 
 def unsigned(value: float, metric: Metric) -> str:

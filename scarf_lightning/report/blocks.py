@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from ..metrics import number as number
 from ..notebook import grid, paragraph
 from ..screen import escaped, spreadsheet
 
@@ -167,15 +168,6 @@ def entry(value: Any, format: Format | None = None) -> Entry:
     if isinstance(value, str):
         return Entry(value, sort)
     return Entry(number(value, format or ""), sort)
-
-
-def number(value: float, format: str) -> str:
-    """A number with a minus sign instead of a hyphen, and without negative zero."""
-    text = f"{value:{format}}"
-    # A small loss that rounds to zero is no loss to a reader.
-    if text.startswith("-") and float(text) == 0:
-        text = f"{0.0:{format}}"
-    return f"−{text[1:]}" if text.startswith("-") else text
 
 
 def to_csv(table: Table) -> str:

@@ -1,5 +1,7 @@
 """Statistics of scores: who beats whom, by how much, and how sure one can be.
 
+`compare` is the door: a frame of metrics or predictions in, verdicts out.
+
 Most functions take ``scores``, a long frame: ``dataset``; ``competitor``, a name; ``trial``, a whole number; ``value``,
 higher is better. Trials and whole cells may be missing: the functions count and name what they leave out. `scores_of`
 makes scores from results.
@@ -9,6 +11,9 @@ SciPy is imported by the functions that use it, so that a run that has nothing t
 
 from ..intervals import TEST_TO_TRAIN, Interval, mean_interval, overlap_ratio
 from .answers import ANSWERS, Answer, Levels, answer_of, corrected
+from .compare import ComparedResults, JudgedEffect, compare
+from .factors import Contrast, interactions, judge_contrast, main_effects, simple_effects
+from .frame import Trials, combined, verdict_on
 from .influence import added_values, row_values
 from .intervals import datasets_interval, outlying
 from .over_tables import NextTable, next_table, typical_gain
@@ -18,7 +23,7 @@ from .pairs import (
     TTest,
     WinMatrix,
     against,
-    compare,
+    compared_pairs,
     gain_table,
     holm,
     paired_test,
@@ -35,13 +40,71 @@ from .scores import CELL, Pair, ScoreArray, cell_means, pretraining_grid, score_
 from .verdict import Verdict, answers_together, judge, judge_rows, judge_tables, rows_interval
 
 __all__ = [
-    "ANSWERS", "CELL", "TEST_TO_TRAIN", "Answer", "ErrorParts", "FriedmanTest", "Grid", "Interval", "Levels",
-    "NextTable", "Pair", "Ranking", "ScoreArray", "Settling", "TTest", "Test", "Verdict", "WinMatrix", "added_values",
-    "against", "answer_of", "answers_together", "cell_means", "compare", "corrected", "datasets_interval",
-    "error_parts", "friedman_test", "gain_table", "holm", "judge", "judge_rows", "judge_tables", "mean_interval",
-    "next_table", "outlying", "overlap_ratio", "paired_test", "pretraining_grid", "rank_competitors",
-    "reference_win_matrix", "relative_gains", "row_values", "rows_interval", "score_array", "scores_of", "settling",
+    "ANSWERS",
+    "CELL",
+    "TEST_TO_TRAIN",
+    "Answer",
+    "ComparedResults",
+    "Contrast",
+    "ErrorParts",
+    "FriedmanTest",
+    "Grid",
+    "Interval",
+    "JudgedEffect",
+    "Levels",
+    "NextTable",
+    "Pair",
+    "Ranking",
+    "ScoreArray",
+    "Settling",
+    "TTest",
+    "Test",
+    "Trials",
+    "Verdict",
+    "WinMatrix",
+    "added_values",
+    "against",
+    "answer_of",
+    "answers_together",
+    "cell_means",
+    "combined",
+    "compare",
+    "compared_pairs",
+    "corrected",
+    "datasets_interval",
+    "error_parts",
+    "friedman_test",
+    "gain_table",
+    "holm",
+    "interactions",
+    "judge",
+    "judge_contrast",
+    "judge_rows",
+    "judge_tables",
+    "main_effects",
+    "mean_interval",
+    "next_table",
+    "outlying",
+    "overlap_ratio",
+    "paired_test",
+    "pretraining_grid",
+    "rank_competitors",
+    "reference_win_matrix",
+    "relative_gains",
+    "row_values",
+    "rows_interval",
+    "score_array",
+    "scores_of",
+    "settling",
     "settling_tables",
-    "smallest_difference", "surviving_wins", "typical_gain", "unseen_values", "welch_test", "wilcoxon_cliques",
-    "wilcoxon_tests", "win_matrix",
+    "simple_effects",
+    "smallest_difference",
+    "surviving_wins",
+    "typical_gain",
+    "unseen_values",
+    "verdict_on",
+    "welch_test",
+    "wilcoxon_cliques",
+    "wilcoxon_tests",
+    "win_matrix",
 ]  # fmt: skip

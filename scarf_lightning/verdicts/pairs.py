@@ -145,7 +145,7 @@ def against(reference: str, competitors: Iterable[str]) -> dict[tuple[str, str],
     return {(reference, name): (name, reference) for name in competitors if name != reference}
 
 
-def compare(
+def compared_pairs(
     scores: pd.DataFrame, pairs: Iterable[Pair], *, test: Test = "corrected", adjust: bool = False
 ) -> pd.DataFrame:
     """Tests each pair's difference of means on every dataset.
@@ -275,11 +275,11 @@ def win_matrix(
     Args:
         scores: ``dataset, competitor, trial, value``.
         competitors: which, in this order; all of them by name if not given.
-        test, adjust: as in `compare`.
+        test, adjust: as in `compared_pairs`.
         alpha: a dataset is decided where p < alpha.
 
     Raises:
-        UsageError: as `compare`.
+        UsageError: as `compared_pairs`.
     """
     names = score_array(scores, competitors).competitors
     # The competitors are both rows and columns of the grid, so a cell has the names of its own pair.
@@ -297,7 +297,7 @@ def reference_win_matrix(
         scores, test, alpha, adjust: as in `win_matrix`.
 
     Raises:
-        UsageError: as `compare`.
+        UsageError: as `compared_pairs`.
     """
     rows = tuple(dict.fromkeys(row for row, _ in grid))
     columns = tuple(dict.fromkeys(column for _, column in grid))
@@ -312,14 +312,14 @@ def surviving_wins(scores: pd.DataFrame, pairs: Iterable[Pair], *, alpha: float 
         ``wins, losses, ties, undecided``.
 
     Raises:
-        UsageError: as `compare`.
+        UsageError: as `compared_pairs`.
     """
     pairs = list(dict.fromkeys(pairs))
     tallies = []
     # By all tests on the same pairs, so that a win can be followed from the mildest to the strictest.
     for test in get_args(Test):
         for adjust in (False, True):
-            compared = compare(scores, pairs, test=test, adjust=adjust)
+            compared = compared_pairs(scores, pairs, test=test, adjust=adjust)
             tallies.append(_tally(compared, alpha).assign(test=test, adjusted=adjust))
     survived = pd.concat(tallies)[["competitor", "reference", "test", "adjusted", *OUTCOMES]]
     return pd.DataFrame(pairs, columns=["competitor", "reference"]).merge(survived)
@@ -335,7 +335,7 @@ def _matrix(
     adjust: bool,
 ) -> WinMatrix:
     """The outcomes of a grid's comparisons, as frames of its rows and columns."""
-    compared = compare(scores, grid.values(), test=test, adjust=adjust)
+    compared = compared_pairs(scores, grid.values(), test=test, adjust=adjust)
     cells = _placed(_tally(compared, alpha), grid)
 
     def counts(outcome: str) -> pd.DataFrame:
@@ -379,7 +379,7 @@ def relative_gains(scores: pd.DataFrame, grid: Grid, *, alpha: float = 0.20, tes
         scores: ``dataset, competitor, trial, value``.
         grid: (row, column) to (competitor a, reference b): see `against` for one reference.
         alpha: the paper keeps datasets on which the means differ at p < 0.20.
-        test: as in `compare`.
+        test: as in `compared_pairs`.
 
     Returns:
         A row a grid cell and dataset: ``row, column, competitor, reference, dataset``; ``gain``, in percent, NaN where
@@ -387,9 +387,9 @@ def relative_gains(scores: pd.DataFrame, grid: Grid, *, alpha: float = 0.20, tes
         paper's filter keeps it.
 
     Raises:
-        UsageError: as `compare`.
+        UsageError: as `compared_pairs`.
     """
-    compared = compare(scores, grid.values(), test=test)
+    compared = compared_pairs(scores, grid.values(), test=test)
     # A reference of zero has no percent of it.
     size = compared["reference_mean"].abs().replace(0, np.nan)
     compared["gain"] = 100 * compared["difference"] / size

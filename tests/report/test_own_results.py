@@ -1,154 +1,21 @@
-"""Verdicts on results of any library: from metrics, from predictions, and over tables."""
+"""The figure of compared results; their verdicts are tested beside `verdicts.compare`."""
 
-import subprocess
-import sys
+import inspect
 
-import numpy as np
 import pandas as pd
-import pytest
-from scipy import stats
+from matplotlib.figure import Figure
 
 import scarf_lightning
-from scarf_lightning.errors import UsageError
-from scarf_lightning.report.own_results import compare
-from scarf_lightning.verdicts import judge, judge_rows, typical_gain
-from tests.report.cell_results import gains_at
+from scarf_lightning import verdicts
 
 
-def metrics_of(tables: int = 1, trials: int = 6) -> pd.DataFrame:
-    """Accuracies of three competitors."""
-    random = np.random.default_rng(0)
-    rows = []
-    for table in range(tables):
-        for trial in range(trials):
-            easy = random.normal(0.8, 0.02)
-            for name, gain in (("base", 0.0), ("better", 0.05), ("same", 0.0)):
-                rows.append((f"t{table}", trial, name, easy + gain + random.normal() * 0.005))
-    return pd.DataFrame(rows, columns=["dataset", "trial", "competitor", "accuracy"])
-
-
-def predictions_of(trials: int = 8, n: int = 300) -> pd.DataFrame:
-    """Predicted classes of two competitors, one of which is right on more rows, in an order of their own."""
-    random = np.random.default_rng(1)
-    labels = random.integers(0, 2, n)
-    hard = {"base": random.random(n) < 0.3, "better": random.random(n) < 0.15}
-    rows = []
-    for trial in range(trials):
-        test = random.permutation(n)[: n // 5]
-        for name, wrong in hard.items():
-            for row in random.permutation(test):
-                rows.append(("t", trial, name, row, labels[row], labels[row] ^ wrong[row]))
-    return pd.DataFrame(rows, columns=["dataset", "trial", "competitor", "row", "label", "prediction"])
-
-
-def test_metrics_are_judged_by_the_resampled_test_and_answered_together() -> None:
-    frame = metrics_of()
-    wide = frame.pivot_table(index="trial", columns="competitor", values="accuracy")
-
-    found = compare(frame, metric="accuracy", reference="base")
-
-    assert found.competitors == ["better", "same"]
-    assert found.verdicts[0] == judge((wide["better"] - wide["base"]).to_numpy()[None], width=1.0)
-    assert found.answers == found.frame["answer"].tolist() == ["helps", "cannot tell"]
-    assert found.sentences[0].startswith("better beside base on t0: helps; ")
-
-
-@pytest.mark.parametrize(("competitors", "answer"), [(1, "helps"), (2, "helps, size open"), (3, "cannot tell")])
-def test_answers_hold_together_by_the_margin_and_the_overlap_that_are_given(competitors: int, answer: str) -> None:
-    """A direction is found at 2 % and a size above the margin at 3 %; Holm asks for 5 % over the competitors."""
-    gains = gains_at(0.02, 12, 1 / 9)
-    values = {"base": np.zeros(12)} | {f"better {number}": gains for number in range(competitors)}
-    rows = [("t", trial, name, 0.6 + gain) for name, its in values.items() for trial, gain in enumerate(its)]
+def test_the_public_function_is_the_door_of_the_statistics_with_a_figure() -> None:
+    rows = [("t", trial, name, level + trial / 100) for name, level in (("a", 0.8), ("b", 0.7)) for trial in range(5)]
     frame = pd.DataFrame(rows, columns=["dataset", "trial", "competitor", "accuracy"])
 
-    found = compare(frame, metric="accuracy", reference="base", margin=0.001, test_to_train=1 / 9)
+    found = scarf_lightning.compare(frame, metric="accuracy", reference="b")
 
-    assert found.answers == [answer] * competitors
-    for verdict in found.verdicts:
-        assert verdict.levels.direction == pytest.approx(0.02, rel=1e-6)
-
-
-def test_predictions_are_judged_by_rows_and_fits() -> None:
-    frame = predictions_of()
-    right = frame.assign(right=(frame["label"] == frame["prediction"]).astype(float))
-    values, rows = [], []
-    for _, trial in right.groupby("trial"):
-        wide = trial.pivot_table(index="row", columns="competitor", values="right")
-        values.append((wide["better"] - wide["base"]).to_numpy())
-        rows.append(wide.index.to_numpy())
-
-    found = compare(frame, metric="accuracy", reference="base")
-
-    expected = judge_rows(values, rows, unseen=np.array([[1.0, -1.0]]), width=1.0)
-    (verdict,) = found.verdicts
-    assert (verdict.low, verdict.high) == pytest.approx((expected.low, expected.high))
-    assert (verdict.basis, verdict.answer) == ("rows and fits", "helps")
-    metrics = right.groupby(["dataset", "trial", "competitor"])["right"].mean().rename("accuracy").reset_index()
-    without = compare(metrics, metric="accuracy", reference="base").verdicts[0]
-    assert without.difference == pytest.approx(verdict.difference)
-    assert without.high - without.low > verdict.high - verdict.low
-    level = found.levels.set_index("competitor").loc["base"]
-    assert level["low"] < 0.7 < level["high"]
-
-
-def test_probabilities_give_metrics_that_need_them_and_numbers_are_relative() -> None:
-    frame = predictions_of()
-    sure = np.where(frame["prediction"] == 1, 0.8, 0.2)
-    with_probabilities = frame.drop(columns="prediction").assign(probability_0=1 - sure, probability_1=sure)
-    numbers = frame.assign(prediction=frame["prediction"] * 1.0, label=frame["label"] * 1.0)
-
-    for metric in ("auroc", "log_loss"):
-        assert compare(with_probabilities, metric=metric, reference="base").answers == ["helps"]
-    (verdict,) = compare(numbers, metric="mae", reference="base").verdicts
-    errors = frame.assign(error=(frame["label"] != frame["prediction"]) * 1.0)
-    means = errors.groupby(["competitor", "trial"])["error"].mean().groupby("competitor").mean()
-    assert verdict.difference == pytest.approx(1 - means["better"] / means["base"])
-
-
-def test_published_means_are_compared_over_tables() -> None:
-    """One value a table, as a paper prints it."""
-    means = metrics_of(tables=12, trials=1)
-    wide = means.pivot_table(index="dataset", columns="competitor", values="accuracy")
-
-    found = compare(means, metric="accuracy", reference="base")
-
-    expected = typical_gain((wide["better"] - wide["base"]).to_numpy())
-    assert found.verdicts[0].interval == pytest.approx(expected)
-    assert found.verdicts[0].claim == "tables like these"
-    assert found.frame.loc[0, "gains"] > 0.9
-    assert found.frame.loc[0, "p"] < stats.wilcoxon(wide["better"] - wide["base"]).pvalue * 2
-
-
-METRICS, PREDICTIONS = metrics_of(), predictions_of(trials=3)
-WITH_PROBABILITIES = PREDICTIONS.drop(columns="prediction").assign(probability_1=1.0, probability_2=0.0)
-
-
-@pytest.mark.parametrize(
-    ("frame", "message"),
-    [
-        (METRICS.drop(columns="trial"), "lacks the column trial"),
-        (METRICS.drop(columns="accuracy"), "neither the column accuracy, a row a trial, nor row"),
-        (pd.concat([METRICS, METRICS.head(1)]), "two rows for trial 0 of t0"),
-        (METRICS.assign(accuracy=np.inf), "infinite value"),
-        (METRICS.assign(dataset=None), "rows without a dataset"),
-        (METRICS[METRICS["competitor"] == "base"], "No other competitor shares"),
-        (METRICS.replace("base", "other"), "reference=base is no competitor of this frame; they are: other"),
-        (pd.concat([PREDICTIONS, PREDICTIONS.head(1)]), "two predictions for row"),
-        (WITH_PROBABILITIES, "The label 0 has no column probability_0"),
-        (PREDICTIONS.assign(prediction=None), "rows without a value of row, label, prediction"),
-    ],
-)
-def test_a_frame_that_cannot_be_compared_gets_one_sentence(frame: pd.DataFrame, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        compare(frame, metric="accuracy", reference="base")
-
-
-@pytest.mark.slow
-def test_the_door_and_the_statistics_import_no_torch() -> None:
-    code = (
-        "import sys, scarf_lightning, scarf_lightning.verdicts; scarf_lightning.compare; "
-        "print([name for name in ('torch', 'pytorch_lightning', 'hydra', 'sklearn') if name in sys.modules])"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
-    assert scarf_lightning.compare is compare
+    expected = verdicts.compare(frame, metric="accuracy", reference="b")
+    pd.testing.assert_frame_equal(found.frame, expected.frame)
+    assert isinstance(found.figure(), Figure)
+    assert inspect.signature(scarf_lightning.compare) == inspect.signature(verdicts.compare)

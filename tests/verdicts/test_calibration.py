@@ -22,6 +22,7 @@ from tools.benchmarks.calibration import (
     welch,
     without_predictions,
 )
+from tools.benchmarks.products import product
 
 FIGURES = calibration_page.read()
 ONE_OF_EACH = (World(), World("numbers"), *(World(split=split) for split in ("fixed", "time", "groups", "copies")))
@@ -164,3 +165,13 @@ def test_the_figures_are_those_of_the_code_as_it_is(kind: object) -> None:
         # Sums may round differently on another processor.
         assert replace(line, total_width=0.0) == replace(its, total_width=0.0)
         assert line.total_width == pytest.approx(its.total_width)
+
+
+def test_answers_by_axis_hold_the_truth_and_pooled_settings_find_more_than_a_pair() -> None:
+    lines = {line.what.split(",")[0]: line for line in product(random(), 40, (2, 2), 0.04, 0.0, 10, 0.009)}
+
+    for name in ("effect of an axis", "one pair", "interaction"):
+        assert false(lines[name]) <= 0.05, name
+        assert covers(lines[name]) > 0.85, name
+    assert lines["effect of an axis"].direction > lines["one pair"].direction
+    assert lines["effect of an axis"].total_width < lines["one pair"].total_width < lines["interaction"].total_width

@@ -18,7 +18,7 @@ from scarf_lightning.verdicts import (
     TTest,
     WinMatrix,
     against,
-    compare,
+    compared_pairs,
     gain_table,
     holm,
     paired_test,
@@ -191,11 +191,11 @@ def test_counts_equal_those_of_scipy_in_a_loop(test: Test, alpha: float) -> None
 def test_the_corrected_test_at_five_percent_is_the_default_and_a_win_is_strictly_below_its_level() -> None:
     """Welch's finds up to 27 % of equal competitors different; it stays for the paper's own figures, as its 20 % do."""
     defaults = {}
-    for count in (compare, win_matrix, reference_win_matrix, surviving_wins, relative_gains):
+    for count in (compared_pairs, win_matrix, reference_win_matrix, surviving_wins, relative_gains):
         its = signature(count).parameters
         defaults[count] = [its[name].default for name in ("test", "alpha") if name in its]
     assert defaults == {
-        compare: ["corrected"],
+        compared_pairs: ["corrected"],
         win_matrix: ["corrected", 0.05],
         reference_win_matrix: ["corrected", 0.05],
         surviving_wins: [0.05],
@@ -261,12 +261,12 @@ def test_stricter_tests_and_corrections_keep_fewer_wins_in_the_order_of_the_pair
 def test_holm_corrects_over_datasets() -> None:
     # The largest of four p-values stays as it is; the least is multiplied by four, and the others follow it.
     near = {"a": [0.50, 0.51, 0.52, 0.53], "b": [0.525, 0.535, 0.545, 0.54]}
-    raw = compare(scores_from({0: near}), [("b", "a")])["p"].item()
+    raw = compared_pairs(scores_from({0: near}), [("b", "a")])["p"].item()
     assert 0.05 / 4 < raw < 0.05
 
-    alike = compare(scores_from(dict.fromkeys(range(4), near)), [("b", "a")], adjust=True)["p"]
+    alike = compared_pairs(scores_from(dict.fromkeys(range(4), near)), [("b", "a")], adjust=True)["p"]
     sure = {d: {"a": [0.1] * 4, "b": [0.9] * 4} for d in range(3)}
-    after = compare(scores_from({**sure, 3: near}), [("b", "a")], adjust=True)["p"]
+    after = compared_pairs(scores_from({**sure, 3: near}), [("b", "a")], adjust=True)["p"]
 
     np.testing.assert_allclose(alike, 4 * raw, rtol=1e-9)
     np.testing.assert_allclose(after, [0, 0, 0, raw], rtol=1e-9)
@@ -278,7 +278,7 @@ def test_paired_tests_use_the_means_of_the_trials_in_common(
 ) -> None:
     scores = scores_from({0: {"a": [0.5, 0.7, 0.9], "b": [0.4, 0.5]}})
 
-    row = compare(scores, [("a", "b")], test=test).iloc[0]
+    row = compared_pairs(scores, [("a", "b")], test=test).iloc[0]
 
     assert (row["trials"], row["reference_trials"]) == trials
     assert row["difference"] == pytest.approx(difference)

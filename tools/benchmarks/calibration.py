@@ -19,6 +19,7 @@ table*: training sets are drawn from its rows, and new rows are like these.
   ``sweeps=answer`` does.
 - *tables*: gains over tables, of a normal distribution, with three in four tables that gain nothing, or drawn from
   those of the study. *next table*: what is predicted of one more.
+- *by axis*: cells of a product of axes, see `products`.
 - *advised*: where we cannot tell, as many trials as would settle it in four cases of five.
 
 *false* are answers that contradict the truth: a direction that is not there, or a size that is not. *direction* are
@@ -512,6 +513,17 @@ def jobs(draws: int) -> Iterator[Job]:
     for comparisons in (1, 5):
         for trials in (5, 10):
             yield "advised", settled, 4 * draws // comparisons, (comparisons, trials, World(by_rows=0.0, by_seed=0.04))
+    # A product takes these worlds too.
+    from .products import product
+
+    for sizes, effect, both, trials, by_seed in (
+        ((2, 2), 0.0, 0.0, 10, BY_SEED),
+        ((2, 2), 0.03, 0.0, 10, BY_SEED),
+        ((2, 2), 0.03, 0.06, 10, 0.03),
+        ((3, 2, 2), 0.0, 0.0, 10, BY_SEED),
+        ((3, 2, 2), 0.03, 0.0, 10, 0.03),
+    ):
+        yield "by axis", product, half, (sizes, effect, both, trials, by_seed)
     for n in (6, 10, 31, 69):
         for mean in (0.0, 0.02):
             yield "over tables", tables, draws, (n, mean, "normal")
@@ -533,13 +545,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=400, help="of each line; half as many of pages, rounds, metrics")
     parser.add_argument("--openml", default=os.environ.get("OPENML_CACHE_DIR"), help="folder of OpenML's cache")
+    parser.add_argument("--section", help="count the lines of this table of the page alone")
     parser.add_argument("--tables", type=int, default=60, help="tables that are drawn from each real population")
     given = parser.parse_args()
     figures = calibration_page.read()
     if given.draws:
         lines: list[Line] = []
         for job in jobs(given.draws):
-            lines += _shown(counted(job))
+            if given.section in (None, job[0]):
+                lines += _shown(counted(job))
+        if given.section is not None:
+            # The other lines stay as they are, in the order of the page.
+            others = [line for line in figures.simulated if line.section != given.section]
+            order = list(dict.fromkeys(section for section, *_ in jobs(given.draws)))
+            every = sorted([*others, *lines], key=lambda line: order.index(line.section))
+            calibration_page.write(replace(figures, simulated=every))
+            return
         predicted = forecasts(np.random.default_rng(2), given.draws // 2)
         its = {each.what: each.by_likelihood() for each in predicted}
         figures = replace(figures, draws=given.draws, simulated=lines, next_table=its)

@@ -1,0 +1,168 @@
+"""One number for one thing: every way of showing a cell's metric shows one value and one interval."""
+
+import csv
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scarf_lightning.cli.browsing import browse
+from scarf_lightning.cli.show import _with_levels
+from scarf_lightning.cli.tables import cell_table, full_table, result_in_words, sweep_table
+from scarf_lightning.data.targets import Classes, Number, Target
+from scarf_lightning.loggers.view import cell_view
+from scarf_lightning.metrics import Metric, metric_named
+from scarf_lightning.report.advice import by_sweep
+from scarf_lightning.report.answer import answer_sections
+from scarf_lightning.report.blocks import Table
+from scarf_lightning.report.loading import cells_of_folder, read_results
+from scarf_lightning.report.report_options import ReportOptions
+from scarf_lightning.results import CellStore, Predictions, columns, identity, load, load_predictions, note_data
+from scarf_lightning.screen import Screen
+from scarf_lightning.sweeping.cell import survey
+from scarf_lightning.verdicts import compare
+from tests.cells import WDBC, described, results_in, some_cell, some_record
+from tests.results.test_predictions import of
+
+TRIALS, ROWS = 5, 60
+NUMBERS = Number("price")
+MADE_UP = ("accuracy", "balanced_accuracy", "log_loss", "auroc")
+
+
+def imbalanced(random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    labels = (random.random(ROWS) < 0.1).astype(np.int64)
+    labels[0] = 1
+    positive = np.clip(0.2 + 0.3 * labels + random.normal(0, 0.1, ROWS), 0, 1)
+    return labels, np.column_stack([1 - positive, positive])
+
+
+def ties(random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Probabilities about a half that are equal when they are rounded to three digits."""
+    labels = random.integers(2, size=ROWS)
+    positive = 0.5 + random.choice([-4e-5, 4e-5], ROWS)
+    return labels, np.column_stack([1 - positive, positive])
+
+
+def numbers(random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    labels = random.normal(100, 10, ROWS)
+    return labels, labels + random.normal(0, 3, ROWS)
+
+
+def one_class(random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    labels = random.integers(2, size=ROWS)
+    return labels, np.column_stack([np.full(ROWS, 0.9), np.full(ROWS, 0.1)])
+
+
+KINDS = {
+    "imbalanced": (imbalanced, of(2), "balanced_accuracy"),
+    "ties": (ties, of(2), "accuracy"),
+    "numbers": (numbers, NUMBERS, "rmse"),
+    "one class": (one_class, of(2), "accuracy"),
+    "diverged": (ties, of(2), "accuracy"),
+}
+
+
+@pytest.fixture(params=KINDS)
+def trained(request: pytest.FixtureRequest, tmp_path: Path) -> tuple:
+    """A cell as training leaves it, with float32 probabilities; and its metric and target."""
+    draw, target, name = KINDS[request.param]
+    metric = metric_named(name)
+    cell = some_cell(trials=TRIALS, paths=results_in(tmp_path))
+    note_data(cell.results, cell.source, WDBC, cell.source.stamps())
+    store = CellStore(cell.results, identity(cell.config, WDBC.hash))
+    described(store, options=columns(cell.config), target=target)
+    random = np.random.default_rng(0)
+    rows, predictions = [], []
+    for trial, row in enumerate(some_record(range(TRIALS)).rows):
+        labels, values = draw(random)
+        if isinstance(target, Classes):
+            values = values.astype(np.float32).astype(np.float64)
+        known = target.measured(values, labels)
+        own = {key: value for key, value in row.items() if key not in MADE_UP}
+        sizes = {"n_test": ROWS, "n_labelled": 200, "n_train": 200, "diverged": None}
+        if request.param == "diverged" and trial == 2:
+            rows.append(own | sizes | dict.fromkeys(known) | {"diverged": "finetune"})
+            continue
+        rows.append(own | known | sizes | {"one_class": target.is_one_class(values)})
+        tested = random.permutation(300)[:ROWS]
+        predictions.append(Predictions(trial, tested, labels, values, target))
+    store.add(replace(some_record(range(TRIALS)), rows=rows, predictions=predictions))
+    return cell, store, metric, target
+
+
+def shown_in(text: str, values: list[str]) -> bool:
+    """True if a text has all of these."""
+    return all(value in text for value in values)
+
+
+def printed(table: object) -> str:
+    screen = Screen(width=160, file=io.StringIO(), force_terminal=False)
+    screen.print(table)
+    return screen.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_every_way_of_showing_a_number_shows_one(trained: tuple, capsys: pytest.CaptureFixture[str]) -> None:
+    cell, store, metric, target = trained
+    (surveyed,) = survey([cell])
+    rows = _with_levels(surveyed)
+    results = read_results(cells_of_folder(Path(cell.results))[0])
+    options = ReportOptions(metric=metric.name)
+    (section,) = answer_sections(results, options, by_sweep([]))
+
+    # The page's table of levels, which has all digits in its file.
+    (levels,) = [block.data for block in section.blocks if isinstance(block, Table)]
+    (level,) = levels[levels["metric"] == metric.name].to_dict("records")
+    mean, low, high = level["mean"], level["mean_low"], level["mean_high"]
+    expected = [metric.plain(each) for each in (mean, low, high)]
+
+    # The mean over trials is that of the records, and of the metric that is made again from the predictions.
+    frame = load(cell.results)
+    assert frame[metric.name].mean() == pytest.approx(mean, abs=1e-15)
+    again = []
+    for _, part in load_predictions(store.fingerprint, cell.results).groupby("trial"):
+        again.append(_again(part, metric, target))
+    assert np.mean(again) == mean
+    # The table of a run, the table of a sweep and the CSV file beside the results.
+    assert shown_in(printed(cell_table(surveyed.axes, rows, metric)), expected)
+    assert shown_in(printed(sweep_table([(surveyed.axes, rows), (surveyed.axes, rows)], 160, metric)), expected)
+    (line,) = csv.DictReader(io.StringIO(full_table([(surveyed.axes, rows)])))
+    ends = [line[name] for name in (metric.name, f"{metric.name}_low", f"{metric.name}_high")]
+    assert [float(each) for each in ends] == [mean, low, high]
+    # The line of a sweep in progress: the mean, and no other interval.
+    assert result_in_words(surveyed.rows, metric) == f"{metric.label} {metric.plain(mean)}"
+    # What W&B, MLflow and TensorBoard are given.
+    view = cell_view(store.fingerprint, cell.results, group="g").summary
+    assert [view[metric.name], view[f"{metric.name}_low"], view[f"{metric.name}_high"]] == [mean, low, high]
+    # The browser of results, as text and as JSON.
+    folder = f"results={cell.results}"
+    capsys.readouterr()
+    browse(["show", store.fingerprint, folder])
+    assert shown_in(capsys.readouterr().out, expected)
+    browse(["ls", folder, "--json"])
+    (listed,) = json.loads(capsys.readouterr().out)["cells"]
+    if listed["metric"] == metric.name:
+        assert listed["value"] == pytest.approx(mean, abs=1e-15)
+    # The door for results of any library, from the same predictions.
+    found = compare(_as_of_others(store, cell, target), metric=metric.name, reference="again").levels
+    assert found["mean"].tolist() == pytest.approx([mean, mean], abs=1e-12)
+
+
+def _again(part, metric: Metric, target: Target) -> float:  # type: ignore[no-untyped-def]
+    """The metric of a trial from its predictions as a user loads them."""
+    if isinstance(target, Classes):
+        probabilities = np.ascontiguousarray(part.filter(like="probability_").to_numpy())
+        labels = part["class"].map({name: place for place, name in enumerate(target.names)}).to_numpy()
+        return metric.function(probabilities, labels)
+    return metric.function(part["predicted"].to_numpy(), part["number"].to_numpy())
+
+
+def _as_of_others(store: CellStore, cell, target: Target):  # type: ignore[no-untyped-def]
+    """The predictions of a cell twice, as the frame that `compare` takes."""
+    import pandas as pd
+
+    frame = load_predictions(store.fingerprint, cell.results)
+    frame = frame.rename(columns={"class": "label", "number": "label", "predicted": "prediction"})
+    return pd.concat([frame.assign(dataset="t", competitor=name) for name in ("once", "again")])
