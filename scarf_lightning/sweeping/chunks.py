@@ -155,7 +155,7 @@ def write_chunks(chunks: Sequence[Chunk], results: Path) -> Path:
     now = folder_time(results)
     remove_older(results / FOLDER, "*", now - KEPT_DAYS * 24 * HOUR)
     # A process that is killed while it writes leaves a temporary file, which a later run takes away.
-    for name in ("", "datasets", "failures", "index", "set_aside"):
+    for name in ("", "datasets", "failures", "set_aside"):
         remove_unfinished(results / name, now)
     # Absolute, since a job may start in another folder.
     folder = (results / FOLDER / uuid4().hex).absolute()

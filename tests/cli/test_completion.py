@@ -28,7 +28,7 @@ LINES = {
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with two cells and the scripts."""
-    for name in ("ab00000000000001", "cd00000000000002", "index"):
+    for name in ("ab00000000000001", "cd00000000000002", "datasets"):
         (tmp_path / "results" / name).mkdir(parents=True)
     for shell in SHELLS:
         (tmp_path / shell).write_text(script(shell, COMMANDS), encoding="utf-8")

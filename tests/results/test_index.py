@@ -1,20 +1,21 @@
 """Rows by columns are the rows that they were made of. The index of finished cells says what reading them says."""
 
-import json
+import os
 import shutil
-from hashlib import sha256
+import sqlite3
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import numpy as np
 import pytest
 
 from scarf_lightning.results import CellStore, Rows, identity, on_few_steps, read_cell, read_summary, values_of
 from scarf_lightning.results import index as index_module
 from scarf_lightning.results.files import UNFINISHED
 from tests.cells import DATA_HASH, described, some_config, some_record
-from tests.results.sealing import flip, rewritten
+from tests.results.sealing import rewritten
 
 TRIALS = 4
 ROWS: list[dict[str, Any]] = [
@@ -31,8 +32,13 @@ def cell(tmp_path: Path) -> Path:
     return store.folder
 
 
-def entry_of(cell: Path) -> Path:
-    return cell.parent / "index" / cell.name
+def index_of(cell: Path) -> Path:
+    return cell.parent / "index.sqlite"
+
+
+def entries(cell: Path) -> int:
+    with sqlite3.connect(index_of(cell)) as opened:
+        return int(opened.execute(f"SELECT count(*) FROM {index_module.TABLE}").fetchone()[0])
 
 
 def read_without_index(cell: Path, trials: int) -> tuple[list[object], bool]:
@@ -57,36 +63,59 @@ def test_a_finished_cell_is_read_once_also_where_it_moves_with_its_folder(cell: 
     assert is_read_again(cell, TRIALS + 1), "more trials are wanted"
     assert not is_read_again(Path(shutil.move(cell.parent, tmp_path / "moved")) / cell.name)
 
-    shutil.rmtree(tmp_path / "moved" / "index")
+    index_of(tmp_path / "moved" / cell.name).unlink()
     assert is_read_again(tmp_path / "moved" / cell.name)
     assert not is_read_again(tmp_path / "moved" / cell.name)
 
 
-def test_an_unfinished_cell_and_a_folder_that_cannot_be_written_to_have_no_entry(cell: Path) -> None:
+def test_an_unfinished_cell_has_no_entry(cell: Path) -> None:
     assert is_read_again(cell, TRIALS + 1)
-    assert not entry_of(cell).exists()
+    assert not index_of(cell).exists()
 
-    entry_of(cell).parent.write_text("a file where the folder would be")
+
+@pytest.mark.parametrize("content", [None, b"", b"no database", b"SQLite format 3\0" + b"\1" * 5000])
+def test_a_broken_index_is_made_anew_and_a_folder_in_its_place_is_none(cell: Path, content: bytes | None) -> None:
+    if content is None:
+        index_of(cell).mkdir()
+    else:
+        index_of(cell).write_bytes(content)
+    assert is_read_again(cell)
+    assert is_read_again(cell) == (content is None)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_cannot_be_written_to_is_read(cell: Path) -> None:
+    cell.parent.chmod(0o500)
     assert is_read_again(cell)
     assert is_read_again(cell)
+    cell.parent.chmod(0o700)
+
+
+def test_an_index_that_another_process_holds_is_done_without(cell: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index_module, "PATIENCE_S", 0)
+    is_read_again(cell)
+    holder = sqlite3.connect(index_of(cell))
+    holder.execute("BEGIN EXCLUSIVE")
+    assert is_read_again(cell)
+    holder.rollback()
+    holder.close()
+    assert not is_read_again(cell)
+
+
+def test_many_processes_enter_their_cells_into_one_index(cell: Path) -> None:
+    stored = read_cell(cell)
+    cells = [cell.with_name(f"{number:016x}") for number in range(24)]
+    with ProcessPoolExecutor(4, mp_context=get_context("fork")) as pool:
+        list(pool.map(_enter, cells, [stored] * len(cells)))
+    assert entries(cell) == len(cells)
+
+
+def _enter(cell: Path, stored: Any) -> None:
+    index_module._enter(cell, "files", stored)
 
 
 def of_stack(cell: Path, name: str) -> Path:
     return next(cell.glob(f"stacks/*/{name}"))
-
-
-def test_a_flipped_bit_in_a_record_is_found(cell: Path) -> None:
-    is_read_again(cell)
-    for name in ("cell.json", "trials.json", "curves.parquet", "environment.json", "preprocessing.safetensors"):
-        file = next(cell.rglob(name))
-        before = file.stat()
-        flip(file)
-        assert file.stat().st_size == before.st_size
-        assert is_read_again(cell), name
-        assert not read_summary(cell, TRIALS).is_whole
-
-        flip(file)
-        assert not is_read_again(cell), "it is as it was"
 
 
 def test_what_comes_to_a_cell_or_leaves_it_is_seen(cell: Path) -> None:
@@ -112,73 +141,26 @@ def test_a_cell_that_changes_while_it_is_read_has_no_entry(cell: Path) -> None:
     with patch.object(index_module, "read_cell", read_and_changed):
         assert read_summary(cell, TRIALS).is_whole
 
-    assert not entry_of(cell).exists()
-
-
-def test_a_cell_in_the_place_of_another_is_not_taken_for_it(cell: Path) -> None:
-    is_read_again(cell)
-    other = cell.with_name("0" * 16)
-    shutil.copytree(cell, other)
-    shutil.copy(entry_of(cell), entry_of(other))
-    assert is_read_again(other)
-    assert not read_summary(other, TRIALS).is_whole
-
-
-def test_every_flipped_bit_in_an_entry_makes_it_anew(cell: Path) -> None:
-    is_read_again(cell)
-    whole = entry_of(cell).read_bytes()
-    for place in range(0, len(whole), 197):
-        content = bytearray(whole)
-        content[place] ^= 4
-        entry_of(cell).write_bytes(content)
-        assert is_read_again(cell), place
-        assert entry_of(cell).read_bytes() == whole
-    for content in (b"", whole[:-8], whole + b"\0" * 8, whole[:100]):
-        entry_of(cell).write_bytes(content)
-        assert is_read_again(cell)
+    assert not index_of(cell).exists()
 
 
 @pytest.mark.parametrize(
-    ("field", "value"),
+    ("column", "value"),
     [
-        ("version", 0),
-        ("version", "1"),
-        ("size", 0),
-        ("size", -4),
-        ("size", 3),
-        ("size", 10**12),
-        ("target", {}),
-        ("target", {"target": {"kind": "classes", "rarest": []}, "classes": 3}),
-        ("layout", []),
-        ("layout", {}),
-        ("layout", {"trial": ["int", 99]}),
-        ("layout", {"trial": ["int", 0], "diverged": ["float", 1]}),
-        ("layout", {"trial": ["int", 0], "accuracy": ["each", 0]}),
-        ("layout", {"trial": 3}),
-        ("layout", {"trial": ["int", 0], "\ud800": ["same", 0]}),
-        ("others", [["cpu"], {}, 2**60]),
-        ("others", "cpu"),
+        ("size", "many"),
+        ("target", "{}"),
+        ("target", "not JSON"),
+        ("rows", "[]"),
+        ("rows", '{"trial": [9]}'),
+        ("rows", 3),
     ],
-)
-def test_an_entry_that_is_not_possible_is_not_believed(cell: Path, field: str, value: object) -> None:
+)  # fmt: skip
+def test_an_entry_that_is_not_possible_is_not_believed(cell: Path, column: str, value: object) -> None:
     is_read_again(cell)
-    text, _, numbers = entry_of(cell).read_bytes()[64:].partition(b"\n")
-    believe(cell, json.dumps(json.loads(text) | {field: value}).encode() + b"\n" + numbers)
+    with sqlite3.connect(index_of(cell)) as opened:
+        opened.execute(f"UPDATE {index_module.TABLE} SET {column} = ?", (value,))
     assert is_read_again(cell)
-
-
-def believe(cell: Path, content: bytes) -> None:
-    """An entry with this content, and the hash that it then must have."""
-    entry_of(cell).write_bytes(sha256(content).hexdigest().encode() + content)
-
-
-def test_an_entry_that_is_nested_without_end_or_with_numbers_that_no_record_has_is_not_believed(cell: Path) -> None:
-    is_read_again(cell)
-    whole = entry_of(cell).read_bytes()
-    not_finite = (whole[64:-8] + b"\0" * 6 + number for number in (b"\xf8\x7f", b"\xf0\x7f"))
-    for content in (b"[" * 100_000 + b"\n", *not_finite):
-        believe(cell, content)
-        assert is_read_again(cell)
+    assert not is_read_again(cell)
 
 
 def test_a_record_that_is_written_again_with_other_numbers_is_read(cell: Path) -> None:
@@ -213,21 +195,6 @@ def test_columns_and_first_rows_are_those_of_both() -> None:
     assert list(Rows.of([])) == []
     without_a_number = Rows.of([{"device": "cpu"}] * 3)
     assert list(without_a_number.first(2)) == [{"device": "cpu"}] * 2
-
-
-def test_numbers_take_eight_bytes_and_what_rows_or_cells_share_is_kept_once() -> None:
-    rows = Rows.of(ROWS)
-    assert {name: kept for name, (kept, _) in rows.layout.items()} == {
-        "trial": "int", "accuracy": "float", "epochs": "int", "device": "same", "diverged": "each", "fits": "same",
-        "late": "each", "is": "each",
-    }  # fmt: skip
-    assert [rows.others[place] for kept, place in rows.layout.values() if kept == "same"] == ["cpu", 1]
-
-    first, second = (
-        Rows.of([{"trial": trial, "accuracy": trial / 7, "device": "cpu"} for trial in range(30)]) for _ in range(2)
-    )
-    assert (first.numbers.dtype, first.numbers.nbytes) == (np.float64, 2 * 30 * 8)
-    assert first.layout is second.layout
 
 
 class TestFewSteps:

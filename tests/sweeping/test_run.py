@@ -97,7 +97,7 @@ class TestLaunching:
         assert end == f"Results are in {RESULTS.absolute()}"
         assert shown.err == "Left out: method=a does not go with regime=b.\n"
         left = sorted(path.name for path in RESULTS.iterdir() if len(path.name) != 16)
-        assert left == ["datasets", "index"], "nothing of a launch is left behind"
+        assert left == ["datasets", "index.sqlite"], "nothing of a launch is left behind"
 
     def test_the_users_own_tables_are_read_for_their_sizes(self, tmp_path: Path) -> None:
         frame = pd.DataFrame({"a": np.arange(60.0) % 7, "b": np.arange(60.0) % 5, "y": ["u", "v"] * 30})
