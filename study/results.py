@@ -1,4 +1,4 @@
-"""The study's results as data: a row a trial in study/results.parquet, or in another file for the second edition.
+"""The study's results as data: a row a trial in study/second_edition/trials.parquet, or in another file.
 
     python -m study.results results=FOLDER [out=FILE]
 
@@ -19,7 +19,7 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.options.axes import OF_THE_RUN
 from scarf_lightning.results import read_cell
 
-FILE = Path(__file__).with_name("results.parquet")
+FILE = Path(__file__).parent / "second_edition" / "trials.parquet"
 KEY = ["dataset", "labels", "competitor", "trial"]
 HEADLINES = ["accuracy", "rmse"]
 """A metric that every trial has: of classes the first, of numbers the second."""

@@ -26,7 +26,7 @@ class LevelledRows(Rows):
     __slots__ = ("levels",)
 
     def __init__(self, rows: Rows, levels: Mapping[str, Interval]) -> None:
-        super().__init__(rows.size, rows.layout, rows.numbers, rows.others)
+        super().__init__(rows.size, rows.columns)
         self.levels = levels
 
 

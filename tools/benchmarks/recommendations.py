@@ -13,7 +13,7 @@ import pandas as pd
 from scarf_lightning.verdicts import judge
 from scarf_lightning.verdicts.answers import HELPING, MARGIN
 
-RESULTS = Path(__file__).resolve().parents[2] / "study/results.parquet"
+RESULTS = Path(__file__).resolve().parents[2] / "study/second_edition/trials.parquet"
 COMPLEXITY = {"logistic regression": 0, "XGBoost": 1, "no pre-training": 2, "SCARF": 3, "VIME": 3}
 PRETRAINED = 3
 N_TRIALS, N_CHOOSING = 5, 3
