@@ -44,6 +44,8 @@ ENGLISH = {word: month for month, words in MONTHS.items() for word in words.spli
 # Names that are the English ones, and their first three letters, also come in small or in capital letters.
 ENGLISH |= {name.lower(): name for month in MONTHS for name in (month, month[:3])}
 LONG_WORD = re.compile(r"[^\W\d_]{3,}")
+NUMBER = re.compile(r"\d+")
+MAY = re.compile(r"(?<![^\W\d_])May(?![^\W\d_])")
 
 LONGEST_DATE = 100
 """Characters. No format of dates is longer; the bound keeps long texts from slowing down the reading."""
@@ -62,9 +64,12 @@ def as_dates(texts: Sequence[str]) -> "tuple[pd.Series[Any], str, list[str]] | N
 
     column = pd.Series(list(map(_in_english, known)), name="date", dtype="str")
     reader = ToDatetime()
+    telling = _that_tell_the_format(column)
     try:
-        reader.fit_transform(with_known_years(column) if IS_TWO else column)
+        reader.fit_transform(with_known_years(telling) if IS_TWO else telling)
     except RejectColumn:
+        return None
+    if times_of(known, reader.format_).isna().any():
         return None
     notes = _two_ways(column, reader.format_)
     # A moment in another zone may be on another day there.
@@ -165,6 +170,19 @@ def hours_of(text: str) -> float:
 def _in_english(text: str) -> str:
     """A date with the name of its month in English."""
     return LONG_WORD.sub(lambda word: ENGLISH.get(word[0].lower(), word[0]), text)
+
+
+def _that_tell_the_format(texts: "pd.Series[str]") -> "pd.Series[str]":
+    """The English dates that tell in which format all are: skrub guesses it from a sample.
+
+    May is a short name and a long one, so January takes its place, as long as other months are. Only a day after the
+    12th tells whether days or months come first.
+    """
+    words = {word for text in texts for word in LONG_WORD.findall(text)}
+    is_long = any(word in MONTHS and word != "May" for word in words)
+    named = texts.str.replace(MAY, "January" if is_long else "Jan", regex=True)
+    is_telling = [any(int(number) > 12 for number in NUMBER.findall(text)[:2]) for text in named]
+    return named[is_telling] if any(is_telling) else named
 
 
 def _looks_like_a_date(text: str) -> bool:

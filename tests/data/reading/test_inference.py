@@ -1,5 +1,6 @@
 """What is made of a column, kind by kind."""
 
+from collections.abc import Callable
 from datetime import date
 from typing import Any
 
@@ -269,3 +270,26 @@ def test_one_value_and_gaps_are_two_categories(value: Any) -> None:
     first, second = column(found)[:2]
     assert second == "(no value)"
     assert str(first).lower() == str(value).lower()
+
+
+@pytest.mark.parametrize("form", ["%d-%b-%Y", "%b %d, %Y", "%d %B %Y", "%d/%m/%Y"])
+@pytest.mark.parametrize("change", [str, str.upper, str.lower], ids=["as written", "capitals", "small"])
+def test_dates_of_some_years_are_dates_whatever_a_sample_of_them_shows(form: str, change: Callable[[str], str]) -> None:
+    """May is the short name of a month and the long one, and most days are no larger than a month's number."""
+    days = pd.Timestamp("2019-01-01") + pd.to_timedelta(np.random.default_rng(0).integers(0, 1500, 1000), "D")
+    column = pd.Series([change(text) for text in days.strftime(form)], name="when")
+    found = read_column(column, ReadingOptions())
+    assert found.kind == "dates"
+    np.testing.assert_array_equal(found.features[0].values, (days - pd.Timestamp(0)).days)
+
+
+def test_one_day_after_the_twelfth_of_many_tells_that_days_come_first() -> None:
+    early = [f"{day:02}/{month:02}/2019" for day in range(1, 13) for month in range(1, 13)]
+    found = read_column(pd.Series([*early * 20, "25/12/2019"], name="when"), ReadingOptions())
+    assert (found.kind, list(found.notes)) == ("dates", [])
+    assert found.features[0].values[1] == (pd.Timestamp("2019-02-01") - pd.Timestamp(0)).days
+
+
+def test_dates_in_two_formats_are_no_dates() -> None:
+    mixed = ["25/12/2019", "12/25/2019"] * 30
+    assert read_column(pd.Series(mixed, name="when"), ReadingOptions()).kind != "dates"
