@@ -118,5 +118,6 @@ def axis_details(answers: AnswersByAxis, metric: Metric) -> list[Block]:
     blocks: list[Block] = [Paragraph(HOLD_TOGETHER)]
     blocks += [Paragraph(sentence) for sentence in answers.product.left_out]
     blocks.append(table("effects", "Effects of the axes, and their interactions", frame, data=every))
-    blocks.append(effects_table(answers.simple, metric))
+    if answers.simple:
+        blocks.append(effects_table(answers.simple, metric))
     return blocks

@@ -28,6 +28,8 @@ from .verdicts import level_of, trials_of
 
 OVER_ALL = "average"
 """The heading of means over the settings of an axis: a corruption is called mean."""
+MOST_SIMPLE = 60
+"""Effects within a setting of the other axes that a page lists."""
 INTERACTIONS, SIMPLE = "interactions", "simple effects"
 """The families of all interactions of a page, and of all effects within a setting of the other axes."""
 
@@ -72,7 +74,8 @@ class AnswersByAxis:
         product: of cells.
         effects: of each axis, in the order of the axes; each axis is a family of its own.
         interactions: of each two axes; together they are a family.
-        simple: the effects within each setting of the other axes; together they are a family.
+        simple: the effects within each setting of the other axes, which together are a family; none if they are more
+            than `MOST_SIMPLE`.
     """
 
     product: Product
@@ -126,7 +129,9 @@ def answers_by_axis(product: Product, results: CellResults, options: ReportOptio
     """The effect of each axis and the interaction of each two, with the answers that hold together."""
     effects = _compared(main_effects(product.axes), product, results, options)
     both = _compared(interactions(product.axes), product, results, options)
-    simple = _compared(simple_effects(product.axes), product, results, options)
+    within = simple_effects(product.axes)
+    # Nobody reads more of them, and those of a sweep over many datasets take minutes.
+    simple = _compared(within, product, results, options) if len(within) * len(product.cells) <= MOST_SIMPLE else []
     return AnswersByAxis(
         product,
         claimed_together(effects, options.rope, lambda each: each.axes[0]),

@@ -188,3 +188,18 @@ def test_the_table_of_means_keeps_its_names_on_a_narrow_screen(width: int) -> No
         assert name in text
     assert max(map(len, text.splitlines())) <= width
     assert "…" not in text
+
+
+def test_a_page_lists_no_more_simple_effects_than_anybody_reads() -> None:
+    cells = []
+    for place, (c, s, seed) in enumerate(itertools.product(range(7), range(6), (0,))):
+        cells.append(a_cell(values(0.8, place % 12), corruption=f"c{c}", scaling=f"s{s}", seed=seed))
+    results = results_of(cells)
+    product, _ = product_of(results, OPTIONS)
+    assert product is not None
+
+    answers = answers_by_axis(product, results, OPTIONS)
+
+    assert len(answers.effects) == 6 + 5
+    assert len(answers.interactions) == 30
+    assert list(answers.simple) == []
