@@ -19,6 +19,8 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
+from .version import __version__ as __version__
+
 if TYPE_CHECKING:
     from .cli.api import answer, plan, run
     from .cli.reporting import report
@@ -51,8 +53,6 @@ _HOMES = {
     ".results": ("load",),
 }
 """The modules of the public names, imported when one is first asked for, so that importing the package is fast."""
-
-__version__ = "0.3.0.dev0"
 
 # Intel's MKL picks its kernels by processor and batch size, and on some processors (seen on AMD's EPYC with MKL 2024.2)
 # they round differently, so that the last bits of a trial would depend on how many trials train beside it. AUTO keeps

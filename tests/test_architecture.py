@@ -36,18 +36,20 @@ MAY_USE = {
     "cli": {
         "options", "data.reading.shown", "data.sources", "data.table", "data.targets", "errors", "forks", "importing",
         "intervals", "loggers", "machine", "metrics", "report", "results", "screen", "notebook", "sweeping",
-        "estimators", "training", "trying", "engine", "verdicts",
+        "estimators", "training", "trying", "engine", "verdicts", "version",
     },
     "trying": GROUND
     | {"data", "engine", "corruption", "losses", "networks", "pretexts", "methods", "metrics"},
-    "training": GROUND | {"data", "engine", "loggers", "methods", "metrics", "results", "screen", "sweeping"},
+    "training": GROUND
+    | {"data", "engine", "loggers", "methods", "metrics", "results", "screen", "sweeping", "version"},
     "verdicts": {"errors", "intervals", "metrics"},
     "report": {
         "options", "results", "sweeping", "metrics", "intervals", "errors", "importing", "notebook", "screen",
-        "data.targets", "verdicts",
+        "data.targets", "verdicts", "version",
     },
     "loggers": {"options", "results", "metrics", "intervals", "errors", "importing", "screen", "report.levels"},
     "screen": set(),
+    "version": set(),
     "notebook": set(),
     "lightning": GROUND | {"data", "engine", "estimators.preparing", "methods", "sweeping", "training"},
     "estimators": GROUND
@@ -66,7 +68,7 @@ KNOW_HYDRA = {"sweeping", "cli", "estimators"}
 KNOW_LIGHTNING = {"data", "engine", "lightning", "loggers", "training"}
 FREE_OF_TORCH = {
     "options", "results", "sweeping", "report", "verdicts", "metrics", "intervals", "errors", "importing", "forks",
-    "machine", "screen",
+    "machine", "screen", "version",
 }  # fmt: skip
 HEAVY = {"torch", "pytorch_lightning", "lightning_fabric", "openml", "sklearn", "pandas", "matplotlib", "wandb"}
 BEFORE_TRAINING = [
@@ -235,7 +237,8 @@ def test_imports_run_one_way() -> None:
     wrong = {name: offences(path) for name, path in PATHS.items() if name}
     assert {name: found for name, found in wrong.items() if found} == {}
     of_the_package = [each.module for each in imports_in(PATHS[""]) if each.at_import_time]
-    assert of_the_package == ["importlib", "os", "typing.TYPE_CHECKING", "typing.Any"]
+    version = "scarf_lightning.version.__version__"
+    assert of_the_package == ["importlib", "os", "typing.TYPE_CHECKING", "typing.Any", version]
 
 
 def test_the_picture_of_the_rooms_has_no_circle() -> None:

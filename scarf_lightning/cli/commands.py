@@ -5,7 +5,6 @@ Heavy packages are imported after the first line is on the screen.
 
 import atexit
 import gc
-import io
 import os
 import signal
 import sys
@@ -19,7 +18,9 @@ from typing import TYPE_CHECKING, Any
 from ..errors import NoSubjectError, RecordWarning, UnfinishedError, UsageError, did_you_mean, explained
 from ..importing import require_report, without_garbage_collection
 from ..sweeping.folders import CONF
+from ..version import __version__
 from .signals import Terminated, ended_by_signals, note_start
+from .streams import is_reader_gone, prepare_streams
 
 if TYPE_CHECKING:
     from .reporting import WrittenReport
@@ -63,9 +64,7 @@ The same as: {program} sweeps=answer dataset.path=FILE dataset.target=TARGET
 def run_train(arguments: list[str]) -> "WrittenReport | None":
     """Train by a command line, and return the report of a sweep that ends with one."""
     if "--version" in arguments:
-        from importlib.metadata import version
-
-        sys.stdout.write(f"scarf-lightning {version('scarf-lightning')}\n")
+        sys.stdout.write(f"scarf-lightning {__version__}\n")
         return None
     flags = [argument.partition("=")[0] for argument in arguments]
     _refuse_flags(flags, arguments)
@@ -345,10 +344,7 @@ def answered(command: Callable[[list[str]], object], arguments: list[str] | None
     A command that returns no number, such as one that returns the page it wrote, has succeeded.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
-    for stream in (sys.stdout, sys.stderr):
-        # So that a pipe shows a line when it is written.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(line_buffering=True)
+    prepare_streams()
     # At its end Python would look through all modules for garbage once more.
     atexit.register(gc.freeze)
     note_start()
@@ -368,6 +364,9 @@ def answered(command: Callable[[list[str]], object], arguments: list[str] | None
         sys.stderr.write("Ended by SIGTERM; the same command goes on where it ended.\n")
         return 128 + signal.SIGTERM
     except Exception as error:
+        # As the shell reports a program that wrote on.
+        if isinstance(error, BrokenPipeError) and is_reader_gone():
+            return 128 + signal.SIGPIPE
         problem = _problem(error)
         # A mistake in the code keeps its traceback.
         if wants_traceback or problem is None:

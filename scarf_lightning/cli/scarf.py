@@ -6,12 +6,13 @@ Each sub-command is a function of its arguments and returns an exit status, see 
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError, did_you_mean
+from ..version import __version__
 from . import commands, completion
 from .commands import HELP, answered
+from .streams import prepare_streams
 
 if TYPE_CHECKING:
     from .reporting import WrittenReport
@@ -74,12 +75,13 @@ class SubCommand:
 
 def scarf() -> int:
     """`scarf COMMAND ...`: run a sub-command, and return its exit status."""
+    prepare_streams()
     name, *arguments = sys.argv[1:] or ["--help"]
     if name in HELP:
         sys.stdout.write(_help_page())
         return 0
     if name == "--version":
-        sys.stdout.write(f"scarf-lightning {version('scarf-lightning')}\n")
+        sys.stdout.write(f"scarf-lightning {__version__}\n")
         return 0
     # Nothing is imported for a word that is no command, so the answer comes at once.
     if name not in SUB_COMMANDS:

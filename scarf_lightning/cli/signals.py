@@ -28,8 +28,12 @@ def note_start() -> None:
     main = Path(getattr(sys.modules["__main__"], "__file__", None) or "").stem
     if main not in PROGRAMS or sys.platform != "linux":
         return
-    # The name of the process, in brackets, may hold blanks.
-    stat = Path("/proc/self/stat").read_text(encoding="utf-8")
+    try:
+        # The name of the process, in brackets, may hold blanks and any other bytes.
+        stat = Path("/proc/self/stat").read_text(encoding="ascii", errors="replace")
+    # A machine without /proc.
+    except OSError:
+        return
     fields = stat.rpartition(")")[2].split()
     started = float(fields[STARTED_AT]) / os.sysconf("SC_CLK_TCK")
     # Ticks count from boot, and go on while the machine sleeps, as this clock does.

@@ -31,8 +31,10 @@ def bfloat16_time() -> float:
 
 
 @cache
-def _kept_bfloat16_time(file: Path, threads: int) -> float:
-    """The time of `bfloat16_time` from the file, or measured and written there."""
+def _kept_bfloat16_time(file: Path | None, threads: int) -> float:
+    """The time of `bfloat16_time` from the file, or measured and written there; without a file it is measured."""
+    if file is None:
+        return _time_bfloat16()
     key = f"{_processor()}, {threads} threads, torch {torch.__version__}"
     known = _read(file)
     if key not in known:
@@ -79,9 +81,12 @@ def _step(x: Tensor, layers: Sequence[tuple[Tensor, Tensor]], *, in_bfloat16: bo
         torch.autograd.grad(x.float().sum(), learned)
 
 
-def _file() -> Path:
-    """The file of all measurements of this user."""
-    cache_folder = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+def _file() -> Path | None:
+    """The file of all measurements of this user; None for a user without a home."""
+    try:
+        cache_folder = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+    except RuntimeError:
+        return None
     return cache_folder / "scarf-lightning" / "processors.json"
 
 
@@ -99,6 +104,9 @@ def _processor() -> str:
 
 def _read(file: Path) -> dict[str, float]:
     """Earlier measurements; empty if the file is missing or damaged."""
+    # A pipe would wait for whoever writes into it.
+    if not file.is_file():
+        return {}
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -114,5 +122,8 @@ def _write(file: Path, measured: dict[str, float]) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False, encoding="utf-8") as written:
             json.dump(measured, written, indent=1)
-        # Another process that reads meanwhile sees the earlier file or this one.
-        Path(written.name).replace(file)
+        try:
+            # Another process that reads meanwhile sees the earlier file or this one.
+            Path(written.name).replace(file)
+        finally:
+            Path(written.name).unlink(missing_ok=True)

@@ -1,6 +1,5 @@
 """From the cells of a report to a folder with a page, figures and tables."""
 
-import importlib.metadata
 import shutil
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -17,6 +16,7 @@ from ..errors import UsageError, counted
 from ..metrics import Metric
 from ..results import Row, read_cell, source_commit
 from ..screen import escaped
+from ..version import __version__
 from .advice import Commands, Price, in_one_line
 from .answer import answer_sections
 from .blocks import FORMATS, Block, Command, Paragraph, Picture, Section, Table, named, table, to_csv
@@ -268,9 +268,8 @@ def provenance_section(results: CellResults, command: str) -> Section:
     listed = finished.assign(diverged=n_diverged)[[*columns, "dataset_id", *counts, "fingerprint"]]
     headings = {"finished": "trials", "dataset_id": "OpenML id"}
     blocks.append(table("cells", "Cells behind this report, by fingerprint", listed, headings=headings))
-    version = importlib.metadata.version("scarf-lightning")
     commit = f", commit {source_commit()}" if source_commit() else ""
-    blocks.append(Paragraph(f"Made by SCARF-Lightning {version} on {date.today():%-d %B %Y}{commit}: {command}"))
+    blocks.append(Paragraph(f"Made by SCARF-Lightning {__version__} on {date.today():%-d %B %Y}{commit}: {command}"))
     return Section("provenance", "Where this comes from", blocks)
 
 

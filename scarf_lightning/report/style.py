@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote, unquote
 
-import matplotlib
 import numpy as np
 from markupsafe import Markup
+from matplotlib import style
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -37,7 +37,8 @@ STYLE: Any = {
     "text.parse_math": False,
     "svg.hashsalt": "scarf-lightning",
 }
-"""A dollar sign is a dollar sign: names of datasets come from users. The salt makes equal figures equal files."""
+"""On matplotlib's defaults, whatever a matplotlibrc of the user's says. A dollar sign is a dollar sign: names of
+datasets come from users. The salt makes equal figures equal files."""
 
 DPI = 200
 TIP = "tip:"
@@ -46,7 +47,7 @@ TIP = "tip:"
 
 def styled() -> Callable[[F], F]:
     """Decorate a function that makes a figure: matplotlib has these settings while it runs."""
-    decorator: Callable[[F], F] = matplotlib.rc_context(STYLE)
+    decorator: Callable[[F], F] = style.context(["default", STYLE])
     return decorator
 
 
@@ -63,7 +64,7 @@ def new_figure(
 def save(figure: Figure, folder: Path, name: str) -> None:
     """Write a figure as SVG and PNG."""
     folder.mkdir(parents=True, exist_ok=True)
-    with matplotlib.rc_context(STYLE):
+    with style.context(["default", STYLE]):
         # Lays it out, once for both files.
         figure.draw_without_rendering()
         # Laid out once, the figure has the same places in both files.
@@ -75,7 +76,7 @@ def save(figure: Figure, folder: Path, name: str) -> None:
 def as_svg(figure: Figure) -> str:
     """The text of an SVG file."""
     text = StringIO()
-    with matplotlib.rc_context(STYLE):
+    with style.context(["default", STYLE]):
         figure.savefig(text, format="svg", metadata={"Date": None})
     return text.getvalue()
 

@@ -5,6 +5,7 @@ Two things are private in Hydra 1.3 and 1.4, and have no public counterpart: its
 (`scarf_lightning.sweeping.composer`), which reads the defaults list of one file.
 """
 
+import logging
 import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -247,6 +248,19 @@ def _of_part(axis: str, cls: type[Any]) -> tuple[dict[str, Any], str | None]:
 
 
 @contextmanager
+def _unlogged() -> Iterator[None]:
+    """Within this context Hydra's search for plugins is no news to a program that logs everything."""
+    logger = logging.getLogger("hydra")
+    level = logger.level
+    if level == logging.NOTSET:
+        logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+@contextmanager
 def hydra_started(plugins: Sequence[str] = ()) -> "Iterator[Hydra]":
     """Hydra with our configuration and the parts of plugins.
 
@@ -260,7 +274,7 @@ def hydra_started(plugins: Sequence[str] = ()) -> "Iterator[Hydra]":
         instance.clear()
         try:
             offer(plugins)
-            with initialize_config_dir(str(CONF), job_name="train", **OF_TODAY):
+            with _unlogged(), initialize_config_dir(str(CONF), job_name="train", **OF_TODAY):
                 hydra = GlobalHydra.instance().hydra
                 assert hydra is not None
                 yield hydra

@@ -10,6 +10,8 @@ was killed is RUNNING for ever. Here another process takes it over, and its cell
 import json
 import logging
 import re
+import time
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -19,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from ..errors import UsageError
+from ..errors import RecordWarning, UsageError
 from ..results import claim, claim_when_free
 from .search import Search
 
@@ -106,11 +108,23 @@ class KeptSearch:
         import optuna
 
         direction = "maximize" if is_better_higher else "minimize"
-        kept: str | JournalStorage = storage
-        try:
-            if "://" not in storage:
-                kept = _journal(storage)
+        is_journal = "://" not in storage
+
+        def opened() -> "Study":
+            kept: str | JournalStorage = _journal(storage) if is_journal else storage
             return optuna.create_study(storage=kept, study_name=self.name, direction=direction, load_if_exists=True)
+
+        try:
+            try:
+                return opened()
+            except (OSError, UsageError):
+                raise
+            # Whatever Optuna cannot read in a journal: its cells have all that is in it.
+            except Exception as error:
+                if not is_journal:
+                    raise
+                warnings.warn(_set_aside(Path(storage), error), RecordWarning, stacklevel=1)
+                return opened()
         except UsageError:
             raise
         # Databases and their drivers have errors of their own, which Optuna passes on.
@@ -128,14 +142,20 @@ class KeptSearch:
         finished = []
         for kept in self._study.get_trials(deepcopy=False):
             if kept.state is TrialState.COMPLETE:
-                finished.append(_try(kept))
+                finished.append(self._try(kept))
         return finished
 
     @property
     def last_cell(self) -> tuple[int, str] | None:
         """The number of the try that finished last, and the fingerprint of its cell."""
         last = self._study.user_attrs.get(LAST_CELL)
-        return None if last is None else (last[0], last[1])
+        if last is None:
+            return None
+        try:
+            number, fingerprint = last
+        except (TypeError, ValueError) as error:
+            raise self._damaged(f"its {LAST_CELL} is no number with a fingerprint") from error
+        return int(number), str(fingerprint)
 
     @contextmanager
     def taken(self, n_tries: int) -> Iterator[TakenTries]:
@@ -144,7 +164,7 @@ class KeptSearch:
         from optuna.trial import TrialState
 
         with ExitStack() as claims:
-            taken, n_counted, n_elsewhere = list[Try](), 0, 0
+            taken, n_counted, n_elsewhere, failed = list[Try](), 0, 0, list[int]()
             with claim_when_free(self._folder):
                 for kept in self._study.get_trials(deepcopy=False):
                     if kept.state is TrialState.COMPLETE:
@@ -162,15 +182,16 @@ class KeptSearch:
                     # A process was killed before the try had its options.
                     elif OVERRIDES not in kept.user_attrs:
                         self._study.tell(kept.number, state=TrialState.FAIL)
+                        failed.append(kept.number)
                     else:
                         n_counted += 1
-                        taken.append(_try(kept))
+                        taken.append(self._try(kept))
                 while len(taken) < self._search.options.n_jobs and n_counted < n_tries:
                     taken.append(self._suggested(claims))
                     n_counted += 1
             yield TakenTries(taken, n_elsewhere)
-        for each in taken:
-            _remove_empty(self._place_of(each.number))
+        for number in [*failed, *(each.number for each in taken)]:
+            _remove_empty(self._place_of(number))
         _remove_empty(self._folder)
         # With a database of the user's it holds no study.
         _remove_empty(self._folder.parent)
@@ -203,9 +224,17 @@ class KeptSearch:
     def _place_of(self, number: int) -> Path:
         return self._folder / str(number)
 
+    def _try(self, kept: "FrozenTrial") -> Try:
+        overrides = kept.user_attrs.get(OVERRIDES)
+        if not isinstance(overrides, list) or not all(isinstance(each, str) for each in overrides):
+            raise self._damaged(f"the overrides of try {kept.number} are no list of texts")
+        return Try(kept.number, tuple(overrides), kept.value)
 
-def _try(kept: "FrozenTrial") -> Try:
-    return Try(kept.number, tuple(kept.user_attrs[OVERRIDES]), kept.value)
+    def _damaged(self, problem: str) -> UsageError:
+        return UsageError(
+            f"The study {self.name} in {self.place} cannot be used: {problem}. hydra.sweeper.study_name=NAME begins "
+            "another study, which takes over the cells that are finished."
+        )
 
 
 def _without_password(storage: str) -> str:
@@ -230,16 +259,54 @@ def _sampler(search: Search, number: int) -> "BaseSampler":
 
 
 def _journal(file: str) -> "JournalStorage":
-    """A file that any number of processes append to, on a network's drive too."""
+    """A file that any number of processes append to, on a network's drive too. Torn lines at its end are cut off."""
     from optuna.storages import JournalStorage
-    from optuna.storages.journal import JournalFileBackend
+    from optuna.storages.journal import JournalFileBackend, JournalFileSymlinkLock
 
     if not file.endswith(OF_JOURNAL):
         raise UsageError(
             f"hydra.sweeper.storage={file} is neither a database, such as sqlite:///study.db, nor a file that ends in "
             f"{OF_JOURNAL}."
         )
-    return JournalStorage(JournalFileBackend(file))
+    lock = JournalFileSymlinkLock(file)
+    if Path(file).is_file():
+        # No process appends meanwhile.
+        lock.acquire()
+        try:
+            _cut_torn_lines(Path(file))
+        finally:
+            lock.release()
+    return JournalStorage(JournalFileBackend(file, lock))
+
+
+def _cut_torn_lines(journal: Path) -> None:
+    """Leave out lines at the end that a process, or a copy, has not written to their ends.
+
+    Optuna would append to them, and never read the file again.
+    """
+    content = journal.read_bytes()
+    whole = len(content)
+    while whole and not _is_entry(content[content.rfind(b"\n", 0, whole - 1) + 1 : whole]):
+        whole = content.rfind(b"\n", 0, whole - 1) + 1
+    if whole < len(content):
+        with journal.open("r+b") as file:
+            file.truncate(whole)
+
+
+def _is_entry(line: bytes) -> bool:
+    """True if a line of a journal is a whole one."""
+    try:
+        return line.endswith(b"\n") and isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
+
+
+def _set_aside(journal: Path, error: Exception) -> str:
+    """Rename a journal that cannot be read; a sentence on it."""
+    reason = (str(error) or type(error).__name__).splitlines()[0].removesuffix(".")
+    aside = journal.with_name(f"{journal.name}.damaged-{time.strftime('%Y-%m-%d-%H-%M-%S')}")
+    journal.replace(aside)
+    return f"{journal} cannot be read ({reason}): it is {aside} now, and is made again from its finished cells."
 
 
 def require_optuna() -> None:

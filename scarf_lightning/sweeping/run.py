@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from ..data.targets import kind_named
-from ..errors import UnfinishedError, UsageError, counted
+from ..errors import UnfinishedError, UsageError, counted, explained
 from ..importing import without_garbage_collection
 from ..machine import usable_cores
 from ..options.combinations import check_target
@@ -84,12 +84,14 @@ def run(
 
     plan = make_plan(survey(cells))
     _refuse_lost_weights(plan.surveyed)
-    after, problems = list(plan.surveyed), list[str]()
+    after, problems, endings = list(plan.surveyed), list[str](), dict[str, str]()
     n_skipped = len(cells) - len(plan.unfinished)
     if plan.unfinished:
         _check_before_training(plan.unfinished, len(cells), show)
         with _workers(plan, launch, show, launcher, training) as (launch, launcher), show.watching(plan):
             problems = _train(plan, launch, launcher, in_order=in_order)
+            if isinstance(launch, Workers):
+                endings = launch.endings
         after = survey(cells)
     for each in after:
         # A process may be killed after its last record, and before it gives its claim back.
@@ -98,7 +100,7 @@ def run(
     # Results first: the cells that finished are shown although others failed.
     show.results(after, request, n_skipped)
 
-    failures = _failures(after)
+    failures = _failures(after, endings)
     if failures or problems:
         raise UnfinishedError("\n".join(failures + problems))
     return after
@@ -142,25 +144,43 @@ def _check_before_training(unfinished: Sequence[SurveyedCell], n_cells: int, sho
             forget_failure(each.cell.results, each.cell.key)
 
 
-def _failures(surveyed: Sequence[SurveyedCell]) -> list[str]:
-    """Each reason why cells did not finish, once, with the cells that it holds for."""
+def _failures(surveyed: Sequence[SurveyedCell], endings: Mapping[str, str]) -> list[str]:
+    """Each reason why cells did not finish, once, with the cells that it holds for.
+
+    Args:
+        endings: how the workers ended that died while they had a cell, by the cell's key.
+    """
     unfinished = dict[str | None, list[SurveyedCell]]()
     for each in surveyed:
         if each.state is not State.FINISHED:
-            reason = each.failure.error if each.failure else None
+            reason = each.failure.error if each.failure else _why_unfinished(each, endings)
             unfinished.setdefault(reason, []).append(each)
     of_run = [each.cell.overrides for each in surveyed]
     sentences = []
-    for cells in unfinished.values():
+    for reason, cells in unfinished.items():
         first = cells[0]
         label = first.cell.label
         if len(cells) > 1:
             label = in_words([each.cell.overrides for each in cells], of_run)
         if first.failure is None:
-            sentences.append(f"{label} did not finish.")
+            sentences.append(f"{label} did not finish{'' if reason is None else f': {reason}'}.")
         else:
             sentences.append(str(replace(first.failure, cell=label)))
     return sentences
+
+
+def _why_unfinished(surveyed: SurveyedCell, endings: Mapping[str, str]) -> str | None:
+    """The reason why a cell without a failure of its own is not finished, if it is known."""
+    cell = surveyed.cell
+    if cell.key in endings:
+        return (
+            f"its worker was ended each time ({endings[cell.key]}), as happens where memory runs out; fewer workers "
+            "need less (workers=1)"
+        )
+    # Data are known from the time when a cell trains on them, unless their file has changed since.
+    if surveyed.data is None and cell.source.is_found_out:
+        return f"{cell.source.place} changed since it was trained; the same command trains on what is in it now"
+    return None
 
 
 @contextmanager
@@ -231,6 +251,9 @@ def _train(plan: Plan, launch: Launch, launcher: str, *, in_order: bool = False)
             # A launcher raises anything where a process was killed or it is not set up.
             except Exception as error:
                 last = "".join(traceback.format_exception_only(error)).rstrip()
+                # A worker's, or the system's, which are sentences.
+                if isinstance(error, UnfinishedError) or getattr(error, "errno", None):
+                    last = explained(error) or str(error)
                 problems.append(f"A job ended early; the same command goes on where it did. {last}")
                 # Another try would end in the same way, so the cells are not launched again.
                 for each in todo:

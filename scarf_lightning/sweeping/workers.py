@@ -16,6 +16,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -25,7 +26,7 @@ from multiprocessing.context import ForkProcess
 from types import TracebackType
 from typing import Protocol, Self
 
-from ..errors import UsageError, counted
+from ..errors import UnfinishedError, UsageError, counted, explained
 from ..forks import end_with_parent, ending, why_no_fork
 from ..machine import can_end_openmp_threads, end_openmp_threads, free_memory, usable_cores
 from ..options import Config
@@ -60,6 +61,7 @@ Say = Callable[[str], None]
 class _Message(Enum):
     TEXT = auto()
     DONE = auto()
+    FAILED = auto()
 
 
 def n_workers(config: Config, plan: Plan, training: Training) -> int:
@@ -128,6 +130,9 @@ class Workers:
         say: shows a sentence.
         prepare: called once a launch, while the workers train and this process has nothing else to do.
         gpus: their numbers, one a worker; none to train on the processor, or on the GPU that a cell names.
+
+    Attributes:
+        endings: the words on how the last worker ended that died while it had a cell, by the cell's key.
     """
 
     def __init__(
@@ -141,6 +146,8 @@ class Workers:
         self._number, self._train, self._say = number, train, say
         self._prepare, self._gpus = prepare, gpus
         self._workers: list[_Worker] = []
+        self._problem: str | None = None
+        self.endings = dict[str, str]()
         self._shown = set[str]()
 
     def __enter__(self) -> Self:
@@ -163,7 +170,11 @@ class Workers:
         self._join()
 
     def __call__(self, chunks: Sequence[Chunk]) -> None:
-        """Train chunks, the first ones first, and return when all have ended. Results are in the store."""
+        """Train chunks, the first ones first, and return when all have ended. Results are in the store.
+
+        Raises:
+            UnfinishedError: a worker could train no cell more, such as on a full disk.
+        """
         pending = list(chunks)
         self._hand_out(pending)
         self._prepare()
@@ -173,7 +184,13 @@ class Workers:
                 # The pipe of a dead worker is ready as well: it is at its end.
                 if worker.pipe in ready and not self._heard(worker):
                     self._replace(worker)
+            # What stops one worker stops the next. Chunks that are in training end by themselves.
+            if self._problem is not None:
+                pending.clear()
             self._hand_out(pending)
+        problem, self._problem = self._problem, None
+        if problem is not None:
+            raise UnfinishedError(problem)
 
     def _hand_out(self, pending: list[Chunk]) -> None:
         """Give each idle worker a chunk, as long as there are some."""
@@ -223,10 +240,14 @@ class Workers:
             kind, text = worker.pipe.recv()
         except (EOFError, OSError):
             return False
-        if kind is _Message.DONE:
+        if kind is not _Message.TEXT:
             worker.chunk = None
+        if kind is _Message.FAILED:
+            self._problem = text
+        if kind is not _Message.TEXT:
+            return True
         # Such as how a table was read, which every worker finds out.
-        elif text not in self._shown:
+        if text not in self._shown:
             self._shown.add(text)
             sys.stderr.write(text)
             sys.stderr.flush()
@@ -235,9 +256,11 @@ class Workers:
     def _replace(self, worker: _Worker) -> _Worker:
         """Another worker in the place of one that has died. The run launches the cells of the dead one again."""
         # The exit status is known after the join, and the claims are those of a dead process only then.
-        worker.process.join()
-        _release(worker)
+        worker.process.join(SECONDS_TO_END)
         how = ending(worker.process)
+        for cell in worker.chunk.cells if worker.chunk else ():
+            self.endings[cell.key] = how
+        _release(worker)
         self._say(f"A worker ended early ({how}); its cells go on from their last finished stack.")
         worker.pipe.close()
         self._workers.remove(worker)
@@ -254,7 +277,7 @@ class Workers:
             worker.process.join(SECONDS_TO_END)
             if worker.process.is_alive():
                 worker.process.kill()
-                worker.process.join()
+                worker.process.join(SECONDS_TO_END)
             _release(worker)
             worker.pipe.close()
         self._workers.clear()
@@ -315,5 +338,10 @@ def _work(parent: int, pipe: Connection, inherited: Sequence[Connection], train:
             return
         if cells is None:
             return
-        train(cells)
-        pipe.send((_Message.DONE, ""))
+        try:
+            train(cells)
+        # A cell that fails has its note. This is what keeps a note from being written, such as a full disk.
+        except Exception as error:
+            pipe.send((_Message.FAILED, explained(error) or "".join(traceback.format_exception(error)).rstrip()))
+        else:
+            pipe.send((_Message.DONE, ""))

@@ -49,7 +49,7 @@ from ..randomness import Purpose, Streams
 from ..results import CellStore, PretrainingStore, StackRecord, columns, identity, pretraining_identity
 from ..sweeping.folders import recipe_options
 from .pretraining import Start, cached
-from .trained_stack import TrainedStack
+from .trained_stack import TrainedStack, package_versions
 from .tuning import tune, tuning_metric
 
 if TYPE_CHECKING:
@@ -131,6 +131,8 @@ class CellTraining:
 
         store = pretrained = None
         if results is not None:
+            # A record has them. What fails here fails before training, not after it.
+            package_versions(amounting.method.get("estimator"))
             store = CellStore(results, identity(amounting, table.hash))
             if config.cache.max_gb:
                 of_pretraining = pretraining_identity(amounting, table.hash)

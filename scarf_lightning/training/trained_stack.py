@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import distributions, version
+from importlib.metadata import distributions
 from platform import platform, python_version
 from typing import Any
 
@@ -18,8 +18,9 @@ from ..methods.named_estimator import distribution_of
 from ..options import Config
 from ..options.combinations import watched_from
 from ..results import Predictions, Row, StackRecord, on_few_steps, source_commit
+from ..version import __version__
 
-PACKAGES = ("scarf-lightning", "torch", "pytorch-lightning", "numpy", "pandas", "scikit-learn", "hydra-core")
+PACKAGES = ("torch", "pytorch-lightning", "numpy", "pandas", "scikit-learn", "hydra-core")
 OPTIONAL_PACKAGES = ("openml", "xgboost", "xgboost-cpu", "lightgbm", "catboost", "tabm", "optuna")
 
 
@@ -144,7 +145,7 @@ class TrainedStack:
             "promise": hardware.promise.value,
             "trials_per_stack": "any" if hardware.promise is Promise.EXACT else self.together,
             "MKL_CBWR": os.environ.get("MKL_CBWR"),
-            "packages": _packages(self.config.method.get("estimator")),
+            "packages": package_versions(self.config.method.get("estimator")),
             "commit": source_commit(),
         }
 
@@ -162,15 +163,16 @@ def _effort(phase: str, fit: Fit | None, position: int) -> Row:
 
 
 @cache
-def _packages(estimator: str | None = None) -> dict[str, str]:
+def package_versions(estimator: str | None = None) -> dict[str, str]:
     """Versions of the packages that decide numbers, that of an ``estimator`` of another library among them."""
-    optional = [*OPTIONAL_PACKAGES]
+    names = [*PACKAGES, *OPTIONAL_PACKAGES]
     if estimator is not None:
         distribution = distribution_of(estimator)
         if distribution is not None:
-            optional.append(distribution)
-    versions = {name: version(name) for name in PACKAGES}
-    for name in optional:
+            names.append(distribution)
+    # A checkout need not be installed, so it is not asked of the installation.
+    versions = {"scarf-lightning": __version__}
+    for name in names:
         # There is one at most, and none if it is not installed.
         for installed in distributions(name=name):
             versions[name] = installed.version

@@ -1,6 +1,7 @@
 """The timing of precisions on this processor, and the file that keeps it."""
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -71,6 +72,34 @@ def test_a_damaged_file_is_written_anew_and_where_none_can_be_it_is_measured_all
     file.write_text(content, encoding="utf-8")
     assert bfloat16_time() == 2.0
     assert list(json.loads(file.read_text(encoding="utf-8")).values()) == [2.0]
+
+
+def test_a_new_machine_has_no_folder_for_caches_yet(
+    timed: list[bool], file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(file.parent / "not" / "there"))
+    assert bfloat16_time() == 2.0
+    assert len(list((file.parent / "not").glob("there/scarf-lightning/processors.json"))) == 1
+
+
+def test_a_user_without_a_home_has_no_file(timed: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "expanduser", refuse)
+    assert bfloat16_time() == 2.0
+
+
+def test_a_pipe_in_the_place_of_the_file_is_not_read(timed: list[bool], file: Path) -> None:
+    file.parent.mkdir()
+    os.mkfifo(file)
+    assert bfloat16_time() == 2.0
+
+
+def test_a_file_that_cannot_be_replaced_leaves_nothing_beside_it(timed: list[bool], file: Path) -> None:
+    file.mkdir(parents=True)
+    assert bfloat16_time() == 2.0
+    assert list(file.parent.iterdir()) == [file]
 
 
 def test_a_step_computes_products_in_the_precision_that_is_asked_for() -> None:

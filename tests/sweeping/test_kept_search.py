@@ -1,11 +1,12 @@
 """The study of a search: tries are claimed, taken over and counted, and it is kept where the user says."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from scarf_lightning.errors import UsageError
+from scarf_lightning.errors import RecordWarning, UsageError
 from scarf_lightning.sweeping import kept_search as module
 from scarf_lightning.sweeping.kept_search import KeptSearch
 from scarf_lightning.sweeping.search import Search, read_search
@@ -76,9 +77,64 @@ def test_the_try_of_a_dead_process_is_taken_over_with_its_options() -> None:
 def test_a_try_without_options_failed() -> None:
     study = kept(storage="study.log", study_name="mine")
     storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend("study.log"))
-    optuna.load_study(study_name="mine", storage=storage).ask()
+    theirs = optuna.load_study(study_name="mine", storage=storage)
+    theirs.ask()
 
     assert [number for number, _ in tried(study, 2)] == [1, 2]
+    assert [each.state.name for each in theirs.get_trials()] == ["FAIL", "COMPLETE", "COMPLETE"]
+    assert not Path("results/optuna/mine").exists()
+
+
+TORN = [lambda content: content[:-7], lambda content: content[:-1], lambda content: content + b'{"op', lambda _: b""]
+
+
+@pytest.mark.parametrize("tear", TORN, ids=["7 bytes gone", "the end of the line gone", "a line begun", "empty"])
+def test_a_torn_last_line_is_left_out_and_the_search_goes_on(tear: Callable[[bytes], bytes]) -> None:
+    whole = tried(kept(storage="study.log"), 3)
+    journal = Path("study.log")
+    journal.write_bytes(tear(journal.read_bytes()))
+
+    assert all(each in whole for each in tried(kept(storage="study.log"), 3))
+    assert [each.number for each in kept(storage="study.log").finished] == [0, 1, 2]
+    assert not list(Path().glob("*damaged*"))
+
+
+@pytest.mark.parametrize("line", [b"not JSON", b"{}", b'{"op_code": 99}'])
+def test_a_journal_that_cannot_be_read_is_set_aside_and_made_again(line: bytes) -> None:
+    whole = tried(kept(storage="study.log"), 3)
+    journal = Path("study.log")
+    first, *others = journal.read_bytes().splitlines()
+    journal.write_bytes(b"\n".join([first, line, *others]) + b"\n")
+    damaged = journal.read_bytes()
+
+    with pytest.warns(RecordWarning, match=r"^study.log cannot be read \(.*\): it is study.log.damaged-\S* now"):
+        study = kept(storage="study.log")
+
+    assert tried(study, 3) == whole
+    (aside,) = Path().glob("study.log.damaged-*")
+    assert aside.read_bytes() == damaged
+
+
+@pytest.mark.parametrize("overrides", [7, None, [7], "trials=2", {"a": 1}])
+def test_overrides_that_are_no_texts_are_refused_in_a_sentence(overrides: Any) -> None:
+    tried(kept(storage="study.log", study_name="mine"), 1)
+    storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend("study.log"))
+    trial = optuna.load_study(study_name="mine", storage=storage).ask()
+    trial.set_user_attr("overrides", overrides)
+
+    with pytest.raises(UsageError, match=r"^The study mine in .*study.log cannot be used: the overrides of try 1 are"):
+        tried(kept(storage="study.log", study_name="mine"), 2)
+
+
+@pytest.mark.parametrize("last", [7, [1, 2, 3], None])
+def test_a_last_cell_that_is_none_is_refused_in_a_sentence(last: Any) -> None:
+    study = kept(storage="study.log", study_name="mine")
+    study._study.set_user_attr("last_cell", last)
+    if last is None:
+        assert study.last_cell is None
+    else:
+        with pytest.raises(UsageError, match=r"^The study mine in .* cannot be used: its last_cell is no number"):
+            _ = study.last_cell
 
 
 def test_processes_share_the_tries() -> None:

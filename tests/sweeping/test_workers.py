@@ -1,5 +1,6 @@
 """Forked workers: how many there are, and that each chunk is trained once, whatever becomes of a worker."""
 
+import errno
 import os
 import re
 import signal
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from scarf_lightning.errors import UsageError
+from scarf_lightning.errors import UnfinishedError, UsageError
 from scarf_lightning.machine import can_end_openmp_threads
 from scarf_lightning.options.settings import TrainerSettings
 from scarf_lightning.sweeping import workers
@@ -269,6 +270,33 @@ class TestEnding:
 
         assert [seed for _, seed in log.lines()] == ["0", "0", "1"]
         assert len(said) == 1
+
+    def test_it_is_known_how_the_worker_of_a_cell_ended(self, log: Log) -> None:
+        def die(cell: Cell) -> None:
+            if cell.config.seed == 1:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        with Workers(1, trainer(log, die), lambda _: None) as launch:
+            trained = chunks(3)
+            launch(trained)
+
+            assert launch.endings == {trained[1].cells[0].key: "killed by SIGKILL"}
+
+    def test_an_error_that_is_no_cells_stops_all_in_its_sentence(self, log: Log) -> None:
+        """Such as a full disk, on which not even the reason of a failure can be kept."""
+
+        def fail(cell: Cell) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device", "results/failures/x.json")
+
+        with Workers(2, trainer(log, fail), print) as launch:
+            with pytest.raises(UnfinishedError, match=r"^results/failures/x.json: No space left on device\.$"):
+                launch(chunks(6))
+            tried = len(log.lines())
+            with pytest.raises(UnfinishedError):
+                launch(chunks(1))
+
+        assert tried <= 3
+        assert len(log.lines()) == tried + 1
 
     def test_what_ends_the_run_ends_its_workers(self, log: Log) -> None:
         def interrupted(seconds: float) -> None:

@@ -2,15 +2,17 @@
 
 import os
 from dataclasses import replace
-from importlib.metadata import version
+from importlib.metadata import Distribution, distributions, version
 
 import numpy as np
 import pytest
 
+import scarf_lightning
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.hardware import Hardware, Promise
 from scarf_lightning.metrics import metrics
 from scarf_lightning.results.store import kinds_of_columns
+from scarf_lightning.training import trained_stack
 from scarf_lightning.training.trained_stack import PACKAGES, TrainedStack
 from tests.composing import config_of
 from tests.promises import assert_same_numbers
@@ -170,3 +172,17 @@ def test_a_method_for_each_trial_alone_starts_from_the_encoder_of_its_trial(wdbc
     of_company, alone = (training.run([2], company).outcome.predictions for company in ([0, 2], [2]))
 
     assert_same_numbers(of_company, alone)
+
+
+def test_versions_are_known_of_a_checkout_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def installed(*, name: str) -> list[Distribution]:
+        return [] if name == "scarf-lightning" else list(distributions(name=name))
+
+    monkeypatch.setattr(trained_stack, "distributions", installed)
+    trained_stack.package_versions.cache_clear()
+    try:
+        versions = trained_stack.package_versions()
+    finally:
+        trained_stack.package_versions.cache_clear()
+    assert versions["scarf-lightning"] == scarf_lightning.__version__
+    assert versions["torch"] == version("torch")

@@ -1,0 +1,73 @@
+"""The three streams of a command: made such that whatever was done to them from outside, the command does its work."""
+
+import codecs
+import io
+import os
+import select
+import sys
+from typing import Any
+
+PLAIN = {"–": "-", "−": "-", "—": "-", "…": "...", "≥": ">=", "≤": "<=", "×": "x", "±": "+/-", "·": "."}
+"""The signs of our sentences and tables for a stream that has ASCII alone."""
+HANDLER = "scarf_lightning.plain"
+NAMES = ("stdin", "stdout", "stderr")
+"""In the order of their numbers."""
+
+
+def prepare_streams() -> None:
+    """Open streams that are closed, write signs that a stream lacks in others, and let the command outlive its
+    standard error, which only shows how far it is."""
+    for number, name in enumerate(NAMES):
+        if getattr(sys, name) is None:
+            setattr(sys, name, _nowhere(number))
+    if sys.stderr is sys.__stderr__ and isinstance(sys.stderr, io.TextIOWrapper):
+        lasting = io.BufferedWriter(_Lasting(sys.stderr.fileno(), "w", closefd=False))
+        sys.stderr = io.TextIOWrapper(lasting, sys.stderr.encoding, HANDLER)
+    for stream in (sys.stdout, sys.stderr):
+        # A notebook, or a test, has streams of its own. A pipe shows a line when it is written.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(line_buffering=True, errors=HANDLER)
+
+
+def is_reader_gone() -> bool:
+    """True if nobody reads standard output, as after ``| head``. Nothing more is written to it then."""
+    pipe = select.poll()
+    pipe.register(sys.stdout, select.POLLOUT)
+    is_gone = any(event & select.POLLERR for _, event in pipe.poll(0))
+    if is_gone:
+        # Python would flush it once more at the end, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return is_gone
+
+
+def _nowhere(number: int) -> io.TextIOWrapper:
+    """A stream that nobody sees, in the place of one that was closed before this process began."""
+    opened = os.open(os.devnull, os.O_RDWR)
+    try:
+        os.fstat(number)
+    except OSError:
+        # Otherwise the next file of ours would get the number, and with it what libraries write to it.
+        os.dup2(opened, number)
+        os.close(opened)
+        opened = number
+    return os.fdopen(opened, "r" if number == 0 else "w", encoding="utf-8")
+
+
+class _Lasting(io.FileIO):
+    """A stream that writes what can be written, and loses the rest: to a full disk, or a pipe that nobody reads."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except OSError:
+            return len(data)
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    """The signs that an encoding lacks in letters of ASCII."""
+    assert isinstance(error, UnicodeEncodeError)
+    lacking = error.object[error.start : error.end]
+    return "".join(PLAIN.get(sign, "?") for sign in lacking), error.end
+
+
+codecs.register_error(HANDLER, _plain)

@@ -1,0 +1,66 @@
+"""Streams of a command that are closed, full, read by nobody, or of an encoding that lacks signs."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.processes import environment
+
+SAYS = """
+import sys
+from pathlib import Path
+from scarf_lightning.cli.commands import answered
+
+
+def speak(arguments):
+    sys.stderr.write("Reading \\u2026\\n")
+    for line in range(int(arguments[0])):
+        print("0.3 \\u2013 0.5, \\u2212\\u00d7\\u00b1 \\u4e2d")
+    with open("kept", "w") as file:
+        file.write(str(file.fileno()))
+
+
+sys.exit(answered(speak, sys.argv[1:]))
+"""
+
+
+def shell(redirected: str, folder: Path, lines: int = 1, **variables: str) -> subprocess.CompletedProcess[bytes]:
+    """A command whose streams the shell redirects."""
+    command = f'"{sys.executable}" -c "$SAYS" {lines} {redirected}'
+    variables = environment() | {"SAYS": SAYS, "PYTHONUTF8": "0", **variables}
+    return subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=folder, env=variables, capture_output=True)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "expected"),
+    [
+        ("utf-8", "0.3 – 0.5, −×± 中\n".encode()),
+        ("latin-1", b"0.3 - 0.5, -\xd7\xb1 ?\n"),
+        ("ascii", b"0.3 - 0.5, -x+/- ?\n"),
+    ],
+)
+def test_signs_that_a_stream_lacks_are_written_in_others(encoding: str, expected: bytes, tmp_path: Path) -> None:
+    ran = shell("", tmp_path, PYTHONIOENCODING=encoding)
+    assert (ran.returncode, ran.stdout) == (0, expected)
+    assert ran.stderr == ("Reading …\n" if encoding == "utf-8" else "Reading ...\n").encode()
+
+
+@pytest.mark.parametrize("redirected", ["2>&-", ">&-", "<&-", "<&- >&- 2>&-", "2>/dev/full", "2> >(true)"])
+def test_a_command_does_its_work_whatever_stream_is_closed_or_full(redirected: str, tmp_path: Path) -> None:
+    assert shell(redirected, tmp_path).returncode == 0
+    with (tmp_path / "kept").open() as kept:
+        assert int(kept.read()) > 2, "a file of ours has no number of a stream"
+
+
+def test_a_full_output_is_a_sentence(tmp_path: Path) -> None:
+    ran = shell(">/dev/full", tmp_path)
+    assert (ran.returncode, ran.stderr.decode().splitlines()[1:]) == (1, ["No space left on device."])
+
+
+def test_output_that_nobody_reads_ends_with_the_status_of_sigpipe(tmp_path: Path) -> None:
+    ran = shell("| head -1", tmp_path, lines=100_000)
+    assert ran.returncode == 141
+    assert ran.stderr == "Reading …\n".encode()
+    assert not (tmp_path / "kept").exists()
