@@ -41,6 +41,8 @@ BASELINE = "constant"
 LINEAR = ("logistic", "ridge")
 MODELS = "models"
 """The folder of recommended models, in that of the results."""
+LEAKING = ("predicts the target almost alone", "in rows of one class only")
+"""What notes on columns that give the target away say."""
 NOT_IN_A_NAME = re.compile(r"[^\w.-]+")
 
 
@@ -221,11 +223,25 @@ def recommend(results: CellResults, options: ReportOptions) -> Recommendation | 
     mean, low, high = level_of(results, chosen.label, metric)
     return Recommendation(
         name=chosen.name,
-        sentences=[_use(chosen, candidates), *_on_pretraining(chosen, candidates)],
+        sentences=[
+            _use(chosen, candidates),
+            *_on_leaks(results.folders[chosen.label]),
+            *_on_pretraining(chosen, candidates),
+        ],
         cell=results.folders[chosen.label],
         dataset=str(results.cells.loc[chosen.label, "dataset"]),
         expected={"metric": metric.name, "value": mean, "low": low, "high": high},
     )
+
+
+def _on_leaks(folder: Path) -> list[str]:
+    """A sentence on the columns of a cell's table that may give the target away, beside the metric that they carry."""
+    description = read_cell(folder).description
+    notes = [] if description is None else (description.get("reading") or {}).get("notes") or []
+    leaks = [str(note) for note in notes if any(words in str(note) for words in LEAKING)]
+    if not leaks:
+        return []
+    return [f"That figure may hold only where the target is known already. {' '.join(leaks)}"]
 
 
 def _candidates(results: CellResults, options: ReportOptions) -> Candidates:

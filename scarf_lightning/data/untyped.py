@@ -11,9 +11,11 @@ from sklearn.tree import DecisionTreeClassifier
 from ..errors import UsageError
 from .arguments import argument
 from .columns import Advice, Coded, Column, ColumnReading, Floats, Ints, Note, about, declared_order
+from .filled import filled_for_one_class
 from .reading import Reader, ReadingOptions
 from .reading.frames import plain_column
 from .reading.inference import A_VALUE_A_ROW, ID_OR_TEXT, Read, read_column
+from .spellings import on_spellings
 from .table import FEWEST_ROWS, Table
 from .targets import ReadTarget
 
@@ -67,8 +69,16 @@ def read_table(
         readings.append(_reading(column, read))
         notes += _notes(str(column.name), read)
     if looks_for_leaks:
+        categories = {}
+        for name_of_column, read in reads.items():
+            values = read.features[0].values if len(read.features) == 1 else None
+            if isinstance(values, Coded):
+                categories[name_of_column] = values
+        notes += on_spellings(table, categories)
         widths = {name: len(read.features) for name, read in reads.items()}
-        notes += leaks(table, widths)
+        given_away = leaks(table, widths)
+        named = {column for advice in given_away for column in advice.value}
+        notes += [*given_away, *filled_for_one_class(table, frame, named)]
     rules = []
     for name_of_column, read in reads.items():
         if read.rule is not None:
@@ -122,6 +132,9 @@ def _reading(column: "pd.Series[Any]", read: Read) -> ColumnReading:
         missing, distinct = int(column.isna().sum()), n_distinct(column)
     else:
         missing, distinct = read.counts
+    # Texts among numbers or dates are read as missing, too.
+    if read.features and not isinstance(read.features[0].values, Coded):
+        missing = max(missing, int(read.features[0].is_missing.sum()))
     return ColumnReading(str(column.name), read.kind, missing, distinct, read.done, len(read.features))
 
 

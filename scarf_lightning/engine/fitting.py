@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..data.datamodule import StackDataModule
+from ..errors import UsageError
 from ..metrics import Metric
 from ..options.settings import FitSettings
 from .hardware import Hardware
@@ -99,6 +100,8 @@ class TrialStopping(pl.Callback):
         self.seconds[self.active] += elapsed / len(self.active)
         finite = _are_finite(metrics)
         self.diverged[self.active] = ~finite
+        if not finite.any() and (sentence := pl_module.at_fault()) is not None:
+            raise UsageError(sentence)
         self._record(metrics)
 
         improved = np.zeros_like(finite)

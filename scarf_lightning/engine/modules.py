@@ -27,6 +27,7 @@ from ..metrics import Metric
 from ..networks import Dropout, Rates, is_weight, rates_of
 from ..options.settings import FinetuneSettings, FitSettings, PretrainSettings, Schedule
 from ..randomness import Roster, StackedGenerator
+from .blame import blamed
 from .encoder import Classifier, Encoder
 from .lifting import let_leave
 from .pretext_task import BatchRows, CorruptionSource, PretextTask, ValidationSet
@@ -284,6 +285,14 @@ class StackModule(InOneProcess, pl.LightningModule, ABC):
         """The share of its full value that a number with this schedule has in a step."""
         return level(schedule, share_done(schedule, step, self.steps_per_epoch, self.scheduled_epochs))
 
+    def at_fault(self) -> str | None:
+        """The sentence on a part of a user's own that made the losses of all trials infinite or NaN, if one did."""
+        return None
+
+    @property
+    def _when(self) -> str:
+        return f"at step {(self.current_epoch + 1) * self.steps_per_epoch} or before"
+
     def end_epoch(self, prefix: str = "") -> dict[str, NDArray[np.float64]]:
         """Row-weighted means of the epoch's losses and metrics, ``(T,)`` each. Their sums restart at zero.
 
@@ -380,6 +389,14 @@ class PretrainModule(StackModule):
     def losses(self, batch: Batch) -> Tensor:
         return self._task.losses(batch)
 
+    def at_fault(self) -> str | None:
+        pretext = self._task.pretext
+        makers = [getattr(pretext, "corruption", None), getattr(pretext, "selection", None), pretext]
+        judges = [getattr(pretext, "loss", None), pretext]
+        when = f"{self._when} of pre-training"
+        inputs = [*self._task.latest, *self._validation_set.inputs]
+        return blamed(makers, judges, inputs, self._task.encoder.columns, when)
+
     def on_validation_epoch_start(self) -> None:
         self._validation_set.start()
 
@@ -473,6 +490,7 @@ class FinetuneModule(StackModule):
         assert batch.targets is not None
         rows = BatchRows(batch.x, self._source, self._random)
         encoded, targets, weights = self._supervision.make_batch(rows, batch.targets, batch.weights)
+        self._latest = encoded
         outputs = self.classifier.of_encoded(encoded)
         if self._current_smoothing:
             targets = self._target.smoothed(targets, outputs, self._current_smoothing)
@@ -480,6 +498,12 @@ class FinetuneModule(StackModule):
         if losses is None:
             losses = self._target.loss(outputs, targets, weights)
         return losses
+
+    def at_fault(self) -> str | None:
+        makers = [getattr(self._supervision, "corruption", None), self._supervision]
+        when = f"{self._when} of fine-tuning"
+        columns = self.classifier.encoder.columns
+        return blamed(makers, [self._supervision, self._target], [self._latest], columns, when)
 
     def validation_metrics(self, batch: Batch) -> dict[str, Tensor]:
         assert batch.targets is not None

@@ -190,6 +190,7 @@ class PretextTask:
         head: g.
         source: the training rows that a corruption draws values from.
         random: the stream that training views draw from.
+        latest: the inputs of the last step.
         classifier: the head to the target, for pretexts that use labels.
     """
 
@@ -208,11 +209,13 @@ class PretextTask:
         self.classifier = classifier
         self._source = source
         self._random = random
+        self.latest: tuple[Tensor, ...] = ()
 
     def losses(self, batch: "Batch") -> Tensor:
         """Training loss of each trial, ``(T,)``, on a batch of raw rows ``(T, N, M)``."""
         rows = BatchRows(batch.x, self._source, self._random)
         views = self.pretext.make_views(rows)
+        self.latest = views.inputs
         # One pass of all inputs together costs less than a pass for each.
         inputs = torch.cat(views.inputs, dim=1)
         n_inputs = len(views.inputs)
@@ -400,6 +403,11 @@ class ValidationSet:
             self._keep(views)
         self._next += 1
         return views
+
+    @property
+    def inputs(self) -> list[Tensor]:
+        """The inputs of all views that are kept."""
+        return [x for views in self._kept for x in views.inputs]
 
     def _keep(self, views: StaticViews) -> None:
         """Keep views for the next validation, or none at all once they need too much memory."""

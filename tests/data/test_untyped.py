@@ -35,7 +35,7 @@ def test_every_column_of_a_frame_is_read_with_a_note_on_what_is_left_out() -> No
 
     assert [reading.column for reading in table.reading] == list(columns)
     assert [reading.kind for reading in table.reading] == ["dates", "numbers", "id or text", "id", "constant"]
-    assert [reading.missing for reading in table.reading] == [0, 15, 0, 0, 0]
+    assert [reading.missing for reading in table.reading] == [0, 30, 0, 0, 0]
     assert [reading.distinct for reading in table.reading] == [60, 3, 60, 60, 1]
     assert [column.name for column in table.columns] == ["when (days)", "when (month)", "when (weekday)", "size"]
     assert table.reader.names == ["when", "size"]
@@ -88,3 +88,48 @@ def test_a_column_that_was_read_as_several_gives_the_target_away_by_any_of_them(
     (said,) = leaks(table, {"when": 2, "noise": 1})
 
     assert str(said).startswith("Column 'when' predicts the target almost alone (balanced accuracy 1.000 ")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_column_that_is_filled_for_one_class_alone_is_named_with_few_labels_and_noise(seed: int) -> None:
+    """As the day on which a client signed on, which 97 % of those who did have, and nobody else."""
+    random = np.random.default_rng(seed)
+    n = 3000
+    labels = np.where(random.random(n) < 0.1, "yes", "no")
+    known = np.zeros(n, bool)
+    known[random.choice(n, 300, replace=False)] = True
+    columns = {
+        "age": random.integers(18, 80, n),
+        "balance": random.normal(size=n).round(2),
+        "signed on": np.where((labels == "yes") & (random.random(n) < 0.97), "2014-01-05", None),
+        "answered": np.where((labels == "yes") & (random.random(n) < 0.9), np.nan, random.normal(size=n)),
+        "often": np.where(random.random(n) < np.where(labels == "yes", 0.9, 0.05), random.normal(size=n), np.nan),
+        "rarely": np.where((labels == "yes") & (random.random(n) < 0.2), 1.5, np.nan),
+    }
+    target = pd.Series(np.where(known, labels, None), name="subscribed")
+
+    table = read_table(pd.DataFrame(columns), target, ReadingOptions(), name="t", source="test:t")
+
+    said = [str(note) for note in table.notes if "if it is known only once the target is" in str(note)]
+    assert {note.split("'")[1] for note in said} == {"signed on", "answered"}
+    (of_answered,) = [note for note in said if "answered" in note]
+    is_yes = (labels == "yes") & known
+    n_empty = (is_yes & np.isnan(columns["answered"])).sum()
+    counts = (
+        f"is empty in rows of one class only: {n_empty} of {is_yes.sum()} with yes, 0 of {300 - is_yes.sum()} others"
+    )
+    assert counts in of_answered or "almost alone" in of_answered
+
+
+def test_names_that_differ_by_case_or_spaces_are_named_with_their_rows() -> None:
+    columns = {"size": np.arange(60.0) % 7, "colour": ["red", "Red", "blue", "r ed"] * 15}
+    target = pd.Series(["Yes", "yes", "NO"] * 20, name="y")
+
+    table = read_table(pd.DataFrame(columns), target, ReadingOptions(), name="t", source="test:t")
+
+    assert [str(note) for note in table.notes] == [
+        "Target: the classes 'Yes' (20) and 'yes' (20) differ by case or spaces alone; "
+        "write them alike if they are one.",
+        "Column 'colour': the categories 'Red' (15) and 'r ed' (15) and 'red' (15) differ by case or spaces alone; "
+        "write them alike if they are one.",
+    ]
