@@ -133,7 +133,7 @@ class ScarfPredictor(ScarfEstimator):
         seen = rows[known] if frame is not None else rows[known].to_numpy()
         # Networks use the cores themselves, so columns are permuted one after the other.
         found = permutation_importance(
-            self, seen, y[known].to_numpy(), n_repeats=n_repeats, random_state=random_state, **options
+            self, seen, y[known].infer_objects().to_numpy(), n_repeats=n_repeats, random_state=random_state, **options
         )
         means = pd.DataFrame({"column": rows.columns, "mean": found.importances_mean, "std": found.importances_std})
         return means.sort_values("mean", ascending=False, ignore_index=True)
