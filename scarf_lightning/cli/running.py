@@ -13,7 +13,7 @@ from omegaconf import DictConfig
 from ..errors import UnfinishedError, UsageError
 from ..importing import without_garbage_collection
 from ..metrics import metrics
-from ..options import Config, unused_options
+from ..options import Config, load_plugins, unused_options
 from ..options.settings import TrainerSettings
 from ..results import Rows
 from ..screen import reported, reported_once
@@ -22,7 +22,7 @@ from ..sweeping.chunks import Launch, read_chunk
 from ..sweeping.cost import labels_to_learn_from
 from ..sweeping.expand import ExpandedSweep, one_cell
 from ..sweeping.folders import SWEEPS, SweepFile, read_sweep
-from ..sweeping.hydra import check_hydra, read_config
+from ..sweeping.hydra import check_hydra, named_plugins, read_config
 from ..sweeping.plan import about, make_plan
 from ..sweeping.run import read_files, run, sizes_of
 from ..sweeping.search import VALIDATION_ERROR
@@ -341,6 +341,8 @@ def train_job(job: DictConfig) -> float | None:
             return None
         hydra = HydraConfig.get()
         check_hydra(hydra)
+        # The job of another sweeper may be a process of its own.
+        load_plugins(named_plugins(hydra.overrides.task))
         request = one_cell(hydra.overrides.task, read_config(job))
         (cell,) = request.cells
         # Refused before it trains: the sweeper would ask for it only at the end.

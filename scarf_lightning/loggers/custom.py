@@ -5,7 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..options.logger_classes import TARGET, arguments_of, logger_class
+from ..options.gate import TARGET
+from ..options.logger_classes import arguments_of, logger_class
 from .places import as_file_name, remove_own
 from .view import CellView
 

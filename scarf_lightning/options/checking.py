@@ -10,9 +10,9 @@ from typing import Any, TypeVar, get_type_hints
 from ..errors import UsageError, did_you_mean
 from .axes import BASES, part
 from .config import Config
-from .logger_classes import TARGET
+from .gate import TARGET
 from .option import Option, Options, PartField, default_of, options_of
-from .plugins import load_plugins
+from .plugins import check_imported
 from .settings import Choice
 
 T = TypeVar("T", bound=Options)
@@ -29,9 +29,10 @@ def read(values: Mapping[str, Any]) -> Config:
     """Check a composed or a stored configuration, and fill in the defaults of what it leaves out.
 
     Raises:
-        UsageError: a section or an option is unknown or missing, of a wrong type, or out of range.
+        UsageError: a section or an option is unknown or missing, of a wrong type, or out of range; or a plugin is not
+            imported, see `load_plugins`.
     """
-    load_plugins(_list(values.get("plugins") or [], "plugins"))
+    check_imported(_list(values.get("plugins") or [], "plugins"))
     return checked(Config, _with_present_names(values))
 
 

@@ -11,11 +11,10 @@ from typing import Any
 
 from ..errors import UsageError, did_you_mean
 from ..importing import require
+from .gate import TARGET
 from .plugins import working_folder_first
 from .run_settings import LoggerSettings
 
-TARGET = "_target_"
-"""The option of a section that names its class, as everywhere with Hydra."""
 BASES_OF_LIGHTNING = {"lightning_fabric.loggers.logger.Logger", "lightning.fabric.loggers.logger.Logger"}
 """The class that all loggers inherit from, in Lightning's two packages."""
 UNIFIED = "lightning.pytorch"

@@ -44,6 +44,19 @@ def load_plugins(names: Sequence[str]) -> None:
                 )
 
 
+def check_imported(names: Sequence[str]) -> None:
+    """Refuse plugins that nobody has imported: a configuration names modules, and imports none.
+
+    Raises:
+        UsageError: names the first one.
+    """
+    for name in names:
+        if name not in _imported:
+            raise UsageError(
+                f"plugins names {name}, which is not imported; name it on the command line: plugins=[{name}]."
+            )
+
+
 def plugin_hashes(names: Sequence[str], used: Collection[Any]) -> dict[str, str]:
     """SHA-256 of the source of each plugin that belongs to the identity of a cell, which uses the classes and the
     metric's function ``used``.

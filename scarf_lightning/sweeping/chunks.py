@@ -16,7 +16,7 @@ from hydra.plugins.launcher import Launcher
 
 from ..errors import UsageError
 from ..machine import usable_cores
-from ..options import read
+from ..options import load_plugins, read
 from ..options.run_settings import ChunkSettings
 from ..results import folder_time, give_back
 from ..results.files import HOUR, remove_older, remove_unfinished, write_whole
@@ -186,6 +186,8 @@ def read_chunk(file: str | None) -> list[Cell]:
     content = json.loads(Path(file).read_text(encoding="utf-8"))
     cells = []
     for each in content:
+        # The command that wrote the file has named them: it is a message to its own job.
+        load_plugins(each["config"]["plugins"])
         # JSON has neither tuples nor configurations.
         overrides, config = tuple(each["overrides"]), read(each["config"])
         cells.append(Cell(**each | {"overrides": overrides, "config": config}))

@@ -14,14 +14,14 @@ from ..errors import UsageError
 from ..options import Config, check_combination, unused_options, within_max_epochs
 from ..options.axes import SEVERAL
 from ..options.combinations import check_method, is_in, method_of
-from ..options.logger_classes import TARGET
+from ..options.gate import Gate, Origin
 from ..results import columns
 from .cell import Cell, in_words
 from .composer import Composer
 from .each_column import EachColumn
 from .folders import SweepFile, read_sweep
 from .hydra import UnknownOptionError
-from .overrides import as_given, override_key, refuse_several
+from .overrides import as_given, check_written, override_key, refuse_several
 
 OF_THE_WHOLE_RUN = (
     "sweeps",
@@ -120,9 +120,6 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path, *, most: 
     problems = problems or _refuse_unused(axes, [cell.config for cell in cells])
     if "objective" in axes:
         problems.append("objective is what a job returns to another sweeper; ours takes none.")
-    # A file of somebody else's must not import a module by being read.
-    if "plugins" not in axes and any(cell.config.plugins for cell in cells):
-        problems.append("plugins may be named on the command line only: a configuration file runs no code.")
     # One sentence more is shown rather than the sentence that one is left out.
     if len(problems) > MOST_PROBLEMS + 1:
         problems[MOST_PROBLEMS:] = [f"{len(problems) - MOST_PROBLEMS:,} more mistakes are not shown."]
@@ -162,12 +159,14 @@ def _blocks(
     if name is None:
         return None, [list(given)]
     sweep = read_sweep(str(name), sweeps)
+    gate = Gate(Origin.SWEEP, f"sweeps={name}")
     keys = {override_key(override) for override in given}
     blocks = []
     for block in sweep.blocks():
         of_file = []
-        for override in composer.parse(block):
-            _refuse_class(override, sweep.name)
+        written = composer.parse(block)
+        check_written(gate, written)
+        for override in written:
             # An axis of the command line takes the place of the file's.
             if override_key(override) not in keys:
                 of_file.append(override)
@@ -334,16 +333,6 @@ def _product(block: Sequence[Override], composer: Composer) -> Iterator[tuple[st
                 refuse_several(key, value.strip("[]"))
         choices.append([f"{key}={value}" for value in values])
     return itertools.product(*choices)
-
-
-def _refuse_class(override: Override, sweep: str) -> None:
-    """Refuse a class that a sweep file names: one of somebody else's must not import a module by being read."""
-    is_of_logger = override_key(override).partition(".")[0] == "logger"
-    if is_of_logger and TARGET in str(override.input_line):
-        raise UsageError(
-            f"sweeps={sweep} sets {override.input_line}: a class may be named on the command line only; "
-            "a sweep file runs no code."
-        )
 
 
 def _refuse_unused(axes: Iterable[str], configs: Sequence[Config]) -> list[str]:

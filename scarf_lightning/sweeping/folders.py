@@ -7,10 +7,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_type_hints
 
-import yaml
 from omegaconf import OmegaConf
 
 from ..errors import UsageError, did_you_mean
+from .configuration_files import read_yaml
 
 PACKAGE = Path(__file__).parents[1]
 ALL = "all"
@@ -157,11 +157,7 @@ def _read(name: str, folder: Path) -> SweepFile:
     from ..results.files import DamagedRecordError
     from ..results.records import are_usable, parsed
 
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    # A ValueError is a text in another encoding or an impossible date; deep nesting ends Python's recursion.
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is not YAML: {' '.join(str(error).split())}.") from error
+    content = read_yaml(path)
     # The file's own name is the name of the sweep.
     allowed = [field.name for field in fields(SweepFile) if field.name != "name"]
     needed = {"title", "cells"}

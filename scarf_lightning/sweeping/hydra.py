@@ -17,7 +17,7 @@ from hydra import __version__, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Quote, QuotedString
+from hydra.core.override_parser.types import ChoiceSweep, Quote, QuotedString
 from hydra.errors import HydraException, MissingConfigException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
@@ -35,7 +35,7 @@ from ..options import BASES, Config, load_plugins, options_of, read
 from ..options.axes import is_own, parts
 from ..options.conf_files import target_of
 from ..options.config import SHORTHANDS
-from ..options.logger_classes import TARGET
+from ..options.gate import TARGET
 from ..options.settings import PretrainSettings
 from .folders import CONF, recipe_options
 
@@ -208,14 +208,16 @@ def _unknown_choice(file: str, options: Sequence[str]) -> str:
 
 
 def named_plugins(arguments: Sequence[str]) -> list[str]:
-    """The modules that a command line names."""
+    """The modules that a command line names; of a sweep over plugins all."""
     parser = OverridesParser.create()
     given = [argument for argument in arguments if argument.startswith("plugins=")]
     value = parser.parse_override(given[-1]).value() if given else []
-    # What is no list is refused later, by the check of the option.
-    if not isinstance(value, list):
-        return []
-    return [str(name) for name in value]
+    names = dict[str, None]()
+    for each in value.list if isinstance(value, ChoiceSweep) else [value]:
+        # What is no list is refused later, by the check of the option.
+        if isinstance(each, list):
+            names |= dict.fromkeys(map(str, each))
+    return list(names)
 
 
 def offer(plugins: Sequence[str]) -> None:

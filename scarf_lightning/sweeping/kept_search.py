@@ -228,7 +228,7 @@ class KeptSearch:
         overrides = kept.user_attrs.get(OVERRIDES)
         if not isinstance(overrides, list) or not all(isinstance(each, str) for each in overrides):
             raise self._damaged(f"the overrides of try {kept.number} are no list of texts")
-        return Try(kept.number, tuple(overrides), kept.value)
+        return Try(kept.number, self._search.resumed(overrides, self.place), kept.value)
 
     def _damaged(self, problem: str) -> UsageError:
         return UsageError(

@@ -13,11 +13,12 @@ from hydra.core.override_parser.types import IntervalSweep, Override, RangeSweep
 from ..errors import UsageError
 from ..options import Options, checked
 from ..options.combinations import method_of
+from ..options.gate import Gate, Origin
 from ..options.option import option
 from .cell import Cell
 from .composer import Composer
 from .expand import checked_cell, expand
-from .overrides import as_given, override_key
+from .overrides import as_given, check_written, override_key, reaches_far
 
 PLACE = "hydra.sweeper"
 NOT_SEARCHED = {
@@ -198,6 +199,31 @@ class Search:
             "space": {axis.key: axis.given for axis in self.axes},
             "objective": self.objective,
         }
+
+    def resumed(self, overrides: Sequence[str], study: str) -> tuple[str, ...]:
+        """The overrides of a try that a study has kept, with those of this command that reach beyond a cell's numbers.
+
+        Args:
+            overrides: of the try.
+            study: the place of the study, for messages.
+
+        Raises:
+            UsageError: an override reaches beyond the numbers of a cell, and the command does not set its option.
+        """
+        gate, typed = Gate(Origin.RESULTS, study), self.composer.parse(self.fixed)
+        given = [str(override.input_line) for override in typed if reaches_far(override)]
+        keys = {override_key(override) for override in typed}
+        # A choice such as method.estimator=A,B is typed, too.
+        choices = {f"{axis.key}={value}" for axis in self.axes for value in axis.values}
+        kept = []
+        for override in self.composer.parse(overrides):
+            line = str(override.input_line)
+            if line in choices or not reaches_far(override):
+                kept.append(line)
+            # The results may have been moved since, so the folder of this command is the right one.
+            elif override_key(override) not in keys:
+                check_written(gate, [override])
+        return (*given, *kept)
 
     def cell(self, overrides: Sequence[str]) -> Cell:
         """The cell of a try.

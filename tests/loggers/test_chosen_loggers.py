@@ -1,6 +1,5 @@
 """Choice of loggers on the command line, in files and in what earlier releases stored."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -54,13 +53,6 @@ def test_a_cell_is_not_named_after_its_logger() -> None:
 def test_what_is_no_logger_is_refused(override: str, sentence: str) -> None:
     with pytest.raises(UsageError, match=f"^{sentence}"):
         cells_of(override)
-
-
-def test_a_sweep_file_names_no_class(tmp_path: Path) -> None:
-    file = tmp_path / "mine.yaml"
-    file.write_text("title: mine\ncells:\n  - {pretrain: [none], +logger.mine._target_: [a.B]}\n")
-    with pytest.raises(UsageError, match=r"a class may be named on the command line only; a sweep file runs no code\."):
-        cells_of(f"sweeps={file}")
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,7 @@ def test_what_is_missing_is_named() -> None:
         ("network.name", "mpl", "network.name=mpl is unknown; the options are: "),
         ("paths", 3, "paths is a group of options (results, openml); it cannot be 3."),
         ("plugins", "mine", "plugins must be a list, as in plugins=[a,b]."),
-        ("plugins", ["no_such_module"], "plugins names no_such_module, which is no module in "),
+        ("plugins", ["no_such_module"], "plugins names no_such_module, which is not imported; "),
         ("paths.results", None, "paths.results must be a text, not null."),
         ("paths.results", ["a"], "paths.results must be a text, not ['a']."),
         ("finetune._target_", "os.system", "finetune._target_ is not an option; the options of finetune are: "),

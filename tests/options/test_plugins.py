@@ -16,10 +16,9 @@ from scarf_lightning.options.plugins import _hash, load_plugins, plugin_hashes
 from scarf_lightning.options.settings import PretrainSettings
 from scarf_lightning.results import identity, pretraining_identity
 from scarf_lightning.sweeping.composer import Composer
-from scarf_lightning.sweeping.expand import expand
 from scarf_lightning.sweeping.hydra import hydra_started, master_of
 from tests.cells import DATA_HASH
-from tests.composing import SWEEPS, config_of, loader_and_master
+from tests.composing import config_of
 
 MODULE = """
 from dataclasses import dataclass
@@ -95,6 +94,7 @@ def test_a_part_is_found_by_its_name_has_its_options_and_is_part_of_the_cells_th
     values["pretrain"] = asdict(PretrainSettings())
     values["corruption"] = {"name": "halved", "factor": 0.25}
 
+    load_plugins([plugin.stem])
     config = read(values)
 
     corruption: Any = build_parts(config).pretext.corruption  # type: ignore[union-attr]
@@ -239,13 +239,12 @@ class TestHashes:
         assert counting(metric_named("least").function) == {"unknown", "measure"}
 
 
-def test_a_configuration_file_cannot_name_a_plugin(plugin: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    compose = Composer.__call__
+def test_a_configuration_imports_no_module_that_nobody_named(plugin: Path) -> None:
+    values = asdict(config_of()) | {"plugins": [plugin.stem]}
 
-    def with_a_plugin(composer: Composer, overrides: tuple[str, ...]) -> Any:
-        return replace(compose(composer, overrides), plugins=[plugin.stem])
+    with pytest.raises(UsageError, match=rf"^plugins names {plugin.stem}, which is not imported; "):
+        read(values)
+    assert plugin.stem not in sys.modules
 
-    monkeypatch.setattr(Composer, "__call__", with_a_plugin)
-    with pytest.raises(UsageError, match="plugins may be named on the command line only"):
-        expand(["trainer=auto"], Composer(*loader_and_master()), SWEEPS)
-    assert expand([f"plugins=[{plugin.stem}]"], Composer(*loader_and_master()), SWEEPS).cells
+    load_plugins([plugin.stem])
+    assert read(values).plugins == [plugin.stem]

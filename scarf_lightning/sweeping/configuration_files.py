@@ -1,0 +1,135 @@
+"""Files of YAML that a user wrote: sweeps, and the options in a folder of ``--config-dir``."""
+
+import re
+from collections.abc import Hashable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ..errors import UsageError
+from ..options.axes import AXES
+from ..options.config import Config
+from ..options.gate import GLOBAL, check_configuration
+
+HEADER = "# @package"
+PACKAGE = re.compile(r"\s*#\s*@package +(\S+)\s*")
+LIKE_A_HEADER = re.compile(r"\s*#\s*@\s*package|\s*#.*_global_", re.IGNORECASE)
+SECTIONS = {axis.name for axis in AXES} | {*Config.__dataclass_fields__, "hydra"}
+"""The places that options may have."""
+
+
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]
+    """YAML in which a key that stands twice is a mistake, and not the last of both values."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen = set[Any]()
+        for key, _ in node.value:
+            # A merge, <<, may stand beside the keys that it brings.
+            if not isinstance(key, yaml.ScalarNode) or key.tag == "tag:yaml.org,2002:merge":
+                continue
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(
+                    problem=f"{key.value} stands twice", problem_mark=key.start_mark
+                )
+            seen.add(key.value)
+        mapping: dict[Hashable, Any] = super().construct_mapping(node, deep)
+        return mapping
+
+
+def read_yaml(file: Path, shown: str | None = None) -> Any:
+    """The content of a file of YAML, as plain values.
+
+    Args:
+        file: to read.
+        shown: its name in messages, the path if there is none.
+
+    Raises:
+        UsageError: it is not YAML, or no text; names the file and the line.
+    """
+    name = shown or str(file)
+    try:
+        return yaml.load(file.read_text(encoding="utf-8"), _Loader)
+    except yaml.MarkedYAMLError as error:
+        raise UsageError(f"{name} is not YAML: {_slip(error)}.") from error
+    # A ValueError is a text in another encoding or an impossible date; deep nesting ends Python's recursion.
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise UsageError(f"{name} is not YAML: {' '.join(str(error).split())}.") from error
+
+
+def _slip(error: yaml.MarkedYAMLError) -> str:
+    """A slip with its line. PyYAML has words of its parser for two that are frequent."""
+    mark, problem = error.problem_mark, " ".join((error.problem or str(error)).split())
+    if "'\\t'" in problem:
+        problem = "a tab stands where blanks indent"
+    elif "flow" in str(error.context) and error.context_mark is not None:
+        mark, problem = error.context_mark, "a bracket opens that does not close"
+    return problem if mark is None else f"line {mark.line + 1}: {problem}"
+
+
+def check_file(file: Path, option: str) -> None:
+    """Check a file of ``--config-dir`` before Hydra reads it.
+
+    Args:
+        file: its path.
+        option: the path below the folder, without an ending: ``experiment/short``.
+
+    Raises:
+        UsageError: it is not YAML, its options have no place, or it sets what no such file may.
+    """
+    name = _shown(file)
+    content = read_yaml(file, name)
+    if content is None:
+        return
+    if not isinstance(content, Mapping):
+        raise UsageError(f"{name} must be options by name, as in trials: 2.")
+    group = option.rpartition("/")[0]
+    package = _package(file, name)
+    _check_place(name, group, package, content)
+    check_configuration(name, group, package, content)
+    for entry in content.get("defaults") or ():
+        _check_entry(name, entry)
+
+
+def _shown(file: Path) -> str:
+    """The path as a user would type it."""
+    return str(file.relative_to(Path.cwd())) if file.is_relative_to(Path.cwd()) else str(file)
+
+
+def _package(file: Path, name: str) -> str | None:
+    """The package that a file's header names, as Hydra reads it; None without a header."""
+    lines = file.read_text(encoding="utf-8").lstrip("\ufeff").splitlines()
+    for number, line in enumerate(lines):
+        if not LIKE_A_HEADER.match(line):
+            continue
+        found, asked = PACKAGE.fullmatch(line), f"{name}, line {number + 1}: {line.strip()}"
+        if found is None:
+            raise UsageError(f"{asked} is no header that Hydra reads; write {HEADER} {GLOBAL}.")
+        # Hydra stops at the first line that is no header.
+        if any(before.strip() for before in lines[:number]):
+            raise UsageError(f"{asked} is read in the first line alone; move it there.")
+        return found[1]
+    return None
+
+
+def _check_place(name: str, group: str, package: str | None, content: Mapping[Any, Any]) -> None:
+    """Refuse a file without a header whose options would stand below its folder, where there are none."""
+    place = (group if package in (None, "_group_") else str(package)).replace("/", ".").partition(".")[0]
+    if place in ("", GLOBAL, *SECTIONS) or set(content) <= {"defaults"}:
+        return
+    raise UsageError(
+        f"{name} sets options below {place}, where there are none; its first line must be: {HEADER} {GLOBAL}"
+    )
+
+
+def _check_entry(name: str, entry: Any) -> None:
+    """Refuse an entry of a defaults list whose option YAML reads as a truth value, as no and off."""
+    if not isinstance(entry, Mapping):
+        return
+    for key, chosen in entry.items():
+        if isinstance(chosen, bool):
+            axis = str(key).split(" ")[-1].lstrip("/")
+            raise UsageError(
+                f"{name}: YAML reads the option after {key} as {str(chosen).lower()}; {axis} is chosen by name, and "
+                f"--help {axis} lists the names."
+            )
