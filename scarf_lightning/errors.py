@@ -1,6 +1,6 @@
 """The exceptions whose messages are written for the user, and the exit status of a command that ends by one."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import ClassVar
 
@@ -31,6 +31,8 @@ class RecordWarning(UserWarning):
 
 NO_MEMORY = ("OutOfMemoryError", "can't allocate memory", "std::bad_alloc", "bad allocation")
 """What errors of libraries say where memory is lacking."""
+MOST_LISTED = 20
+"""Names that a sentence lists at most."""
 SYNONYMS: dict[str, set[str]] = {
     "gpu": {"cuda"}, "recall": {"balanced_accuracy"}, "roc_auc": {"auroc"},
     "matthews": {"mcc"}, "cross_entropy": {"log_loss"}, "mse": {"rmse"}, "pearson": {"spearman"},
@@ -73,6 +75,24 @@ def counted(n: float, thing: str) -> str:
     if n == 1:
         return f"1 {thing}"
     return f"{round(n, 6):,} {thing}s"
+
+
+def not_an_option(name: str, where: str, known: Sequence[str], hint: str = "") -> str:
+    """A sentence on an unknown option, with those that there are.
+
+    Args:
+        name: in full.
+        where: names those that there are, as "the options of loss".
+        known: their names. A long list comes last, and is cut.
+        hint: a question or a sentence with a space before it.
+
+    >>> not_an_option("loss.temp", "the options of loss", ["temperature"], " Did you mean temperature?")
+    'loss.temp is not an option; the options of loss are: temperature. Did you mean temperature?'
+    """
+    if len(known) <= MOST_LISTED:
+        return f"{name} is not an option; {where} are: {', '.join(known) or 'none'}.{hint}"
+    listed = f"{', '.join(known[:MOST_LISTED])} and {len(known) - MOST_LISTED} more; --help lists them"
+    return f"{name} is not an option.{hint} {where.capitalize()} are: {listed}."
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

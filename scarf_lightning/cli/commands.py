@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import NoSubjectError, RecordWarning, UnfinishedError, UsageError, did_you_mean, explained
 from ..importing import require_report, without_garbage_collection
+from ..sweeping.flags import CONFIG_DIR, MODES, OF_OTHER_CONFIGURATIONS, SHOWING
 from ..sweeping.folders import CONF
 from ..version import __version__
 from .signals import Terminated, ended_by_signals, note_start
@@ -39,14 +40,8 @@ USAGE = """\
 """
 
 HELP = {"-h", "--help"}
-SHOWING = ("--cfg", "-c", "--info", "-i", "--hydra-help", "--shell-completion", "-sc")
-"""Flags of Hydra's that show something and train nothing."""
-MODES = ("--multirun", "-m", "--run", "-r")
-"""Flags of Hydra's that change nothing: a plain run is a sweep of one cell."""
 RERUN = "--experimental-rerun"
 COMPLETING = {"--shell-completion", "-sc"}
-CONFIG_DIR = ("--config-dir", "-cd")
-"""The flag of Hydra's whose value is a folder with options of the user's."""
 READING = "Reading the configuration ...\n"
 """The first line, which comes before the imports."""
 
@@ -82,10 +77,11 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
         from hydra.errors import ConfigCompositionException
 
         from ..sweeping.hydra import OF_TODAY, hydra_started, named_plugins, offer
-        from ..sweeping.overrides import check_choices, deferred, spelled_out
+        from ..sweeping.overrides import check_choices, check_words, deferred, spelled_out
         from .running import goes_in_rounds, train_job
 
         _refuse_dashes(arguments)
+        check_words(arguments)
 
     plugins = named_plugins(arguments)
     if not shows_one:
@@ -166,6 +162,12 @@ def _refuse_flags(flags: Sequence[str], arguments: Sequence[str]) -> None:
     # Hydra would look for a file that no run of ours writes, and end in a traceback.
     if RERUN in flags:
         raise UsageError(f"{RERUN} reads a job that Hydra pickled, and no run leaves one; repeat the command instead.")
+    for flag in flags:
+        if flag in OF_OTHER_CONFIGURATIONS:
+            raise UsageError(
+                f"{flag} would name another configuration than that of this program; files of yours go into a folder: "
+                "--config-dir FOLDER +experiment=NAME."
+            )
     if COMPLETING.isdisjoint(flags):
         return
     # Hydra's completion knows the words of train.py, and none of scarf's sub-commands.
@@ -255,6 +257,8 @@ def answer_arguments(arguments: Sequence[str]) -> list[str]:
     """
     from ..sweeping.overrides import answer_of_file
 
+    if "-" in arguments:
+        raise UsageError("Standard input is not read: write the table to a file, and name that.")
     named = _words(arguments)
     # Such as a column's name with blanks that is not in quotes.
     if len(named) > 2:

@@ -7,7 +7,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from types import NoneType
 from typing import Any, TypeVar, get_type_hints
 
-from ..errors import UsageError, did_you_mean
+from ..errors import UsageError, did_you_mean, not_an_option
 from .axes import BASES, part
 from .config import Config
 from .gate import TARGET
@@ -213,10 +213,7 @@ def _refuse_unknown(known: Sequence[str], values: Mapping[str, Any], place: str)
         if name in known:
             continue
         where = f"the options of {place}" if place else "the options"
-        raise UsageError(
-            f"{_join(place, str(name))} is not an option; {where} are: {', '.join(known) or 'none'}."
-            f"{did_you_mean(str(name), known)}"
-        )
+        raise UsageError(not_an_option(_join(place, str(name)), where, known, did_you_mean(str(name), known)))
 
 
 def _group(value: Any, full: str, kind: type[Any] | None = None) -> Mapping[str, Any]:

@@ -8,15 +8,11 @@ from typing import Any
 import yaml
 
 from ..errors import UsageError
-from ..options.axes import AXES
-from ..options.config import Config
 from ..options.gate import GLOBAL, check_configuration
 
 HEADER = "# @package"
-PACKAGE = re.compile(r"\s*#\s*@package +(\S+)\s*")
-LIKE_A_HEADER = re.compile(r"\s*#\s*@\s*package|\s*#.*_global_", re.IGNORECASE)
-SECTIONS = {axis.name for axis in AXES} | {*Config.__dataclass_fields__, "hydra"}
-"""The places that options may have."""
+PACKAGE = re.compile(r"\ufeff?\s*#\s*@package +(\S+)\s*")
+LIKE_A_HEADER = re.compile(r"\ufeff?\s*#\s*@\s*package|\s*#.*_global_", re.IGNORECASE)
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]
@@ -52,7 +48,9 @@ def read_yaml(file: Path, shown: str | None = None) -> Any:
         return yaml.load(file.read_text(encoding="utf-8"), _Loader)
     except yaml.MarkedYAMLError as error:
         raise UsageError(f"{name} is not YAML: {_slip(error)}.") from error
-    # A ValueError is a text in another encoding or an impossible date; deep nesting ends Python's recursion.
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{name} is not YAML: its text is not UTF-8; save it as UTF-8.") from error
+    # A ValueError is an impossible date; deep nesting ends Python's recursion.
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise UsageError(f"{name} is not YAML: {' '.join(str(error).split())}.") from error
 
@@ -78,16 +76,18 @@ def check_file(file: Path, option: str) -> None:
         UsageError: it is not YAML, its options have no place, or it sets what no such file may.
     """
     name = _shown(file)
-    content = read_yaml(file, name)
-    if content is None:
-        return
+    # An empty file sets nothing.
+    content = read_yaml(file, name) or {}
     if not isinstance(content, Mapping):
         raise UsageError(f"{name} must be options by name, as in trials: 2.")
+    defaults = content.get("defaults") or []
+    if not isinstance(defaults, list):
+        raise UsageError(f"{name}: defaults must be a list, as in: defaults: [override /corruption: mean].")
     group = option.rpartition("/")[0]
     package = _package(file, name)
-    _check_place(name, group, package, content)
+    _check_place(name, group, package)
     check_configuration(name, group, package, content)
-    for entry in content.get("defaults") or ():
+    for entry in defaults:
         _check_entry(name, entry)
 
 
@@ -98,13 +98,17 @@ def _shown(file: Path) -> str:
 
 def _package(file: Path, name: str) -> str | None:
     """The package that a file's header names, as Hydra reads it; None without a header."""
-    lines = file.read_text(encoding="utf-8").lstrip("\ufeff").splitlines()
+    lines = file.read_text(encoding="utf-8").splitlines()
     for number, line in enumerate(lines):
         if not LIKE_A_HEADER.match(line):
             continue
         found, asked = PACKAGE.fullmatch(line), f"{name}, line {number + 1}: {line.strip()}"
         if found is None:
             raise UsageError(f"{asked} is no header that Hydra reads; write {HEADER} {GLOBAL}.")
+        if number == 0 and line.startswith("\ufeff"):
+            raise UsageError(
+                f"{name} begins with a byte order mark, before which Hydra reads no header; save it without."
+            )
         # Hydra stops at the first line that is no header.
         if any(before.strip() for before in lines[:number]):
             raise UsageError(f"{asked} is read in the first line alone; move it there.")
@@ -112,10 +116,15 @@ def _package(file: Path, name: str) -> str | None:
     return None
 
 
-def _check_place(name: str, group: str, package: str | None, content: Mapping[Any, Any]) -> None:
+def _check_place(name: str, group: str, package: str | None) -> None:
     """Refuse a file without a header whose options would stand below its folder, where there are none."""
+    # Imported here, since every command finds its sweeps by this module.
+    from ..options.axes import AXES
+    from ..options.config import Config
+
+    sections = {axis.name for axis in AXES} | {*Config.__dataclass_fields__, "hydra"}
     place = (group if package in (None, "_group_") else str(package)).replace("/", ".").partition(".")[0]
-    if place in ("", GLOBAL, *SECTIONS) or set(content) <= {"defaults"}:
+    if place in ("", GLOBAL, *sections):
         return
     raise UsageError(
         f"{name} sets options below {place}, where there are none; its first line must be: {HEADER} {GLOBAL}"

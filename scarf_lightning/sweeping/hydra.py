@@ -30,9 +30,9 @@ from omegaconf.errors import (
     UnsupportedInterpolationType,
 )
 
-from ..errors import UsageError, did_you_mean, meant_by
+from ..errors import UsageError, did_you_mean, meant_by, not_an_option
 from ..options import BASES, Config, load_plugins, options_of, read
-from ..options.axes import is_own, parts
+from ..options.axes import AXES, is_own, parts
 from ..options.conf_files import target_of
 from ..options.config import SHORTHANDS
 from ..options.gate import TARGET
@@ -48,6 +48,14 @@ _one_thread = threading.RLock()
 """Held by the thread that has started Hydra: its instance is that of the whole process."""
 UNKNOWN = (ConfigKeyError, ConfigAttributeError)
 OF_INTERPOLATIONS = (InterpolationResolutionError, UnsupportedInterpolationType, GrammarParseError)
+HABITS = {
+    "experiment": "For a preset of yours: --config-dir FOLDER +experiment=NAME.",
+    "model": "Did you mean network=NAME, or method=NAME?",
+    "early_stopping": "Did you mean pretrain.patience or finetune.patience?",
+    "debug": "For a quick try: trials=1 max_epochs=1.",
+    "callbacks": "Lightning's callbacks go with a Trainer of your own: scarf_lightning.lightning.",
+}
+"""Sections of other projects with Hydra, and what there is here in their place."""
 NEVER_SCALED = {28: 28, 1468: 9981, 4134: 9910}
 """OpenML datasets that the paper does not scale (section 4, "Dataset pre-processing"), with the task of each."""
 
@@ -125,6 +133,10 @@ def usage_error(error: BaseException) -> UsageError:
     # One of several choices; Hydra does not say what there is.
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, name = error.missing_cfg_file.rpartition("/")
+        if group not in {axis.name for axis in AXES}:
+            return UsageError(
+                f"There is no file {error.missing_cfg_file}.yaml; --config-dir FOLDER names the folder that has it."
+            )
         return UsageError(f"{group}={name} is not an option; --help {group} lists them.")
     # Hydra wraps OmegaConf's errors, whose attributes name the option.
     cause = error if isinstance(error, OmegaConfBaseException) else error.__cause__
@@ -136,14 +148,16 @@ def usage_error(error: BaseException) -> UsageError:
         parent, _, name = full.rpartition(".")
         if not known:
             return UnknownOptionError(f"{full} is not an option; {parent} takes one value.", full)
-        where = f"the options of {parent}" if parent else "the options"
         hint = did_you_mean(name, known) or _within(cause.parent_node, parent, name)
         hint = hint or _left_out(cause.parent_node, parent, name)
+        if not parent and name in HABITS:
+            hint = f" {HABITS[name]}"
         if parent == "logger" and not hint:
             # A user of Hydra may give the class to the group itself.
             section = "mine" if name == TARGET else name
             hint = f" For a class of Lightning's: +logger.{section}._target_=CLASS."
-        return UnknownOptionError(f"{full} is not an option; {where} are: {', '.join(known)}.{hint}", full)
+        where = f"the options of {parent}" if parent else "the options"
+        return UnknownOptionError(not_an_option(full, where, known, hint), full)
     # Any other error in Hydra's words, on one line.
     message = str(error) if cause is None else f"{error} {cause}"
     return UsageError(" ".join(message.split()))
@@ -164,6 +178,8 @@ def _wrong_value(error: OmegaConfBaseException) -> UsageError:
     # OmegaConf's further lines repeat the key and name its classes.
     reason = str(error).splitlines()[0].removesuffix(".")
     hint = ""
+    if "HydraConfig was not set" in reason:
+        return UsageError(f"{place}${{hydra:...}} has no value here: cells have no job, and no number; write a value.")
     if isinstance(error, OF_INTERPOLATIONS):
         hint = "; to write ${ as text, put a backslash before it"
     return UsageError(f"{place}{reason}{hint}.")

@@ -16,6 +16,7 @@ from ..data.sources import ENDING
 from ..errors import UsageError
 from ..options.axes import AXES, BASES, SEVERAL
 from ..options.gate import Gate, path_of, reaches
+from .flags import CONFIG_DIR, FLAGS, MODES
 
 OUR_SWEEPERS = ("hydra/sweeper=scarf", "hydra/sweeper=optuna")
 AS_GIVEN = "as given: "
@@ -23,12 +24,52 @@ AS_GIVEN = "as given: "
 
 
 def overrides_of(asked: str | Sequence[str], more: Sequence[str]) -> list[str]:
-    """Overrides from Python, where a sweep may be named without ``sweeps=``."""
+    """Overrides from Python, where a sweep may be named without ``sweeps=``.
+
+    Raises:
+        UsageError: a word is neither, see `check_words`.
+    """
     first = [asked] if isinstance(asked, str) else list(asked)
-    overrides = []
-    for each in first:
-        overrides.append(each if "=" in each else f"sweeps={each}")
-    return spelled_out([*overrides, *more])
+    # A mode of Hydra's changes nothing, as on the command line.
+    words = [word for word in (*first, *more) if word not in MODES]
+    overrides = list[str]()
+    for place, word in enumerate(words):
+        if word.startswith("-"):
+            _refuse_flag(word, words[place + 1 :])
+        follows_comma = bool(overrides) and overrides[-1].endswith(",")
+        is_sweep = word in first and "=" not in word and not word.startswith("~") and not follows_comma
+        overrides.append(f"sweeps={word}" if is_sweep else word)
+    check_words(overrides)
+    return spelled_out(overrides)
+
+
+def _refuse_flag(word: str, following: Sequence[str]) -> NoReturn:
+    """Refuse a flag from Python, whose arguments take the place of some."""
+    name, _, value = word.lstrip("-").partition("=")
+    if word.partition("=")[0] in CONFIG_DIR:
+        raise UsageError(f"{word} is a flag of the command line; in Python it is the argument config_dir.")
+    if word.partition("=")[0] in FLAGS:
+        raise UsageError(f"{word} is a flag of the command line, which shows something or is refused; leave it out.")
+    value = value or "".join([each for each in following[:1] if "=" not in each]) or "VALUE"
+    raise UsageError(f"{word} is not known; options have no dashes: {name}={value}.")
+
+
+def check_words(arguments: Sequence[str]) -> None:
+    """Refuse words of a command line that are no options, which Hydra would answer in words of its grammar.
+
+    Raises:
+        UsageError: a blank stands after a comma, or a word has no sign of equality.
+    """
+    previous = ""
+    for argument in arguments:
+        # Flags have a value, but for those of a mode.
+        is_of_flag = previous.startswith("-") and previous not in MODES
+        if "=" in argument or argument[:1] in ("-", "~") or is_of_flag:
+            previous = argument
+            continue
+        if previous.endswith(","):
+            raise UsageError(f"A blank stands after a comma: write {previous}{argument}, or put all values in quotes.")
+        raise UsageError(f"{argument or repr(argument)} is no option; write OPTION=VALUE, or sweeps=NAME for a sweep.")
 
 
 def answer_of_file(path: str | None = None, target: str | None = None) -> list[str]:

@@ -70,7 +70,11 @@ def open_source(
         # A file that is there says which columns it has.
         target = given.get("target") or ""
         return FileSource(path, target, unlabelled=_path(given.get("unlabelled")), **named)
-    if (dataset_id is None) == (task is None):
+    if dataset_id is not None and task is not None:
+        raise UsageError(
+            f"dataset.id={dataset_id} and dataset.task={task} are both set; give one, for a task brings its dataset."
+        )
+    if dataset_id is None and task is None:
         raise UsageError("dataset=openml needs the id of a dataset, or of a task: set dataset.id=N or dataset.task=N.")
     named["cache"] = _path(openml_cache)
     if task is not None:
