@@ -31,6 +31,14 @@ class RecordWarning(UserWarning):
 
 NO_MEMORY = ("OutOfMemoryError", "can't allocate memory", "std::bad_alloc", "bad allocation")
 """What errors of libraries say where memory is lacking."""
+HABITS = {
+    "experiment": "For a preset of yours: --config-dir FOLDER +experiment=NAME.",
+    "model": "Did you mean network=NAME, or method=NAME?",
+    "early_stopping": "Did you mean pretrain.patience or finetune.patience?",
+    "debug": "For a quick try: trials=1 max_epochs=1.",
+    "callbacks": "Lightning's callbacks go with a Trainer of your own: scarf_lightning.lightning.",
+}
+"""Sections that other projects have, and what there is here in their place."""
 MOST_LISTED = 20
 """Names that a sentence lists at most."""
 SYNONYMS: dict[str, set[str]] = {
@@ -89,6 +97,8 @@ def not_an_option(name: str, where: str, known: Sequence[str], hint: str = "") -
     >>> not_an_option("loss.temp", "the options of loss", ["temperature"], " Did you mean temperature?")
     'loss.temp is not an option; the options of loss are: temperature. Did you mean temperature?'
     """
+    if name in HABITS:
+        hint = f" {HABITS[name]}"
     if len(known) <= MOST_LISTED:
         return f"{name} is not an option; {where} are: {', '.join(known) or 'none'}.{hint}"
     listed = f"{', '.join(known[:MOST_LISTED])} and {len(known) - MOST_LISTED} more; --help lists them"

@@ -1,7 +1,7 @@
 """Hydra's door to `scarf_lightning.sweeping`."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,9 +46,10 @@ def _is_ours(folder: str) -> bool:
 
 @dataclass
 class ScarfSweeperConf:
-    """The sweeper has no options of its own."""
+    """The options of the sweeper: axes by name, as files have them. `scarf_lightning.sweeping.expand` reads them."""
 
     _target_: str = "hydra_plugins.scarf_sweeper.sweeper.ScarfSweeper"
+    params: dict[str, Any] = field(default_factory=dict)
 
 
 ConfigStore.instance().store(group="hydra/sweeper", name="scarf", node=ScarfSweeperConf, provider="scarf_lightning")
@@ -57,7 +58,7 @@ ConfigStore.instance().store(group="hydra/sweeper", name="scarf", node=ScarfSwee
 class ScarfSweeper(Sweeper):
     """Expands the overrides to cells, checks all of them, and runs those that are not finished."""
 
-    def __init__(self) -> None:
+    def __init__(self, params: Mapping[str, Any] | None = None) -> None:
         super().__init__()
         self._launcher: Launcher | None = None
         self.launcher_name = ""

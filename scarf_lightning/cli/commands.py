@@ -76,10 +76,13 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
         import hydra
         from hydra.errors import ConfigCompositionException
 
-        from ..sweeping.hydra import OF_TODAY, hydra_started, named_plugins, offer
+        from ..sweeping.hydra import OF_TODAY, folder_of_options, hydra_started, named_plugins, offer
         from ..sweeping.overrides import check_choices, check_words, deferred, spelled_out
         from .running import goes_in_rounds, train_job
 
+        # Hydra's words on a missing folder, or a missing value, lead nowhere.
+        if not set(CONFIG_DIR).isdisjoint(flags):
+            folder_of_options(_config_dir(arguments)[0] or "")
         _refuse_dashes(arguments)
         check_words(arguments)
 

@@ -29,6 +29,7 @@ from ..options import Config, checked, read, within_max_epochs
 from ..options.combinations import on_dataset
 from ..options.settings import DatasetSettings
 from .hydra import (
+    check_hydra,
     fit_recipe,
     hydra_started,
     master_of,
@@ -86,6 +87,10 @@ class Composer:
         for override in of_hydra:
             if not override.lstrip("+~").startswith(OF_JOBS):
                 self._overrides_of_hydra.append(override)
+        self._folders_of_user = list[str]()
+        for source in master.hydra.runtime.config_sources:
+            if source.schema == "file" and source.provider != "main":
+                self._folders_of_user.append(source.path)
         # A cache for each composer, since another one has another folder or other plugins.
         self._configured = cache(self._configure)
         self._together = cache(self._put_together)
@@ -102,6 +107,20 @@ class Composer:
     def is_group(self, name: str) -> bool:
         """True if this is an axis, of which files are options."""
         return bool(self._options_of(name))
+
+    def is_of_user(self, group: str, name: str) -> bool:
+        """True if an option of a group is a file of the user's, in a folder of ``--config-dir``."""
+        return any(Path(folder, group, f"{name}.yaml").is_file() for folder in self._folders_of_user)
+
+    def axes_of_files(self, choices: tuple[str, ...]) -> dict[str, Any]:
+        """The axes that chosen files have in Hydra's own place, ``hydra.sweeper.params``, with their values."""
+        composed = self._loader.load_configuration(
+            self._master.hydra.job.config_name,
+            overrides=[*self._overrides_of_hydra, *choices],
+            run_mode=RunMode.MULTIRUN,
+        )
+        axes: Any = OmegaConf.to_container(OmegaConf.create(composed.hydra.sweeper.get("params") or {}))
+        return {str(axis): values for axis, values in axes.items()}
 
     def __call__(self, overrides: tuple[str, ...]) -> Config:
         """The configuration of one cell.
@@ -306,6 +325,9 @@ def composing(overrides: Sequence[str], config_dir: str | Path | None = None) ->
         UsageError: as by `hydra_started` and `master_of`.
     """
     with hydra_started(named_plugins(overrides)) as hydra:
+        of_hydra = [each for each in overrides if each.lstrip("+~").startswith("hydra.")]
+        if of_hydra:
+            check_hydra(master_of(hydra, config_dir, of_hydra).hydra)
         yield Composer(hydra.config_loader, master_of(hydra, config_dir))
 
 

@@ -87,8 +87,10 @@ def check_file(file: Path, option: str) -> None:
     package = _package(file, name)
     _check_place(name, group, package)
     check_configuration(name, group, package, content)
+    if package == GLOBAL and "sweeps" in content:
+        raise UsageError(f"{name}: a sweep is named on the command line alone: sweeps={content['sweeps']}.")
     for entry in defaults:
-        _check_entry(name, entry)
+        _check_entry(name, group, entry)
 
 
 def _shown(file: Path) -> str:
@@ -131,14 +133,18 @@ def _check_place(name: str, group: str, package: str | None) -> None:
     )
 
 
-def _check_entry(name: str, entry: Any) -> None:
-    """Refuse an entry of a defaults list whose option YAML reads as a truth value, as no and off."""
-    if not isinstance(entry, Mapping):
-        return
-    for key, chosen in entry.items():
+def _check_entry(name: str, group: str, entry: Any) -> None:
+    """Refuse an entry of a defaults list that YAML or Hydra reads otherwise than it is meant."""
+    from ..options.axes import AXES
+
+    for key, chosen in entry.items() if isinstance(entry, Mapping) else ():
+        axis = str(key).split(" ")[-1].lstrip("/")
+        # YAML's false is written no and off, too.
         if isinstance(chosen, bool):
-            axis = str(key).split(" ")[-1].lstrip("/")
             raise UsageError(
                 f"{name}: YAML reads the option after {key} as {str(chosen).lower()}; {axis} is chosen by name, and "
                 f"--help {axis} lists the names."
             )
+        # Every axis is chosen already, and a name without a slash is that of a folder beside the file.
+        if key == axis and axis in {each.name for each in AXES} and axis != group:
+            raise UsageError(f"{name}: {axis} is chosen already; write override /{axis}: {chosen}.")

@@ -19,9 +19,9 @@ from ..results import columns
 from .cell import Cell, in_words
 from .composer import Composer
 from .each_column import EachColumn
-from .folders import SweepFile, read_sweep
+from .folders import SweepFile, read_sweep, swept
 from .hydra import UnknownOptionError
-from .overrides import as_given, check_written, override_key, refuse_several
+from .overrides import as_given, check_choices, check_written, override_key, refuse_several
 
 OF_THE_WHOLE_RUN = (
     "sweeps",
@@ -87,6 +87,7 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path, *, most: 
     given = composer.parse(as_given(arguments))
     _refuse_several_for_the_run(given)
     sweep, blocks = _blocks(given, composer, sweeps)
+    blocks = [block for each in blocks for block in _with_axes_of_files(each, composer)]
 
     # Blocks may overlap, and a cell is trained once: a dictionary keeps the first of equal combinations.
     asked, each_column = dict[tuple[str, ...], None](), EachColumn(composer)
@@ -166,12 +167,37 @@ def _blocks(
         of_file = []
         written = composer.parse(block)
         check_written(gate, written)
+        try:
+            check_choices(block)
+        except UsageError as error:
+            raise UsageError(f"sweeps={name} sets {error}") from error
         for override in written:
             # An axis of the command line takes the place of the file's.
             if override_key(override) not in keys:
                 of_file.append(override)
         blocks.append([*of_file, *given])
     return sweep, blocks
+
+
+def _with_axes_of_files(block: list[Override], composer: Composer) -> list[list[Override]]:
+    """The blocks of a block whose presets sweep axes in Hydra's own place for them; each preset has its own."""
+    keys = {override_key(override) for override in block}
+    choices, others = list[list[str]](), list[Override]()
+    for override in block:
+        key = override.get_key_element()
+        values = list(override.sweep_string_iterator()) if override.is_discrete_sweep() else [override.value()]
+        if any(isinstance(name, str) and composer.is_of_user(str(override.key_or_group), name) for name in values):
+            choices.append([f"{key}={name}" for name in values])
+        else:
+            others.append(override)
+    blocks = []
+    for chosen in itertools.product(*choices) if choices else ():
+        written = [f"{axis}={swept(values)}" for axis, values in composer.axes_of_files(chosen).items()]
+        axes = composer.parse(written)
+        check_written(Gate(Origin.CONFIGURATION, " ".join(chosen)), axes)
+        free = [axis for axis in axes if override_key(axis) not in keys]
+        blocks.append([*composer.parse(chosen), *free, *others])
+    return blocks or [block]
 
 
 def _composed(

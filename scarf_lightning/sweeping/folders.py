@@ -1,5 +1,6 @@
 """The folders of the configuration and of the sweeps, and what their files say."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
@@ -13,6 +14,9 @@ from ..errors import UsageError, did_you_mean
 from .configuration_files import read_yaml
 
 PACKAGE = Path(__file__).parents[1]
+OPTION = re.compile(r"\+{0,2}[A-Za-z_][\w./@]*")
+"""The name of an option in a block, as Hydra reads one."""
+ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 ALL = "all"
 """Names the cells of all files that have an entry ``paper``."""
 
@@ -95,7 +99,7 @@ class SweepFile:
         for block in self.cells:
             axes = []
             for axis, values in block.items():
-                axes.append(f"{axis}={_swept(self._installed(values))}")
+                axes.append(f"{axis}={swept(self._installed(values))}")
             blocks.append(axes + common)
         return blocks
 
@@ -147,6 +151,10 @@ def _read(name: str, folder: Path) -> SweepFile:
     # A sweep of the user's is a path; a bare name is one of the folder's.
     is_path = "/" in name or name.endswith((".yaml", ".yml"))
     path = Path(name).expanduser() if is_path else folder / f"{name}.yaml"
+    if is_path and path.exists() and not path.is_file():
+        raise UsageError(f"sweeps={name}: {path} is no file; name a file of YAML.")
+    if ADDRESS.match(name):
+        raise UsageError(f"sweeps={name} is an address, and only files are read; download it, and name the file.")
     if not path.is_file():
         known = sorted(file.stem for file in folder.glob("*.yaml"))
         listed = ", ".join([*known, ALL])
@@ -167,6 +175,10 @@ def _read(name: str, folder: Path) -> SweepFile:
     is_list = isinstance(cells, list) and cells
     if not is_list or not all(isinstance(block, dict) for block in cells):
         raise UsageError(f"{path}: cells must be a list of blocks, each with axes and their values.")
+    for block in cells:
+        for axis in block:
+            if not isinstance(axis, str) or not OPTION.fullmatch(axis):
+                raise UsageError(f"{path}: {axis!r} is no name of an option; write OPTION: [VALUE, VALUE].")
     # The same limits as of a record, since a file may be of another author.
     kinds = get_type_hints(SweepFile)
     try:
@@ -180,8 +192,8 @@ def _read(name: str, folder: Path) -> SweepFile:
         raise UsageError(f"{path}: {error}.") from error
 
 
-def _swept(values: Any) -> str:
-    """The values of an axis in Hydra's notation. A list is swept; a list in a list is one value."""
+def swept(values: Any) -> str:
+    """The values of an axis of a file in Hydra's notation. A list is swept; a list in a list is one value."""
     if isinstance(values, list):
         return ",".join(_value(value) for value in values)
     return _value(values)

@@ -6,6 +6,7 @@ Two things are private in Hydra 1.3 and 1.4, and have no public counterpart: its
 """
 
 import logging
+import re
 import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,14 +49,6 @@ _one_thread = threading.RLock()
 """Held by the thread that has started Hydra: its instance is that of the whole process."""
 UNKNOWN = (ConfigKeyError, ConfigAttributeError)
 OF_INTERPOLATIONS = (InterpolationResolutionError, UnsupportedInterpolationType, GrammarParseError)
-HABITS = {
-    "experiment": "For a preset of yours: --config-dir FOLDER +experiment=NAME.",
-    "model": "Did you mean network=NAME, or method=NAME?",
-    "early_stopping": "Did you mean pretrain.patience or finetune.patience?",
-    "debug": "For a quick try: trials=1 max_epochs=1.",
-    "callbacks": "Lightning's callbacks go with a Trainer of your own: scarf_lightning.lightning.",
-}
-"""Sections of other projects with Hydra, and what there is here in their place."""
 NEVER_SCALED = {28: 28, 1468: 9981, 4134: 9910}
 """OpenML datasets that the paper does not scale (section 4, "Dataset pre-processing"), with the task of each."""
 
@@ -138,6 +131,9 @@ def usage_error(error: BaseException) -> UsageError:
                 f"There is no file {error.missing_cfg_file}.yaml; --config-dir FOLDER names the folder that has it."
             )
         return UsageError(f"{group}={name} is not an option; --help {group} lists them.")
+    # Its own advice is on two signs of its grammar.
+    if there := re.match(r"Could not append to config\. An item is already at '(.+?)'", str(error)):
+        return UsageError(f"{there[1]} is an option already; leave out the sign +.")
     # Hydra wraps OmegaConf's errors, whose attributes name the option.
     cause = error if isinstance(error, OmegaConfBaseException) else error.__cause__
     if isinstance(cause, OmegaConfBaseException) and not isinstance(cause, UNKNOWN):
@@ -150,8 +146,6 @@ def usage_error(error: BaseException) -> UsageError:
             return UnknownOptionError(f"{full} is not an option; {parent} takes one value.", full)
         hint = did_you_mean(name, known) or _within(cause.parent_node, parent, name)
         hint = hint or _left_out(cause.parent_node, parent, name)
-        if not parent and name in HABITS:
-            hint = f" {HABITS[name]}"
         if parent == "logger" and not hint:
             # A user of Hydra may give the class to the group itself.
             section = "mine" if name == TARGET else name
@@ -316,14 +310,16 @@ def folder_of_options(config_dir: str | Path) -> Path:
     return folder
 
 
-def master_of(hydra: "Hydra", config_dir: str | Path | None = None) -> DictConfig:
-    """The configuration of a command line without options, as Hydra gives it to a sweeper.
+def master_of(hydra: "Hydra", config_dir: str | Path | None = None, of_hydra: Sequence[str] = ()) -> DictConfig:
+    """The configuration of a command line without options of ours, as Hydra gives it to a sweeper.
 
     Args:
         config_dir: see `folder_of_options`, which raises its error here, too.
+        of_hydra: options of Hydra's.
     """
     # A composer passes the search path on to each of its compositions.
-    return hydra.config_loader.load_configuration("train", overrides=search_path(config_dir), run_mode=RunMode.MULTIRUN)
+    overrides = [*search_path(config_dir), *of_hydra]
+    return hydra.config_loader.load_configuration("train", overrides=overrides, run_mode=RunMode.MULTIRUN)
 
 
 def search_path(config_dir: str | Path | None) -> list[str]:

@@ -17,8 +17,11 @@ from ..errors import UsageError
 from ..options.axes import AXES, BASES, SEVERAL
 from ..options.gate import Gate, path_of, reaches
 from .flags import CONFIG_DIR, FLAGS, MODES
+from .folders import swept
 
 OUR_SWEEPERS = ("hydra/sweeper=scarf", "hydra/sweeper=optuna")
+PARAMS = "hydra.sweeper.params"
+"""Hydra's own place for the axes of a sweep."""
 AS_GIVEN = "as given: "
 """Begins the value of an option that waits until its part is chosen, see `deferred`."""
 
@@ -111,7 +114,9 @@ def hydra_text(value: Any) -> str:
 
 def spelled_out(arguments: Sequence[str]) -> list[str]:
     """A command line for Hydra: a file of the user's is ``dataset=csv dataset.path=FILE``, however it was named, and a
-    value that Hydra's grammar does not have, such as ``Größe (cm)``, is in quotes."""
+    value that Hydra's grammar does not have, such as ``Größe (cm)``, is in quotes. Axes in ``hydra.sweeper.params``,
+    Hydra's own place for them, are options."""
+    arguments = _with_axes(arguments)
     names = [argument for argument in arguments if argument.startswith("dataset=")]
     has_path = any(argument.startswith("dataset.path=") for argument in arguments)
     file, spelled = names[-1].partition("=")[2] if names else "", list(arguments)
@@ -122,6 +127,29 @@ def spelled_out(arguments: Sequence[str]) -> list[str]:
         others = [argument for argument in arguments if argument not in names]
         spelled = [*others, "dataset=csv", f"dataset.path={file}"]
     return [_readable(argument) for argument in spelled]
+
+
+def _with_axes(arguments: Sequence[str]) -> list[str]:
+    """The arguments with the axes of ``hydra.sweeper.params`` as options, where no other argument sets them."""
+    axes, others = dict[str, str](), list[str]()
+    for argument in arguments:
+        place, _, value = argument.lstrip("+").partition("=")
+        if not place.startswith(PARAMS):
+            others.append(argument)
+            continue
+        name = place.removeprefix(PARAMS).lstrip(".")
+        values: Any = value
+        # In quotes, or as a dictionary of all axes.
+        if not name or value[:1] in ("'", '"'):
+            values = OverridesParser.create().parse_override(argument).value()
+        if name:
+            axes[name] = str(values)
+        elif isinstance(values, dict):
+            axes |= {str(key): swept(each) for key, each in values.items()}
+        else:
+            raise UsageError(f"{argument}: {PARAMS} has axes by name, as in {PARAMS}.corruption=mean,marginal.")
+    given = {argument.lstrip("+").partition("=")[0] for argument in others}
+    return [*(f"{name}={values}" for name, values in axes.items() if name not in given), *others]
 
 
 def deferred(arguments: Sequence[str]) -> list[str]:
@@ -138,8 +166,9 @@ def deferred(arguments: Sequence[str]) -> list[str]:
         return "=" in argument and not argument.startswith("-")
 
     def is_sweep(argument: str) -> bool:
-        # A sweep file has many cells, though Hydra sees one value.
-        if argument.startswith("sweeps="):
+        # A sweep file has many cells, though Hydra sees one value; so may a preset, +experiment=NAME.
+        key = argument.partition("=")[0]
+        if key == "sweeps" or (key.startswith("+") and "." not in key):
             return True
         return parser.parse_override(argument).is_sweep_override()
 

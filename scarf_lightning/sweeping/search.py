@@ -18,6 +18,7 @@ from ..options.option import option
 from .cell import Cell
 from .composer import Composer
 from .expand import checked_cell, expand
+from .folders import swept
 from .overrides import as_given, check_written, override_key, reaches_far
 
 PLACE = "hydra.sweeper"
@@ -248,9 +249,7 @@ def read_search(
             f"{PLACE}.direction out."
         )
     chosen = checked(SearchOptions, options, PLACE)
-    spaces = []
-    for key, value in chosen.params.items():
-        spaces.append(f"{key}={'null' if value is None else value}")
+    spaces = [f"{key}={swept(value)}" for key, value in chosen.params.items()]
     # As with every option of Hydra, the last one wins.
     overrides = {}
     for override in composer.parse([*spaces, *as_given(arguments)]):

@@ -45,7 +45,8 @@ def open_file(path: Path, option: str = "dataset.path", **asked: str | None) -> 
 def _why_no_file(path: Path, option: str) -> str:
     """A sentence on a path that is no file of a table."""
     if ADDRESS.match(str(path)):
-        return f"{option}={path} is an address, and only files are read; download it, and name the file."
+        address = str(path).replace(":/", "://", 1)
+        return f"{option}={address} is an address, and only files are read; download it, and name the file."
     if path.is_dir():
         return f"{option}={path} is a folder; name a file of a table in it."
     if str(path) == "-" or path.exists():

@@ -1,0 +1,294 @@
+"""What comes in by a preset, a sweep file, a list of words or a path: it works, or one sentence of ours refuses it."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hydra.errors import HydraException
+
+import scarf_lightning
+from scarf_lightning.cli import commands
+from scarf_lightning.cli.columns import of_arguments
+from scarf_lightning.errors import UsageError
+from scarf_lightning.sweeping.composer import Composer, composing
+from scarf_lightning.sweeping.expand import expand
+from scarf_lightning.sweeping.hydra import option_files, usage_error
+from tests.composing import SWEEPS, _composer
+from tests.processes import here
+
+TABLE = ("dataset=csv", "dataset.path=t.csv", "dataset.target=y")
+GLOBAL = "# @package _global_\n"
+OF_HYDRA = ("hydra.cc", "Traceback", "Exception", "EOF", "Error parsing", "full_key", "codec", "struct", "token")
+"""Words of other programs, which no sentence of ours has."""
+
+
+@pytest.fixture
+def in_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with a table ``t.csv``, a folder and a pipe."""
+    monkeypatch.chdir(tmp_path)
+    draws = np.random.default_rng(0).normal(size=60).round(3)
+    pd.DataFrame({"a": draws, "b": draws[::-1], "y": np.where(draws > 0, "yes", "no")}).to_csv("t.csv", index=False)
+    Path("folder").mkdir()
+    os.mkfifo("pipe.csv")
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Composer]:
+    """A folder of ``--config-dir``, with a composer that reads it."""
+    place = tmp_path_factory.mktemp("cd")
+    (place / "experiment").mkdir()
+    with composing((), place) as composer:
+        pass
+    return place, composer
+
+
+def assert_said(sentence: str, expected: str) -> None:
+    """One sentence, with these words in it and none of other programs."""
+    assert expected in sentence
+    assert "\n" not in sentence
+    assert sentence[-1] in ".?" or sentence.endswith("_global_")
+    assert not [word for word in OF_HYDRA if word in sentence], sentence
+
+
+def outcome(act: Callable[[], object]) -> object:
+    """What an act gives, or the sentence that refuses it."""
+    try:
+        return act()
+    except UsageError as error:
+        return str(error)
+    # A command answers by the same function.
+    except HydraException as error:
+        return str(usage_error(error))
+
+
+PRESETS: dict[str, tuple[str, int | str]] = {
+    "whole": (GLOBAL + "trials: 1\n", 1),
+    "lines of Windows": (GLOBAL.replace("\n", "\r\n") + "trials: 1\r\n", 1),
+    "header without a blank": ("#@package _global_\ntrials: 1\n", 1),
+    "a launcher": (GLOBAL + "defaults:\n  - override /hydra/launcher: joblib\n", 1),
+    "a reference": (GLOBAL + "trials: 3\nseed: ${trials}\n", 1),
+    "axes": (GLOBAL + "hydra: {sweeper: {params: {pretrain: 'none,scarf', corruption.rate: '0.3, 0.6'}}}\n", 3),
+    "axes in lists": (GLOBAL + "hydra: {sweeper: {params: {pretrain: [none, scarf]}}}\n", 2),
+    "axes below a value": (GLOBAL + "trials: 2\nhydra:\n  sweeper:\n    params:\n      seed: range(0,3)\n", 3),
+    "a key twice": (GLOBAL + "trials: 1\ntrials: 2\n", "x.yaml is not YAML: line 3: trials stands twice."),
+    "a nested key twice": (GLOBAL + "finetune: {ties: last, ties: first}\n", "line 2: ties stands twice."),
+    "a tab": (GLOBAL + "trials: 1\n\tmax_epochs: 2\n", "line 3: a tab stands where blanks indent."),
+    "an open bracket": (GLOBAL + "trials: [1\n", "line 2: a bracket opens that does not close."),
+    "another encoding": ("# @package _global_\nmetric: \udce9\n", "its text is not UTF-8; save it as UTF-8."),
+    "no": (
+        GLOBAL + "defaults:\n  - override /pretrain: no\n",
+        "YAML reads the option after override /pretrain as false",
+    ),
+    "off": (GLOBAL + "defaults:\n  - override /logger: off\n", "--help logger lists the names."),
+    "no header": ("trials: 1\n", "its first line must be: # @package _global_"),
+    "nothing": ("", "its first line must be: # @package _global_"),
+    "a header that is late": (
+        "# mine\n" + GLOBAL,
+        "x.yaml, line 2: # @package _global_ is read in the first line alone",
+    ),
+    "a header with a colon": ("# @package: _global_\ntrials: 1\n", "line 1: # @package: _global_ is no header that"),
+    "a header in one word": ("# @package_global_\ntrials: 1\n", "write # @package _global_."),
+    "a header of another name": ("# @package global\ntrials: 1\n", "sets options below global, where there are none"),
+    "a byte order mark": ("\ufeff" + GLOBAL + "trials: 1\n", "begins with a byte order mark"),
+    "a list": (GLOBAL + "- a\n", "x.yaml must be options by name, as in trials: 2."),
+    "defaults that are no list": (GLOBAL + "defaults: 3\n", "defaults must be a list"),
+    "no override": (GLOBAL + "defaults:\n  - pretrain: none\n", "write override /pretrain: none."),
+    "no such choice": (GLOBAL + "defaults:\n  - override /pretrain: scraf\n", "Did you mean scarf?"),
+    "no such file": (GLOBAL + "defaults:\n  - /nowhere: x\n", "There is no file nowhere/x.yaml; --config-dir FOLDER"),
+    "no such option": (GLOBAL + "trails: 1\n", "trails is not an option. Did you mean trials?"),
+    "a wrong value": (GLOBAL + "trials: many\n", "trials must be a whole number, not many."),
+    "a sweep": (GLOBAL + "sweeps: quick\n", "a sweep is named on the command line alone: sweeps=quick."),
+}
+"""Presets, with the number of their cells or words of the sentence."""
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset(name: str, folder: tuple[Path, Composer]) -> None:
+    place, composer = folder
+    text, expected = PRESETS[name]
+    (place / "experiment" / "x.yaml").write_bytes(text.encode("utf-8", "surrogateescape"))
+
+    with option_files():
+        found = outcome(lambda: expand(["+experiment=x"], composer, SWEEPS).cells)
+
+    if isinstance(expected, str):
+        assert_said(str(found), expected)
+    else:
+        assert isinstance(found, list)
+        assert len(found) == expected
+
+
+def test_the_command_line_replaces_the_axes_of_presets_and_each_preset_has_its_own(
+    folder: tuple[Path, Composer],
+) -> None:
+    place, composer = folder
+    for name, axes in (("one", "{corruption: 'mean,marginal'}"), ("two", "{scaling: [zscore, minmax], seed: '1,2'}")):
+        (place / "experiment" / f"{name}.yaml").write_text(f"{GLOBAL}hydra: {{sweeper: {{params: {axes}}}}}\n")
+
+    def cells(*arguments: str) -> list[tuple[str, ...]]:
+        with option_files():
+            return [cell.overrides for cell in expand(list(arguments), composer, SWEEPS).cells]
+
+    assert len(cells("+experiment=glob([ot]*)")) == 2 + 4
+    assert cells("+experiment=one", "corruption=mean") == [("+experiment=one", "corruption=mean")]
+    assert cells("+experiment=two", "seed=3") == [
+        ("+experiment=two", "scaling=zscore", "seed=3"), ("+experiment=two", "scaling=minmax", "seed=3"),
+    ]  # fmt: skip
+
+
+SWEEP = "title: x\ntrials: 1\ncells:\n  - "
+FILES: dict[str, tuple[str, int | str]] = {
+    "whole": (SWEEP + "{pretrain: [none, scarf]}\n", 2),
+    "values in a text": (SWEEP + "{pretrain: 'none, scarf'}\n", 2),
+    "a key twice": (SWEEP + "{pretrain: [none]}\ntrials: 2\n", "s.yaml is not YAML: line 5: trials stands twice."),
+    "an axis twice": (SWEEP + "{pretrain: [none], pretrain: [scarf]}\n", "line 4: pretrain stands twice."),
+    "a tab": ("title: x\ncells:\n\t- {pretrain: [none]}\n", "line 3: a tab stands where blanks indent."),
+    "an open bracket": (SWEEP + "{pretrain: [none}\n", "line 4: a bracket opens that does not close."),
+    "no": (SWEEP + "{pretrain: [no]}\n", "sweeps=s.yaml sets pretrain=false: pretrain is chosen by name; --help"),
+    "no value": (SWEEP + "{pretrain: }\n", "sweeps=s.yaml sets pretrain=null: pretrain is chosen by name"),
+    "a sign": (SWEEP + "{'pretrain=none': [1]}\n", "'pretrain=none' is no name of an option"),
+    "a blank in a name": (SWEEP + "{'pre train': [none]}\n", "'pre train' is no name of an option"),
+    "no name": (SWEEP + "{'': [none]}\n", "'' is no name of an option"),
+    "a number for a name": (SWEEP + "{3: [none]}\n", "3 is no name of an option"),
+    "a tilde": (SWEEP + "{~loss: [none]}\n", "'~loss' is no name of an option"),
+    "a plus": (SWEEP + "{+trials: [1]}\n", "trials is an option already; leave out the sign +."),
+    "two words": (SWEEP + "{pretrain: none, scarf}\n", "scarf is not an option."),
+    "a typing error": (SWEEP + "{pretrian: [none]}\n", "pretrian is not an option. Did you mean pretrain?"),
+    "a text": ("hello", "s.yaml must have title and cells"),
+    "nothing": ("", "s.yaml must have title and cells"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_sweep_file(name: str, in_table: Path) -> None:
+    text, expected = FILES[name]
+    Path("s.yaml").write_text(text)
+
+    found = outcome(lambda: expand(["sweeps=s.yaml"], _composer(), SWEEPS).cells)
+
+    if isinstance(expected, str):
+        assert_said(str(found), expected)
+    else:
+        assert isinstance(found, list)
+        assert len(found) == expected
+
+
+WORDS: dict[str, str] = {
+    "pretrain=none, scarf": "A blank stands after a comma: write pretrain=none,scarf, or put all values in quotes.",
+    "--config-name other": "--config-name would name another configuration",
+    "--config-name=other": "--config-name would name another configuration",
+    "-cn other": "-cn would name another configuration",
+    "--config-path DIR": "--config-path would name another configuration",
+    "-cp DIR": "-cp would name another configuration",
+    "--config-dir": "--config-dir needs a folder: --config-dir FOLDER.",
+    "--config-dir nowhere": "--config-dir: there is no folder nowhere;",
+    "--config-dir t.csv": "--config-dir: there is no folder t.csv;",
+    "--trials 3": "--trials is not known; options have no dashes: trials=3.",
+    "quick": "quick is no option; write OPTION=VALUE, or sweeps=NAME for a sweep.",
+    "-m quick": "quick is no option; ",
+    "pretrain = none": "pretrain is no option; write OPTION=VALUE",
+    "results=x": "results is not an option. Did you mean paths.results? The options are: ",
+    "experiment=x": "experiment is not an option. For a preset of yours: --config-dir FOLDER +experiment=NAME. The",
+    "+experiment=x": "experiment is not an option. For a preset of yours: --config-dir FOLDER +experiment=NAME. The",
+    "model=x": "model is not an option. Did you mean network=NAME, or method=NAME? The options are",
+    "model.lr=3": "model is not an option. Did you mean network=NAME, or method=NAME? The options are",
+    "early_stopping=3": "Did you mean pretrain.patience or finetune.patience? The options are",
+    "debug=true": "debug is not an option. For a quick try: trials=1 max_epochs=1. The options are",
+    "callbacks=x": "Lightning's callbacks go with a Trainer of your own",
+    "seed=${hydra:job.num}": "seed: ${hydra:...} has no value here: cells have no job, and no number; write a value.",
+    "+trials=3": "trials is an option already; leave out the sign +.",
+    "~loss": "loss is missing; leave it at its default, or choose one with loss=NAME.",
+    "hydra.run.dir=x": "hydra.run.dir=x is not for a sweep",
+    "hydra.sweeper.params=3": "hydra.sweeper.params has axes by name",
+    "sweeps=folder/": "folder is no file; name a file of YAML.",
+    "sweeps=https://example.org/s.yaml": "is an address, and only files are read; download it, and name the file.",
+}
+"""Words after ``scarf train TABLE``, and words of the sentence."""
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_words_of_a_command_line(words: str, in_table: Path) -> None:
+    ran = here(commands.train, *TABLE, "plan=true", *words.split(" "), cwd=in_table)
+
+    assert ran.returncode == 2
+    assert_said(ran.stderr.strip(), WORDS[words])
+
+
+@pytest.mark.parametrize(
+    ("words", "n_cells"),
+    [
+        (["-m"], 1), (["--multirun"], 1), (["pretrain=none, scarf"], 2),
+        (["hydra.sweeper.params.pretrain=none,scarf"], 2),
+        (["hydra.sweeper.params={pretrain:'none,scarf'}"], 2), (["hydra.sweeper.params={pretrain:[none,scarf]}"], 2),
+        (["hydra.sweeper.params.pretrain='none,scarf'", "pretrain=none"], 1),
+        (["hydra.sweeper.params={corruption.rate:'0.3,0.6'}", "seed=1,2"], 4),
+    ],
+)  # fmt: skip
+def test_words_that_work_from_python_and_on_the_command_line(words: list[str], n_cells: int, in_table: Path) -> None:
+    assert len(scarf_lightning.plan([*TABLE, *words])) == n_cells
+    ran = here(commands.train, *TABLE, "plan=true", *words, cwd=in_table)
+    assert (ran.returncode, f"{n_cells} cell{'s' if n_cells > 1 else ''}: " in ran.stdout) == (0, True), ran.stderr
+
+
+FROM_PYTHON: dict[str, str] = {
+    "pretrain=none, scarf": "A blank stands after a comma: write pretrain=none,scarf",
+    "--pretrain none": "--pretrain is not known; options have no dashes: pretrain=none.",
+    "--config-name x": "--config-name is a flag of the command line",
+    "--cfg job": "--cfg is a flag of the command line",
+    "--config-dir cd": "in Python it is the argument config_dir.",
+    "~loss": "loss is missing; leave it at its default, or choose one with loss=NAME.",
+    "hydra.run.dir=x": "hydra.run.dir=x is not for a sweep, whose folder for Hydra's own files is hydra.sweep.dir.",
+    "hydra.job.chdir=true": "hydra.job.chdir=true: results and tables are found from the folder",
+    "x": "sweeps=x: there is no file",
+}
+
+
+@pytest.mark.parametrize("words", FROM_PYTHON)
+def test_words_from_python(words: str, in_table: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        scarf_lightning.plan([*TABLE, *words.split(" ")])
+    assert_said(str(caught.value), FROM_PYTHON[words])
+
+
+PATHS: dict[str, str] = {
+    "folder": "dataset.path=folder is a folder; name a file of a table in it.",
+    "pipe.csv": "dataset.path=pipe.csv is a stream, and a table is read more than once; write it to a file",
+    "/dev/null": "dataset.path=/dev/null is a stream",
+    "https://example.org/t.csv": "dataset.path=https://example.org/t.csv is an address, and only files are read",
+    "s3://bucket/t.csv": "dataset.path=s3://bucket/t.csv is an address",
+    "file:///t.csv": "is an address, and only files are read; download it, and name the file.",
+    "nothing.csv": "there is no file nothing.csv",
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_path_that_is_no_file(path: str, in_table: Path) -> None:
+    asked = ("dataset=csv", f"dataset.path={path}", "dataset.target=y", "plan=true")
+    for ran in (
+        here(commands.train, *asked, cwd=in_table),
+        here(commands.answer, path, "y", "plan=true", cwd=in_table),
+    ):
+        assert ran.returncode == 2
+        assert_said(ran.stderr.strip(), PATHS[path])
+    with pytest.raises(UsageError) as caught:
+        of_arguments([path, "y", "--plan"])
+    assert_said(str(caught.value), PATHS[path])
+
+
+def test_standard_input_is_refused(in_table: Path) -> None:
+    ran = here(commands.answer, "-", "y", cwd=in_table)
+    assert ran.returncode == 2
+    assert_said(ran.stderr.strip(), "Standard input is not read: write the table to a file, and name that.")
+
+
+def test_a_task_and_a_dataset_of_openml(in_table: Path) -> None:
+    ran = here(commands.train, "dataset=openml", "dataset.id=29", "dataset.task=29", "plan=true", cwd=in_table)
+    assert_said(ran.stderr.strip(), "dataset.id=29 and dataset.task=29 are both set; give one")
+
+
+def test_there_are_enough() -> None:
+    assert sum(map(len, (PRESETS, FILES, WORDS, FROM_PYTHON, PATHS))) >= 60
