@@ -76,7 +76,7 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
         import hydra
         from hydra.errors import ConfigCompositionException
 
-        from ..sweeping.hydra import OF_TODAY, folder_of_options, hydra_started, named_plugins, offer
+        from ..sweeping.hydra import OF_TODAY, checked_files, folder_of_options, hydra_started, named_plugins, offer
         from ..sweeping.overrides import check_choices, check_words, deferred, spelled_out
         from .running import goes_in_rounds, train_job
 
@@ -112,8 +112,9 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
         # Hydra reads its flags from the process's arguments alone.
         sys.argv[1:] = deferred(_flags_first(asked))
         offer(plugins)
-        main = hydra.main(config_path=str(CONF), config_name="train", **OF_TODAY)
-        main(train_job)()
+        with checked_files():
+            main = hydra.main(config_path=str(CONF), config_name="train", **OF_TODAY)
+            main(train_job)()
         if in_rounds and not shows_one:
             config_dir, overrides = _config_dir(own)
             return _page_with_model(overrides, config_dir)

@@ -15,6 +15,8 @@ from ..errors import UsageError
 
 TARGET = "_target_"
 """The option of a section that names its class, as everywhere with Hydra."""
+OURS = "scarf_lightning."
+"""Begins the name of a class of this package."""
 GLOBAL = "_global_"
 """The package of a configuration file that says itself which sections it has."""
 REFERENCE = re.compile(r"\$\{(?:(?:scarf\.\w+|oc\.select):)?[\w.,\- ]*\}")
@@ -106,8 +108,10 @@ def reaches(path: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ...]
 def _of_leaf(path: tuple[str, ...], leaf: Any) -> Iterator[Reach]:
     section, text = path[:1], leaf if isinstance(leaf, str) else ""
     is_of_logger = section == ("logger",)
+    # The class of a part of ours is for Hydra's own `instantiate`: here parts are built by their names.
+    is_ours = path[-1:] == (TARGET,) and text.startswith(OURS)
     # A text may be a dictionary in Hydra's notation: +logger.mine: "{_target_:CLASS}".
-    if TARGET in path or TARGET in text:
+    if (TARGET in path or TARGET in text) and not is_ours:
         yield Reach.LOGGER if is_of_logger else Reach.IMPORT
     # A key for a service is best read from the environment.
     if "${" in text and not is_of_logger:

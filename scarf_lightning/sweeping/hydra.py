@@ -15,11 +15,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hydra import __version__, initialize_config_dir
+from hydra._internal.core_plugins import file_config_source
+from hydra._internal.sources_registry import SourcesRegistry
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import ChoiceSweep, Quote, QuotedString
+from hydra.core.plugins import Plugins
 from hydra.errors import HydraException, MissingConfigException
+from hydra.plugins.config_source import ConfigResult
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import (
@@ -38,6 +42,7 @@ from ..options.conf_files import target_of
 from ..options.config import SHORTHANDS
 from ..options.gate import TARGET
 from ..options.settings import PretrainSettings
+from .configuration_files import check_file
 from .folders import CONF, recipe_options
 
 if TYPE_CHECKING:
@@ -51,6 +56,35 @@ UNKNOWN = (ConfigKeyError, ConfigAttributeError)
 OF_INTERPOLATIONS = (InterpolationResolutionError, UnsupportedInterpolationType, GrammarParseError)
 NEVER_SCALED = {28: 28, 1468: 9981, 4134: 9910}
 """OpenML datasets that the paper does not scale (section 4, "Dataset pre-processing"), with the task of each."""
+
+
+class FileConfigSource(file_config_source.FileConfigSource):
+    """Files of a configuration folder; those of the user's are checked before Hydra composes with them.
+
+    Processes of a launcher inherit Hydra's registry and register Hydra's own class again. Hydra leaves a class that is
+    registered already alone if it has the same name, so this class has it.
+    """
+
+    def load_config(self, config_path: str) -> ConfigResult:
+        name = self._normalize_file_name(config_path)
+        # A user may name our own folder by --config-dir, too.
+        if self.provider != "main" and Path(self.path) != CONF:
+            check_file(Path(self.path, name), name.removesuffix(".yaml"))
+        return super().load_config(config_path)
+
+
+@contextmanager
+def checked_files() -> Iterator[None]:
+    """Within this context Hydra reads folders by our `FileConfigSource`. A program around us may use Hydra, too."""
+    # This registers Hydra's own way to read files, which is put back at the end.
+    Plugins.instance()
+    sources = SourcesRegistry.instance().types
+    usual = sources["file"]
+    sources["file"] = FileConfigSource
+    try:
+        yield
+    finally:
+        sources["file"] = usual
 
 
 def read_config(composed: DictConfig) -> Config:
@@ -286,7 +320,7 @@ def hydra_started(plugins: Sequence[str] = ()) -> "Iterator[Hydra]":
         instance.clear()
         try:
             offer(plugins)
-            with _unlogged(), initialize_config_dir(str(CONF), job_name="train", **OF_TODAY):
+            with _unlogged(), checked_files(), initialize_config_dir(str(CONF), job_name="train", **OF_TODAY):
                 hydra = GlobalHydra.instance().hydra
                 assert hydra is not None
                 yield hydra

@@ -15,7 +15,7 @@ from scarf_lightning.cli.columns import of_arguments
 from scarf_lightning.errors import UsageError
 from scarf_lightning.sweeping.composer import Composer, composing
 from scarf_lightning.sweeping.expand import expand
-from scarf_lightning.sweeping.hydra import option_files, usage_error
+from scarf_lightning.sweeping.hydra import checked_files, usage_error
 from tests.composing import SWEEPS, _composer
 from tests.processes import here
 
@@ -112,7 +112,7 @@ def test_a_preset(name: str, folder: tuple[Path, Composer]) -> None:
     text, expected = PRESETS[name]
     (place / "experiment" / "x.yaml").write_bytes(text.encode("utf-8", "surrogateescape"))
 
-    with option_files():
+    with checked_files():
         found = outcome(lambda: expand(["+experiment=x"], composer, SWEEPS).cells)
 
     if isinstance(expected, str):
@@ -130,7 +130,7 @@ def test_the_command_line_replaces_the_axes_of_presets_and_each_preset_has_its_o
         (place / "experiment" / f"{name}.yaml").write_text(f"{GLOBAL}hydra: {{sweeper: {{params: {axes}}}}}\n")
 
     def cells(*arguments: str) -> list[tuple[str, ...]]:
-        with option_files():
+        with checked_files():
             return [cell.overrides for cell in expand(list(arguments), composer, SWEEPS).cells]
 
     assert len(cells("+experiment=glob([ot]*)")) == 2 + 4

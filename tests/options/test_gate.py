@@ -20,7 +20,7 @@ from scarf_lightning.options.gate import RIGHTS, Gate, Origin, Reach, reaches
 from scarf_lightning.results.records import read_sealed, sealed
 from scarf_lightning.sweeping.composer import Composer, composing
 from scarf_lightning.sweeping.expand import expand
-from scarf_lightning.sweeping.hydra import option_files
+from scarf_lightning.sweeping.hydra import checked_files
 from scarf_lightning.sweeping.overrides import check_written
 from tests.composing import SWEEPS, _composer
 from tests.processes import here
@@ -215,7 +215,7 @@ def test_a_file_of_a_config_dir_chooses_loggers_and_jobs_and_reaches_no_further(
     chosen = door(place, name, value)
 
     def act() -> None:
-        with option_files():
+        with checked_files():
             expand([chosen, "trials=1"], composer, SWEEPS)
 
     if reach in RIGHTS[Origin.CONFIGURATION]:
@@ -241,7 +241,7 @@ def test_an_entry_of_a_defaults_list_reaches_no_further(
     place, composer = folder
     written(place, "part/y.yaml", {"file": "evil.json"})
     written(place, "experiment/x.yaml", {"defaults": [entry]}, HEADER)
-    with option_files():
+    with checked_files():
         refused(lambda: expand(["+experiment=x"], composer, SWEEPS), str(place), in_evil)
 
 
