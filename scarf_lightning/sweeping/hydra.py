@@ -1,8 +1,9 @@
 """The door to Hydra: our configuration folder and the parts of plugins, and plain values out of what it composed.
 
-Two things are private in Hydra 1.3 and 1.4, and have no public counterpart: its parser of flags
-(`scarf_lightning.cli.commands`), the only list of them, and the loader's ``repository``
-(`scarf_lightning.sweeping.composer`), which reads the defaults list of one file.
+Three things are private in Hydra 1.3 and 1.4, and have no public counterpart. Its parser of flags
+(`scarf_lightning.cli.commands`), the only list of them. The loader's ``repository``
+(`scarf_lightning.sweeping.composer`), which reads the defaults list of one file. And its reader of files with the
+registry that names it: a file of the user's is checked before Hydra composes with it.
 """
 
 import logging

@@ -19,7 +19,7 @@ from tests.processes import TINY, here
     [
         ("--trials 3", "--trials is not known; options have no dashes: trials=3."),
         ("--trials=3", "--trials=3 is not known; options have no dashes: trials=3."),
-        ("-m pretrain=none,scarf lr=3", "lr is not an option; the options are: .* Did you mean learning_rate?"),
+        ("-m pretrain=none,scarf lr=3", "lr is not an option. Did you mean learning_rate? The options are: "),
         ("trials=${x}", "trials: Interpolation key 'x' not found; to write ${ as text, put a backslash before it."),
         ("corruption.rate=0.3,${x}", ".*corruption.rate: Interpolation key 'x' not found; to write ${ as text"),
         ("paths.results=${oc.env:NOWHERE}", "paths.results: .*Environment variable 'NOWHERE' not found.*backslash"),

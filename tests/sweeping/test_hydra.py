@@ -151,8 +151,8 @@ def refusal(error: type[Exception], act: Callable[[], Any]) -> BaseException:
         ("logger._target_=a.B", "logger._target_ is not an option; the options of logger are: ",
          " For a class of Lightning's: +logger.mine._target_=CLASS."),
         ("hydra.job.chdir=3x", "hydra.job.chdir: Value '3x' is not a valid bool", "."),
-        ("patience=5", "patience is not an option; the options are: ", " Did you mean pretrain.patience or "
-         "finetune.patience?"),
+        ("patience=5", "patience is not an option. Did you mean pretrain.patience or finetune.patience? The options "
+         "are: ", " more; --help lists them."),
     ],
 )  # fmt: skip
 def test_what_hydra_refuses_is_explained_by_the_options_there_are(override: str, start: str, end: str) -> None:

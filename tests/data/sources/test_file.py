@@ -290,7 +290,8 @@ class TestUnreadableFiles:
     @pytest.mark.parametrize(
         ("name", "start"),
         [
-            *((name, "there is no file *; set dataset.path to a file of a") for name in ("gone.csv", "folder.csv")),
+            ("gone.csv", "there is no file *; set dataset.path to a file of a"),
+            ("folder.csv", "dataset.path=* is a folder; name a file of a table in it."),
             *((name, "* is of no known format; dataset.path takes .csv, .tsv, .tab, .txt")
               for name in ("t.xls", "t", "t.gz", "csv", "t.parquet.gz")),
             ("two.csv.zip", "* cannot be read (Multiple files found in ZIP file"),
