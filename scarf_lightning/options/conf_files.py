@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from .config import SHORTHANDS
-from .logger_classes import TARGET
+from .gate import TARGET
 from .option import Option
 
 WIDTH = 120

@@ -85,8 +85,8 @@ def check_file(file: Path, option: str) -> None:
         raise UsageError(f"{name}: defaults must be a list, as in: defaults: [override /corruption: mean].")
     group = option.rpartition("/")[0]
     package = _package(file, name)
-    _check_place(name, group, package)
     check_configuration(name, group, package, content)
+    _check_place(name, group, package)
     if package == GLOBAL and "sweeps" in content:
         raise UsageError(f"{name}: a sweep is named on the command line alone: sweeps={content['sweeps']}.")
     for entry in defaults:

@@ -118,7 +118,7 @@ UNUSED = " is set, but no cell of this run uses it ("
          "name, keep, sigma."),
         ("corruption.rate=0.3 corruption=none", "corruption.rate is not an option; the options of corruption are: "
          "name."),
-        ("pretrain=vime,scarf pretrain.alphx=1", "pretrain=vime pretrain.alphx=1: pretrain.alphx is not an option. Did "),
+        ("pretrain=vime,scarf pretrain.alphx=1", "pretrain=vime pretrain.alphx=1: pretrain.alphx is not an option. "),
         ("method=scarf_augment pretrain=scarf", "method=scarf_augment does not go with pretrain=scarf: it is never "
          "pre-trained; use none."),
         *((f"{name}={values}", f"{name}={values}: {name} is one for the whole run; give it one value.")
