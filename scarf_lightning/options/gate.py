@@ -187,6 +187,7 @@ def check_configuration(file: str, group: str, package: str | None, content: Map
             named, _, package_of_entry = str(key).split(" ")[-1].partition("@")
             gate.check(named if named.startswith("/") else f"{group}/{named}", name)
             # The content of that file is put there. What only a logger may look up stays in its section.
-            gate.check(package_of_entry.replace(GLOBAL, ""), name)
+            if package_of_entry:
+                gate.check(package_of_entry.replace(GLOBAL, ""), name)
             if package_of_entry and path_of(named)[:1] == ("logger",):
                 gate.refuse_beyond(("logger",), Reach.LOOK_UP)

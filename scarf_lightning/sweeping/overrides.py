@@ -284,7 +284,7 @@ def _written(override: Override) -> Iterator[tuple[str, list[Any]]]:
     else:
         written.append(value)
     group, _, package = override.get_key_element().partition("@")
-    for place in (group, package):
+    for place in filter(None, (group, package)):
         yield place, written
 
 
