@@ -11,7 +11,6 @@ from hydra.errors import HydraException
 
 import scarf_lightning
 from scarf_lightning.cli import commands
-from scarf_lightning.cli.columns import of_arguments
 from scarf_lightning.errors import UsageError
 from scarf_lightning.sweeping.composer import Composer, composing
 from scarf_lightning.sweeping.expand import expand
@@ -274,9 +273,6 @@ def test_a_path_that_is_no_file(path: str, in_table: Path) -> None:
     ):
         assert ran.returncode == 2
         assert_said(ran.stderr.strip(), PATHS[path])
-    with pytest.raises(UsageError) as caught:
-        of_arguments([path, "y", "--plan"])
-    assert_said(str(caught.value), PATHS[path])
 
 
 def test_standard_input_is_refused(in_table: Path) -> None:
