@@ -70,7 +70,7 @@ PRESETS: dict[str, tuple[str, int | str]] = {
     "header without a blank": ("#@package _global_\ntrials: 1\n", 1),
     "a launcher": (GLOBAL + "defaults:\n  - override /hydra/launcher: joblib\n", 1),
     "a reference": (GLOBAL + "trials: 3\nseed: ${trials}\n", 1),
-    "axes": (GLOBAL + "hydra: {sweeper: {params: {pretrain: 'none,scarf', corruption.rate: '0.3, 0.6'}}}\n", 3),
+    "axes": (GLOBAL + "hydra: {sweeper: {params: {pretrain: 'none,scarf', corruption.rate: '0.3, 0.6'}}}\n", 4),
     "axes in lists": (GLOBAL + "hydra: {sweeper: {params: {pretrain: [none, scarf]}}}\n", 2),
     "axes below a value": (GLOBAL + "trials: 2\nhydra:\n  sweeper:\n    params:\n      seed: range(0,3)\n", 3),
     "a key twice": (GLOBAL + "trials: 1\ntrials: 2\n", "x.yaml is not YAML: line 3: trials stands twice."),
