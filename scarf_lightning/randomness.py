@@ -13,9 +13,10 @@ seed does not favour all of them at once.
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,25 @@ class Streams:
         roster: Roster | None = None,
     ) -> "StackedGenerator":
         return StackedGenerator([self.seed_of(trial, purpose, fit) for trial in trials], device, roster)
+
+
+DrawnBy = Callable[["StackedGenerator", Callable[[], Tensor]], Tensor]
+"""Gives the numbers of a draw, in the place of a stream; it may make the draw by calling what it gets."""
+_drawn_by: DrawnBy | None = None
+
+
+@contextmanager
+def drawing(by: DrawnBy | None) -> Iterator[None]:
+    """Within, ``by`` answers for all streams: it lists what a function draws, or gives numbers drawn before.
+
+    None lets the streams answer.
+    """
+    global _drawn_by
+    before, _drawn_by = _drawn_by, by
+    try:
+        yield
+    finally:
+        _drawn_by = before
 
 
 Fill = Callable[[Tensor, torch.Generator], Tensor]
@@ -265,7 +285,23 @@ class StackedGenerator:
             return self.integers(SORTED, n).argsort()
         return self._draw("permutation", (n,))
 
+    def outside(self, make: Callable[[], Tensor]) -> Tensor:
+        """Numbers that ``make`` computes from draws in a way that no captured step can, such as on the host."""
+        if _drawn_by is None:
+            return make()
+
+        def made() -> Tensor:
+            with drawing(None):
+                return make()
+
+        return _drawn_by(self, made)
+
     def _draw(self, kind: Kind, shape: tuple[int, ...]) -> Tensor:
+        if _drawn_by is None:
+            return self._fresh(kind, shape)
+        return _drawn_by(self, partial(self._fresh, kind, shape))
+
+    def _fresh(self, kind: Kind, shape: tuple[int, ...]) -> Tensor:
         if self._ahead:
             out = self._next(kind, shape)
         else:

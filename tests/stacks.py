@@ -16,7 +16,7 @@ from scarf_lightning.data.preprocessing import ZScore
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import Full, Regime, prepare_trials
 from scarf_lightning.engine.hardware import Hardware
-from scarf_lightning.engine.modules import FinetuneModule
+from scarf_lightning.engine.modules import Finetuning
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.losses import Loss
 from scarf_lightning.losses.loss import Discrimination, InfoNCE, Reconstruction
@@ -70,9 +70,9 @@ def made_network(name: str) -> Network:
     return cls(**{option: value for option, value in SMALL.items() if option in cls.__dataclass_fields__})
 
 
-def finetune_module(stack: Stack, settings: FinetuneSettings, **given: Any) -> FinetuneModule:
+def finetune_module(stack: Stack, settings: FinetuneSettings, **given: Any) -> Finetuning:
     """The module of a supervised fit before it trains."""
-    module = FinetuneModule()
+    module = Finetuning()
     stack.build_finetuning(module, settings, **given)
     return module
 

@@ -1,21 +1,20 @@
-"""The LightningModules: each trains T independent networks with one optimiser, and keeps losses and metrics a trial.
+"""T networks at once, what they learn, and their optimiser; losses and metrics are kept a trial.
 
 Two loops train them, with the same losses of the same batches:
 
-- the engine's, `scarf_lightning.engine.fitting.fit`, is the fast one. Lightning hands over a whole epoch as one batch,
-  the optimiser steps are taken here, and each trial stops by itself;
+- the engine's, `scarf_lightning.engine.loop.StackLoop`, is the fast one. It takes the steps of the optimiser by itself,
+  and each trial stops by itself;
 - Lightning's own, ``pl.Trainer(...).fit(PretrainModule(), OpenMLDataModule(...))``, with any callback, logger and flag.
+  `scarf_lightning.lightning` has the modules for it.
 """
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from multiprocessing.context import get_spawning_popen
-from typing import Any, Protocol
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
 
 import numpy as np
-import pytorch_lightning as pl
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -30,45 +29,19 @@ from ..randomness import Roster, StackedGenerator
 from .blame import blamed
 from .encoder import Classifier, Encoder
 from .lifting import let_leave
-from .pretext_task import BatchRows, CorruptionSource, PretextTask, ValidationSet
+from .pretext_task import BatchRows, CorruptionSource, PretextTask, StaticViews, ValidationSet
 from .schedules import level, share_done, warmth
 from .supervision import Supervision
 
-ONE_PROCESS = "All trials train in one process on one device; use devices=1, and other processes for other trials."
+PREDICTIONS = "predictions"
 REGISTER_ELEMENTS = 16
 """Float32 numbers in the widest vector register, AVX-512's."""
 
 
-class InOneProcess:
-    """Refuses to be sent to processes that a trainer spawns, as by ``strategy="ddp_spawn"``."""
+class StackModule(nn.Module, ABC):
+    """T networks of a phase. Losses are summed over trials, so each network's gradient is what it would be alone.
 
-    def __getstate__(self) -> Any:
-        # Lightning calls no hook before it spawns.
-        if get_spawning_popen() is not None:
-            raise UsageError(ONE_PROCESS)
-        return super().__getstate__()
-
-
-class PlainData(Protocol):
-    """A LightningDataModule for Lightning's own loop, see `scarf_lightning.lightning`."""
-
-    trials: tuple[int, ...]
-    test_labels: Labels
-
-    def equip(self, module: "StackModule") -> None:
-        """Make the networks of a module, and serve its batches."""
-
-
-class StackModule(InOneProcess, pl.LightningModule, ABC):
-    """Trains T networks at once. Losses are summed over trials, so each network's gradient is what it would be alone.
-
-    Networks depend on the table, so a module has none until it is built: by the engine, by ``data``, or by the data
-    module that a Trainer brings.
-
-    Args:
-        options: as on the command line, such as ``["corruption=mean", "network.encoder.width=64"]``. They are the
-            module's hyperparameters.
-        data: a data module that makes the networks at once; ``load_from_checkpoint(file, data=data)`` needs it.
+    Networks depend on the table, so a module has none until it is built.
 
     Attributes:
         roster: of the trials still here.
@@ -76,28 +49,21 @@ class StackModule(InOneProcess, pl.LightningModule, ABC):
         metric: watched by the engine's early stopping, if there is one, in place of the settings' monitor.
         steps_per_epoch: of the optimiser. Schedules need it, and ``scheduled_epochs``, the epochs over which they run.
         streams: random streams that a checkpoint keeps.
-        after_step: called by the engine's loop with the number of steps made in an epoch, after each.
     """
 
     roster: Roster
     settings: FitSettings
 
-    def __init__(self, options: Sequence[str] = (), *, data: PlainData | None = None) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.options = tuple(options)
         self.metric: Metric | None = None
         self.is_built = False
         self.steps_per_epoch = 1
         self.scheduled_epochs = 1
         self.streams: tuple[StackedGenerator, ...] = ()
-        self.after_step: Callable[[int], None] | None = None
         # Sums over the rows of the current epoch, float64 (T,) each, and the number of rows.
         self._sums: dict[str, Tensor] = {}
         self._counts: dict[str, int] = defaultdict(int)
-        if options:
-            self.save_hyperparameters({"options": list(options)})
-        if data is not None:
-            data.equip(self)
 
     def begin(self, roster: Roster, settings: FitSettings, metric: Metric | None = None) -> None:
         """Take the trials and the settings of a phase. The networks follow."""
@@ -112,130 +78,81 @@ class StackModule(InOneProcess, pl.LightningModule, ABC):
         """Training loss of each trial, ``(T,)``."""
 
     @abstractmethod
-    def validation_metrics(self, batch: Batch) -> dict[str, Tensor]:
-        """Means over the batch's rows, ``(T,)`` each: ``loss``, ``error`` or both."""
+    def validation_metrics(self, given: Any) -> dict[str, Tensor]:
+        """Means over the rows of a mini-batch, ``(T,)`` each: ``loss``, ``error`` or both.
 
-    def setup(self, stage: str) -> None:
-        """Let the data module of Lightning's own loop make the networks."""
-        if not self.automatic_optimization:
-            return
-        data = self.trainer.datamodule  # type: ignore[attr-defined]
-        if not hasattr(data, "equip"):
-            raise UsageError(
-                f"{type(self).__name__} makes its networks for a table; give the trainer a data module of it: "
-                "trainer.fit(module, TableDataModule(...)) or OpenMLDataModule."
-            )
-        data.equip(self)
+        Args:
+            given: tensors, as `validation_tensors` gives them.
+        """
 
-    def training_step(self, batch: Batch | Iterator[Batch], batch_idx: int) -> Tensor | None:
-        """The summed loss of a mini-batch; or train on all mini-batches of an epoch, in the engine's loop."""
-        batches = [batch] if isinstance(batch, Batch) else batch
-        first_step = self.current_epoch * self.steps_per_epoch + batch_idx
-        for step, each in enumerate(batches, first_step):
-            self.follow_schedules(step)
-            losses = self.losses(each)
-            self._add("train_loss", losses.detach(), each.x.shape[1])
-            # A trial's loss depends on its own weights alone, so the gradient of the sum is each trial's gradient.
-            total = losses.sum()
-            if isinstance(batch, Batch):
-                # Lightning's loop goes backward and steps by itself.
-                return total
-            self._step(total)
-            if self.after_step is not None:
-                self.after_step(step - first_step + 1)
-        return None
+    def validation_tensors(self, batch: Batch) -> Any:
+        """What `validation_metrics` takes of a mini-batch, as a tree of tensors."""
+        return batch.x, batch.targets
 
-    def _step(self, loss: Tensor) -> None:
-        """Take a step of the optimiser. Lightning's closures and hooks around it would cost more than half a
-        millisecond."""
-        optimizer = self._optimizer
-        parameters: list[Tensor] = []
-        for group in optimizer.param_groups:
-            parameters += group["params"]
-        # The backward pass uses the forward pass's types.
-        with torch.autocast(self.device.type, enabled=False):
-            # zero_grad() costs as much as the product of a layer.
-            for parameter in parameters:
-                parameter.grad = None
-            loss.backward()  # type: ignore[no-untyped-call]
-            if self.settings.gradient_clip is not None:
-                clip_each_trial(parameters, self.settings.gradient_clip)
-            optimizer.step()
-        # The cache holds the weights in bfloat16, which have changed.
-        torch.clear_autocast_cache()
+    @property
+    def parts(self) -> tuple[object, ...]:
+        """The objects beside the networks whose code computes losses."""
+        return ()
 
-    def validation_step(self, batch: Batch | Iterator[Batch], batch_idx: int) -> None:
-        """Evaluate a mini-batch, or all mini-batches of a validation, in the engine's loop."""
-        batches = [batch] if isinstance(batch, Batch) else batch
-        for each in batches:
-            for name, values in self.validation_metrics(each).items():
-                self._add(f"validation_{name}", values, each.x.shape[1])
+    def begin_epoch(self) -> None:
+        """Called before the first step of an epoch, when all layers are in training mode."""
 
-    def on_train_epoch_start(self) -> None:
-        # A run that goes on from a checkpoint of an epoch's last step begins the next epoch.
-        self.end_epoch("train")
+    def begin_validation(self) -> None:
+        """Called before the first mini-batch of a validation."""
 
-    def on_train_batch_end(self, outputs: Any, batch: Any, batch_idx: int) -> None:
-        """Log the training loss of Lightning's own loop after an epoch's last step, before callbacks ask for it."""
-        if self.automatic_optimization and self.trainer.is_last_batch:
-            self._log(self.end_epoch("train"))
+    def validate(self, batch: Batch) -> None:
+        """Evaluate a mini-batch of a validation."""
+        self.tally_validation(self.validation_metrics(self.validation_tensors(batch)), batch.x.shape[1])
 
-    def on_train_epoch_end(self) -> None:
-        """Log the training loss of an epoch of Lightning's own loop that ended before its last batch."""
-        if self.automatic_optimization:
-            self._log(self.end_epoch("train"))
+    def tally_validation(self, metrics: dict[str, Tensor], n_rows: int) -> None:
+        """Take the `validation_metrics` of a mini-batch."""
+        for name, values in metrics.items():
+            self.tally(f"validation_{name}", values, n_rows)
 
-    def on_validation_epoch_end(self) -> None:
-        """Log the validation metrics of Lightning's own loop, of which callbacks may watch one."""
-        if self.automatic_optimization:
-            self._log(self.end_epoch("validation"))
+    def make_optimizer(self, *, captured: bool = False) -> torch.optim.Adam:
+        """Adam or AdamW, with a group of parameters for each learning rate and weight decay.
 
-    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Keep the places of the random streams, and the sums of an epoch that has begun."""
-        checkpoint["random_streams"] = [stream.state() for stream in self.streams]
-        checkpoint["sums"] = dict(self._sums)
-        checkpoint["counts"] = dict(self._counts)
-
-    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Go on with the random streams and the sums of a checkpoint."""
-        if not self.is_built:
-            name = type(self).__name__
-            raise UsageError(f"{name} makes its networks for a table; use {name}.load_from_checkpoint(..., data=data).")
-        for stream, state in zip(self.streams, checkpoint["random_streams"], strict=True):
-            stream.go_on(state)
-        self._sums = dict(checkpoint["sums"])
-        self._counts = defaultdict(int, checkpoint["counts"])
-
-    def _log(self, means: dict[str, NDArray[np.float64]]) -> None:
-        """Log means over trials, and of several trials the number of each, such as ``validation_loss/trial_3``."""
-        # A mean over an epoch already, of which Lightning has one value.
-        log = partial(self.log, on_step=False, on_epoch=True, batch_size=1)
-        for name, values in means.items():
-            log(name, float(values.mean()), prog_bar=True)
-            if len(values) == 1:
-                continue
-            trials: PlainData = self.trainer.datamodule  # type: ignore[attr-defined]
-            for trial, value in zip(trials.trials, values, strict=True):
-                log(f"{name}/trial_{trial}", float(value))
-
-    def configure_optimizers(self) -> torch.optim.Adam:
-        """Adam or AdamW, with a group of parameters for each learning rate and weight decay."""
+        Args:
+            captured: its steps are captured, so numbers that a schedule changes have to be tensors.
+        """
         settings = self.settings
         optimizer = torch.optim.AdamW if settings.optimizer == "adamw" else torch.optim.Adam
+        groups = self._parameter_groups()
+        if captured:
+            if settings.schedule != "constant" or settings.warmup_steps:
+                for group in groups:
+                    group["lr"] = self._number(settings.learning_rate)
+            if settings.weight_decay and settings.weight_decay_schedule != "constant":
+                optimizer = TensorDecayAdamW if settings.optimizer == "adamw" else TensorDecayAdam
+                for group in groups:
+                    group["tensor_decay"] = self._number(settings.weight_decay)
+                    group["weight_decay"] = 0.0
         return optimizer(
-            self._parameter_groups(),
+            groups,
             lr=settings.learning_rate,
             betas=(0.9, settings.beta2),
             eps=settings.epsilon,
             weight_decay=settings.weight_decay,
         )
 
+    def prepare_capture(self) -> None:
+        """Let the numbers of the forward pass that a schedule changes be tensors."""
+        if self.settings.dropout_schedule != "constant":
+            for layer in self._dropout_layers:
+                layer.share = self._number(1.0)
+
+    def _number(self, value: float) -> Tensor:
+        """A number on the device of the networks. The fused Adam takes a learning rate in float32 alone."""
+        return torch.tensor(value, dtype=torch.float32, device=self.roster.index.device)
+
     def _parameter_groups(self) -> list[dict[str, Any]]:
         """Parameters with the same `Rates` side by side, fused where that does not change a trial's numbers.
 
         The fused kernel rounds elements that fill whole vector registers differently from the ones left over. How many
-        are left over depends on the size of the stack, unless each trial's share fills whole registers.
+        are left over depends on the size of the stack, unless each trial's share fills whole registers. A GPU rounds
+        all elements alike, and its other kernels take eight launches for a parameter.
         """
+        is_cuda = self.roster.index.device.type == "cuda"
         groups: dict[tuple[bool, Rates], list[Tensor]] = defaultdict(list)
         for owner in self.modules():
             for name, parameter in owner.named_parameters(recurse=False):
@@ -243,7 +160,7 @@ class StackModule(InOneProcess, pl.LightningModule, ABC):
                     continue
                 # The elements of one trial.
                 n_elements = parameter[0].numel()
-                is_fused = n_elements % REGISTER_ELEMENTS == 0
+                is_fused = is_cuda or n_elements % REGISTER_ELEMENTS == 0
                 rates = self._effective_rates(owner, name)
                 groups[is_fused, rates].append(parameter)
 
@@ -252,7 +169,8 @@ class StackModule(InOneProcess, pl.LightningModule, ABC):
         for is_fused, rates in sorted(groups, reverse=True):
             # Plain numbers, which a checkpoint may hold.
             factors = {"learning": rates.learning, "decay": rates.decay}
-            ordered.append({"params": groups[is_fused, rates], "fused": is_fused, **factors})
+            kernel = {"fused": is_fused, "capturable": is_cuda}
+            ordered.append({"params": groups[is_fused, rates], **kernel, **factors})
         return ordered
 
     def _effective_rates(self, owner: nn.Module, name: str) -> Rates:
@@ -262,36 +180,40 @@ class StackModule(InOneProcess, pl.LightningModule, ABC):
             return Rates(rates.learning, 0.0)
         return rates
 
-    def follow_schedules(self, step: int) -> None:
+    def follow_schedules(self, step: int, optimizer: torch.optim.Optimizer) -> None:
         """Give the optimiser and the dropout layers the numbers of a step, which counts from 0."""
         settings = self.settings
         learning_rate = settings.learning_rate * self.level(settings.schedule, step)
         learning_rate = learning_rate * warmth(step, settings.warmup_steps)
         weight_decay = settings.weight_decay * self.level(settings.weight_decay_schedule, step)
-        for group in self._optimizer.param_groups:
+        for group in optimizer.param_groups:
             # Groups of a callback or of an optimiser of one's own keep their rates.
             if "learning" in group:
-                group["lr"] = learning_rate * group["learning"]
-                group["weight_decay"] = weight_decay * group["decay"]
+                _put(group, "lr", learning_rate * group["learning"])
+                decay = "tensor_decay" if "tensor_decay" in group else "weight_decay"
+                _put(group, decay, weight_decay * group["decay"])
 
         if settings.dropout_schedule == "constant":
             return
         share = self.level(settings.dropout_schedule, step)
-        for layer in self.modules():
-            if isinstance(layer, Dropout):
-                layer.share = share
+        for layer in self._dropout_layers:
+            _put(vars(layer), "share", share)
+
+    @cached_property
+    def _dropout_layers(self) -> list[Dropout]:
+        return [layer for layer in self.modules() if isinstance(layer, Dropout)]
 
     def level(self, schedule: Schedule, step: int) -> float:
         """The share of its full value that a number with this schedule has in a step."""
         return level(schedule, share_done(schedule, step, self.steps_per_epoch, self.scheduled_epochs))
 
-    def at_fault(self) -> str | None:
-        """The sentence on a part of a user's own that made the losses of all trials infinite or NaN, if one did."""
-        return None
+    def at_fault(self, step: int) -> str | None:
+        """The sentence on a part of a user's own that made the losses of all trials infinite or NaN, if one did.
 
-    @property
-    def _when(self) -> str:
-        return f"at step {(self.current_epoch + 1) * self.steps_per_epoch} or before"
+        Args:
+            step: the steps made so far.
+        """
+        return None
 
     def end_epoch(self, prefix: str = "") -> dict[str, NDArray[np.float64]]:
         """Row-weighted means of the epoch's losses and metrics, ``(T,)`` each. Their sums restart at zero.
@@ -299,26 +221,20 @@ class StackModule(InOneProcess, pl.LightningModule, ABC):
         Args:
             prefix: of the names to take; by default all.
         """
-        means = {}
-        for name in list(self._sums):
-            if name.startswith(prefix):
-                mean = self._sums.pop(name) / self._counts.pop(name)
-                means[name] = mean.cpu().numpy()
-        return means
+        names = [name for name in self._sums if name.startswith(prefix)]
+        if not names:
+            return {}
+        # One copy to the host: each would wait for the device.
+        means = torch.stack([self._sums.pop(name) / self._counts.pop(name) for name in names]).cpu().numpy()
+        return dict(zip(names, means, strict=True))
 
-    def let_leave(self, staying: NDArray[np.int64]) -> None:
+    def let_leave(self, staying: NDArray[np.int64], optimizer: torch.optim.Optimizer) -> None:
         """Keep only the trials at these positions among the ones still here."""
-        let_leave(self, self._optimizer, torch.from_numpy(staying).to(self.device))
+        let_leave(self, optimizer, torch.from_numpy(staying).to(self.roster.index.device))
         self.roster.keep(staying.tolist())
 
-    @property
-    def _optimizer(self) -> torch.optim.Optimizer:
-        optimizer = self.optimizers(use_pl_optimizer=False)
-        # AdamW is an Adam from torch 2.7 on.
-        assert isinstance(optimizer, torch.optim.Optimizer)
-        return optimizer
-
-    def _add(self, name: str, values: Tensor, n_rows: int) -> None:
+    def tally(self, name: str, values: Tensor, n_rows: int) -> None:
+        """Add the means ``(T,)`` over rows of a mini-batch to the sums of the epoch."""
         if values.shape != (len(self.roster),):
             raise UsageError(
                 f"{name.replace('_', ' ')} has the shape {tuple(values.shape)} instead of one value for each of the "
@@ -331,6 +247,37 @@ class StackModule(InOneProcess, pl.LightningModule, ABC):
             weighted = self._sums[name].to(weighted.device) + weighted
         self._sums[name] = weighted
         self._counts[name] += n_rows
+
+
+def _put(holder: dict[str, Any], name: str, value: float) -> None:
+    """Replace a number, or the value of the tensor that stands for it."""
+    if isinstance(holder[name], Tensor):
+        holder[name].fill_(value)
+    else:
+        holder[name] = value
+
+
+class TensorDecayAdam(torch.optim.Adam):
+    """Adam whose penalty on weights is a tensor, ``tensor_decay`` of each group; torch's own takes plain numbers."""
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> Any:
+        for group in self.param_groups:
+            trained = [parameter for parameter in group["params"] if parameter.grad is not None]
+            gradients = [parameter.grad for parameter in trained]
+            torch._foreach_add_(gradients, torch._foreach_mul(trained, group["tensor_decay"]))
+        return super().step(closure)
+
+
+class TensorDecayAdamW(torch.optim.AdamW):
+    """AdamW whose weight decay is a tensor, ``tensor_decay`` of each group; torch's own takes plain numbers."""
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> Any:
+        for group in self.param_groups:
+            trained = [parameter for parameter in group["params"] if parameter.grad is not None]
+            torch._foreach_mul_(trained, 1 - group["lr"] * group["tensor_decay"])
+        return super().step(closure)
 
 
 @torch.no_grad()
@@ -357,11 +304,11 @@ def clip_each_trial(parameters: Sequence[Tensor], largest: float) -> None:
         gradient.mul_(scale.to(gradient.dtype).view(-1, *inner_axes))
 
 
-class PretrainModule(StackModule):
-    """Trains f and g on a pretext task (paper, Algorithm 1).
+class Pretraining(StackModule):
+    """f and g, which learn a pretext task (paper, Algorithm 1).
 
     Attributes:
-        encoder: f. ``FinetuneModule(encoder=...)`` takes it.
+        encoder: f.
         head: g.
         classifier: the head to the target, for pretexts that use labels.
     """
@@ -389,43 +336,39 @@ class PretrainModule(StackModule):
     def losses(self, batch: Batch) -> Tensor:
         return self._task.losses(batch)
 
-    def at_fault(self) -> str | None:
+    def at_fault(self, step: int) -> str | None:
         pretext = self._task.pretext
         makers = [getattr(pretext, "corruption", None), getattr(pretext, "selection", None), pretext]
         judges = [getattr(pretext, "loss", None), pretext]
-        when = f"{self._when} of pre-training"
         inputs = [*self._task.latest, *self._validation_set.inputs]
+        when = f"at step {step} or before of pre-training"
         return blamed(makers, judges, inputs, self._task.encoder.columns, when)
 
-    def on_validation_epoch_start(self) -> None:
+    def begin_validation(self) -> None:
         self._validation_set.start()
 
-    def validation_metrics(self, batch: Batch) -> dict[str, Tensor]:
-        return self._task.validation(self._validation_set.views(batch.x), error=self._watches_error)
+    @property
+    def parts(self) -> tuple[object, ...]:
+        return (self._task.pretext,)
 
-    def let_leave(self, staying: NDArray[np.int64]) -> None:
-        super().let_leave(staying)
-        self._validation_set.let_leave(torch.from_numpy(staying).to(self.device))
+    def validation_tensors(self, batch: Batch) -> Any:
+        return self._validation_set.views(batch.x)
+
+    def validation_metrics(self, given: StaticViews) -> dict[str, Tensor]:
+        return self._task.validation(given, error=self._watches_error)
+
+    def let_leave(self, staying: NDArray[np.int64], optimizer: torch.optim.Optimizer) -> None:
+        super().let_leave(staying, optimizer)
+        self._validation_set.let_leave(torch.from_numpy(staying).to(self.roster.index.device))
 
 
-class FinetuneModule(StackModule):
-    """Trains f and h on hard or soft targets (paper, section 3).
-
-    Args:
-        options, data: as `StackModule` takes them.
-        encoder: a pre-trained f to start from, of a `PretrainModule` on the same table; None starts anew.
+class Finetuning(StackModule):
+    """f and h, which learn hard or soft targets (paper, section 3).
 
     Attributes:
         classifier: f and h.
         encoder: f.
     """
-
-    def __init__(
-        self, options: Sequence[str] = (), *, encoder: Encoder | None = None, data: PlainData | None = None
-    ) -> None:
-        # Before the constructor, which builds the networks if it gets data.
-        self.pretrained = None if encoder is None else encoder.state_dict()
-        super().__init__(options, data=data)
 
     def build(
         self,
@@ -465,7 +408,7 @@ class FinetuneModule(StackModule):
         self._smoothing = 0.0
         if target.can_smooth and not supervision.smooths_labels:
             self._smoothing = settings.label_smoothing
-        self._current_smoothing = self._smoothing
+        self._current_smoothing: float | Tensor = self._smoothing
         # Predictions of the validation's mini-batches, (T, N, ...) each, for a metric that no mean over batches gives.
         self._predictions: list[Tensor] = []
 
@@ -474,66 +417,70 @@ class FinetuneModule(StackModule):
         """f."""
         return self.classifier.encoder
 
-    def on_train_epoch_start(self) -> None:
-        super().on_train_epoch_start()
-        # Lightning puts the whole module into training mode, in which batch normalisation would go on tracking.
+    def begin_epoch(self) -> None:
+        # In training mode its batch normalisation would go on tracking.
         if self.classifier.encoder.is_frozen:
             self.classifier.encoder.eval()
 
-    def follow_schedules(self, step: int) -> None:
-        super().follow_schedules(step)
+    def follow_schedules(self, step: int, optimizer: torch.optim.Optimizer) -> None:
+        super().follow_schedules(step, optimizer)
         assert isinstance(self.settings, FinetuneSettings)
         level = self.level(self.settings.label_smoothing_schedule, step)
-        self._current_smoothing = self._smoothing * level
+        _put(vars(self), "_current_smoothing", self._smoothing * level)
+
+    def prepare_capture(self) -> None:
+        super().prepare_capture()
+        assert isinstance(self.settings, FinetuneSettings)
+        if self.settings.label_smoothing_schedule != "constant":
+            self._current_smoothing = self._number(self._smoothing)
 
     def losses(self, batch: Batch) -> Tensor:
         assert batch.targets is not None
         rows = BatchRows(batch.x, self._source, self._random)
         encoded, targets, weights = self._supervision.make_batch(rows, batch.targets, batch.weights)
-        self._latest = encoded
+        # Without its graph, which knows the shapes of parameters that shrink when trials leave.
+        self._latest = encoded.detach()
         outputs = self.classifier.of_encoded(encoded)
-        if self._current_smoothing:
+        # A tensor is not asked for its value: the host would wait for it.
+        is_smoothed = self._smoothing if isinstance(self._current_smoothing, Tensor) else self._current_smoothing
+        if is_smoothed:
             targets = self._target.smoothed(targets, outputs, self._current_smoothing)
         losses = self._supervision.compute_loss(outputs, targets, weights)
         if losses is None:
             losses = self._target.loss(outputs, targets, weights)
         return losses
 
-    def at_fault(self) -> str | None:
+    def at_fault(self, step: int) -> str | None:
         makers = [getattr(self._supervision, "corruption", None), self._supervision]
-        when = f"{self._when} of fine-tuning"
+        when = f"at step {step} or before of fine-tuning"
         columns = self.classifier.encoder.columns
         return blamed(makers, [self._supervision, self._target], [self._latest], columns, when)
 
-    def validation_metrics(self, batch: Batch) -> dict[str, Tensor]:
-        assert batch.targets is not None
-        outputs = self.classifier(batch.x)
+    @property
+    def parts(self) -> tuple[object, ...]:
+        return (self._supervision,)
+
+    def validation_metrics(self, given: tuple[Tensor, Tensor]) -> dict[str, Tensor]:
+        """The means, and ``predictions`` of the rows for a metric."""
+        x, targets = given
+        outputs = self.classifier(x)
+        metrics = self._target.validation(outputs, targets)
         if self.metric is not None:
             fitted = self.roster.of(self._fitted)
-            self._predictions.append(self._target.predictions(outputs.double(), fitted))
-        return self._target.validation(outputs, batch.targets)
+            metrics = metrics | {PREDICTIONS: self._target.predictions(outputs.double(), fitted)}
+        return metrics
 
-    def test_step(self, batch: Batch, batch_idx: int) -> None:
-        """Predict a mini-batch of test rows."""
-        self._predictions.append(self.predict_step(batch, batch_idx))
+    def tally_validation(self, metrics: dict[str, Tensor], n_rows: int) -> None:
+        means = dict(metrics)
+        if PREDICTIONS in means:
+            # A copy: a captured validation overwrites them.
+            self._predictions.append(means.pop(PREDICTIONS).clone())
+        super().tally_validation(means, n_rows)
 
-    def on_test_epoch_end(self) -> None:
-        """Log the target's metrics of the test rows, such as ``test_accuracy``."""
-        predictions = torch.cat(self._predictions, dim=1).cpu().numpy()
-        self._predictions.clear()
-        data: PlainData = self.trainer.datamodule  # type: ignore[attr-defined]
-        of_trials = []
-        for trial_predictions, labels in zip(predictions, data.test_labels, strict=True):
-            of_trials.append(self._target.measured(trial_predictions, labels))
-        means = {}
-        for name in of_trials[0]:
-            means[f"test_{name}"] = np.array([measured[name] for measured in of_trials])
-        self._log(means)
-
-    def predict_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """Probabilities of classes, float64 ``(T, N, C)``, or numbers ``(T, N)``."""
+    def predictions(self, x: Tensor) -> Tensor:
+        """Probabilities of classes, float64 ``(T, N, C)``, or numbers ``(T, N)``, of raw rows ``(T, N, M)``."""
         fitted = self.roster.of(self._fitted)
-        return self._target.predictions(self.classifier(batch.x).double(), fitted)
+        return self._target.predictions(self.classifier(x).double(), fitted)
 
     def end_epoch(self, prefix: str = "") -> dict[str, NDArray[np.float64]]:
         """The means, and the metric of each trial over all validation rows; NaN if it is not defined."""
@@ -542,7 +489,7 @@ class FinetuneModule(StackModule):
             return means
         predictions = torch.cat(self._predictions, dim=1).cpu().numpy()
         self._predictions.clear()
-        truth = self._truth[self.roster.index.cpu().numpy()]
+        truth = self._truth[self.roster.positions]
         scores = []
         for trial_predictions, trial_truth in zip(predictions, truth, strict=True):
             scores.append(self.metric.function(trial_predictions, trial_truth))
@@ -550,7 +497,7 @@ class FinetuneModule(StackModule):
         return means
 
 
-class CotrainModule(FinetuneModule):
+class Cotraining(Finetuning):
     """Fine-tuning plus a weighted pretext loss on the same batches, on f and a g of its own.
 
     Attributes:
@@ -563,6 +510,10 @@ class CotrainModule(FinetuneModule):
         self._weight = weight
         # As an attribute of the module g is trained, too.
         self.pretrain_head = task.head
+
+    @property
+    def parts(self) -> tuple[object, ...]:
+        return (*super().parts, self._task.pretext)
 
     def losses(self, batch: Batch) -> Tensor:
         supervised = super().losses(batch)

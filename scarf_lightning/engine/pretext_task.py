@@ -1,12 +1,13 @@
 """A pretext task in training: views of a batch, f and g, the loss, and the static validation set."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils._pytree import register_pytree_node
 
 from ..corruption import Corruption, Selection
 from ..data.device_table import DeviceTable, TrainingRows
@@ -215,7 +216,7 @@ class PretextTask:
         """Training loss of each trial, ``(T,)``, on a batch of raw rows ``(T, N, M)``."""
         rows = BatchRows(batch.x, self._source, self._random)
         views = self.pretext.make_views(rows)
-        self.latest = views.inputs
+        self.latest = tuple(each.detach() for each in views.inputs)
         # One pass of all inputs together costs less than a pass for each.
         inputs = torch.cat(views.inputs, dim=1)
         n_inputs = len(views.inputs)
@@ -368,9 +369,23 @@ class StaticViews:
         kept = {key: tensor[staying] for key, tensor in self._distinct().items()}
         return StaticViews(_replaced(self.inputs, kept), self.parts, _replaced(self.targets, kept))
 
+    def flattened(self) -> tuple[list[Any], tuple[int, ...]]:
+        """The tensors as a tree, and the rest."""
+        return [self.inputs, self.targets], self.parts
+
+    @classmethod
+    def unflattened(cls, tree: Iterable[Any], parts: Any) -> "StaticViews":
+        """The reverse of `flattened`."""
+        inputs, targets = tree
+        return cls(inputs, parts, targets)
+
     def _distinct(self) -> dict[int, Tensor]:
         """The tensors by their ``id``: clean rows are an input and a target of an auto-encoder."""
         return {id(tensor): tensor for tensor in _tensors((self.inputs, self.targets))}
+
+
+# A captured validation copies the tensors of its argument.
+register_pytree_node(StaticViews, StaticViews.flattened, StaticViews.unflattened)
 
 
 class ValidationSet:

@@ -1,24 +1,21 @@
 """A line for each phase of a stack that trains: trials still training, epoch, best so far, time left."""
 
 import time
-from functools import partial
 
 import numpy as np
-import pytorch_lightning as pl
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from ..data.datamodule import StackDataModule
 from ..screen import NotebookLine
-from .fitting import TrialStopping
-from .modules import StackModule
+from .loop import Watcher
+from .stopping import TrialStopping
 
 SECONDS_BETWEEN_LOOKS = 0.5
 SECONDS_BETWEEN_LINES = 60.0
 """Between lines of text, where the output is no terminal."""
 
 
-class StackProgress(pl.Callback):
+class StackProgress(Watcher):
     """Shows one phase, within long epochs too: on a terminal or in a notebook by a line that changes, elsewhere by a
     line a minute."""
 
@@ -41,31 +38,25 @@ class StackProgress(pl.Callback):
         self._changes = console.is_terminal or console.is_jupyter
         self._started = self._shown = 0.0
 
-    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        assert isinstance(pl_module, StackModule)
-        datamodule = trainer.datamodule  # type: ignore[attr-defined]
-        assert isinstance(datamodule, StackDataModule)
-        pl_module.after_step = partial(self._after_step, datamodule.steps_per_epoch)
+    def begin_fit(self, steps_per_epoch: int) -> None:
+        self._steps_per_epoch = steps_per_epoch
         self._started = self._shown = time.perf_counter()
         self._progress.start()
 
-    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+    def after_step(self, n_done: int) -> None:
+        """Show the phase within an epoch, after ``n_done`` of its steps."""
+        seconds = SECONDS_BETWEEN_LOOKS if self._changes else SECONDS_BETWEEN_LINES
+        # The end of an epoch is shown by `after_epoch`.
+        if n_done < self._steps_per_epoch and self._is_due(seconds):
+            self._show(float(self._stopping.epochs.max()) + n_done / self._steps_per_epoch)
+
+    def after_epoch(self) -> None:
         if self._changes or self._is_due(SECONDS_BETWEEN_LINES):
             self._show(float(self._stopping.epochs.max()))
 
-    def on_fit_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+    def end_fit(self) -> None:
         # `Progress.stop` of rich before 14.3 prints an empty line where nothing was shown.
         self._progress.live.stop()
-
-    def on_exception(self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException) -> None:
-        self.on_fit_end(trainer, pl_module)
-
-    def _after_step(self, n_steps: int, n_done: int) -> None:
-        """Show the phase within an epoch, after ``n_done`` of its ``n_steps`` steps."""
-        seconds = SECONDS_BETWEEN_LOOKS if self._changes else SECONDS_BETWEEN_LINES
-        # The end of an epoch is shown by `on_train_epoch_end`.
-        if n_done < n_steps and self._is_due(seconds):
-            self._show(float(self._stopping.epochs.max()) + n_done / n_steps)
 
     def _is_due(self, seconds: float) -> bool:
         """True if the phase was shown at least so many seconds ago."""

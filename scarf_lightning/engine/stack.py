@@ -35,7 +35,7 @@ from .encoder import Classifier, Encoder, Networks, TrainingData
 from .fitting import Fit, Watch, fit
 from .hardware import Hardware
 from .lifting import give_streams, state
-from .modules import CotrainModule, FinetuneModule, PretrainModule, StackModule
+from .modules import Cotraining, Finetuning, Pretraining, StackModule
 from .pretext_task import CorruptionSource, LabelHead, PretextTask
 from .supervision import Supervision
 
@@ -99,7 +99,7 @@ class Stack:
 
     def pretrain(self, settings: PretrainSettings, pretext: Pretext) -> Fit:
         """Learn f and g on the training rows; their labels are not used, unless the pretext does."""
-        module, seen = PretrainModule(), self.without(settings.drop)
+        module, seen = Pretraining(), self.without(settings.drop)
         seen.begin_pretraining(module, settings, pretext)
         return fit("pretrain", module, seen.datamodule, trials=self.trials, hardware=self.hardware, watch=self.watch)
 
@@ -111,7 +111,7 @@ class Stack:
         values[:, self.table.places(columns, "pretrain.drop")] = np.nan
         return replace(self, table=replace(self.table, values=values), device_table=None)
 
-    def begin_pretraining(self, module: PretrainModule, settings: PretrainSettings, pretext: Pretext) -> None:
+    def begin_pretraining(self, module: Pretraining, settings: PretrainSettings, pretext: Pretext) -> None:
         """Build the module of a pre-training, and serve its batches."""
         roster = self._roster()
         encoder = self.networks.encoder(self.trials, learns_missing_values=pretext.learns_missing_values)
@@ -176,14 +176,14 @@ class Stack:
         # Settings may depend on the number of labels that the trial has spent, those that stop it included.
         settings = settings.of_rows(len(examples) + self.data.n_labels_inside)
         # A fit that learns a pretext task beside the labels has a second loss, and a module of its own for it.
-        module = FinetuneModule() if supervision.auxiliary is None else CotrainModule()
+        module = Finetuning() if supervision.auxiliary is None else Cotraining()
         self.begin_finetuning(module, settings, examples, pretrained, supervision=supervision, number=number)
         fitted = fit("finetune", module, self.datamodule, trials=self.trials, hardware=self.hardware, watch=self.watch)
         return fitted, module.classifier
 
     def begin_finetuning(
         self,
-        module: FinetuneModule,
+        module: Finetuning,
         settings: FinetuneSettings,
         examples: Examples,
         pretrained: Mapping[str, Tensor] | None = None,
@@ -209,7 +209,7 @@ class Stack:
 
     def build_finetuning(
         self,
-        module: FinetuneModule,
+        module: Finetuning,
         settings: FinetuneSettings,
         pretrained: Mapping[str, Tensor] | None = None,
         *,
@@ -250,7 +250,7 @@ class Stack:
         )
         module.streams = (random, dropout)
         if supervision.auxiliary is not None:
-            assert isinstance(module, CotrainModule)
+            assert isinstance(module, Cotraining)
             pretext, weight = supervision.auxiliary
             # Of its own, so that g does not change the masks of f and h.
             head_dropout = self._random(Purpose.PRETRAIN_DROPOUT, roster, number)

@@ -10,10 +10,10 @@
     >>> trainer.fit(finetuning, data)
     >>> trainer.test(finetuning, data)
 
-The modules are those that every cell is trained with.
+The networks, losses and batches are those that every cell is trained with.
 """
 
-from ..engine.modules import CotrainModule, FinetuneModule, PretrainModule
 from .datamodules import OpenMLDataModule, TableDataModule
+from .modules import CotrainModule, FinetuneModule, PretrainModule
 
 __all__ = ["CotrainModule", "FinetuneModule", "OpenMLDataModule", "PretrainModule", "TableDataModule"]

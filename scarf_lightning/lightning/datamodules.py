@@ -18,7 +18,6 @@ from ..data.sources import open_source
 from ..data.table import Table
 from ..data.targets import Labels, read_target
 from ..engine.hardware import Hardware
-from ..engine.modules import ONE_PROCESS, CotrainModule, FinetuneModule, InOneProcess, PretrainModule, StackModule
 from ..engine.stack import Stack
 from ..errors import UsageError
 from ..estimators.preparing import SOURCE, read_frame
@@ -29,6 +28,7 @@ from ..options.settings import FitSettings
 from ..sweeping.composer import composing
 from ..sweeping.overrides import answer_of_file, spelled_out
 from ..training import CellTraining
+from .modules import ONE_PROCESS, CotrainModule, FinetuneModule, InOneProcess, PlainModule, PretrainModule
 
 OF_THE_TABLE = ("dataset", "split", "regime", "scaling", "encoding", "features", "fit_on", "seed", "paths")
 """Options of a data module. All others are a module's."""
@@ -91,7 +91,7 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
         self.trials = tuple(range(trials))
         self._options = [*source, *options, f"trials={trials}"]
         # The stacks of the modules, which outlive a call of the trainer.
-        self._stacks: WeakKeyDictionary[StackModule, Stack] = WeakKeyDictionary()
+        self._stacks: WeakKeyDictionary[PlainModule, Stack] = WeakKeyDictionary()
         self._stack: Stack | None = None
 
     def setup(self, stage: str) -> None:
@@ -99,7 +99,7 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
         # Before the callbacks' turn, some of which freeze or average the networks.
         assert self.trainer is not None
         module = self.trainer.lightning_module
-        if not isinstance(module, StackModule):
+        if not isinstance(module, PlainModule):
             raise UsageError(
                 f"{type(self).__name__} serves PretrainModule, CotrainModule and FinetuneModule, and not "
                 f"{type(module).__name__}."
@@ -125,7 +125,7 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
             warnings.warn(str(note), UserWarning, stacklevel=2)
         return table
 
-    def equip(self, module: StackModule) -> None:
+    def equip(self, module: PlainModule) -> None:
         """Make the networks of a module for this table, if it has none yet, and serve its batches.
 
         Raises:
@@ -197,7 +197,7 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
             raise UsageError(f"precision={self.trainer.precision!r} is not served; use {', '.join(PRECISIONS)}.")
         return Hardware(self.trainer.strategy.root_device, self.trainer.precision)
 
-    def _built(self, module: StackModule, hardware: Hardware) -> Stack:
+    def _built(self, module: PlainModule, hardware: Hardware) -> Stack:
         """The stack of a module, with its networks and batches."""
         config = _composed([*self._options, *_of_module(module)])
         # A callback may watch the validation rows, whatever the recipe does without them.
@@ -317,7 +317,7 @@ def _name(option: str) -> str:
     return option.partition("=")[0].lstrip("+~")
 
 
-def _of_module(module: StackModule) -> list[str]:
+def _of_module(module: PlainModule) -> list[str]:
     """The options of a module, with its method or pre-training.
 
     Raises:
@@ -345,7 +345,7 @@ def _of_module(module: StackModule) -> list[str]:
     return options
 
 
-def _check_lengths(module: StackModule, settings: FitSettings) -> None:
+def _check_lengths(module: PlainModule, settings: FitSettings) -> None:
     """Refuse the length of schedules where none needs it."""
     schedules = {value for name, value in vars(settings).items() if name.endswith("schedule")}
     if schedules != {"constant"}:

@@ -44,7 +44,7 @@ def squared_error(outputs: Tensor, targets: Tensor, weights: Tensor | None = Non
     return weighted_mean(squares, weights)
 
 
-def smoothed(targets: Tensor, logits: Tensor, share: float) -> Tensor:
+def smoothed(targets: Tensor, logits: Tensor, share: float | Tensor) -> Tensor:
     """Probabilities ``(..., N, C)`` of which the uniform distribution over classes has a ``share``.
 
     Targets are class numbers ``(..., N)`` or probabilities ``(..., N, C)``. Source: Szegedy et al. 2016, section 7,

@@ -129,7 +129,8 @@ class Dropout(nn.Module):
     """Zeroes a share ``rate`` of the units in training and scales up the others (Srivastava et al. 2014).
 
     In a stack, ``random`` holds the stream of each trial, so a trial's masks do not depend on the trials beside it.
-    Without it this is `torch.nn.Dropout`. ``share`` is the share of the rate that a schedule leaves.
+    Without it this is `torch.nn.Dropout`. ``share`` is the share of the rate that a schedule leaves; a tensor in steps
+    that are captured.
     """
 
     acts_on_last_axis = True
@@ -137,15 +138,17 @@ class Dropout(nn.Module):
     def __init__(self, rate: float) -> None:
         super().__init__()
         self.rate = rate
-        self.share = 1.0
+        self.share: float | Tensor = 1.0
         self.random: StackedGenerator | None = None
 
     def forward(self, x: Tensor) -> Tensor:
         rate = self.rate * self.share
-        if not self.training or rate == 0:
+        # A tensor is not asked for its value: the host would wait for it.
+        is_off = self.rate == 0 if isinstance(rate, Tensor) else rate == 0
+        if not self.training or is_off:
             return x
         if self.random is None:
-            return F.dropout(x, rate)
+            return F.dropout(x, float(rate))
         kept = _Kept.apply(x, rate, self.random)  # type: ignore[no-untyped-call]
         # The mean of a unit is what it is without dropout, so that evaluation scales nothing.
         scaled = x / (1 - rate)
@@ -156,7 +159,7 @@ class _Kept(torch.autograd.Function):
     """Mask of the units that stay. Its vmap rule sees the whole stack, so each trial draws from its own stream."""
 
     @staticmethod
-    def forward(x: Tensor, rate: float, random: StackedGenerator) -> Tensor:
+    def forward(x: Tensor, rate: float | Tensor, random: StackedGenerator) -> Tensor:
         return random.uniform(*x.shape[1:]) >= rate
 
     @staticmethod

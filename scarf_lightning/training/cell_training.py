@@ -19,7 +19,7 @@ says, counted from trial 0, of which the wanted ones are kept. With blocks of fi
 - 5, corrupted views: `Pretext.make_views`, which asks `BatchRows.corrupted`;
 - 6, embeddings of the views: `PretextTask.losses`;
 - 7 and 8, similarities and the loss: `losses.loss.InfoNCE`;
-- 9, the update: `StackModule.training_step`;
+- 9, the update: `StackLoop.training_step`;
 - 10 and 11, the end and f: `fitting.fit` and `Fit.part`.
 """
 
@@ -31,16 +31,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from pytorch_lightning import Callback
-from pytorch_lightning.callbacks import LambdaCallback
 
 from ..data.splits import Splitting
 from ..data.table import Table
 from ..data.trials import prepare_trials
-from ..engine.fitting import Fit, TrialStopping
+from ..engine.fitting import Fit
 from ..engine.hardware import Hardware, Promise
+from ..engine.loop import Watcher
 from ..engine.memory import Demand, free_memory, trials_that_fit
 from ..engine.stack import Stack
+from ..engine.stopping import TrialStopping
 from ..errors import UsageError
 from ..methods import SupervisedPhase
 from ..options import CellParts, Config, build_parts
@@ -378,19 +378,29 @@ class CellTraining:
             )
         return replace(tries[best].result, rows=[rows[best] | effort], tries=history)
 
-    def _watch(self, phase: str, stopping: TrialStopping, max_epochs: int) -> list[Callback]:
-        """The callbacks that show a fit."""
-        callbacks: list[Callback] = []
+    def _watch(self, phase: str, stopping: TrialStopping, max_epochs: int) -> list[Watcher]:
+        """The watchers that show a fit."""
+        watchers: list[Watcher] = []
         if self.console is not None:
             # A fit that shows nothing needs no rich.
             from ..engine.progress import StackProgress
 
-            callbacks.append(StackProgress(phase, stopping, max_epochs, self.console))
+            watchers.append(StackProgress(phase, stopping, max_epochs, self.console))
         if self.tell is not None:
-            tell = self.tell
-            # It is called after the early stopping, which makes the records.
-            callbacks.append(LambdaCallback(on_train_epoch_end=lambda *_: tell(phase, stopping.latest)))
-        return callbacks
+            watchers.append(Telling(self.tell, phase, stopping))
+        return watchers
+
+
+@dataclass(frozen=True)
+class Telling(Watcher):
+    """Tells the curves of each epoch."""
+
+    tell: Tell
+    phase: str
+    stopping: TrialStopping
+
+    def after_epoch(self) -> None:
+        self.tell(self.phase, self.stopping.curves[-1].records())
 
 
 def _check_columns(config: Config, parts: CellParts, table: Table) -> None:

@@ -145,9 +145,18 @@ class TrainedStack:
             "promise": hardware.promise.value,
             "trials_per_stack": "any" if hardware.promise is Promise.EXACT else self.together,
             "MKL_CBWR": os.environ.get("MKL_CBWR"),
+            **self._launches(),
             "packages": package_versions(self.config.method.get("estimator")),
             "commit": source_commit(),
         }
+
+    def _launches(self) -> dict[str, str]:
+        """For each phase on a GPU, whether its steps were captured, and why not."""
+        launches = {}
+        for phase, fit in (("pretrain", self.pretraining), ("finetune", self.outcome.fit)):
+            if fit is not None and fit.launches is not None:
+                launches[f"{phase}_launches"] = fit.launches
+        return launches
 
 
 def _effort(phase: str, fit: Fit | None, position: int) -> Row:

@@ -3,6 +3,8 @@
 That each part trains there, and that no step waits, is in `test_one_device.py`.
 """
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -10,14 +12,19 @@ import torch
 from scarf_lightning.corruption import Corruption
 from scarf_lightning.corruption.strategies import Marginal, Mean
 from scarf_lightning.data.table import Table
+from scarf_lightning.engine import fitting
+from scarf_lightning.engine.fitting import Fit
 from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.methods.fine_tuning import Control
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
-from tests.stacks import MakeStack, task
+from tests.methods.test_every_method import made
+from tests.promises import assert_same_weights
+from tests.stacks import MakeStack, made_network, task
 
 pytestmark = pytest.mark.gpu
 
 
+@pytest.mark.filterwarnings("ignore:GPU available but not used")
 def test_fine_tuning_agrees_with_the_cpu(patients: Table, make_stack: MakeStack) -> None:
     """Initial weights and batch order are drawn on the CPU whatever the device is."""
     settings = FinetuneSettings(max_epochs=10, batch_size=46)
@@ -55,3 +62,81 @@ def test_a_trial_is_the_same_in_stacks_of_any_size_but_for_rounding(
     )
     for name, weight in alone.weights.items():
         torch.testing.assert_close(weight[0], among.weights[name][2], rtol=1e-6, atol=1e-9)
+
+
+def twice_and_one_by_one(run: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[Fit, Fit, Fit]:
+    """Two fits with captured steps, and one whose kernels are launched one by one."""
+    captured = run(), run()
+    monkeypatch.setattr(fitting, "capture_of", lambda device: None)
+    return *captured, run()
+
+
+ROUNDING = {"64-true": 1e-7, "32-true": 2e-3}
+"""Of weights after 25 steps: what is rounded differently grows from step to step."""
+
+
+@pytest.mark.parametrize("precision", ["64-true", "32-true"])
+@pytest.mark.parametrize("network", ["mlp", "resnet", "realmlp", "ft_transformer"])
+def test_captured_steps_are_those_of_kernels_launched_one_by_one(
+    patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch, network: str, precision: str
+) -> None:
+    """The same kernels, and the same random numbers."""
+
+    def stack() -> Any:
+        return make_stack(patients, range(3), network=made_network(network), precision=precision, device="cuda")
+
+    def pretrain() -> Fit:
+        settings = PretrainSettings(batch_size=46, max_epochs=8, validation_passes=2)
+        return stack().pretrain(settings, task())
+
+    def finetune() -> Fit:
+        here = stack()
+        return here.finetune(FinetuneSettings(batch_size=46, max_epochs=8, patience=None), here.labelled())[0]
+
+    for run in (pretrain, finetune):
+        first, second, eager = twice_and_one_by_one(run, monkeypatch)
+        assert (first.launches, second.launches) == ("captured", "captured")
+        assert_same_weights(first.weights, second.weights)
+        assert_same_weights(first.weights, eager.weights, rounding=ROUNDING[precision])
+        monkeypatch.undo()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"schedule": "coslog4", "warmup_steps": 3},
+        {"optimizer": "adamw", "weight_decay": 0.1, "weight_decay_schedule": "flat_cos"},
+        {"optimizer": "adam", "weight_decay": 0.1, "weight_decay_schedule": "flat_cos"},
+        {"label_smoothing": 0.3, "label_smoothing_schedule": "flat_cos"},
+        {"gradient_clip": 0.1, "metric": "auroc", "class_weight": "balanced"},
+    ],
+    ids=lambda each: ",".join(each),
+)
+def test_what_schedules_change_is_not_frozen_in_a_capture(
+    patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
+) -> None:
+    def run() -> Fit:
+        here = make_stack(patients, range(3), precision="64-true", device="cuda")
+        chosen = {"batch_size": 46, "max_epochs": 8, "patience": None, **settings}
+        return here.finetune(FinetuneSettings(**chosen), here.labelled())[0]
+
+    first, second, eager = twice_and_one_by_one(run, monkeypatch)
+    assert first.launches == "captured"
+    assert_same_weights(first.weights, second.weights)
+    # A rate is a number of float32 in a captured step.
+    assert_same_weights(first.weights, eager.weights, rounding=1e-6)
+
+
+@pytest.mark.parametrize("method", ["cotrain", "mixup", "scarf_augment", "bitempered"])
+def test_captured_methods_train_as_eager_ones(
+    patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    def run() -> Fit:
+        phase = SupervisedPhase(FinetuneSettings(batch_size=46, max_epochs=8, patience=None))
+        fit: Fit = made(method).run(make_stack(patients, range(3), precision="64-true", device="cuda"), phase).fit
+        return fit
+
+    first, second, eager = twice_and_one_by_one(run, monkeypatch)
+    assert first.launches == "captured"
+    assert_same_weights(first.weights, second.weights)
+    assert_same_weights(first.weights, eager.weights, rounding=1e-7)

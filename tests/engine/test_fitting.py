@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import pytorch_lightning as pl
 import torch
 from torch import Tensor, nn
 
@@ -15,10 +14,12 @@ from scarf_lightning.data.datamodule import Batch, Examples, StackDataModule
 from scarf_lightning.data.device_table import DeviceTable
 from scarf_lightning.data.preprocessing import NoScaling, Preprocessing
 from scarf_lightning.data.table import Table
-from scarf_lightning.engine import fitting
-from scarf_lightning.engine.fitting import Fit, TrialStopping
+from scarf_lightning.engine import fitting, loop
+from scarf_lightning.engine.fitting import Fit
 from scarf_lightning.engine.hardware import Hardware
+from scarf_lightning.engine.loop import Watcher
 from scarf_lightning.engine.modules import StackModule
+from scarf_lightning.engine.stopping import KeptWeights, TrialStopping
 from scarf_lightning.options.settings import FinetuneSettings
 from scarf_lightning.randomness import Roster, StackedGenerator
 
@@ -28,8 +29,8 @@ class Scripted(StackModule):
 
     def __init__(self, script: Sequence[Sequence[float]], **options: Any) -> None:
         super().__init__()
-        self.automatic_optimization = False
-        settings = FinetuneSettings(learning_rate=1.0, monitor="loss", max_epochs=len(script[0]), **options)
+        chosen = {"learning_rate": 1.0, "monitor": "loss", "max_epochs": len(script[0])} | options
+        settings = FinetuneSettings(**chosen)
         self.begin(Roster(len(script)), settings)
         self.epochs_trained = nn.Parameter(torch.zeros(len(script), 1))
         self._script = torch.tensor(script, dtype=torch.float64)
@@ -39,12 +40,13 @@ class Scripted(StackModule):
         assert len(batch.x) == len(self.epochs_trained), "batches shrink with the parameters"
         return -self.epochs_trained.squeeze(1)
 
-    def validation_metrics(self, batch: Batch) -> dict[str, Tensor]:
+    def validation_metrics(self, given: Any) -> dict[str, Tensor]:
         epoch = round(self.epochs_trained[0].item()) - 1
-        self.trials_in_each_epoch.append(len(batch.x))
+        x, _ = given
+        self.trials_in_each_epoch.append(len(x))
         return {"loss": self.roster.of(self._script)[:, epoch]}
 
-    def configure_optimizers(self) -> torch.optim.Adam:
+    def make_optimizer(self, *, captured: bool = False) -> torch.optim.Adam:
         return Descent(self.parameters(), lr=1.0)
 
 
@@ -57,17 +59,25 @@ class Descent(torch.optim.Adam):
             parameter -= parameter.grad
 
 
-def run(table: Table, script: Sequence[Sequence[float]], **options: Any) -> tuple[Scripted, Fit, TrialStopping]:
+def run(
+    table: Table,
+    script: Sequence[Sequence[float]],
+    *,
+    kind: type[Scripted] = Scripted,
+    batch_size: int = 32,
+    **options: Any,
+) -> tuple[Scripted, Fit, TrialStopping]:
     """A script, played to its end with one batch an epoch: the module, the fit, and the early stopping within it."""
     n, stoppings = len(script), list[TrialStopping]()
     preprocessing = Preprocessing.fit(table, [None] * n, NoScaling())
     device_table = DeviceTable(table, preprocessing, device="cpu", dtype=torch.float32)
     rows = Examples(torch.arange(20).repeat(n, 1))
-    module, datamodule = Scripted(script, **options), StackDataModule(device_table)
+    module, datamodule = kind(script, **options), StackDataModule(device_table)
     order = StackedGenerator(range(n), roster=module.roster)
-    datamodule.serve(rows, rows, batch_size=32, order=order, roster=module.roster)
+    datamodule.serve(rows, rows, batch_size=batch_size, order=order, roster=module.roster)
+    module.steps_per_epoch = datamodule.steps_per_epoch
 
-    def watch(_: str, stopping: TrialStopping, __: int) -> list[pl.Callback]:
+    def watch(_: str, stopping: TrialStopping, __: int) -> list[Watcher]:
         stoppings.append(stopping)
         return []
 
@@ -132,7 +142,7 @@ def test_an_epochs_time_is_shared_equally_among_the_trials_in_it(
 ) -> None:
     """By a clock on which every epoch takes a second."""
     clock = SimpleNamespace(process_time=itertools.count().__next__)
-    monkeypatch.setattr(fitting, "time", clock)
+    monkeypatch.setattr(loop, "time", clock)
     _, fit, _ = run(patients, [falling(12), [0.1] * 12])
     assert fit.seconds.tolist() == [5 / 2 + 7, 5 / 2]
 
@@ -159,6 +169,39 @@ def test_a_trial_that_diverges_leaves_and_the_others_go_on(patients: Table, valu
     np.testing.assert_allclose(curve, [0.5, 0.4, np.nan])
 
 
+class Spoiled(Scripted):
+    """The loss of trial 1 is not finite in the third epoch."""
+
+    def losses(self, batch: Batch) -> Tensor:
+        losses = super().losses(batch)
+        if len(losses) == 2 and self.epochs_trained[0] >= 2 * self.steps_per_epoch:
+            losses = losses * torch.tensor([1.0, torch.nan])
+        return losses
+
+
+@pytest.mark.parametrize(("batch_size", "steps"), [(32, 1), (7, 3)])
+def test_a_fit_of_fixed_length_ends_with_the_last_good_weights(
+    patients: Table, monkeypatch: pytest.MonkeyPatch, batch_size: int, steps: int
+) -> None:
+    """Where an epoch is one step, they are copied in that step and not in every epoch."""
+    copies: list[int] = []
+    take = KeptWeights.take
+
+    def spied(kept: KeptWeights, places: Any) -> None:
+        copies.append(len(places))
+        take(kept, places)
+
+    monkeypatch.setattr(KeptWeights, "take", spied)
+    # The validation of the last epoch reads the script of the last step.
+    script = [[0.5] * 15] * 2
+    _, fit, _ = run(patients, script, kind=Spoiled, batch_size=batch_size, monitor="none", max_epochs=5)
+    assert (fit.epochs.tolist(), fit.diverged.tolist()) == ([5, 3], [False, True])
+    assert kept(fit) == [5 * steps, 2 * steps]
+    # The diverging trial's, those before the validated epoch, and those of the end.
+    expected = [1, 0, 1, 1] if steps == 1 else [2, 2, 2, 0, 1, 1, 1]
+    assert [n for n in copies if n] == [n for n in expected if n]
+
+
 def test_where_all_diverge_at_once_training_ends(patients: Table) -> None:
     _, fit, stopping = run(patients, [[np.nan] * 4] * 2, restore_best=False)
     assert fit.diverged.all()
@@ -171,11 +214,10 @@ def test_moments_of_the_trials_that_stay_are_theirs(patients: Table) -> None:
     """Adam's state is cut along the trial axis; its step count belongs to all."""
     module = Scripted([[0.1] * 3] * 3)
     optimizer = torch.optim.Adam([module.epochs_trained], lr=0.1)
-    module.optimizers = lambda use_pl_optimizer=True: optimizer  # type: ignore[method-assign,assignment,misc]
     (module.epochs_trained * torch.tensor([[1.0], [2.0], [3.0]])).sum().backward()
     optimizer.step()
     before = {name: value.clone() for name, value in optimizer.state[module.epochs_trained].items()}
-    module.let_leave(np.array([0, 2]))
+    module.let_leave(np.array([0, 2]), optimizer)
     after = optimizer.state[module.epochs_trained]
     assert torch.equal(after["exp_avg"], before["exp_avg"][[0, 2]])
     assert torch.equal(after["exp_avg_sq"], before["exp_avg_sq"][[0, 2]])

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,10 +18,10 @@ from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 
 from scarf_lightning.data.table import Table
+from scarf_lightning.engine import fitting
 from scarf_lightning.engine import hardware as module
-from scarf_lightning.engine.fitting import fit
 from scarf_lightning.engine.hardware import Hardware, Promise, choose_device, choose_hardware
-from scarf_lightning.engine.modules import PretrainModule
+from scarf_lightning.engine.modules import Pretraining
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options.settings import PretrainSettings, TrainerSettings
 from tests.composing import ROOT
@@ -150,13 +151,13 @@ def test_what_the_process_rounds_products_to_is_back_afterwards(precision: str, 
 def test_a_fit_multiplies_in_its_precision(
     precision: str, within: str, patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen, losses = set(), PretrainModule.losses
+    seen, losses = set(), Pretraining.losses
 
-    def watched(module: PretrainModule, batch: Any) -> torch.Tensor:
+    def watched(module: Pretraining, batch: Any) -> torch.Tensor:
         seen.add(torch.get_float32_matmul_precision())
         return losses(module, batch)
 
-    monkeypatch.setattr(PretrainModule, "losses", watched)
+    monkeypatch.setattr(Pretraining, "losses", watched)
     make_stack(patients, range(2), precision=precision).pretrain(PretrainSettings(max_epochs=1), task())
     assert seen == {within}
 
@@ -188,26 +189,12 @@ def test_a_device_is_chosen_by_kind_and_number_or_refused_in_a_sentence(
             choose_hardware(settings)
 
 
-def test_a_fit_names_its_gpu_to_lightning(
-    patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fit_names_its_gpu_to_lightning(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = list[Any]()
-
-    class StopError(Exception):
-        pass
-
-    def trainer(**options: Any) -> None:
-        asked.append(options["devices"])
-        raise StopError
-
-    monkeypatch.setattr("scarf_lightning.engine.fitting.pl.Trainer", trainer)
+    datamodule: Any = SimpleNamespace(n_validation=1)
+    monkeypatch.setattr(fitting.pl, "Trainer", lambda **options: asked.append(options["devices"]))
     for device in (torch.device("cuda"), torch.device("cuda", 1)):
-        stack = make_stack(patients, range(2))
-        elsewhere = Hardware(device)
-        with suppress(StopError):
-            module = PretrainModule()
-            stack.begin_pretraining(module, PretrainSettings(max_epochs=1), task())
-            fit("pretrain", module, stack.datamodule, trials=stack.trials, hardware=elsewhere, watch=None)
+        fitting._trainer(Hardware(device), 1, datamodule)
     assert asked == [1, [1]]
 
 

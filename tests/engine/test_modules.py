@@ -47,8 +47,7 @@ def test_lightning_trains_on_the_stacks_device_and_writes_nothing(
 
     (options,) = given
     assert (options["accelerator"], options["devices"]) == (stack.hardware.device.type, 1)
-    assert (options["precision"], options["max_epochs"]) == (of_lightning, 4)
-    assert options["check_val_every_n_epoch"] == 2
+    assert (options["precision"], options["max_epochs"]) == (of_lightning, 2), "an epoch ends with a validation"
     switches = ("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary", "inference_mode")
     assert [options[name] for name in (*switches, "num_sanity_val_steps")] == [False] * 6
     assert [type(plugin).__name__ for plugin in options["plugins"]] == ["LightningEnvironment"]
@@ -57,7 +56,7 @@ def test_lightning_trains_on_the_stacks_device_and_writes_nothing(
 def test_adam_is_fused_where_a_trials_share_fills_whole_registers(patients: Table, make_stack: MakeStack) -> None:
     """All layers are 16 wide, but for the last one's three classes: 3 biases are left over."""
     module = finetune_module(make_stack(patients, range(3)), FinetuneSettings())
-    groups = module.configure_optimizers().param_groups
+    groups = module.make_optimizer().param_groups
     sizes = {group["fused"]: {parameter[0].numel() for parameter in group["params"]} for group in groups}
     assert sizes == {True: {12 * 16, 16 * 16, 16, 16 * 3}, False: {3}}
     assert sum(len(group["params"]) for group in groups) == len(list(module.parameters()))
@@ -377,10 +376,7 @@ def test_dropout_follows_its_schedule(patients: Table, make_stack: MakeStack) ->
     stack = make_stack(patients, [0], network=ResNet(width=16))
     module = finetune_module(stack, FinetuneSettings(max_epochs=4, dropout_schedule="flat_cos"))
     module.scheduled_epochs = 4
-    module.configure_optimizers = lambda: torch.optim.Adam(module.parameters())  # type: ignore[method-assign]
-    optimizer = module.configure_optimizers()
-    module.optimizers = lambda **_: optimizer  # type: ignore[method-assign]
-    module.follow_schedules(3)
+    module.follow_schedules(3, module.make_optimizer())
     layers = [layer for layer in module.modules() if isinstance(layer, Dropout)]
     assert [layer.share for layer in layers] == pytest.approx([0.5] * len(layers))
     layer = Dropout(0.4)

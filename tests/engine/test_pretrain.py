@@ -11,7 +11,7 @@ from torch import Tensor
 from scarf_lightning.corruption.strategies import Marginal, Mean
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.fitting import Fit
-from scarf_lightning.engine.modules import PretrainModule
+from scarf_lightning.engine.modules import Pretraining
 from scarf_lightning.engine.pretext_task import PretextTask
 from scarf_lightning.losses.loss import InfoNCE
 from scarf_lightning.networks.residual import ResNet
@@ -30,29 +30,29 @@ class Spy:
         self.validation: list[list[Tensor]] = []
         self.raw: list[Tensor] = []
         spy, embed = self, PretextTask._embed
-        losses, metrics = PretrainModule.losses, PretrainModule.validation_metrics
+        losses, metrics = Pretraining.losses, Pretraining.validation_metrics
         current: list[list[Tensor]] = []
 
         def spied_embed(task: PretextTask, x: Tensor) -> Tensor:
             current[-1].append(x.detach().clone())
             return embed(task, x)
 
-        def spied_losses(module: PretrainModule, batch: Any) -> Tensor:
+        def spied_losses(module: Pretraining, batch: Any) -> Tensor:
             current.append([])
             spy.raw.append(batch.x)
             out = losses(module, batch)
             spy.training.append(current[-1])
             return out
 
-        def spied_metrics(module: PretrainModule, batch: Any) -> dict[str, Tensor]:
+        def spied_metrics(module: Pretraining, batch: Any) -> dict[str, Tensor]:
             current.append([])
             out = metrics(module, batch)
             spy.validation.append(current[-1])  # the clean rows first
             return out
 
         monkeypatch.setattr(PretextTask, "_embed", spied_embed)
-        monkeypatch.setattr(PretrainModule, "losses", spied_losses)
-        monkeypatch.setattr(PretrainModule, "validation_metrics", spied_metrics)
+        monkeypatch.setattr(Pretraining, "losses", spied_losses)
+        monkeypatch.setattr(Pretraining, "validation_metrics", spied_metrics)
 
 
 @pytest.fixture

@@ -1,22 +1,13 @@
 import io
-from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 from rich.console import Console
 
-from scarf_lightning.data.datamodule import StackDataModule
-from scarf_lightning.engine.fitting import TrialStopping
-from scarf_lightning.engine.modules import StackModule
 from scarf_lightning.engine.progress import StackProgress, expected_epochs_left
+from scarf_lightning.engine.stopping import TrialStopping
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.options.settings import FinetuneSettings, FitSettings
-
-TRAINER: Any = None
-MODULE: Any = None
-TABLE: Any = None
 
 
 def state(
@@ -67,25 +58,15 @@ class Clock:
         return self.now
 
 
-class Module(StackModule):
-    """Of no network."""
-
-    def losses(self, batch: Any) -> Any: ...
-    def validation_metrics(self, batch: Any) -> Any: ...
-
-
 def started(
     stopping: TrialStopping, console: Console, monkeypatch: pytest.MonkeyPatch, n_steps: int = 10
-) -> tuple[StackProgress, Clock, Callable[[int], None]]:
-    """The progress of a phase that starts, the clock, and what the module calls after each of its steps."""
-    clock, module, datamodule = Clock(), Module(), StackDataModule(TABLE)
+) -> tuple[StackProgress, Clock]:
+    """The progress of a phase that starts, and the clock."""
+    clock = Clock()
     monkeypatch.setattr("scarf_lightning.engine.progress.time", clock)
-    monkeypatch.setattr(StackDataModule, "steps_per_epoch", n_steps)
     progress = StackProgress("pretrain", stopping, 1000, console)
-    trainer: Any = SimpleNamespace(datamodule=datamodule)
-    progress.on_fit_start(trainer, module)
-    assert module.after_step is not None
-    return progress, clock, module.after_step
+    progress.begin_fit(n_steps)
+    return progress, clock
 
 
 def shown(
@@ -100,10 +81,10 @@ def shown(
     monkeypatch.setenv("TERM", "xterm")
     written = io.StringIO()
     console = Console(file=written, force_terminal=terminal, width=width)
-    progress, clock, _ = started(stopping, console, monkeypatch)
+    progress, clock = started(stopping, console, monkeypatch)
     clock.now += seconds
-    progress.on_train_epoch_end(TRAINER, MODULE)
-    progress.on_fit_end(TRAINER, MODULE)
+    progress.after_epoch()
+    progress.end_fit()
     return written.getvalue()
 
 
@@ -114,14 +95,14 @@ def test_a_short_phase_prints_nothing_where_there_is_no_terminal(monkeypatch: py
 def test_a_pipe_gets_a_line_a_minute_within_an_epoch_too(monkeypatch: pytest.MonkeyPatch) -> None:
     written, stopping = io.StringIO(), state([0], [0], [0])
     stopping.best[:] = np.inf
-    progress, clock, after_step = started(stopping, Console(file=written, width=160), monkeypatch)
+    progress, clock = started(stopping, Console(file=written, width=160), monkeypatch)
 
     for done in (1, 2, 3, 4):
         clock.now += 30.0
-        after_step(done)
+        progress.after_step(done)
     stopping.epochs, stopping.best = np.array([1]), np.array([0.25])
     clock.now += 180.0
-    progress.on_train_epoch_end(TRAINER, MODULE)
+    progress.after_epoch()
 
     assert written.getvalue().splitlines() == [
         "pretrain: 1 of 1 trials, epoch 0.20, ~19:00 left",
@@ -177,9 +158,9 @@ def test_the_line_is_gone_when_training_fails(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("TERM", "xterm")
     written = io.StringIO()
     console = Console(file=written, force_terminal=True, width=160)
-    progress, _, _ = started(state([5], [0], [0]), console, monkeypatch)
+    progress, _ = started(state([5], [0], [0]), console, monkeypatch)
 
-    progress.on_exception(TRAINER, MODULE, FloatingPointError("diverged"))
+    progress.end_fit()
 
     text = written.getvalue()
     assert text.rfind("\x1b[2K") > text.rfind("pretrain") > -1

@@ -13,9 +13,9 @@ import pytorch_lightning as pl
 import torch
 from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint
 
-from scarf_lightning.engine.modules import StackModule
 from scarf_lightning.lightning import CotrainModule, FinetuneModule, PretrainModule, TableDataModule
 from scarf_lightning.lightning import datamodules as room
+from scarf_lightning.lightning.modules import PlainModule
 from tests.composing import composing_once
 from tests.lightning.test_plain_lightning import trainer
 
@@ -54,7 +54,7 @@ def table() -> pd.DataFrame:
 
 
 def trained(
-    kind: type[StackModule], *callbacks: pl.Callback, trials: int, checkpoint: Path | None = None, **options: Any
+    kind: type[PlainModule], *callbacks: pl.Callback, trials: int, checkpoint: Path | None = None, **options: Any
 ) -> tuple[dict[str, torch.Tensor], pl.Trainer]:
     """The weights of a fit and its trainer."""
     phase = "pretrain" if kind is PretrainModule else "finetune"
@@ -67,13 +67,13 @@ def trained(
 
 
 @cache
-def whole(kind: type[StackModule], trials: int) -> dict[str, torch.Tensor]:
+def whole(kind: type[PlainModule], trials: int) -> dict[str, torch.Tensor]:
     weights, _ = trained(kind, trials=trials, max_epochs=WHOLE)
     return weights
 
 
 @cache
-def half(kind: type[StackModule], trials: int, folder: Path) -> Path:
+def half(kind: type[PlainModule], trials: int, folder: Path) -> Path:
     """The checkpoints of all epochs and steps of a fit of five epochs."""
     place = folder / f"{kind.__name__}_{trials}"
     epochs = ModelCheckpoint(place, filename="{epoch}", save_top_k=-1)
@@ -101,7 +101,7 @@ def cases(points: list[int], fast: set[tuple[Any, ...]]) -> list[Any]:
     cases([1, 2, 3, 4, 5], {(PretrainModule, 1, 2), (FinetuneModule, 1, 2), (CotrainModule, 1, 3)}),
 )
 def test_a_fit_that_goes_on_after_an_epoch_ends_with_the_same_weights(
-    kind: type[StackModule], trials: int, epoch: int, folder: Path
+    kind: type[PlainModule], trials: int, epoch: int, folder: Path
 ) -> None:
     checkpoint = half(kind, trials, folder) / f"epoch={epoch - 1}.ckpt"
     resumed, _ = trained(kind, trials=trials, checkpoint=checkpoint, max_epochs=WHOLE)
@@ -113,7 +113,7 @@ def test_a_fit_that_goes_on_after_an_epoch_ends_with_the_same_weights(
     cases([1, 2, 3, 4, 8, 9, 13], {(PretrainModule, 1, 4), (FinetuneModule, 1, 8), (CotrainModule, 1, 9)}),
 )
 def test_a_fit_that_goes_on_within_an_epoch_ends_with_the_same_weights(
-    kind: type[StackModule], trials: int, step: int, folder: Path
+    kind: type[PlainModule], trials: int, step: int, folder: Path
 ) -> None:
     checkpoint = half(kind, trials, folder) / f"step={step}.ckpt"
     resumed, _ = trained(kind, trials=trials, checkpoint=checkpoint, max_epochs=WHOLE)
@@ -132,7 +132,7 @@ class Losses(pl.Callback):
 
 @pytest.mark.parametrize("kind", [FinetuneModule, pytest.param(CotrainModule, marks=pytest.mark.slow)])
 def test_a_fit_that_goes_on_within_an_epoch_logs_the_means_of_the_whole_epoch(
-    kind: type[StackModule], folder: Path
+    kind: type[PlainModule], folder: Path
 ) -> None:
     straight, resumed = Losses(), Losses()
     trained(kind, straight, trials=2, max_epochs=3)
@@ -153,7 +153,7 @@ def test_a_fit_that_goes_on_within_an_epoch_logs_the_means_of_the_whole_epoch(
     ],
 )  # fmt: skip
 def test_early_stopping_goes_on_and_ends_at_the_same_epoch(
-    kind: type[StackModule], trials: int, monitor: str, point: str, tmp_path: Path
+    kind: type[PlainModule], trials: int, monitor: str, point: str, tmp_path: Path
 ) -> None:
     def stopping() -> EarlyStopping:
         # No epoch is better than the first one, so each waits.

@@ -22,10 +22,10 @@ from sklearn.metrics import accuracy_score
 
 from scarf_lightning.engine.fitting import Fit
 from scarf_lightning.engine.hardware import Hardware
-from scarf_lightning.engine.modules import StackModule
 from scarf_lightning.errors import UsageError
 from scarf_lightning.lightning import CotrainModule, FinetuneModule, OpenMLDataModule, PretrainModule, TableDataModule
 from scarf_lightning.lightning import datamodules as room
+from scarf_lightning.lightning.modules import PlainModule
 from scarf_lightning.training import CellTraining
 from tests.composing import composing_once
 from tests.data.sources.test_openml import home, no_network
@@ -103,7 +103,7 @@ def of_engine(data: TableDataModule, phase: str, options: Sequence[str], precisi
     ],
 )  # fmt: skip
 def test_both_loops_compute_the_same_losses_and_weights(
-    kind: type[StackModule], phase: str, options: list[str], trials: int, precision: str
+    kind: type[PlainModule], phase: str, options: list[str], trials: int, precision: str
 ) -> None:
     data, curves = wdbc(trials=trials), Curves()
     own = [each for each in options if each not in ("pretrain=none", "method=cotrain")]
@@ -175,7 +175,7 @@ def test_early_stopping_and_flags_of_the_trainer_work() -> None:
         pytest.param(PretrainModule, partial(StochasticWeightAveraging, 1e-2), marks=pytest.mark.slow),
     ],
 )
-def test_weights_are_averaged_by_callbacks_of_lightning(kind: type[StackModule], callback: Any) -> None:
+def test_weights_are_averaged_by_callbacks_of_lightning(kind: type[PlainModule], callback: Any) -> None:
     """The average of one step is its weights, so that of an epoch's steps differs from its last ones."""
     frame = pd.DataFrame({"a": np.random.default_rng(0).normal(size=90), "c": list("xyz") * 30, "y": ["n", "y"] * 45})
     frame.loc[3, "a"] = np.nan
@@ -311,7 +311,7 @@ def test_data_that_cannot_be_served_are_refused(make: Any, sentence: str) -> Non
         (FinetuneModule, "method=random_forest", "more than one fit"),
     ],
 )
-def test_options_that_are_not_a_modules_are_refused(kind: type[StackModule], option: str, sentence: str) -> None:
+def test_options_that_are_not_a_modules_are_refused(kind: type[PlainModule], option: str, sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         kind([option], data=wdbc())
 

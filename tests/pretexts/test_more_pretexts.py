@@ -15,7 +15,7 @@ from scarf_lightning.data.datamodule import Batch
 from scarf_lightning.data.sources import DiabetesSource, WdbcSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import Few, Full, Semi25
-from scarf_lightning.engine.modules import PretrainModule
+from scarf_lightning.engine.modules import Pretraining
 from scarf_lightning.engine.pretext_task import BatchRows, CorruptionSource
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.networks import Columns
@@ -213,9 +213,9 @@ class TestTargetAware:
                 seen.append((losses[0].item(), expected.item(), int(known.sum())))
             return losses
 
-        original = PretrainModule.losses
+        original = Pretraining.losses
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(PretrainModule, "losses", spied)
+            patch.setattr(Pretraining, "losses", spied)
             stack.pretrain(replace(SETTINGS, max_epochs=1, batch_size=1000), task)
         ((found, expected, n_known),) = seen
         assert found == pytest.approx(expected, rel=1e-5)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from scarf_lightning.data.table import Table
-from scarf_lightning.engine.modules import FinetuneModule, PretrainModule
+from scarf_lightning.engine.modules import Finetuning, Pretraining
 from scarf_lightning.metrics import metrics
 from scarf_lightning.results import PretrainingStore, StackRecord, pretraining_identity
 from tests.composing import config_of
@@ -43,7 +43,7 @@ def numbers(record: StackRecord, trial: int) -> list[Any]:
     return [value for name, value in row.items() if not name.endswith("_seconds")]
 
 
-@pytest.mark.parametrize(("phase", "kind"), [("pretrain", PretrainModule), ("finetune", FinetuneModule)])
+@pytest.mark.parametrize(("phase", "kind"), [("pretrain", Pretraining), ("finetune", Finetuning)])
 def test_a_trial_that_diverges_says_so_and_the_others_are_kept(
     phase: str, kind: type[Any], wdbc: Table, diverging: Any, tmp_path: Path
 ) -> None:

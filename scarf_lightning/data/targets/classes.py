@@ -147,7 +147,7 @@ class Classes(Target):
             return weights.gather(1, targets)
         return (targets.double() * weights.unsqueeze(1)).sum(dim=-1)
 
-    def smoothed(self, targets: "Tensor", outputs: "Tensor", share: float) -> "Tensor":
+    def smoothed(self, targets: "Tensor", outputs: "Tensor", share: "float | Tensor") -> "Tensor":
         from ...losses.supervised import smoothed
 
         return smoothed(targets, outputs, share)

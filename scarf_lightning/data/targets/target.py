@@ -140,7 +140,7 @@ class Target(ABC):
         """Weights ``(T, m)`` that balance encoded ``targets`` ``(T, m, ...)`` by labels ``(T, n)``."""
         raise NotImplementedError
 
-    def smoothed(self, targets: "Tensor", outputs: "Tensor", share: float) -> "Tensor":
+    def smoothed(self, targets: "Tensor", outputs: "Tensor", share: "float | Tensor") -> "Tensor":
         """Encoded ``targets`` as probabilities ``(..., N, C)``, of which a uniform distribution has the given share.
         ``outputs`` are those of h, ``(..., N, C)``."""
         raise NotImplementedError
