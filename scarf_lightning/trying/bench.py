@@ -10,6 +10,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from ..corruption import Corruption
 from ..data.device_table import DeviceTable
 from ..data.preprocessing import ZScore
 from ..data.table import Table
@@ -39,6 +40,9 @@ class OneTrial:
         self._source = source
         self.n_rows = source.n_rows
         self.columns = source.columns
+
+    def kept(self, corruption: Corruption) -> Tensor | None:
+        return self._source.kept(corruption)
 
     def cells(self, positions: Tensor) -> Tensor:
         return self._source.cells(positions[None])[0]

@@ -26,7 +26,6 @@ HINTS = {
     "make_batch": "scarf_lightning.methods.SingleFitMethod",
     "forward": "scarf_lightning.losses.ContrastiveLoss, with __call__(first, second) in place of forward",
     "statistics": "scarf_lightning.data.preprocessing.Scaling",
-    "choose": "scarf_lightning.data.features.Features",
 }
 """Functions by which a class that inherits from nothing of ours gives away what it is meant to be."""
 ELSEWHERE = {"weight": "method", "pretext": "method", "views": "pretrain"}
@@ -228,6 +227,4 @@ def _is_class_variable(hint: Any) -> bool:
 def _noun(cls: type[Any]) -> str:
     """The kind of a class in words."""
     kind = kind_of(cls)
-    return {"pretrain": "pre-training", TARGET: "kind of target", "features": "choice of columns"}.get(
-        str(kind), str(kind)
-    )
+    return {"pretrain": "pre-training", TARGET: "kind of target"}.get(str(kind), str(kind))

@@ -24,7 +24,6 @@ SHORT = FinetuneSettings(max_epochs=1, batch_size=16)
 FUNCTIONS = {
     "scaling": "statistics",
     "encoding": "column",
-    "features": "choose",
     "regime": "apply",
     "split": "of_trial",
 }
@@ -236,7 +235,7 @@ class TargetProbe(Probe):
 
 @dataclass
 class PreparingProbe(Probe):
-    """A scaling, an encoding, a choice of columns, a regime or a split: the rows and the preprocessing of trials."""
+    """A scaling, an encoding, a regime or a split: the rows and the preprocessing of trials."""
 
     axis: str
 
@@ -245,7 +244,7 @@ class PreparingProbe(Probe):
     unit: ClassVar[str] = "call"
 
     def call(self, part: Any, call: Call) -> dict[str, Output]:
-        names = {"split": "splitting", "scaling": "scaling", "features": "features", "regime": "regime"}
+        names = {"split": "splitting", "scaling": "scaling", "regime": "regime"}
         asked: dict[str, Any] = {"regime": Full(), "scaling": ZScore()}
         table = call.bench.table
         if self.axis == "encoding":

@@ -12,7 +12,6 @@ import torch.nn.functional as F
 from torch import nn
 
 from scarf_lightning.corruption import Corruption, Selection, SelectiveCorruption
-from scarf_lightning.data.features import Features
 from scarf_lightning.data.preprocessing import Scaling
 from scarf_lightning.data.targets import Number
 from scarf_lightning.losses import ContrastiveLoss, Loss
@@ -222,9 +221,9 @@ MISTAKES = {
     "a scaling by one number": (
         part("Scaling", "def statistics(self, values):\n    return values.mean(axis=0), values.std()"), "m.Bad.statistics", "",
     ),
-    "columns by chance": (
-        part("Features", "def choose(self, values, labels, target, weights, random):\n"
-             "    return np.random.random(values.shape[1]) > 0.5"),
+    "a scaling by chance": (
+        part("Scaling", "def statistics(self, values):\n"
+             "    return values.mean(axis=0), values.std(axis=0) + np.random.random(values.shape[1])"),
         "uses numpy's own random numbers", "the generator that it is given",
     ),
     "a scaling of rows": (

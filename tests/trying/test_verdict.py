@@ -25,7 +25,7 @@ def _cases() -> list[object]:
         for name, cls in parts(axis).items():
             # These train models, or have wide layers.
             trains = axis == "method" and not issubclass(cls, SingleFitMethod)
-            is_slow = trains or name in ("forest", "realmlp", "ft_transformer", "mlp_ple", "mlp_plr")
+            is_slow = trains or name in ("realmlp", "ft_transformer", "mlp_ple", "mlp_plr")
             if name != NEEDS_A_TASK:
                 cases.append(pytest.param(axis, name, marks=pytest.mark.slow if is_slow else ()))
     return cases
