@@ -1,0 +1,54 @@
+"""The files of `experiment/` ask for the cells that they promise."""
+
+from pathlib import Path
+
+import pytest
+
+import scarf_lightning
+from scarf_lightning.sweeping.cell import Cell
+from scarf_lightning.sweeping.composer import composing
+from scarf_lightning.sweeping.expand import expand
+from scarf_lightning.sweeping.folders import SWEEPS
+
+ROOT = Path(__file__).parents[1]
+N_CELLS = {"ablation": 4, "suite": 6, "own_table": 4, "own_part": 2, "search": 1}
+
+
+def cells_of(name: str, *overrides: str) -> list[Cell]:
+    asked = [f"+experiment={name}", *overrides]
+    with composing(asked, ROOT) as composer:
+        return expand(asked, composer, SWEEPS).cells
+
+
+def test_every_file_says_how_it_is_run() -> None:
+    files = sorted((ROOT / "experiment").glob("*.yaml"))
+
+    assert {file.stem for file in files} == set(N_CELLS)
+    for file in files:
+        lines = file.read_text(encoding="utf-8").splitlines()
+        assert lines[0] == "# @package _global_"
+        assert any("scarf train --config-dir . " in line and f"+experiment={file.stem}" in line for line in lines[:4])
+
+
+@pytest.mark.parametrize(
+    ("name", "overrides"),
+    [
+        ("ablation", ()),
+        ("suite", ()),
+        ("own_table", ("dataset.path=t.csv", "dataset.target=y")),
+        ("own_part", ("corruption=marginal,mean",)),
+    ],
+)
+def test_a_file_asks_for_its_cells(name: str, overrides: tuple[str, ...]) -> None:
+    cells = cells_of(name, *overrides)
+
+    assert len(cells) == N_CELLS[name]
+    assert {cell.config.trials for cell in cells} <= {5, 10}
+
+
+def test_the_cards_ablation_is_the_one_of_the_command_line() -> None:
+    planned = scarf_lightning.plan("+experiment=ablation", config_dir=ROOT)
+    typed = scarf_lightning.plan("corruption=mean,marginal", "scaling=zscore,minmax", "trials=10")
+
+    axes = ["corruption", "scaling", "trials"]
+    assert planned[axes].to_numpy().tolist() == typed[axes].to_numpy().tolist()
