@@ -18,7 +18,7 @@ from ..sweeping.expand import ExpandedSweep
 from ..sweeping.plan import about, make_plan
 from ..sweeping.sizes import CC18
 from ..verdicts.answers import CANNOT_TELL, MARGIN
-from ..verdicts.over_tables import FEWEST_TABLES
+from ..verdicts.tables import FEWEST_TABLES
 from ..verdicts.power import settling, settling_tables
 from ..verdicts.verdict import FEWEST_FOR_SAME
 from .axis_sentences import by_axis_in_words
@@ -265,7 +265,7 @@ def _trials_may_settle(comparison: Comparison, margin: float) -> bool:
 def _advice(comparison: Comparison, known: set[str], margin: float) -> Advice:
     """Advice on how to settle a comparison of which we cannot tell."""
     verdict = comparison.verdict
-    # Over tables the tables are the sample: more trials of each hardly move the interval of the typical one.
+    # Over tables the tables are the sample: more trials of each hardly move the interval of the median one.
     if verdict.datasets > 1:
         return _advice_over_tables(comparison, known, margin)
     enough = f"trials={FEWEST_FOR_SAME}"
@@ -299,7 +299,7 @@ def _advice_over_tables(comparison: Comparison, known: set[str], margin: float) 
     total = settling_tables(verdict.interval, n, MOST_TABLES * n, margin, comparison.needed)
     if total is None:
         return Advice(
-            "", f"the typical dataset differs by so little that no number of datasets in reach will tell, beyond {n}"
+            "", f"the median dataset differs by so little that no number of datasets in reach will tell, beyond {n}"
         )
     sentence = f"about {rounded(total)} datasets would tell{MOSTLY}"
     return Advice(_more_tables(total - n, known), sentence)

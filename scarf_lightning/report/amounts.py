@@ -14,13 +14,13 @@ def effect(comparison: Comparison, metric: Metric) -> str:
     """
     verdict = comparison.verdict
     average = verdict.average
-    # A report of one dataset has no typical one.
+    # A report of one dataset has no median one.
     if verdict.datasets <= 1 or math.isnan(average.mean):
         return in_words(verdict.difference, verdict.low, verdict.high, metric)
     # Both, because a few datasets that gain much lift the mean alone. They share the unit.
     mean = in_words(average.mean, average.low, average.high, metric)
-    typical = _with_interval(verdict.difference, verdict.low, verdict.high, metric)
-    return f"{mean} on average, {typical} on the typical dataset"
+    median = _with_interval(verdict.difference, verdict.low, verdict.high, metric)
+    return f"{mean} on average, {median} on the median dataset"
 
 
 def effect_over(comparison: Comparison, metric: Metric) -> str:
@@ -34,8 +34,8 @@ def brief_effect(comparison: Comparison, metric: Metric) -> str:
     verdict = comparison.verdict
     if verdict.datasets > 1:
         mean = _change(verdict.average.mean, metric)
-        typical = _change(verdict.difference, metric, says_unit=False)
-        return f"{mean} on average, {typical} on the typical dataset"
+        median = _change(verdict.difference, metric, says_unit=False)
+        return f"{mean} on average, {median} on the median dataset"
     return _change(verdict.difference, metric)
 
 
@@ -115,8 +115,10 @@ def unsigned(value: float, metric: Metric) -> str:
 
 
 def won(comparison: Comparison) -> str:
-    """In how many trials, or on how many datasets, it is better."""
+    """In how many trials, or on how many datasets, it is better; over datasets, also on how many it is worse or equal."""
     verdict = comparison.verdict
     if verdict.datasets > 1:
-        return f"better on {verdict.won} of {counted(verdict.datasets, 'dataset')}"
+        equal = f" and equal on {verdict.tied}" if verdict.tied else ""
+        datasets = counted(verdict.datasets, "dataset")
+        return f"better on {verdict.won}, worse on {verdict.lost}{equal} of {datasets}"
     return f"better in {verdict.won} of {counted(verdict.trials, 'trial')}"

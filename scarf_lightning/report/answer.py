@@ -26,7 +26,7 @@ from .names import DROPPED, labels_in_words
 from .pairing import label_budgets
 from .report_options import ReportOptions
 from .schema import in_order
-from .sentences import OVER_LABELS, TOGETHER, answer_in_words, mean_and_typical, references, shown_answer
+from .sentences import OVER_LABELS, TOGETHER, answer_in_words, mean_and_median, references, shown_answer
 from .verdicts import level_of
 
 BLANK = Entry(NOTHING, None)
@@ -86,7 +86,7 @@ def _details(every: Sequence[Comparison], results: CellResults, options: ReportO
     blocks: list[Block] = []
     is_curve, are_several = comparisons[0].labels is not None, len(comparisons) > 1
     if are_several and all(each.verdict.datasets > 1 for each in comparisons):
-        blocks.append(Paragraph(mean_and_typical(comparisons, options.measure)))
+        blocks.append(Paragraph(mean_and_median(comparisons, options.measure)))
     # Where nothing is claimed, nobody needs to know how much is claimed at once.
     if are_several and any(each.claimed != CANNOT_TELL for each in comparisons):
         blocks.append(Paragraph(OVER_LABELS if is_curve else TOGETHER.format(n=len(comparisons))))
@@ -197,10 +197,10 @@ def _summary(comparisons: Sequence[Comparison], results: CellResults, options: R
     lines.sort(key=lambda line: -metric.sign * line.mean)
     headings = _headings(metric, many=many)
     means = ": means over datasets" if many else ""
-    typical = ", the mean and that of the typical dataset" if many else ""
+    median = ", the mean and that of the median dataset" if many else ""
     caption = (
         f"{metric.heading[:1].upper()}{metric.heading[1:]}, best first{means}; improvement over "
-        f"{references(comparisons)}{typical}, and its probability"
+        f"{references(comparisons)}{median}, and its probability"
     )
     rows = []
     for line in lines:
@@ -243,13 +243,13 @@ def _headings(metric: Metric, *, many: bool) -> dict[str, str]:
     """The headings of the summary by column, over ``many`` datasets or on one."""
     points = f", {metric.unit}" if metric.unit else ""
     first = {"competitor": "competitor", "verdict": "verdict", "level": metric.heading}
-    # Over one dataset the mean gain is the typical one, so there is one column for both.
+    # Over one dataset the mean gain is the only one, so there is one column for both.
     if many:
         middle = {
             "n": "datasets",
             "mean": f"mean improvement{points}",
             "mean ends": "95 % of the mean",
-            "effect": f"typical improvement{points}",
+            "effect": f"median improvement{points}",
         }
     else:
         middle = {"level ends": "95 % interval", "n": "trials", "effect": f"improvement{points}"}
@@ -295,6 +295,7 @@ def _line(comparison: Comparison, results: CellResults, metric: Metric, *, many:
         "mean_difference": average.mean,
         "mean_difference_low": average.low,
         "mean_difference_high": average.high,
+        "p_mean": verdict.p_average if verdict.datasets > 1 else None,
         "probability_better": verdict.better,
         "probability_helps": verdict.helps,
         "probability_same": verdict.same,

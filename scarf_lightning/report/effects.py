@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from ..intervals import Interval
 from ..metrics import Metric
-from ..verdicts import datasets_interval, outlying
+from ..verdicts import mean_gain, outlying
 from ..verdicts.answers import MARGIN, Answer
 from ..verdicts.verdict import Basis, Verdict
 from .amounts import effect, effect_over, signed, unsigned, won
@@ -38,7 +38,7 @@ HOLLOW: tuple[Answer, ...] = ("helps, size open", "hurts, size open")
 KINDS: dict[Basis, str] = {
     "rows and fits": "from the test rows and from the spread of trials beyond them",
     "resampled t-test": "of the corrected resampled t-test, which is wider than one from predictions would be",
-    "normal scores": "of signed normal scores over datasets, for the typical dataset",
+    "sign test": "of the sign test over datasets, for the median dataset",
     "none": "",
 }
 MOST_ROWS = 20
@@ -340,4 +340,4 @@ def _point(cells: Sequence[int], results: CellResults, metric: Metric) -> Point:
         return n_labels, level_of(results, int(cells[0]), metric)
     # Over datasets each counts once, however many trials it has.
     means = trials.groupby("cell")[metric.name].mean()
-    return n_labels, datasets_interval(means.to_numpy())
+    return n_labels, mean_gain(means.to_numpy())

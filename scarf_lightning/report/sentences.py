@@ -50,7 +50,7 @@ OVER_LABELS = (
 )
 CLAIMS: dict[Claim, str] = {
     "this table": "The claim is about this table: training sets drawn from its rows, tested on new rows like these.",
-    "tables like these": "The claim is about the typical one of tables like these.",
+    "tables like these": "The claim is about the median one of tables like these.",
 }
 WITHOUT_PREDICTIONS = (
     "Predictions were not kept, so intervals are those of the corrected resampled t-test, and wider than they need be."
@@ -264,19 +264,19 @@ def _n_labels(comparison: Comparison) -> float:
     return comparison.labels or 0
 
 
-def mean_and_typical(comparisons: Sequence[Comparison], metric: Metric) -> str:
-    """Over datasets, the range of the mean gains and that of the typical gains of all comparisons."""
+def mean_and_median(comparisons: Sequence[Comparison], metric: Metric) -> str:
+    """Over datasets, the range of the mean gains and that of the gains of the median dataset of all comparisons."""
     by_mean = sorted(comparisons, key=lambda each: each.verdict.average.mean)
     # Both ranges side by side: a few datasets that gain much lift the mean alone.
     worst, best = by_mean[0], by_mean[-1]
     lowest_mean = signed(worst.verdict.average.mean, metric)
     highest_mean = signed(best.verdict.average.mean, metric)
-    typical = [each.verdict.difference for each in comparisons]
-    lowest, highest = signed(min(typical), metric), signed(max(typical), metric)
+    medians = [each.verdict.difference for each in comparisons]
+    lowest, highest = signed(min(medians), metric), signed(max(medians), metric)
     points = f" {metric.unit}" if metric.unit else ""
     return (
         f"On average over datasets the gains go from {lowest_mean} ({worst.label}) to {highest_mean}{points} "
-        f"({best.label}); on the typical dataset they go from {lowest} to {highest}{points}."
+        f"({best.label}); on the median dataset they go from {lowest} to {highest}{points}."
     )
 
 

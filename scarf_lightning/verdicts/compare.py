@@ -92,11 +92,13 @@ class ComparedResults:
                 "better": verdict.better,
                 "won": verdict.won,
                 "lost": verdict.lost,
+                "tied": verdict.tied,
                 "trials": verdict.trials,
                 "datasets": verdict.datasets,
             }
             if verdict.datasets > 1:
                 row["mean"], row["mean_low"], row["mean_high"] = verdict.average
+                row["mean_p"] = verdict.p_average
             expected = verdict.next_table
             if expected is not None:
                 row |= {"gains": expected.gains, "same": expected.same, "loses": expected.loses}

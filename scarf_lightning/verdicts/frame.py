@@ -122,7 +122,7 @@ def verdict_on(
         row[: len(of_table)] = of_table
     # Each table counts by its error, because a noisy one tells less.
     errors = np.array([error_of(verdict) for verdict in verdicts])
-    return judge_tables(padded, errors, margin=margin, width=reach * _width(metric))
+    return judge_tables(padded, errors, margin=margin)
 
 
 def combined(several: Sequence[Trials], weight: float | None = None) -> Trials:

@@ -1,32 +1,18 @@
-"""Gains over tables: the typical gain and its direction, and what to expect of the next table.
+"""What to expect of the next table, from the gains of some.
 
-**The typical gain** is the centre of the gains by signed normal scores: the value around which the normal scores of the
-distances of both sides add up to the same (Fraser 1957, *Nonparametric Methods in Statistics*; Hodges and Lehmann 1963,
-DOI 10.1214/aoms/1177704172). Its test is at least as powerful as Student's t in large samples, whatever symmetric
-distribution the gains have (Chernoff and Savage 1958, DOI 10.1214/aoms/1177706436), and one table far out hardly moves
-it.
-
-**The next table** is predicted by a hierarchical model: tables' true gains have Student's t distribution around a
-centre, and each measured gain has the noise of its own trials (after Corani, Benavoli, Demšar, Mangili and Zaffalon
-2017, DOI 10.1007/s10994-017-5641-9). Its posterior is computed on a grid.
+A hierarchical model: tables' true gains have Student's t distribution around a centre, and each measured gain has the
+noise of its own trials (after Corani, Benavoli, Demšar, Mangili and Zaffalon 2017, DOI 10.1007/s10994-017-5641-9). Its
+posterior is computed on a grid.
 """
 
-import bisect
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
-from ..intervals import LEVEL, Interval
-from ..metrics import ranks
 from .scores import Floats
 
-FEWEST_TABLES = 6
-"""Tables below which nothing is claimed over tables: five that all gain have a two-sided level of 2 / 2^5 = 6 %."""
-MOST_COUNTED = 12
-"""Tables up to which a level is counted over all 2^n signs. For more, the sum of scores is taken as normal."""
 ROUNDING = 1e-9
 
 CENTRES, SPREADS = 41, 24
@@ -58,84 +44,6 @@ class NextTable:
     n_gain: int
     n_same: int
     n_lose: int
-
-
-def typical_gain(gains: Floats, *, level: float = LEVEL) -> Interval:
-    """The typical gain, with the interval of all values that the test of signed normal scores does not reject.
-
-    Args:
-        gains: one a table, ``(D,)``.
-        level: coverage. With fewer than `FEWEST_TABLES` the ends are NaN.
-
-    >>> typical_gain(np.array([0.01, 0.02, 0.03]))
-    Interval(mean=0.02, low=nan, high=nan)
-    >>> typical_gain(np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]))
-    Interval(mean=4.0, low=2.0, high=6.0)
-    """
-    # The sum of scores falls as the value grows, by steps at the means of two gains (Hodges and Lehmann).
-    first, second = np.triu_indices(len(gains))
-    steps = np.unique((gains[first] + gains[second]) / 2)
-    # All values between two steps give one sum, because ranks change at steps alone: their middle is tried.
-    middles = (steps[1:] + steps[:-1]) / 2
-    between = np.concatenate([[steps[0] - 1], middles, [steps[-1] + 1]])
-
-    def sum_of_scores(value: float) -> float:
-        return float(_scores(gains - value).sum())
-
-    def first_place(holds: Callable[[float], bool]) -> int:
-        # All conditions hold from one value on, so a search by halves needs few of the D^2 / 2 sums.
-        return bisect.bisect_left(between, True, key=holds)
-
-    # The sum may be zero between several steps; the centre is the middle of that stretch, as of a median.
-    not_above = first_place(lambda value: sum_of_scores(value) <= ROUNDING)
-    below = first_place(lambda value: sum_of_scores(value) < -ROUNDING)
-    centre = float(steps[not_above - 1] + steps[below - 1]) / 2
-    # Five tables cannot reject any value at 5 %, so they have no interval.
-    if len(gains) < FEWEST_TABLES:
-        return Interval(centre, math.nan, math.nan)
-
-    rejected = (1 - level) / 2
-
-    def is_kept_from_below(value: float) -> bool:
-        level_above, _ = one_sided_levels(gains, value)
-        return level_above > rejected
-
-    def is_too_high(value: float) -> bool:
-        _, level_below = one_sided_levels(gains, value)
-        return level_below <= rejected
-
-    # Ends lie on steps, and the step before a value's place is the one below it.
-    low = float(steps[first_place(is_kept_from_below) - 1])
-    high = float(steps[first_place(is_too_high) - 1])
-    return Interval(centre, low, high)
-
-
-def one_sided_levels(gains: Floats, value: float) -> tuple[float, float]:
-    """The levels at which the typical gain is found to be above a value, and below it.
-
-    They are counted over all signs up to `MOST_COUNTED` tables, and are those of a normal distribution beyond. Gains
-    that are equal to the value count for neither side, but take part in the ranks (Pratt 1959, DOI
-    10.1080/01621459.1959.10501526).
-
-    >>> one_sided_levels(np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), 0.0)
-    (0.015625, 1.0)
-    """
-    from scipy.special import ndtr
-
-    scores = _scores(gains - value)
-    observed = float(scores.sum())
-    if len(gains) <= MOST_COUNTED:
-        # If the value is the centre, each sign is as likely as the other, whatever the distances.
-        possible = _signs(len(gains)) @ np.abs(scores)
-        above = (possible >= observed - ROUNDING).mean()
-        below = (possible <= observed + ROUNDING).mean()
-        return float(above), float(below)
-    # A sum of independent signs times scores has the sum of the squared scores as its variance.
-    spread = math.sqrt(float((scores**2).sum()))
-    # All gains are equal to the value.
-    if spread == 0:
-        return 1.0, 1.0
-    return float(ndtr(-observed / spread)), float(ndtr(observed / spread))
 
 
 def next_table(gains: Floats, errors: Floats, margin: float) -> NextTable:
@@ -249,24 +157,6 @@ def steadied(errors: Floats) -> Floats:
     common = float(variances[is_known].mean()) if is_known.any() else 0.0
     own = np.where(is_known, variances, common)
     return np.sqrt(COMMON_NOISE * common + (1 - COMMON_NOISE) * own)
-
-
-def _scores(distances: Floats) -> Floats:
-    """Signed normal scores: the quantile of half a normal distribution at the rank of the distance from zero."""
-    from scipy.special import ndtri
-
-    # Over n + 1, so that the farthest one has a finite score.
-    shares = ranks(np.abs(distances)) / (len(distances) + 1)
-    return np.asarray(np.sign(distances) * ndtri(0.5 + shares / 2))
-
-
-@cache
-def _signs(n: int) -> Floats:
-    """All combinations of n signs, ``(2^n, n)``."""
-    # The bits of the numbers below 2^n are all combinations.
-    numbers = np.arange(2**n)[:, None]
-    bits = numbers >> np.arange(n) & 1
-    return np.asarray(1 - 2 * bits, dtype=np.float64)
 
 
 @cache

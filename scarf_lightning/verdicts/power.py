@@ -12,8 +12,8 @@ import numpy as np
 
 from ..intervals import Interval, student_quantile
 from .answers import ALONE, MARGIN, Needed
-from .intervals import FEWEST_DATASETS
 from .rows_and_fits import ErrorParts
+from .tables import FEWEST_DATASETS
 
 TEST_SHARE = 0.2
 """The share of a table's rows that is tested in each of the paper's splits (section 4)."""
@@ -118,12 +118,12 @@ def settling(difference: float, parts: ErrorParts, margin: float = MARGIN, neede
 
 
 def settling_tables(
-    typical: Interval, tables: int, most: int, margin: float = MARGIN, needed: Needed = ALONE
+    median: Interval, tables: int, most: int, margin: float = MARGIN, needed: Needed = ALONE
 ) -> int | None:
-    """The number of tables, in all, that would settle a typical gain with a chance of `POWER`; None beyond ``most``.
+    """The number of tables, in all, that would settle a median gain with a chance of `POWER`; None beyond ``most``.
 
     Args:
-        typical: gain over the tables, with its 95 % interval.
+        median: gain over the tables, with its 95 % interval.
         tables: their number.
         most: tables that are tried.
         margin, needed: as in `settling`.
@@ -132,17 +132,17 @@ def settling_tables(
     47
     """
     freedom = tables - 1
-    # The error that an interval of Student's t of this width would have; normal scores give none of their own.
-    error = (typical.high - typical.low) / 2 / student_quantile(freedom)
+    # The error that an interval of Student's t of this width would have; the sign test gives none of its own.
+    error = (median.high - median.low) / 2 / student_quantile(freedom)
     if not error:
         return None
     # Each table is what a trial is of one table: another draw, which averages the error away.
-    parts = ErrorParts(typical.mean, 0.0, error**2, freedom, tables, tables, 1.0, 0.0, True, uncertain_fits=error**2)
+    parts = ErrorParts(median.mean, 0.0, error**2, freedom, tables, tables, 1.0, 0.0, True, uncertain_fits=error**2)
     for more in range(tables + 1, most + 1):
         # That nothing differs is claimed with an interval of the mean alone, which few tables do not have.
         claimable = needed if more >= FEWEST_DATASETS else needed._replace(within=0.0)
         later = parts.expected(more)
-        chance = chance_of_answer(typical.mean, parts, later, margin, claimable)
+        chance = chance_of_answer(median.mean, parts, later, margin, claimable)
         if chance >= POWER:
             return more
     return None

@@ -5,8 +5,8 @@
 - **One table, without predictions**: the corrected resampled t-test (Nadeau and Bengio 2003, DOI
   10.1023/A:1024068626366), which is also the posterior of the Bayesian correlated t-test (Corani and Benavoli 2015, DOI
   10.1007/s10994-015-5486-z). Its interval is about a third wider than the one from predictions.
-- **Several tables**: signed normal scores over tables, see `over_tables`. The claim is about the typical one of tables
-  like these.
+- **Several tables**: the sign test over tables, see `tables`. The claim is about the median one of tables like these;
+  the mean over tables has a test of its own.
 """
 
 import math
@@ -29,15 +29,15 @@ from ..intervals import (
 )
 from ..intervals import unseen as unseen_share
 from .answers import CANNOT_TELL, MARGIN, Answer, Levels, answer_of, corrected
-from .intervals import datasets_interval
-from .over_tables import FEWEST_TABLES, NextTable, next_table, one_sided_levels, steadied, typical_gain
+from .over_tables import NextTable, next_table, steadied
 from .rows_and_fits import NOTHING, ErrorParts, Integers, error_parts
 from .scores import Floats, mean_of, variance_of
+from .tables import FEWEST_TABLES, mean_gain, mean_levels, median_gain, median_levels
 
 Claim = Literal["this table", "tables like these"]
 Tails = Callable[[float], tuple[float, float]]
 """The levels at which a difference is found to be above a value, and below it."""
-Basis = Literal["rows and fits", "resampled t-test", "normal scores", "none"]
+Basis = Literal["rows and fits", "resampled t-test", "sign test", "none"]
 FEWEST_FOR_SAME = 10
 """Trials without predictions below which it is not claimed that there is no practical difference."""
 DECIMALS = 12
@@ -55,7 +55,7 @@ class Verdict:
 
     Attributes:
         answer: of this comparison alone, see `answers`. Where several are answered together, see `answers_together`.
-        difference: the mean over trials, or the typical gain over tables.
+        difference: the mean over trials, or the gain of the median table.
         low, high: the ends of its 95 % interval; NaN where there are too few trials or tables for one.
         levels: of what can be claimed.
         better: probability that there is an improvement at all.
@@ -66,7 +66,8 @@ class Verdict:
         claim: what the answer is about.
         basis: where the interval is from; ``none`` if there is none.
         parts: of the error on one table, if its predictions are known.
-        average: over tables, the mean difference with its interval; ``difference`` is the typical one.
+        average: over tables, the mean difference with its interval.
+        p_average: the level at which the mean over tables is found to differ from zero, two-sided; 1 without one.
         next_table: over tables, what to expect of the next one; None for fewer than six.
         reason: why there is no answer, if it is another than too few trials or tables.
     """
@@ -88,6 +89,7 @@ class Verdict:
     basis: Basis = "none"
     parts: ErrorParts | None = None
     average: Interval = Interval(math.nan, math.nan, math.nan)
+    p_average: float = 1.0
     next_table: NextTable | None = None
     reason: str = ""
 
@@ -95,6 +97,12 @@ class Verdict:
     def interval(self) -> Interval:
         """The difference and the ends of its interval."""
         return Interval(self.difference, self.low, self.high)
+
+    @property
+    def tied(self) -> int:
+        """The trials of the one table, or the tables, on which neither is better."""
+        compared = self.trials if self.claim == "this table" else self.datasets
+        return compared - self.won - self.lost
 
 
 def judge(
@@ -125,7 +133,7 @@ def judge(
         tried = differences[is_tried]
         # The spread of trials alone: a correction for overlap is an upper bound, and would hide how tables differ.
         errors = resampled_errors(tried, 0.0)
-        return judge_tables(tried, errors, margin=margin, width=width)
+        return judge_tables(tried, errors, margin=margin)
     paired = differences[np.isfinite(differences)]
     n = len(paired)
     if n < FEWEST:
@@ -188,13 +196,13 @@ def judge_rows(
     )
 
 
-def judge_tables(differences: Floats, errors: Floats, *, margin: float = MARGIN, width: float = math.inf) -> Verdict:
+def judge_tables(differences: Floats, errors: Floats, *, margin: float = MARGIN) -> Verdict:
     """The verdict over several tables.
 
     Args:
         differences: of paired trials, ``(D, T)`` for D tables, higher is better; NaN where either has no trial.
         errors: the standard error of each table's mean difference, ``(D,)``; NaN where it is unknown.
-        margin, width: as in `judge`.
+        margin: as in `judge`.
 
     >>> found = judge_tables(np.linspace(0.02, 0.05, 12)[:, None], np.full(12, 0.005))
     >>> found.answer, found.claim, found.next_table.n_gain
@@ -202,21 +210,28 @@ def judge_tables(differences: Floats, errors: Floats, *, margin: float = MARGIN,
     """
     # Trials that cancel but for rounding gain nothing: 0.3 - 0.1 - 0.2 is -3e-17.
     gains = np.round(mean_of(differences), DECIMALS)
-    typical, average = typical_gain(gains), datasets_interval(gains)
+    median, average = median_gain(gains), mean_gain(gains)
     is_known = len(gains) >= FEWEST_TABLES
-    # A few tables that gain much may lift the mean, although the typical one gains nothing.
+    # A few tables that gain much may lift the mean, although the median one gains nothing.
     may_be_same = -margin <= average.low and average.high <= margin
     verdict = _verdict(
-        Interval(typical.mean, max(typical.low, -width), min(typical.high, width)),
-        partial(one_sided_levels, gains),
+        median,
+        partial(median_levels, gains),
         margin,
         gains,
         trials=int(np.isfinite(differences).sum(axis=1).min()),
-        basis="normal scores" if is_known else "none",
+        basis="sign test" if is_known else "none",
         may_be_same=may_be_same,
     )
     expected = next_table(gains, steadied(errors), margin) if is_known else None
-    return replace(verdict, datasets=len(gains), claim="tables like these", average=average, next_table=expected)
+    return replace(
+        verdict,
+        datasets=len(gains),
+        claim="tables like these",
+        average=average,
+        p_average=min(1.0, 2 * min(mean_levels(gains, 0.0))),
+        next_table=expected,
+    )
 
 
 def answers_together(verdicts: Sequence[Verdict], margin: float = MARGIN, alpha: float = 1 - LEVEL) -> list[Answer]:

@@ -111,8 +111,8 @@ class Comparison:
     gains: Floats
 
     @cached_property
-    def typical(self) -> Interval:
-        """The typical gain with its 95 % interval, in points or percent."""
+    def median(self) -> Interval:
+        """The median gain with its 95 % interval, in points or percent."""
         return Interval(*(100 * each for each in self.verdict.interval))
 
     @cached_property

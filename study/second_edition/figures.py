@@ -32,7 +32,7 @@ MARGIN = 1.0
 
 @styled()
 def learning_curves(trials: pd.DataFrame, gains: Sequence[Comparison]) -> Figure:
-    """Mean accuracy by number of labels, and beside it the typical gain of each pre-training with its 95 % interval."""
+    """Mean accuracy by number of labels, and beside it the median gain of each pre-training with its 95 % interval."""
     means, n_tables = levels(trials, ACCURACY)
     figure, (left, right) = new_figure(PAGE, 3.7, 1, 2)
     budgets = list(means.columns)
@@ -53,13 +53,13 @@ def learning_curves(trials: pd.DataFrame, gains: Sequence[Comparison]) -> Figure
         part = [each for each in gains if (each.competitor, each.reference) == pair]
         shift = (place - (len(names) - 1) / 2) * 0.8 / len(names)
         at = [budgets.index(each.labels) + shift for each in part]
-        typical = np.array([each.typical for each in part])
-        error = [typical[:, 0] - typical[:, 1], typical[:, 2] - typical[:, 0]]
+        median = np.array([each.median for each in part])
+        error = [median[:, 0] - median[:, 1], median[:, 2] - median[:, 0]]
         competitor, reference = pair
         label = _short(competitor) if reference == NONE else f"{_short(competitor)}, over {reference}"
-        right.errorbar(at, typical[:, 0], error, fmt=marker(place), color=colour(place), ms=3, lw=0.9, label=label)
+        right.errorbar(at, median[:, 0], error, fmt=marker(place), color=colour(place), ms=3, lw=0.9, label=label)
     _with_margin(right, horizontal=True)
-    right.set_title("typical gain of a pre-training, points")
+    right.set_title("median gain of a pre-training, points")
     for axes in (left, right):
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False, fontsize=6)
         axes.set_xticks(range(len(budgets)), budgets)

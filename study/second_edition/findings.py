@@ -52,7 +52,7 @@ def findings(trials: pd.DataFrame) -> str:
         names.append(f"{SCARF} with {parts}")
     no_difference = f"; {named_in_turn(names)} make no practical difference to SCARF" if names else ""
     return (
-        f"- **Does SCARF help a network?** In points on the typical of {n_tables} tables, by number of labels, in "
+        f"- **Does SCARF help a network?** In points on the median of {n_tables} tables, by number of labels, in "
         f"accuracy: {_told(scarf)}; on RealMLP: {_told(realmlp)}; in AUROC: {_told(auroc)}{no_difference}.\n"
         "- **Does the best network beat others?** In points of accuracy, over a linear model: "
         f"{_told(linear)}; over CatBoost: {_told(trees)}{on_others}.\n"
@@ -75,7 +75,7 @@ def advice(trials: pd.DataFrame, budgets: Sequence[str], alike: Sequence[str]) -
     return (
         f"Label more rows, if you can: {more} labels in place of {fewest} add {added} points of accuracy to the mean "
         f"of networks without pre-training; if you cannot, pre-train with {fastest}, which takes least time of these, "
-        f"expect {shown(gain.typical)} points on a typical table with {fewest} labels, and compare with a linear model "
+        f"expect {shown(gain.median)} points on the median table with {fewest} labels, and compare with a linear model "
         "and CatBoost before you keep the network."
     )
 
@@ -102,13 +102,13 @@ def pretrained_once(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def _told(compared: Sequence[Comparison]) -> str:
-    """The answers with their budgets and typical gains."""
+    """The answers with their budgets and median gains."""
     answers: dict[str, list[Comparison]] = {}
     for each in compared:
         answers.setdefault(each.claimed, []).append(each)
     parts = []
     for answer, its in answers.items():
         budgets = named_in_turn([each.labels for each in its])
-        gains = named_in_turn([number(each.typical.mean, "+.1f") for each in its])
+        gains = named_in_turn([number(each.median.mean, "+.1f") for each in its])
         parts.append(f"*{answer}* with {budgets} ({gains})")
     return ", ".join(parts)

@@ -154,7 +154,7 @@ def page(trials: pd.DataFrame) -> tuple[str, dict[str, Figure]]:
 
 
 HOW_TO_READ = """\
-The *typical* gain is that of the typical table, by signed normal scores; the *mean* is over tables, and has an interval
+The *median* gain is that of the median table, by the sign test; the *mean* is over tables, and has an interval
 from 25 tables on. Both have 95 % intervals. Gains are in points of accuracy, AUROC and rank correlation, and in percent
 of the reference's log-loss and RMSE; a gain is always for the better. The answers of a pair over the budgets hold
 together at 5 % (Holm 1979), so a single interval may leave zero out where the answer is *cannot tell*. The gain of a
@@ -165,9 +165,9 @@ The *best network* of a table is the one, of all twelve, with the best mean on t
 its own."""
 
 LEARNING_CURVES = """\
-![Mean accuracy and typical gains by number of labels](learning-curves.png)
+![Mean accuracy and median gains by number of labels](learning-curves.png)
 
-*Figure 1.* Left, the mean accuracy over the tables that have every competitor. Right, the typical gain of a
+*Figure 1.* Left, the mean accuracy over the tables that have every competitor. Right, the median gain of a
 pre-training over the same network without it, with its single 95 % interval. Grey is what makes no practical
 difference, a point and less."""
 

@@ -1,7 +1,6 @@
-from itertools import product
 import numpy as np
 import pandas as pd
-from scipy.stats import norm, rankdata, spearmanr, t
+from scipy.stats import binom, spearmanr, t
 
 trials = every = pd.read_parquet("study/second_edition/trials.parquet").replace(".* regr.*", "linear model", regex=True)
 networks = every[~every.competitor.str.contains("linear|forest|Boost|Switch|corruption=|views=|loss=")]  # of the study
@@ -17,25 +16,17 @@ def gains(metric, new, old, labels, without=()):  # of each table, in points or 
     return 100 * np.round((means[new] - means[old]) / (-means[old] if metric in ("log_loss", "rmse") else 1), 12).values
 
 
-def typical(g):  # the centre by signed normal scores, and its interval
-    steps = np.unique(np.add.outer(g, g) / 2)
-    away = g - np.array([steps[0] - 1, *(steps[1:] + steps[:-1]) / 2, steps[-1] + 1])[:, None]
-    signed = np.sign(away) * norm.ppf(0.5 + rankdata(abs(away), axis=1) / (len(g) + 1) / 2)
-    total, scale = signed.sum(1), np.sqrt((signed**2).sum(1)).clip(1e-300)
-    above, below = norm.cdf([-total / scale, total / scale])  # the levels of a centre above each place, and below it
-    if len(g) <= 12:  # by all signs of few tables
-        distance = abs(signed) @ np.array(list(product([-1, 1], repeat=len(g)))).T - total[:, None]
-        above, below = (distance >= -1e-9).mean(1), (distance <= 1e-9).mean(1)
-    ends = [steps[each.sum() - 1] for each in (total > 1e-9, total >= -1e-9, above <= 0.025, below > 0.025)]
-    return (ends[0] + ends[1]) / 2, ends[2], ends[3]
+def median(g):  # the median gain, and its interval by the sign test
+    place = int((binom.cdf(np.arange(len(g)), len(g), 0.5) <= 0.025).sum())
+    return np.median(g), np.sort(g)[place - 1], np.sort(g)[-place]
 
 
-def row(g):  # typical gain, mean with its bootstrap-t interval, better, worse, by more than 1, and the next table
+def row(g):  # median gain, mean with its bootstrap-t interval, better, worse, by more than 1, and the next table
     n, k, drawn = len(g), (len(g) + 1) // 20, g[np.random.default_rng(0).integers(len(g), size=(2000, len(g)))]
     away = (drawn.mean(axis=1) - g.mean()) / drawn.std(axis=1, ddof=1).clip(0.1 * g.std(ddof=1)) * np.sqrt(n)
-    ends = np.maximum(np.quantile(away, [0.975, 0.025]) * [1, -1], t.ppf(0.975, n - 1)) * g.std(ddof=1) / np.sqrt(n)
+    ends = np.maximum(np.quantile(away, [1 - 0.025 / 3, 0.025 / 3]) * [1, -1], t.ppf(1 - 0.025 / 3, n - 1)) * g.std(ddof=1) / np.sqrt(n)
     mean = [g.mean(), *(g.mean() + ends * [-1, 1])[: 2 * (n >= 25)]]
-    return [*typical(g), *mean, sum(g > 0), sum(g < 0), sum(g > 1), sum(g < -1), *np.sort(g)[[k - 1, -k]][: 2 * k]]
+    return [*median(g), *mean, sum(g > 0), sum(g < 0), sum(g > 1), sum(g < -1), *np.sort(g)[[k - 1, -k]][: 2 * k]]
 
 
 def correlations(labels, five=("rows", "columns", "categorical_share", "classes", "accuracy")):  # of SCARF's gain

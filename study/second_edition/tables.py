@@ -57,7 +57,7 @@ def full_tables(
                         "metric": measure.label,
                         "labels": each.labels,
                         "answer": each.claimed,
-                        "typical": shown(each.typical),
+                        "median": shown(each.median),
                         "mean": shown(each.mean),
                         "better / worse": f"{each.verdict.won} / {each.verdict.lost}",
                         "by more than 1": f"{(each.gains > 1).sum()} / {(each.gains < -1).sum()}",
@@ -79,7 +79,7 @@ def beside(trials: pd.DataFrame, budgets: Sequence[str]) -> list[str]:
 
 
 def short_tables(trials: pd.DataFrame, pairs: Sequence[tuple[str, str]], budgets: Sequence[str]) -> list[str]:
-    """A table a metric: a row a pair, with its typical gain and answer at each budget."""
+    """A table a metric: a row a pair, with its median gain and answer at each budget."""
     written = []
     for measure in HEADLINES:
         rows = []
@@ -170,13 +170,13 @@ def shown(interval: Interval) -> str:
 
 
 def _answered(comparison: Comparison) -> str:
-    """A typical gain with its interval, and the answer."""
-    return f"{shown(comparison.typical)}, {comparison.claimed}"
+    """A median gain with its interval, and the answer."""
+    return f"{shown(comparison.median)}, {comparison.claimed}"
 
 
 def _caption(measure: Measure) -> str:
     """The caption of a table of `_answered`."""
-    return f"Typical gain in {measure.unit} of {measure.label} with its 95 % interval, and the answer."
+    return f"Median gain in {measure.unit} of {measure.label} with its 95 % interval, and the answer."
 
 
 def _range(ends: tuple[float, float] | None) -> str | None:

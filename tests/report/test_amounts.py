@@ -35,7 +35,7 @@ def of(difference: float, low: float = math.nan, high: float = math.nan, dataset
         (LOG_LOSS, of(0.05, 0.01, 0.09), "log-loss 5.00 % lower (1.00 to 9.00 lower)", None),
         (ERROR, of(0.01, 0.002, 0.015, datasets=6),
          "error rate 2.00 points lower (0.40 to 3.00 lower) on average, 1.00 lower (0.20 to 1.50 lower) on the "
-         "typical dataset", "2.00 points lower on average, 1.00 lower on the typical dataset"),
+         "median dataset", "2.00 points lower on average, 1.00 lower on the median dataset"),
     ],
 )  # fmt: skip
 def test_an_effect_says_its_direction_and_briefly_has_no_interval(

@@ -87,7 +87,7 @@ def test_a_comparison_by_hand(trials: pd.DataFrame) -> None:
     gains = {f"table-{table:02}": (table - 1) / 100 for table in range(20)}
     (found,) = compare(with_gains(trials, gains), ACCURACY, SCARF, NONE, BUDGETS)
 
-    assert (found.typical.mean, found.mean.mean) == pytest.approx((8.5, 8.5))
+    assert (found.median.mean, found.mean.mean) == pytest.approx((8.5, 8.5))
     assert np.isnan(found.mean.low)
     np.testing.assert_allclose(found.gains, np.arange(-1, 19), atol=1e-9)
     assert (found.verdict.won, found.verdict.lost) == (18, 1)
@@ -110,7 +110,7 @@ def test_a_loss_that_falls_is_a_gain_in_percent_of_the_reference(trials: pd.Data
     tables = sorted(numbers["dataset"].unique())
     found = compare(with_gains(numbers, dict.fromkeys(tables, -0.5), "rmse"), RMSE, SCARF, NONE, BUDGETS)[0]
     assert found.gains.tolist() == pytest.approx([5.0] * NUMBERS)
-    assert found.typical.mean == pytest.approx(5.0)
+    assert found.median.mean == pytest.approx(5.0)
 
 
 def test_no_table_chooses_its_own_best_network(trials: pd.DataFrame) -> None:
@@ -250,7 +250,7 @@ def expected_of(caption: str, entry: dict[str, str], names: dict[str, Any]) -> l
             of_tables = gains(metric_of(caption), entry["competitor"], entry["over"], labels, without)
             if heading == f"without the {EXTREMES} largest":
                 of_tables = of_tables[np.argsort(-abs(of_tables), kind="stable")[EXTREMES:]]
-            pairs.append((cell, names["typical"](of_tables)))
+            pairs.append((cell, names["median"](of_tables)))
     return pairs
 
 
@@ -321,14 +321,14 @@ OF_FINDINGS = {
 
 
 def check_findings(text: str, names: dict[str, Any]) -> int:
-    """Compare the typical gains among the findings with the lines of pandas; return how many there are."""
+    """Compare the median gains among the findings with the lines of pandas; return how many there are."""
     compared = 0
     for opening, pair in OF_FINDINGS.items():
         _, _, clause = text.partition(opening)
         told = re.findall(r"with ([^(]+) \(([^)]+)\)", re.split(r"[;.] |\.\n", clause)[0])
         without = confirmed(names) if opening.startswith("confirmed") else ()
         for budgets, shown in told:
-            of_budgets = [names["typical"](names["gains"](*pair, n, without))[0] for n in re.findall(r"\d+", budgets)]
+            of_budgets = [names["median"](names["gains"](*pair, n, without))[0] for n in re.findall(r"\d+", budgets)]
             np.testing.assert_allclose(numbers_of(shown), of_budgets, atol=0.0501, err_msg=opening)
             compared += len(of_budgets)
     return compared

@@ -1,89 +1,17 @@
-"""Gains over tables: against SciPy's exact counting and its Student's t, and by simulation."""
+"""The next table: against Student's prediction, by integration, and by simulation."""
 
 import math
-from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
 from scarf_lightning.verdicts import over_tables
-from scarf_lightning.verdicts.over_tables import (
-    FEWEST_TABLES,
-    MOST_COUNTED,
-    next_table,
-    one_sided_levels,
-    typical_gain,
-)
+from scarf_lightning.verdicts.over_tables import next_table
 
 
 def gains_of(seed: int, n: int, mean: float = 0.01, spread: float = 0.03) -> np.ndarray:
     return np.random.default_rng(seed).normal(mean, spread, size=n)
-
-
-def level_by_counting(distances: np.ndarray) -> float:
-    """The two-sided level of signed normal scores over all signs, one by one."""
-    n = len(distances)
-    scores = stats.halfnorm.ppf(stats.rankdata(np.abs(distances)) / (n + 1))
-    observed = abs((np.sign(distances) * scores).sum())
-    sums = [abs(np.dot(signs, scores)) for signs in product([-1, 1], repeat=n)]
-    return float(np.mean(np.array(sums) >= observed - 1e-9))
-
-
-@given(seed=st.integers(0, 1000), n=st.integers(3, 9))
-@settings(max_examples=10)
-def test_the_level_of_few_tables_is_counted_over_all_signs(seed: int, n: int) -> None:
-    gains = gains_of(seed, n)
-
-    assert min(1.0, 2 * min(one_sided_levels(gains, 0.0))) == pytest.approx(level_by_counting(gains))
-
-
-@given(seed=st.integers(0, 1000), n=st.integers(FEWEST_TABLES, 40))
-@settings(max_examples=10)
-def test_a_value_lies_in_the_interval_where_the_test_does_not_reject_it(seed: int, n: int) -> None:
-    gains = gains_of(seed, n)
-
-    typical, low, high = typical_gain(gains)
-
-    assert low < typical < high
-    for value in np.linspace(low - 0.01, high + 0.01, 9):
-        assert (low <= value <= high) == (2 * min(one_sided_levels(gains, float(value))) > 0.05)
-
-
-def test_gains_for_the_better_are_gains_for_the_better_and_few_tables_have_no_interval() -> None:
-    """Direction: the mirror image of gains has the mirror image of their interval, and above is not below."""
-    gains = np.array([0.01, 0.02, 0.02, 0.03, 0.05, 0.06, 0.09, -0.01])
-
-    typical, low, high = typical_gain(gains)
-
-    assert typical_gain(-gains) == pytest.approx((-typical, -high, -low))
-    assert low > 0
-    assert one_sided_levels(gains, 0.0)[0] < 0.05 < one_sided_levels(gains, 0.0)[1]
-    assert one_sided_levels(-gains, 0.0) == one_sided_levels(gains, 0.0)[::-1]
-    nothing = pytest.approx(math.nan, nan_ok=True)
-    assert typical_gain(np.array([0.01, 0.02, 0.04, 0.05, 0.03])) == (pytest.approx(0.03), nothing, nothing)
-    assert typical_gain(np.full(8, 0.25)) == (0.25, 0.25, 0.25)
-    assert one_sided_levels(np.zeros(20), 0.0) == (1.0, 1.0)
-    # At thirteen tables, the first number that a normal distribution stands for, it is nearly the counted level.
-    many = gains_of(3, MOST_COUNTED + 1)
-    assert 2 * min(one_sided_levels(many, 0.0)) == pytest.approx(level_by_counting(many), abs=0.02)
-
-
-@pytest.mark.slow
-def test_the_typical_gain_keeps_its_level_and_finds_more_than_student_where_a_few_tables_lie_far_out() -> None:
-    """Gains with Student's t distribution of two degrees of freedom, 31 tables."""
-    random = np.random.default_rng(0)
-    false = found = by_student = 0
-    for _ in range(300):
-        noise = random.standard_t(2, size=31) * 0.02
-        false += 2 * min(one_sided_levels(noise, 0.0)) <= 0.05
-        found += 2 * min(one_sided_levels(noise + 0.02, 0.0)) <= 0.05
-        by_student += stats.ttest_1samp(noise + 0.02, 0.0).pvalue <= 0.05
-
-    assert false / 300 < 0.09
-    assert found > by_student + 15
 
 
 def test_the_next_table_of_sure_and_normal_gains_is_predicted_by_student() -> None:

@@ -169,13 +169,13 @@ def test_too_few_trials_or_tables_claim_nothing_and_only_common_ones_count() -> 
     assert judge(np.array([[*one, np.nan], [np.nan] * 6])) == of_one(one)
 
 
-def test_over_tables_the_typical_one_and_the_mean_are_told_and_the_next_is_predicted() -> None:
+def test_over_tables_the_median_one_and_the_mean_are_told_and_the_next_is_predicted() -> None:
     gains = np.concatenate([np.full(24, 0.015) + normal(0, 24, 0.0, 0.004), [0.2, 0.3]])
     found = judge_tables(np.column_stack([gains, gains]), np.full(26, 0.002))
 
     assert found.average.mean == pytest.approx(gains.mean())
     assert found.difference < found.average.mean
-    assert (found.trials, found.datasets, found.claim) == (2, 26, "tables like these")
+    assert (found.trials, found.datasets, found.claim, found.tied) == (2, 26, "tables like these", 0)
     assert found.next_table is not None
     assert found.next_table.n_gain + found.next_table.n_same + found.next_table.n_lose == 26
     assert found.next_table.gains > 0.7

@@ -110,7 +110,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
         "training/test_kept_predictions",
         "training/test_pretraining",
     ),
-    "verdicts/intervals.py": ("verdicts/test_tables_interval",),
+    "verdicts/tables.py": ("verdicts/test_tables",),
     "verdicts/trials.py": ("verdicts/test_rows_of_trials", "report/test_verdicts"),
     "verdicts/": (
         "verdicts/test_examples",
