@@ -402,7 +402,7 @@ def _what_would_tell(comparison: Comparison, options: ReportOptions) -> list[str
     if comparison.claimed != CANNOT_TELL or parts is None:
         return []
     # The levels that it needs among the answers of the page, so that this is the number of the page's advice.
-    needed = settling(verdict.difference, parts, options.rope, comparison.needed)
+    needed = settling(verdict.difference, parts, options.rope, comparison.needed, comparison.looks)
     would_tell = f"would tell {comparison.name} from {NO_PRETRAINING}"
     if_so = "if the difference stays as it is"
     # Trials cost time alone, labels cost somebody's work.

@@ -18,8 +18,8 @@ from ..sweeping.expand import ExpandedSweep
 from ..sweeping.plan import about, make_plan
 from ..sweeping.sizes import CC18
 from ..verdicts.answers import CANNOT_TELL, MARGIN
-from ..verdicts.tables import FEWEST_TABLES
 from ..verdicts.power import settling, settling_tables
+from ..verdicts.tables import FEWEST_TABLES
 from ..verdicts.verdict import FEWEST_FOR_SAME
 from .axis_sentences import by_axis_in_words
 from .blocks import named
@@ -94,12 +94,12 @@ class ComparedRun:
 
     @property
     def undecided(self) -> set[str]:
-        """The keys of the cells of whose comparison we are not sure, and of which more trials may tell."""
+        """The keys of the cells of whose comparison we cannot tell, and of which more trials may tell."""
         margin = ReportOptions().rope
         keys = set[str]()
         for each in self.comparisons:
             # A side that has not learnt does not begin to learn with more trials.
-            if each.is_sure or each.verdict.reason:
+            if each.claimed != CANNOT_TELL or each.verdict.reason:
                 continue
             if not _trials_may_settle(each, margin):
                 continue
@@ -258,7 +258,7 @@ def _trials_may_settle(comparison: Comparison, margin: float) -> bool:
     # Without its parts nobody knows how much of the error trials average away.
     if verdict.parts is None:
         return False
-    needed = settling(verdict.difference, verdict.parts, margin, comparison.needed)
+    needed = settling(verdict.difference, verdict.parts, margin, comparison.needed, comparison.looks)
     return needed.trials is not None
 
 
@@ -275,7 +275,7 @@ def _advice(comparison: Comparison, known: set[str], margin: float) -> Advice:
         if verdict.trials < FEWEST_FOR_SAME:
             return Advice(enough, f"few trials; go on to {FEWEST_FOR_SAME}")
         return Advice("", "without predictions it is not known what would settle it")
-    needed = settling(verdict.difference, verdict.parts, margin, comparison.needed)
+    needed = settling(verdict.difference, verdict.parts, margin, comparison.needed, comparison.looks)
     # Worded later, by `_by_trials`: all comparisons that trials settle share one command.
     if needed.trials is not None:
         return Advice("", "", needed.trials)

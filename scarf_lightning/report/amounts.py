@@ -115,7 +115,7 @@ def unsigned(value: float, metric: Metric) -> str:
 
 
 def won(comparison: Comparison) -> str:
-    """In how many trials, or on how many datasets, it is better; over datasets, also on how many it is worse or equal."""
+    """In how many trials it is better, or on how many datasets it is better, worse and equal."""
     verdict = comparison.verdict
     if verdict.datasets > 1:
         equal = f" and equal on {verdict.tied}" if verdict.tied else ""

@@ -19,7 +19,7 @@ from ..verdicts.factors import (
     main_effects,
     simple_effects,
 )
-from .comparisons import MOST_IN_A_FOREST, Comparison, claimed_together, on_not_learnt, unless_spoilt
+from .comparisons import MOST_IN_A_FOREST, Comparison, after_all_looks, claimed_together, on_not_learnt, unless_spoilt
 from .loading import CellResults
 from .names import column_in_words, text_of, value_in_words
 from .pairing import competition
@@ -64,6 +64,11 @@ class Effect(Comparison):
     values: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     over: str = ""
+
+    @property
+    def question(self) -> str:
+        """The axes: an interaction has the cells of an effect."""
+        return " × ".join(self.axes)
 
 
 @dataclass(frozen=True)
@@ -274,7 +279,7 @@ def _compared(
     for contrast in contrasts:
         for context, by_dataset in product.cells.items():
             found.append(_effect(contrast, context, by_dataset, product, results, options))
-    return found
+    return after_all_looks(found, results, options)
 
 
 def _effect(

@@ -7,11 +7,14 @@ from typing import TypeVar
 
 import numpy as np
 
+from ..results import read_looks
 from ..verdicts import Answer, Verdict, answers_together
-from ..verdicts.answers import ALONE, CANNOT_TELL, HELPING, HURTING, STOPPING, Needed, corrected, needed_together
+from ..verdicts.answers import ALONE, CANNOT_TELL, HELPING, HURTING, Needed, corrected, needed_together
 from ..verdicts.frame import gains
+from ..verdicts.verdict import after_looks
 from .learning import FEWEST_CONSTANT, LEARNS_NOTHING, not_learnt
 from .loading import CellResults
+from .looks import looks_at, remember, store_of
 from .pairing import Pair, pairs_of
 from .report_options import ReportOptions
 from .verdicts import trials_of, verdict_of
@@ -35,7 +38,6 @@ class Comparison:
         claimed: the answer, claimed together with those of all other comparisons of the page; over the number of
             labels, together with those of the same competitor, which share a sentence.
         p_together: the level of its direction after the correction over the same comparisons.
-        is_sure: true if the answer is as sure as further trials need, see `answers.STOPPING`.
         needed: the levels that this comparison must reach to be claimed with the others, see `needed_together`.
         by_dataset: over a few datasets, the verdict on each.
         means: the mean difference on each dataset.
@@ -45,6 +47,7 @@ class Comparison:
         spoilt: why there is no answer: the side that is worse has not learnt. Empty otherwise.
         is_baseline: true for the method that always gives one answer.
         is_rival: true for a competitor that trains no network of ours beside one that does. It is ahead or behind.
+        looks: the trials, of all tables together, after which it was looked at, these too; empty without a store.
     """
 
     context: str
@@ -55,7 +58,6 @@ class Comparison:
     verdict: Verdict
     claimed: Answer = CANNOT_TELL
     p_together: float = 1.0
-    is_sure: bool = False
     needed: Needed = ALONE
     by_dataset: tuple[Verdict, ...] = ()
     means: tuple[float, ...] = ()
@@ -65,6 +67,12 @@ class Comparison:
     spoilt: str = ""
     is_baseline: bool = False
     is_rival: bool = False
+    looks: tuple[int, ...] = ()
+
+    @property
+    def question(self) -> str:
+        """What looks at it are about, beside its cells; empty for two cells."""
+        return ""
 
     @property
     def label(self) -> str:
@@ -99,9 +107,30 @@ def compare_all(results: CellResults, options: ReportOptions) -> list[Comparison
     several = len({pair.context for pair in pairs}) > 1
     for group in groups.values():
         comparisons.append(_compare(group, results, options, several=several))
+    comparisons = after_all_looks(comparisons, results, options)
     # Answers are corrected before they are sorted, and the order decides nothing.
     claimed = claimed_together(comparisons, options.rope, _family)
     return sorted(claimed, key=_best_first)
+
+
+def after_all_looks(comparisons: Sequence[C], results: CellResults, options: ReportOptions) -> list[C]:
+    """The comparisons with levels that hold after all looks that the store remembers; results of no store have none.
+
+    Whoever asks for a comparison shows it, so the looks at these are remembered, too.
+    """
+    store = store_of(results)
+    if store is None:
+        return list(comparisons)
+    metric, margin = options.measure.name, options.rope
+    known = read_looks(store)
+    found = []
+    for each in comparisons:
+        looks = looks_at(results, each, metric, known)
+        verdict = after_looks(each.verdict, looks, margin)
+        trials = tuple(sorted({*(look.trials for look in looks), verdict.looked_at}))
+        found.append(replace(each, verdict=verdict, looks=trials))
+    remember(results, found, metric, margin)
+    return found
 
 
 def _best_first(comparison: Comparison) -> float:
@@ -131,22 +160,16 @@ def claimed_together(comparisons: Sequence[C], margin: float, family_of: Callabl
     for family in families.values():
         verdicts = [each.verdict for each in family]
         answers = answers_together(verdicts, margin)
-        # Further trials are looked at again and again, so they stop at a stricter level than a claim.
-        strict_answers = answers_together(verdicts, margin, STOPPING)
         levels = [verdict.levels for verdict in verdicts]
         needed = needed_together(levels)
-        for each, answer, strict_answer, together in zip(
-            family, answers, strict_answers, corrected(levels), strict=True
-        ):
+        for each, answer, together in zip(family, answers, corrected(levels), strict=True):
             # It stays in its family: a side that has not learnt is seen in the same results as the levels.
             claimed = CANNOT_TELL if each.spoilt else answer
-            is_sure = strict_answer != CANNOT_TELL
             answered_together.append(
                 replace(
                     each,
                     claimed=claimed,
                     p_together=1.0 if each.spoilt else together.direction,
-                    is_sure=is_sure,
                     needed=needed,
                 )
             )

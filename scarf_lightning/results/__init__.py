@@ -29,6 +29,7 @@ from .loading import (
     read_environments,
     read_predictions,
 )
+from .looks import keep_looks, read_looks
 from .notes import Failure, KnownData, forget_failure, keep_failure, known_data, note_data, read_failure
 from .pretrained import PretrainedTrial, PretrainingStore
 from .records import Row
@@ -66,6 +67,7 @@ __all__ = (
     "is_claimed",
     "is_of_reading",
     "keep_failure",
+    "keep_looks",
     "keeps_predictions",
     "known_data",
     "load",
@@ -82,6 +84,7 @@ __all__ = (
     "read_curves",
     "read_environments",
     "read_failure",
+    "read_looks",
     "read_predictions",
     "read_summary",
     "reading_columns",

@@ -28,10 +28,6 @@ HELPING: tuple[Answer, ...] = ("helps", "helps, size open")
 HURTING: tuple[Answer, ...] = ("hurts", "hurts, size open")
 """The answers that claim a loss."""
 
-STOPPING = 0.01
-"""The level at which a comparison gets no more trials. Who looks at results again and again, and stops at the first
-claim at 5 %, claims too often; who stops at a stricter level claims at 5 % at the end (Haybittle 1971, DOI
-10.1259/0007-1285-44-526-793; Peto et al. 1976, DOI 10.1038/bjc.1976.220)."""
 MARGIN = 0.01
 """A difference no larger than this is of no practical consequence."""
 

@@ -14,9 +14,10 @@ from ..metrics import Labels, Metric, metric_named
 from .answers import MARGIN, Answer
 from .factors import Cells, Contrast, Setting, interactions, judge_contrast, main_effects
 from .frame import Trials, verdict_on
+from .looks import Look
 from .scores import Floats
 from .trials import RowsOfTrial, rows_of_trial
-from .verdict import Verdict, answers_together
+from .verdict import Verdict, after_looks, answers_together
 
 KEYS = ("dataset", "trial", "competitor")
 PREDICTED = ("row", "label", "prediction")
@@ -163,7 +164,10 @@ class ComparedResults:
         size = f"{self._signed(verdict.difference)}{unit} of {self.metric.label}".replace("% of", "% in")
         if not math.isnan(verdict.low):
             size += f" ({self._signed(verdict.low)} to {self._signed(verdict.high)})"
-        return f"{size} on the typical one" if verdict.datasets > 1 else size
+        if verdict.datasets > 1:
+            size += f" on the median table, {self._signed(verdict.average.mean)} in the mean over tables"
+            size += f"; better on {verdict.won}, worse on {verdict.lost}, equal on {verdict.tied}"
+        return size
 
     def _signed(self, value: float) -> str:
         return self.metric.signed(value)
@@ -177,6 +181,7 @@ def compare(
     factors: Sequence[str] = (),
     margin: float = MARGIN,
     test_to_train: float = TEST_TO_TRAIN,
+    looks: Sequence[int] = (),
 ) -> ComparedResults:
     """Compare results of any library: who helps, by how much, and how sure is that?
 
@@ -197,6 +202,9 @@ def compare(
         margin: a difference no larger than this is of no practical consequence; a part of the reference's value for
             metrics without a largest value, such as ``rmse``.
         test_to_train: test rows over training rows of the splits; used without predictions.
+        looks: the numbers of trials, of all tables together, after which you have looked at these competitors before.
+            Answers are then as strict as they must be to be false in at most 5 % of all cases, however often you look;
+            see `looks`.
 
     The frames of bencheval (``method, task, seed, metric_error``) and the summaries of skore's reports
     (``report.metrics.summarize().summary``) are read as they are.
@@ -232,7 +240,9 @@ def compare(
             continue
         pairs = _pairs(tables, name, reference)
         if pairs:
-            by_name[name] = verdict_on(pairs, measure, margin)
+            verdict = verdict_on(pairs, measure, margin)
+            # Who has not looked before spends the whole level at once.
+            by_name[name] = after_looks(verdict, [Look(n) for n in looks], margin) if looks else verdict
     if not by_name:
         raise UsageError(f"No other competitor shares a table and a trial with {reference}; name another reference.")
     best_first = sorted(by_name, key=lambda name: -by_name[name].difference)

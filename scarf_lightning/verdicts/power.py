@@ -6,12 +6,14 @@ was measured: with more trials or rows it moves by the error that they take away
 """
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ..intervals import Interval, student_quantile
 from .answers import ALONE, MARGIN, Needed
+from .looks import needed_at
 from .rows_and_fits import ErrorParts
 from .tables import FEWEST_DATASETS
 
@@ -80,7 +82,13 @@ def smallest_difference(
     return (half + luck) * math.sqrt(of_rows + of_fits)
 
 
-def settling(difference: float, parts: ErrorParts, margin: float = MARGIN, needed: Needed = ALONE) -> Settling:
+def settling(
+    difference: float,
+    parts: ErrorParts,
+    margin: float = MARGIN,
+    needed: Needed = ALONE,
+    looks: Sequence[int] = (),
+) -> Settling:
     """Trials or rows that would settle the direction of a difference, or that it is of no practical consequence.
 
     Args:
@@ -88,6 +96,8 @@ def settling(difference: float, parts: ErrorParts, margin: float = MARGIN, neede
         parts: of its error.
         margin: a difference no larger than this is of no practical consequence.
         needed: levels that the comparison must reach, see `answers.needed_together`.
+        looks: the numbers of trials after which it was looked at, which make a further look stricter; none if nobody
+            looks again.
 
     Half of the variance is from fits, which trials average away:
 
@@ -107,14 +117,31 @@ def settling(difference: float, parts: ErrorParts, margin: float = MARGIN, neede
     # Trials first: they cost time alone, and rows with labels may not exist.
     for trials in range(parts.trials + 1, MOST_TRIALS + 1):
         later = parts.expected(trials)
-        if chance_of_answer(difference, parts, later, margin, needed) >= POWER:
+        # Where the level of a first look would not be enough, a stricter one is not either.
+        if chance_of_answer(difference, parts, later, margin, needed) < POWER:
+            continue
+        after = needed_after(trials, looks, needed)
+        if chance_of_answer(difference, parts, later, margin, after) >= POWER:
             return Settling(trials, None, share)
     # As many trials as are advised at most, and rows that shrink their part of the error.
     for growth in GROWTHS:
         later = parts.expected(MOST_TRIALS, float(growth))
+        # A table with more rows is another one, at which nobody has looked.
         if chance_of_answer(difference, parts, later, margin, needed) >= POWER:
             return Settling(None, math.ceil(parts.n_rows * growth), share)
     return Settling(None, None, share)
+
+
+def needed_after(trials: int, looks: Sequence[int], needed: Needed) -> Needed:
+    """The levels that a comparison must reach by itself at a further look, after those that were taken.
+
+    >>> after = needed_after(30, [10], ALONE)
+    >>> round(after.direction, 3)
+    0.008
+    """
+    if not looks:
+        return needed
+    return Needed(*(needed_at(trials, looks, level) if level else 0.0 for level in needed))
 
 
 def settling_tables(

@@ -86,6 +86,14 @@ class ErrorParts:
         """The standard error of the mean."""
         return math.sqrt(self.of_rows + self.of_fits)
 
+    def with_sure_rows(self) -> "ErrorParts":
+        """The parts with as many degrees of freedom for the rows as there are rows, less one: of shares, whose variance
+        the mean gives."""
+        freedom_of_rows = max(self.n_tested - 1.0, 1.0)
+        variances = [(self.of_rows, freedom_of_rows), (self.uncertain_fits, self.trials - 1)]
+        freedom = _satterthwaite(self.of_rows + self.of_fits, variances)
+        return replace(self, freedom=freedom, freedom_of_rows=freedom_of_rows)
+
     def expected(self, trials: int, growth: float = 1.0) -> "ErrorParts":
         """The parts that this many trials are expected to have, of a table with ``growth`` times the rows.
 

@@ -3,9 +3,9 @@
 The two are different questions. Where three tables in four gain nothing and one gains much, the median table gains
 nothing, and the mean gain is large. A test of one of them says nothing of the other.
 
-- **The median table** has the exact interval of the sign test (Thompson 1936, DOI 10.1214/aoms/1177732502; Conover 1999,
-  *Practical Nonparametric Statistics*, chapter 3). It assumes nothing about how gains are distributed: each table lies
-  above the median with a chance of at most one half.
+- **The median table** has the exact interval of the sign test (Thompson 1936, DOI 10.1214/aoms/1177732502; Conover
+  1999, *Practical Nonparametric Statistics*, chapter 3). It assumes nothing about how gains are distributed: each table
+  lies above the median with a chance of at most one half.
 - **The mean** has the interval of the bootstrap-t, which follows skewed gains better than Student's t does (Efron and
   Tibshirani 1993, *An Introduction to the Bootstrap*, chapter 12.5), and is never narrower than Student's. Its levels
   are taken times `UNSEEN`, for the tables that gain most may be missing among those that were tried.
@@ -32,8 +32,8 @@ UNSEEN = 3
 samples of 34 hold neither of them. No sample shows that, so the bootstrap-t claims a false direction in 7.6 % of them
 (1,000 draws); three times its level keeps 5 %."""
 LEAST_SPREAD = 0.1
-"""The least spread of a bootstrap draw, of that of the gains. A draw of near-ties has hardly any, and its statistic would
-run away."""
+"""The least spread of a bootstrap draw, of that of the gains. A draw of near-ties has hardly any, and its statistic
+would run away."""
 
 
 def median_gain(gains: Floats, *, level: float = LEVEL) -> Interval:

@@ -161,7 +161,7 @@ def level_of_trials(trials: Sequence[RowsOfTrial], metric: Metric, split: Split 
     of_one_class = float(np.mean([trial.one_class for trial in trials]))
     if are_weighed and len(trials) < FEWEST_OF_ONE_CLASS and of_one_class >= SHARE_OF_ONE_CLASS:
         return Interval(parts.mean, math.nan, math.nan)
-    return rows_interval(parts, metric.bounds)
+    return rows_interval(parts, metric.bounds, is_share=len(unseen) == 1)
 
 
 def _added(trials: Sequence[RowsOfTrial], split: Split) -> list[Floats]:

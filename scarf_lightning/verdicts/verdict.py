@@ -29,6 +29,7 @@ from ..intervals import (
 )
 from ..intervals import unseen as unseen_share
 from .answers import CANNOT_TELL, MARGIN, Answer, Levels, answer_of, corrected
+from .looks import Look, levels_after
 from .over_tables import NextTable, next_table, steadied
 from .rows_and_fits import NOTHING, ErrorParts, Integers, error_parts
 from .scores import Floats, mean_of, variance_of
@@ -97,6 +98,11 @@ class Verdict:
     def interval(self) -> Interval:
         """The difference and the ends of its interval."""
         return Interval(self.difference, self.low, self.high)
+
+    @property
+    def looked_at(self) -> int:
+        """The trials that a look at this verdict is of, on all tables together."""
+        return self.trials * self.datasets
 
     @property
     def tied(self) -> int:
@@ -249,6 +255,21 @@ def answers_together(verdicts: Sequence[Verdict], margin: float = MARGIN, alpha:
     return answers
 
 
+def after_looks(verdict: Verdict, before: Sequence[Look], margin: float = MARGIN) -> Verdict:
+    """A verdict whose levels and answer hold after the looks that were taken before, see `looks`.
+
+    >>> trials = np.array([[0.015, 0.034, 0.040, 0.018, 0.027, 0.051, 0.025, 0.036, 0.02, 0.031]])
+    >>> found = judge(trials)
+    >>> found.answer, after_looks(found, [Look(8), Look(9)]).answer
+    ('helps', 'helps, size open')
+    """
+    # Nothing is claimed without an interval.
+    if verdict.basis == "none":
+        return verdict
+    levels = levels_after(verdict.levels, verdict.looked_at, verdict.difference > 0, margin, before)
+    return replace(verdict, levels=levels, answer=answer_of(verdict.interval, levels, margin))
+
+
 def no_verdict(differences: Floats, reason: str = "") -> Verdict:
     """The mean of paired differences ``(T,)`` on one table, without an interval. ``reason`` says why, unless there are
     too few trials."""
@@ -312,11 +333,19 @@ def rows_error(parts: ErrorParts, width: float) -> tuple[float, float]:
     return error, freedom
 
 
-def rows_interval(parts: ErrorParts, bounds: tuple[float, float] = UNBOUNDED) -> Interval:
+def rows_interval(parts: ErrorParts, bounds: tuple[float, float] = UNBOUNDED, *, is_share: bool = False) -> Interval:
     """The 95 % interval of a mean over trials from rows and fits, within its bounds.
 
-    Between two finite bounds the interval is symmetric on the scale of log odds, and so leans towards the middle. There
-    it holds values near a bound more often than one that is cut off (Newcombe 2001, DOI 10.1198/000313001317097959).
+    Between two finite bounds the interval is Wilson's (1927, DOI 10.1080/01621459.1927.10502953) for as many rows as
+    would give a share this error, which is how shares of samples that are not independent have one (Korn and Graubard
+    1998, Survey Methodology 24, 193): the error is that of the value that is tried, and not of the mean, near whose
+    bound it would vanish.
+
+    Args:
+        parts: of the error.
+        bounds: of the metric.
+        is_share: true if each row is right or wrong, and counts the same. The rows' part of the error then follows from
+            the mean, and few rows that are wrong leave it no less sure.
 
     All of a hundred rows are right; three more in a hundred may still be wrong:
 
@@ -325,21 +354,22 @@ def rows_interval(parts: ErrorParts, bounds: tuple[float, float] = UNBOUNDED) ->
     >>> round(found.low, 3), found.high
     (0.97, 1.0)
     """
-    from scipy.special import expit, logit
-
     lowest, highest = bounds
     width = highest - lowest
+    if is_share:
+        parts = parts.with_sure_rows()
     error, freedom = rows_error(parts, width)
     share = (parts.mean - lowest) / width if math.isfinite(width) else math.nan
-    # A mean on a bound has no odds, and neither has one without bounds.
-    if not 0 < share < 1:
+    # A mean on a bound is no share of rows that has an error, and neither has one without bounds.
+    if not 0 < share < 1 or not error:
         return student_interval(parts.mean, error, freedom, bounds)
-    # As wide at the mean as the interval on the metric's own scale: share * (1 - share) is the slope there.
-    half = student_quantile(freedom) * error
-    reach = half / width / (share * (1 - share))
-    log_odds = logit(share)
-    low = lowest + width * float(expit(log_odds - reach))
-    high = lowest + width * float(expit(log_odds + reach))
+    variance = (error / width) ** 2
+    n_rows = share * (1 - share) / variance
+    # The values whose distance from the share is the quantile times their own error: Wilson's two roots.
+    squared = student_quantile(freedom) ** 2 / n_rows
+    middle = (share + squared / 2) / (1 + squared)
+    half = math.sqrt(squared * (share * (1 - share) + squared / 4)) / (1 + squared)
+    low, high = (lowest + width * end for end in (middle - half, middle + half))
     return Interval(parts.mean, low, high)
 
 

@@ -24,8 +24,8 @@ def median(g):  # the median gain, and its interval by the sign test
 def row(g):  # median gain, mean with its bootstrap-t interval, better, worse, by more than 1, and the next table
     n, k, drawn = len(g), (len(g) + 1) // 20, g[np.random.default_rng(0).integers(len(g), size=(2000, len(g)))]
     away = (drawn.mean(axis=1) - g.mean()) / drawn.std(axis=1, ddof=1).clip(0.1 * g.std(ddof=1)) * np.sqrt(n)
-    ends = np.maximum(np.quantile(away, [1 - 0.025 / 3, 0.025 / 3]) * [1, -1], t.ppf(1 - 0.025 / 3, n - 1)) * g.std(ddof=1) / np.sqrt(n)
-    mean = [g.mean(), *(g.mean() + ends * [-1, 1])[: 2 * (n >= 25)]]
+    ends = np.maximum(np.quantile(away, [1 - 0.025 / 3, 0.025 / 3]) * [1, -1], t.ppf(1 - 0.025 / 3, n - 1))
+    mean = [g.mean(), *(g.mean() + ends * [-1, 1] * g.std(ddof=1) / np.sqrt(n))[: 2 * (n >= 25)]]
     return [*median(g), *mean, sum(g > 0), sum(g < 0), sum(g > 1), sum(g < -1), *np.sort(g)[[k - 1, -k]][: 2 * k]]
 
 

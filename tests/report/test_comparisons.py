@@ -25,15 +25,10 @@ def over_labels(level: float, competitors: tuple[str, ...]) -> list:
 
 
 @pytest.mark.parametrize(
-    ("level", "competitors", "claims", "is_sure"),
-    [
-        (0.03, ("scarf",), False, False),
-        (0.012, ("scarf", "vime"), True, False),
-        (0.002, ("scarf", "vime"), True, True),
-    ],
+    ("level", "competitors", "claims"), [(0.03, ("scarf",), False), (0.012, ("scarf", "vime"), True)]
 )
 def test_numbers_of_labels_are_a_family_and_competitors_over_them_are_not(
-    level: float, competitors: tuple[str, ...], claims: bool, is_sure: bool
+    level: float, competitors: tuple[str, ...], claims: bool
 ) -> None:
     """Three levels of 3 % claim nothing together. Three of 1.2 % do, and two families of three are not one of six."""
     found = over_labels(level, competitors)
@@ -43,7 +38,6 @@ def test_numbers_of_labels_are_a_family_and_competitors_over_them_are_not(
         assert each.verdict.levels.direction == pytest.approx(level, rel=1e-6)
         assert each.verdict.answer.startswith("helps")
         assert each.claimed.startswith("helps") is claims
-        assert each.is_sure is is_sure
 
 
 @pytest.mark.parametrize(
@@ -74,12 +68,10 @@ def test_the_competitors_of_a_page_are_one_family_without_its_baseline(
             assert each.claimed.startswith("helps") is claims
 
 
-@pytest.mark.parametrize(("level", "n_left"), [(0.012, 6), (0.002, 0)])
-def test_a_comparison_gets_trials_until_its_answer_is_sure(level: float, n_left: int) -> None:
-    """An answer at 5 % is claimed, but is no reason to stop: who stops there makes too many false claims."""
+@pytest.mark.parametrize(("level", "n_left"), [(0.04, 6), (0.012, 0)])
+def test_a_comparison_gets_trials_until_it_is_answered(level: float, n_left: int) -> None:
     comparisons = over_labels(level, ("scarf",))
     cells: Any = [SimpleNamespace(cell=SimpleNamespace(key=str(label))) for label in range(2 * len(BUDGETS))]
     results: Any = None
 
-    assert all(each.claimed.startswith("helps") for each in comparisons)
     assert len(ComparedRun(cells, results, comparisons, ReportOptions()).undecided) == n_left

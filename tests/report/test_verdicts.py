@@ -168,4 +168,4 @@ def test_over_tables_each_table_brings_its_own_noise(keep: Keep, monkeypatch: py
     found = verdicts.verdict_of(results, PAIR * 7, ReportOptions(rope=MARGIN))
 
     assert one.parts is not None
-    assert found == judge_tables(differences, np.full(7, one.parts.error), width=1.0, margin=MARGIN)
+    assert found == judge_tables(differences, np.full(7, one.parts.error), margin=MARGIN)

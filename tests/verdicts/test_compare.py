@@ -10,7 +10,7 @@ from scipy import stats
 
 import scarf_lightning
 from scarf_lightning.errors import UsageError
-from scarf_lightning.verdicts import compare, judge, judge_rows, typical_gain
+from scarf_lightning.verdicts import compare, judge, judge_rows, median_gain
 from tests.report.cell_results import gains_at
 
 
@@ -111,7 +111,7 @@ def test_published_means_are_compared_over_tables() -> None:
 
     found = compare(means, metric="accuracy", reference="base")
 
-    expected = typical_gain((wide["better"] - wide["base"]).to_numpy())
+    expected = median_gain((wide["better"] - wide["base"]).to_numpy())
     assert found.verdicts[0].interval == pytest.approx(expected)
     assert found.verdicts[0].claim == "tables like these"
     assert found.frame.loc[0, "gains"] > 0.9

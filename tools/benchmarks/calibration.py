@@ -55,12 +55,13 @@ from scarf_lightning.verdicts.answers import (
     HELPING,
     HURTING,
     MARGIN,
-    STOPPING,
     needed_together,
 )
+from scarf_lightning.verdicts.looks import Look
 from scarf_lightning.verdicts.over_tables import steadied
 from scarf_lightning.verdicts.power import MOST_TRIALS, settling
 from scarf_lightning.verdicts.scores import variance_of
+from scarf_lightning.verdicts.tables import mean_levels, median_levels
 from scarf_lightning.verdicts.trials import (
     RowsOfTrial,
     Split,
@@ -68,6 +69,7 @@ from scarf_lightning.verdicts.trials import (
     level_of_trials,
     rows_of_trial,
 )
+from scarf_lightning.verdicts.verdict import after_looks
 
 from . import calibration_page
 from .calibration_page import Line, is_false
@@ -92,6 +94,7 @@ OF_CLASSES = ("accuracy", "balanced_accuracy", "f1", "auroc", "average_precision
 ROUNDS = read_sweep("answer", SWEEPS).rounds
 """Trials of the rounds of ``sweeps=answer``."""
 BUDGETS = 4
+LEVEL = 0.05
 STUDY = Path(__file__).parents[2] / "study" / "results.parquet"
 SHIFTS = (0.0, 1.2, 1.7)
 """By how much positives have higher scores in *rare*: not at all, and by the first and the second competitor."""
@@ -335,19 +338,20 @@ def page(random: Random, draws: int, comparisons: int, trials: int) -> Line:
 
 
 def rounds(random: Random, draws: int, truth: float) -> Line:
-    """A competitor over three numbers of labels and all: comparisons get more trials until their answer is sure.
+    """A competitor over three numbers of labels and all: comparisons get more trials until they are answered.
 
     False if any of the four is, found if any of them helps.
     """
     line = Line(f"{BUDGETS} label budgets, {ROUNDS[0]} to {ROUNDS[-1]} trials until answered", truth=truth)
     for _ in range(draws):
         drawn = [draw(random, truth, ROUNDS[-1], World(few=budget > 0, by_rows=0.0)) for budget in range(BUDGETS)]
+        seen: list[list[Look]] = [[] for _ in drawn]
         trials = [ROUNDS[0]] * BUDGETS
-        found = [each.verdict(of_it) for each, of_it in zip(drawn, trials, strict=True)]
+        found = [looked(*each) for each in zip(drawn, trials, seen, strict=True)]
         for n in ROUNDS[1:]:
-            sure = answers_together(found, alpha=STOPPING)
-            trials = [n if answer == CANNOT_TELL else of_it for answer, of_it in zip(sure, trials, strict=True)]
-            found = [each.verdict(of_it) for each, of_it in zip(drawn, trials, strict=True)]
+            answers = answers_together(found)
+            trials = [n if answer == CANNOT_TELL else of_it for answer, of_it in zip(answers, trials, strict=True)]
+            found = [looked(*each) for each in zip(drawn, trials, seen, strict=True)]
         claims = [str(answer) for answer in answers_together(found)]
         line.draws += 1
         line.false += any(is_false(claim, truth) for claim in claims)
@@ -356,6 +360,37 @@ def rounds(random: Random, draws: int, truth: float) -> Line:
         for verdict in found:
             line.count_interval(verdict.interval, truth)
     return line
+
+
+def looked(drawn: Drawn, trials: int, seen: list[Look]) -> Verdict:
+    """The verdict of a look, which is added to those that were taken before."""
+    verdict = after_looks(drawn.verdict(trials), seen, MARGIN)
+    if all(look.trials != trials for look in seen):
+        seen.append(Look(trials, verdict.levels, verdict.difference > 0, MARGIN))
+    return verdict
+
+
+def looking(random: Random, draws: int, truth: float, numbers: Sequence[int], world: World) -> list[Line]:
+    """One comparison, looked at after each of these numbers of trials: any claim on the way, and the last answer.
+
+    *false* counts draws in which any look makes a false claim. A second line has the last number of trials alone.
+    """
+    after = "each" if len(numbers) > 5 else ", ".join(map(str, numbers))
+    name = f"{after} of {numbers[0]} to {numbers[-1]}" if after == "each" else after
+    line = Line(f"looks after {name} trials, {world}", truth=truth)
+    alone = Line(f"one look after {numbers[-1]} trials, {world}", truth=truth)
+    for _ in range(draws):
+        drawn = draw(random, truth, numbers[-1], world)
+        true = truth + drawn.of_table
+        seen: list[Look] = []
+        answers = [looked(drawn, trials, seen).answer for trials in numbers]
+        line.draws += 1
+        line.false += any(is_false(answer, true) for answer in answers)
+        line.direction += answers[-1] in (HELPING if true > 0 else HURTING)
+        line.helps += answers[-1] == ("helps" if true > 0 else "hurts")
+        once = looked(drawn, numbers[-1], [])
+        alone.count(once, once.answer, true)
+    return [line, alone]
 
 
 def settled(random: Random, draws: int, comparisons: int, trials: int, world: World) -> Line:
@@ -420,7 +455,7 @@ def gains_of_study(competitor: str, labels: str) -> tuple[Floats, Floats]:
 
 
 def tables(random: Random, draws: int, n: int, mean: float, name: str) -> list[Line]:
-    """Answers over tables, whose claim is about the typical one, and intervals of the mean gain."""
+    """Answers over tables, whose claim is about the median one, and intervals of the mean gain."""
     gains_of = gains_named(name)
     said = f"spread of {name} labels" if " with " in name else name
     line, of_mean = Line(f"{n} tables, {said}", truth=mean), Line(f"mean over {n} tables, {said}", truth=mean)
@@ -434,6 +469,18 @@ def tables(random: Random, draws: int, n: int, mean: float, name: str) -> list[L
         line.false += verdict.answer in HURTING if mean > 0 else verdict.answer in (*HELPING, *HURTING)
         of_mean.count_interval(verdict.average, mean)
     return [line, of_mean] if of_mean.intervals else [line]
+
+
+def centres(random: Random, draws: int, n: int, name: str) -> list[Line]:
+    """Directions of the median table and of the mean, each over gains of the study that are shifted to zero."""
+    gains, _ = gains_of_study(*name.split(" with "))
+    of_median = Line(f"median of {n} tables, spread of {name} labels", truth=0.0, draws=draws)
+    of_mean = Line(f"mean over {n} tables, spread of {name} labels", truth=0.0, draws=draws)
+    for _ in range(draws):
+        drawn = random.choice(gains, n)
+        of_median.false += 2 * min(median_levels(drawn, float(np.median(gains)))) <= LEVEL
+        of_mean.false += 2 * min(mean_levels(drawn, float(gains.mean()))) <= LEVEL
+    return [of_median, of_mean]
 
 
 @dataclass
@@ -510,6 +557,13 @@ def jobs(draws: int) -> Iterator[Job]:
         yield "pages", page, half, (comparisons, 10)
     for truth in (0.0, 0.02, 0.05):
         yield "pages", rounds, half, (truth,)
+    for by_seed in (BY_SEED, 0.035, 0.07):
+        of_fits = World(by_rows=0.0, by_seed=by_seed)
+        yield "looks", looking, draws // 8, (0.0, tuple(range(3, 61)), of_fits)
+        for truth in (0.0, 0.05):
+            yield "looks", looking, half, (truth, (5, 10, 20, 30), of_fits)
+    for name in ("SCARF with 20", "VIME with 20", "VIME with 50", "SCARF AE with 50"):
+        yield "centres", centres, draws, (31, name)
     for comparisons in (1, 5):
         for trials in (5, 10):
             yield "advised", settled, 4 * draws // comparisons, (comparisons, trials, World(by_rows=0.0, by_seed=0.04))

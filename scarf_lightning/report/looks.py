@@ -1,0 +1,111 @@
+"""The looks at comparisons, as the store remembers them: what was seen before makes the next answer stricter."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from ..errors import RecordWarning
+from ..results import keep_looks, read_looks
+from ..verdicts.answers import Levels
+from ..verdicts.looks import Look
+from ..verdicts.verdict import Verdict
+from .loading import CellResults
+
+Pair = tuple[str, str]
+"""Fingerprints of a cell and of its reference."""
+
+
+class Judged(Protocol):
+    """A comparison with its verdict, see `comparisons.Comparison`."""
+
+    @property
+    def pairs(self) -> Sequence[tuple[int, int]]: ...
+    @property
+    def question(self) -> str: ...
+    @property
+    def verdict(self) -> Verdict: ...
+
+
+def store_of(results: CellResults) -> Path | None:
+    """The folder of the store that results are from; None if they are from none, or from several."""
+    stores = {folder.parent for folder in results.folders.values()}
+    return stores.pop() if len(stores) == 1 else None
+
+
+def looks_at(results: CellResults, judged: Judged, metric: str, known: Sequence[Mapping[str, Any]]) -> list[Look]:
+    """The looks that were taken at a comparison.
+
+    Over tables these are all looks at some of its tables together; tables that were added later are further trials.
+
+    Args:
+        results: of the report.
+        judged: the comparison.
+        metric: by which it is judged.
+        known: all looks of the store.
+    """
+    wanted = _fingerprints(results, judged)
+    question = _question(judged, metric)
+    looks = []
+    for look in known:
+        try:
+            pairs = [(str(cell), str(reference)) for cell, reference in look["pairs"]]
+            if any(look[name] != value for name, value in question.items()):
+                continue
+            is_gain = bool(look["gain"])
+            # The same two cells the other way round: what was a gain is a loss.
+            if wanted & {(reference, cell) for cell, reference in pairs}:
+                is_gain = not is_gain
+            elif not wanted & set(pairs):
+                continue
+            levels = Levels(*(float(look[name]) for name in Levels._fields))
+            looks.append(Look(int(look["trials"]), levels, is_gain, float(look["margin"])))
+        # Somebody has edited the file, or a later version writes it otherwise.
+        except (KeyError, TypeError, ValueError):
+            continue
+    return looks
+
+
+def remember(results: CellResults, comparisons: Sequence[Judged], metric: str, margin: float) -> None:
+    """Remember that comparisons, with their levels after the looks before, were shown.
+
+    A look at trials that were seen already is none. Of a store that cannot be written a warning says so.
+    """
+    store = store_of(results)
+    if store is None:
+        return
+    known = read_looks(store)
+    taken = []
+    for judged in comparisons:
+        verdict = judged.verdict
+        if verdict.basis == "none":
+            continue
+        if any(look.trials == verdict.looked_at for look in looks_at(results, judged, metric, known)):
+            continue
+        look = _question(judged, metric) | {
+            "pairs": sorted(_fingerprints(results, judged)),
+            "margin": margin,
+            "trials": verdict.looked_at,
+            "gain": verdict.difference > 0,
+            **verdict.levels._asdict(),
+        }
+        taken.append(look)
+    if not keep_looks(store, taken):
+        warnings.warn(
+            f"This look at the results is not remembered, because {store} cannot be written.",
+            RecordWarning,
+            stacklevel=2,
+        )
+
+
+def _question(judged: Judged, metric: str) -> dict[str, Any]:
+    """What a look must be about: an effect of an axis, or a claim over tables, is not that of two cells."""
+    return {"metric": metric, "claim": judged.verdict.claim, "question": judged.question}
+
+
+def _fingerprints(results: CellResults, judged: Judged) -> set[Pair]:
+    """The fingerprints of both cells on each table: the names of their folders."""
+    pairs = set()
+    for cell, reference in judged.pairs:
+        pairs.add((results.folders[cell].name, results.folders[reference].name))
+    return pairs

@@ -1,0 +1,204 @@
+"""Answers that stay true however often one looks, because the level is spent over the looks that were taken.
+
+The differences after several numbers of trials are a group-sequential test: who looks after each trial, and stops at
+the first claim, has as many chances to be wrong as looks. Here each look may claim with what a spending function leaves
+it (Lan and DeMets 1983, DOI 10.1093/biomet/70.3.659), so that in at most 5 % of all sequences of looks any direction is
+false. The level of a look is its repeated p-value: the level at which the look would just claim (Jennison and Turnbull
+1989, DOI 10.1111/j.2517-6161.1989.tb01433.x). Repeated p-values are corrected over comparisons as others are.
+
+- **What the first look spends** depends on its number of trials alone, which nobody chose by the results. From `ENOUGH`
+  trials on it is `FIRST` of the level, so a single look costs next to nothing. Who looks at fewer will most likely look
+  again, and it is the less, the fewer they are.
+- **Later looks** share what is left by their number of trials n as n^4 / (n^4 + `HALF`^4): it falls to those at
+  twenty and thirty trials, where most differences are found.
+- **How alike two looks are**: the difference after s trials and that after n have a correlation of the root of s / n if
+  trials have nothing in common. Trials of one table share its rows, which makes looks more alike, and any further look
+  cheaper. So this is the safe side, and the bounds need no estimate of the error's parts, which few trials show badly.
+
+An answer that a look has claimed stands at later ones as long as their interval still excludes zero. seqbench (an R
+package for benchmarks of machine learning) has the same promise by betting; its bounds hold for any number of looks
+without remembering them, and find less.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from .answers import Levels
+from .scores import Floats
+
+FIRST = 0.88
+"""The part of the level that a first look at `ENOUGH` trials or more spends."""
+ENOUGH = 10
+"""Trials from which on a first look is likely to be the only one."""
+HALF = 20
+"""Trials at which half of the level is spent that is left after the first look, without what that had spent."""
+EARLY, LATER = 3, 4
+"""The powers of the trials by which a first look spends, and by which later ones do."""
+NODES = 96
+"""Points of Gauss and Legendre at which the density of a difference that is still open is known."""
+ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3, 3e-3, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.2, 0.4, 0.7, 1.0)
+"""Levels whose bounds are computed; between them bounds are interpolated."""
+MOST = 12.0
+"""Standard errors beyond which no bound lies."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """A look at a comparison.
+
+    Attributes:
+        trials: at which it was taken; over tables, of all tables together.
+        levels: as they were claimed, after the looks before.
+        is_gain: true if the difference was an improvement.
+        margin: that the levels beyond and within are about.
+    """
+
+    trials: int
+    levels: Levels = Levels()
+    is_gain: bool = True
+    margin: float = math.nan
+
+
+def spent(trials: Sequence[int], alpha: float = 1.0) -> Floats:
+    """The level that looks at these numbers of trials may have spent, each with those before, ``(K,)``.
+
+    >>> spent([10]), spent([30])
+    (array([0.88]), array([0.88]))
+    >>> spent([5, 10, 20, 30], alpha=0.05).round(4)
+    array([0.0055, 0.008 , 0.0277, 0.0426])
+    """
+    n = np.asarray(trials, dtype=np.float64)
+    first = FIRST * min(1.0, n[0] / ENOUGH) ** EARLY
+    by_trials = n**LATER / (n**LATER + HALF**LATER)
+    # What is left after the first look, by the part of it that these trials are due.
+    later = (by_trials - by_trials[0]) / (1 - by_trials[0])
+    return np.asarray(alpha * (first + (1 - first) * later))
+
+
+@cache
+def bounds(trials: tuple[int, ...], alpha: float) -> tuple[float, ...]:
+    """The standard errors beyond which each look claims, in rising order of their trials.
+
+    Looks claim together with a chance of what they have `spent`, if nothing differs and trials have nothing in common
+    (Armitage, McPherson and Rowe 1969, DOI 10.2307/2343787).
+
+    >>> [round(each, 2) for each in bounds((10, 20, 30), 0.05)]
+    [2.01, 2.72, 2.83]
+    """
+    from scipy.optimize import brentq
+    from scipy.special import ndtr, ndtri
+
+    due = np.diff(spent(trials, alpha), prepend=0.0)
+    points, weights = np.polynomial.legendre.leggauss(NODES)
+    found: list[float] = []
+    at: Floats = np.zeros(0)
+    density: Floats = np.zeros(0)
+    for place, its in enumerate(due.tolist()):
+        if not place:
+            bound = float(-ndtri(its / 2))
+            at = points * bound
+            density = np.exp(-(at**2) / 2) / math.sqrt(2 * math.pi) * weights * bound
+            found.append(bound)
+            continue
+        alike = math.sqrt(trials[place - 1] / trials[place])
+        apart = math.sqrt(1 - alike**2)
+        # What a difference that was open at the look before becomes at this one.
+        centres = alike * at
+
+        def crossed(bound: float, centres: Floats = centres, apart: float = apart, density: Floats = density) -> float:
+            beyond = ndtr((-bound - centres) / apart) + ndtr((centres - bound) / apart)
+            return float((density * beyond).sum())
+
+        # Nothing is left to be claimed by a look whose due is less than what lies beyond all bounds.
+        bound = MOST
+        if crossed(MOST) < its:
+            bound = float(brentq(lambda value, its=its, crossed=crossed: crossed(value) - its, 0.0, MOST))
+        at = points * bound
+        steps = (at[:, None] - centres) / apart
+        kernel = np.exp(-(steps**2) / 2) / (apart * math.sqrt(2 * math.pi))
+        density = kernel @ density * weights * bound
+        found.append(bound)
+    return tuple(found)
+
+
+def level_after(p: float, trials: Sequence[int]) -> float:
+    """The repeated p-value of the last of several looks: the level at which it would just claim.
+
+    Args:
+        p: two-sided level of the look by itself.
+        trials: of all looks that were taken, this one with them; in any order.
+
+    One look costs next to nothing, and the second of two costs more:
+
+    >>> round(level_after(0.044, [10]), 3), round(level_after(0.044, [10, 20]), 2)
+    (0.05, 0.23)
+    """
+    from scipy.special import ndtri
+
+    looks = tuple(sorted(set(trials)))
+    if len(looks) == 1:
+        return min(1.0, p / float(spent(looks)[0]))
+    nominal = _nominal(looks)
+    if p >= nominal[-1]:
+        return 1.0
+    # By standard errors, in which bounds bend least.
+    distance = float(-ndtri(max(p, 1e-300) / 2))
+    distances = -ndtri(np.array(nominal) / 2)
+    # Beyond the strictest bound that is computed, levels are to each other as they are there.
+    if distance >= distances[0]:
+        return ALPHAS[0] * p / nominal[0]
+    logarithm = np.interp(-distance, -distances, np.log(ALPHAS))
+    return float(np.exp(logarithm))
+
+
+@cache
+def _nominal(looks: tuple[int, ...]) -> tuple[float, ...]:
+    """The two-sided level of the last look by itself at which it claims, for each of `ALPHAS`."""
+    from scipy.special import ndtr
+
+    return tuple(float(2 * ndtr(-bounds(looks, alpha)[-1])) for alpha in ALPHAS)
+
+
+def levels_after(levels: Levels, trials: int, is_gain: bool, margin: float, before: Sequence[Look]) -> Levels:
+    """The levels of a look after those that were taken before.
+
+    Args:
+        levels: of the look by itself.
+        trials: that it is of; a look at trials that were seen already costs nothing.
+        is_gain: true if the difference is an improvement.
+        margin: of the levels beyond and within.
+        before: the looks at the same comparison so far.
+
+    What a look has claimed stands, if the difference still has the same sign:
+
+    >>> weak = Levels(direction=0.04)
+    >>> levels_after(weak, 20, True, 0.01, [Look(10, Levels(direction=0.01))]).direction
+    0.01
+    """
+    # A look at more trials than these says nothing of what they may claim.
+    earlier = [look for look in before if look.trials < trials]
+    numbers = [*(look.trials for look in earlier), trials]
+    direction, beyond, within = (level_after(level, numbers) for level in levels)
+    for look in earlier:
+        if look.is_gain == is_gain:
+            direction = min(direction, look.levels.direction)
+        if look.margin == margin:
+            within = min(within, look.levels.within)
+            beyond = min(beyond, look.levels.beyond) if look.is_gain == is_gain else beyond
+    return Levels(direction, beyond, within)
+
+
+def needed_at(trials: int, looks: Sequence[int], level: float) -> float:
+    """The two-sided level that a further look needs by itself to claim at a level.
+
+    >>> round(needed_at(30, [10], 0.05), 4)
+    0.0077
+    """
+    from scipy.special import ndtr
+
+    numbers = tuple(sorted({*looks, trials}))
+    return float(2 * ndtr(-bounds(numbers, level)[-1]))

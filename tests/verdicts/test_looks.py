@@ -1,0 +1,86 @@
+"""Looks again and again: against the published bounds of group-sequential tests, and by simulation."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from scarf_lightning.verdicts import looks
+from scarf_lightning.verdicts.answers import Levels
+from scarf_lightning.verdicts.looks import Look, bounds, level_after, levels_after, needed_at, spent
+
+
+def test_bounds_are_those_of_pocock_where_his_levels_are_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five even looks at 2.413 standard errors are false in 5 % (Pocock 1977)."""
+    levels = pocock_spending(2.413)
+    monkeypatch.setattr(looks, "spent", lambda trials, alpha: np.array(levels))
+
+    assert levels[-1] == pytest.approx(0.05, abs=3e-4)
+    assert bounds.__wrapped__((1, 2, 3, 4, 5), 0.05) == pytest.approx([2.413] * 5, abs=2e-3)
+
+
+def pocock_spending(bound: float) -> list[float]:
+    """What even looks at one bound spend, by the multivariate normal distribution."""
+    n = np.arange(1.0, 6.0)
+    alike = np.sqrt(np.minimum.outer(n, n) / np.maximum.outer(n, n))
+    levels = []
+    for k in range(1, 6):
+        inside = stats.multivariate_normal(cov=alike[:k, :k], seed=0).cdf([bound] * k, lower_limit=[-bound] * k)
+        levels.append(float(1 - inside))
+    return levels
+
+
+@pytest.mark.parametrize("numbers", [(5, 10, 20, 30), tuple(range(3, 61)), (10, 37)])
+def test_all_looks_together_are_false_in_what_they_may_spend(numbers: tuple[int, ...]) -> None:
+    """Sums of normal values where nothing differs, 200,000 draws: within three standard errors."""
+    random = np.random.default_rng(0)
+    steps = np.sqrt(np.diff(numbers, prepend=0))
+    crossed = np.zeros(200_000, dtype=bool)
+    total = np.zeros(200_000)
+    for step, trials, bound in zip(steps, numbers, bounds(numbers, 0.05), strict=True):
+        total += random.normal(size=len(total)) * step
+        crossed |= np.abs(total) > bound * math.sqrt(trials)
+
+    expected = float(spent(numbers, 0.05)[-1])
+    assert expected <= 0.05
+    assert crossed.mean() == pytest.approx(expected, abs=3 * math.sqrt(0.05 / 200_000))
+
+
+@given(p=st.floats(1e-8, 0.05), others=st.sets(st.integers(3, 60), max_size=4))
+@settings(max_examples=15, deadline=None)
+def test_a_look_claims_at_the_level_that_it_is_said_to_have(p: float, others: set[int]) -> None:
+    """The repeated p-value: at this level the bound of the last look is the distance that was seen."""
+    numbers = tuple(sorted({*others, 61}))
+
+    level = level_after(p, numbers)
+
+    if 1e-6 < level < 0.1:
+        assert 2 * stats.norm.sf(bounds(numbers, level)[-1]) == pytest.approx(p, rel=0.05)
+    assert level_after(p, (*numbers, *numbers)) == level, "a look at the same trials costs nothing"
+    assert level >= p
+
+
+def test_one_look_costs_next_to_nothing_and_further_ones_more() -> None:
+    assert level_after(0.044, [10]) == level_after(0.044, [30]) == pytest.approx(0.05)
+    assert level_after(0.01, [30]) < level_after(0.01, [20, 30]) < level_after(0.01, [10, 20, 30])
+    assert needed_at(30, [], 0.05) == pytest.approx(0.044)
+    assert level_after(needed_at(30, [10], 0.05), [10, 30]) == pytest.approx(0.05, rel=0.02)
+    assert level_after(0.0, [10, 20]) == 0.0
+
+
+def test_what_a_look_has_claimed_stands_unless_the_difference_turns() -> None:
+    weak, claimed = Levels(0.04, 0.5, 0.5), Look(10, Levels(0.01, 0.03, 0.02), is_gain=True, margin=0.01)
+
+    after = levels_after(weak, 20, True, 0.01, [claimed])
+    assert after == claimed.levels
+    turned = levels_after(weak, 20, False, 0.01, [claimed])
+    assert turned.direction > 0.05
+    assert turned.within == 0.02, "nothing turns within the margin"
+    another = levels_after(weak, 20, True, 0.02, [claimed])
+    assert another.direction == 0.01
+    assert min(another.beyond, another.within) > 0.05, "sizes are about their margin"
+    # What was seen of more trials says nothing of fewer.
+    assert levels_after(weak, 10, True, 0.01, [Look(20, claimed.levels)]).direction == pytest.approx(0.04 / 0.88)
