@@ -87,7 +87,7 @@ CONSTANT = ("constant", [0.1, 0.1, 0.2, 0.1])
          "SCARF helps over 8 datasets: +", "over no pre-training, better on 8, worse on 0 of 8 datasets.", ""),
         (over_tables({"scarf": SMALL.tolist(), "scarf_ae": [0.0] * 8}),
          "Over 8 datasets, beside no pre-training: SCARF helps, size open, +0.",
-         "on the typical dataset.", ""),
+         "on the median dataset.", ""),
         (one_axis({"mean": LOW, "marginal": HIGH, "none": HIGH}),
          "On iris, beside marginal corruption: we cannot tell whether no corruption helps, +0.00 points of", "", ""),
         (of_methods(("control", HIGH), ("constant", LOW)), "Constant is behind on iris", "", ""),

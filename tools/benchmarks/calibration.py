@@ -370,29 +370,6 @@ def looked(drawn: Drawn, trials: int, seen: list[Look]) -> Verdict:
     return verdict
 
 
-def looking(random: Random, draws: int, truth: float, numbers: Sequence[int], world: World) -> list[Line]:
-    """One comparison, looked at after each of these numbers of trials: any claim on the way, and the last answer.
-
-    *false* counts draws in which any look makes a false claim. A second line has the last number of trials alone.
-    """
-    after = "each" if len(numbers) > 5 else ", ".join(map(str, numbers))
-    name = f"{after} of {numbers[0]} to {numbers[-1]}" if after == "each" else after
-    line = Line(f"looks after {name} trials, {world}", truth=truth)
-    alone = Line(f"one look after {numbers[-1]} trials, {world}", truth=truth)
-    for _ in range(draws):
-        drawn = draw(random, truth, numbers[-1], world)
-        true = truth + drawn.of_table
-        seen: list[Look] = []
-        answers = [looked(drawn, trials, seen).answer for trials in numbers]
-        line.draws += 1
-        line.false += any(is_false(answer, true) for answer in answers)
-        line.direction += answers[-1] in (HELPING if true > 0 else HURTING)
-        line.helps += answers[-1] == ("helps" if true > 0 else "hurts")
-        once = looked(drawn, numbers[-1], [])
-        alone.count(once, once.answer, true)
-    return [line, alone]
-
-
 def settled(random: Random, draws: int, comparisons: int, trials: int, world: World) -> Line:
     """Comparisons of which we cannot tell: how many have an answer after as many trials as would settle it.
 
@@ -557,11 +534,6 @@ def jobs(draws: int) -> Iterator[Job]:
         yield "pages", page, half, (comparisons, 10)
     for truth in (0.0, 0.02, 0.05):
         yield "pages", rounds, half, (truth,)
-    for by_seed in (BY_SEED, 0.035, 0.07):
-        of_fits = World(by_rows=0.0, by_seed=by_seed)
-        yield "looks", looking, draws // 8, (0.0, tuple(range(3, 61)), of_fits)
-        for truth in (0.0, 0.05):
-            yield "looks", looking, half, (truth, (5, 10, 20, 30), of_fits)
     for name in ("SCARF with 20", "VIME with 20", "VIME with 50", "SCARF AE with 50"):
         yield "centres", centres, draws, (31, name)
     for comparisons in (1, 5):
