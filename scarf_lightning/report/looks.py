@@ -29,7 +29,7 @@ class Judged(Protocol):
 
 def store_of(results: CellResults) -> Path | None:
     """The folder of the store that results are from; None if they are from none, or from several."""
-    stores = {folder.parent for folder in results.folders.values()}
+    stores = {folder.parent for folder in results.folders.values() if folder.parent.is_dir()}
     return stores.pop() if len(stores) == 1 else None
 
 

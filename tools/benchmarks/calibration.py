@@ -95,7 +95,7 @@ ROUNDS = read_sweep("answer", SWEEPS).rounds
 """Trials of the rounds of ``sweeps=answer``."""
 BUDGETS = 4
 LEVEL = 0.05
-STUDY = Path(__file__).parents[2] / "study" / "results.parquet"
+STUDY = Path(__file__).parents[2] / "study" / "second_edition" / "trials.parquet"
 SHIFTS = (0.0, 1.2, 1.7)
 """By how much positives have higher scores in *rare*: not at all, and by the first and the second competitor."""
 
@@ -535,7 +535,7 @@ def jobs(draws: int) -> Iterator[Job]:
     for truth in (0.0, 0.02, 0.05):
         yield "pages", rounds, half, (truth,)
     for name in ("SCARF with 20", "VIME with 20", "VIME with 50", "SCARF AE with 50"):
-        yield "centres", centres, draws, (31, name)
+        yield "centres", centres, draws, (34, name)
     for comparisons in (1, 5):
         for trials in (5, 10):
             yield "advised", settled, 4 * draws // comparisons, (comparisons, trials, World(by_rows=0.0, by_seed=0.04))
@@ -555,7 +555,7 @@ def jobs(draws: int) -> Iterator[Job]:
             yield "over tables", tables, draws, (n, mean, "normal")
     yield "over tables", tables, draws, (31, 0.015, "skewed")
     for name in ("SCARF with 20", "VIME with 20", "VIME with 50", "SCARF AE with 50"):
-        yield "over tables", tables, draws, (31, 0.02, name)
+        yield "over tables", tables, draws, (34, 0.02, name)
 
 
 def counted(job: Job) -> list[Line]:
