@@ -128,7 +128,9 @@ def _is_cancelled(job: str) -> bool:
 def _queued_again(job: str, reason: str) -> int:
     """Put this task into the queue again, and wait until Slurm ends it: a task that ends by itself counts as done."""
     if _scontrol("requeue", job) is None:
-        _say(f"{reason}, and Slurm does not queue it again; run the same command again.")
+        # It refuses, too, where it is about to queue the task by itself, as after a pre-emption.
+        _say(f"{reason}, and Slurm refuses to put it into the queue again. If Slurm does so by itself, it goes on "
+             "where it ended; if not, the same command does.")  # fmt: skip
         return 1
     _say(f"{reason}; it is in the queue again.")
     # Slurm ends the process within this time, so the status is never seen.

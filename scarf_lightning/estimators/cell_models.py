@@ -86,7 +86,8 @@ def open_cell(folder: Path, plugins: Collection[str]) -> OpenCell:
     """A cell of the store by its folder. Its files are checked, and only the named plugins are imported.
 
     Raises:
-        UsageError: there is no such cell, it is damaged, or it needs a plugin that is not named.
+        UsageError: there is no such cell, it is damaged, it needs a plugin that is not named, or an earlier version
+            trained it with options that this one does not have.
     """
     load_plugins(list(plugins))
     stored = load_cell(folder.name, folder.parent)
@@ -98,7 +99,18 @@ def open_cell(folder: Path, plugins: Collection[str]) -> OpenCell:
     except DamagedRecordError as error:
         raise UsageError(f"{folder} cannot be used: {error}.") from error
     check_imported(needed, plugins, f"Cell {folder.name}")
-    return OpenCell(folder, stored, read(stored.config))
+    try:
+        config = read(stored.config)
+    except UsageError as error:
+        if stored.description["identity"].get("science") == SCIENCE_VERSION:
+            raise
+        # Its command would name these options, too.
+        raise UsageError(
+            f"Cell {folder.name} was trained by an earlier version of this package, with options that this version "
+            "does not have: its numbers are read, and its networks are not. Load them with that version, or train the "
+            "cell with this one."
+        ) from error
+    return OpenCell(folder, stored, config)
 
 
 def one_cell(folder: Path) -> Path:

@@ -59,11 +59,13 @@ def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Task:
     monkeypatch.delenv("SLURM_JOB_END_TIME", raising=False)
     monkeypatch.setattr(job, "WAIT", 0.0)
 
-    def run(train: Train, state: str | None = "RUNNING") -> tuple[int, list[str]]:
+    def run(train: Train, state: str | None = "RUNNING", refused: str = "") -> tuple[int, list[str]]:
         asked: list[str] = []
 
         def scontrol(*arguments: str) -> str | None:
             asked.append(" ".join(arguments))
+            if asked[-1] == refused:
+                return None
             return None if state is None else f"JobId=18 JobState={state} Reason=None"
 
         monkeypatch.setattr(job, "_scontrol", scontrol)
@@ -166,6 +168,17 @@ def test_a_task_that_is_ended_goes_into_the_queue_again_unless_it_was_cancelled_
     assert task(train, state) == (status, asked)
     said = capsys.readouterr().err
     assert said == sentence if sentence.endswith("\n") else sentence in said
+
+
+def test_a_task_that_slurm_does_not_queue_again_says_who_may_go_on(
+    task: Task, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Slurm refuses it also where it is about to queue the task by itself."""
+    assert task(told_after_a_stack, refused=REQUEUE) == (1, [SHOW, REQUEUE])
+    assert capsys.readouterr().err == (
+        "Its time is nearly over, and Slurm refuses to put it into the queue again. If Slurm does so by itself, it "
+        "goes on where it ended; if not, the same command does.\n"
+    )
 
 
 def test_a_task_without_scontrol_trains(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -110,6 +110,23 @@ def test_a_recipe_and_a_number_of_steps_that_is_set_go_on_counting() -> None:
         assert estimator._config().finetune.min_steps == steps
 
 
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        # By the name of the parameter, and as Python writes the value.
+        ({"n_trials": None}, r"^n_trials must be a whole number, not None\.$"),
+        ({"metric": "speed"}, r"^metric"),
+        # By the name of the option, which is no parameter.
+        ({"options": {"finetune.batch_size": 0}}, r"^finetune\.batch_size must be"),
+        ({"options": {"finetune.batch_size": None}}, r"^finetune\.batch_size must be .*, not null\.$"),
+        ({"options": {"trials": 3}}, r"^options: trials is a parameter of its own; set n_trials\.$"),
+    ],
+)
+def test_a_wrong_value_is_named_as_the_user_set_it(parameters: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        small(**parameters).fit(X, y)
+
+
 class TestWeights:
     def test_a_dictionary_weighs_as_the_rows_weights_do_and_equal_ones_change_nothing(self, small_fit: Any) -> None:
         unequal = small().fit(X, y, sample_weight=np.where(y == 1, 5.0, 1.0)).predict_proba(X)

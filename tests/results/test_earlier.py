@@ -14,7 +14,8 @@ from scarf_lightning.cli import commands
 from scarf_lightning.cli.reporting import report
 from scarf_lightning.data.reading.pandas_two import EXACT_FLOATS
 from scarf_lightning.errors import UsageError
-from scarf_lightning.estimators import load_model
+from scarf_lightning.estimators import cell_models, load_model
+from scarf_lightning.estimators.cell_models import Phase
 from scarf_lightning.results import (
     SCIENCE_VERSION,
     described_cells,
@@ -28,6 +29,7 @@ from scarf_lightning.results import (
 from scarf_lightning.results.earlier import options_of_schema_2
 from scarf_lightning.sweeping.cell import survey
 from scarf_lightning.sweeping.plan import on_other_versions
+from tests.cells import some_cell
 from tests.composing import cells_of
 from tests.processes import here
 from tests.results.sealing import replace_file, reseal
@@ -232,6 +234,32 @@ def test_a_pickle_of_an_earlier_version_is_refused_in_a_sentence(of_schema_2: Pa
         pytest.raises(UsageError, match=r"^scarf_lightning\.estimators\.classifier is of an earlier version of SC"),
     ):
         pickle.load(file)
+
+
+def test_a_fitted_pickle_of_an_earlier_version_is_refused_by_the_configuration_in_it() -> None:
+    """Fitted estimators of version 0.1 held their configuration, whose class was beside those of its sections."""
+    config = some_cell("seed=0").config
+    pickled = pickle.dumps(config, protocol=2)
+    of_version_0_1 = pickled.replace(b"options.config", b"options.settings")
+    assert of_version_0_1 != pickled
+    with pytest.raises(UsageError, match=r"^The configuration in this pickle is of an earlier version of SCARF"):
+        pickle.loads(of_version_0_1)
+    assert pickle.loads(pickled) == config
+
+
+@pytest.mark.parametrize("phase", ["finetune", "pretrain", "initial"])
+def test_the_networks_of_a_cell_with_options_that_are_gone_are_refused_in_a_sentence(
+    phase: Phase, of_schema_2: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells = [place for place, _ in described_cells(of_schema_2 / "results")]
+    assert cells
+    for cell in cells:
+        with pytest.raises(UsageError, match=rf"^Cell {cell.name} was trained by an earlier version of this package"):
+            load_model(cell, phase=phase)
+    # Of a cell of this version the option itself is named.
+    monkeypatch.setattr(cell_models, "SCIENCE_VERSION", SCIENCE[SCHEMA_2])
+    with pytest.raises(UsageError, match=r"^impute_on is not an option"):
+        load_model(cells[0], phase=phase)
 
 
 def test_a_module_that_never_was_is_not_found() -> None:

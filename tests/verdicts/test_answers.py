@@ -61,7 +61,9 @@ OUTSIDE, WITHIN = Interval(0.03, 0.02, 0.04), Interval(0.0, -0.005, 0.005)
 def test_a_corrected_level_takes_back_the_size_first_and_then_the_direction(
     interval: Interval, levels: Levels, answer: str
 ) -> None:
+    mirrored = Interval(-interval.mean, -interval.high, -interval.low)
     assert answer_of(interval, levels, 0.01) == answer
+    assert answer_of(mirrored, levels, 0.01) == answer.replace("helps", "hurts")
 
 
 def test_each_question_is_corrected_over_all_comparisons() -> None:

@@ -13,6 +13,7 @@ from scarf_lightning.verdicts.rows_and_fits import error_parts
 from scarf_lightning.verdicts.verdict import (
     Verdict,
     answers_together,
+    error_of,
     judge,
     judge_rows,
     judge_tables,
@@ -62,6 +63,20 @@ def test_from_predictions_it_is_students_interval_of_the_sum_of_both_parts() -> 
     assert (found.low, found.high) == pytest.approx(posterior.interval(0.95))
     assert found.levels.beyond == pytest.approx(2 * posterior.cdf(0.01))
     assert (found.basis, found.parts) == ("rows and fits", parts)
+
+
+def test_the_error_of_a_verdict_is_that_of_its_parts_or_that_of_its_interval() -> None:
+    random = np.random.default_rng(2)
+    rows = [random.permutation(300)[:60] for _ in range(10)]
+    values = [random.normal(0.02, 0.3, size=60) for _ in rows]
+    differences = normal(0, 12)
+    scale = math.sqrt((1 / 12 + RATIO) * differences.var(ddof=1))
+
+    assert error_of(judge_rows(values, rows)) == error_parts(values, rows).error
+    # Student's interval as a normal one: wider by the ratio of their ends.
+    without_parts = of_one(differences, test_to_train=RATIO)
+    assert error_of(without_parts) == pytest.approx(scale * stats.t(11).ppf(0.975) / 1.96)
+    assert math.isnan(error_of(of_one(differences[:1])))
 
 
 def test_no_level_is_above_one() -> None:
