@@ -9,8 +9,8 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.methods import SingleFitMethod
 from scarf_lightning.metrics import METRICS, Metric
 from scarf_lightning.options.axes import BASES, parts
-from scarf_lightning.trying import check_module, check_plugins, verdict
-from scarf_lightning.trying.verdict import check_metric, check_part
+from scarf_lightning.trying import check_module, check_plugins, part_check
+from scarf_lightning.trying.part_check import check_metric, check_part
 from tests.documentation import ROOT, blocks_of
 from tests.trying.mistakes import MISTAKES, corruption
 
@@ -67,13 +67,13 @@ def test_a_module_is_tried_once_for_a_version_of_its_source(tmp_path: Path, monk
     (tmp_path / "m.py").write_text(GOOD, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     tried = list[str]()
-    of_module = verdict.check_module
+    of_module = part_check.check_module
 
-    def counting(module: str) -> list[verdict.Verdict]:
+    def counting(module: str) -> list[part_check.Verdict]:
         tried.append(module)
         return of_module(module)
 
-    monkeypatch.setattr(verdict, "check_module", counting)
+    monkeypatch.setattr(part_check, "check_module", counting)
     assert check_plugins(["m"]) == []
     assert check_plugins(["m"]) == []
     assert tried == ["m"]
