@@ -142,7 +142,6 @@ NAMED = (
      "not isinstance(value, NUMBERS)"),
     ("data/trials.py", 'fit_on == "train"', 'fit_on == "all"'),
     ("engine/lifting.py", "requires_grad=parameter.requires_grad", "requires_grad=True"),
-    ("data/sources/openml.py", "(ExpatError, ValueError, AttributeError)", "(ExpatError, ValueError)"),
     ("sweeping/folders.py", '{"trials": self.trials, "time_limit": self.time_limit}', '{"trials": self.trials}'),
 )  # fmt: skip
 """Module, a text that occurs once in it, and what takes its place. Each is a fault that was once missed."""

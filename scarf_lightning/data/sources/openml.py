@@ -1,25 +1,18 @@
-"""Datasets and tasks of OpenML, through the genuine client, kept from harming the cache and its process."""
+"""Datasets and tasks of OpenML, through its own client and the client's cache."""
 
 import configparser
 import hashlib
-import logging
 import os
 import platform
 import re
-import shutil
-import socket
-import tempfile
 import threading
 import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partialmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlparse
-from uuid import uuid4
-from xml.parsers.expat import ExpatError
 
 from ...errors import UsageError
 from ...importing import require
@@ -33,38 +26,24 @@ if TYPE_CHECKING:
 SERVER = "https://www.openml.org/api/v1/xml"
 """An id names a dataset on this server only, so that another server in the client's own settings is not used."""
 
-CONNECT = 5.0
-"""Seconds in which a connection must be made. Looking a name up without a network can take half a minute."""
-
-TIMEOUT = 30.0
-"""Seconds that a server may stay silent. The client itself waits for ever."""
+SKIP_PARQUET = "OPENML_SKIP_PARQUET"
+"""The environment variable by which the client takes ARFF where there is Parquet."""
 
 UNKNOWN = (111, 151)
 """The codes with which OpenML answers if it does not have the id of a dataset, or of a task."""
 
 TASK_FILES = ("task.xml", "datasplits.arff")
 
-logger = logging.getLogger(__name__)
 # The client's settings are global to the process.
 _one_at_a_time = threading.Lock()
-
-
-class _UnreachableError(Exception):
-    """The server cannot be reached, or does not answer in time; the message says which."""
-
-
-class _DamagedError(Exception):
-    """Cached files cannot be used; the message says why."""
 
 
 @dataclass(frozen=True)
 class OpenMLSource(Source):
     """A dataset of https://www.openml.org, from the client's cache, or else downloaded into it.
 
-    The client deletes a dataset's cached files if it cannot complete them, writes downloads in place, where an
-    interruption leaves a stump, and adds pickles that a later pandas may not read. So it works on a copy of the few
-    files that matter, in a scratch folder. Files that it has downloaded and read without fault are then moved into the
-    cache, one whole file at a time. The cache may be read-only, shared or incomplete, and using it never harms it.
+    The client writes into its cache: downloads, and pickles of the data that are never read here. It deletes the cached
+    files of a dataset that it cannot complete.
 
     Args:
         dataset_id: the number in https://www.openml.org/d/N.
@@ -90,7 +69,7 @@ class OpenMLSource(Source):
     def files(self) -> tuple[Path, ...]:
         _, folder = _locations(self.cache, "datasets", self.dataset_id)
         data = [folder / f"dataset_{self.dataset_id}.pq", folder / "dataset.arff"]
-        if os.environ.get("OPENML_SKIP_PARQUET", "false").casefold() == "true":
+        if os.environ.get(SKIP_PARQUET, "false").casefold() == "true":
             # The client's own switch.
             data.reverse()
         description, whole = (folder / "description.xml", next(filter(_is_whole, data), None))
@@ -140,17 +119,18 @@ class OpenMLSource(Source):
 
     def _read(self) -> "tuple[str, str | None, pd.DataFrame, list[bool]]":
         """The dataset's name and default target, its columns but ignored ones, and whether each is categorical."""
-        files = ("description.xml", f"dataset_{self.dataset_id}.pq", "dataset.arff")
-        cached = [file.name for file in self.files()]
-        with _client("dataset", self.dataset_id, self.cache, files, cached) as copy:
+        subject = f"OpenML dataset {self.dataset_id}"
+        cached = {file.name: file for file in self.files()}
+        root, folder = _locations(self.cache, "datasets", self.dataset_id)
+        if "dataset.arff" in cached:
+            _check_sum(cached["description.xml"], cached["dataset.arff"], subject)
+        # Read the file that is there: the client would ask the server for Parquet before ARFF.
+        skips_parquet = "dataset.arff" in cached if cached else None
+        with _client(subject, root, skips_parquet=skips_parquet):
             import arff  # type: ignore[import-untyped]
             import openml
 
-            if cached:
-                # Read the file that is there: the client would ask the server for Parquet before ARFF.
-                os.environ["OPENML_SKIP_PARQUET"] = str("dataset.arff" in cached).lower()
-                _check_cached(copy)
-            with _described(f"OpenML dataset {self.dataset_id}"):
+            with _clear_errors(subject, root, folder):
                 dataset = openml.datasets.get_dataset(
                     self.dataset_id,
                     download_data=True,
@@ -159,18 +139,19 @@ class OpenMLSource(Source):
                     download_features_meta_data=False,
                 )
             if dataset.parquet_file is None and dataset.format.lower() == "sparse_arff":
-                raise UsageError(
-                    f"OpenML dataset {self.dataset_id} comes as sparse ARFF alone, whose classes the openml client "
-                    "cannot read."
-                )
+                raise UsageError(f"{subject} comes as sparse ARFF alone, whose classes the openml client cannot read.")
+            # A pickle of another version of pandas, or of other data, would go before the file.
+            dataset.data_pickle_file = None
             try:
                 frame, _, categorical, _ = dataset.get_data()
+            except OSError as error:
+                raise _read_only(root, error) from error
             except (arff.ArffException, UnicodeDecodeError) as error:
-                raise _DamagedError("they are no ARFF") from error
+                raise _damaged(subject, folder, "they are no ARFF") from error
             except Exception as error:
                 # The client wraps what the Parquet reader raises in a bare Exception; nothing else is caught.
                 if type(error) is Exception and isinstance(error.__cause__, (ValueError, OSError)):
-                    raise _DamagedError("they are no Parquet") from error
+                    raise _damaged(subject, folder, "they are no Parquet") from error
                 raise
         return str(dataset.name), dataset.default_target_attribute, frame, categorical  # type: ignore[return-value]
 
@@ -237,16 +218,18 @@ class OpenMLTaskSource(Source):
 
     def _read(self) -> tuple[int, str, str, list[Any]]:
         """The dataset's id, its target, the target's kind, and the rows of each fold of each repetition."""
-        cached = [file.name for file in self._own_files()]
-        with _client("task", self.task_id, self.cache, TASK_FILES, cached):
+        import pandas as pd
+
+        subject = f"OpenML task {self.task_id}"
+        root, folder = _locations(self.cache, "tasks", self.task_id)
+        with _client(subject, root):
             import arff
             from openml.tasks import OpenMLClassificationTask, OpenMLLearningCurveTask, OpenMLRegressionTask
 
             # The public one wants the dataset too.
             from openml.tasks.functions import _get_task_description
 
-            subject = f"OpenML task {self.task_id}"
-            with _described(subject):
+            with _clear_errors(subject, root, folder):
                 try:
                     task = _get_task_description(self.task_id)
                 except NotImplementedError:
@@ -254,15 +237,19 @@ class OpenMLTaskSource(Source):
                 kinds = (OpenMLClassificationTask, OpenMLRegressionTask)
                 if not isinstance(task, kinds) or isinstance(task, OpenMLLearningCurveTask):
                     raise UsageError(f"{subject} is no classification or regression; give the id of one that is.")
-                try:
-                    repetitions = task.download_split().split
-                except (arff.ArffException, UnicodeDecodeError, ValueError) as error:
-                    raise _DamagedError("its splits are no ARFF") from error
+                if len(self._own_files()) < len(TASK_FILES):
+                    task.download_split()
+            try:
+                # The client would take its own pickle of the splits before their file.
+                with (folder / "datasplits.arff").open(encoding="utf-8") as opened:
+                    content = arff.load(opened)
+            except (arff.ArffException, UnicodeDecodeError) as error:
+                raise _damaged(subject, folder, "its splits are no ARFF") from error
+        rows = pd.DataFrame(content["data"], columns=[name.lower() for name, _ in content["attributes"]])
         splits = []
-        for folds in repetitions.values():
-            for samples in folds.values():
-                # Only a learning curve has more samples of a fold than the first, which is the whole fold.
-                train, test = samples[0][:2]
+        for _, repetition in rows.groupby("repeat", sort=False):
+            for _, fold in repetition.groupby("fold", sort=False):
+                train, test = (fold["rowid"][fold["type"] == part].to_numpy(int) for part in ("TRAIN", "TEST"))
                 splits.append((train, test))
         kind = "number" if isinstance(task, OpenMLRegressionTask) else "classes"
         return int(task.dataset_id), str(task.target_name), kind, splits
@@ -312,108 +299,73 @@ def _is_whole(file: Path) -> bool:
         return False
 
 
-def _check_cached(folder: Path) -> None:
-    """Compare a cached ARFF file with the checksum in its description. The client does so only after a download."""
-    import xmltodict
+def _check_sum(description: Path, data: Path, subject: str) -> None:
+    """Compare a cached ARFF file with the checksum in its description. The client does so only after a download.
 
-    try:
-        content = xmltodict.parse((folder / "description.xml").read_bytes())
-        published = content["oml:data_set_description"].get("oml:md5_checksum")
-    except (ExpatError, ValueError, AttributeError) as error:
-        # ValueError: XML entities of its own.
-        raise _DamagedError(f"description.xml is not XML as OpenML writes it, {error}") from error
-    if not published or not (folder / "dataset.arff").exists():
-        return
-    data = (folder / "dataset.arff").read_bytes()
+    Raises:
+        UsageError: the file is another one.
+    """
+    text = description.read_text(encoding="utf-8", errors="replace")
+    published = re.search(r"<oml:md5_checksum>\s*(\w+)\s*<", text)
+    content = data.read_bytes()
     # The client writes text, so on Windows the line ends differ from those of the published file.
-    versions = (data, data.replace(b"\r\n", b"\n"))
-    if published not in [hashlib.md5(version, usedforsecurity=False).hexdigest() for version in versions]:
-        raise _DamagedError("dataset.arff is not the file whose checksum description.xml gives")
+    versions = (content, content.replace(b"\r\n", b"\n"))
+    sums = [hashlib.md5(version, usedforsecurity=False).hexdigest() for version in versions]
+    if published and published.group(1) not in sums:
+        raise _damaged(subject, data.parent, f"{data.name} is not the file whose checksum {description.name} gives")
 
 
 @contextmanager
-def _client(kind: str, number: int, cache: Path | None, files: Iterable[str], cached: Iterable[str]) -> Iterator[Path]:
-    """Let the client work on a copy of the ``cached`` files, whose folder is yielded, and keep those ``files`` that it
-    downloads. Errors of the network and of the files become a `UsageError`."""
-    root, folder = _locations(cache, f"{kind}s", number)
-    subject = f"OpenML {kind} {number}"
+def _client(subject: str, root: Path, *, skips_parquet: bool | None = None) -> Iterator[None]:
+    """Point the client at OpenML's server and at the cache ``root``; its settings are restored afterwards.
+
+    Its own ``overwrite_config_context`` does not restore them after an exception.
+    """
     require("openml", subject)
-    with tempfile.TemporaryDirectory(prefix="openml-") as scratch:
-        copy = Path(scratch, folder.relative_to(root))
-        copy.mkdir(parents=True)
-        for name in cached:
-            shutil.copyfile(folder / name, copy / name)
+    with _one_at_a_time, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import openml
+
+        before, skipped = openml.config.get_config_as_dict(), os.environ.get(SKIP_PARQUET)
+        openml.config.server = SERVER
+        openml.config.set_root_cache_directory(root)
+        # By default a command without a network tries for a minute.
+        openml.config.set_retry_policy("human", 1)
+        if skips_parquet is not None:
+            os.environ[SKIP_PARQUET] = str(skips_parquet).lower()
         try:
-            with _contained(Path(scratch)):
-                if not cached:
-                    _reach_server()
-                yield copy
-        except _UnreachableError as error:
-            state = f"incomplete or damaged in {folder}" if folder.exists() else f"not in the cache {root}"
-            raise UsageError(
-                f"{subject} is {state}, and {urlparse(SERVER).netloc} {error}; connect to the network, or set "
-                "paths.openml to a cache that has it."
-            ) from error
-        except _DamagedError as error:
-            what, them = (f"the data of {subject}", "them") if kind == "dataset" else (subject, "it")
-            raise UsageError(f"{what} cannot be read ({error}); delete {folder} to download {them} again.") from error
-        try:
-            for name in set(files) - set(cached):
-                if (copy / name).exists():
-                    _keep(copy / name, folder)
-        except OSError:
-            logger.warning("%s could not be kept in the cache %s", subject, root)
-
-
-def _keep(file: Path, folder: Path) -> None:
-    """Put a downloaded file into a folder of the cache, whole or not at all."""
-    folder.mkdir(parents=True, exist_ok=True)
-    # Process ids repeat across nodes and containers.
-    partial = folder / f".{file.name}.{uuid4().hex}"
-    try:
-        shutil.copyfile(file, partial)
-        partial.replace(folder / file.name)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def _reach_server() -> None:
-    """Find out within seconds whether the server, or the proxy in front of it, can be reached."""
-    import requests
-
-    url = urlparse(requests.utils.select_proxy(SERVER, requests.utils.get_environ_proxies(SERVER)) or SERVER)
-    address = (url.hostname or "", url.port or (443 if url.scheme == "https" else 80))
-    answered = threading.Event()
-
-    def connect() -> None:
-        with suppress(OSError):
-            socket.create_connection(address, timeout=CONNECT).close()
-            answered.set()
-
-    # In a thread, since nothing else bounds the time in which the system looks up a name.
-    thread = threading.Thread(target=connect, daemon=True)
-    thread.start()
-    thread.join(CONNECT)
-    if not answered.is_set():
-        raise _UnreachableError("cannot be reached")
+            yield
+        finally:
+            openml.config.server = before["server"]
+            openml.config.set_root_cache_directory(before["cachedir"])
+            openml.config.set_retry_policy(before["retry_policy"], before["connection_n_retries"])
+            os.environ.pop(SKIP_PARQUET, None)
+            if skipped is not None:
+                os.environ[SKIP_PARQUET] = skipped
 
 
 @contextmanager
-def _described(subject: str) -> Iterator[None]:
+def _clear_errors(subject: str, root: Path, folder: Path) -> Iterator[None]:
     """Turn errors of the client's description or download of something into ones that say what is wrong."""
     import minio.error
     import openml
     import requests
     import urllib3
 
+    is_there = any(folder.glob("*"))
     network_errors = (requests.RequestException, urllib3.exceptions.HTTPError, minio.error.MinioException)
     try:
         yield
-    except (UsageError, _DamagedError):
+    except UsageError:
         raise
     except network_errors as error:
-        silent = isinstance(error, requests.Timeout)
-        raise _UnreachableError(f"did not answer within {TIMEOUT:g} s" if silent else "cannot be reached") from error
+        state = f"incomplete or damaged in {folder}" if is_there else f"not in the cache {root}"
+        raise UsageError(
+            f"{subject} is {state}, and {urlparse(SERVER).netloc} cannot be reached; connect to the network, or set "
+            "paths.openml to a cache that has it."
+        ) from error
+    except (OSError, openml.exceptions.OpenMLCacheException) as error:
+        raise _read_only(root, error) from error
     except openml.exceptions.PyOpenMLError as error:
         if getattr(error, "code", None) in UNKNOWN:
             raise UsageError(f"{subject} does not exist; look its id up at https://www.openml.org.") from error
@@ -430,40 +382,15 @@ def _described(subject: str) -> Iterator[None]:
         ) from error
 
 
-@contextmanager
-def _contained(root: Path) -> Iterator[None]:
-    """Make the client silent, impatient and with its cache in ``root``; everything global is restored afterwards.
+def _damaged(subject: str, folder: Path, why: str) -> UsageError:
+    """The refusal of cached files that cannot be used."""
+    return UsageError(f"the files of {subject} cannot be read ({why}); delete {folder} to download them again.")
 
-    The client's own ``overwrite_config_context`` does not restore after an exception, and makes folders.
-    """
-    with _one_at_a_time, ExitStack() as restore, warnings.catch_warnings():
 
-        def change(owner: Any, name: str, value: Any) -> None:
-            restore.callback(setattr, owner, name, getattr(owner, name))
-            setattr(owner, name, value)
-
-        warnings.simplefilter("ignore")
-        # The client logs to the root logger too, which makes a handler for it if there is none.
-        change(logging.root, "handlers", [logging.NullHandler()])
-        before = dict(os.environ)
-        restore.callback(os.environ.update, before)
-        restore.callback(os.environ.clear)
-        # Else importing the client makes folders in the home directory.
-        os.environ["OPENML_CACHE_DIR"] = str(root)
-        if not _settings().exists():
-            os.environ["XDG_CONFIG_HOME"] = str(root)
-
-        import openml
-        import requests
-        import urllib3
-
-        change(openml.config, "server", SERVER)
-        change(openml.config, "_root_cache_directory", root)
-        change(openml.config, "show_progress", False)
-        change(openml.config, "retry_policy", "human")
-        change(openml.config, "connection_n_retries", 1)
-        change(requests.Session, "request", partialmethod(requests.Session.request, timeout=TIMEOUT))
-        # Parquet files come through minio, which makes urllib3 pools of its own.
-        impatient = partialmethod(urllib3.PoolManager.urlopen, timeout=TIMEOUT, retries=0)
-        change(urllib3.PoolManager, "urlopen", impatient)
-        yield
+def _read_only(root: Path, error: Exception) -> UsageError:
+    """The refusal of a cache into which the client cannot write."""
+    reason = getattr(error, "strerror", None) or str(error).rstrip(".")
+    return UsageError(
+        f"the openml client writes into its cache, and cannot write into {root} ({reason}); set paths.openml to a copy "
+        "that you may write into."
+    )
