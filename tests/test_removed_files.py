@@ -16,7 +16,6 @@ HELD_BY = {
     "cli/output.py": "cli/test_output.py",
     "cli/predict.py": "cli/test_predict.py",
     "cli/show.py": "cli/test_show.py",
-    "data/sources/openml.py": "data/sources/test_openml.py",
     "engine/measured.py": "engine/test_measured.py",
     "estimators/saving.py": "estimators/test_saving.py",
     "loggers/places.py": "loggers/test_places.py",
