@@ -11,6 +11,7 @@ import sys
 import warnings
 from argparse import ArgumentError, ArgumentParser
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from ..sweeping.flags import CONFIG_DIR, MODES, OF_OTHER_CONFIGURATIONS, SHOWING
 from ..sweeping.folders import CONF
 from ..version import __version__
 from .signals import Terminated, ended_by_signals, note_start
-from .streams import is_reader_gone, prepare_streams
+from .streams import is_reader_gone, prepare_streams, written_together
 
 if TYPE_CHECKING:
     from .reporting import WrittenReport
@@ -114,7 +115,8 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
         offer(plugins)
         with checked_files():
             main = hydra.main(config_path=str(CONF), config_name="train", **OF_TODAY)
-            main(train_job)()
+            with written_together() if shows_one else nullcontext():
+                main(train_job)()
         if in_rounds and not shows_one:
             config_dir, overrides = _config_dir(own)
             return _page_with_model(overrides, config_dir)

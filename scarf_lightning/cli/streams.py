@@ -5,6 +5,8 @@ import io
 import os
 import select
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from typing import Any
 
 PLAIN = {"–": "-", "−": "-", "—": "-", "…": "...", "≥": ">=", "≤": "<=", "×": "x", "±": "+/-", "·": "."}
@@ -38,6 +40,17 @@ def is_reader_gone() -> bool:
         # Python would flush it once more at the end, and complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return is_gone
+
+
+@contextmanager
+def written_together() -> Iterator[None]:
+    """Write what the block prints at its end. Hydra logs it, and logging complains of each line that nobody reads."""
+    printed = io.StringIO()
+    try:
+        with redirect_stdout(printed):
+            yield
+    finally:
+        sys.stdout.write(printed.getvalue())
 
 
 def _nowhere(number: int) -> io.TextIOWrapper:

@@ -109,7 +109,7 @@ def _read(file: Path) -> dict[str, float]:
         return {}
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     if not isinstance(content, dict):
         return {}

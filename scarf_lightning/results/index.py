@@ -157,7 +157,7 @@ def _known(cell: Path, files: str, trials: int) -> CellSummary | None:
             return None
         return CellSummary(rows.first(trials), target_from_plain(target), is_whole=True)
     # There is no index, another process holds it, or it is broken: then the records are read.
-    except (sqlite3.Error, OSError, ValueError, TypeError, LookupError, AttributeError):
+    except (sqlite3.Error, OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
         return None
 
 

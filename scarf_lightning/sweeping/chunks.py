@@ -34,6 +34,8 @@ each core, so that all cores end together."""
 MAX_JOBS = {"slurm": 1000}
 """The usual limit of a job array."""
 KEPT_DAYS = 30
+UNUSABLE = (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError)
+"""What is raised where a file of JSON is torn, or holds something else than what was written."""
 
 
 @dataclass
@@ -179,15 +181,19 @@ def read_chunk(file: str | None) -> list[Cell]:
     """The cells of a chunk.
 
     Raises:
-        UsageError: no file is given; only the sweeper starts jobs.
+        UsageError: no file is given, since only the sweeper starts jobs; or the file is torn.
     """
     if file is None:
         raise UsageError("a job needs chunk.file, which our sweeper sets; leave hydra/sweeper and hydra.mode alone.")
-    content = json.loads(Path(file).read_text(encoding="utf-8"))
+    try:
+        content = json.loads(Path(file).read_text(encoding="utf-8"))
+        plugins = [each["config"]["plugins"] for each in content]
+    except UNUSABLE as error:
+        raise UsageError(f"{file} cannot be used: it does not hold the cells of a job; repeat the command.") from error
     cells = []
-    for each in content:
+    for each, its_plugins in zip(content, plugins, strict=True):
         # The command that wrote the file has named them: it is a message to its own job.
-        load_plugins(each["config"]["plugins"])
+        load_plugins(its_plugins)
         # JSON has neither tuples nor configurations.
         overrides, config = tuple(each["overrides"]), read(each["config"])
         cells.append(Cell(**each | {"overrides": overrides, "config": config}))

@@ -15,17 +15,19 @@ import shutil
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from ..errors import UsageError, counted
+from ..errors import RecordWarning, UsageError, counted
 from ..options.option import Options, option
-from ..results.files import write_whole
+from ..results.files import DamagedRecordError, write_whole
+from ..results.records import parsed
 from .cell import Cell, State, survey
-from .chunks import Chunk, write_chunks
+from .chunks import UNUSABLE, Chunk, write_chunks
 
 ARRAY = "array.json"
 MINUTES_AT_LEAST = 30
@@ -269,11 +271,18 @@ class Detached(BaseException):
 
 
 def known_arrays(results: Path) -> list[SubmittedArray]:
-    """The arrays that commands have submitted for a results folder and not seen to their end."""
+    """The arrays that commands have submitted for a results folder and not seen to their end. A warning names a file
+    that cannot be used."""
     arrays = []
     for file in sorted(results.absolute().glob(f"chunks/*/{ARRAY}")):
-        content = json.loads(file.read_text(encoding="utf-8"))
-        arrays.append(SubmittedArray(content["job"], file.parent, content["keys"]))
+        try:
+            content = json.loads(file.read_text(encoding="utf-8"))
+            job, keys = parsed(str, content["job"], "job"), parsed(list[list[str]], content["keys"], "keys")
+        except (*UNUSABLE, DamagedRecordError):
+            sentence = f"{file} is left out: it names no job array; one that it named is in `squeue --me`."
+            warnings.warn(sentence, RecordWarning, stacklevel=2)
+            continue
+        arrays.append(SubmittedArray(job, file.parent, keys))
     return arrays
 
 

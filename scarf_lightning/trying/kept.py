@@ -14,16 +14,21 @@ import torch
 def kept_notes(source: str) -> list[str] | None:
     """The notes on a module with this hash, all of whose parts were taken; None if it has not been tried."""
     try:
-        notes = json.loads(_file(source).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        file = _file(source)
+        # A pipe would wait for whoever writes into it.
+        if not file.is_file():
+            return None
+        notes = json.loads(file.read_text(encoding="utf-8"))
+    # A user without a home is a RuntimeError, and so is a file that is nested too deep.
+    except (OSError, ValueError, RuntimeError):
         return None
     return [str(note) for note in notes] if isinstance(notes, list) else None
 
 
 def keep_notes(source: str, notes: list[str]) -> None:
     """Keep that all parts of a module were taken. Where nothing can be written, they are tried again."""
-    file = _file(source)
-    with suppress(OSError):
+    with suppress(OSError, RuntimeError):
+        file = _file(source)
         file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False, encoding="utf-8") as written:
             json.dump(notes, written)

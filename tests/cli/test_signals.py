@@ -3,6 +3,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from scarf_lightning.cli import signals
 from scarf_lightning.cli.signals import OutOfTime, Terminated, alarm, change_alarm, ended_by_signals
+from scarf_lightning.results.claims import claim
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 IN_VAIN = 10.0
@@ -119,6 +121,32 @@ def test_other_threads_which_get_no_signals_are_left_alone() -> None:
     thread.join()
 
     assert handlers == [before]
+
+
+def test_without_proc_a_command_counts_no_time_and_its_claim_is_judged_by_its_age(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where another file system lies on /proc, and in some containers."""
+    read, link = Path.read_text, Path.readlink
+
+    def gone(path: Path) -> None:
+        if path.is_relative_to("/proc"):
+            raise FileNotFoundError(2, "No such file or directory", str(path))
+
+    monkeypatch.setattr(Path, "read_text", lambda path, **named: gone(path) or read(path, **named))
+    monkeypatch.setattr(Path, "readlink", lambda path: gone(path) or link(path))
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", "train.py", raising=False)
+    monkeypatch.setattr(signals, "_started", [])
+
+    signals.note_start()
+
+    assert signals.seconds_gone() == 0.0
+    with claim(tmp_path / "cell") as mine:
+        assert mine is not None
+        with claim(tmp_path / "cell") as other:
+            assert other is None
+    with claim(tmp_path / "cell") as again:
+        assert again is not None
 
 
 @pytest.mark.parametrize(("started", "slowdown"), [([100.0], 3.0), ([110.0], 1.0), ([], 1.0)])

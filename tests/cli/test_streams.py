@@ -64,3 +64,12 @@ def test_output_that_nobody_reads_ends_with_the_status_of_sigpipe(tmp_path: Path
     assert ran.returncode == 141
     assert ran.stderr == "Reading …\n".encode()
     assert not (tmp_path / "kept").exists()
+
+
+def test_what_hydra_logs_and_nobody_reads_is_no_error_of_its_log(tmp_path: Path) -> None:
+    script = "import sys; from scarf_lightning.cli.commands import train; sys.exit(train())"
+    command = f"\"{sys.executable}\" -c '{script}' --info all | true"
+    ran = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], cwd=tmp_path, env=environment(), capture_output=True
+    )
+    assert (ran.returncode, ran.stderr) == (141, b"")

@@ -404,6 +404,31 @@ class TestFailures:
         assert shown.out.startswith("2 cells of ")
         assert not Path("results/chunks").exists()
 
+    def test_a_table_that_changes_after_the_last_cell_is_named_and_its_records_stay(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The loop has seen all cells finished, and the last look of the run sees another table."""
+        table = Path("t.csv")
+        table.write_text("a,y\n" + "1,u\n2,v\n" * 20)
+        cells = cells_of(
+            "dataset=csv", "dataset.path=t.csv", "dataset.target=y", "pretrain=none", "seed=0,1", "trials=2"
+        )
+
+        @contextmanager
+        def watching(*_: object) -> Iterator[None]:
+            yield
+            table.write_text("a,y\n" + "1,u\n3,v\n" * 21)
+
+        monkeypatch.setattr(Shown, "watching", watching)
+
+        assert ran(cells)[0] == 1
+
+        assert capsys.readouterr().err.splitlines()[-1] == (
+            "2 of 2 cells did not finish: t.csv changed since it was trained; the same command trains on what is in "
+            "it now."
+        )
+        assert len(load()) == 4
+
     @pytest.mark.parametrize("trials", [[0, 1], [0]], ids=["found finished", "finished here"])
     def test_one_that_a_process_killed_after_its_last_record_left_on_a_finished_cell_goes(
         self, trials: list[int]
