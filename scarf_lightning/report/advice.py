@@ -18,6 +18,7 @@ from ..sweeping.expand import ExpandedSweep
 from ..sweeping.plan import about, make_plan
 from ..sweeping.sizes import CC18
 from ..verdicts.answers import CANNOT_TELL, MARGIN
+from ..verdicts.looks import spent
 from ..verdicts.power import settling, settling_tables
 from ..verdicts.tables import FEWEST_TABLES
 from ..verdicts.verdict import FEWEST_FOR_SAME
@@ -234,6 +235,11 @@ def _by_trials(trials: int, comparisons: Sequence[Comparison]) -> Advice:
     sentence = f"up to {more} will settle each of them{MOSTLY}"
     if len(comparisons) == 1:
         sentence = f"{more} will settle it{MOSTLY}"
+    # A look on the way there is paid for by the one that is advised.
+    left = sorted({round(100 * (1 - float(spent(each.looks)[-1]))) for each in comparisons if each.looks})
+    if left:
+        share = str(left[0]) if len(left) == 1 else f"{left[0]} to {left[-1]}"
+        sentence = f"{sentence}, if you look no sooner: the looks so far leave {share} % of the level"
     return Advice(f"trials={trials}", sentence, trials)
 
 
