@@ -4,6 +4,7 @@ import logging
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import matplotlib
@@ -73,6 +74,49 @@ def test_workers_on_a_full_disk_end_in_a_sentence(size: int, tmp_path: Path) -> 
     assert (again.returncode, again.stderr) == (0, "")
     assert len(load(tmp_path / "results")) == 4
     assert in_the_way(tmp_path / "results") == []
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A folder on which file systems of a test's own can be mounted."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    yield folder
+    while subprocess.run(["umount", "-l", str(folder)], capture_output=True).returncode == 0:
+        pass
+
+
+def mounted(disk: Path, options: str) -> None:
+    mount = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", str(disk)], capture_output=True, text=True)
+    if mount.returncode:
+        pytest.skip(f"no file system can be mounted: {mount.stderr.strip()}")
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ("size=16k", "No space left on device"),
+        ("size=10m,nr_inodes=6", "No space left on device"),
+        ("size=10m,nr_inodes=20", "No space left on device"),
+        ("size=10m,ro", "Read-only file system"),
+    ],
+)
+def test_workers_on_a_disk_without_room_end_in_a_sentence_and_go_on_where_there_is_some(
+    options: str, reason: str, disk: Path, tmp_path: Path
+) -> None:
+    sweep = ["pretrain=none", "seed=0,1,2,3", "workers=2", "trials=1", *TINY_CONTROL, "paths.results=disk/r"]
+    mounted(disk, options)
+
+    without_room = train(*sweep, cwd=tmp_path)
+
+    assert without_room.returncode in (1, 2)
+    assert reason in without_room.stderr
+    assert not re.search(r"Traceback|Process \w+-\d|ended early \(", without_room.stderr), without_room.stderr
+    subprocess.run(["mount", "-o", "remount,rw,size=50m,nr_inodes=10000", str(disk)], check=True)
+    again = train(*sweep, cwd=tmp_path)
+    assert (again.returncode, again.stderr) == (0, "")
+    assert len(load(disk / "r")) == 4
+    assert in_the_way(disk / "r") == []
 
 
 def test_settings_of_figures_are_ours_and_a_log_of_everything_has_none_of_hydras(
