@@ -28,6 +28,7 @@ from .report_options import ReportOptions
 from .schema import in_order
 from .sentences import OVER_LABELS, TOGETHER, answer_in_words, mean_and_median, references, shown_answer
 from .verdicts import level_of
+from .worth_table import worth_in_words, worth_table, worths
 
 BLANK = Entry(NOTHING, None)
 OF_CLASSES, OF_NUMBERS = ("accuracy", "log_loss", "auroc"), ("rmse", "mae", "spearman")
@@ -69,6 +70,7 @@ def _cell_by_cell(
 ) -> Section:
     """The answer on each competitor beside its reference."""
     blocks: list[Block] = [Paragraph(sentence) for sentence in answer_in_words(comparisons, results, options)]
+    blocks += map(Paragraph, worth_in_words(worths(comparisons, results, options.measure)))
     # Over numbers of labels the curve is the answer.
     if comparisons[0].labels is not None:
         blocks.append(label_curve(results, options, comparisons))
@@ -96,6 +98,8 @@ def _details(every: Sequence[Comparison], results: CellResults, options: ReportO
         blocks.append(forest)
     if is_curve:
         blocks.append(effects_picture(comparisons, options))
+    if valued := worths(comparisons, results, options.measure):
+        blocks.append(worth_table(valued, options.measure))
     if others := metrics_table(comparisons, results, options):
         blocks.append(others)
     # Only columns were left out, so the competitors are a ranking of columns.

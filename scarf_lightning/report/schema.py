@@ -88,6 +88,16 @@ TABLES: dict[str, Mapping[str, str]] = {
         "dataset": "name of the dataset", "competitor": "name of the competitor",
         "mean": "mean of the metric over trials", "standard_error": "of the mean", "trials": "finished trials",
     },
+    "worth": {
+        "competitor": "name of the competitor", "reference": "competitor whose learning curve is inverted",
+        "labels": "number of labels at which both are measured",
+        "worth": "how many times these labels the reference needs for the competitor's metric",
+        "worth_low": "lower end of its 95 % interval", "worth_high": "upper end of its 95 % interval",
+        "least": "lower end of the continued curve in the same unit; a worth of it means less than",
+        "most": "upper end of the continued curve in the same unit; a worth of it means more than",
+        "curve": "measured, or continued beyond the labels at which the reference was measured",
+        "over": "what the bootstrap draws, datasets or trials", "n": "datasets, or trials",
+    },
     "surviving-wins": {
         "competitor": "name of the competitor", "reference": "competitor that it is compared with",
         "test": "name of the test", "adjusted": "whether Holm's correction over datasets is made",

@@ -38,16 +38,17 @@ from .rows_and_fits import ErrorParts, error_parts, unseen_values
 from .scores import CELL, Pair, ScoreArray, cell_means, pretraining_grid, score_array, scores_of
 from .tables import mean_gain, mean_levels, median_gain, median_levels, outlying
 from .verdict import Verdict, answers_together, judge, judge_rows, judge_tables, rows_interval
+from .worth import Worth, worth_in_labels
 
 __all__ = [
     "ANSWERS", "CELL", "TEST_TO_TRAIN", "Answer", "ComparedResults", "Contrast", "ErrorParts", "FriedmanTest", "Grid",
     "Interval", "JudgedEffect", "Levels", "NextTable", "Pair", "Ranking", "ScoreArray", "Settling", "TTest", "Test",
-    "Trials", "Verdict", "WinMatrix", "added_values", "against", "answer_of", "answers_together", "cell_means",
+    "Trials", "Verdict", "WinMatrix", "Worth", "added_values", "against", "answer_of", "answers_together", "cell_means",
     "combined", "compare", "compared_pairs", "corrected", "error_parts", "friedman_test", "gain_table", "holm",
     "interactions", "judge", "judge_contrast", "judge_rows", "judge_tables", "main_effects", "mean_gain",
     "mean_interval", "mean_levels", "median_gain", "median_levels", "next_table", "outlying", "overlap_ratio",
     "paired_test", "pretraining_grid", "rank_competitors", "reference_win_matrix", "relative_gains", "row_values",
     "rows_interval", "score_array", "scores_of", "settling", "settling_tables", "simple_effects",
     "smallest_difference", "surviving_wins", "unseen_values", "verdict_on", "welch_test", "wilcoxon_cliques",
-    "wilcoxon_tests", "win_matrix",
+    "wilcoxon_tests", "win_matrix", "worth_in_labels",
 ]  # fmt: skip

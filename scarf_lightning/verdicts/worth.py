@@ -1,0 +1,197 @@
+"""Worth in labels: a gain as the number of times the labels that the reference needs for the same metric.
+
+The reference's learning curve is inverted: its metric is a straight line in the logarithm of the number of labels
+between two numbers of labels at which it was measured (Hestness et al. 2017, arXiv 1712.00409; Viering and Loog 2023,
+DOI 10.1109/TPAMI.2022.3220744, on the shapes of learning curves). Beyond its ends the curve is continued by its last
+step, as far as `REACH` times the most labels. Curves flatten, so what lies there is worth rather more than is said.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..intervals import FEWEST, LEVEL, student_quantile
+from .scores import Floats
+from .tables import FEWEST_DATASETS
+
+REACH = 3.0
+"""How far a curve is continued beyond its ends: to three times the most labels, and to a third of the fewest."""
+DRAWS = 4000
+"""Bootstrap draws."""
+
+
+@dataclass(frozen=True)
+class Worth:
+    """The worth of a competitor beside its reference, at one number of labels.
+
+    Attributes:
+        labels: at which both are measured.
+        factor: how many times these labels the reference needs for the competitor's metric. It is above one where the
+            competitor is better.
+        low, high: the ends of its 95 % interval; NaN with too few tables or trials for one.
+        least, most: the ends of the continued curve in the same unit. A factor of ``most`` means "more than", one of
+            ``least`` "less than"; so do the ends of the interval.
+        start, stop: the ends of the measured curve in the same unit.
+        n: tables, or trials of the one table.
+    """
+
+    labels: float
+    factor: float
+    low: float
+    high: float
+    least: float
+    most: float
+    start: float
+    stop: float
+    n: int
+
+    @property
+    def is_continued(self) -> bool:
+        """True if the factor lies beyond the labels at which the reference was measured."""
+        return not self.start <= self.factor <= self.stop
+
+
+def worth_in_labels(
+    competitor: Floats,
+    reference: Floats,
+    labels: Sequence[float],
+    at: int,
+    *,
+    higher_is_better: bool = True,
+    overlap: float | None = None,
+) -> Worth | None:
+    """The worth of a competitor in labels, from metrics of the same tables, or of the same trials on one table.
+
+    Mean metrics are inverted, and not those of each table, many of which have a curve that is flat or falls. Intervals
+    are quantiles of `DRAWS` bootstrap draws. Tables are drawn with replacement, and the tails are those of the expanded
+    percentile interval (Hesterberg 2015, DOI 10.1080/00031305.2015.1089789); fewer than `FEWEST_DATASETS` have no
+    interval. Five trials are too few to draw from, so they get normal weights with the spread of Student's t (the
+    multiplier bootstrap, van der Vaart and Wellner 1996, chapter 2.9).
+
+    Args:
+        competitor: its metric at ``labels[at]``, ``(U,)`` for U tables or trials.
+        reference: its metric at each number of labels, ``(U, B)``. NaN where a table lacks a number; each step of the
+            curve is the mean of the tables that have both of its ends.
+        labels: the numbers of labels, ascending, ``(B,)``.
+        at: position of the competitor's number of labels.
+        higher_is_better: false for losses.
+        overlap: None for tables. Of trials on one table, the part of their variance that more of them do not average
+            away, as `overlap_ratio` gives it: draws vary as in the corrected resampled t-test, and the interval is
+            above one where that test finds a gain. Infinite where their spread does not show it: no interval.
+
+    Returns:
+        None if no table or trial has both, or the reference was measured at one number of labels alone.
+
+    Raises:
+        ValueError: the numbers of labels are not ascending and above zero.
+
+    A reference that gains a point with each doubling needs twice the labels for a point more:
+
+    >>> found = worth_in_labels(np.array([0.62]), np.array([[0.60, 0.61, 0.62]]), [20, 40, 80], at=1)
+    >>> round(found.factor, 3), found.is_continued
+    (2.0, False)
+    """
+    budgets = np.asarray(labels, dtype=np.float64)
+    if not (budgets > 0).all() or not (np.diff(budgets) > 0).all():
+        raise ValueError(f"Numbers of labels must ascend from above zero, and are {list(labels)}.")
+    sign = 1.0 if higher_is_better else -1.0
+    gains = sign * (competitor - reference[:, at])
+    is_paired = np.isfinite(gains)
+    n = int(is_paired.sum())
+    if not n:
+        return None
+    # The gain and the steps of the curve are all that the factor depends on.
+    steps = sign * np.diff(reference[is_paired], axis=1)
+    first, last = _measured(steps, at)
+    if first == last:
+        return None
+    x = np.log(budgets[first : last + 1] / budgets[at])
+    parts = np.column_stack([gains[is_paired], steps[:, first:last]])
+    means = np.nanmean(parts, axis=0)
+    (factor,) = np.exp(_log_factors(means[None], x))
+
+    low = high = math.nan
+    if n >= (FEWEST_DATASETS if overlap is None else FEWEST) and overlap != math.inf:
+        weights, tail = _of_tables(n) if overlap is None else _of_trials(n, overlap)
+        is_known = np.isfinite(parts)
+        deviations = np.where(is_known, parts - means, 0.0) / is_known.sum(axis=0)
+        drawn = np.exp(_log_factors(means + weights @ deviations, x))
+        low = float(np.quantile(drawn, tail, method="lower"))
+        high = float(np.quantile(drawn, 1 - tail, method="higher"))
+    least, most = np.exp([x[0] - math.log(REACH), x[-1] + math.log(REACH)])
+    start, stop = np.exp(x[[0, -1]])
+    return Worth(float(budgets[at]), float(factor), low, high, float(least), float(most), float(start), float(stop), n)
+
+
+def _measured(steps: Floats, at: int) -> tuple[int, int]:
+    """The first and the last number of labels of the curve around a position, over steps that enough tables have."""
+    n, n_steps = steps.shape
+    is_known = np.isfinite(steps).sum(axis=0) >= min(n, FEWEST)
+    first = last = at
+    while first > 0 and is_known[first - 1]:
+        first -= 1
+    while last < n_steps and is_known[last]:
+        last += 1
+    return first, last
+
+
+def _of_tables(n: int) -> tuple[Floats, float]:
+    """How often each draw has each table, ``(DRAWS, n)``, and the part of draws beyond each end of the interval.
+
+    >>> round(_of_tables(25)[1], 4), round(_of_tables(1000)[1], 3)
+    (0.0176, 0.025)
+    """
+    from scipy.special import ndtr
+
+    # The seed is fixed, so a report that is made again shows the same interval.
+    counts = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=DRAWS)
+    tail = float(ndtr(-student_quantile(n - 1) * math.sqrt(n / (n - 1))))
+    return counts.astype(np.float64), tail
+
+
+def _of_trials(n: int, overlap: float) -> tuple[Floats, float]:
+    """Weights of the deviations of trials in each draw, ``(DRAWS, n)``, and the part of draws beyond each end.
+
+    A weighted mean of deviations has Student's t distribution with the variance s² (1 / n + overlap).
+    """
+    random = np.random.default_rng(0)
+    spread = np.sqrt(random.chisquare(n - 1, size=(DRAWS, 1)) / (n - 1))
+    # Deviations are divided by n, and their sum of squares by n - 1 makes s².
+    scale = n * math.sqrt((1 / n + overlap) / (n - 1))
+    return np.asarray(scale * random.normal(size=(DRAWS, n)) / spread), (1 - LEVEL) / 2
+
+
+def _log_factors(means: Floats, x: Floats) -> Floats:
+    """The logarithm of the labels at which each curve reaches its gain, ``(draws,)``.
+
+    Args:
+        means: a gain and the steps of a curve, ``(draws, B)``.
+        x: logarithms of numbers of labels, zero where the gain was measured, ``(B,)``.
+    """
+    gains, steps = means[:, 0], means[:, 1:]
+    beyond = math.log(REACH)
+    # A curve that falls at its end is no reason that more labels would go on harming.
+    slopes = np.maximum(steps[:, [0, -1]] / np.diff(x)[[0, -1]], 0.0)
+    continued = np.column_stack([beyond * slopes[:, 0], steps, beyond * slopes[:, 1]])
+    x = np.concatenate([[x[0] - beyond], x, [x[-1] + beyond]])
+    here = int(np.searchsorted(x, 0.0))
+    curve = np.column_stack([np.zeros(len(means)), np.cumsum(continued, axis=1)])
+    curve -= curve[:, [here]]
+    more = _reaching(curve[:, here:], x[here:], gains)
+    # With fewer labels: the same question of the curve turned around.
+    fewer = -_reaching(-curve[:, here::-1], -x[here::-1], -gains)
+    return np.where(gains > 0, more, np.where(gains < 0, fewer, 0.0))
+
+
+def _reaching(curve: Floats, x: Floats, values: Floats) -> Floats:
+    """Where each curve, from zero on, first reaches a value above zero; the last ``x`` if it does not, ``(draws,)``."""
+    has_reached: NDArray[np.bool_] = curve[:, 1:] >= values[:, None]
+    after = np.where(has_reached.any(axis=1), has_reached.argmax(axis=1) + 1, 1)
+    draws = np.arange(len(curve))
+    low, high = curve[draws, after - 1], curve[draws, after]
+    rise = np.where(high > low, high - low, 1.0)
+    reached = x[after - 1] + (values - low) / rise * (x[after] - x[after - 1])
+    return np.asarray(np.where(has_reached.any(axis=1), reached, x[-1]))

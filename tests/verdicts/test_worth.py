@@ -1,0 +1,173 @@
+"""Worth in labels beside closed forms, and the figures of the study."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from scarf_lightning.verdicts.worth import REACH, worth_in_labels
+from tests.composing import ROOT
+
+LABELS = [20, 50, 100, 500]
+RANDOM = np.random.default_rng(0)
+
+
+def curve(labels: float | list[float], slope: float = 0.05) -> np.ndarray:
+    """A metric that rises with the logarithm of the labels."""
+    return 0.3 + slope * np.log(np.asarray(labels, dtype=float))
+
+
+@pytest.mark.parametrize("at", range(4))
+@pytest.mark.parametrize("factor", [0.4, 0.8, 1.0, 1.25, 2.5])
+def test_the_metric_of_k_times_the_labels_is_worth_k(factor: float, at: int) -> None:
+    found = worth_in_labels(curve([factor * LABELS[at]]), curve(LABELS)[None], LABELS, at)
+    loss = worth_in_labels(-curve([factor * LABELS[at]]), -curve(LABELS)[None], LABELS, at, higher_is_better=False)
+
+    assert found is not None
+    assert loss is not None
+    assert found.factor == loss.factor == pytest.approx(factor)
+    assert found.is_continued == (not 20 <= factor * LABELS[at] <= 500)
+    assert (found.labels, found.n) == (LABELS[at], 1)
+    assert found.least == pytest.approx(20 / LABELS[at] / REACH)
+    assert found.most == pytest.approx(500 / LABELS[at] * REACH)
+
+
+def test_between_two_numbers_of_labels_the_curve_is_straight_in_their_logarithm() -> None:
+    """A steep step and a flat one: half of the flat one is the geometric mean of its ends."""
+    found = worth_in_labels(np.array([0.65]), np.array([[0.4, 0.6, 0.7]]), [10, 100, 1000], at=0)
+
+    assert found is not None
+    assert found.factor == pytest.approx(math.sqrt(100 * 1000) / 10)
+
+
+def test_what_the_continued_curve_does_not_reach_is_worth_its_end() -> None:
+    reference = curve(LABELS)[None]
+    above = worth_in_labels(curve([4 * 500]), reference, LABELS, at=3)
+    below = worth_in_labels(curve([20 / 4]), reference, LABELS, at=1)
+
+    assert above is not None
+    assert below is not None
+    assert above.factor == above.most == pytest.approx(REACH)
+    assert below.factor == below.least == pytest.approx(20 / 50 / REACH)
+
+
+def test_a_flat_curve_never_reaches_a_gain() -> None:
+    flat = np.full((1, 4), 0.5)
+    factors = []
+    for metric in (0.5 - 1e-6, 0.5, 0.5 + 1e-6):
+        found = worth_in_labels(np.array([metric]), flat, LABELS, at=1)
+        assert found is not None
+        factors.append(found.factor)
+
+    assert factors == pytest.approx([20 / 50 / REACH, 1.0, 500 / 50 * REACH])
+
+
+def test_a_curve_that_falls_on_the_way_is_inverted_where_it_first_reaches_the_metric() -> None:
+    """The better one of two is always worth more than one, the worse one less."""
+    reference = np.array([[0.5, 0.7, 0.6, 0.8]])
+    labels = [10, 100, 1000, 10_000]
+    better = worth_in_labels(np.array([0.75]), reference, labels, at=1)
+    worse = worth_in_labels(np.array([0.65]), reference, labels, at=1)
+    first = worth_in_labels(np.array([0.65]), reference, labels, at=0)
+
+    assert better is not None
+    assert worse is not None
+    assert first is not None
+    assert better.factor == pytest.approx(10**1.75)
+    assert worse.factor == pytest.approx(10**-0.25)
+    assert first.factor == pytest.approx(10**0.75)
+
+
+def test_a_curve_that_falls_at_its_end_is_continued_as_flat() -> None:
+    found = worth_in_labels(np.array([0.66]), np.array([[0.5, 0.7, 0.65]]), [10, 100, 1000], at=2)
+
+    assert found is not None
+    assert found.factor == found.most
+
+
+def tables(n: int, factor: float, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Tables of different height and slope, whose mean gain is that of a factor, and noise."""
+    slopes = random.normal(0.05, 0.02, (n, 1))
+    reference = random.normal(0.6, 0.1, (n, 1)) + slopes * np.log(np.array(LABELS) / 50)
+    gains = 0.05 * math.log(factor) + random.normal(0, 0.02, n)
+    return reference[:, 1] + gains, reference + random.normal(0, 0.01, reference.shape)
+
+
+def test_the_bootstrap_over_tables_covers_a_known_factor() -> None:
+    covered = 0
+    for _ in range(200):
+        found = worth_in_labels(*tables(34, 1.3, RANDOM), LABELS, at=1)
+        assert found is not None
+        covered += found.low <= 1.3 <= found.high
+
+    assert 0.90 <= covered / 200 <= 0.995
+
+
+@pytest.mark.parametrize("n", [3, 10])
+def test_over_trials_the_interval_begins_above_one_where_the_resampled_t_test_finds_a_gain(n: int) -> None:
+    """The gain whose corrected resampled t-test ends at zero has an interval that ends at one."""
+    overlap = 2 / 7
+    spread = RANDOM.normal(0, 0.01, n)
+    spread -= spread.mean()
+    half = stats.t.ppf(0.975, n - 1) * spread.std(ddof=1) * math.sqrt(1 / n + overlap)
+    reference = np.tile(curve(LABELS), (n, 1))
+
+    found = worth_in_labels(reference[:, 1] + half + spread, reference, LABELS, at=1, overlap=overlap)
+
+    assert found is not None
+    assert math.log(found.low) / math.log(found.factor) == pytest.approx(0, abs=0.1)
+    assert math.log(found.high) / math.log(found.factor) == pytest.approx(2, abs=0.1)
+
+
+@pytest.mark.parametrize(("n", "overlap", "has_interval"), [
+    (24, None, False), (25, None, True), (2, 0.3, False), (3, 0.3, True), (9, math.inf, False),
+])  # fmt: skip
+def test_too_few_tables_or_trials_have_no_interval(n: int, overlap: float | None, has_interval: bool) -> None:
+    found = worth_in_labels(*tables(n, 1.3, RANDOM), LABELS, at=1, overlap=overlap)
+
+    assert found is not None
+    assert math.isfinite(found.low) == math.isfinite(found.high) == has_interval
+
+
+def test_tables_that_lack_a_number_of_labels_keep_their_other_steps() -> None:
+    """Tables of other heights at the last number would bend a curve of plain means."""
+    reference = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0])[:, None] + curve(LABELS)
+    reference[:3, 3] = math.nan
+    found = worth_in_labels(reference[:, 1] + 0.05 * math.log(4), reference, LABELS, at=1)
+
+    assert found is not None
+    assert found.factor == pytest.approx(4)
+    assert found.most == pytest.approx(30)
+    reference[3:5, 3] = math.nan
+    short = worth_in_labels(reference[:, 1], reference, LABELS, at=1)
+    assert short is not None
+    assert short.most == pytest.approx(6)
+
+
+def test_without_a_curve_or_a_pair_there_is_no_worth() -> None:
+    assert worth_in_labels(np.array([0.5]), np.array([[0.5]]), [20], at=0) is None
+    assert worth_in_labels(np.array([math.nan]), curve(LABELS)[None], LABELS, at=0) is None
+    with pytest.raises(ValueError, match="must ascend"):
+        worth_in_labels(np.array([0.5]), np.array([[0.5, 0.6]]), [50, 20], at=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("competitor", "expected"), [
+    ("SCARF", [1.13, 1.13, 1.16, 1.13]), ("VIME", [1.10, 1.17, 1.19, 1.04]), ("CatBoost", [0.88, 1.30, 1.98, 1.72]),
+])  # fmt: skip
+def test_the_study_says_how_many_labels_a_pre_training_is_worth(competitor: str, expected: list[float]) -> None:
+    trials = pd.read_parquet(ROOT / "study/second_edition/trials.parquet").dropna(subset=["accuracy"])
+    trials = trials.assign(labels=trials["labels"].astype(int))
+    means = trials.pivot_table("accuracy", ["competitor", "dataset"], "labels")
+    reference = means.loc["no pre-training"]
+    own = means.loc[competitor].reindex(reference.index)
+
+    found = [worth_in_labels(own[n].to_numpy(), reference.to_numpy(), LABELS, at) for at, n in enumerate(LABELS)]
+
+    assert [round(each.factor, 2) for each in found if each] == pytest.approx(expected, abs=0.0051)
+    if competitor == "SCARF" and found[0] is not None:
+        # An independent bootstrap without wider tails has 1.03 to 1.29.
+        assert (found[0].low, found[0].high) == pytest.approx((1.03, 1.29), abs=0.025)
+        assert found[0].n == 34
