@@ -13,12 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..intervals import FEWEST, LEVEL, student_quantile
+from ..intervals import FEWEST, LEVEL, ROUNDING, student_quantile
 from .scores import Floats
 from .tables import FEWEST_DATASETS
 
 REACH = 3.0
 """How far a curve is continued beyond its ends: to three times the most labels, and to a third of the fewest."""
+TIE = 1e-9
+"""Factors that differ by less, in parts of them, are equal."""
 DRAWS = 4000
 """Bootstrap draws."""
 
@@ -51,7 +53,8 @@ class Worth:
     @property
     def is_continued(self) -> bool:
         """True if the factor lies beyond the labels at which the reference was measured."""
-        return not self.start <= self.factor <= self.stop
+        # The metric of the first number of labels itself is worth it but for rounding.
+        return not self.start * (1 - TIE) <= self.factor <= self.stop * (1 + TIE)
 
 
 def worth_in_labels(
@@ -110,6 +113,8 @@ def worth_in_labels(
         return None
     x = np.log(budgets[first : last + 1] / budgets[at])
     parts = np.column_stack([gains[is_paired], steps[:, first:last]])
+    # In parts of the largest metric: differences that cancel but for rounding are a tie, whatever its unit.
+    parts = parts / (float(np.nanmax(np.abs(reference))) or 1.0)
     means = np.nanmean(parts, axis=0)
     (factor,) = np.exp(_log_factors(means[None], x))
 
@@ -183,12 +188,12 @@ def _log_factors(means: Floats, x: Floats) -> Floats:
     more = _reaching(curve[:, here:], x[here:], gains)
     # With fewer labels: the same question of the curve turned around.
     fewer = -_reaching(-curve[:, here::-1], -x[here::-1], -gains)
-    return np.where(gains > 0, more, np.where(gains < 0, fewer, 0.0))
+    return np.where(gains > ROUNDING, more, np.where(gains < -ROUNDING, fewer, 0.0))
 
 
 def _reaching(curve: Floats, x: Floats, values: Floats) -> Floats:
     """Where each curve, from zero on, first reaches a value above zero; the last ``x`` if it does not, ``(draws,)``."""
-    has_reached: NDArray[np.bool_] = curve[:, 1:] >= values[:, None]
+    has_reached: NDArray[np.bool_] = curve[:, 1:] >= values[:, None] - ROUNDING
     after = np.where(has_reached.any(axis=1), has_reached.argmax(axis=1) + 1, 1)
     draws = np.arange(len(curve))
     low, high = curve[draws, after - 1], curve[draws, after]

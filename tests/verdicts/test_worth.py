@@ -64,6 +64,17 @@ def test_a_flat_curve_never_reaches_a_gain() -> None:
     assert factors == pytest.approx([20 / 50 / REACH, 1.0, 500 / 50 * REACH])
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e6 / 3])
+def test_differences_that_cancel_but_for_rounding_are_a_tie(unit: float) -> None:
+    values = unit * np.array([0.1, 0.2, 0.3, 0.7])
+    gains = unit * np.array([0.1, 0.2, -0.3, 0.0])
+    found = worth_in_labels(values + gains, np.tile(values[:, None], 4), LABELS, at=1)
+
+    assert (values + gains - values).mean() != 0
+    assert found is not None
+    assert found.factor == 1
+
+
 def test_a_curve_that_falls_on_the_way_is_inverted_where_it_first_reaches_the_metric() -> None:
     """The better one of two is always worth more than one, the worse one less."""
     reference = np.array([[0.5, 0.7, 0.6, 0.8]])
