@@ -20,6 +20,7 @@ from hydra._internal.core_plugins import file_config_source
 from hydra._internal.sources_registry import SourcesRegistry
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import ChoiceSweep, Quote, QuotedString
 from hydra.core.plugins import Plugins
@@ -316,9 +317,11 @@ def hydra_started(plugins: Sequence[str] = ()) -> "Iterator[Hydra]":
     """
     with _one_thread:
         # Hydra has one global instance, and refuses to start a second one.
-        instance = GlobalHydra.instance()
-        theirs = instance.hydra
+        instance, of_jobs = GlobalHydra.instance(), HydraConfig.instance()
+        theirs, their_job = instance.hydra, of_jobs.cfg
         instance.clear()
+        # ${hydra:...} would resolve to values of the program around us.
+        of_jobs.cfg = None
         try:
             offer(plugins)
             with _unlogged(), checked_files(), initialize_config_dir(str(CONF), job_name="train", **OF_TODAY):
@@ -329,6 +332,7 @@ def hydra_started(plugins: Sequence[str] = ()) -> "Iterator[Hydra]":
             raise usage_error(error) from error
         finally:
             GlobalHydra.instance().hydra = theirs
+            HydraConfig.instance().cfg = their_job
 
 
 def folder_of_options(config_dir: str | Path) -> Path:

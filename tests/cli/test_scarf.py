@@ -115,7 +115,15 @@ def test_a_report_says_by_its_status_and_as_json_whether_we_can_tell(
     answers: list[str], status: int, state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written = WrittenReport(
-        tmp_path / "index.html", ["So it is."], [], pd.DataFrame({"answer": answers}), "accuracy", None, Mock(), {}
+        index=tmp_path / "index.html",
+        answer=["So it is."],
+        notes=[],
+        summary=pd.DataFrame({"answer": answers}),
+        effects=pd.DataFrame(),
+        metric="accuracy",
+        recommendation=None,
+        _material=Mock(),
+        _made_by={},
     )
     monkeypatch.setattr(commands, "run_report", lambda arguments: print("a table") or written)
 

@@ -11,6 +11,7 @@ from hydra import initialize_config_dir
 from hydra._internal.sources_registry import SourcesRegistry
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import OmegaConf
@@ -98,6 +99,18 @@ def test_a_recipe_sets_how_a_pretraining_is_trained_and_loses_nothing(monkeypatc
     OmegaConf.update(sections, "pretrain.batch_size", 64)
 
     assert read_config(sections).pretrain.batch_size == 64
+
+
+def test_values_of_the_job_around_us_are_no_values_of_ours() -> None:
+    with hydra_started() as hydra:
+        around = master_of(hydra)
+    HydraConfig.instance().set_config(around)
+    try:
+        with pytest.raises(UsageError, match=r"^seed: \$\{hydra:\.\.\.\} has no value here"), hydra_started() as hydra:
+            Composer(hydra.config_loader, master_of(hydra))(("seed=${hydra:job.num}",))
+        assert HydraConfig.instance().cfg is not None
+    finally:
+        HydraConfig.instance().cfg = None
 
 
 def test_hydra_is_given_back_as_it_was() -> None:
