@@ -5,14 +5,13 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 
-from scarf_lightning.cli import commands, reporting
+from scarf_lightning.cli import commands
 from scarf_lightning.results import CellStore, identity
 from tests.cells import finish, some_config, some_record
-from tests.composing import ROOT, cells_of, composing_once
+from tests.composing import ROOT, cells_of
 from tests.processes import Process, here
 from tests.report.store import described, fill_store
 
@@ -25,8 +24,7 @@ def report(*arguments: str, cwd: Path, python_options: tuple[str, ...] = ()) -> 
 
 
 def report_here(*arguments: str, cwd: Path) -> Process:
-    with patch.object(reporting, "composing", composing_once):
-        return here(commands.report, *arguments, cwd=cwd)
+    return here(commands.report, *arguments, cwd=cwd)
 
 
 @pytest.fixture(scope="module")

@@ -115,7 +115,7 @@ def test_it_leaves_the_documented_files_and_no_others(first: Run, cell: Path) ->
     )  # fmt: skip
     weights = [f"{trial:04d}/{name}" for trial in (0, 1) for name in ("curve.json", "weights.safetensors")]
 
-    expected = [f"index/{cell.name}", "datasets/wdbc.json", f"{cell.name}/cell.json"]
+    expected = ["index.sqlite", "datasets/wdbc.json", f"{cell.name}/cell.json"]
     expected += [f"{cell.name}/stacks/{stack.name}/{name}" for name in in_stack]
     expected += [
         f"pretrained/{pretrained.name}/{name}" for name in ("pretraining.json", *(f"trials/{each}" for each in weights))

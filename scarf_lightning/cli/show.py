@@ -209,7 +209,7 @@ def out_of_reach(plan: Plan) -> list[str]:
     if len(datasets) in (1, len(plan.surveyed)):
         return []
     # Imports pandas.
-    from ..verdicts.tables import FEWEST_TABLES
+    from ..verdicts.centres import FEWEST_TABLES
 
     if len(datasets) >= FEWEST_TABLES:
         return []

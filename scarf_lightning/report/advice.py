@@ -18,9 +18,9 @@ from ..sweeping.expand import ExpandedSweep
 from ..sweeping.plan import about, make_plan
 from ..sweeping.sizes import CC18
 from ..verdicts.answers import CANNOT_TELL, MARGIN
+from ..verdicts.centres import FEWEST_TABLES
 from ..verdicts.looks import spent
 from ..verdicts.power import settling, settling_tables
-from ..verdicts.tables import FEWEST_TABLES
 from ..verdicts.verdict import FEWEST_FOR_SAME
 from .axis_sentences import by_axis_in_words
 from .blocks import named

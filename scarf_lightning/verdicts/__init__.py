@@ -11,6 +11,7 @@ SciPy is imported by the functions that use it, so that a run that has nothing t
 
 from ..intervals import TEST_TO_TRAIN, Interval, mean_interval, overlap_ratio
 from .answers import ANSWERS, Answer, Levels, answer_of, corrected
+from .centres import mean_gain, mean_levels, median_gain, median_levels, outlying
 from .compare import ComparedResults, JudgedEffect, compare
 from .factors import Contrast, interactions, judge_contrast, main_effects, simple_effects
 from .frame import Trials, combined, verdict_on
@@ -36,7 +37,6 @@ from .power import Settling, settling, settling_tables, smallest_difference
 from .ranks import FriedmanTest, Ranking, friedman_test, rank_competitors, wilcoxon_cliques, wilcoxon_tests
 from .rows_and_fits import ErrorParts, error_parts, unseen_values
 from .scores import CELL, Pair, ScoreArray, cell_means, pretraining_grid, score_array, scores_of
-from .tables import mean_gain, mean_levels, median_gain, median_levels, outlying
 from .verdict import Verdict, answers_together, judge, judge_rows, judge_tables, rows_interval
 from .worth import Worth, worth_in_labels
 

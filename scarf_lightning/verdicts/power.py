@@ -13,9 +13,9 @@ import numpy as np
 
 from ..intervals import Interval, student_quantile
 from .answers import ALONE, MARGIN, Needed
+from .centres import FEWEST_DATASETS
 from .looks import needed_at
 from .rows_and_fits import ErrorParts
-from .tables import FEWEST_DATASETS
 
 TEST_SHARE = 0.2
 """The share of a table's rows that is tested in each of the paper's splits (section 4)."""

@@ -29,11 +29,11 @@ from ..intervals import (
 )
 from ..intervals import unseen as unseen_share
 from .answers import CANNOT_TELL, MARGIN, Answer, Levels, answer_of, corrected
+from .centres import FEWEST_TABLES, mean_gain, mean_levels, median_gain, median_levels
 from .looks import Look, levels_after
 from .over_tables import NextTable, next_table, steadied
 from .rows_and_fits import NOTHING, ErrorParts, Integers, error_parts
 from .scores import Floats, mean_of, variance_of
-from .tables import FEWEST_TABLES, mean_gain, mean_levels, median_gain, median_levels
 
 Claim = Literal["this table", "tables like these"]
 Tails = Callable[[float], tuple[float, float]]

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..intervals import FEWEST, LEVEL, ROUNDING, student_quantile
+from .centres import FEWEST_DATASETS
 from .scores import Floats
-from .tables import FEWEST_DATASETS
 
 REACH = 3.0
 """How far a curve is continued beyond its ends: to three times the most labels, and to a third of the fewest."""

@@ -105,20 +105,19 @@ def test_batches_have_the_asked_size(make: Make) -> None:
     assert len(Examples(torch.zeros(3, 11, dtype=torch.int64))) == 11, "those of a trial"
 
 
-def test_lightning_is_given_a_pass_as_one_item(make: Make) -> None:
-    """Its batches are fetched one by one, as they are asked for."""
-    served, again = make(), make()
-    for loader, examples in (
-        (served.datamodule.train_dataloader(), again.datamodule.training_examples()),
-        (served.datamodule.val_dataloader(), again.datamodule.validation_examples()),
-    ):
-        assert len(loader) == 1
-        (item,) = loader
-        assert served.datamodule.transfer_batch_to_device(item, torch.device("cpu"), 0) is item
-        batches = served.datamodule.on_after_batch_transfer(item, 0)
-        for got, expected in zip(batches, examples, strict=True):
-            assert torch.equal(got.x, again.datamodule.fetch(expected).x)
-            assert torch.equal(got.targets, expected.targets)
+def test_lightning_is_given_all_epochs_and_a_validation_as_one_item_each(make: Make) -> None:
+    """Batches are fetched one by one, as they are asked for."""
+    served, again = make().datamodule, make().datamodule
+    training, validation = served.train_dataloader(), served.val_dataloader()
+    assert (len(training), len(validation)) == (1, 1)
+    (epochs,), (batches,) = training, validation
+    assert served.transfer_batch_to_device(epochs, torch.device("cpu"), 0) is epochs
+
+    passes = [(next(epochs), again.training_examples()), (next(epochs), again.training_examples())]
+    for got, expected in [*passes, (batches, again.validation_examples())]:
+        for batch, examples in zip(got, expected, strict=True):
+            assert torch.equal(batch.x, again.fetch(examples).x)
+            assert torch.equal(batch.targets, examples.targets)
 
 
 def test_the_order_is_drawn_from_each_trials_stream(mixed_table: Table, make: Make) -> None:

@@ -57,11 +57,11 @@ from scarf_lightning.verdicts.answers import (
     MARGIN,
     needed_together,
 )
+from scarf_lightning.verdicts.centres import mean_levels, median_levels
 from scarf_lightning.verdicts.looks import Look
 from scarf_lightning.verdicts.over_tables import steadied
 from scarf_lightning.verdicts.power import MOST_TRIALS, settling
 from scarf_lightning.verdicts.scores import variance_of
-from scarf_lightning.verdicts.tables import mean_levels, median_levels
 from scarf_lightning.verdicts.trials import (
     RowsOfTrial,
     Split,

@@ -110,7 +110,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
         "training/test_kept_predictions",
         "training/test_pretraining",
     ),
-    "verdicts/tables.py": ("verdicts/test_tables",),
+    "verdicts/centres.py": ("verdicts/test_centres",),
     "verdicts/trials.py": ("verdicts/test_rows_of_trials", "report/test_verdicts"),
     "verdicts/": (
         "verdicts/test_examples",
@@ -148,15 +148,15 @@ NAMED = (
 
 REFACTORED = (
     # Every competitor of a page is corrected alone: Holm's family is taken apart.
-    ("report/comparisons.py", '"" if is_of_page else each.name', "each.name"),
+    ("report/comparisons.py", 'return "" if is_of_page else comparison.name', "return comparison.name"),
     # Test rows leak into the fitted scaling, because the option is not passed on.
     ("training/cell_training.py", "fit_on=self.config.fit_on,", 'fit_on="all",'),
     # The mean of a stack is taken over its trials instead of its rows.
     ("losses/loss.py", "return is_wrong.float().mean(dim=-1)", "return is_wrong.float().mean(dim=0)"),
     # Dropout is left on when the network predicts.
-    ("networks/layers.py", "if not self.training or rate == 0:", "if rate == 0:"),
+    ("networks/layers.py", "if not self.training or is_off:", "if is_off:"),
     # The network that predicts has the weights of the last epoch, and those of the best are not restored.
-    ("engine/fitting.py", "    load_state(module, stopping.weights)\n", ""),
+    ("engine/fitting.py", "    load_state(module, loop.kept.tensors)\n", ""),
     # Two fits of a trial share their random streams.
     ("methods/pseudo_labels.py", "stack.labelled(), self, number=1", "stack.labelled(), self"),
     # A claim of exactly the oldest age is taken from its holder.
@@ -167,6 +167,8 @@ REFACTORED = (
     # An argument is not passed on, so that its default counts.
     ("sweeping/run.py", "chunk, launcher, in_order=in_order", "chunk, launcher"),
     # Two arguments change places, and a difference changes its sign.
+    ("verdicts/factors.py", "(combined(ones, contrast.weight), combined(others, contrast.weight))",
+     "(combined(others, contrast.weight), combined(ones, contrast.weight))"),
 )  # fmt: skip
 """Faults of a refactoring: those that are made while code is moved or unfolded, one in each of ten rooms. Module, a
 text that occurs once in it, and what takes its place. The module's mirror alone must find each."""

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from scarf_lightning.verdicts.tables import (
+from scarf_lightning.verdicts.centres import (
     FEWEST_DATASETS,
     FEWEST_TABLES,
     UNSEEN,
