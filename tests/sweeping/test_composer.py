@@ -128,7 +128,7 @@ def conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("file", "before", "after"),
     [
-        ("train.yaml", "\nhydra:", "\ntrials: ${dataset.id}\n\nhydra:"),
+        ("train.yaml", "\ntrials: 5 #", "\ntrials: ${dataset.id} #"),
         ("dataset/cc18-wdbc.yaml", "id: 1510", "id: ${seed}"),
         ("scaling/minmax.yaml", "name: minmax", "name: ${oc.select:dataset.kind,minmax}"),
     ],
