@@ -9,6 +9,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from ..errors import UsageError, did_you_mean, not_an_option
 from .axes import BASES, part
+from .conf_files import target_of
 from .config import Config
 from .gate import TARGET
 from .option import Option, Options, PartField, default_of, options_of
@@ -137,8 +138,9 @@ def _choice(axis: str, value: Any, place: str) -> Choice:
     """A part's name and all of its options, from those that are set."""
     options = dict(_group(value, place))
     name = options.pop("name", None)
-    known = options_of(part(axis, name, option=f"{place}.name"))
-    _take_out_target(options, place)
+    cls = part(axis, name, option=f"{place}.name")
+    known = options_of(cls)
+    _take_out_target(options, place, cls)
     return {"name": name} | checked_options(known, options, place)
 
 
@@ -152,10 +154,8 @@ def _with_options_apart(settings: type[Any], named: PartField, values: Mapping[s
     name = values.get(named.name, getattr(settings, named.name))
     # No pre-training is the one choice without a class.
     is_none = (place, name) == ("pretrain", "none")
-    known: Mapping[str, Option] = {}
-    if not is_none:
-        option = f"{place}.{named.name}"
-        known = options_of(part(named.axis, name, option=option))
+    cls = None if is_none else part(named.axis, name, option=f"{place}.{named.name}")
+    known: Mapping[str, Option] = {} if cls is None else options_of(cls)
 
     own = dict(_group(values.get(named.options) or {}, _join(place, named.options)))
     others: dict[str, Any] = {}
@@ -167,7 +167,7 @@ def _with_options_apart(settings: type[Any], named: PartField, values: Mapping[s
             own.setdefault(each, value)
         else:
             others[each] = value
-    _take_out_target(own, named.place_in(place))
+    _take_out_target(own, named.place_in(place), cls)
     if named.is_beside:
         _refuse_unknown([*common, *known], own, place)
     others[named.name] = name
@@ -175,14 +175,15 @@ def _with_options_apart(settings: type[Any], named: PartField, values: Mapping[s
     return others
 
 
-def _take_out_target(options: dict[str, Any], place: str) -> None:
+def _take_out_target(options: dict[str, Any], place: str, cls: type[Any] | None) -> None:
     """Remove the ``_target_`` of a part, which is for ``hydra.utils.instantiate``: parts are built by their name.
 
     Raises:
         UsageError: it is no class of this package, so that the user expects it to be built.
     """
     target = options.pop(TARGET, None)
-    if target is not None and not str(target).startswith(PACKAGE):
+    is_known = str(target).startswith(PACKAGE) or (cls is not None and target == target_of(cls))
+    if target is not None and not is_known:
         raise UsageError(
             f"{place}.{TARGET}={target}: parts are built by their name, not by a class; a part of your own is named by "
             "plugins=[MODULE]."

@@ -29,7 +29,9 @@ def overrides_of_composed(config: DictConfig) -> list[str]:
         UsageError: it is no configuration of `conf/train.yaml`, or a value is missing.
     """
     try:
-        values = plain_values(our_sections(config))
+        sections = our_sections(config)
+        fit_recipe(sections)
+        values = plain_values(sections)
     except OmegaConfBaseException as error:
         raise usage_error(error) from error
     missing = [axis for axis in CHOSEN if not isinstance(values.get(axis), Mapping) or "name" not in values[axis]]

@@ -17,6 +17,7 @@ from .places import is_foreign, line_with, named
 
 TARGET = "target"
 """The kind of part that is chosen by `dataset.target_kind`, and not by an axis."""
+DRAWINGS = "scarf_lightning.report.drawings"
 HINTS = {
     "replacement": "scarf_lightning.corruption.SelectiveCorruption",
     "mask": "scarf_lightning.corruption.Selection",
@@ -55,9 +56,16 @@ def classes_of(module: ModuleType) -> Iterator[type[Any]]:
             continue
         # A class that others inherit from, and that has no name, is their base.
         is_base = not hasattr(value, "name") and bool(value.__subclasses__())
-        is_meant = kind_of(value) is not None or isinstance(vars(value).get("name"), str)
+        # A drawing of a report has a name too, and is tried where it draws.
+        has_name = isinstance(vars(value).get("name"), str) and not is_drawing(value)
+        is_meant = kind_of(value) is not None or has_name
         if is_meant and not is_base:
             yield value
+
+
+def is_drawing(value: Any) -> bool:
+    """Tell whether something is a class of drawings of the report."""
+    return inspect.isclass(value) and any(each.__module__.startswith(DRAWINGS) for each in value.__mro__)
 
 
 def _is_of(cls: type[Any], module: ModuleType) -> bool:

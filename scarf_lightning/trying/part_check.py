@@ -19,7 +19,7 @@ from ..options.plugins import load_plugins, source_hash
 from .bench import Bench
 from .call import Output, Probe, WrongError
 from .checks import CHECKS, Attempt, place_of, unused_options
-from .declared import TARGET, bases, classes_of, kind_of, why_not_taken
+from .declared import TARGET, bases, classes_of, is_drawing, kind_of, why_not_taken
 from .kept import keep_notes, kept_notes
 from .places import line_of, named, text_at
 from .probes import CorruptionProbe, LossProbe, NetworkProbe, PretextProbe, SelectionProbe
@@ -108,7 +108,8 @@ def check_module(module: str, name: str | None = None) -> list[Verdict]:
     found: dict[str, Any] = {cls.__name__: cls for cls in classes_of(imported)}
     own = [each for each in metrics() if each not in METRICS]
     found |= {each.name: each for each in own if each.function.__module__ in {module, *_below(module)}}
-    if not found:
+    # A module of drawings alone has nothing to try.
+    if not found and not any(map(is_drawing, vars(imported).values())):
         raise UsageError(
             f"{module} has no part: no class that inherits from one of an axis, such as "
             "scarf_lightning.corruption.SelectiveCorruption, and no metric."
