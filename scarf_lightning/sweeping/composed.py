@@ -28,18 +28,18 @@ def overrides_of_composed(config: DictConfig) -> list[str]:
     Raises:
         UsageError: it is no configuration of `conf/train.yaml`, or a value is missing.
     """
-    try:
-        sections = our_sections(config)
-        fit_recipe(sections)
-        values = plain_values(sections)
-    except OmegaConfBaseException as error:
-        raise usage_error(error) from error
-    missing = [axis for axis in CHOSEN if not isinstance(values.get(axis), Mapping) or "name" not in values[axis]]
+    sections = our_sections(config)
+    missing = [axis for axis in CHOSEN if axis not in sections or "name" not in sections[axis]]
     if missing:
         raise UsageError(
             f"The configuration has no {missing[0]}.name; compose it from conf/ by "
             'hydra.compose("train", overrides=[...]).'
         )
+    try:
+        fit_recipe(sections)
+        values = plain_values(sections)
+    except OmegaConfBaseException as error:
+        raise usage_error(error) from error
     plugins = [str(name) for name in values.get("plugins") or []]
     choices = [f"plugins={hydra_text(plugins)}"] if plugins else []
     choices += [f"{axis}={values[axis]['name']}" for axis in CHOSEN]
