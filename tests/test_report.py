@@ -48,7 +48,7 @@ def test_a_half_finished_sweep_is_drawn_without_torch(half_finished: Path) -> No
     assert [line for line in ran.stderr.splitlines() if not line.startswith("import time:")] == []
     lines = ran.stdout.splitlines()
     assert lines[0].startswith(
-        "We cannot tell of any of 5 comparisons with no pre-training on wdbc; the best so far is SCARF, rate 0."
+        "On wdbc, beside no pre-training: we cannot tell of SCARF, rate 0.6 (all labels); SCARF, rate 0.2 (all labels); "
     )
     (missing,) = [line for line in lines if line.startswith("6 of 21 cells are finished")]
     assert re.match(r".*, 12 of 42 trials; missing: .* and \d+ more\.$", missing)
@@ -80,7 +80,8 @@ def test_everything_in_a_folder(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     lines = ran.stdout.splitlines()
     assert lines[0].startswith("We cannot tell whether SCARF helps over 3 datasets: ")
-    assert lines[2:4] == [
+    assert lines[2:5] == [
+        "2 competitors, 2 shown.",
         "All 6 cells are finished, 18 of 18 trials.",
         "Win matrices count a difference by corrected resampled t-test, p < 0.1 after Holm's correction over datasets.",
     ]
