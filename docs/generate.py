@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from scarf_lightning.options.axes import AXES, BASES, Axis, parts
+from scarf_lightning.options.axes import AXES, BASES, Axis, is_own, parts
 from scarf_lightning.options.conf_files import main_file, part_file, target_of
 from scarf_lightning.options.option import Option, options_of
 from scarf_lightning.options.reference import DESCRIBED, choices, common_options, main_options, shown
@@ -24,7 +24,7 @@ defaults:
   - override /pretrain: none
 
 """
-"""How the file of a method begins that is never pre-trained."""
+"""The first lines in the file of a method that is never pre-trained."""
 PROJECT = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 METHODS = """\
@@ -169,7 +169,7 @@ def conf_files() -> dict[Path, str]:
         for name, cls in parts("pretrain" if axis.name == "cotrain" else axis.name).items():
             # A task of co-training has a file if it goes with other parts than the default's.
             path = CONF / axis.name / f"{name}.yaml"
-            if not cls.__module__.startswith("scarf_lightning.") or (axis.name == "cotrain" and not path.exists()):
+            if not is_own(cls) or (axis.name == "cotrain" and not path.exists()):
                 continue
             text = (
                 path.read_text(encoding="utf-8")

@@ -20,13 +20,15 @@ GROUND = {"errors", "importing", "options", "randomness"}
 MAY_USE = {
     **dict.fromkeys(GROUND | {"metrics", "intervals"}, GROUND),
     "machine": set(),
+    "user_cache": set(),
     "forks": {"errors", "machine"},
     "data": GROUND | {"metrics", "losses"},
     "losses": GROUND,
     "corruption": GROUND,
     "networks": GROUND,
     "pretexts": GROUND | {"corruption", "losses", "networks"},
-    "engine": GROUND | {"machine", "screen", "metrics", "data", "corruption", "losses", "networks", "pretexts"},
+    "engine": GROUND
+    | {"machine", "screen", "metrics", "data", "corruption", "losses", "networks", "pretexts", "user_cache"},
     "methods": GROUND | {"data", "corruption", "losses", "pretexts", "engine"},
     "results": {"options", "metrics", "errors", "data.targets"},
     "sweeping": {
@@ -39,7 +41,7 @@ MAY_USE = {
         "estimators", "training", "trying", "engine", "verdicts", "version",
     },
     "trying": GROUND
-    | {"data", "engine", "corruption", "losses", "networks", "pretexts", "methods", "metrics"},
+    | {"data", "engine", "corruption", "losses", "networks", "pretexts", "methods", "metrics", "user_cache"},
     "training": GROUND
     | {"data", "engine", "loggers", "methods", "metrics", "results", "screen", "sweeping", "version"},
     "verdicts": {"errors", "intervals", "metrics"},

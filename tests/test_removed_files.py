@@ -16,7 +16,6 @@ HELD_BY = {
     "cli/output.py": "cli/test_output.py",
     "cli/predict.py": "cli/test_predict.py",
     "cli/show.py": "cli/test_show.py",
-    "engine/measured.py": "engine/test_measured.py",
     "estimators/saving.py": "estimators/test_saving.py",
     "loggers/places.py": "loggers/test_places.py",
     "loggers/wandb_runs.py": "loggers/test_views.py",
@@ -31,7 +30,7 @@ HELD_BY = {
     "sweeping/chunks.py": "sweeping/test_chunks.py",
     "sweeping/kept_search.py": "sweeping/test_kept_search.py",
     "sweeping/slurm.py": "sweeping/test_slurm.py",
-    "trying/kept.py": "trying/test_kept.py",
+    "user_cache.py": "test_user_cache.py",
 }
 CHANGING = {
     "rmtree", "unlink", "rmdir", "copyfile", "move", "write_text", "write_bytes", "to_parquet", "write_whole",

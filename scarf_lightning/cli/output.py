@@ -49,7 +49,7 @@ def _check_free(file: Path, *, force: bool) -> None:
 
 
 def for_spreadsheets(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame for a CSV file, in which no text is taken for a formula."""
+    """A copy of the frame whose texts no spreadsheet takes for formulas."""
     quoted = frame.set_axis([spreadsheet(name) for name in frame.columns], axis=1)
     # By position: the names of classes may be equal to other names.
     for position in range(quoted.shape[1]):

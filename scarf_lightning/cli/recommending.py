@@ -42,7 +42,7 @@ LINEAR = ("logistic", "ridge")
 MODELS = "models"
 """The folder of recommended models, in that of the results."""
 LEAKING = ("predicts the target almost alone", "in rows of one class only")
-"""What notes on columns that give the target away say."""
+"""Phrases of the notes on columns that give the target away."""
 NOT_IN_A_NAME = re.compile(r"[^\w.-]+")
 
 

@@ -24,7 +24,7 @@ from ..screen import command_line, doing, screen
 from ..sweeping.cell import distinct
 from ..sweeping.composer import Composer
 from ..sweeping.expand import expand
-from ..sweeping.folders import SWEEPS
+from ..sweeping.folders import SWEEPS, in_notation
 from ..sweeping.hydra import hydra_started, master_of, named_plugins
 from ..sweeping.overrides import overrides_of
 from ..verdicts.answers import CANNOT_TELL
@@ -332,17 +332,12 @@ def command_of(program: str, asked: Sequence[str], given: dict[str, Any]) -> str
     options = []
     for name, value in given.items():
         if value is not None:
-            options.append(f"{name}={_spelled(value)}")
+            options.append(f"{name}={in_notation(value, _name_or_text)}")
     return command_line(program, [*asked, *options])
 
 
-def _spelled(value: Any) -> str:
-    """A value in the notation of a command line."""
-    if isinstance(value, list | tuple):
-        return f"[{','.join(_spelled(each) for each in value)}]"
-    if isinstance(value, bool):
-        return str(value).lower()
-    # A section that was given as a function has its name at least.
+def _name_or_text(value: Any) -> str:
+    """A value, or the name of a section that was given as a function."""
     return str(getattr(value, "__qualname__", value))
 
 

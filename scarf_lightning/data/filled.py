@@ -20,7 +20,7 @@ LEAST = 0.5
 MOST_ELSEWHERE = 0.005
 """The largest share of the rows of other classes in which it may be filled."""
 IF_LATE = "leaves it out, if it is known only once the target is"
-"""What leaving it out does, as notes say."""
+"""The advice at the end of a note: how to leave the column out."""
 
 
 def filled_for_one_class(table: Table, frame: pd.DataFrame, known: Collection[str]) -> list[Advice]:

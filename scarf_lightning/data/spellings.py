@@ -12,7 +12,7 @@ SHOWN = 3
 """Groups of spellings that a note shows."""
 
 
-def on_spellings(table: Table, categories: Mapping[str, Coded]) -> list[str]:
+def spelling_notes(table: Table, categories: Mapping[str, Coded]) -> list[str]:
     """A note on the target and on each column in which names differ by case or spaces alone.
 
     Args:

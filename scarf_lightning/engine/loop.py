@@ -96,7 +96,6 @@ class StackLoop(pl.LightningModule):
         self.step = Captured(self._step_of, device, capture, warm_ups=WARM_UPS)
         self.validation = Captured(module.validation_metrics, device, capture, warm_ups=1)
         self._optimizer = module.make_optimizer(captured=capture is not None)
-        self._is_captured = capture is not None
         self._parameters_trained: list[Tensor] = []
         for group in self._optimizer.param_groups:
             self._parameters_trained += group["params"]
@@ -120,13 +119,7 @@ class StackLoop(pl.LightningModule):
             first_step = (self._n_epochs - 1) * self.stack.steps_per_epoch
             for n_done, batch in enumerate(batches, 1):
                 self.stack.follow_schedules(first_step + n_done - 1, self._optimizer)
-                if self._is_captured:
-                    losses = self.step(_present(batch))
-                else:
-                    losses = self.stack.losses(batch)
-                    self._update(losses)
-                    # The graph of a step must be gone before trials leave: it knows the shapes of parameters.
-                    losses = losses.detach()
+                losses = self.step(_present(batch))
                 self.stack.tally("train_loss", losses, batch.x.shape[1])
                 for watcher in self._watchers:
                     watcher.after_step(n_done)
@@ -163,6 +156,7 @@ class StackLoop(pl.LightningModule):
         """Take a step on a mini-batch: the losses before it, ``(T,)``."""
         losses = self.stack.losses(Batch(given["x"], given.get("targets"), given.get("weights")))
         self._update(losses)
+        # The graph of a step must be gone before trials leave: it knows the shapes of parameters.
         return losses.detach()
 
     def _update(self, losses: Tensor) -> None:

@@ -5,10 +5,7 @@ A measurement takes a third of a second. It is kept in the user's cache folder, 
 a version of torch.
 """
 
-import json
-import os
 import platform
-import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,6 +14,8 @@ from pathlib import Path
 
 import torch
 from torch import Tensor
+
+from ..user_cache import cache_file, read_cached, write_cached
 
 N_TRIALS, N_ROWS, WIDTH, N_LAYERS = 10, 128, 256, 3
 """The layers that are timed: a stack of ten trials of the usual width and batch."""
@@ -27,7 +26,7 @@ N_TIMES = 5
 def bfloat16_time() -> float:
     """The time of a training step in bfloat16 over that of one in float32, on this processor, with torch's present
     number of threads."""
-    return _kept_bfloat16_time(_file(), torch.get_num_threads())
+    return _kept_bfloat16_time(cache_file("processors.json"), torch.get_num_threads())
 
 
 @cache
@@ -39,7 +38,7 @@ def _kept_bfloat16_time(file: Path | None, threads: int) -> float:
     known = _read(file)
     if key not in known:
         known[key] = _time_bfloat16()
-        _write(file, known)
+        write_cached(file, known)
     return known[key]
 
 
@@ -81,15 +80,6 @@ def _step(x: Tensor, layers: Sequence[tuple[Tensor, Tensor]], *, in_bfloat16: bo
         torch.autograd.grad(x.float().sum(), learned)
 
 
-def _file() -> Path | None:
-    """The file of all measurements of this user; None for a user without a home."""
-    try:
-        cache_folder = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
-    except RuntimeError:
-        return None
-    return cache_folder / "scarf-lightning" / "processors.json"
-
-
 def _processor() -> str:
     """The processor's name, with its family and model: virtual machines call several of them by one name."""
     fields = dict[str, str]()
@@ -104,26 +94,7 @@ def _processor() -> str:
 
 def _read(file: Path) -> dict[str, float]:
     """Earlier measurements; empty if the file is missing or damaged."""
-    # A pipe would wait for whoever writes into it.
-    if not file.is_file():
-        return {}
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
+    content = read_cached(file)
     if not isinstance(content, dict):
         return {}
     return {key: value for key, value in content.items() if isinstance(value, float) and value > 0}
-
-
-def _write(file: Path, measured: dict[str, float]) -> None:
-    """Keep measurements, as one whole file. Where nothing can be written they are made again in the next process."""
-    with suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False, encoding="utf-8") as written:
-            json.dump(measured, written, indent=1)
-        try:
-            # Another process that reads meanwhile sees the earlier file or this one.
-            Path(written.name).replace(file)
-        finally:
-            Path(written.name).unlink(missing_ok=True)

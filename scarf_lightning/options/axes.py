@@ -18,6 +18,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from ..errors import UsageError, did_you_mean
+from .gate import OURS
 from .option import Options
 
 MANY, USUALLY = 8, 0.6
@@ -122,7 +123,7 @@ def label(axis: str, name: str) -> str:
 
 def is_own(cls: type[Any]) -> bool:
     """True if a part is one of this package, and not a user's."""
-    return cls.__module__.startswith(f"{__name__.partition('.')[0]}.")
+    return cls.__module__.startswith(OURS)
 
 
 def field_names(cls: type[Any]) -> frozenset[str]:

@@ -11,7 +11,7 @@ from ..errors import UsageError, did_you_mean, not_an_option
 from .axes import BASES, part
 from .conf_files import target_of
 from .config import Config
-from .gate import TARGET
+from .gate import OURS, TARGET
 from .option import Option, Options, PartField, default_of, options_of
 from .plugins import check_imported
 from .settings import Choice
@@ -22,7 +22,6 @@ RENAMED = {("trainer", "slow_bfloat16"): "force_precision"}
 """Options of earlier releases, by their section and their name there, with their name in this one."""
 FORMER_LOGGERS = {"none": (), "wandb": ("wandb",), "tensorboard": ("tensorboard",), "both": ("wandb", "tensorboard")}
 """The values of ``logger.name`` in earlier releases, and the loggers that each chose."""
-PACKAGE = "scarf_lightning."
 IN_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 
 
@@ -182,7 +181,7 @@ def _take_out_target(options: dict[str, Any], place: str, cls: type[Any] | None)
         UsageError: it is no class of this package, so that the user expects it to be built.
     """
     target = options.pop(TARGET, None)
-    is_known = str(target).startswith(PACKAGE) or (cls is not None and target == target_of(cls))
+    is_known = str(target).startswith(OURS) or (cls is not None and target == target_of(cls))
     if target is not None and not is_known:
         raise UsageError(
             f"{place}.{TARGET}={target}: parts are built by their name, not by a class; a part of your own is named by "

@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from .config import SHORTHANDS
-from .gate import TARGET
+from .gate import GLOBAL, TARGET
 from .option import Option
 
 WIDTH = 120
@@ -86,7 +86,7 @@ def part_file(text: str, meaning: str, section: str, name: str, target: str | No
         lines = [f"{TARGET}: {target}", *lines] if target else lines
         lines += values
     # A file of the global package names its section.
-    if any("_global_" in line for line in directives):
+    if any(GLOBAL in line for line in directives):
         if f"{section}:" not in own:
             own += [f"{section}:"]
         lines = [f"  {line}" for line in lines]
@@ -187,7 +187,7 @@ def read_choice(file: Path, section: str) -> DocumentedChoice:
             break
         if not line.startswith("# @"):
             header.append(line.removeprefix("#").strip())
-    is_global = text.startswith("# @package _global_")
+    is_global = text.startswith(f"# @package {GLOBAL}")
     options = []
     for option in documented(text):
         name = option.name if is_global else f"{section}.{option.name}"

@@ -296,16 +296,12 @@ def _effect(
     for cells in by_dataset.values():
         tables.append({setting: trials_of(results, cell, metric) for setting, cell in cells.items()})
     verdict = judge_contrast(contrast, tables, metric, options.rope)
-    alone, means = [], []
-    for table in tables:
-        of_table = judge_contrast(contrast, [table], metric, options.rope) if len(tables) > 1 else verdict
-        means.append(of_table.difference)
-        alone.append(of_table)
+    alone = [verdict]
+    if len(tables) > 1:
+        alone = [judge_contrast(contrast, [table], metric, options.rope) for table in tables]
     ones, others = _labels(contrast.ones, by_dataset), _labels(contrast.others, by_dataset)
-    values, references = (
-        _in_words(contrast.factors, contrast.values, results),
-        _in_words(contrast.factors, contrast.references, results),
-    )
+    values = _in_words(contrast.factors, contrast.values, results)
+    references = _in_words(contrast.factors, contrast.references, results)
     broken, broken_reference = on_not_learnt(ones, results), on_not_learnt(others, results)
     verdict, spoilt = unless_spoilt(verdict, broken, broken_reference, " and ".join(references))
     name = " × ".join(values)
@@ -324,21 +320,15 @@ def _effect(
         verdict=verdict,
         # More datasets would make a figure that nobody reads.
         by_dataset=tuple(alone) if 1 < len(alone) <= MOST_IN_A_FOREST else (),
-        means=tuple(means),
+        means=tuple(each.difference for each in alone),
         labels=None if budgets is None else budgets[ones[0]],
         against="" if contrast.is_interaction else references[0],
         not_learnt=broken,
         spoilt=spoilt,
         is_rival=first.get("network") is None and second.get("network") is not None,
         axes=contrast.factors,
-        values=tuple(
-            value_alone(axis, str(value), results)
-            for axis, value in zip(contrast.factors, contrast.values, strict=True)
-        ),
-        references=tuple(
-            value_alone(axis, str(value), results)
-            for axis, value in zip(contrast.factors, contrast.references, strict=True)
-        ),
+        values=_alone(contrast.factors, contrast.values, results),
+        references=_alone(contrast.factors, contrast.references, results),
         over=f"with {within}" if within else _over(contrast.factors, product.axes),
     )
 
@@ -356,6 +346,11 @@ def _within(contrast: Contrast, axes: Sequence[str], results: CellResults) -> st
 def _in_words(axes: Sequence[str], values: Sequence[Any], results: CellResults) -> list[str]:
     """The values of these axes, each with its axis unless it says enough."""
     return [value_in_words(axis, value, results.labels) for axis, value in zip(axes, values, strict=True)]
+
+
+def _alone(axes: Sequence[str], values: Sequence[Any], results: CellResults) -> tuple[str, ...]:
+    """The values of these axes, without their axes."""
+    return tuple(value_alone(axis, str(value), results) for axis, value in zip(axes, values, strict=True))
 
 
 def _labels(settings: Sequence[Setting], by_dataset: Mapping[str, Mapping[Setting, int]]) -> list[int]:

@@ -27,6 +27,7 @@ from omegaconf.errors import OmegaConfBaseException
 from ..errors import UsageError
 from ..options import Config, checked, read, within_max_epochs
 from ..options.combinations import on_dataset
+from ..options.gate import GLOBAL
 from ..options.settings import DatasetSettings
 from .hydra import (
     check_hydra,
@@ -40,8 +41,6 @@ from .hydra import (
     usage_error,
 )
 
-GLOBAL = "_global_"
-"""The package of a file that says itself which sections it has."""
 OF_JOBS = ("hydra/sweeper", "hydra.sweeper", "hydra/launcher", "hydra.launcher")
 """Begins an override of Hydra's that decides how cells are trained."""
 

@@ -1,7 +1,7 @@
 """The folders of the configuration and of the sweeps, and what their files say."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib.util import find_spec
@@ -195,17 +195,25 @@ def _read(name: str, folder: Path) -> SweepFile:
 def swept(values: Any) -> str:
     """The values of an axis of a file in Hydra's notation. A list is swept; a list in a list is one value."""
     if isinstance(values, list):
-        return ",".join(_value(value) for value in values)
-    return _value(values)
+        return ",".join(in_notation(value) for value in values)
+    return in_notation(values)
 
 
-def _value(value: Any) -> str:
-    if isinstance(value, list):
-        return f"[{','.join(_value(inner) for inner in value)}]"
-    if isinstance(value, dict):
-        pairs = [f"{key}:{_value(inner)}" for key, inner in value.items()]
-        return f"{{{','.join(pairs)}}}"
+def in_notation(value: Any, text: Callable[[Any], str] = str) -> str:
+    """A plain value in the notation of a command line.
+
+    Args:
+        value: as YAML or Python has it.
+        text: how a text, a number or anything else is written.
+
+    >>> in_notation({"a": [None, "b"], "c": True})
+    '{a:[null,b],c:true}'
+    """
+    if isinstance(value, (list, tuple)):
+        return f"[{','.join(in_notation(each, text) for each in value)}]"
+    if isinstance(value, Mapping):
+        return f"{{{','.join(f'{name}:{in_notation(each, text)}' for name, each in value.items())}}}"
     # Python would write None and True, which Hydra reads as texts.
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    return str(value)
+    return text(value)

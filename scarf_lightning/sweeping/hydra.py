@@ -42,7 +42,7 @@ from ..options import BASES, Config, load_plugins, options_of, read
 from ..options.axes import AXES, is_own, parts
 from ..options.conf_files import target_of
 from ..options.config import SHORTHANDS
-from ..options.gate import TARGET
+from ..options.gate import GLOBAL, TARGET
 from ..options.settings import PretrainSettings
 from .configuration_files import check_file
 from .folders import CONF, recipe_options
@@ -291,7 +291,7 @@ def _of_part(axis: str, cls: type[Any]) -> tuple[dict[str, Any], str | None]:
         part = {"name": cls.name, "encoder": {TARGET: target_of(cls), **options}}
     # A method that is never pre-trained turns pre-training off.
     if axis == "method" and not cls.pretrainable:
-        return {"defaults": [{"override /pretrain": "none"}], axis: part}, "_global_"
+        return {"defaults": [{"override /pretrain": "none"}], axis: part}, GLOBAL
     return part, None
 
 

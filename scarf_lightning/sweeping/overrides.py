@@ -5,7 +5,7 @@ run of several cells it sees the options of parts as choices of one value.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -17,7 +17,7 @@ from ..errors import UsageError
 from ..options.axes import AXES, BASES, SEVERAL
 from ..options.gate import Gate, path_of, reaches
 from .flags import CONFIG_DIR, FLAGS, MODES
-from .folders import swept
+from .folders import in_notation, swept
 
 OUR_SWEEPERS = ("hydra/sweeper=scarf", "hydra/sweeper=optuna")
 PARAMS = "hydra.sweeper.params"
@@ -94,22 +94,16 @@ def is_plain_text(value: str) -> bool:
 
 
 def hydra_text(value: Any) -> str:
-    """A plain value as Hydra's grammar writes it.
+    """A plain value as Hydra's grammar writes it, texts in quotes where they need them.
 
     >>> hydra_text({"a": [None, "b c"]})
     "{a:[null,'b c']}"
     """
-    if isinstance(value, Mapping):
-        return f"{{{','.join(f'{name}:{hydra_text(each)}' for name, each in value.items())}}}"
-    if isinstance(value, (list, tuple)):
-        return f"[{','.join(map(hydra_text, value))}]"
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str) and not is_plain_text(value):
-        return _in_quotes(value)
-    return str(value)
+    return in_notation(value, _text)
+
+
+def _text(value: Any) -> str:
+    return _in_quotes(value) if isinstance(value, str) and not is_plain_text(value) else str(value)
 
 
 def spelled_out(arguments: Sequence[str]) -> list[str]:

@@ -1,48 +1,31 @@
 """Parts that were tried already, by the source of their module: in the user's cache folder, a file each."""
 
 import hashlib
-import json
-import os
-import tempfile
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 import torch
 
+from ..user_cache import cache_file, read_cached, write_cached
+
 
 def kept_notes(source: str) -> list[str] | None:
     """The notes on a module with this hash, all of whose parts were taken; None if it has not been tried."""
-    try:
-        file = _file(source)
-        # A pipe would wait for whoever writes into it.
-        if not file.is_file():
-            return None
-        notes = json.loads(file.read_text(encoding="utf-8"))
-    # A user without a home is a RuntimeError, and so is a file that is nested too deep.
-    except (OSError, ValueError, RuntimeError):
-        return None
+    file = _file(source)
+    notes = None if file is None else read_cached(file)
     return [str(note) for note in notes] if isinstance(notes, list) else None
 
 
 def keep_notes(source: str, notes: list[str]) -> None:
     """Keep that all parts of a module were taken. Where nothing can be written, they are tried again."""
-    with suppress(OSError, RuntimeError):
-        file = _file(source)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False, encoding="utf-8") as written:
-            json.dump(notes, written)
-        # Another process that reads meanwhile sees the whole file or none.
-        try:
-            Path(written.name).replace(file)
-        finally:
-            Path(written.name).unlink(missing_ok=True)
+    file = _file(source)
+    if file is not None:
+        write_cached(file, notes)
 
 
-def _file(source: str) -> Path:
+def _file(source: str) -> Path | None:
     key = hashlib.sha256(f"{source} {torch.__version__} {_checks()}".encode()).hexdigest()
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
-    return folder / "scarf-lightning" / "parts" / f"{key[:32]}.json"
+    return cache_file("parts", f"{key[:32]}.json")
 
 
 @cache

@@ -16,6 +16,7 @@ from scarf_lightning.sweeping.cell import State, survey
 from scarf_lightning.sweeping.chunks import Chunk, read_chunk, write_chunks
 from scarf_lightning.sweeping.slurm import ARRAY, known_arrays
 from scarf_lightning.trying import kept
+from scarf_lightning.user_cache import write_cached
 from tests.cells import finish, results_in, some_cell
 from tests.results.test_notes import SomeSource
 
@@ -93,7 +94,7 @@ def notes_on_a_part(folder: Path) -> Left:
 
 def processors(folder: Path) -> Left:
     file = folder / "scarf-lightning" / "processors.json"
-    measured._write(file, {"this one": 0.5})
+    write_cached(file, {"this one": 0.5})
     return file, lambda: measured._read(file), {}
 
 
