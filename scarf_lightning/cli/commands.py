@@ -22,7 +22,7 @@ from ..sweeping.flags import CONFIG_DIR, MODES, OF_OTHER_CONFIGURATIONS, SHOWING
 from ..sweeping.folders import CONF
 from ..version import __version__
 from .signals import Terminated, ended_by_signals, note_start
-from .streams import is_reader_gone, prepare_streams, written_together
+from .streams import give_up_full_output, is_reader_gone, prepare_streams, written_together
 
 if TYPE_CHECKING:
     from .reporting import WrittenReport
@@ -377,6 +377,7 @@ def answered(command: Callable[[list[str]], object], arguments: list[str] | None
         # As the shell reports a program that wrote on.
         if isinstance(error, BrokenPipeError) and is_reader_gone():
             return 128 + signal.SIGPIPE
+        give_up_full_output()
         problem = _problem(error)
         # A mistake in the code keeps its traceback.
         if wants_traceback or problem is None:

@@ -37,9 +37,21 @@ def is_reader_gone() -> bool:
     pipe.register(sys.stdout, select.POLLOUT)
     is_gone = any(event & select.POLLERR for _, event in pipe.poll(0))
     if is_gone:
-        # Python would flush it once more at the end, and complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_output()
     return is_gone
+
+
+def give_up_full_output() -> None:
+    """Write nothing more to a standard output that takes nothing, as on a full disk."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _give_up_output()
+
+
+def _give_up_output() -> None:
+    """Lead standard output nowhere. Python would flush what is left of it at the end, complain, and exit with 120."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

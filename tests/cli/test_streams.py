@@ -54,8 +54,9 @@ def test_a_command_does_its_work_whatever_stream_is_closed_or_full(redirected: s
         assert int(kept.read()) > 2, "a file of ours has no number of a stream"
 
 
-def test_a_full_output_is_a_sentence(tmp_path: Path) -> None:
-    ran = shell(">/dev/full", tmp_path)
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_output_is_a_sentence(unbuffered: str, tmp_path: Path) -> None:
+    ran = shell(">/dev/full", tmp_path, PYTHONUNBUFFERED=unbuffered)
     assert (ran.returncode, ran.stderr.decode().splitlines()[1:]) == (1, ["No space left on device."])
 
 
