@@ -28,7 +28,7 @@ from .report_options import ReportOptions
 from .schema import in_order
 from .sentences import OVER_LABELS, TOGETHER, answer_in_words, mean_and_median, references, shown_answer
 from .verdicts import level_of
-from .worth_table import worth_in_words, worth_table, worths
+from .worth_table import Valued, worth_in_words, worth_table, worths
 
 BLANK = Entry(NOTHING, None)
 OF_CLASSES, OF_NUMBERS = ("accuracy", "log_loss", "auroc"), ("rmse", "mae", "spearman")
@@ -44,14 +44,15 @@ def answer_sections(
     comparisons = answered(every)
     if not comparisons:
         return [Section("summary", "The answer", _without_comparison(results, options))]
-    details = _details(every, results, options)
+    valued = worths(comparisons, results, options.measure)
+    details = _details(every, valued, results, options)
     product, why_not = product_of(results, options)
     if product is not None:
         by_axis = answers_by_axis(product, results, options)
         first = axis_section(by_axis, results, options, commands, price)
         details = [*axis_details(by_axis, options.measure), _summary(every, results, options), *details]
     else:
-        first = _cell_by_cell(comparisons, every, results, options, commands, price)
+        first = _cell_by_cell(comparisons, every, valued, results, options, commands, price)
         if why_not:
             details.insert(0, Paragraph(why_not))
     sections = [first]
@@ -63,6 +64,7 @@ def answer_sections(
 def _cell_by_cell(
     comparisons: Sequence[Comparison],
     every: Sequence[Comparison],
+    valued: Sequence[Valued],
     results: CellResults,
     options: ReportOptions,
     commands: Commands,
@@ -70,7 +72,7 @@ def _cell_by_cell(
 ) -> Section:
     """The answer on each competitor beside its reference."""
     blocks: list[Block] = [Paragraph(sentence) for sentence in answer_in_words(comparisons, results, options)]
-    blocks += map(Paragraph, worth_in_words(worths(comparisons, results, options.measure)))
+    blocks += map(Paragraph, worth_in_words(valued))
     # Over numbers of labels the curve is the answer.
     if comparisons[0].labels is not None:
         blocks.append(label_curve(results, options, comparisons))
@@ -82,7 +84,9 @@ def _cell_by_cell(
     return Section("summary", "The answer", blocks)
 
 
-def _details(every: Sequence[Comparison], results: CellResults, options: ReportOptions) -> list[Block]:
+def _details(
+    every: Sequence[Comparison], valued: Sequence[Valued], results: CellResults, options: ReportOptions
+) -> list[Block]:
     """What stands behind the comparisons of cells: how they hold together, each dataset, and other metrics."""
     comparisons = answered(every)
     blocks: list[Block] = []
@@ -98,7 +102,7 @@ def _details(every: Sequence[Comparison], results: CellResults, options: ReportO
         blocks.append(forest)
     if is_curve:
         blocks.append(effects_picture(comparisons, options))
-    if valued := worths(comparisons, results, options.measure):
+    if valued:
         blocks.append(worth_table(valued, options.measure))
     if others := metrics_table(comparisons, results, options):
         blocks.append(others)

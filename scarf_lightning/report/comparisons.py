@@ -123,13 +123,16 @@ def after_all_looks(comparisons: Sequence[C], results: CellResults, options: Rep
         return list(comparisons)
     metric, margin = options.measure.name, options.rope
     known = read_looks(store)
-    found = []
+    found, taken = [], []
     for each in comparisons:
         looks = looks_at(results, each, metric, known)
         verdict = after_looks(each.verdict, looks, margin)
-        trials = tuple(sorted({*(look.trials for look in looks), verdict.looked_at}))
-        found.append(replace(each, verdict=verdict, looks=trials))
-    remember(results, found, metric, margin)
+        seen = {look.trials for look in looks}
+        found.append(replace(each, verdict=verdict, looks=tuple(sorted({*seen, verdict.looked_at}))))
+        # A look at trials that were seen already is none.
+        if verdict.basis != "none" and verdict.looked_at not in seen:
+            taken.append(found[-1])
+    remember(results, store, taken, metric, margin)
     return found
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..errors import RecordWarning
-from ..results import keep_looks, read_looks
+from ..results import keep_looks
 from ..verdicts.answers import Levels
 from ..verdicts.looks import Look
 from ..verdicts.verdict import Verdict
@@ -66,22 +66,14 @@ def looks_at(results: CellResults, judged: Judged, metric: str, known: Sequence[
     return looks
 
 
-def remember(results: CellResults, comparisons: Sequence[Judged], metric: str, margin: float) -> None:
+def remember(results: CellResults, store: Path, comparisons: Sequence[Judged], metric: str, margin: float) -> None:
     """Remember that comparisons, with their levels after the looks before, were shown.
 
-    A look at trials that were seen already is none. Of a store that cannot be written a warning says so.
+    Of a store that cannot be written a warning says so.
     """
-    store = store_of(results)
-    if store is None:
-        return
-    known = read_looks(store)
     taken = []
     for judged in comparisons:
         verdict = judged.verdict
-        if verdict.basis == "none":
-            continue
-        if any(look.trials == verdict.looked_at for look in looks_at(results, judged, metric, known)):
-            continue
         look = _question(judged, metric) | {
             "pairs": sorted(_fingerprints(results, judged)),
             "margin": margin,
