@@ -44,10 +44,7 @@ def _can_help() -> bool:
 
 
 def _trains(arguments: Sequence[str], composer: Composer, sweeps: Path) -> bool:
-    """True if workers will train the first cells of a command line, as far as that is known without the others.
-
-    A mistake in a cell, or in its data, is refused without torch.
-    """
+    """True if workers will train the first cells of a command line, as far as that is known without the others."""
     try:
         first = expand(arguments, composer, sweeps, most=1).cells
         for cell in first:

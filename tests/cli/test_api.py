@@ -223,17 +223,13 @@ def test_importing_the_package_imports_nothing_heavy_and_sets_the_rounding() -> 
 
 
 @pytest.mark.slow
-def test_all_that_trains_nothing_is_done_without_torch(trained: Trained, tmp_path: Path) -> None:
+def test_help_and_refused_names_do_without_torch(tmp_path: Path) -> None:
     """It takes more than a second of processor time to import, and scipy.stats half a second."""
-    finished = [*TWO, f"paths.results={trained[0] / 'results'}"]
     commands = [
         ("train", ["--help"], 0),
         ("train", ["--help", "network"], 0),
         ("train", ["corruption=man"], 2),
-        ("train", ["method=scarf_augment", "pretrain=scarf"], 2),
-        ("train", ["sweeps=quick", "plan=true"], 0),
-        ("train", finished, 0),
-        ("report", [f"results={trained[0] / 'results'}"], 0),
+        ("report", ["results=nowhere"], 2),
     ]
     code = (
         "import os, sys\n"
@@ -249,7 +245,6 @@ def test_all_that_trains_nothing_is_done_without_torch(trained: Trained, tmp_pat
     ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
 
     assert ran.returncode == 0, ran.stderr
-    assert "2 of 2 cells were finished already." in ran.stdout
 
 
 def test_the_public_names_are_there() -> None:

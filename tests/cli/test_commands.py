@@ -42,9 +42,9 @@ def test_a_mistake_is_answered_in_a_line(arguments: str, sentence: str, tmp_path
 INTERRUPTED = """
 import signal, sys
 from scarf_lightning.cli import commands
-from scarf_lightning.engine.fitting import TrialStopping
+from scarf_lightning.engine.loop import StackLoop
 
-TrialStopping.on_train_epoch_start = lambda *_: signal.raise_signal(signal.SIGINT)
+StackLoop.training_step = lambda *_: signal.raise_signal(signal.SIGINT)
 sys.exit(commands.train())
 """
 

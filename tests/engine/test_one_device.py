@@ -33,7 +33,7 @@ from tests.methods.test_every_method import made
 from tests.stacks import MakeStack, made_network, made_pretext, task
 
 SETTINGS: dict[str, Any] = {"batch_size": 46, "max_epochs": 1, "gradient_clip": 1.0}
-OF_NETWORKS = [name for name, method in parts("method").items() if "finetune" in method.uses]
+OF_NETWORKS = [name for name, method in sorted(parts("method").items()) if "finetune" in method.uses]
 """Methods that train f; rivals are other libraries' models."""
 PAIRS = [
     (pretext, loss)
@@ -55,7 +55,7 @@ PRETEXTS = slow_but_for_some(
     (*pair, *chosen) for pair, chosen in zip_longest(PAIRS, CORRUPTIONS, fillvalue=("marginal", "exact"))
 )
 """All of them, with each corruption and each selection once or more."""
-NETWORKS = slow_but_for_some(zip_longest(parts("network"), OF_NETWORKS, fillvalue="mlp"))
+NETWORKS = slow_but_for_some(zip_longest(sorted(parts("network")), OF_NETWORKS, fillvalue="mlp"))
 """Each network, and each method, most of them with the quickest network."""
 
 
@@ -64,7 +64,7 @@ def one_epoch(phase: str, module: StackModule, datamodule: StackDataModule, *_: 
     module.to(DEVICE)
     parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
     # The fused one refuses the device.
-    module.make_optimizer = lambda: torch.optim.Adam(parameters, foreach=False)  # type: ignore[method-assign]
+    module.make_optimizer = lambda **_: torch.optim.Adam(parameters, foreach=False)  # type: ignore[method-assign]
     stopping = TrialStopping(given["trials"], module.settings)
     loop = StackLoop(module, stopping, [], keeps_best=True, validate_every=1, max_epochs=1, validates=True)
     (epochs,), (validation,) = datamodule.train_dataloader(), datamodule.val_dataloader()
@@ -107,10 +107,12 @@ def strict_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def computes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fits of one epoch on ``meta``. It has no generators, so the processor's are used, and no autocast."""
+    """Fits of one epoch on ``meta``. It has no generators, so the processor's are used, no
+    autocast, and nothing to wait for."""
     generator = torch.Generator
     monkeypatch.setattr(torch, "autocast", lambda *_, **__: nullcontext())
     monkeypatch.setattr(torch, "Generator", lambda *_: generator())
+    monkeypatch.setattr(torch.accelerator, "synchronize", lambda _: None)
     monkeypatch.setattr(engine_stack, "fit", one_epoch)
     monkeypatch.setattr(Stack, "outputs", outputs)
     monkeypatch.setattr(Stack, "_training_rows", training_rows)
