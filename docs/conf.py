@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+import runpy
 import shutil
 from contextlib import suppress
 from pathlib import Path
@@ -119,6 +120,10 @@ copy_in("paper", sorted(file for file in (ROOT / "paper" / "pages").glob("*") if
 for study in ("study", "study/second_edition"):
     copy_in(study, sorted(file for file in (ROOT / study).glob("*") if file.suffix in SHOWN))
 write_gallery(HERE / "gallery")
+pages = runpy.run_path(str(HERE / "pages.py"))
+for page in ("methods", "options"):
+    (HERE / f"{page}.md").write_text(pages[f"{page}_page"](), encoding="utf-8")
+del pages  # the configuration is pickled
 
 
 def skip_properties(app, what, name, obj, skip, options):

@@ -1,4 +1,4 @@
-"""What the README and the pages of the site show is run; links lead somewhere; generated pages are up to date."""
+"""What the README and the pages of the site show is run; links lead somewhere; generated files are up to date."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from scarf_lightning.methods.rivals import Rival
 from scarf_lightning.options.axes import parts
 from scarf_lightning.results import load
 from tests.composing import cells_of
-from tests.documentation import BLOCK, LANGUAGES, PAGES, QUICK, ROOT, blocks_of
+from tests.documentation import BLOCK, LANGUAGES, MADE, PAGES, QUICK, ROOT, blocks_of
 from tests.programs import program
 from tests.test_own_table import own_table
 
@@ -27,8 +27,9 @@ OWN = ("--", "plugins=")
 """What begins an argument of a command that trains no cell of ours."""
 
 
-PARTS = {"pretrain": "pre-trainings", "corruption": "corruptions", "network": "networks"}
+COUNTED = {"pretrain": "pre-trainings", "corruption": "corruptions", "network": "networks"}
 """What the README counts, beside methods."""
+PARTS = ("pretrain", "corruption", "selection", "loss", "network", "method")
 
 
 def commands(*pages: Path) -> list[list[str]]:
@@ -72,6 +73,8 @@ def test_blocks_say_their_language_tables_are_even_and_links_lead_somewhere(page
     made = {"gallery": "notebooks", "paper": "paper/pages", "study": "study"}  # what docs/conf.py copies in
 
     def place(link: str) -> Path:
+        if page.parent.name == "docs" and link in MADE:
+            return ROOT / "docs" / "pages.py"
         folder, _, file = link.partition("/")
         return ROOT / made[folder] / file if page.parent.name == "docs" and folder in made else page.parent / link
 
@@ -166,18 +169,16 @@ def test_every_target_that_is_named_is_in_the_makefile() -> None:
 
 
 def test_what_is_generated_is_up_to_date() -> None:
-    """The pages of methods and of options, and the comments in the files of choices."""
-    generate = runpy.run_path(str(ROOT / "docs" / "generate.py"))
-    made = {ROOT / "docs" / f"{page}.md": generate[f"{page}_page"]() for page in ("methods", "options")}
-    files = generate["conf_files"]()
+    """The values and comments in the files of choices."""
+    files = runpy.run_path(str(ROOT / "docs" / "generate.py"))["conf_files"]()
 
-    old = [path.name for path, text in (made | files).items() if path.read_text(encoding="utf-8") != text]
+    old = [path.name for path, text in files.items() if path.read_text(encoding="utf-8") != text]
     assert old == [], "run `make docs`"
     of_marginal = files[ROOT / "conf" / "corruption" / "marginal.yaml"]
     assert "rate: 0.6 # share of the features to replace (float; (0, 1])\n" in of_marginal
     for path in (ROOT / "conf").rglob("*.yaml"):
         assert path.read_text(encoding="utf-8").splitlines() != [f"name: {path.stem}"], "a file says more than its name"
-    for _, axis, _ in generate["SECTIONS"]:
+    for axis in PARTS:
         without = [name for name, cls in parts(axis).items() if cls.__module__.startswith("scarf") and not cls.paper]
         assert without == [], f"{axis}: a part of ours names its paper"
 
@@ -200,17 +201,20 @@ def test_diagrams_are_those_of_the_code_and_every_text_fits_its_box() -> None:
 
 
 def test_pages_have_all_parts_all_public_names_and_the_version() -> None:
-    readme, methods, api, changelog, citation = (
+    readme, api, changelog, citation = (
         (ROOT / name).read_text(encoding="utf-8")
-        for name in ("README.md", "docs/methods.md", "docs/api.md", "CHANGELOG.md", "CITATION.cff")
+        for name in ("README.md", "docs/api.md", "CHANGELOG.md", "CITATION.cff")
     )
+    pages = runpy.run_path(str(ROOT / "docs" / "pages.py"))
+    methods, options = pages["methods_page"](), pages["options_page"]()
+    assert "| `corruption.rate` | `0.6` | share of the features to replace" in options
     listed = set(re.findall(r"^\| `(\w+)` \|", methods, flags=re.M))
-    for axis in ("pretrain", "corruption", "selection", "loss", "network", "method"):
+    for axis in PARTS:
         assert f"`{axis}=`" in methods
         assert set(parts(axis)) <= listed
 
     n_rivals = sum(issubclass(cls, Rival) for cls in parts("method").values())
-    counts = [f"{len(parts(axis))} {name}" for axis, name in PARTS.items()]
+    counts = [f"{len(parts(axis))} {name}" for axis, name in COUNTED.items()]
     assert f"{', '.join(counts)}, {len(parts('method')) - n_rivals} methods and {n_rivals} rivals" in readme
 
     functions_and_classes = re.findall(r"auto(?:function|class|exception):: scarf_lightning\.(\w+)$", api, flags=re.M)

@@ -5,7 +5,7 @@
     ...     rate: float = option(0.6, "share of the features to replace", "(0, 1]")
     ...     values: Literal["rows", "distinct"] = option("rows", "what the values are drawn from")
 
-The check of a value, the sentence that refuses it, ``--help``, docs/options.md and a cell's identity are made from it.
+The check of a value, the sentence that refuses it, ``--help``, the page of options and a cell's identity come from it.
 """
 
 import dataclasses
