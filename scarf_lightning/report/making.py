@@ -1,6 +1,7 @@
 """From the cells of a report to a folder with a page, figures and tables."""
 
-import shutil
+import os
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from markupsafe import Markup
 from ..errors import UsageError, counted
 from ..metrics import Metric
 from ..results import Row, read_cell, source_commit
+from ..results.claims import folder_time
+from ..results.files import UNFINISHED, remove_unfinished, temporary
 from ..screen import escaped
 from ..version import __version__
 from .advice import Commands, Price, in_one_line
@@ -38,6 +41,9 @@ LONG_TABLE = 12
 """Tables with more rows get a filter."""
 MEANINGS = "meanings-of-columns"
 """The CSV file that says what each column of the others holds."""
+FOLDERS = ("figures", "tables")
+LINKED = re.compile(rf'href="((?:{"|".join(FOLDERS)})/[^"/]+)" download')
+"""A link of a page to a file of its report. No text of a page holds a quote that is not escaped."""
 LABELLED_BY = ("dataset", "regime", "pretrain", "method")
 
 
@@ -146,19 +152,52 @@ def _check_results(results: CellResults, metric: Metric) -> None:
 
 
 def write_report(report: Report, folder: Path) -> Path:
-    """Write ``index.html``, ``figures/`` and ``tables/``, replacing an earlier report.
+    """Write ``index.html``, ``figures/`` and ``tables/`` in the place of an earlier report, and no other file.
 
     Raises:
-        UsageError: the folder holds files that are not a report.
+        UsageError: the folder holds files that are not a report, or one of the user's has the name of a new one.
     """
     index = folder / "index.html"
-    is_report = index.exists() and GENERATOR in index.read_text(encoding="utf-8")
+    folder.mkdir(parents=True, exist_ok=True)
+    # Another thread may write a report here. It puts its page first, so what is there now is known to the page by then.
+    there = [each for each in folder.iterdir() if not each.name.startswith(UNFINISHED)]
     # A folder of the user's own files is left alone, whatever its name.
-    if folder.exists() and any(folder.iterdir()) and not is_report:
+    if there and linked_files(index) is None:
         raise UsageError(f"{folder} holds files that are not a report; name another folder with out=FOLDER.")
-    # An earlier report may have figures and tables that this one lacks.
-    for name in ("figures", "tables"):
-        shutil.rmtree(folder / name, ignore_errors=True)
+    remove_unfinished(folder, folder_time(folder))
+    with temporary(index) as made:
+        names = _write_files(report, made)
+        to_replace = {name for name in names if os.path.lexists(folder / name)}
+        earlier = linked_files(index) or set()
+        if of_others := sorted(to_replace - earlier):
+            raise UsageError(
+                f"{folder / of_others[0]} is no file of the earlier report, and the new one would replace it; move it, "
+                "or name another folder with out=FOLDER."
+            )
+        # An earlier report may have figures and tables that this one lacks.
+        for name in earlier - names:
+            (folder / name).unlink(missing_ok=True)
+        # Before its files, so that whatever interrupts this leaves a page that links to all of them.
+        (made / index.name).replace(index)
+        for name in FOLDERS:
+            (folder / name).mkdir(exist_ok=True)
+        for name in names:
+            (made / name).replace(folder / name)
+    return index
+
+
+def linked_files(index: Path) -> set[str] | None:
+    """The figures and tables of the report that has this page, by their places in its folder; None if it is no page of
+    a report."""
+    if not index.is_file():
+        return None
+    text = index.read_text(encoding="utf-8", errors="replace")
+    return set(LINKED.findall(text)) if GENERATOR in text else None
+
+
+def _write_files(report: Report, folder: Path) -> set[str]:
+    """Write a report into a new folder; the places of its figures and tables in it."""
+    for name in FOLDERS:
         (folder / name).mkdir(parents=True)
     frames: dict[str, pd.DataFrame] = {}
     for section in report.sections:
@@ -171,8 +210,8 @@ def write_report(report: Report, folder: Path) -> Path:
                     (folder / "tables" / f"{block.name}.{ending}").write_text(write(block), encoding="utf-8")
     meanings = table(MEANINGS, "Columns of the CSV files", documented(frames, report.options))
     (folder / "tables" / f"{MEANINGS}.csv").write_text(to_csv(meanings), encoding="utf-8")
-    index.write_text(page(report, folder), encoding="utf-8")
-    return index
+    (folder / "index.html").write_text(page(report, folder), encoding="utf-8")
+    return {f"{name}/{path.name}" for name in FOLDERS for path in (folder / name).iterdir()}
 
 
 def page(report: Report, folder: Path) -> str:

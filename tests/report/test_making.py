@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -16,12 +17,15 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import metric_named, metrics
 from scarf_lightning.report.advice import by_sweep
 from scarf_lightning.report.blocks import Paragraph, Section
+from scarf_lightning.report.blocks import table as table_of
 from scarf_lightning.report.defaults import default_drawings
 from scarf_lightning.report.drawings import Drawing
 from scarf_lightning.report.loading import CellResults, cells_of_folder, read_results
 from scarf_lightning.report.making import (
+    MEANINGS,
     NothingFinishedError,
     Report,
+    linked_files,
     make_report,
     of_another_kind,
     on_copies,
@@ -223,7 +227,6 @@ def test_where_every_trial_diverged_or_nothing_is_finished_there_is_no_report() 
 def test_a_new_report_takes_the_place_of_an_old_one_and_leaves_other_folders_alone(tmp_path: Path) -> None:
     old, new = (Report(t, [], [Section("summary", "The answer", [Paragraph("No.")])]) for t in ("old", "new"))
     write_report(old, tmp_path / "report")
-    (tmp_path / "report" / "figures" / "stale.svg").write_text("")
 
     index = write_report(new, tmp_path / "report")
 
@@ -237,6 +240,41 @@ def test_a_new_report_takes_the_place_of_an_old_one_and_leaves_other_folders_alo
             write_report(new, mine)
         assert (mine / name).read_text() == "mine"
         assert (mine / "figures").exists()
+
+
+def test_of_an_earlier_report_only_its_own_files_are_removed_or_replaced(written: Path, tmp_path: Path) -> None:
+    folder, elsewhere = tmp_path / "report", tmp_path / "precious.csv"
+    shutil.copytree(written, folder)
+    theirs = linked_files(folder / "index.html") or set()
+    assert theirs == {path.relative_to(written).as_posix() for path in written.glob("*/*")}
+    mine = [
+        folder / "figures" / "mine.svg",
+        folder / "tables" / "summary.csv.bak",
+        folder / "figures" / "old" / "a.png",
+    ]
+    for path in mine:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("mine")
+    table = next(folder / name for name in theirs if name != f"tables/{MEANINGS}.csv")
+    table.unlink()
+    elsewhere.write_text("mine")
+    table.symlink_to(elsewhere)
+    new = Report("new", [], [Section("summary", "The answer", [Paragraph("No.")])])
+
+    write_report(new, folder)
+
+    left = {path for path in folder.rglob("*") if path.is_file()}
+    assert left == {*mine, folder / "index.html", folder / "tables" / f"{MEANINGS}.csv"}
+    assert [path.read_text() for path in (*mine, elsewhere)] == ["mine"] * 4
+
+    shutil.copy(mine[0], folder / "tables" / "lines.csv")
+    lines = table_of("lines", "Lines", pd.DataFrame({"a": [1]}))
+    before = {path: path.read_bytes() for path in left}
+    with pytest.raises(UsageError, match=r"tables/lines\.csv is no file of the earlier report, .* move it, or name"):
+        write_report(replace(new, sections=[Section("lines", "Lines", [lines])]), folder)
+    assert {path: path.read_bytes() for path in left} == before
+    assert (folder / "tables" / "lines.csv").read_text() == "mine"
+    assert not list(folder.glob(".*"))
 
 
 def test_rows_that_equal_an_earlier_one_are_said_once_for_each_dataset(tmp_path: Path) -> None:
