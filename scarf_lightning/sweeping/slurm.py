@@ -10,6 +10,7 @@ finished, so no accounting is needed.
 """
 
 import json
+import re
 import shlex
 import shutil
 import subprocess
@@ -30,6 +31,8 @@ from .cell import Cell, State, survey
 from .chunks import UNUSABLE, Chunk, write_chunks
 
 ARRAY = "array.json"
+JOB = re.compile(r"\d{1,18}", re.ASCII)
+"""The number of an array. To Slurm's programs a name, a list or an option may stand in its place."""
 MINUTES_AT_LEAST = 30
 """Time limit of a task for which the plan expects less: the plan may be wrong, and another node slower."""
 TIMES_AS_LONG = 3
@@ -188,6 +191,9 @@ class Slurm:
             raise
         # On a federation of clusters sbatch prints the cluster's name behind a semicolon.
         array.job = printed.strip().partition(";")[0]
+        if not JOB.fullmatch(array.job):
+            array.forget()
+            raise UsageError(f"sbatch printed {array.job!r} in place of a job's number; look at `squeue --me`.")
         note = {"job": array.job, "keys": array.keys}
         write_whole(folder / ARRAY, json.dumps(note) + "\n")
         self.say(f"The job array {array.job} has {counted(len(chunks), 'task')}.")
@@ -278,6 +284,11 @@ def known_arrays(results: Path) -> list[SubmittedArray]:
         try:
             content = json.loads(file.read_text(encoding="utf-8"))
             job, keys = parsed(str, content["job"], "job"), parsed(list[list[str]], content["keys"], "keys")
+            if not JOB.fullmatch(job):
+                raise DamagedRecordError(f"{job!r} is no number of a job")
+            # The folder is removed when the array has ended.
+            if file.parent.is_symlink():
+                raise DamagedRecordError("its folder is elsewhere")
         except (*UNUSABLE, DamagedRecordError):
             sentence = f"{file} is left out: it names no job array; one that it named is in `squeue --me`."
             warnings.warn(sentence, RecordWarning, stacklevel=2)

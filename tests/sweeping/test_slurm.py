@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scarf_lightning.errors import UsageError
+from scarf_lightning.errors import RecordWarning, UsageError
 from scarf_lightning.sweeping import slurm
 from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.sweeping.chunks import Chunk, read_chunk
@@ -148,6 +148,47 @@ def test_an_array_that_left_the_queue_meanwhile_is_forgotten_and_a_refused_one_l
     with pytest.raises(UsageError, match=r"^sbatch: sbatch: error: invalid partition specified: x$"):
         launch(1)
     assert not Path("results/chunks").exists()
+
+
+@pytest.mark.parametrize(
+    "job", ["", "-1", "--user=root", "--state=PENDING", "17,18", "17 18", "17_3", "1" * 19, "１７", "17\n"]
+)
+def test_what_is_no_number_of_a_job_reaches_none_of_slurms_programs(
+    job: str, programs: Programs, tmp_path: Path
+) -> None:
+    with pytest.raises(Detached):
+        launch(1, detach=True)
+    (array,) = known_arrays(tmp_path / "results")
+    note = array.folder / slurm.ARRAY
+    note.write_text(json.dumps({"job": job, "keys": array.keys}))
+
+    with pytest.warns(RecordWarning, match=rf"^{note} is left out: it names no job array"):
+        launch(1)
+
+    assert all(job not in call for name in ("squeue", "scancel") for call in programs.calls(name))
+    assert not any(f"--jobs={job}" in call for call in programs.calls("squeue"))
+    assert note.exists()
+
+
+@pytest.mark.parametrize("printed", ["", "Submitted batch job 17\n", ";cluster\n"])
+def test_an_array_of_no_number_is_refused_and_leaves_nothing(printed: str, programs: Programs) -> None:
+    programs.answer("sbatch", printed)
+
+    with pytest.raises(UsageError, match=r"^sbatch printed '.*' in place of a job's number; look at `squeue --me`\.$"):
+        launch(1)
+
+    assert not Path("results/chunks").exists()
+
+
+def test_an_array_whose_folder_is_a_link_is_left_alone(programs: Programs, tmp_path: Path) -> None:
+    with pytest.raises(Detached):
+        launch(1, detach=True)
+    (array,) = known_arrays(tmp_path / "results")
+    array.folder.rename(tmp_path / "elsewhere")
+    array.folder.symlink_to(tmp_path / "elsewhere")
+
+    with pytest.warns(RecordWarning, match=r"is left out: it names no job array"):
+        assert known_arrays(tmp_path / "results") == []
 
 
 def test_what_ends_the_waiting_cancels_the_array(programs: Programs, monkeypatch: pytest.MonkeyPatch) -> None:
