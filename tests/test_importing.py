@@ -18,6 +18,7 @@ from scarf_lightning.options.checking import checked
 from scarf_lightning.options.logger_classes import check_loggers
 from scarf_lightning.options.run_settings import LoggerSettings
 from tests.composing import ROOT
+from tests.processes import environment
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 OPTIONAL: dict[str, list[str]] = PROJECT["optional-dependencies"]
@@ -84,6 +85,45 @@ def test_what_is_installed_is_not_imported_to_find_it() -> None:
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
 
     assert not {"matplotlib", "jinja2"} & set(ran.stdout.split())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("home", "given", "expected"),
+    [
+        ("{folder}", {}, "{folder}/skrub_data"),
+        ("/proc/nobody", {}, "/proc/nobody/skrub_data"),
+        ("{folder}", {"SKB_DATA_DIRECTORY": "/proc/mine"}, "/proc/mine"),
+        ("{folder}", {"SKRUB_DATA_DIRECTORY": "{folder}/mine"}, "{folder}/mine"),
+        ("{folder}", {"SKB_DATA_DIRECTORY": "mine"}, "{folder}/skrub_data"),
+    ],
+)
+def test_skrub_is_imported_without_its_folder_which_is_made_where_it_is_asked_for(
+    home: str, given: dict[str, str], expected: str, tmp_path: Path
+) -> None:
+    code = """
+import os
+from threading import Thread
+from scarf_lightning.importing import import_skrub
+
+before = os.environ.get("SKB_DATA_DIRECTORY")
+import_skrub()
+import skrub
+
+assert os.environ.get("SKB_DATA_DIRECTORY") == before
+print(skrub.get_config()["data_dir"])
+thread = Thread(target=lambda: print(skrub.get_config()["data_dir"]))
+thread.start()
+thread.join()
+"""
+    named = {name: value.format(folder=tmp_path) for name, value in {**given, "HOME": home}.items()}
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment() | named, capture_output=True, text=True
+    )
+
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.split() == [expected.format(folder=tmp_path)] * 2
+    assert list(tmp_path.glob("**/*")) == []
 
 
 @pytest.mark.parametrize("package", ["matplotlib", "jinja2"])

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import UsageError
-from ...importing import require
+from ...importing import import_skrub, require
 from ..columns import Floats
 from .numbers import is_missing
 from .pandas_two import IS_TWO, ISO, times_in, with_known_years
@@ -59,6 +59,7 @@ def as_dates(texts: Sequence[str]) -> "tuple[pd.Series[Any], str, list[str]] | N
     if not known or not all(map(_looks_like_a_date, known)):
         return None
     require("skrub", "A column of dates")
+    import_skrub()
     from skrub import ToDatetime
     from skrub.core import RejectColumn
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import UsageError
-from ...importing import require
+from ...importing import import_skrub, require
 from ..columns import Coded, Floats, is_numeric, spell
 from .dates import CATEGORICAL_PARTS, date_parts, hours_of, iso_times, times_of
 from .durations import seconds_in, seconds_of
@@ -206,6 +206,7 @@ def _hashes(rule: Rule, column: "pd.Series[Any]") -> Made:
 
     def encode(strings: list[str]) -> Floats:
         require("skrub", "A column of texts or of many categories")
+        import_skrub()
         from skrub import MinHashEncoder
 
         column = pd.Series(strings, name="text")
