@@ -68,6 +68,8 @@ def explained(error: BaseException) -> str | None:
 def on_system_error(error: OSError) -> str:
     """A sentence on what the operating system refused, such as a full disk or a folder without rights."""
     reason = error.strerror or str(error) or type(error).__name__
+    # As of pyarrow: "Error writing bytes to file. Detail: [errno 28] No space left on device".
+    reason = reason.rpartition(f"[errno {error.errno}] ")[2]
     files = [str(name) for name in (error.filename, error.filename2) if name is not None]
     if not files:
         return f"{reason}."

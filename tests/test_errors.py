@@ -32,6 +32,10 @@ def test_a_near_name_or_that_of_other_tools_is_suggested_and_a_far_one_is_not(
     [
         (UsageError("trials must be at least 1, not 0."), "trials must be at least 1, not 0."),
         (OSError(28, "No space left on device", "results/a"), "results/a: No space left on device."),
+        (
+            OSError(28, "Error writing bytes to file. Detail: [errno 28] No space left on device", "results/a"),
+            "results/a: No space left on device.",
+        ),
         (MemoryError(), "It needs more memory than there is; "),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"), MORE_MEMORY),
         (type("OutOfMemoryError", (RuntimeError,), {})("CUDA out of memory"), MORE_MEMORY),

@@ -16,7 +16,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from ..errors import counted
+from ..errors import counted, on_system_error
 from ..importing import without_garbage_collection
 from ..report.levels import LevelledRows, levels_of, levels_of_cell
 from ..results import Rows, on_few_steps, write_whole
@@ -294,7 +294,7 @@ def _keep_table(shown: ShownCells, cell: Cell) -> str:
         write_whole(file, full_table(shown))
     # Hours of training must not end in a traceback because a disk is full.
     except OSError as error:
-        return f"The full table could not be written: {error}."
+        return f"The full table could not be written: {on_system_error(error)}"
     return f"The full table, with every metric, is {file}"
 
 

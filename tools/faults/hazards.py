@@ -365,7 +365,7 @@ def ended(done: Round, folder: Path) -> Round:
         f"{path} is left" for path in in_the_way(results) if not path.startswith("chunks") and ".unfinished" not in path
     ]
     said = (folder / "log").read_text(encoding="utf-8", errors="replace")
-    done.wrong += [f"a process said {word}" for word in ("Traceback", "failed on", "Error") if word in said]
+    done.wrong += [f"a process said {word}" for word in ("Traceback", "failed on", "Error:") if word in said]
     return done
 
 
