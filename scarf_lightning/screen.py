@@ -1,5 +1,6 @@
 """Output for people: consoles, and text that others wrote made safe for terminals and spreadsheets."""
 
+import codecs
 import re
 import shlex
 import sys
@@ -11,7 +12,7 @@ from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 from textwrap import wrap
-from typing import Any
+from typing import IO, Any
 
 from rich.console import Console
 from rich.text import Text
@@ -23,6 +24,11 @@ NOT_PLAIN = re.compile(r"[^\x20-\x7e]")
 
 HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Unicode categories that a terminal acts on instead of showing: controls, writing directions, lone surrogates."""
+
+PLAIN = {"–": "-", "−": "-", "—": "-", "…": "...", "≥": ">=", "≤": "<=", "×": "x", "±": "+/-", "·": "."}
+"""The signs of our sentences and tables for a stream that has ASCII alone."""
+HANDLER = "scarf_lightning.plain"
+"""The name by which an encoder of Python's writes signs that it lacks as in `PLAIN`, and others as question marks."""
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet takes an entry that begins with one of these for a formula (CWE-1236)."""
@@ -119,11 +125,47 @@ def _spreadsheet_text(text: str) -> str:
     return quote + escaped(text)
 
 
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    """The signs that an encoding lacks in letters of ASCII."""
+    assert isinstance(error, UnicodeEncodeError)
+    lacking = error.object[error.start : error.end]
+    return "".join(PLAIN.get(sign, "?") for sign in lacking), error.end
+
+
+codecs.register_error(HANDLER, _plain)
+
+
+class _PlainStream:
+    """A stream of a program's own that gets the signs which its encoding lacks in letters of ASCII."""
+
+    def __init__(self, stream: IO[str], encoding: str) -> None:
+        self._stream, self._encoding = stream, encoding
+
+    def write(self, text: str) -> int:
+        return self._stream.write(text.encode(self._encoding, HANDLER).decode(self._encoding))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
 class Screen(Console):
-    """A console that shows text literally: brackets are no markup, and control characters are escaped."""
+    """A console that shows text literally: brackets are no markup, and control characters are escaped. It writes what
+    the stream can take."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(markup=False, emoji=False, highlight=False, **options)
+
+    @property
+    def file(self) -> IO[str]:
+        stream = super().file
+        # Streams in memory, and those of notebooks, may have none.
+        encoding = getattr(stream, "encoding", None) or "utf-8"
+        has_all = encoding.lower().startswith("utf")
+        return stream if has_all else _PlainStream(stream, encoding)  # type: ignore[return-value]
+
+    @file.setter
+    def file(self, stream: IO[str]) -> None:
+        self._file = stream
 
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(escaped(text), **options)

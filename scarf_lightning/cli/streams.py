@@ -1,6 +1,5 @@
 """The three streams of a command: made such that whatever was done to them from outside, the command does its work."""
 
-import codecs
 import io
 import os
 import select
@@ -9,9 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from typing import Any
 
-PLAIN = {"–": "-", "−": "-", "—": "-", "…": "...", "≥": ">=", "≤": "<=", "×": "x", "±": "+/-", "·": "."}
-"""The signs of our sentences and tables for a stream that has ASCII alone."""
-HANDLER = "scarf_lightning.plain"
+from ..screen import HANDLER
+
 NAMES = ("stdin", "stdout", "stderr")
 """In the order of their numbers."""
 
@@ -86,13 +84,3 @@ class _Lasting(io.FileIO):
             return super().write(data)
         except OSError:
             return len(data)
-
-
-def _plain(error: UnicodeError) -> tuple[str, int]:
-    """The signs that an encoding lacks in letters of ASCII."""
-    assert isinstance(error, UnicodeEncodeError)
-    lacking = error.object[error.start : error.end]
-    return "".join(PLAIN.get(sign, "?") for sign in lacking), error.end
-
-
-codecs.register_error(HANDLER, _plain)
