@@ -1,10 +1,12 @@
 """Style of all figures: widths and letters of a paper, colours that colour-blind readers can distinguish."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from html import escape
 from io import StringIO
 from pathlib import Path
+from threading import RLock
 from typing import Any, TypeVar
 from urllib.parse import quote, unquote
 
@@ -40,6 +42,7 @@ STYLE: Any = {
 """On matplotlib's defaults, whatever a matplotlibrc of the user's says. A dollar sign is a dollar sign: names of
 datasets come from users. The salt makes equal figures equal files."""
 
+_matplotlib = RLock()
 DPI = 200
 TIP = "tip:"
 """The ids of parts with a tip begin with it."""
@@ -47,8 +50,16 @@ TIP = "tip:"
 
 def styled() -> Callable[[F], F]:
     """Decorate a function that makes a figure: matplotlib has these settings while it runs."""
-    decorator: Callable[[F], F] = style.context(["default", STYLE])
+    decorator: Callable[[F], F] = _settings()
     return decorator
+
+
+@contextmanager
+def _settings() -> Iterator[None]:
+    """Matplotlib has our settings while the block runs, in one thread at a time: they are those of the whole process,
+    and are put back as the block found them."""
+    with _matplotlib, style.context(["default", STYLE]):
+        yield
 
 
 def new_figure(
@@ -64,7 +75,7 @@ def new_figure(
 def save(figure: Figure, folder: Path, name: str) -> None:
     """Write a figure as SVG and PNG."""
     folder.mkdir(parents=True, exist_ok=True)
-    with style.context(["default", STYLE]):
+    with _settings():
         # Lays it out, once for both files.
         figure.draw_without_rendering()
         # Laid out once, the figure has the same places in both files.
@@ -76,7 +87,7 @@ def save(figure: Figure, folder: Path, name: str) -> None:
 def as_svg(figure: Figure) -> str:
     """The text of an SVG file."""
     text = StringIO()
-    with style.context(["default", STYLE]):
+    with _settings():
         figure.savefig(text, format="svg", metadata={"Date": None})
     return text.getvalue()
 
