@@ -18,7 +18,7 @@ from tools.faults.hazards import wait, workers_of
 
 pytestmark = [pytest.mark.slow]
 
-N_SIGNALS = 5
+N_SIGNALS = int(os.environ.get("SIGNALS", "5"))
 """Of each kind."""
 INTERRUPTED, TERMINATED, FAILED = 128 + signal.SIGINT, -signal.SIGTERM, 1
 """How a process of `_fit` ends: by Ctrl-C, by a signal that it does not take, and by an error."""
