@@ -160,7 +160,9 @@ def test_the_advice_says_what_labels_add_and_which_pretraining_is_fast(trials: p
     found = pages.findings(even)
 
     assert "Label more rows, if you can: 50 labels in place of 20 add 10.0 points of accuracy to the mean" in found
-    assert "pre-train with VIME, which takes least time of these, expect +0.0 (+0.0 to +0.0) points on the median table" in found
+    assert (
+        "pre-train with VIME, which takes least time of these, expect +0.0 (+0.0 to +0.0) points on the median table"
+    ) in found
     assert found.count(".\n") == 2
     parts = [
         even[even["competitor"] == SCARF].assign(competitor=f"{SCARF}, {part}")
