@@ -53,16 +53,34 @@ def student_quantile(freedom: float, probability: float = UPPER_END) -> float:
     return float(stdtrit(freedom, probability))
 
 
-def student_interval(mean: float, error: float, freedom: float, bounds: tuple[float, float] = UNBOUNDED) -> Interval:
-    """The 95 % interval of Student's t around a mean with a standard error, cut at the bounds.
+def student_interval(
+    mean: float,
+    error: float,
+    freedom: float,
+    bounds: tuple[float, float] = UNBOUNDED,
+    *,
+    level: float = LEVEL,
+) -> Interval:
+    """The interval of Student's t around a mean with a standard error, cut at the bounds; of 95 % by default.
 
     >>> mean, low, high = student_interval(0.9, 0.05, 4, bounds=(0.0, 1.0))
     >>> round(low, 3), high
     (0.761, 1.0)
     """
-    half = student_quantile(freedom) * error
+    half = student_quantile(freedom, (1 + level) / 2) * error
     lowest, highest = bounds
     return Interval(mean, max(mean - half, lowest), min(mean + half, highest))
+
+
+def percent(coverage: float) -> str:
+    """The coverage of an interval in percent, with two digits of what it leaves out.
+
+    >>> percent(0.95), percent(1 - 0.05 / 3), percent(1 - 0.0055)
+    ('95 %', '98.3 %', '99.45 %')
+    """
+    left = 100 * (1 - coverage)
+    decimals = max(0, 1 - math.floor(math.log10(left))) if left > 0 else 0
+    return f"{round(100 * coverage, decimals):.10g} %"
 
 
 def overlap_ratio(n_test: float, n_train: float, n_labelled: float | None = None, test_share: float = 1.0) -> float:

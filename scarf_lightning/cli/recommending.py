@@ -357,7 +357,7 @@ def _difference(chosen: Candidate, other: Candidate, candidates: Candidates) -> 
     if math.isnan(verdict.low):
         difference = signed(verdict.difference, metric)
         return f"{difference}, too few trials for an interval"
-    difference = in_words(verdict.difference, verdict.low, verdict.high, metric)
+    difference = in_words(verdict, metric)
     known = f"on the same splits {difference}"
     if verdict.answer != CANNOT_TELL:
         return known
@@ -380,7 +380,7 @@ def _on_pretraining(chosen: Candidate, candidates: Candidates) -> list[str]:
     # The first of equal ones, in the order of the report.
     best = candidates.pretrainings[int(np.argmax(values))]
     verdict = best.verdict
-    amount = in_words(verdict.difference, verdict.low, verdict.high, metric)
+    amount = in_words(verdict, metric)
     if best.claimed == CANNOT_TELL:
         sentence = f"We cannot tell whether pre-training helps the network: {best.name} changes it by {amount}"
     else:

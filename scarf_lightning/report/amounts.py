@@ -3,7 +3,9 @@
 import math
 
 from ..errors import counted
+from ..intervals import LEVEL, Interval, percent
 from ..metrics import Metric
+from ..verdicts import Verdict
 from .comparisons import Comparison
 
 
@@ -16,10 +18,10 @@ def effect(comparison: Comparison, metric: Metric) -> str:
     average = verdict.average
     # A report of one dataset has no median one.
     if verdict.datasets <= 1 or math.isnan(average.mean):
-        return in_words(verdict.difference, verdict.low, verdict.high, metric)
+        return in_words(verdict, metric)
     # Both, because a few datasets that gain much lift the mean alone. They share the unit.
-    mean = in_words(average.mean, average.low, average.high, metric)
-    median = _with_interval(verdict.difference, verdict.low, verdict.high, metric)
+    mean = _with_interval(average, metric, says_unit=True)
+    median = _with_interval(verdict.interval, metric, verdict.coverage)
     return f"{mean} on average, {median} on the median dataset"
 
 
@@ -39,28 +41,43 @@ def brief_effect(comparison: Comparison, metric: Metric) -> str:
     return _change(verdict.difference, metric)
 
 
-def in_words(value: float, low: float, high: float, metric: Metric) -> str:
-    """A difference with its interval and its unit, as `effect` has it for one dataset."""
-    return _with_interval(value, low, high, metric, says_unit=True)
+def in_words(verdict: Verdict, metric: Metric) -> str:
+    """The difference of a verdict with its interval and its unit, as `effect` has it for one dataset."""
+    return _with_interval(verdict.interval, metric, verdict.coverage, says_unit=True)
 
 
-def _with_interval(value: float, low: float, high: float, metric: Metric, *, says_unit: bool = False) -> str:
+def ends_in_words(low: float, high: float, metric: Metric, coverage: float = LEVEL) -> str:
+    """The ends of an interval of differences, and its coverage if that is not 95 %.
+
+    >>> from scarf_lightning.metrics import metric_named
+    >>> ends_in_words(-0.1274, -0.0375, metric_named("accuracy"), 1 - 0.05 / 3)
+    '98.3 %: −12.74 to −3.75'
+    """
+    ends = f"{signed(low, metric)} to {signed(high, metric)}" if metric.higher_is_better else _range(low, high, metric)
+    return with_coverage(ends, coverage)
+
+
+def with_coverage(ends: str, coverage: float) -> str:
+    """The ends of an interval after its coverage, if that is not 95 %."""
+    return ends if math.isclose(coverage, LEVEL) else f"{percent(coverage)}: {ends}"
+
+
+def _with_interval(interval: Interval, metric: Metric, coverage: float = LEVEL, *, says_unit: bool = False) -> str:
     """A difference, higher if better, with its interval if that is known."""
+    value, low, high = interval
     # A plus sign before an error rate would read as a loss, so words give its direction.
     if metric.higher_is_better:
         change = signed(value, metric)
         if says_unit:
             change = f"{change} {_unit_of(metric)}"
-        interval = f"{signed(low, metric)} to {signed(high, metric)}"
     else:
         change = _change(value, metric, says_unit=says_unit)
         if says_unit:
             change = f"{metric.label} {change}"
-        interval = _range(low, high, metric)
     # Too few trials or datasets have no interval.
     if math.isnan(low):
         return change
-    return f"{change} ({interval})"
+    return f"{change} ({ends_in_words(low, high, metric, coverage)})"
 
 
 def _change(value: float, metric: Metric, *, says_unit: bool = True) -> str:

@@ -14,7 +14,7 @@ from ..metrics import Metric, metric_named, metrics
 from ..verdicts import Verdict
 from ..verdicts.answers import CANNOT_TELL
 from .advice import Commands, Price, what_would_settle
-from .amounts import effect, signed
+from .amounts import effect, signed, with_coverage
 from .axis_page import axis_details, axis_section
 from .blocks import NOTHING, Block, Command, Entry, Paragraph, Section, Table, entry, table
 from .by_axis import answers_by_axis, product_of
@@ -140,6 +140,7 @@ def metrics_table(comparisons: Sequence[Comparison], results: CellResults, optio
                     "difference": other.verdict.difference,
                     "difference_low": other.verdict.low,
                     "difference_high": other.verdict.high,
+                    "difference_coverage": other.verdict.coverage,
                 }
             )
         rows.append(row)
@@ -233,8 +234,9 @@ def _for_a_column(lines: Sequence[Line], comparisons: Sequence[Comparison], metr
         rows.append((line.entries["competitor"], level, effect, line.entries["verdict"]))
     over = references(comparisons)
     caption = (
-        f"{metric.heading[:1].upper()}{metric.heading[1:]} and the improvement over {over}, with 95 % intervals. "
-        f"Best in bold. Directions by Holm's correction over the comparisons: {STARS_IN_WORDS}."
+        f"{metric.heading[:1].upper()}{metric.heading[1:]} and the improvement over {over}, with the interval of its "
+        "answer's level, 95 % where no other is named. Best in bold. Directions by Holm's correction over the "
+        f"comparisons: {STARS_IN_WORDS}."
     )
     columns = ("competitor", metric.heading, f"improvement{unit}", "answer")
     return Table("summary", caption, columns, tuple(rows), pd.DataFrame())
@@ -261,7 +263,7 @@ def _headings(metric: Metric, *, many: bool) -> dict[str, str]:
         }
     else:
         middle = {"level ends": "95 % interval", "n": "trials", "effect": f"improvement{points}"}
-    last = {"effect ends": "its 95 % interval", "won": "datasets won" if many else "trials won", "better": "P(better)"}
+    last = {"effect ends": "its interval", "won": "datasets won" if many else "trials won", "better": "P(better)"}
     return first | middle | last
 
 
@@ -285,7 +287,7 @@ def _line(comparison: Comparison, results: CellResults, metric: Metric, *, many:
         "mean": entry(average.mean, of_metric),
         "mean ends": _ends(average.low, average.high, of_metric),
         "effect": Entry(of_metric(verdict.difference), verdict.difference),
-        "effect ends": _ends(verdict.low, verdict.high, of_metric),
+        "effect ends": _ends_of(verdict, metric),
         "won": Entry(f"{verdict.won} of {units}", verdict.won / units),
         "better": entry(verdict.better, ".2f"),
     }
@@ -300,6 +302,7 @@ def _line(comparison: Comparison, results: CellResults, metric: Metric, *, many:
         "difference": verdict.difference,
         "difference_low": verdict.low,
         "difference_high": verdict.high,
+        "difference_coverage": verdict.coverage,
         "mean_difference": average.mean,
         "mean_difference_low": average.low,
         "mean_difference_high": average.high,
@@ -360,7 +363,8 @@ def _ranked_columns(comparisons: Sequence[Comparison], results: CellResults, met
     for rank, each in enumerate(worst_first, start=1):
         columns = each.name.removeprefix("without ")
         loss, low, high = (-each.verdict.difference, -each.verdict.high, -each.verdict.low)
-        rows.append((rank, columns, loss, _ends(low, high, of_metric).text, each.claimed))
+        ends = _ends_of(replace(each.verdict, low=low, high=high), metric)
+        rows.append((rank, columns, loss, ends.text, each.claimed))
         data.append(
             {
                 "rank": rank,
@@ -369,11 +373,12 @@ def _ranked_columns(comparisons: Sequence[Comparison], results: CellResults, met
                 "loss": loss,
                 "loss_low": low,
                 "loss_high": high,
+                "loss_coverage": each.verdict.coverage,
                 "answer": each.claimed,
             }
         )
     loss_heading = f"loss without, {metric.unit}" if metric.unit else "loss without"
-    shown = pd.DataFrame(rows, columns=["rank", "columns left out", loss_heading, "95 % interval", "verdict"])
+    shown = pd.DataFrame(rows, columns=["rank", "columns left out", loss_heading, "its interval", "verdict"])
     caption = (
         f"Columns by how much worse {metric.label} is without them, those that are missed most first. A column may be "
         "missed little because another one says the same."
@@ -386,6 +391,14 @@ def _ends(low: float, high: float, shown: Callable[[float], str]) -> Entry:
     if math.isnan(low):
         return BLANK
     return Entry(f"{shown(low)} to {shown(high)}", low)
+
+
+def _ends_of(verdict: Verdict, metric: Metric) -> Entry:
+    """Both ends of the interval of a difference, with its coverage if that is not 95 %."""
+    if math.isnan(verdict.low):
+        return BLANK
+    ends = f"{signed(verdict.low, metric)} to {signed(verdict.high, metric)}"
+    return Entry(with_coverage(ends, verdict.coverage), verdict.low)
 
 
 def _without_comparison(results: CellResults, options: ReportOptions) -> list[Block]:

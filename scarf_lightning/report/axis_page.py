@@ -8,7 +8,7 @@ import pandas as pd
 
 from ..metrics import Metric
 from .advice import Commands, Price, what_would_settle
-from .amounts import signed
+from .amounts import signed, with_coverage
 from .axis_sentences import HOLD_TOGETHER, by_axis_in_words
 from .blocks import Block, Command, Entry, Paragraph, Section, Table, table
 from .by_axis import AnswersByAxis, Effect, Product, asked, level_over, means_grid
@@ -56,12 +56,13 @@ def effects_table(effects: Sequence[Effect], metric: Metric) -> Table:
     lines = []
     for each in effects:
         low, high = each.verdict.low, each.verdict.high
-        ends = "" if math.isnan(low) else f"{signed(low, metric)} to {signed(high, metric)}"
+        ends = f"{signed(low, metric)} to {signed(high, metric)}"
+        ends = "" if math.isnan(low) else with_coverage(ends, each.verdict.coverage)
         difference = signed(each.verdict.difference, metric)
         lines.append((each.label, each.reference, shown_answer(each), difference, ends))
     frame = pd.DataFrame(lines, columns=["setting", "beside", "answer", "difference", "interval"])
     unit = f", {metric.unit}" if metric.unit else ""
-    headings = {"difference": f"improvement{unit}", "interval": "its 95 % interval"}
+    headings = {"difference": f"improvement{unit}", "interval": "its interval"}
     caption = "Simple effects: each value beside the first of its axis, within each setting of the other axes"
     return table("simple_effects", caption, frame, headings=headings, data=effects_frame(effects))
 
@@ -84,6 +85,7 @@ def effects_frame(effects: Sequence[Effect]) -> pd.DataFrame:
             "difference": verdict.difference,
             "difference_low": verdict.low,
             "difference_high": verdict.high,
+            "difference_coverage": verdict.coverage,
             "p_direction": verdict.levels.direction,
             "trials": verdict.trials,
             "datasets": verdict.datasets,

@@ -1,6 +1,7 @@
 """Answers by axis in words: a sentence for each axis, and one for each two."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ..metrics import Metric
 from ..verdicts.answers import CANNOT_TELL, HELPING
@@ -12,7 +13,8 @@ from .sentences import verb_of
 
 HOLD_TOGETHER = (
     "The answers on an axis hold together, and so do those on all interactions: in at most 5 % of such pages is any "
-    "direction of an axis false, and in at most 5 % any size (Holm's correction). Intervals are of 95 % each."
+    "direction of an axis false, and in at most 5 % any size (Holm's correction). An interval is of the level of its "
+    "answer, 95 % where no other is named."
 )
 MOST_INTERACTIONS = 3
 """Interactions of two axes that are named one by one."""
@@ -111,11 +113,10 @@ def _claim(each: Effect, metric: Metric) -> str:
     verdict, context = each.verdict, f" with {each.context}" if each.context else ""
     instead = f"with {other} instead of {reference}, {value}"
     if not metric.higher_is_better:
-        return f"{instead} has {in_words(verdict.difference, verdict.low, verdict.high, metric)}{context}"
+        return f"{instead} has {in_words(verdict, metric)}{context}"
     is_more = each.claimed in HELPING
     # As a size, so that "less" is not said of a negative number.
-    ends = (verdict.difference, verdict.low, verdict.high)
     if not is_more:
-        ends = (-verdict.difference, -verdict.high, -verdict.low)
-    size = in_words(*ends, metric).replace("+", "")
+        verdict = replace(verdict, difference=-verdict.difference, low=-verdict.high, high=-verdict.low)
+    size = in_words(verdict, metric).replace("+", "")
     return f"{instead} gains {size} {'more' if is_more else 'less'}{context}"

@@ -8,10 +8,10 @@ from typing import TypeVar
 import numpy as np
 
 from ..results import read_looks
-from ..verdicts import Answer, Verdict, answers_together
-from ..verdicts.answers import ALONE, CANNOT_TELL, HELPING, HURTING, Needed, corrected, needed_together
+from ..verdicts import Answer, Verdict
+from ..verdicts.answers import ALONE, CANNOT_TELL, HELPING, HURTING, Levels, corrected, needed_together
 from ..verdicts.frame import gains
-from ..verdicts.verdict import after_looks
+from ..verdicts.verdict import after_looks, decided, with_interval
 from .learning import FEWEST_CONSTANT, LEARNS_NOTHING, not_learnt
 from .loading import CellResults
 from .looks import looks_at, remember, store_of
@@ -34,7 +34,7 @@ class Comparison:
         context: the number of labels or the seed that both share; empty if there is one for all comparisons.
         name, reference: the names of the two among the competitors.
         pairs: labels of their cells, ``(cell, reference)`` for each of the ``datasets``.
-        verdict: on their differences.
+        verdict: on their differences, with the interval from which ``claimed`` was read.
         claimed: the answer, claimed together with those of all other comparisons of the page; over the number of
             labels, together with those of the same competitor, which share a sentence.
         p_together: the level of its direction after the correction over the same comparisons.
@@ -58,7 +58,7 @@ class Comparison:
     verdict: Verdict
     claimed: Answer = CANNOT_TELL
     p_together: float = 1.0
-    needed: Needed = ALONE
+    needed: Levels = ALONE
     by_dataset: tuple[Verdict, ...] = ()
     means: tuple[float, ...] = ()
     labels: float | None = None
@@ -161,17 +161,15 @@ def claimed_together(comparisons: Sequence[C], margin: float, family_of: Callabl
         families.setdefault(family_of(each), []).append(each)
     answered_together = []
     for family in families.values():
-        verdicts = [each.verdict for each in family]
-        answers = answers_together(verdicts, margin)
-        levels = [verdict.levels for verdict in verdicts]
-        needed = needed_together(levels)
-        for each, answer, together in zip(family, answers, corrected(levels), strict=True):
-            # It stays in its family: a side that has not learnt is seen in the same results as the levels.
-            claimed = CANNOT_TELL if each.spoilt else answer
+        levels = [each.verdict.levels for each in family]
+        for each, needed, together in zip(family, needed_together(levels), corrected(levels), strict=True):
+            decision = decided(each.verdict, needed, margin)
             answered_together.append(
                 replace(
                     each,
-                    claimed=claimed,
+                    verdict=with_interval(each.verdict, decision),
+                    # It stays in its family: a side that has not learnt is seen in the same results as the levels.
+                    claimed=CANNOT_TELL if each.spoilt else decision.answer,
                     p_together=1.0 if each.spoilt else together.direction,
                     needed=needed,
                 )

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..intervals import Interval
+from ..intervals import LEVEL, Interval, percent
 from ..metrics import Metric
 from ..verdicts import mean_gain, outlying
 from ..verdicts.answers import MARGIN, Answer
@@ -81,18 +81,22 @@ def effects_picture(comparisons: Sequence[Comparison], options: ReportOptions) -
         # Lines of one figure may have intervals of two kinds, if some predictions were not kept.
         if kind and kind not in kinds:
             kinds.append(kind)
-    interval = f", with its 95 % interval {' or '.join(kinds)}" if kinds else ""
+    coverages = sorted({each.verdict.coverage for each in comparisons if each.verdict.ends is not None})
+    covered = (
+        " to ".join(dict.fromkeys([percent(coverages[0]), percent(coverages[-1])])) if coverages else percent(LEVEL)
+    )
+    interval = f", with its {covered} interval {' or '.join(kinds)}" if kinds else ""
     size = unsigned(options.rope, metric)
     return Picture(
         "effects",
         effects_figure(lines, metric, options.rope),
         narrow=effects_figure(lines, metric, options.rope, is_narrow=True),
-        alt=f"Improvement in {metric.label} with 95 % intervals, best first. {'; '.join(words)}.",
+        alt=f"Improvement in {metric.label} with {covered} intervals, best first. {'; '.join(words)}.",
         caption=f"Improvement in {metric.label} over {references(comparisons)}{interval}. The grey band holds "
         f"differences without practical consequence, up to {size}. A competitor helps or hurts if its interval is free "
         "of zero, with a hollow point if its size is open because the interval reaches into the band. It makes no "
-        "practical difference if its interval lies within the band. We cannot tell of the grey: answers are corrected "
-        "over all comparisons (Holm), so an interval that just misses zero may be grey too.",
+        "practical difference if its interval lies within the band. We cannot tell of the grey. Intervals are of the "
+        "level that the other comparisons (Holm) and earlier looks at these cells leave to their answer.",
     )
 
 

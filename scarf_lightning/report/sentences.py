@@ -42,11 +42,13 @@ MOST_CLAUSES = 4
 """Competitors that each have a clause with their interval; more are grouped by their answers."""
 TOGETHER = (
     "These answers hold together: in at most 5 % of such pages is any direction false, and in at most 5 % any size "
-    "(Holm's correction over {n} comparisons). Intervals are of 95 % each."
+    "(Holm's correction over {n} comparisons). An interval is of the level of its answer, 95 % where no "
+    "other is named."
 )
 OVER_LABELS = (
     "The answers on each competitor hold together: in at most 5 % of such pages is any direction among them false, and "
-    "in at most 5 % any size (Holm's correction over its numbers of labels). Intervals are of 95 % each."
+    "in at most 5 % any size (Holm's correction over its numbers of labels). An interval is of the level of its "
+    "answer, 95 % where no other is named."
 )
 CLAIMS: dict[Claim, str] = {
     "this table": "The claim is about this table: training sets drawn from its rows, tested on new rows like these.",

@@ -17,12 +17,14 @@ import numpy as np
 
 from ..intervals import LEVEL, Interval
 from .pairs import holm
+from .scores import Floats
 
 Answer = Literal[
     "helps", "helps, size open", "no practical difference", "hurts, size open", "hurts", "cannot tell"
 ]  # fmt: skip
 ANSWERS: tuple[Answer, ...] = get_args(Answer)
 CANNOT_TELL: Answer = "cannot tell"
+SAME: Answer = "no practical difference"
 HELPING: tuple[Answer, ...] = ("helps", "helps, size open")
 """The answers that claim an improvement."""
 HURTING: tuple[Answer, ...] = ("hurts", "hurts, size open")
@@ -46,69 +48,65 @@ class Levels(NamedTuple):
     within: float = 1.0
 
 
-class Needed(NamedTuple):
-    """The levels that a comparison must reach by itself to be claimed among those it is answered with.
+ALONE = Levels(1 - LEVEL, 1 - LEVEL, 1 - LEVEL)
+"""The levels that each claim on a comparison needs which is answered alone."""
 
-    Attributes:
-        direction: of a difference that is not zero.
-        within: of a difference within the margin.
+
+def needed_together(levels: Sequence[Levels], alpha: float = 1 - LEVEL) -> list[Levels]:
+    """The levels at which each of several comparisons is answered, by Holm's procedure for each question.
+
+    The surest of m comparisons is held against ``alpha / m``, the next one against ``alpha / (m - 1)``, up to the first
+    that misses its level; this level is that of all which are left. So the answer to a question is that of an interval
+    of this level, and more of the same evidence is enough if it reaches it.
+
+    Of three directions one is claimed, so the two others share what is left:
+
+    >>> [each.direction for each in needed_together([Levels(0.001), Levels(0.5), Levels(0.2)], alpha=0.06)]
+    [0.02, 0.03, 0.03]
     """
-
-    direction: float = 1 - LEVEL
-    within: float = 1 - LEVEL
-
-
-ALONE = Needed()
-"""The levels that a comparison needs which is answered alone."""
+    if not levels:
+        return []
+    by_question = [_steps(of_question, alpha) for of_question in np.array(levels, dtype=np.float64).T]
+    return [Levels(*each) for each in zip(*by_question, strict=True)]
 
 
-def needed_together(levels: Sequence[Levels], alpha: float = 1 - LEVEL) -> Needed:
-    """The levels that the next claims need, by Holm's procedure: ``alpha`` over the comparisons that are still open.
-
-    Of four comparisons one has a direction, so three share what is left:
-
-    >>> needed_together([Levels(0.001), Levels(0.5), Levels(0.2), Levels(0.6)], alpha=0.06)
-    Needed(direction=0.02, within=0.015)
-    """
-    together = corrected(levels)
-    # Holm's procedure shares the level among the claims that are not made yet, so claims that are made cost nothing.
-    open_direction = sum(each.direction > alpha for each in together)
-    open_within = sum(each.within > alpha for each in together)
-    return Needed(alpha / max(open_direction, 1), alpha / max(open_within, 1))
+def _steps(levels: Floats, alpha: float) -> list[float]:
+    """The level that Holm's procedure holds each comparison's own level against."""
+    steps = np.empty(len(levels))
+    n_open = len(levels)
+    is_claimed = True
+    for place in np.argsort(levels, kind="stable"):
+        steps[place] = alpha / n_open
+        # After the first that is not claimed no further one is, and the share of each stays.
+        is_claimed = is_claimed and levels[place] <= steps[place]
+        n_open -= int(is_claimed)
+    return [float(step) for step in steps]
 
 
-def answer_of(interval: Interval, levels: Levels, margin: float = MARGIN, alpha: float = 1 - LEVEL) -> Answer:
+def answer_of(interval: Interval, margin: float = MARGIN) -> Answer:
     """The answer that an interval of a difference gives, higher being better.
 
     Args:
         interval: the difference and the ends of its interval; NaN where there is none.
-        levels: corrected over all comparisons that are answered together.
         margin: a difference no larger than this is of no practical consequence.
-        alpha: a level above this claims nothing.
 
-    >>> sure = Levels(0.001, 0.001, 0.001)
-    >>> answer_of(Interval(0.03, 0.02, 0.04), sure)
+    >>> answer_of(Interval(0.03, 0.02, 0.04))
     'helps'
-    >>> answer_of(Interval(0.02, 0.005, 0.035), sure)
+    >>> answer_of(Interval(0.02, 0.005, 0.035))
     'helps, size open'
-    >>> answer_of(Interval(0.004, 0.001, 0.007), sure)
+    >>> answer_of(Interval(0.004, 0.001, 0.007))
     'no practical difference'
-    >>> answer_of(Interval(0.02, -0.005, 0.045), sure)
-    'cannot tell'
-    >>> answer_of(Interval(0.03, 0.02, 0.04), Levels(0.06, 0.08, 1.0))  # nothing is left after the correction
+    >>> answer_of(Interval(0.02, -0.005, 0.045))
     'cannot tell'
     """
     _, low, high = interval
     # First, because a sure gain of 0.4 points has a direction, and yet makes no practical difference.
-    if levels.within <= alpha and -margin <= low and high <= margin:
-        return "no practical difference"
-    # A corrected level may fail where the interval, which is not corrected, is free of zero.
-    if levels.direction <= alpha and low > 0:
-        is_larger = levels.beyond <= alpha and low > margin
-        return "helps" if is_larger else "helps, size open"
-    if levels.direction <= alpha and high < 0:
-        is_larger = levels.beyond <= alpha and high < -margin
-        return "hurts" if is_larger else "hurts, size open"
+    if -margin <= low and high <= margin:
+        return SAME
+    if low > 0:
+        return "helps" if low > margin else "helps, size open"
+    if high < 0:
+        return "hurts" if high < -margin else "hurts, size open"
     return CANNOT_TELL
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import UsageError, counted
-from ..intervals import TEST_TO_TRAIN
+from ..intervals import LEVEL, TEST_TO_TRAIN, percent
 from ..metrics import Labels, Metric, metric_named
 from .answers import MARGIN, Answer
 from .factors import Cells, Contrast, Setting, interactions, judge_contrast, main_effects
@@ -17,7 +17,7 @@ from .frame import Trials, verdict_on
 from .looks import Look
 from .scores import Floats
 from .trials import RowsOfTrial, rows_of_trial
-from .verdict import Verdict, after_looks, answers_together
+from .verdict import Verdict, after_looks, decided_together, with_interval
 
 KEYS = ("dataset", "trial", "competitor")
 PREDICTED = ("row", "label", "prediction")
@@ -75,9 +75,9 @@ class ComparedResults:
 
     @property
     def frame(self) -> pd.DataFrame:
-        """A row a competitor: ``competitor, reference, answer, claim, difference, low, high, p, basis, better, won,
-        lost, trials, datasets``; over several tables ``mean, mean_low, mean_high`` and the probabilities that the next
-        one ``gains``, is the ``same`` or ``loses``."""
+        """A row a competitor: ``competitor, reference, answer, claim, difference, low, high, coverage, p, basis,
+        better, won, lost, tied, trials, datasets``; over several tables ``mean, mean_low, mean_high`` and the
+        probabilities that the next one ``gains``, is the ``same`` or ``loses``."""
         rows = []
         for name, verdict, answer in zip(self.competitors, self.verdicts, self.answers, strict=True):
             row: dict[str, Any] = {
@@ -88,6 +88,7 @@ class ComparedResults:
                 "difference": verdict.difference,
                 "low": verdict.low,
                 "high": verdict.high,
+                "coverage": verdict.coverage,
                 "p": verdict.levels.direction,
                 "basis": verdict.basis,
                 "better": verdict.better,
@@ -108,8 +109,8 @@ class ComparedResults:
 
     @property
     def effects_frame(self) -> pd.DataFrame:
-        """A row an effect or interaction: ``effect, value, reference, answer, difference, low, high, p, basis, trials,
-        datasets``."""
+        """A row an effect or interaction: ``effect, value, reference, answer, difference, low, high, coverage, p,
+        basis, trials, datasets``."""
         rows = []
         for each in self.effects:
             verdict, contrast = each.verdict, each.contrast
@@ -121,6 +122,7 @@ class ComparedResults:
                 "difference": verdict.difference,
                 "low": verdict.low,
                 "high": verdict.high,
+                "coverage": verdict.coverage,
                 "p": verdict.levels.direction,
                 "basis": verdict.basis,
                 "trials": verdict.trials,
@@ -163,7 +165,8 @@ class ComparedResults:
         # "points of accuracy", but "% in RMSE".
         size = f"{self._signed(verdict.difference)}{unit} of {self.metric.label}".replace("% of", "% in")
         if not math.isnan(verdict.low):
-            size += f" ({self._signed(verdict.low)} to {self._signed(verdict.high)})"
+            ends = f"{self._signed(verdict.low)} to {self._signed(verdict.high)}"
+            size += f" ({ends})" if math.isclose(verdict.coverage, LEVEL) else f" ({percent(verdict.coverage)}: {ends})"
         if verdict.datasets > 1:
             size += f" on the median table, {self._signed(verdict.average.mean)} in the mean over tables"
             size += f"; better on {verdict.won}, worse on {verdict.lost}, equal on {verdict.tied}"
@@ -233,7 +236,8 @@ def compare(
         reference = next(iter(settings))
     if reference not in names:
         raise UsageError(f"reference={reference} is no competitor of this frame; they are: {', '.join(names)}.")
-    effects = _judged_effects(tables, factors, settings, measure, margin) if factors else []
+    before = [Look(n) for n in looks]
+    effects = _judged_effects(tables, factors, settings, measure, margin, before) if factors else []
     by_name = {}
     for name in names:
         if name == reference:
@@ -242,13 +246,14 @@ def compare(
         if pairs:
             verdict = verdict_on(pairs, measure, margin)
             # Who has not looked before spends the whole level at once.
-            by_name[name] = after_looks(verdict, [Look(n) for n in looks], margin) if looks else verdict
+            by_name[name] = after_looks(verdict, before, margin) if looks else verdict
     if not by_name:
         raise UsageError(f"No other competitor shares a table and a trial with {reference}; name another reference.")
     best_first = sorted(by_name, key=lambda name: -by_name[name].difference)
-    verdicts = [by_name[name] for name in best_first]
     # The answers of all competitors are read together, so they are corrected together.
-    answers = answers_together(verdicts, margin)
+    decisions = decided_together([by_name[name] for name in best_first], margin)
+    verdicts = [with_interval(by_name[name], its) for name, its in zip(best_first, decisions, strict=True)]
+    answers = [each.answer for each in decisions]
     levels = _levels(tables, measure)
     return ComparedResults(reference, measure, margin, best_first, verdicts, answers, levels, effects)
 
@@ -312,7 +317,12 @@ def _with_competitors(frame: pd.DataFrame, factors: Sequence[str]) -> tuple[pd.D
 
 
 def _judged_effects(
-    tables: Tables, factors: Sequence[str], settings: Mapping[str, Setting], metric: Metric, margin: float
+    tables: Tables,
+    factors: Sequence[str],
+    settings: Mapping[str, Setting],
+    metric: Metric,
+    margin: float,
+    before: Sequence[Look],
 ) -> list[JudgedEffect]:
     """The effects of the factors and their interactions, over the tables that have all settings."""
     values = {}
@@ -326,18 +336,16 @@ def _judged_effects(
     if not whole:
         most = max(map(len, by_table.values()))
         raise UsageError(f"factors needs all {n_settings} combinations on a table, and this frame has {most} of them.")
-    mains = [_judged(each, whole, metric, margin) for each in main_effects(values)]
-    crossed = [_judged(each, whole, metric, margin) for each in interactions(values)]
-    families = [[each for each in mains if each[0].factors == (factor,)] for factor in factors]
+    mains = main_effects(values)
+    families = [[each for each in mains if each.factors == (factor,)] for factor in factors]
     effects = []
-    for family in (*families, crossed):
-        answers = answers_together([verdict for _, verdict in family], margin)
-        effects += [JudgedEffect(*each, answer) for each, answer in zip(family, answers, strict=True)]
+    for family in (*families, interactions(values)):
+        verdicts = [judge_contrast(each, whole, metric, margin) for each in family]
+        if before:
+            verdicts = [after_looks(each, before, margin) for each in verdicts]
+        for contrast, verdict, its in zip(family, verdicts, decided_together(verdicts, margin), strict=True):
+            effects.append(JudgedEffect(contrast, with_interval(verdict, its), its.answer))
     return effects
-
-
-def _judged(contrast: Contrast, whole: Sequence[Cells], metric: Metric, margin: float) -> tuple[Contrast, Verdict]:
-    return contrast, judge_contrast(contrast, whole, metric, margin)
 
 
 def _tables(frame: pd.DataFrame, metric: Metric, test_to_train: float) -> Tables:

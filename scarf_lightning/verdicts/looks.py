@@ -6,11 +6,11 @@ it (Lan and DeMets 1983, DOI 10.1093/biomet/70.3.659), so that in at most 5 % of
 false. The level of a look is its repeated p-value: the level at which the look would just claim (Jennison and Turnbull
 1989, DOI 10.1111/j.2517-6161.1989.tb01433.x). Repeated p-values are corrected over comparisons as others are.
 
-- **What the first look spends** depends on its number of trials alone, which nobody chose by the results. From `ENOUGH`
-  trials on it is `FIRST` of the level, so a single look costs next to nothing. Who looks at fewer will most likely look
-  again, and it is the less, the fewer they are.
-- **Later looks** share what is left by their number of trials n as n^4 / (n^4 + `HALF`^4): it falls to those at
-  twenty and thirty trials, where most differences are found.
+- **What the first look spends** depends on its number of trials alone, which nobody chose by the results. With many
+  trials it is `FIRST` of the level, so a single look costs next to nothing; with five, those of a first command, it is
+  a third. With three it is least, because their spread shows the error of fits badly.
+- **Later looks** share what is left by their number of trials: `SOON` of it goes to those at about ten, and the rest to
+  those at twenty and thirty, where most differences are found.
 - **How alike two looks are**: the difference after s trials and that after n have a correlation of the root of s / n if
   trials have nothing in common. Trials of one table share its rows, which makes looks more alike, and any further look
   cheaper. So this is the safe side, and the bounds need no estimate of the error's parts, which few trials show badly.
@@ -24,20 +24,23 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
 from .answers import Levels
 from .scores import Floats
 
-FIRST = 0.88
-"""The part of the level that a first look at `ENOUGH` trials or more spends."""
-ENOUGH = 10
-"""Trials from which on a first look is likely to be the only one."""
-HALF = 20
-"""Trials at which half of the level is spent that is left after the first look, without what that had spent."""
-EARLY, LATER = 3, 4
-"""The powers of the trials by which a first look spends, and by which later ones do."""
+FIRST = 0.92
+"""The part of the level that a first look at many trials spends."""
+HALF_OF_FIRST = 5.4
+"""Trials at which a first look spends half of `FIRST`."""
+SOON = 0.1
+"""The part of what the first look leaves that goes to looks which come soon."""
+HALF_OF_SOON, HALF_OF_LATE = 9.0, 23.0
+"""Trials at which half of it is spent by looks that come soon, and half of the rest by those that come late."""
+STEEPNESS_OF_FIRST, STEEPNESS_OF_REST = 8, 10
+"""How steeply the spending rises there: the power p of trials^p / (trials^p + half^p)."""
 NODES = 96
 """Points of Gauss and Legendre at which the density of a difference that is still open is known."""
 ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3, 3e-3, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.2, 0.4, 0.7, 1.0)
@@ -66,20 +69,25 @@ class Look:
 def spent(trials: Sequence[int], alpha: float = 1.0) -> Floats:
     """The level that looks at these numbers of trials may have spent, each with those before, ``(K,)``.
 
-    >>> spent([10]), spent([30])
-    (array([0.88]), array([0.88]))
+    >>> [float(spent([n])[0].round(2)) for n in (3, 5, 10, 30)]
+    [0.01, 0.32, 0.91, 0.92]
     >>> spent([5, 10, 20, 30], alpha=0.05).round(4)
-    array([0.0055, 0.008 , 0.0277, 0.0426])
+    array([0.0161, 0.0186, 0.0256, 0.048 ])
     """
     n = np.asarray(trials, dtype=np.float64)
-    first = FIRST * min(1.0, n[0] / ENOUGH) ** EARLY
-    by_trials = n**LATER / (n**LATER + HALF**LATER)
+    first = FIRST * _part(n[0], HALF_OF_FIRST, STEEPNESS_OF_FIRST)
+    soon, late = (_part(n, half, STEEPNESS_OF_REST) for half in (HALF_OF_SOON, HALF_OF_LATE))
+    by_trials = SOON * soon + (1 - SOON) * late
     # What is left after the first look, by the part of it that these trials are due.
     later = (by_trials - by_trials[0]) / (1 - by_trials[0])
     return np.asarray(alpha * (first + (1 - first) * later))
 
 
-@cache
+def _part(trials: Floats, half: float, steepness: int) -> Floats:
+    """The part that is spent at some numbers of trials, which rises from nothing to one."""
+    return 1 / (1 + (half / trials) ** steepness)
+
+
 def bounds(trials: tuple[int, ...], alpha: float) -> tuple[float, ...]:
     """The standard errors beyond which each look claims, in rising order of their trials.
 
@@ -87,42 +95,56 @@ def bounds(trials: tuple[int, ...], alpha: float) -> tuple[float, ...]:
     (Armitage, McPherson and Rowe 1969, DOI 10.2307/2343787).
 
     >>> [round(each, 2) for each in bounds((10, 20, 30), 0.05)]
-    [2.01, 2.72, 2.83]
+    [2.0, 2.98, 2.76]
     """
+    return tuple(_left_open(trials[: n + 1], alpha).bound for n in range(len(trials)))
+
+
+class _Open(NamedTuple):
+    """The differences that no look so far has claimed.
+
+    Attributes:
+        bound: of the last look.
+        at: differences after it in standard errors, those of Gauss and Legendre within its bound.
+        density: of a difference there, times its weight.
+    """
+
+    bound: float
+    at: Floats
+    density: Floats
+
+
+@cache
+def _left_open(trials: tuple[int, ...], alpha: float) -> _Open:
+    """What looks at these numbers of trials leave open. Each look goes on from those before it."""
     from scipy.optimize import brentq
     from scipy.special import ndtr, ndtri
 
-    due = np.diff(spent(trials, alpha), prepend=0.0)
     points, weights = np.polynomial.legendre.leggauss(NODES)
-    found: list[float] = []
-    at: Floats = np.zeros(0)
-    density: Floats = np.zeros(0)
-    for place, its in enumerate(due.tolist()):
-        if not place:
-            bound = float(-ndtri(its / 2))
-            at = points * bound
-            density = np.exp(-(at**2) / 2) / math.sqrt(2 * math.pi) * weights * bound
-            found.append(bound)
-            continue
-        alike = math.sqrt(trials[place - 1] / trials[place])
-        apart = math.sqrt(1 - alike**2)
-        # What a difference that was open at the look before becomes at this one.
-        centres = alike * at
-
-        def crossed(bound: float, centres: Floats = centres, apart: float = apart, density: Floats = density) -> float:
-            beyond = ndtr((-bound - centres) / apart) + ndtr((centres - bound) / apart)
-            return float((density * beyond).sum())
-
-        # Nothing is left to be claimed by a look whose due is less than what lies beyond all bounds.
-        bound = MOST
-        if crossed(MOST) < its:
-            bound = float(brentq(lambda value, its=its, crossed=crossed: crossed(value) - its, 0.0, MOST))
+    of_looks = spent(trials, alpha)
+    if len(trials) == 1:
+        bound = float(-ndtri(of_looks[0] / 2))
         at = points * bound
-        steps = (at[:, None] - centres) / apart
-        kernel = np.exp(-(steps**2) / 2) / (apart * math.sqrt(2 * math.pi))
-        density = kernel @ density * weights * bound
-        found.append(bound)
-    return tuple(found)
+        return _Open(bound, at, np.exp(-(at**2) / 2) / math.sqrt(2 * math.pi) * weights * bound)
+    before = _left_open(trials[:-1], alpha)
+    due = float(of_looks[-1] - of_looks[-2])
+    alike = math.sqrt(trials[-2] / trials[-1])
+    apart = math.sqrt(1 - alike**2)
+    # What a difference that was open at the look before becomes at this one.
+    centres = alike * before.at
+
+    def crossed(bound: float) -> float:
+        beyond = ndtr((-bound - centres) / apart) + ndtr((centres - bound) / apart)
+        return float((before.density * beyond).sum())
+
+    # Nothing is left to be claimed by a look whose due is less than what lies beyond all bounds.
+    bound = MOST
+    if crossed(MOST) < due:
+        bound = float(brentq(lambda value: crossed(value) - due, 0.0, MOST))
+    at = points * bound
+    steps = (at[:, None] - centres) / apart
+    kernel = np.exp(-(steps**2) / 2) / (apart * math.sqrt(2 * math.pi))
+    return _Open(bound, at, kernel @ before.density * weights * bound)
 
 
 def level_after(p: float, trials: Sequence[int]) -> float:
@@ -135,7 +157,7 @@ def level_after(p: float, trials: Sequence[int]) -> float:
     One look costs next to nothing, and the second of two costs more:
 
     >>> round(level_after(0.044, [10]), 3), round(level_after(0.044, [10, 20]), 2)
-    (0.05, 0.23)
+    (0.048, 0.37)
     """
     from scipy.special import ndtri
 
@@ -179,7 +201,6 @@ def levels_after(levels: Levels, trials: int, is_gain: bool, margin: float, befo
     >>> levels_after(weak, 20, True, 0.01, [Look(10, Levels(direction=0.01))]).direction
     0.01
     """
-    # A look at more trials than these says nothing of what they may claim.
     earlier = [look for look in before if look.trials < trials]
     numbers = [*(look.trials for look in earlier), trials]
     direction, beyond, within = (level_after(level, numbers) for level in levels)
@@ -196,9 +217,37 @@ def needed_at(trials: int, looks: Sequence[int], level: float) -> float:
     """The two-sided level that a further look needs by itself to claim at a level.
 
     >>> round(needed_at(30, [10], 0.05), 4)
-    0.0077
+    0.0065
     """
     from scipy.special import ndtr
 
     numbers = tuple(sorted({*looks, trials}))
     return float(2 * ndtr(-bounds(numbers, level)[-1]))
+
+
+def level_at(question: str, level: float, looks: Sequence[Look], is_gain: bool, margin: float) -> float:
+    """The two-sided level of the interval by which a question is answered: 1 minus its coverage.
+
+    It is what is left for the last look. If an earlier one has claimed what is asked, the answer was made at its level,
+    and stands as long as the interval of that level agrees.
+
+    Args:
+        question: of the fields of `answers.Levels`.
+        level: that all looks together may spend.
+        looks: by their trials, the last one now; none if nobody counts them.
+        is_gain, margin: of the last look.
+
+    >>> open_still, claimed = Look(10), Look(10, Levels(direction=0.01))
+    >>> [round(level_at("direction", 0.05, [each, Look(30)], True, 0.01), 3) for each in (open_still, claimed)]
+    [0.007, 0.046]
+    """
+    if not looks:
+        return level
+    spending = []
+    for place, look in enumerate(looks):
+        is_last = place == len(looks) - 1
+        is_same = question == "within" or look.is_gain == is_gain
+        is_same &= question == "direction" or look.margin == margin
+        if is_last or (is_same and getattr(look.levels, question) <= level):
+            spending.append(needed_at(look.trials, [each.trials for each in looks[:place]], level))
+    return max(spending)

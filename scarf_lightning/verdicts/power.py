@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..intervals import Interval, student_quantile
-from .answers import ALONE, MARGIN, Needed
+from .answers import ALONE, MARGIN, Levels
 from .centres import FEWEST_DATASETS
 from .looks import needed_at
 from .rows_and_fits import ErrorParts
@@ -86,7 +86,7 @@ def settling(
     difference: float,
     parts: ErrorParts,
     margin: float = MARGIN,
-    needed: Needed = ALONE,
+    needed: Levels = ALONE,
     looks: Sequence[int] = (),
 ) -> Settling:
     """Trials or rows that would settle the direction of a difference, or that it is of no practical consequence.
@@ -132,20 +132,20 @@ def settling(
     return Settling(None, None, share)
 
 
-def needed_after(trials: int, looks: Sequence[int], needed: Needed) -> Needed:
+def needed_after(trials: int, looks: Sequence[int], needed: Levels) -> Levels:
     """The levels that a comparison must reach by itself at a further look, after those that were taken.
 
     >>> after = needed_after(30, [10], ALONE)
     >>> round(after.direction, 3)
-    0.008
+    0.007
     """
     if not looks:
         return needed
-    return Needed(*(needed_at(trials, looks, level) if level else 0.0 for level in needed))
+    return Levels(*(needed_at(trials, looks, level) if level else 0.0 for level in needed))
 
 
 def settling_tables(
-    median: Interval, tables: int, most: int, margin: float = MARGIN, needed: Needed = ALONE
+    median: Interval, tables: int, most: int, margin: float = MARGIN, needed: Levels = ALONE
 ) -> int | None:
     """The number of tables, in all, that would settle a median gain with a chance of `POWER`; None beyond ``most``.
 
@@ -176,7 +176,7 @@ def settling_tables(
 
 
 def chance_of_answer(
-    difference: float, parts: ErrorParts, later: ErrorParts, margin: float = MARGIN, needed: Needed = ALONE
+    difference: float, parts: ErrorParts, later: ErrorParts, margin: float = MARGIN, needed: Levels = ALONE
 ) -> float:
     """The chance that a difference has an answer later: a direction, or that it lies within the margin.
 

@@ -11,9 +11,9 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -28,9 +28,9 @@ from ..intervals import (
     student_quantile,
 )
 from ..intervals import unseen as unseen_share
-from .answers import CANNOT_TELL, MARGIN, Answer, Levels, answer_of, corrected
+from .answers import ALONE, CANNOT_TELL, MARGIN, SAME, Answer, Levels, answer_of, needed_together
 from .centres import FEWEST_TABLES, mean_gain, mean_levels, median_gain, median_levels
-from .looks import Look, levels_after
+from .looks import Look, level_at, levels_after
 from .over_tables import NextTable, next_table, steadied
 from .rows_and_fits import NOTHING, ErrorParts, Integers, error_parts
 from .scores import Floats, mean_of, variance_of
@@ -38,6 +38,14 @@ from .scores import Floats, mean_of, variance_of
 Claim = Literal["this table", "tables like these"]
 Tails = Callable[[float], tuple[float, float]]
 """The levels at which a difference is found to be above a value, and below it."""
+
+
+class Ends(Protocol):
+    """The interval of a difference by its coverage."""
+
+    def __call__(self, *, level: float) -> Interval: ...
+
+
 Basis = Literal["rows and fits", "resampled t-test", "sign test", "none"]
 FEWEST_FOR_SAME = 10
 """Trials without predictions below which it is not claimed that there is no practical difference."""
@@ -57,7 +65,8 @@ class Verdict:
     Attributes:
         answer: of this comparison alone, see `answers`. Where several are answered together, see `answers_together`.
         difference: the mean over trials, or the gain of the median table.
-        low, high: the ends of its 95 % interval; NaN where there are too few trials or tables for one.
+        low, high: the ends of the interval that the answer was read from; NaN where there are too few trials or tables
+            for one.
         levels: of what can be claimed.
         better: probability that there is an improvement at all.
         helps, same, hurts: probabilities of lying above, within and below the margin.
@@ -71,6 +80,10 @@ class Verdict:
         p_average: the level at which the mean over tables is found to differ from zero, two-sided; 1 without one.
         next_table: over tables, what to expect of the next one; None for fewer than six.
         reason: why there is no answer, if it is another than too few trials or tables.
+        coverage: of the interval. Beyond 95 % where comparisons are answered together, or were looked at before, so
+            that answer and interval say the same.
+        ends: the interval of any other coverage; None without an interval.
+        looks: that were taken at this comparison, this one with them, by their trials; none if nobody counts them.
     """
 
     answer: Answer
@@ -93,6 +106,9 @@ class Verdict:
     p_average: float = 1.0
     next_table: NextTable | None = None
     reason: str = ""
+    coverage: float = LEVEL
+    ends: Ends | None = field(default=None, compare=False, repr=False)
+    looks: tuple[Look, ...] = ()
 
     @property
     def interval(self) -> Interval:
@@ -150,7 +166,7 @@ def judge(
         error = _error_of_unseen(unseen_share(n_test, n), n - 1, min(width, 1.0))
     mean = float(paired.mean())
     return _verdict(
-        student_interval(mean, error, n - 1, (-width, width)),
+        partial(student_interval, mean, error, n - 1, (-width, width)),
         _student(mean, error, n - 1),
         margin,
         paired,
@@ -189,10 +205,17 @@ def judge_rows(
     means = np.array([float(each.mean()) for each in values])
     if len(values) < fewest:
         return no_verdict(means)
-    parts = error_parts(values, units, n_trained, unseen)
+    return judge_parts(error_parts(values, units, n_trained, unseen), means, margin=margin, width=width)
+
+
+def judge_parts(parts: ErrorParts, means: Floats, *, margin: float = MARGIN, width: float = math.inf) -> Verdict:
+    """The verdict on one table from the error of its mean difference and the means of its trials, ``(T,)``.
+
+    ``margin`` and ``width`` are as in `judge`.
+    """
     error, freedom = rows_error(parts, width)
     return _verdict(
-        student_interval(parts.mean, error, freedom, (-width, width)),
+        partial(student_interval, parts.mean, error, freedom, (-width, width)),
         _student(parts.mean, error, freedom),
         margin,
         means,
@@ -216,12 +239,12 @@ def judge_tables(differences: Floats, errors: Floats, *, margin: float = MARGIN)
     """
     # Trials that cancel but for rounding gain nothing: 0.3 - 0.1 - 0.2 is -3e-17.
     gains = np.round(mean_of(differences), DECIMALS)
-    median, average = median_gain(gains), mean_gain(gains)
+    average = mean_gain(gains)
     is_known = len(gains) >= FEWEST_TABLES
     # A few tables that gain much may lift the mean, although the median one gains nothing.
     may_be_same = -margin <= average.low and average.high <= margin
     verdict = _verdict(
-        median,
+        partial(median_gain, gains),
         partial(median_levels, gains),
         margin,
         gains,
@@ -240,34 +263,103 @@ def judge_tables(differences: Floats, errors: Floats, *, margin: float = MARGIN)
     )
 
 
-def answers_together(verdicts: Sequence[Verdict], margin: float = MARGIN, alpha: float = 1 - LEVEL) -> list[Answer]:
-    """The answers that may be claimed together, after Holm's correction over all of them.
+class Decision(NamedTuple):
+    """An answer that may be claimed, and the interval that it was read from.
+
+    Attributes:
+        answer: to the comparison.
+        interval: that the answer was read from: it excludes zero where a direction is claimed, lies beyond the margin
+            where a size is, and within it where there is no practical difference.
+        coverage: of the interval.
+    """
+
+    answer: Answer
+    interval: Interval
+    coverage: float
+
+
+def decided(verdict: Verdict, needed: Levels = ALONE, margin: float = MARGIN) -> Decision:
+    """The answer of a comparison at the levels that its claims need, with its interval.
+
+    Args:
+        verdict: on the comparison.
+        needed: the level of each question, see `answers.needed_together`. A comparison that was looked at before has
+            less of it left, see `looks`.
+        margin: a difference no larger than this is of no practical consequence.
+
+    Alone, and as the surest of five:
+
+    >>> alone = judge(np.array([[0.015, 0.034, 0.040, 0.018, 0.027, 0.051, 0.025]]))
+    >>> decided(alone).answer, round(decided(alone).interval.low, 3)
+    ('helps, size open', 0.01)
+    >>> of_five = decided(alone, Levels(0.01, 0.01, 0.01))
+    >>> of_five.answer, round(of_five.interval.low, 3), of_five.coverage
+    ('cannot tell', -0.001, 0.99)
+    """
+    if verdict.ends is None:
+        return Decision(CANNOT_TELL, verdict.interval, LEVEL)
+    is_gain = verdict.difference > 0
+    read = {}
+    for question, level in zip(Levels._fields, needed, strict=True):
+        coverage = 1 - level_at(question, level, verdict.looks, is_gain, margin)
+        interval = verdict.ends(level=coverage)
+        read[question] = Decision(answer_of(interval, margin), interval, coverage)
+    # Its level is one where too little is known to claim that nothing differs.
+    if read["within"].answer == SAME and verdict.levels.within < 1:
+        return read["within"]
+    if read["beyond"].answer in ("helps", "hurts"):
+        return read["beyond"]
+    of_direction = read["direction"]
+    if of_direction.interval.low > 0:
+        return of_direction._replace(answer="helps, size open")
+    if of_direction.interval.high < 0:
+        return of_direction._replace(answer="hurts, size open")
+    # Neither question has an answer, and the wider of both intervals shows that.
+    widest = max(of_direction, read["within"], key=lambda each: each.coverage)
+    return widest._replace(answer=CANNOT_TELL)
+
+
+def decided_together(verdicts: Sequence[Verdict], margin: float = MARGIN, alpha: float = 1 - LEVEL) -> list[Decision]:
+    """The answers that may be claimed together, after Holm's correction over all of them, with their intervals.
 
     >>> trials = np.array([[0.015, 0.034, 0.040, 0.018, 0.027, 0.051, 0.025]])
     >>> alone = judge(trials)
-    >>> alone.answer, answers_together([alone] * 5)[0]
+    >>> alone.answer, decided_together([alone] * 5)[0].answer
     ('helps, size open', 'cannot tell')
     """
-    levels = corrected([verdict.levels for verdict in verdicts])
-    answers = []
-    for verdict, its_levels in zip(verdicts, levels, strict=True):
-        answers.append(answer_of(verdict.interval, its_levels, margin, alpha))
-    return answers
+    needed = needed_together([verdict.levels for verdict in verdicts], alpha)
+    return [decided(verdict, its, margin) for verdict, its in zip(verdicts, needed, strict=True)]
+
+
+def answers_together(verdicts: Sequence[Verdict], margin: float = MARGIN, alpha: float = 1 - LEVEL) -> list[Answer]:
+    """The answers of `decided_together`."""
+    return [each.answer for each in decided_together(verdicts, margin, alpha)]
 
 
 def after_looks(verdict: Verdict, before: Sequence[Look], margin: float = MARGIN) -> Verdict:
-    """A verdict whose levels and answer hold after the looks that were taken before, see `looks`.
+    """A verdict whose levels, answer and interval hold after the looks that were taken before, see `looks`.
 
     >>> trials = np.array([[0.015, 0.034, 0.040, 0.018, 0.027, 0.051, 0.025, 0.036, 0.02, 0.031]])
     >>> found = judge(trials)
-    >>> found.answer, after_looks(found, [Look(8), Look(9)]).answer
+    >>> found.answer, after_looks(found, [Look(5)]).answer
     ('helps', 'helps, size open')
     """
     # Nothing is claimed without an interval.
-    if verdict.basis == "none":
+    if verdict.ends is None:
         return verdict
-    levels = levels_after(verdict.levels, verdict.looked_at, verdict.difference > 0, margin, before)
-    return replace(verdict, levels=levels, answer=answer_of(verdict.interval, levels, margin))
+    is_gain, trials = verdict.difference > 0, verdict.looked_at
+    # A look at more trials than these says nothing of what they may claim.
+    earlier = sorted((look for look in before if look.trials < trials), key=lambda look: look.trials)
+    levels = levels_after(verdict.levels, trials, is_gain, margin, earlier)
+    looked = replace(verdict, levels=levels, looks=(*earlier, Look(trials, levels, is_gain, margin)))
+    alone = decided(looked, margin=margin)
+    return replace(with_interval(looked, alone), answer=alone.answer)
+
+
+def with_interval(verdict: Verdict, decision: Decision) -> Verdict:
+    """The verdict with the interval of a decision; its own answer stays that of this comparison alone."""
+    _, low, high = decision.interval
+    return replace(verdict, low=low, high=high, coverage=decision.coverage)
 
 
 def no_verdict(differences: Floats, reason: str = "") -> Verdict:
@@ -374,7 +466,7 @@ def rows_interval(parts: ErrorParts, bounds: tuple[float, float] = UNBOUNDED, *,
 
 
 def _verdict(
-    interval: Interval,
+    ends: Ends,
     tails: Tails,
     margin: float,
     values: Floats,
@@ -384,11 +476,13 @@ def _verdict(
     parts: ErrorParts | None = None,
     may_be_same: bool = True,
 ) -> Verdict:
-    """A verdict from an interval and the levels at which the difference is found above and below any value.
+    """A verdict from its interval of any coverage, and the levels at which the difference is found above and below any
+    value.
 
     ``values`` are the differences of trials, or of tables. Without ``may_be_same`` it is not claimed that there is
     no practical difference.
     """
+    interval = ends(level=LEVEL)
     above_zero, below_zero = tails(0.0)
     above_margin, below_margin = tails(margin)
     above_loss, below_loss = tails(-margin)
@@ -399,16 +493,15 @@ def _verdict(
         # Two one-sided tests: it must lie below the margin and above minus the margin.
         within=min(1.0, 2 * max(below_margin, above_loss)) if may_be_same else 1.0,
     )
-    # Without an interval nothing may be claimed.
-    if basis == "none":
-        levels = Levels()
     better = _chance(above_zero, below_zero)
     helps = _chance(above_margin, below_margin)
     hurts = _chance(below_loss, above_loss)
-    return Verdict(
-        answer_of(interval, levels, margin),
+    is_known = basis != "none"
+    verdict = Verdict(
+        CANNOT_TELL,
         *interval,
-        levels,
+        # Without an interval nothing may be claimed.
+        levels if is_known else Levels(),
         better,
         helps,
         max(1 - helps - hurts, 0.0),
@@ -418,7 +511,9 @@ def _verdict(
         1,
         basis=basis,
         parts=parts,
+        ends=ends if is_known else None,
     )
+    return replace(verdict, answer=decided(verdict, margin=margin).answer)
 
 
 def _chance(level: float, opposite: float) -> float:

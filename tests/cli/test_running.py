@@ -17,6 +17,7 @@ from scarf_lightning.cli.show import Terminal
 from scarf_lightning.cli.signals import OutOfTime
 from scarf_lightning.errors import UnfinishedError
 from scarf_lightning.options.settings import TrainerSettings
+from scarf_lightning.results import read_looks
 from scarf_lightning.sweeping.cell import State
 from scarf_lightning.sweeping.expand import ExpandedSweep
 from scarf_lightning.sweeping.plan import Plan
@@ -67,6 +68,10 @@ def test_open_comparisons_get_more_trials_and_budgets_beyond_the_table_are_left_
     said = capsys.readouterr()
     assert "Left out: 400 labels; mine has 96 to learn from." in said.err
     assert "So far: On mine, beside the network with no pre-training:" in said.err
+    # What a round has shown is a look, so a further one is stricter.
+    looks = read_looks(Path("results"))
+    assert {look["trials"] for look in looks} == {3}
+    assert len({str(look["pairs"]) for look in looks}) == len(looks)
     assert said.err.count("mine.csv: 120 rows") == 1
 
     page = scarf_lightning.report(asked)

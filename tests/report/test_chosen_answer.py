@@ -20,7 +20,7 @@ from scarf_lightning.report.report_options import ReportOptions
 from scarf_lightning.report.sentences import CLAIMS, WITHOUT_PREDICTIONS, answer_in_words
 from scarf_lightning.report.style import as_inline, save
 from scarf_lightning.verdicts import ErrorParts
-from scarf_lightning.verdicts.answers import Needed
+from scarf_lightning.verdicts.answers import ALONE, Levels
 from scarf_lightning.verdicts.verdict import Basis
 from tests.programs import compiled
 from tests.report.cell_results import ALIKE, HOSTILE, a_cell, compared, results_of
@@ -119,12 +119,12 @@ def test_over_datasets_the_second_line_says_the_mean_and_the_median_gains() -> N
     assert CLAIMS["tables like these"] in texts
 
 
-def of_parts(difference: float, of_rows: float, of_fits: float, needed: Needed | None = None) -> str:
+def of_parts(difference: float, of_rows: float, of_fits: float, needed: Levels | None = None) -> str:
     """Advice on an open comparison whose error has these parts."""
     (comparison,) = compare_all(OPEN, OPTIONS)
     parts = ErrorParts(difference, of_rows, of_fits, 20.0, 10, 500, 120, 0.2, True)
     verdict = replace(comparison.verdict, parts=parts, difference=difference, trials=10)
-    other = replace(comparison, verdict=verdict, claimed="cannot tell", needed=needed or Needed())
+    other = replace(comparison, verdict=verdict, claimed="cannot tell", needed=needed or ALONE)
     ((sentence, command),) = what_would_settle([other], by_sweep(["trials=10"]), OPEN)
     return in_one_line(sentence, command)
 
@@ -140,7 +140,7 @@ def test_with_predictions_advice_says_whether_trials_or_rows_would_settle_it() -
     )
     assert of_parts(0.01, 0.0, 1e-2).startswith("SCARF: neither trials nor labelled rows in reach will settle it")
     # Trials that settle one comparison alone do not after Holm's correction over ten.
-    alone, of_ten = (of_parts(0.018, 0.0, 9e-5, its) for its in (Needed(), Needed(0.005, 0.005)))
+    alone, of_ten = (of_parts(0.018, 0.0, 9e-5, its) for its in (ALONE, Levels(0.005, 0.005, 0.005)))
     assert int(of_ten.split("trials=")[1]) > int(alone.split("trials=")[1])
 
 
@@ -148,7 +148,7 @@ def test_comparisons_of_which_we_cannot_tell_share_the_level_that_is_left() -> N
     found = compare_all(compared({"iris": {"none": SPREAD, "scarf": OTHER, "scarf_ae": OTHER}}), OPTIONS)
 
     assert [each.claimed for each in found] == ["cannot tell", "cannot tell"]
-    assert [each.needed for each in found] == [pytest.approx((0.025, 0.025))] * 2
+    assert [each.needed for each in found] == [pytest.approx((0.025, 0.025, 0.025))] * 2
 
 
 def test_advice_says_what_it_costs_and_names_other_tables_only_where_there_are_some() -> None:
@@ -171,7 +171,7 @@ def test_a_few_competitors_have_a_clause_each_and_many_are_grouped_by_their_answ
     values = {"none": SPREAD, "scarf": gained(0.3, SPREAD)} | dict.fromkeys(names, OTHER)
 
     headline = said(three)[0]
-    assert headline.startswith("On iris, beside no pre-training: SCARF helps, +30.00 points of accuracy (+")
+    assert headline.startswith("On iris, beside no pre-training: SCARF helps, +30.00 points of accuracy (97.5 %: +")
     assert "; we cannot tell whether SCARF AE helps, −" in headline
     assert said(compared({"iris": values}))[0] == (
         "On iris, beside no pre-training: SCARF (+30.00 points) helps; we cannot tell of no-noise AE, additive-noise "
@@ -389,7 +389,10 @@ def test_the_latex_table_of_an_answer_fits_a_column_with_the_best_in_bold(tmp_pa
     assert r"SCARF & \textbf{80.00 (78.10 to 81.90)} & +29.75 (+28.59 to +30.91) *** & helps \\" in text
     assert r"no pre-training & 50.25 (48.02 to 52.48) & -- & reference \\" in text
     assert r"\resizebox{\columnwidth}" in text
-    assert r"\caption{Accuracy, \% and the improvement over no pre-training, with 95 \% intervals." in text
+    assert (
+        r"\caption{Accuracy, \% and the improvement over no pre-training, with the interval of its answer's level"
+        in text
+    )
     assert r"over the comparisons: * p $\le$ 0.05, ** p $\le$ 0.01, *** p $\le$ 0.001.}" in text
     # The page and the other files have all columns.
     assert len(shown.columns) > 4

@@ -14,7 +14,7 @@ from scarf_lightning.report.report_options import ReportOptions
 from scarf_lightning.results import keep_looks, read_looks
 from scarf_lightning.results.looks import FILE
 from scarf_lightning.verdicts.answers import CANNOT_TELL
-from scarf_lightning.verdicts.looks import level_after
+from scarf_lightning.verdicts.looks import level_after, spent
 from scarf_lightning.verdicts.rows_and_fits import ErrorParts
 
 OPTIONS = ReportOptions(metric="accuracy")
@@ -35,7 +35,7 @@ def look(folder: Path, trials: int, *, name: str = "scarf", sign: int = 1) -> Co
 def test_each_look_is_as_strict_as_the_looks_before_demand(tmp_path: Path) -> None:
     alone = [look(tmp_path / str(n), n).verdict.levels.direction for n in (10, 20, 30)]
     # In a store of its own each of these is the first look.
-    by_itself = [level * 0.88 for level in alone]
+    by_itself = [level * float(spent([n])[0]) for level, n in zip(alone, (10, 20, 30), strict=True)]
 
     found = [look(tmp_path, n) for n in (10, 20, 30)]
 
@@ -71,7 +71,7 @@ def test_a_store_that_cannot_be_written_is_named_and_answers_stay(tmp_path: Path
 
 
 def test_advice_on_trials_says_what_the_looks_so_far_have_left(tmp_path: Path) -> None:
-    """A first look at ten trials takes 88 % of the level, and one at twenty takes some of the rest."""
+    """A first look at ten trials takes 91 % of the level, and one at twenty takes some of the rest."""
     found = replace(look(tmp_path, 10), claimed=CANNOT_TELL)
     parts = ErrorParts(0.03, 1e-5, 2e-4, 20.0, 10, 500, 120, 0.2, True)
 
@@ -82,4 +82,4 @@ def test_advice_on_trials_says_what_the_looks_so_far_have_left(tmp_path: Path) -
         return sentence
 
     assert "look" not in advised(())
-    assert "if you look no sooner: the looks so far leave 12 % of the level" in advised((10,))
+    assert "if you look no sooner: the looks so far leave 9 % of the level" in advised((10,))

@@ -1,10 +1,11 @@
 """Simulations with known truth: each bound would have caught a rate that was found wrong."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 
+from scarf_lightning.verdicts import error_parts
 from tools.benchmarks import calibration_page
 from tools.benchmarks.calibration import (
     Line,
@@ -22,6 +23,7 @@ from tools.benchmarks.calibration import (
     welch,
     without_predictions,
 )
+from tools.benchmarks.looking import LOOKED_AT, N_TRAIN, drawn, looking, parts_after_each
 from tools.benchmarks.products import product
 
 FIGURES = calibration_page.read()
@@ -175,3 +177,35 @@ def test_answers_by_axis_hold_the_truth_and_pooled_settings_find_more_than_a_pai
         assert covers(lines[name]) > 0.85, name
     assert lines["effect of an axis"].direction > lines["one pair"].direction
     assert lines["effect of an axis"].total_width < lines["one pair"].total_width < lines["interaction"].total_width
+
+
+def test_the_error_after_each_trial_is_that_of_the_trials_so_far() -> None:
+    """Two computations of the error's parts: all at once from sums over trials, and one by one."""
+    differences, rows = drawn(random(), LOOKED_AT[4], 12, True)
+
+    after = parts_after_each(differences, rows)
+
+    for trials in (2, 3, 7, 12):
+        expected = error_parts(list(differences[:trials]), list(rows[:trials]), N_TRAIN, np.array([[1.0, -1.0]]))
+        assert asdict(after[trials - 1]) == pytest.approx(asdict(expected))
+
+
+@pytest.mark.parametrize("draws", [20, pytest.param(300, marks=pytest.mark.slow)])
+def test_looking_again_and_again_is_rarely_false_and_one_look_costs_little(draws: int) -> None:
+    """Without a memory, looking after each trial was false in 8 to 35 %."""
+    world = LOOKED_AT[4]
+    most = 0.05 + 2.5 * (0.05 * 0.95 / draws) ** 0.5
+    of_nothing = {line.what.split(", margins")[0]: line for line in looking(random(), draws, world, False)}
+    of_gain = {line.what.split(", margins")[0]: line for line in looking(random(), draws, world, True)}
+
+    for way in (
+        "looking after each trial from 3 to 60",
+        "looks at 5, 10, 20 and 30 trials",
+        "advice followed from 5 trials on",
+    ):
+        assert false(of_nothing[way]) <= most, way
+    whole, single = (of_gain[f"one look at 30 trials{rest}"].direction for rest in (", without a memory", ""))
+    assert whole >= single >= whole - 0.05 * draws
+    assert of_gain["looks at 5, 10, 20 and 30 trials"].direction >= whole - 0.15 * draws
+    first, whole_first = (of_gain[f"one look at 5 trials{rest}"].direction for rest in ("", ", without a memory"))
+    assert 0 < first <= whole_first

@@ -47,7 +47,14 @@ def test_metrics_are_judged_by_the_resampled_test_and_answered_together() -> Non
     found = compare(frame, metric="accuracy", reference="base")
 
     assert found.competitors == ["better", "same"]
-    assert found.verdicts[0] == judge((wide["better"] - wide["base"]).to_numpy()[None], width=1.0)
+    alone = judge((wide["better"] - wide["base"]).to_numpy()[None], width=1.0)
+    assert alone.ends is not None
+    its = found.verdicts[0]
+    assert (its.difference, its.levels, its.answer) == (alone.difference, alone.levels, alone.answer)
+    # The surer of two is held against half of the level, and so is its interval.
+    assert (its.interval, its.coverage) == (alone.ends(level=0.975), pytest.approx(0.975))
+    assert found.frame["coverage"].tolist() == pytest.approx([0.975, 0.975])
+    assert "(97.5 %: +" in found.sentences[0]
     assert found.answers == found.frame["answer"].tolist() == ["helps", "cannot tell"]
     assert found.sentences[0].startswith("better beside base on t0: helps; ")
 
@@ -111,7 +118,7 @@ def test_published_means_are_compared_over_tables() -> None:
 
     found = compare(means, metric="accuracy", reference="base")
 
-    expected = median_gain((wide["better"] - wide["base"]).to_numpy())
+    expected = median_gain((wide["better"] - wide["base"]).to_numpy(), level=0.975)
     assert found.verdicts[0].interval == pytest.approx(expected)
     assert found.verdicts[0].claim == "tables like these"
     assert found.frame.loc[0, "gains"] > 0.9

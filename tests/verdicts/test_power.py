@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from scarf_lightning.intervals import Interval
-from scarf_lightning.verdicts.answers import CANNOT_TELL, Needed
+from scarf_lightning.verdicts.answers import CANNOT_TELL, Levels
 from scarf_lightning.verdicts.power import (
     MOST_TRIALS,
     POWER,
@@ -77,7 +77,7 @@ def test_the_chance_of_an_answer_is_that_of_drawn_truths(difference: float, vari
     """Truths lie around the measured difference, and the later difference between both, as two normal means do."""
     parts = parts_of(of_rows=0.2 * variance, of_fits=0.8 * variance)
     later = parts.expected(30)
-    needed = Needed(0.02, 0.04)
+    needed = Levels(direction=0.02, within=0.04)
     random = np.random.default_rng(3)
     truth = difference + parts.error * random.normal(size=200_000)
     # The first trials are part of the later ones: of both variances the later one is what is left of the truth.
@@ -108,12 +108,12 @@ def test_rows_settle_what_trials_cannot() -> None:
         assert (chance_of_answer(0.02, parts, later) >= POWER) == enough
     # Nothing realistic settles what would take too many trials or rows.
     assert settling(0.01, parts_of(of_fits=1.0)) == (None, None, 0.0)
-    assert settling(0.01, parts_of(of_rows=1.0), needed=Needed(1e-9, 1e-9)) == (None, None, 1.0)
+    assert settling(0.01, parts_of(of_rows=1.0), needed=Levels(1e-9, 1e-9, 1e-9)) == (None, None, 1.0)
 
 
 def test_a_difference_near_zero_is_settled_within_the_margin_and_more_comparisons_take_more_trials() -> None:
-    def trials(difference: float, of_fits: float, *needed: float) -> int:
-        found = settling(difference, parts_of(of_fits=of_fits), needed=Needed(*needed)).trials
+    def trials(difference: float, of_fits: float, direction: float = 0.05, within: float = 0.05) -> int:
+        found = settling(difference, parts_of(of_fits=of_fits), needed=Levels(direction, within=within)).trials
         assert found is not None
         return found
 

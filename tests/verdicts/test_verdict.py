@@ -8,11 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from scarf_lightning.verdicts.answers import CANNOT_TELL
+from scarf_lightning.verdicts.answers import CANNOT_TELL, SAME, Levels
+from scarf_lightning.verdicts.looks import Look, needed_at
 from scarf_lightning.verdicts.rows_and_fits import error_parts
 from scarf_lightning.verdicts.verdict import (
     Verdict,
+    after_looks,
     answers_together,
+    decided_together,
     error_of,
     judge,
     judge_rows,
@@ -256,3 +259,52 @@ def test_ten_trials_of_few_errors_have_an_interval_that_a_reader_believes() -> N
     assert 0.96 < low < 0.985
     assert mean < high < 1
     assert low > rows_interval(parts, (0.0, 1.0)).low, "of other metrics the few rows leave few degrees of freedom"
+
+
+@given(seed=st.integers(0, 10_000), n=st.integers(1, 4), before=st.sets(st.integers(3, 9), max_size=2))
+@settings(max_examples=60, deadline=None)
+def test_answer_and_interval_never_contradict_each_other(seed: int, n: int, before: set[int]) -> None:
+    """Of several comparisons, with looks before or without, on one table and over tables."""
+    random = np.random.default_rng(seed)
+    family = []
+    for _ in range(n):
+        kind = random.integers(3)
+        gain = random.choice([0.0, 0.005, 0.015, 0.03])
+        if kind == 0:
+            found = of_one(random.normal(gain, 0.012, size=10))
+        elif kind == 1:
+            found = judge_tables(random.normal(gain, 0.015, size=(30, 1)), np.full(30, 0.01))
+        else:
+            rows = [random.permutation(300)[:60] for _ in range(10)]
+            found = judge_rows([random.normal(gain, 0.1, size=60) for _ in rows], rows)
+        looks = [
+            Look(trials, Levels(*random.uniform(0.01, 0.2, 3)), bool(random.integers(2)), 0.01) for trials in before
+        ]
+        family.append(after_looks(found, looks) if before else found)
+
+    for verdict, (answer, (mean, low, high), coverage) in zip(family, decided_together(family), strict=True):
+        assert 0.95 <= round(coverage, 12) < 1
+        assert low <= mean <= high
+        assert (low > 0) == (answer.startswith("helps") or (answer == SAME and low > 0))
+        assert (high < 0) == (answer.startswith("hurts") or (answer == SAME and high < 0))
+        assert answer != "helps" or low > 0.01
+        assert answer != "hurts" or high < -0.01
+        assert answer != SAME or -0.01 <= low <= high <= 0.01
+        # What is left of the level is the less, the more share it; the whole is of one look at one comparison.
+        assert n > 1 or before or coverage == pytest.approx(0.95)
+        assert decided_together([verdict])[0].coverage <= coverage + 1e-12
+
+
+def test_an_answer_that_a_look_has_claimed_stands_with_the_interval_of_its_level() -> None:
+    """Claimed at ten trials of the level that is left there, and too weak for what is left at twenty."""
+    weak = of_one(np.array([0.015, 0.034, 0.040, 0.018, 0.027, 0.051, 0.025, -0.005] * 2 + [0.03] * 4))
+    assert 0.001 < weak.levels.direction < 0.02
+    claimed, missed = Look(10, Levels(0.01, 0.9, 0.9), True, 0.01), Look(10, Levels(0.2, 0.9, 0.9), True, 0.01)
+
+    standing, alone = after_looks(weak, [claimed]), after_looks(weak, [missed])
+
+    assert (standing.answer, alone.answer) == ("helps, size open", CANNOT_TELL)
+    assert standing.coverage == pytest.approx(1 - needed_at(10, [], 0.05))
+    assert alone.coverage == pytest.approx(1 - needed_at(20, [10], 0.05))
+    assert alone.low < 0 < standing.low
+    assert [look.trials for look in alone.looks] == [10, 20]

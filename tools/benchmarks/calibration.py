@@ -20,6 +20,7 @@ table*: training sets are drawn from its rows, and new rows are like these.
 - *tables*: gains over tables, of a normal distribution, with three in four tables that gain nothing, or drawn from
   those of the study. *next table*: what is predicted of one more.
 - *by axis*: cells of a product of axes, see `products`.
+- *looks*: looking again and again, see `looking`.
 - *advised*: where we cannot tell, as many trials as would settle it in four cases of five.
 
 *false* are answers that contradict the truth: a direction that is not there, or a size that is not. *direction* are
@@ -386,7 +387,7 @@ def settled(random: Random, draws: int, comparisons: int, trials: int, world: Wo
             parts = found[place].parts
             if answer != CANNOT_TELL or parts is None:
                 continue
-            advised = settling(found[place].difference, parts, MARGIN, needed).trials
+            advised = settling(found[place].difference, parts, MARGIN, needed[place]).trials
             if advised is None:
                 continue
             later = answers_together([each.verdict(advised) for each in drawn])
