@@ -375,6 +375,15 @@ class OwnTraining:
 
         return bool(torch.cuda.is_initialized())  # type: ignore[no-untyped-call]
 
+    def is_exact(self, settings: TrainerSettings) -> bool:
+        """True if a trial's numbers do not depend on the trials beside it."""
+        if self.gpus(settings):
+            return False
+        from ..engine.hardware import Promise, choose_hardware, own_torch, torch_threads
+
+        with own_torch(), torch_threads(settings.threads):
+            return choose_hardware(settings).promise is Promise.EXACT
+
     def imported(self, stack: Callable[[], AbstractContextManager[None]] = nullcontext) -> TrainCells:
         """The function that trains cells one after the other, each stack in a context, and keeps the last table."""
         with without_garbage_collection():

@@ -322,6 +322,9 @@ class SweepProgress:
         self._console = console
         self._unfinished, self._n_cells = plan.unfinished, len(plan.surveyed)
         self._cost = plan.of_cells()
+        # A cell with all trials may lack a whole record.
+        self._n_to_train = {each.cell.key: max(1, each.n_missing) for each in plan.unfinished}
+        self._n_missing = sum(self._n_to_train.values())
         self._started = self._last_line = time.monotonic()
         self._stopped = threading.Event()
         self._counts, self._training, self._last = "", "", ""
@@ -348,17 +351,22 @@ class SweepProgress:
 
     def look(self) -> None:
         """Look at the cells that were not finished, and show what has changed."""
-        before = len(self._unfinished)
         surveyed = survey([each.cell for each in self._unfinished])
         states = Counter(each.state for each in surveyed)
         finished = [each for each in surveyed if each.state is State.FINISHED]
         # A finished cell stays so, and is not looked at again.
         self._unfinished = [each for each in surveyed if each.state is not State.FINISHED]
-        n_done = self._n_cells - len(self._unfinished)
-        if len(self._unfinished) < before:
+        n_missing = sum(each.n_missing for each in surveyed)
+        if n_missing < self._n_missing:
+            self._n_missing = n_missing
             self._ends = self._expected_end(surveyed)
         failed = f", {states[State.FAILED]} failed" if states[State.FAILED] else ""
-        self._counts = f"{n_done} of {self._n_cells} cells done{failed}"
+        done = f"{self._n_cells - len(self._unfinished)} of {self._n_cells} cells"
+        # The workers that share one cell end its trials.
+        if self._n_cells == 1 and surveyed:
+            trials = surveyed[0].cell.config.trials
+            done = f"{trials - n_missing} of {trials} trials"
+        self._counts = f"{done} done{failed}"
         names = [each.cell.called for each in surveyed if each.state is State.RUNNING]
         more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
         self._training = "; ".join(names[:MOST_NAMES]) + more
@@ -403,10 +411,11 @@ class SweepProgress:
             self._stopped.wait(max(1.0, (time.monotonic() - started) / BUSY_AT_MOST))
 
     def _expected_end(self, surveyed: Sequence[SurveyedCell]) -> float:
-        """When the other cells are done at the pace so far, whatever the number of jobs."""
+        """When the other trials are done at the pace so far, whatever the number of jobs."""
         left = undone = 0.0
         for each in surveyed:
-            cost = self._cost[each.cell.key]
+            key = each.cell.key
+            cost = self._cost[key] * each.n_missing / self._n_to_train[key]
             # A cell that failed is neither done nor left.
             if each.state in (State.RUNNING, State.WAITING):
                 left += cost

@@ -1,6 +1,6 @@
 """Identity and the store: what was trained, kept in plain files. Free of torch."""
 
-from .claims import LostClaimError, claim, claim_when_free, clear_dead, folder_time, give_back, is_claimed
+from .claims import Claim, LostClaimError, claim, claim_when_free, clear_dead, folder_time, give_back, is_claimed
 from .files import DamagedRecordError, check_folder, write_whole
 from .identity import (
     SCIENCE_VERSION,
@@ -39,6 +39,7 @@ from .versions import newest_versions, science_of, trained_by, version_numbers
 __all__ = (
     "SCIENCE_VERSION",
     "CellStore",
+    "Claim",
     "DamagedRecordError",
     "Failure",
     "KnownData",

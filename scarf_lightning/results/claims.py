@@ -42,13 +42,20 @@ class LostClaimError(Exception):
 
 
 class Claim:
-    """A claim that this process holds. A thread renews it."""
+    """A claim that this process holds. A thread renews it.
+
+    A worker that is sent the claim of its run works under it: it checks it, and neither renews nor releases it.
+    """
 
     def __init__(self, folder: Path, token: str) -> None:
+        self._folder, self._token = folder, token
         self._place = folder / FOLDER
         self._path = self._place / token
         self._released = threading.Event()
         self._renewing = threading.Thread(target=self._renew, daemon=True)
+
+    def __reduce__(self) -> tuple[type["Claim"], tuple[Path, str]]:
+        return Claim, (self._folder, self._token)
 
     def check(self) -> None:
         """Check, before anything is published, that the claim is still held.

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .claims import Claim, LostClaimError, claim_when_free, folder_time
+from .claims import Claim, LostClaimError, claim, claim_when_free, folder_time
 from .files import DamagedRecordError, UnreadableRecordError, remove_unfinished, set_aside, temporary, write_whole
 from .identity import fingerprint
 from .records import (
@@ -109,13 +109,24 @@ class PretrainingStore:
         Damaged trials are set aside; a warning names them.
         """
         with claim_when_free(self.folder) as held:
-            # A process that was killed leaves unfinished folders.
-            now = folder_time(self.folder)
-            for folder in (self.folder, self.folder / "trials"):
-                remove_unfinished(folder, now)
-            for path, reason in self._damaged():
-                warnings.warn(set_aside(self.results, [path], reason), stacklevel=3)
+            self._tidy()
             yield held
+
+    @contextmanager
+    def claim_if_free(self) -> Iterator[Claim | None]:
+        """The right to train trials of this pre-training, or None while another process has it."""
+        with claim(self.folder) as held:
+            if held is not None:
+                self._tidy()
+            yield held
+
+    def _tidy(self) -> None:
+        """Remove what a process that was killed left unfinished, and set damaged trials aside, under the claim."""
+        now = folder_time(self.folder)
+        for folder in (self.folder, self.folder / "trials"):
+            remove_unfinished(folder, now)
+        for path, reason in self._damaged():
+            warnings.warn(set_aside(self.results, [path], reason), stacklevel=4)
 
     def clear(self, reason: str) -> None:
         """Set all trials aside, so that they are trained again."""

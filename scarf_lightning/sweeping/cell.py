@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from ..data.sources import Source, open_source
+from ..data.sources import ReadTable, Source, open_source
 from ..data.targets import Target, kind_named, leading_metric
 from ..metrics import Metric, metric_named
 from ..options import COLUMNS, Config
@@ -18,6 +18,7 @@ from ..options.axes import distinguishing_names, group_of
 from ..options.combinations import is_pretrained, method_of, on_data, on_target, used_options
 from ..results import (
     CellStore,
+    Claim,
     Failure,
     KnownData,
     PretrainingStore,
@@ -28,6 +29,7 @@ from ..results import (
     identity,
     is_claimed,
     known_data,
+    note_data,
     pretraining_identity,
     read_failure,
     read_summary,
@@ -60,6 +62,21 @@ def in_words(cells: Sequence[Sequence[str]], of_run: Sequence[Sequence[str]]) ->
 
 
 @dataclass(frozen=True)
+class Share:
+    """The trials of a cell that one worker trains, under the claims of its run.
+
+    Attributes:
+        trials: their numbers.
+        claim: to the cell.
+        pretraining_claim: to its pre-training; None without one.
+    """
+
+    trials: tuple[int, ...]
+    claim: Claim
+    pretraining_claim: Claim | None = None
+
+
+@dataclass(frozen=True)
 class Cell:
     """One cell of a run.
 
@@ -69,6 +86,7 @@ class Cell:
         is_alone: true of the only cell of a run.
         name: tells it from the other cells of the run.
         group: the name of all cells of the run together.
+        share: of its trials, if workers divide them; None for all trials.
     """
 
     # `write_chunks` writes every field, so a job of a launcher has the same cell.
@@ -77,6 +95,7 @@ class Cell:
     is_alone: bool = False
     name: str = ""
     group: str = "cells"
+    share: Share | None = None
 
     @property
     def label(self) -> str:
@@ -116,6 +135,13 @@ class Cell:
     def data(self) -> KnownData | None:
         """The facts that the results folder knows of the data, which are not loaded."""
         return known_data(self.results, self.source)
+
+    def note(self, read: ReadTable) -> KnownData:
+        """Keep in the results folder what is known of data that were read, and return it."""
+        table = read.table
+        data = KnownData(table.hash, table.n_rows, len(table.columns), table.n_encoded, table.target.name)
+        note_data(self.results, self.source, data, read.stamps)
+        return data
 
     def target_kind(self) -> type[Target]:
         """The kind of its target. The data are loaded if it is not known without them.

@@ -1,6 +1,6 @@
 """A configuration that Hydra composed elsewhere, as in a notebook, back as the overrides of a command line."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from .overrides import hydra_text
 
 CHOSEN = ("views", *BASES)
 """The axes whose choice is the ``name`` in their section."""
+LEADING = ("pretrain", "method")
+"""The axes whose files choose on others."""
 
 
 def overrides_of_composed(config: DictConfig) -> list[str]:
@@ -42,13 +44,17 @@ def overrides_of_composed(config: DictConfig) -> list[str]:
         raise usage_error(error) from error
     plugins = [str(name) for name in values.get("plugins") or []]
     choices = [f"plugins={hydra_text(plugins)}"] if plugins else []
-    choices += [f"{axis}={values[axis]['name']}" for axis in CHOSEN]
+    choices += [f"{axis}={values[axis]['name']}" for axis in LEADING]
     choices += [f"recipe={values['recipe']}"] if _has_file("recipe", values.get("recipe")) else []
-    choices += [f"cotrain={values['cotrain']['task']}"] if _has_file("cotrain", values["cotrain"].get("task")) else []
-    with hydra_started(plugins) as hydra:
-        usual = our_sections(hydra.config_loader.load_configuration("train", overrides=choices, run_mode=RunMode.RUN))
-        fit_recipe(usual)
-        defaults = dict(_flat(plain_values(usual)))
+    usual = _composed_values(choices, plugins)
+    # A choice that nothing uses may not be asked for.
+    for axis in CHOSEN:
+        if values[axis]["name"] != usual[f"{axis}.name"]:
+            choices.append(f"{axis}={values[axis]['name']}")
+    task = values["cotrain"].get("task")
+    if task != usual["cotrain.task"] and _has_file("cotrain", task):
+        choices.append(f"cotrain={task}")
+    defaults = _composed_values(choices, plugins)
     own = []
     for name, value in _flat(values):
         if name not in defaults:
@@ -56,6 +62,16 @@ def overrides_of_composed(config: DictConfig) -> list[str]:
         elif value != defaults[name]:
             own.append(f"{name}={hydra_text(value)}")
     return [*choices, *own]
+
+
+def _composed_values(choices: Sequence[str], plugins: Sequence[str]) -> dict[str, Any]:
+    """The values of these choices by their dotted names."""
+    with hydra_started(plugins) as hydra:
+        usual = our_sections(
+            hydra.config_loader.load_configuration("train", overrides=[*choices], run_mode=RunMode.RUN)
+        )
+        fit_recipe(usual)
+        return dict(_flat(plain_values(usual)))
 
 
 def _has_file(axis: str, name: Any) -> bool:

@@ -18,16 +18,17 @@ from ..options.logger_classes import check_loggers
 from ..options.plugins import load_plugins
 from ..results import check_folder, clear_dead, forget_failure
 from .cell import Cell, State, SurveyedCell, distinct, in_words, named, survey
-from .chunks import Launch, make_chunks
+from .chunks import Chunk, Launch, make_chunks
 from .expand import ExpandedSweep
-from .plan import Plan, make_plan, on_other_versions
+from .plan import Group, Plan, make_plan, on_other_versions
+from .shares import divided
 from .sizes import Size
 from .workers import Training, Workers, n_workers
 
 if TYPE_CHECKING:
     from ..data.table import Table
 
-BASIC = "basic"
+BASIC, WORKERS = "basic", "workers"
 LOOK_EVERY = 1.0
 """Seconds between looks at cells that other processes train."""
 TRIES = {State.WAITING: 3, State.FAILED: 1, State.RUNNING: 0, State.FINISHED: 0}
@@ -88,10 +89,13 @@ def run(
     n_skipped = len(cells) - len(plan.unfinished)
     if plan.unfinished:
         _check_before_training(plan.unfinished, len(cells), show)
-        with _workers(plan, launch, show, launcher, training) as (launch, launcher), show.watching(plan):
-            problems = _train(plan, launch, launcher, in_order=in_order)
+        chunks_of = partial(_for_launcher, launcher, in_order=in_order)
+        with _workers(plan, launch, show, launcher, training) as launch, show.watching(plan):
             if isinstance(launch, Workers):
+                assert training is not None
                 endings = launch.endings
+                chunks_of = partial(_for_workers, launch, training, show, in_order=in_order)
+            problems = _train(plan, launch, chunks_of)
         after = survey(cells)
     for each in after:
         # A process may be killed after its last record, and before it gives its claim back.
@@ -184,11 +188,8 @@ def _why_unfinished(surveyed: SurveyedCell, endings: Mapping[str, str]) -> str |
 
 
 @contextmanager
-def _workers(
-    plan: Plan, launch: Launch, show: Show, launcher: str, training: Training | None
-) -> Iterator[tuple[Launch, str]]:
-    """The way in which jobs are started, and its name: by workers in place of the basic launcher, if there is work for
-    several."""
+def _workers(plan: Plan, launch: Launch, show: Show, launcher: str, training: Training | None) -> Iterator[Launch]:
+    """The way in which jobs are started: by workers in place of the basic launcher, if there is work for several."""
     config = plan.surveyed[0].cell.config
     if launcher != BASIC or training is None:
         if config.workers is not None:
@@ -196,11 +197,11 @@ def _workers(
                 f"workers={config.workers} is of this machine's own workers, and hydra/launcher={launcher} starts "
                 "processes itself; leave workers out."
             )
-        yield launch, launcher
+        yield launch
         return
     number = n_workers(config, plan, training)
     if number == 1:
-        yield launch, launcher
+        yield launch
         return
     # Before the workers are forked, so that the imports are paid once.
     train = training.imported()
@@ -208,7 +209,37 @@ def _workers(
     shared = counted(len(gpus), "GPU") if gpus else counted(usable_cores(), "core")
     show.say(f"{number} workers train, on {shared}; workers=1 trains in one process.")
     with Workers(number, train, show.say, show.prepare, gpus) as workers:
-        yield workers, "workers"
+        yield workers
+
+
+ChunksOf = Callable[[Sequence[Group]], AbstractContextManager[list[Chunk]]]
+"""The chunks of groups of cells, to be launched within the context."""
+
+
+@contextmanager
+def _for_launcher(launcher: str, groups: Sequence[Group], *, in_order: bool) -> Iterator[list[Chunk]]:
+    """The chunks for the jobs of a launcher of this name."""
+    yield make_chunks(groups, groups[0].cells[0].cell.config.chunk, launcher, in_order=in_order)
+
+
+@contextmanager
+def _for_workers(
+    workers: Workers, training: Training, show: Show, groups: Sequence[Group], *, in_order: bool
+) -> Iterator[list[Chunk]]:
+    """The chunks for workers, which divide the trials of groups that would keep one of them busy alone."""
+    settings = groups[0].cells[0].cell.config.chunk
+    with divided(groups, workers.number, training, show.say) as work:
+        chunks = work.shares + make_chunks(work.whole, settings, WORKERS, in_order=in_order)
+        places = {each.cell.key: place for place, group in enumerate(groups) for each in group.cells}
+        if in_order:
+            chunks.sort(key=lambda chunk: places[chunk.cells[0].key])
+        else:
+            chunks.sort(key=lambda chunk: -chunk.seconds)
+        yield chunks
+    # The model of a cell is that of all its trials.
+    ended = [cell for cell in work.cells if cell.config.keep_weights]
+    if ended:
+        workers([Chunk(ended, 0.0)])
 
 
 def read_files(cells: Sequence[Cell]) -> "dict[str, Table]":
@@ -229,7 +260,7 @@ def sizes_of(tables: "Mapping[str, Table]") -> dict[str, Size]:
     return sizes
 
 
-def _train(plan: Plan, launch: Launch, launcher: str, *, in_order: bool = False) -> list[str]:
+def _train(plan: Plan, launch: Launch, chunks_of: ChunksOf) -> list[str]:
     """Launch until every cell is finished or has failed, and return what else went wrong.
 
     A cell that another process trains is waited for. It is launched here if that process dies.
@@ -242,9 +273,9 @@ def _train(plan: Plan, launch: Launch, launcher: str, *, in_order: bool = False)
                 tries[each.cell.key] += 1
             # Planned again, since trials that have ended meanwhile are not launched a second time.
             groups = make_plan(todo, plan.sizes).groups
-            chunks = make_chunks(groups, todo[0].cell.config.chunk, launcher, in_order=in_order)
             try:
-                launch(chunks)
+                with chunks_of(groups) as chunks:
+                    launch(chunks)
             # Such as a scheduler that refuses the jobs, whose options the user must mend.
             except UsageError:
                 raise

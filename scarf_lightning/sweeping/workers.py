@@ -35,6 +35,7 @@ from ..results import give_back
 from .cell import Cell
 from .chunks import Chunk
 from .plan import Plan
+from .shares import Exactness, can_be_divided, missing_trials
 
 BYTES_A_WORKER = 600_000_000
 """Memory of a worker that trains a table of usual size."""
@@ -47,7 +48,7 @@ TrainCells = Callable[[Sequence[Cell]], None]
 """Trains cells one after the other in this process."""
 
 
-class Training(Protocol):
+class Training(Exactness, Protocol):
     """The training that workers share: `scarf_lightning.cli.running.OwnTraining` has it."""
 
     def gpus(self, settings: TrainerSettings) -> list[int]: ...
@@ -72,8 +73,7 @@ def n_workers(config: Config, plan: Plan, training: Training) -> int:
     Raises:
         UsageError: several workers are asked for where a process cannot be forked, or more than there are GPUs.
     """
-    # Cells that share a pre-training stay together.
-    most = len(plan.groups)
+    most = _most_at_once(plan, training, config.workers or usable_cores())
     gpus = training.gpus(config.trainer)
     reason = _obstacle(config, training, len(gpus))
     if reason is not None:
@@ -88,6 +88,19 @@ def n_workers(config: Config, plan: Plan, training: Training) -> int:
     in_memory = min(free_memory(), default=BYTES_A_WORKER * most) // BYTES_A_WORKER
     busy = math.ceil(plan.seconds / SECONDS_A_WORKER)
     return max(1, min(usable_cores(), in_memory, busy, most))
+
+
+def _most_at_once(plan: Plan, training: Training, enough: int) -> int:
+    """The chunks that workers can train at the same time, counted as far as there are ``enough``.
+
+    Cells that share a pre-training stay together, but their trials may be divided.
+    """
+    number = 0
+    for left, group in enumerate(plan.groups):
+        if number + len(plan.groups) - left >= enough:
+            return max(enough, len(plan.groups))
+        number += len(missing_trials(group)) if can_be_divided(group, training) else 1
+    return number
 
 
 def _obstacle(config: Config, training: Training, n_gpus: int) -> str | None:
@@ -149,6 +162,11 @@ class Workers:
         self._problem: str | None = None
         self.endings = dict[str, str]()
         self._shown = set[str]()
+
+    @property
+    def number(self) -> int:
+        """The number of processes."""
+        return self._number
 
     def __enter__(self) -> Self:
         for _ in range(self._number):

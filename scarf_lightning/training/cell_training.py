@@ -46,7 +46,7 @@ from ..methods import SupervisedPhase
 from ..options import CellParts, Config, build_parts
 from ..options.combinations import check_labels, check_target, labels, on_data, on_no_effect, on_target, watched_from
 from ..randomness import Purpose, Streams
-from ..results import CellStore, PretrainingStore, StackRecord, columns, identity, pretraining_identity
+from ..results import CellStore, Claim, PretrainingStore, StackRecord, columns, identity, pretraining_identity
 from ..sweeping.folders import recipe_options
 from .pretraining import Start, cached
 from .trained_stack import TrainedStack, package_versions
@@ -77,6 +77,7 @@ class CellTraining:
         most_at_once: the largest stack that fits into the memory; None for no limit.
         warning: a sentence if it is smaller than planned.
         processes: that train stacks of the cell side by side, as far as the memory allows.
+        pretraining_claim: the run's, which a share of the cell is trained under.
     """
 
     config: Config
@@ -93,6 +94,7 @@ class CellTraining:
     most_at_once: int | None = None
     warning: str | None = None
     processes: int = 1
+    pretraining_claim: Claim | None = None
 
     @classmethod
     def prepare(
@@ -325,7 +327,7 @@ class CellTraining:
         store = self.pretrained.expecting(partial(stack.pretrained_shapes, pretext))
         together = list(stack.trials)
         is_block = self.hardware.promise is Promise.FIXED
-        with cached(together, store, is_block=is_block) as pretrainings:
+        with cached(together, store, is_block=is_block, claim=self.pretraining_claim) as pretrainings:
             to_train = pretrainings.to_train
             if to_train:
                 missing = stack if to_train == together else self.stack(to_train)

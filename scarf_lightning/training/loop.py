@@ -12,13 +12,11 @@ from ..data.table import Table
 from ..engine.hardware import choose_hardware, own_torch, prepare_process
 from ..options import Config
 from ..results import (
-    KnownData,
     LostClaimError,
     clear_dead,
     columns,
     forget_failure,
     keep_failure,
-    note_data,
     read_failure,
 )
 from ..screen import Screen, reported, screen
@@ -63,7 +61,8 @@ class CellLoop:
                 self._screen.say(str(error))
             except Exception as error:
                 keep_failure(cell.results, cell.key, cell.label, error)
-            if is_ended:
+            # A share of a cell is not its end.
+            if is_ended and cell.share is None:
                 show_cell(cell, self._screen)
 
     def train_cell(self, cell: Cell) -> bool:
@@ -80,36 +79,42 @@ class CellLoop:
         for sentence in training.notes:
             self._say_once(sentence)
         self._say_once(training.warning)
-        known = KnownData(table.hash, table.n_rows, len(table.columns), table.n_encoded, table.target.name)
-        note_data(cell.results, cell.source, known, read.stamps)
+        cell.note(read)
         store = training.store
         assert store is not None
-        with store.claim() as claim:
+        share = cell.share
+        with store.claim() if share is None else nullcontext(share.claim) as claim:
             if claim is None:
                 # The sweeper waits for the other process.
                 return False
-            # Whoever failed at this cell, it is trained again.
-            forget_failure(cell.results, cell.key)
-            if training.pretrained is not None:
-                # If all its trials are there, nobody claims it again.
-                clear_dead(training.pretrained.folder)
-            for sentence in store.mend():
-                self._screen.say(sentence)
+            trials: Sequence[int] = range(cell.config.trials)
+            if share is None:
+                # Whoever failed at this cell, it is trained again.
+                forget_failure(cell.results, cell.key)
+                if training.pretrained is not None:
+                    # If all its trials are there, nobody claims it again.
+                    clear_dead(training.pretrained.folder)
+                for sentence in store.mend():
+                    self._screen.say(sentence)
+            # The run has done this for all shares of the cell.
+            else:
+                trials = share.trials
+                training = replace(training, pretraining_claim=share.pretraining_claim)
             training.describe(cell.overrides)
             # Another process may have trained some trials before this one had the claim, so look only now.
-            missing = store.missing(range(cell.config.trials))
+            missing = store.missing(trials)
             with _live_view(cell, store.fingerprint, table.name) as tell:
                 training = replace(training, tell=tell)
-                for trials, block in training.stacks(missing):
+                for kept, block in training.stacks(missing):
                     with self._stack():
                         # A tuned trial is always trained alone: its tries are networks of other shapes.
                         if training.config.tune:
-                            record = training.best_tries(trials)
+                            record = training.best_tries(kept)
                         else:
-                            record = training.run(trials, block).record(trials)
+                            record = training.run(kept, block).record(kept)
                         # Stack by stack, so that a process that is killed loses one at most.
                         store.add(record, claim)
-            if cell.config.keep_weights and self._save_model is not None:
+            if share is None and cell.config.keep_weights and self._save_model is not None:
                 self._save_model(training.config, store.folder)
         return True
 

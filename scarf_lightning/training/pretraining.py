@@ -1,7 +1,7 @@
 """Initial weights of the networks of a stack: a pre-training, loaded or trained, or encoders of another training."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..data.preprocessing import Preprocessing
 from ..engine.fitting import Fit
-from ..results import PretrainedTrial, PretrainingStore
+from ..results import Claim, PretrainedTrial, PretrainingStore
 
 
 class Pretrainings:
@@ -62,7 +62,9 @@ class Pretrainings:
 
 
 @contextmanager
-def cached(trials: Sequence[int], store: PretrainingStore, *, is_block: bool = False) -> Iterator[Pretrainings]:
+def cached(
+    trials: Sequence[int], store: PretrainingStore, *, is_block: bool = False, claim: Claim | None = None
+) -> Iterator[Pretrainings]:
     """A context to pre-train trials in, each once for all cells that start from it.
 
     Within the context the cache is claimed if trials are to be trained, and another process that wants the same ones
@@ -72,12 +74,13 @@ def cached(trials: Sequence[int], store: PretrainingStore, *, is_block: bool = F
         trials: numbers of trials; the fit holds them in this order.
         store: the cache.
         is_block: train all trials if one is missing, because numbers depend on the stack.
+        claim: to the cache, which this process works under already; None to claim it here.
     """
     pretrainings = Pretrainings(trials, store.load(trials))
     if not pretrainings.missing:
         yield pretrainings
         return
-    with store.claim() as claim:
+    with store.claim() if claim is None else nullcontext(claim) as claim:
         # Another process may have trained them while this one waited for the claim.
         pretrainings = Pretrainings(trials, store.load(trials))
         if pretrainings.missing:

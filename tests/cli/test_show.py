@@ -56,6 +56,18 @@ def held(cell: Cell) -> AbstractContextManager[object]:
     return store.claim()
 
 
+def test_of_one_cell_its_trials_are_counted_and_tell_the_time_left(cells: list[Cell], clock: Clock) -> None:
+    (cell,) = named([some_cell("seed=9", seed=9, pretrain="none", trials=20, paths=cells[0].config.paths)])
+    progress, _ = watching([cell], terminal=True)
+
+    finish(cell, trials=range(5))
+    clock.now += 30
+    progress.look()
+
+    assert progress._counts == "5 of 20 trials done"
+    assert progress._times() == "0:00:30 gone, 0:01:30 left"
+
+
 def test_in_a_file_a_line_a_minute_says_how_far_it_is_and_how_long_it_takes(cells: list[Cell], clock: Clock) -> None:
     progress, out = watching(cells, terminal=False)
 

@@ -1,6 +1,7 @@
 """A configuration that plain Hydra composed is the cell of the same command line."""
 
 import random
+import shlex
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from omegaconf import OmegaConf
 from scarf_lightning.errors import UsageError
 from scarf_lightning.sweeping.composed import overrides_of_composed
 from scarf_lightning.sweeping.overrides import hydra_text, spelled_out
-from tests.composing import CONF, composed, config_of, goes_together, names, serves
+from tests.composing import CONF, cells_of, composed, config_of, goes_together, names, serves
 
 CASES = [
     "",
@@ -21,19 +22,28 @@ CASES = [
     "method=xgboost regime=few regime.labels=20",
     "dataset=cc18-adult trials=3",
     "dataset=csv dataset.path=a.csv 'dataset.target=Größe (cm)' dataset.drop=[a,b]",
+    "method=cotrain cotrain=scarf_ae pretrain=none",
+    "pretrain=none method=logistic",
     "logger=wandb paths.results=elsewhere metric=auroc",
 ]
 
 
 @pytest.mark.parametrize("line", CASES)
 def test_the_overrides_of_a_composed_configuration_compose_the_same_cell(line: str) -> None:
-    import shlex
-
     overrides = spelled_out(shlex.split(line))
 
     again = config_of(*spelled_out(overrides_of_composed(composed(*overrides))))
 
     assert again == config_of(*overrides)
+
+
+@pytest.mark.parametrize("line", CASES)
+def test_run_takes_the_composed_configuration_and_asks_for_nothing_that_its_cell_does_not_use(line: str) -> None:
+    overrides = spelled_out(shlex.split(line))
+
+    (cell,) = cells_of(*overrides_of_composed(composed(*overrides)))
+
+    assert cell.config == cells_of(*overrides)[0].config
 
 
 @pytest.mark.slow

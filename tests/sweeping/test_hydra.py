@@ -1,6 +1,5 @@
 """The door to Hydra: files with the defaults of classes, options of both phases, and what depends on the data."""
 
-import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +19,6 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.sweeping.expand import expand
-from scarf_lightning.sweeping.folders import CONF
 from scarf_lightning.sweeping.hydra import OF_TODAY, hydra_started, master_of, named_plugins, read_config, usage_error
 from tests.composing import SWEEPS, cells_of, composed, config_of, names
 
@@ -222,23 +220,6 @@ def test_a_number_is_the_cell_that_its_name_is() -> None:
     for number, file in ((28, "cc18-optdigits"), (1510, "cc18-wdbc")):
         (by_number,), (by_name,) = cells_of("dataset=openml", f"dataset.id={number}"), cells_of(f"dataset={file}")
         assert by_number.key == by_name.key
-
-
-@pytest.mark.slow
-def test_a_part_of_the_package_needs_no_file_in_conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its class is enough: its name, its defaults, a sweep over all names, and the sentence on a wrong one."""
-    conf = tmp_path / "conf"
-    shutil.copytree(CONF, conf)
-    (conf / "corruption" / "zero.yaml").unlink()
-    monkeypatch.setattr("scarf_lightning.sweeping.hydra.CONF", conf)
-
-    assert cell_of("corruption=zero").corruption == cell_of("corruption=zero", "corruption.rate=0.6").corruption
-    with hydra_started() as hydra:
-        composer = Composer(hydra.config_loader, master_of(hydra))
-        cells = expand(["corruption=glob(*)"], composer, SWEEPS).cells
-        assert {cell.config.corruption["name"] for cell in cells} >= {"zero", "mean", "marginal"}
-    with pytest.raises(UsageError, match=r"^corruption=zer is not an option; .*, zero\. Did you mean zero\?$"):
-        cell_of("corruption=zer")
 
 
 def test_the_node_of_another_package_gives_way_to_our_search_and_stays_for_other_programs(tmp_path: Path) -> None:

@@ -48,12 +48,16 @@ class OnGpus:
 
     n_gpus: int = 1
     has_begun: bool = False
+    exact: bool = False
 
     def gpus(self, settings: TrainerSettings) -> list[int]:
         return [] if settings.accelerator == "cpu" else list(range(self.n_gpus))
 
     def has_begun_cuda(self) -> bool:
         return self.has_begun
+
+    def is_exact(self, settings: TrainerSettings) -> bool:
+        return self.exact
 
     def imported(self) -> TrainCells:
         raise AssertionError
@@ -79,6 +83,11 @@ class TestNumber:
             (10, OnGpus(), {"workers": 7}, 7),
             (3, OnGpus(), {"workers": 7}, 3),
             (10, OnGpus(), {"workers": 1}, 1),
+            # Where numbers do not depend on it, one a trial: these cells have two.
+            (1, OnGpus(exact=True), {}, 2),
+            (2, OnGpus(exact=True), {}, 4),
+            (3, OnGpus(exact=True), {"workers": 7}, 6),
+            (5, OnGpus(exact=True), {}, 4),
             # One a GPU, where GPUs train.
             (10, OnGpus(), {"trainer": ON_ANY}, 1),
             (10, OnGpus(3), {"trainer": ON_ANY}, 3),
