@@ -36,6 +36,13 @@ HABITS = {
     "model": "Did you mean network=NAME, or method=NAME?",
     "early_stopping": "Did you mean pretrain.patience or finetune.patience?",
     "debug": "For a quick try: trials=1 max_epochs=1.",
+    "datamodule": "Did you mean dataset?",
+    "batch": "Did you mean batch_size?",
+    "seed_everything": "Did you mean seed?",
+    "gpus": "Did you mean trainer=cuda, or trainer.device=NUMBER?",
+    "devices": "Did you mean trainer.device=NUMBER, or workers=NUMBER?",
+    "ckpt_path": "Repeat a command: it goes on where it ended.",
+    "hparams_search": "For a search: hydra/sweeper=optuna.",
     "callbacks": "Lightning's callbacks go with a Trainer of your own: scarf_lightning.lightning.",
 }
 """Sections that other projects have, and what there is here in their place."""
