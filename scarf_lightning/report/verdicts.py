@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ..intervals import Interval
 from ..metrics import Metric
-from ..results import Predictions, read_cell, read_predictions
+from ..results import Predictions, has_predictions, read_cell, read_predictions
 from ..verdicts import Verdict
 from ..verdicts.frame import Trials, verdict_on
 from .levels import trials_by_metric
@@ -40,7 +40,8 @@ def trials_of(results: CellResults, cell: int, metric: Metric) -> Trials:
 
 def _predictions(results: CellResults, cell: int) -> dict[int, Predictions]:
     """The predictions of a cell's trials that were kept."""
-    if cell not in results.folders:
+    # Reading a cell takes a hundred times as long as the look.
+    if cell not in results.folders or not has_predictions(results.folders[cell]):
         return {}
     # A damaged file costs its own trials alone, and the page lists it.
     kept, damaged = read_predictions(read_cell(results.folders[cell]))
