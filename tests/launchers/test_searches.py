@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from scarf_lightning.results import load
+from scarf_lightning.results.files import UNFINISHED
 from tests.processes import TINY, ended, in_the_way, started, train
 
 optuna = pytest.importorskip("optuna", minversion="4")
@@ -54,7 +55,9 @@ def test_a_killed_search_goes_on_in_two_processes_and_its_best_is_the_best_of_th
         lines = each.stdout.splitlines()
         assert lines[1].split() == [str(study.best_trial.number), f"{errors.min():.4f}", str(best)]
         assert lines[-3].endswith(f"trainer.accelerator=cpu corruption.rate={best}")
-    assert in_the_way(tmp_path / "results") == []
+    # A process that is killed at once may leave what it was writing, which a run takes away after an hour.
+    left = [name for name in in_the_way(tmp_path / "results") if UNFINISHED not in name]
+    assert left == []
     assert not (tmp_path / "results" / "optuna").exists(), "claims of tries are taken away"
 
 
