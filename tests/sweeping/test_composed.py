@@ -47,10 +47,10 @@ def test_run_takes_the_composed_configuration_and_asks_for_nothing_that_its_cell
 
 
 @pytest.mark.slow
-def test_random_choices_of_axes_are_the_same_cells(n_choices: int = 40) -> None:
+def test_random_choices_of_axes_are_the_same_cells() -> None:
     draw, n = random.Random(1), 0
     axes = ("split", "regime", "scaling", "encoding", "corruption", "selection", "views", "loss", "network", "recipe")
-    while n < n_choices:
+    while n < 40:
         pretrain, method, regime = (draw.choice(names(axis)) for axis in ("pretrain", "method", "regime"))
         overrides = [f"{axis}={draw.choice(names(axis))}" for axis in axes if axis not in ("regime", "loss")]
         if not goes_together(method, pretrain, regime) or not serves("infonce", pretrain):
