@@ -53,11 +53,11 @@ MAY_USE = {
     "screen": set(),
     "version": set(),
     "notebook": set(),
-    "lightning": GROUND | {"data", "engine", "estimators.preparing", "methods", "sweeping", "training"},
+    "lightning": GROUND | {"data", "engine", "estimators.preparing", "methods", "sweeping", "training", "trying"},
     "estimators": GROUND
     | {
         "data", "engine", "forks", "intervals", "losses", "methods", "metrics", "networks", "notebook",
-        "verdicts", "results", "screen", "sweeping", "training",
+        "verdicts", "results", "screen", "sweeping", "training", "trying",
     },
 }  # fmt: skip
 """Parts of the package by the parts that they may import, besides their own. ``options`` has a rule of its own: what a

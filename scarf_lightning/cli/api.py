@@ -22,7 +22,7 @@ from ..sweeping.hydra import hydra_started, named_plugins, search_path
 from ..sweeping.overrides import answer_of_file, deferred, overrides_of
 from ..sweeping.plan import HOUR, make_plan
 from ..sweeping.run import read_files, sizes_of
-from .commands import check_parts
+from .own_parts import check_own_parts, refuse_untaken
 from .running import train_job
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def run(
     if sweepers and not is_search:
         raise UsageError(f"{sweepers[-1]} is not for scarf_lightning.run: train.py takes it.")
     plugins = named_plugins(given)
-    check_parts(plugins)
+    refuse_untaken(plugins, given)
     with hydra_started(plugins) as hydra, nullcontext() if verbose else silent():
         # Our sweepers return the cells, which `multirun` passes on.
         cells = hydra.multirun("train", task_function=train_job, overrides=[*search_path(config_dir), *deferred(given)])
@@ -106,9 +106,11 @@ def plan(
             f"{SEARCH} is not for scarf_lightning.plan, because each try decides which cell is next; "
             "`train.py ... plan=true` says how long all tries take."
         )
+    refuse_untaken(named_plugins(given), given)
     with composing(given, config_dir) as composer:
         request = expand(given, composer, SWEEPS)
     cells = distinct(request.cells)
+    check_own_parts(cells)
     planned = make_plan(survey(cells), sizes_of(read_files(cells)))
     seconds = planned.of_cells()
     axes, states, trials = list[Row](), list[str](), list[int]()

@@ -21,6 +21,7 @@ from ..importing import require_report, without_garbage_collection
 from ..sweeping.flags import CONFIG_DIR, MODES, OF_OTHER_CONFIGURATIONS, SHOWING
 from ..sweeping.folders import CONF
 from ..version import __version__
+from .own_parts import refuse_untaken
 from .signals import Terminated, ended_by_signals, note_start
 from .streams import give_up_full_output, is_reader_gone, prepare_streams, written_together
 
@@ -89,7 +90,7 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
 
     plugins = named_plugins(arguments)
     if not shows_one:
-        check_parts(plugins)
+        refuse_untaken(plugins, arguments)
     asked = spelled_out([argument for argument in arguments if argument not in MODES])
     check_choices(asked)
     in_rounds = goes_in_rounds(asked)
@@ -129,22 +130,6 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
     finally:
         if not was_there:
             record.unlink(missing_ok=True)
-
-
-def check_parts(plugins: Sequence[str]) -> None:
-    """Try the parts of a user's modules, in silence if there is nothing to say.
-
-    Raises:
-        UsageError: one of them is wrong.
-    """
-    if not plugins:
-        return
-    # It imports torch, which the parts need anyway.
-    from ..screen import screen
-    from ..trying import check_plugins
-
-    for note in check_plugins(plugins):
-        screen().say(note)
 
 
 def _page_with_model(overrides: Sequence[str], config_dir: str | None = None) -> "WrittenReport":

@@ -24,6 +24,7 @@ from ..sweeping.run import BASIC, check_parts, run
 from ..sweeping.search import PLACE, VALIDATION_ERROR, Search
 from ..sweeping.slurm import Detached
 from ..sweeping.workers import TrainCells
+from .own_parts import check_own_parts
 from .running import OwnTraining, check_objective, expected_seconds, objective, seconds_to_train
 from .show import Terminal
 from .signals import OutOfTime, alarm
@@ -159,6 +160,7 @@ class _Tries:
         if n_finished < n_tries:
             with self._show.doing("Importing torch and Lightning"):
                 check_parts(self._search.cells)
+                check_own_parts(self._search.cells)
 
     def _train(self, tries: Sequence[Try]) -> None:
         cells = dict[int, Cell]()

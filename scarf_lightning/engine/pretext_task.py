@@ -16,6 +16,7 @@ from ..errors import UsageError
 from ..networks import Columns
 from ..pretexts import Pretext, Views
 from ..randomness import Roster, StackedGenerator
+from .blame import check_shape
 from .encoder import Encoder
 
 if TYPE_CHECKING:
@@ -145,6 +146,7 @@ def corrupt(
 ) -> tuple[Tensor, Tensor]:
     """The view of rows ``x (..., N, M)`` and the mask of its selected features, without the columns that it keeps."""
     view, mask = corruption(x, source, random, selection)
+    check_shape(corruption, "a view", view, x)
     kept = source.kept(corruption)
     if kept is None:
         return view, mask
@@ -191,8 +193,10 @@ class PretextTask:
         head: g.
         source: the training rows that a corruption draws values from.
         random: the stream that training views draw from.
-        latest: the inputs of the last step.
         classifier: the head to the target, for pretexts that use labels.
+
+    Attributes:
+        latest_inputs, latest_outputs: of f and g in the last step whose evidence was kept.
     """
 
     def __init__(
@@ -210,18 +214,21 @@ class PretextTask:
         self.classifier = classifier
         self._source = source
         self._random = random
-        self.latest: tuple[Tensor, ...] = ()
+        self.latest_inputs: tuple[Tensor, ...] = ()
+        self.latest_outputs: tuple[Tensor, ...] = ()
 
-    def losses(self, batch: "Batch") -> Tensor:
+    def losses(self, batch: "Batch", *, keeps_evidence: bool = False) -> Tensor:
         """Training loss of each trial, ``(T,)``, on a batch of raw rows ``(T, N, M)``."""
         rows = BatchRows(batch.x, self._source, self._random)
-        views = self.pretext.make_views(rows)
-        self.latest = tuple(each.detach() for each in views.inputs)
+        views = self._views(rows)
         # One pass of all inputs together costs less than a pass for each.
         inputs = torch.cat(views.inputs, dim=1)
         n_inputs = len(views.inputs)
         embedded = self._embed(inputs)
         outputs = self._outputs(embedded, n_inputs)
+        if keeps_evidence:
+            self.latest_inputs = tuple(each.detach() for each in views.inputs)
+            self.latest_outputs = (embedded.detach(), *(each.detach() for each in _tensors(outputs)))
         of_groups = []
         for group in _in_groups_of_trials(outputs, views.targets):
             of_groups.append(self.pretext.compute_loss(*group))
@@ -236,7 +243,13 @@ class PretextTask:
     def validation_views(self, raw: Tensor, random: StackedGenerator, n_passes: int) -> "StaticViews":
         """``n_passes`` mini-batches made of the same raw rows ``(T, N, M)``."""
         rows = BatchRows(raw, self._source, random)
-        return StaticViews.of_passes([self.pretext.make_views(rows) for _ in range(n_passes)])
+        return StaticViews.of_passes([self._views(rows) for _ in range(n_passes)])
+
+    def _views(self, rows: BatchRows) -> Views:
+        views = self.pretext.make_views(rows)
+        for x in views.inputs:
+            check_shape(self.pretext, "an input", x, rows.encoded)
+        return views
 
     def validation(self, views: "StaticViews", *, error: bool) -> dict[str, Tensor]:
         """Mean loss, and ``error`` if asked for, over mini-batches that are evaluated one by one, ``(T,)`` each."""

@@ -13,8 +13,9 @@ that have stopped leave, and the `Roster` says which positions are still here::
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -56,6 +57,7 @@ class Stack:
         hardware: device and number types.
         watch: makes callbacks that show progress; None shows nothing.
         device_table: a copy of the table on the device to use; None makes one.
+        faults: sentences on parts of a user's own that spoilt a trial's loss in one of the fits.
     """
 
     table: Table
@@ -66,6 +68,7 @@ class Stack:
     hardware: Hardware
     watch: Watch | None = None
     device_table: DeviceTable | None = None
+    faults: list[str] = field(default_factory=list)
 
     @cached_property
     def datamodule(self) -> StackDataModule:
@@ -76,6 +79,11 @@ class Stack:
                 self.table, self.data.preprocessing, device=self.hardware.device, dtype=self.hardware.dtype
             )
         return StackDataModule(device_table)
+
+    @property
+    def _of_fits(self) -> dict[str, Any]:
+        """The arguments that all fits of the stack share."""
+        return {"trials": self.trials, "hardware": self.hardware, "watch": self.watch, "faults": self.faults}
 
     @property
     def trials(self) -> tuple[int, ...]:
@@ -101,7 +109,7 @@ class Stack:
         """Learn f and g on the training rows; their labels are not used, unless the pretext does."""
         module, seen = Pretraining(), self.without(settings.drop)
         seen.begin_pretraining(module, settings, pretext)
-        return fit("pretrain", module, seen.datamodule, trials=self.trials, hardware=self.hardware, watch=self.watch)
+        return fit("pretrain", module, seen.datamodule, **seen._of_fits)
 
     def without(self, columns: Sequence[str] | None) -> "Stack":
         """The stack with these columns missing in every row. Its preprocessing, which imputes them, is the same."""
@@ -178,8 +186,7 @@ class Stack:
         # A fit that learns a pretext task beside the labels has a second loss, and a module of its own for it.
         module = Finetuning() if supervision.auxiliary is None else Cotraining()
         self.begin_finetuning(module, settings, examples, pretrained, supervision=supervision, number=number)
-        fitted = fit("finetune", module, self.datamodule, trials=self.trials, hardware=self.hardware, watch=self.watch)
-        return fitted, module.classifier
+        return fit("finetune", module, self.datamodule, **self._of_fits), module.classifier
 
     def begin_finetuning(
         self,
@@ -414,3 +421,6 @@ class Stack:
             roster=module.roster,
         )
         module.steps_per_epoch = self.datamodule.steps_per_epoch
+        module.network = self.network
+        names = [column.name for column in self.table.columns]
+        module.column_names = tuple(names[feature] for feature in Columns.of(self.table.columns).owners)

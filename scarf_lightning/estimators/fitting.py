@@ -88,6 +88,7 @@ def train(
         verbose: show progress, and what was chosen.
     """
     choice = None
+    _try_own_parts(config)
     console = screen(stderr=True) if verbose else None
     with process_of(config) as hardware:
         splitting = None if tests else WithoutTest
@@ -111,11 +112,21 @@ def train(
         else:
             records = _side_by_side(training, _stacks(training, _recorded))
     rows = [dict(row) for record in records for row in record.rows]
+    for sentence in dict.fromkeys(sentence for record in records for sentence in record.faults):
+        warnings.warn(sentence, UserWarning, stacklevel=3)
     kept = []
     for record in records:
         weights = record.weights or {}
         kept += StoredTrial.of_stack(record.rows, record.preprocessing, weights)
     return _voting(training, kept, table.target), rows, choice
+
+
+def _try_own_parts(config: Config) -> None:
+    """Try the parts of a user's own before they train, and warn of what is noted of them."""
+    from ..trying import check_used
+
+    for note in check_used([config]):
+        warnings.warn(note, UserWarning, stacklevel=4)
 
 
 def _recorded(training: CellTraining, trials: Sequence[int], block: Sequence[int]) -> StackRecord:
@@ -281,6 +292,7 @@ def pretrain(
     config: Config, table: Table, *, processes: int = 1, verbose: bool = False
 ) -> tuple[Model, list[TrialRow]]:
     """Pre-train the encoders of trials on nine tenths of the rows; no label is used."""
+    _try_own_parts(config)
     console = screen(stderr=True) if verbose else None
     rows: list[TrialRow] = []
     kept: list[StoredTrial] = []

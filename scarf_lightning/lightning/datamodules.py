@@ -28,6 +28,7 @@ from ..options.settings import FitSettings
 from ..sweeping.composer import composing
 from ..sweeping.overrides import answer_of_file, spelled_out
 from ..training import CellTraining
+from ..trying import check_used
 from .modules import ONE_PROCESS, CotrainModule, FinetuneModule, InOneProcess, PlainModule, PretrainModule
 
 OF_THE_TABLE = ("dataset", "split", "regime", "scaling", "encoding", "features", "fit_on", "seed", "paths")
@@ -200,6 +201,8 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
     def _built(self, module: PlainModule, hardware: Hardware) -> Stack:
         """The stack of a module, with its networks and batches."""
         config = _composed([*self._options, *_of_module(module)])
+        for note in check_used([config]):
+            warnings.warn(note, UserWarning, stacklevel=2)
         # A callback may watch the validation rows, whatever the recipe does without them.
         training = replace(CellTraining.prepare(config, self.table, hardware), holds_back=True)
         # The tensors of a stack have one shape for all its trials.

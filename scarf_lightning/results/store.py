@@ -150,6 +150,7 @@ class StackRecord:
         tries: a row for each try of a trial that was tuned.
         predictions: of the trials that did not diverge.
         notes: sentences that a user should know.
+        faults: sentences on parts of a user's own that spoilt trials; the store keeps them among the notes.
     """
 
     rows: Sequence[Row]
@@ -160,6 +161,7 @@ class StackRecord:
     tries: Sequence[Row] = ()
     predictions: Sequence[Predictions] = ()
     notes: Sequence[str] = ()
+    faults: Sequence[str] = ()
 
     @classmethod
     def join(cls, records: "Sequence[StackRecord]") -> "StackRecord":
@@ -172,12 +174,14 @@ class StackRecord:
         tries: list[Row] = []
         predictions: list[Predictions] = []
         notes: list[str] = []
+        faults: list[str] = []
         for record in records:
             rows += record.rows
             curves += record.curves
             tries += record.tries
             predictions += record.predictions
             notes += record.notes
+            faults += record.faults
         return cls(
             rows,
             curves,
@@ -187,6 +191,7 @@ class StackRecord:
             predictions=predictions,
             # Stacks of one cell mostly say the same.
             notes=list(dict.fromkeys(notes)),
+            faults=list(dict.fromkeys(faults)),
         )
 
 
@@ -352,8 +357,8 @@ class CellStore:
         for row in record.rows:
             rows.append({name: _json_value(value) for name, value in row.items()})
         values: Row = {"trials": rows, "written": datetime.now(UTC).isoformat()}
-        if record.notes:
-            values["notes"] = list(record.notes)
+        if record.notes or record.faults:
+            values["notes"] = [*record.notes, *record.faults]
         # A cell without networks has no curves, whose file has its columns all the same.
         columns = None if record.curves else ["phase", "trial", "epoch"]
         frames = {CURVES: pd.DataFrame(list(record.curves), columns=columns)}

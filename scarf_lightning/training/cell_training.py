@@ -275,7 +275,7 @@ class CellTraining:
         if self.parts.method.trains_each_alone and list(trials) != together:
             if pretraining is not None:
                 pretraining = pretraining.of([together.index(trial) for trial in trials])
-            stack = self.stack(trials, predicts_validation=predicts_validation)
+            stack = replace(self.stack(trials, predicts_validation=predicts_validation), faults=stack.faults)
         start = None
         # Encoders that are given take the place of a pre-training.
         if self.start is not None:
@@ -290,7 +290,7 @@ class CellTraining:
                 f"method={name} predicts {outcome.predictions.shape[1]} rows instead of {wanted}; it must predict "
                 "stack.data.predicted."
             )
-        return TrainedStack(self.config, stack, pretraining, outcome, len(together))
+        return TrainedStack(self.config, stack, self.parts.method, pretraining, outcome, len(together))
 
     def stack(self, trials: Sequence[int], *, predicts_validation: bool = False) -> Stack:
         """The rows of trials that are trained at once, preprocessed and encoded, and the networks to train."""
@@ -330,7 +330,9 @@ class CellTraining:
         with cached(together, store, is_block=is_block, claim=self.pretraining_claim) as pretrainings:
             to_train = pretrainings.to_train
             if to_train:
-                missing = stack if to_train == together else self.stack(to_train)
+                missing = stack
+                if to_train != together:
+                    missing = replace(self.stack(to_train), faults=stack.faults)
                 pretrainings.add(missing.pretrain(settings, pretext))
         return pretrainings.fit(stack.steps_per_epoch(settings))
 

@@ -114,6 +114,8 @@ class CellLoop:
                             record = training.run(kept, block).record(kept)
                         # Stack by stack, so that a process that is killed loses one at most.
                         store.add(record, claim)
+                    for sentence in record.faults:
+                        self._say_once(sentence)
             if share is None and cell.config.keep_weights and self._save_model is not None:
                 self._save_model(training.config, store.folder)
         return True

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.blame import ABOVE_ZERO, foreign, named
 from ..engine.fitting import Fit
 from ..engine.hardware import Promise
 from ..engine.stack import Stack
-from ..methods import MethodResult
+from ..methods import Method, MethodResult
 from ..methods.named_estimator import distribution_of
 from ..options import Config
 from ..options.combinations import watched_from
@@ -30,6 +31,7 @@ class TrainedStack:
 
     config: Config
     stack: Stack
+    method: Method
     pretraining: Fit | None
     outcome: MethodResult
     together: int
@@ -60,6 +62,7 @@ class TrainedStack:
             weights=weights,
             predictions=predictions,
             notes=[*on_few_steps([rows]), *notes],
+            faults=[*self.stack.faults, *self._faults_of_predictions(positions)],
         )
 
     def _row(self, position: int) -> Row:
@@ -113,6 +116,22 @@ class TrainedStack:
         if self.outcome.diverged[position] or not is_finite:
             return "finetune"
         return None
+
+    def _faults_of_predictions(self, positions: Sequence[int]) -> list[str]:
+        """The sentence on a method or a network of a user's own whose predictions of trials are not finite."""
+        for part in foreign([self.method, self.stack.network]):
+            for position in positions:
+                predictions = self.outcome.predictions[position]
+                wrong = ~np.isfinite(predictions)
+                # A fit that diverged has its sentence already.
+                if self.outcome.diverged[position] or not wrong.any():
+                    continue
+                row, trial = self.stack.data.predicted[position, np.argwhere(wrong)[0, 0]], self.stack.trials[position]
+                return [
+                    f"{named(part)} predicts {predictions[wrong][0]} for row {row} of the table in trial {trial}, "
+                    f"which has diverged so; {ABOVE_ZERO}."
+                ]
+        return []
 
     def _predictions(self, positions: Sequence[int]) -> tuple[list[Predictions], list[str]]:
         """The predictions of the trials at these positions; or none, and a sentence on why."""

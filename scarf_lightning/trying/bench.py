@@ -1,7 +1,7 @@
 """Two small tables to try parts on, one of numbers and one with categories and gaps; each has three trials."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any, get_type_hints
 
@@ -16,7 +16,7 @@ from ..data.preprocessing import ZScore
 from ..data.table import Table
 from ..data.targets import Number
 from ..data.trials import Full, TrialData, prepare_trials
-from ..engine.encoder import Networks
+from ..engine.encoder import Encoder, Networks
 from ..engine.pretext_task import BatchRows, CorruptionSource
 from ..networks import Columns
 from ..networks.mlp import MLP
@@ -121,6 +121,7 @@ class Bench:
 
     title: str
     table: Table
+    _encoders: dict[int, Encoder] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def streams(self) -> Streams:
@@ -154,14 +155,19 @@ class Bench:
         data = self.data()
         return data, DeviceTable(self.table, data.preprocessing, device="cpu", dtype=torch.float32)
 
+    def _encoder(self, n_trials: int) -> Encoder:
+        """An encoder whose first layer encodes rows, the same for all parts."""
+        if n_trials not in self._encoders:
+            self._encoders[n_trials] = self.networks().encoder(range(n_trials), learns_missing_values=True)
+        return self._encoders[n_trials]
+
     def sample(self, company: int | None = N_TRIALS) -> Sample:
         """A mini-batch of the first trials, so many; None gives the first one without a trial axis."""
         data, device_table = self._parts
         n_trials = company or 1
         train = torch.from_numpy(data.train[:n_trials])
         roster = Roster(n_trials)
-        encoder = self.networks().encoder(range(n_trials), learns_missing_values=True)
-        source: Any = CorruptionSource(encoder, device_table, train, roster)
+        source: Any = CorruptionSource(self._encoder(n_trials), device_table, train, roster)
         batch = train[:, :N_BATCH]
         raw = device_table.rows(batch, roster)
         seeds = [self.streams.seed_of(trial, Purpose.CORRUPTION) for trial in range(n_trials)]

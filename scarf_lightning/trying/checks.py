@@ -4,7 +4,7 @@ part's name, or None; the first answer of a part is its fault."""
 import math
 import random as standard
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -54,6 +54,11 @@ class Attempt:
     def first(self) -> tuple[Call, dict[str, Output]]:
         """The first call of the part, on a stack of three trials."""
         return self.call()
+
+    @cached_property
+    def alone(self) -> dict[str, Output]:
+        """What the part gives the first trial, as a stack of one."""
+        return self.call(1)[1]
 
     @property
     def module(self) -> str:
@@ -162,6 +167,10 @@ def is_finite(attempt: Attempt) -> Fault | None:
 
 def repeats_itself(attempt: Attempt) -> Fault | None:
     """A second call with the same streams gives the same bits."""
+    # Mostly the call of the trial alone is that call.
+    alone = attempt.alone
+    if all(name in alone and same(output.value[:1], alone[name].value) for name, output in attempt.outputs.items()):
+        return None
     _, again = attempt.call()
     for name, output in attempt.outputs.items():
         if not same(output.value, again[name].value):
@@ -177,7 +186,7 @@ def leaves_other_trials_alone(attempt: Attempt) -> Fault | None:
     """The first of three trials is what it is alone, without a trial axis, and as a stack of one."""
     is_exact = promise(torch.device("cpu"), "32-true") is Promise.EXACT
     for company in (1, None):
-        _, alone = attempt.call(company)
+        alone = attempt.alone if company == 1 else attempt.call(company)[1]
         for name, output in attempt.outputs.items():
             # What is trained on a stack is not there for a trial without an axis.
             if name not in alone:
@@ -241,21 +250,23 @@ CHECKS: tuple[Callable[[Attempt], Fault | None], ...] = (
 """In the order in which they are asked."""
 
 
-def unused_options(cls: type[Any], probe: Probe, bench: Bench, usual: dict[str, Output]) -> Iterator[str]:
-    """The options of a part that change nothing of its ``usual`` outputs, whichever other value they take."""
+def unused_options(attempt: Attempt, names: Iterable[str]) -> Iterator[str]:
+    """Those of a part's options that change nothing it gives one trial, whichever other value they take."""
     start = time.process_time()
-    for name, option in options_of(cls).items():
+    known = options_of(type(attempt.part))
+    for name in names:
         # A part of many options is tried before each run of an edited module, so not for long.
         if time.process_time() - start > LONGEST:
             return
-        values = list(other_values(option))
-        if values and not any(_differs(cls, probe, bench, usual, **{name: value}) for value in values):
+        values = list(other_values(known[name]))
+        if values and not any(_differs(attempt, **{name: value}) for value in values):
             yield name
 
 
-def _differs(cls: type[Any], probe: Probe, bench: Bench, usual: dict[str, Output], **options: Any) -> bool:
+def _differs(attempt: Attempt, **options: Any) -> bool:
+    probe, bench, usual = attempt.probe, attempt.bench, attempt.alone
     try:
-        changed = Attempt(probe.make(cls, bench, **options), probe, bench).outputs
+        changed = Attempt(probe.make(type(attempt.part), bench, **options), probe, bench).alone
     # Two options may exclude each other, and a width may not fit.
     except Exception:
         return True

@@ -10,14 +10,14 @@ from ..user_cache import cache_file, read_cached, write_cached
 
 
 def kept_notes(source: str) -> list[str] | None:
-    """The notes on a module with this hash, all of whose parts were taken; None if it has not been tried."""
+    """The notes on a part that was taken; None if it has not been tried with this ``source``, a name and a hash."""
     file = _file(source)
     notes = None if file is None else read_cached(file)
     return [str(note) for note in notes] if isinstance(notes, list) else None
 
 
 def keep_notes(source: str, notes: list[str]) -> None:
-    """Keep that all parts of a module were taken. Where nothing can be written, they are tried again."""
+    """Keep that a part was taken. Where nothing can be written, they are tried again."""
     file = _file(source)
     if file is not None:
         write_cached(file, notes)

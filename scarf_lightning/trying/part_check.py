@@ -4,7 +4,7 @@ import logging
 import random
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -12,16 +12,20 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..data.targets import AUTO, kind_named
 from ..engine.hardware import own_torch, torch_threads
 from ..errors import UsageError, did_you_mean
 from ..metrics import METRICS, Metric, metrics
+from ..options import Config, used_options
+from ..options.axes import BASES, is_own, part
+from ..options.combinations import part_axis
+from ..options.option import Options, options_of
 from ..options.plugins import load_plugins, source_hash
-from .bench import Bench
-from .call import Output, Probe, WrongError
+from .call import Probe, WrongError
 from .checks import CHECKS, Attempt, place_of, unused_options
 from .declared import TARGET, bases, classes_of, is_drawing, kind_of, why_not_taken
 from .kept import keep_notes, kept_notes
-from .places import line_of, named, text_at
+from .places import is_foreign, line_of, named, text_at
 from .probes import CorruptionProbe, LossProbe, NetworkProbe, PretextProbe, SelectionProbe
 from .table_probes import MethodProbe, MetricProbe, PreparingProbe, TargetProbe
 
@@ -69,30 +73,79 @@ class Verdict:
         return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
 
 
-def check_plugins(names: Sequence[str]) -> list[str]:
-    """Try the parts of modules before a run. A module whose source was taken once is not tried again.
+def refuse_untaken(names: Sequence[str], words: Collection[str]) -> None:
+    """Refuse the classes of plugins that are no parts, and that a command means all the same.
+
+    Args:
+        names: the modules.
+        words: of the command, such as ``median``: a class without a name is meant by its own in lower case.
+
+    Raises:
+        UsageError: a module cannot be imported, or the sentence on such a class.
+    """
+    load_plugins(names)
+    bases()
+    for name in names:
+        for cls in classes_of(sys.modules[name]):
+            called = {getattr(cls, "name", None), cls.__name__, cls.__name__.lower()}
+            fault = None if called.isdisjoint(words) else why_not_taken(cls)
+            if fault is not None:
+                raise UsageError(fault)
+
+
+def check_used(configs: Iterable[Config]) -> list[str]:
+    """Try the parts of a user's own that cells use, before these train. One that was taken is not tried again until
+    the source of its module changes.
 
     Returns:
         Sentences on parts that train all the same.
 
     Raises:
-        UsageError: a module cannot be imported, or one of its parts is wrong.
+        UsageError: one of them is wrong.
     """
-    load_plugins(names)
-    notes = []
-    for name in names:
-        source = source_hash(name)
-        known = kept_notes(source)
-        if known is None:
-            verdicts = check_module(name)
-            faults = [each.fault for each in verdicts if each.fault is not None]
-            if faults:
-                more = f" `scarf check {name}` names {len(faults) - 1} more." if len(faults) > 1 else ""
-                raise UsageError(f"{faults[0]}{more}")
-            known = [note for each in verdicts for note in each.notes]
-            keep_notes(source, known)
-        notes += known
+    # By their identity: a metric need not be hashable.
+    notes, seen = list[str](), set[int]()
+    for config in configs:
+        for used in _used(config):
+            if id(used) not in seen:
+                seen.add(id(used))
+                notes += _notes_of(used, config.plugins)
     return notes
+
+
+def _used(config: Config) -> Iterator[Any]:
+    """The parts and the metrics of a user's own that a cell uses. All metrics of a plugin are measured."""
+    # A class may be registered by a program itself, with no plugin's name.
+    for each in used_options(config):
+        axis = part_axis(each.name)
+        if axis in BASES and (axis, each.value) != ("pretrain", "none") and not is_own(part(axis, each.value)):
+            yield part(axis, each.value)
+    kind = config.dataset.target_kind
+    if kind not in (None, AUTO) and is_foreign(kind_named(kind)):
+        yield kind_named(kind)
+    for metric in metrics():
+        if metric not in METRICS and _is_in(metric.function.__module__, config.plugins):
+            yield metric
+
+
+def _notes_of(used: Any, plugins: Sequence[str]) -> list[str]:
+    code = used.function if isinstance(used, Metric) else used
+    hashes = [source_hash(name) for name in plugins if _is_in(code.__module__, [name])]
+    # A class of a notebook has no file whose hash would tell that it has changed.
+    source = f"{code.__module__}.{code.__qualname__} {' '.join(hashes)}" if hashes else None
+    known = None if source is None else kept_notes(source)
+    if known is not None:
+        return known
+    verdict = _verdict(used)
+    if verdict.fault is not None:
+        raise UsageError(verdict.fault)
+    if source is not None:
+        keep_notes(source, list(verdict.notes))
+    return list(verdict.notes)
+
+
+def _is_in(module: str, packages: Collection[str]) -> bool:
+    return any(module == each or module.startswith(f"{each}.") for each in packages)
 
 
 def check_module(module: str, name: str | None = None) -> list[Verdict]:
@@ -186,7 +239,10 @@ class _RefusedError(Exception):
 
 def _verdict_of_tables(subject: Any, title: str, probe: Probe) -> Verdict:
     part = subject if isinstance(subject, Metric) else _made(subject, probe)
-    notes, taken, unused = list[str](), list[Attempt](), list[set[str]]()
+    notes, taken = list[str](), list[Attempt]()
+    # Metrics and kinds of targets have no options.
+    has_options = isinstance(subject, type) and issubclass(subject, Options)
+    unused = list(options_of(subject)) if has_options else []
     for bench in probe.benches(part):
         attempt = Attempt(part, probe, bench)
         try:
@@ -196,25 +252,17 @@ def _verdict_of_tables(subject: Any, title: str, probe: Probe) -> Verdict:
             notes.append(f"{_name(subject)} does not take {bench.title}: {error}")
             continue
         taken.append(attempt)
-        if not isinstance(subject, Metric) and hasattr(subject, "__dataclass_fields__"):
-            # Other values of a part that takes long, such as a method that trains by itself, would take too long.
-            quick = attempt.seconds < LONGEST
-            unused.append(set(_unused(subject, probe, bench, attempt.outputs)) if quick else set())
+        # Other values of a part that takes long, such as a method that trains by itself, would take too long.
+        unused = list(unused_options(attempt, unused)) if attempt.seconds < LONGEST else []
     if not taken:
         raise _RefusedError(notes[0])
-    for name in sorted(set.intersection(*unused)) if unused else ():
+    for name in sorted(unused):
         notes.append(
             f"{_name(subject)}: the option {name} changes nothing on two small tables; use self.{name}, or leave "
             "it out."
         )
     call, _ = taken[0].first
     return Verdict(title, None, tuple(dict.fromkeys(notes)), call.seen, 1000 * taken[0].seconds, probe.unit)
-
-
-def _unused(subject: Any, probe: Probe, bench: Bench, usual: dict[str, Output]) -> Iterator[str]:
-    # Kinds of targets have no options.
-    if not isinstance(probe, TargetProbe):
-        yield from unused_options(subject, probe, bench, usual)
 
 
 def _made(subject: Any, probe: Probe) -> Any:

@@ -411,5 +411,7 @@ def test_a_loss_of_another_shape_is_refused(patients: Table, make_stack: MakeSta
             return logits.square().mean()
 
     stack = make_stack(patients, [0, 1])
-    with pytest.raises(UsageError, match=r"train loss has the shape \(\) instead of one value for each"):
+    with pytest.raises(
+        UsageError, match=r"train loss by TooFew \(.*\) has the shape \(\) instead of one value for each"
+    ):
         stack.finetune(FinetuneSettings(max_epochs=1), stack.labelled(), supervision=TooFew())

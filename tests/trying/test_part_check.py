@@ -8,8 +8,10 @@ from scarf_lightning.data.targets import Classes, Number
 from scarf_lightning.errors import UsageError
 from scarf_lightning.methods import SingleFitMethod
 from scarf_lightning.metrics import METRICS, Metric
+from scarf_lightning.options import Config
 from scarf_lightning.options.axes import BASES, parts
-from scarf_lightning.trying import check_module, check_plugins, part_check
+from scarf_lightning.sweeping.composer import composing
+from scarf_lightning.trying import check_module, check_used, part_check, refuse_untaken
 from scarf_lightning.trying.part_check import check_metric, check_part
 from tests.documentation import ROOT, blocks_of
 from tests.trying.mistakes import MISTAKES, corruption
@@ -62,29 +64,52 @@ def test_every_part_of_the_documentation_is_taken_without_a_note(
     assert (found.fault, found.notes) == (None, ())
 
 
-def test_a_module_is_tried_once_for_a_version_of_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with a cache of its own."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "m.py").write_text(GOOD, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    tried = list[str]()
-    of_module = part_check.check_module
-
-    def counting(module: str) -> list[part_check.Verdict]:
-        tried.append(module)
-        return of_module(module)
-
-    monkeypatch.setattr(part_check, "check_module", counting)
-    assert check_plugins(["m"]) == []
-    assert check_plugins(["m"]) == []
-    assert tried == ["m"]
+    return tmp_path
 
 
-def test_a_note_is_said_before_each_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+def used(*overrides: str) -> list[Config]:
+    with composing(["plugins=[m]", *overrides]) as composer:
+        return [composer(("plugins=[m]", *overrides))]
+
+
+def test_a_part_is_tried_once_for_a_version_of_its_source(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "m.py").write_text(GOOD, encoding="utf-8")
+    tried = list[object]()
+    verdict = part_check._verdict
+    monkeypatch.setattr(part_check, "_verdict", lambda part: tried.append(part) or verdict(part))
+    configs = used("corruption=bad")
+    assert check_used([*configs, *configs]) == []
+    assert check_used(configs) == []
+    assert [part.__name__ for part in tried] == ["Bad"]  # type: ignore[attr-defined]
+
+
+def test_a_wrong_part_refuses_the_cells_that_use_it_alone(folder: Path) -> None:
+    wrong = corruption("x + torch.randn_like(x)").split("@dataclass", 1)[1].replace('"bad"', '"worse"')
+    (folder / "m.py").write_text(f"{GOOD}\n\n@dataclass{wrong.replace('class Bad', 'class Worse')}", encoding="utf-8")
+    assert check_used(used("corruption=bad")) == []
+    with pytest.raises(UsageError, match=r"m.Worse.replacement \(m.py, line \d+\) uses torch's own random numbers"):
+        check_used(used("corruption=worse"))
+    assert [verdict.fault is None for verdict in check_module("m")] == [True, False]
+
+
+def test_a_class_that_is_no_part_refuses_the_command_that_means_it_alone(folder: Path) -> None:
+    nameless = GOOD.replace('    name: ClassVar[str] = "bad"\n', "")
+    (folder / "m.py").write_text(nameless, encoding="utf-8")
+    refuse_untaken(["m"], ["mean", "marginal"])
+    with pytest.raises(UsageError, match="is a corruption without a name"):
+        refuse_untaken(["m"], ["bad"])
+
+
+def test_a_note_is_said_before_each_run(folder: Path) -> None:
     source, words, _ = MISTAKES["an option that is never used"]
-    (tmp_path / "m.py").write_text(source, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    first, second = check_plugins(["m"]), check_plugins(["m"])
+    (folder / "m.py").write_text(source, encoding="utf-8")
+    configs = used("loss=bad")
+    first, second = check_used(configs), check_used(configs)
     assert first == second
     assert words in first[0]
 
