@@ -73,7 +73,7 @@ from scarf_lightning.verdicts.trials import (
 from scarf_lightning.verdicts.verdict import after_looks
 
 from . import calibration_page
-from .calibration_page import Line, is_false
+from .calibration_page import Line, Named, is_false
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -96,6 +96,8 @@ ROUNDS = read_sweep("answer", SWEEPS).rounds
 """Trials of the rounds of ``sweeps=answer``."""
 BUDGETS = 4
 LEVEL = 0.05
+LEAKS = "leaks"
+"""The section of the page on columns that give the target away."""
 STUDY = Path(__file__).parents[2] / "study" / "second_edition" / "trials.parquet"
 SHIFTS = (0.0, 1.2, 1.7)
 """By how much positives have higher scores in *rare*: not at all, and by the first and the second competitor."""
@@ -568,6 +570,16 @@ def counted(job: Job) -> list[Line]:
     return [replace(line, section=section) for line in lines]
 
 
+def leaks(draws: int, folder: Path | None, earlier: Sequence[Named]) -> list[Named]:
+    """The lines on columns that give the target away. Without a folder of real tables their lines stay."""
+    from .leaks import real, simulated_lines
+
+    found = list(simulated_lines(np.random.default_rng(3), draws))
+    if folder is None:
+        return [*found, *earlier[len(found) :]]
+    return [*found, *real(folder, np.random.default_rng(4), draws // 20)]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=400, help="of each line; half as many of pages, rounds, metrics")
@@ -581,6 +593,12 @@ def main() -> None:
         for job in jobs(given.draws):
             if given.section in (None, job[0]):
                 lines += _shown(counted(job))
+        if given.section in (None, LEAKS):
+            folder = Path(given.openml) if given.openml else None
+            figures = replace(figures, leaks=leaks(given.draws, folder, figures.leaks))
+        if given.section == LEAKS:
+            calibration_page.write(figures)
+            return
         if given.section is not None:
             # The other lines stay as they are, in the order of the page.
             others = [line for line in figures.simulated if line.section != given.section]

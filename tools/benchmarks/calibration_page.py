@@ -50,6 +50,15 @@ class Line:
             self.total_width += interval.high - interval.low
 
 
+@dataclass
+class Named:
+    """One line of the table on leaks: columns that were looked at, and those of them that were named."""
+
+    what: str
+    columns: int = 0
+    named: int = 0
+
+
 def is_false(answer: str, truth: float, margin: float = MARGIN) -> bool:
     """True if an answer contradicts the truth.
 
@@ -72,6 +81,7 @@ class Figures:
         tables: that were drawn for a line of real tables.
         simulated, real: lines.
         next_table: by kind of tables, `Forecast.by_likelihood`.
+        leaks: lines on columns that give the target away.
     """
 
     draws: int = 0
@@ -79,6 +89,7 @@ class Figures:
     simulated: Sequence[Line] = ()
     real: Sequence[Line] = ()
     next_table: Mapping[str, Sequence[Sequence[float]]] = field(default_factory=dict)
+    leaks: Sequence[Named] = ()
 
 
 def read(file: Path = FILE) -> Figures:
@@ -86,13 +97,14 @@ def read(file: Path = FILE) -> Figures:
     its = json.loads(file.read_text(encoding="utf-8"))
     for kind in ("simulated", "real"):
         its[kind] = [Line(**each) for each in its[kind]]
+    its["leaks"] = [Named(**each) for each in its.get("leaks", [])]
     return Figures(**its)
 
 
 def write(figures: Figures) -> None:
     """Write the figures, a line each, and the page."""
     lines = [f'"draws": {figures.draws}', f'"tables": {figures.tables}']
-    for kind, each in (("simulated", figures.simulated), ("real", figures.real)):
+    for kind, each in (("simulated", figures.simulated), ("real", figures.real), ("leaks", figures.leaks)):
         records = ",\n".join(json.dumps(asdict(line)) for line in each)
         lines.append(f'"{kind}": [\n{records}\n]')
     lines.append(f'"next_table": {json.dumps(figures.next_table, indent=1)}')
@@ -105,10 +117,10 @@ def page(figures: Figures, text: str) -> str:
 
     A table lies between the comments ``<!-- table: SECTION -->`` and ``<!-- end -->``.
     """
-    tables = {"next table": _next_table(figures.next_table)}
+    tables = {"next table": _next_table(figures.next_table), "leaks": _leaks(figures.leaks)}
     for line in (*figures.simulated, *figures.real):
         tables.setdefault(line.section, "")
-    for section in tables.keys() - {"next table"}:
+    for section in tables.keys() - {"next table", "leaks"}:
         its = [line for line in (*figures.simulated, *figures.real) if line.section == section]
         tables[section] = _table(its)
     for section, table in tables.items():
@@ -164,6 +176,13 @@ def _next_table(predicted: Mapping[str, Sequence[Sequence[float]]]) -> str:
     for what, classes in predicted.items():
         parts = [f"{100 * mean:.0f} / {100 * came:.0f}" if n else NOTHING for mean, came, n in classes]
         said.append(f"| {what} | {' | '.join(parts)} | {sum(int(n) for *_, n in classes)} |")
+    return "\n".join(said)
+
+
+def _leaks(lines: Sequence[Named]) -> str:
+    """How many of the columns of each kind were named."""
+    said = ["| column | named | columns |", "|---|--:|--:|"]
+    said += [f"| {line.what} | {_percent(line.named, line.columns)} | {line.columns} |" for line in lines]
     return "\n".join(said)
 
 
