@@ -433,6 +433,9 @@ def rows_interval(parts: ErrorParts, bounds: tuple[float, float] = UNBOUNDED, *,
     1998, Survey Methodology 24, 193): the error is that of the value that is tried, and not of the mean, near whose
     bound it would vanish.
 
+    Below an upper bound alone it is Student's for the logarithm of the distance from the bound: that of R2 is a sum of
+    squares over another, whose errors are skewed.
+
     Args:
         parts: of the error.
         bounds: of the metric.
@@ -451,6 +454,10 @@ def rows_interval(parts: ErrorParts, bounds: tuple[float, float] = UNBOUNDED, *,
     if is_share:
         parts = parts.with_sure_rows()
     error, freedom = rows_error(parts, width)
+    gap = highest - parts.mean
+    if lowest == -math.inf and 0 < gap < math.inf:
+        reach = student_quantile(freedom) * error / gap
+        return Interval(parts.mean, highest - gap * math.exp(reach), highest - gap * math.exp(-reach))
     share = (parts.mean - lowest) / width if math.isfinite(width) else math.nan
     # A mean on a bound is no share of rows that has an error, and neither has one without bounds.
     if not 0 < share < 1 or not error:

@@ -2,11 +2,16 @@
 
 from pathlib import Path
 
+import pytest
+
+from scarf_lightning.errors import UsageError
 from scarf_lightning.options import label
-from scarf_lightning.report.advice import advice_of_run, compared, in_one_line
+from scarf_lightning.report.advice import advice_of_run, check_reference, compared, in_one_line
 from scarf_lightning.results import columns
 from scarf_lightning.sweeping.cell import Cell, survey
-from scarf_lightning.sweeping.expand import ExpandedSweep
+from scarf_lightning.sweeping.composer import composing
+from scarf_lightning.sweeping.expand import ExpandedSweep, expand
+from scarf_lightning.sweeping.folders import SWEEPS
 from tests.cells import finish, results_in, some_cell, some_config
 
 USUAL = columns(some_config())
@@ -55,3 +60,22 @@ def test_a_run_that_compares_nothing_or_whose_trials_all_diverged_says_nothing(t
     for cell in diverged:
         finish(cell, accuracy=None, diverged="finetune")
     assert said(diverged) == []
+
+
+def test_a_reference_that_fits_several_competitors_is_refused_with_their_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three blocks of one cell each, two of which are SCARF; the name that the sentence advises is one of them."""
+    blocks = "title: x\ntrials: 3\ncells: [{pretrain: scarf}, {loss: barlow_twins}, {pretrain: vime}]\n"
+    (tmp_path / "mine.yaml").write_text(blocks, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    def cells(reference: str) -> list[Cell]:
+        arguments = ["sweeps=mine.yaml", f"reference={reference}"]
+        with composing(arguments) as composer:
+            return expand(arguments, composer, SWEEPS).cells
+
+    both = "fits 2 of 3 competitors: SCARF, InfoNCE loss; SCARF, Barlow Twins loss"
+    with pytest.raises(UsageError, match=f"reference=scarf {both}.*reference='SCARF, InfoNCE loss'"):
+        check_reference(cells("scarf"))
+    check_reference(cells("'SCARF, InfoNCE loss'"))

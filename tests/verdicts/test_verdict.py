@@ -308,3 +308,17 @@ def test_an_answer_that_a_look_has_claimed_stands_with_the_interval_of_its_level
     assert alone.coverage == pytest.approx(1 - needed_at(20, [10], 0.05))
     assert alone.low < 0 < standing.low
     assert [look.trials for look in alone.looks] == [10, 20]
+
+
+def test_the_interval_below_an_upper_bound_alone_is_that_of_the_logarithm_of_the_distance() -> None:
+    rows = [np.arange(40)] * 3
+    values = [np.linspace(-1.2, 2.4, 40)] * 3
+    parts = error_parts(values, rows)
+    mean, low, high = rows_interval(parts, (-math.inf, 1.0))
+    plain = rows_interval(parts)
+    assert mean == plain.mean
+    half = (plain.high - plain.low) / 2
+    expected = [math.log(1 - mean) - half / (1 - mean), math.log(1 - mean) + half / (1 - mean)]
+    np.testing.assert_allclose([math.log(1 - high), math.log(1 - low)], expected, rtol=1e-12)
+    assert low < plain.low < plain.high < 1.0
+    assert high < plain.high

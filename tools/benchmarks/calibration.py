@@ -14,6 +14,7 @@ table*: training sets are drawn from its rows, and new rows are like these.
 - *few*: 40 training rows have a label. *fixed*: all trials share their training and test rows. *time*: so do they, and
   half of the rows have the luck of the row before. *groups*: thirty groups of twenty rows share their luck and are
   tested together. *copies*: every second row is a copy of another, and they are tested together.
+- *edges*: levels near the bound of a metric, see `edges`.
 - *rare*: five rows in a hundred are positive, and two competitors give scores to all, so that every metric is known.
 - *page*: many comparisons of which none differs; *until answered*: trials are added until there is an answer, as
   ``sweeps=answer`` does.
@@ -74,6 +75,7 @@ from scarf_lightning.verdicts.verdict import after_looks
 
 from . import calibration_page
 from .calibration_page import Line, Named, is_false
+from .edges import edge
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -530,6 +532,19 @@ def jobs(draws: int) -> Iterator[Job]:
         yield "trials alone", welch, draws, (trials,)
     for trials, rows in ((5, 300), (10, 600)):
         yield "metrics", scores, half, (trials, OF_CLASSES, rows)
+    for trials in (3, 5, 10, 30):
+        yield "edges", edge, half, ("r2", "numbers", 150, trials)
+    for name, kind, rows, trials in (
+        ("accuracy", "rare", 100, 3),
+        ("accuracy", "rare", 100, 10),
+        ("accuracy", "balanced", 300, 30),
+        ("accuracy", "balanced", 1000, 10),
+        ("balanced_accuracy", "rare", 300, 10),
+        ("auroc", "balanced", 300, 10),
+        ("auroc", "rare", 100, 10),
+        ("auroc", "rare", 300, 3),
+    ):
+        yield "edges", edge, half, (name, kind, rows, trials)
     for rows in (50, 150, 600):
         for truth in (0.0, 0.02):
             yield "agree", alike, draws, (rows, truth)

@@ -23,7 +23,7 @@ Random = np.random.Generator
 
 
 def simulated(random: Random, draws: int, share: float, elsewhere: float = 0.0) -> Named:
-    """A column that is filled in a share of the rare rows, and in a share of the others."""
+    """Columns that are filled in a share of the rare rows, and in a share of the others."""
     line = Named(f"simulated, filled in {100 * share:.0f} % of the rare rows and {100 * elsewhere:.1f} % of the others")
     for _ in range(draws):
         is_rare, labels = _labels(random)
@@ -58,17 +58,16 @@ def _named(frame: pd.DataFrame, labels: "pd.Series[str]") -> list[str]:
 def real(folder: Path, random: Random, draws: int) -> list[Named]:
     """The columns with gaps of the tables in OpenML's cache: with all labels, and with 300 drawn ones."""
     tables = list(_with_gaps(folder))
-    every, few = (
-        Named(f"{len(tables)} real tables with gaps, {labels}") for labels in ("all labels", f"{LABELS} labels")
-    )
+    every = Named(f"{len(tables)} real tables with gaps, all labels")
+    few = Named(f"{len(tables)} real tables with gaps, {LABELS} labels")
     for frame, target in tables:
-        for line, n_draws in ((every, 1), (few, draws)):
-            for _ in range(n_draws):
-                labels = target
-                if line is few:
-                    labels = target.where(target.index.isin(random.choice(target.index, LABELS, replace=False)))
-                line.columns += frame.shape[1]
-                line.named += len(_named(frame, labels))
+        every.columns += frame.shape[1]
+        every.named += len(_named(frame, target))
+        for _ in range(draws):
+            # Rows without a label are not looked at.
+            rows = random.choice(len(target), LABELS, replace=False)
+            few.columns += frame.shape[1]
+            few.named += len(_named(frame.iloc[rows], target.iloc[rows]))
     return [every, few]
 
 

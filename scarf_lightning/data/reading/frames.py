@@ -56,12 +56,17 @@ def plain_column(column: "pd.Series[Any]") -> "pd.Series[Any]":
     - Categories stay categories, and intervals become text.
 
     Raises:
-        UsageError: the values are complex numbers or bytes.
+        UsageError: the values are complex numbers, bytes, or lists, structs and maps of Arrow's.
     """
     dtype = column.dtype
     if isinstance(dtype, pd.SparseDtype):
         column = pd.Series(np.asarray(column), column.index, name=column.name)
     elif isinstance(dtype, pd.ArrowDtype):
+        if pa.types.is_nested(dtype.pyarrow_dtype):
+            raise UsageError(
+                f"Column {str(column.name)!r} holds a {dtype.pyarrow_dtype} in each row; write its parts into columns "
+                "of their own, or leave it out."
+            )
         values = _of_arrow_column(pa.chunked_array(column.array.__arrow_array__()))
         column = pd.Series(values.array, column.index, name=column.name)
     elif isinstance(dtype, pd.PeriodDtype):
