@@ -69,8 +69,8 @@ SENTENCES = {
 """The status and the last line of a run that a signal ended."""
 AT_ONCE = 5.0
 """Seconds within which a signal has done what it does."""
-LONGEST_WAIT = 4.0
-"""Seconds after which a signal comes, at most; sooner if a stack is finished."""
+AS_IT_BEGINS, LONGEST_WAIT = 0.3, 4.0
+"""The share of signals that come within so many seconds; the others come when another stack is finished."""
 ROOM = "size=50m,nr_inodes=10000"
 DISKS: tuple[tuple[str, float], ...] = (
     ("size=4k", 0), ("size=16k", 0), ("size=28k", 0), ("size=64k", 0), ("size=160k", 0), ("size=400k", 0),
@@ -202,7 +202,11 @@ def signalled(signals: Sequence[str], folder: Path, draw: random.Random) -> Roun
             running = sweep(results, WORKERS, log=log)
             if not soon(lambda run=running: len(workers_of(run)) == TOGETHER, PATIENCE):
                 break
-        sooner_or_later(results, draw)
+        # While it begins, or at work.
+        if draw.random() < AS_IT_BEGINS:
+            time.sleep(draw.uniform(0, LONGEST_WAIT))
+        else:
+            at_work(results, draw)
         workers = workers_of(running)
         if len(workers) < TOGETHER:
             # The run is over.
@@ -281,13 +285,6 @@ def short_of_disk(options: str, seconds: float, folder: Path) -> Round:
 
 def mount(folder: Path, options: str) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", str(folder)], check=True)
-
-
-def sooner_or_later(results: Path, draw: random.Random) -> None:
-    """Wait for a random moment, whatever a run does then: it reads, forks, trains, or has finished a stack."""
-    finished = n_records(results)
-    soon(lambda: n_records(results) > finished, draw.uniform(0, LONGEST_WAIT))
-    time.sleep(draw.uniform(0, 0.3))
 
 
 def has_ended(process: int) -> bool:
