@@ -126,14 +126,14 @@ NAMED = (
     ("data/preprocessing.py", "np.finfo(np.float64).tiny", "1e-8"),
     ("data/trials.py", "round(self.labelled * len(labels))", "int(self.labelled * len(labels))"),
     ("data/trials.py", "round(self.noise * len(labels))]", "int(self.noise * len(labels))]"),
-    ("methods/rivals.py", "lesson.stack, rows)\n            for rows in (data.labelled,",
-     "lesson.stack, rows)\n            for rows in (data.train[:, : data.labelled.shape[1]],"),
+    ("methods/rivals.py", "encoded(rows).squeeze(0) for rows in (data.labelled,",
+     "encoded(rows).squeeze(0) for rows in (data.train[:, : data.labelled.shape[1]],"),
     ("methods/pseudo_labels.py", "VOTE_SHARE = 0.8", "VOTE_SHARE = 0.9"),
     ("verdicts/pairs.py", "alpha: float = 0.20", "alpha: float = 0.05"),
     ("verdicts/pairs.py", "ROUNDING = 1e-12", "ROUNDING = 1e-10"),
     ("randomness.py", ">> 1", ">> 2"),
     ("results/store.py", "stored.rows.setdefault(row[\"trial\"], row)", "stored.rows[row[\"trial\"]] = row"),
-    ("engine/fitting.py", "elapsed / len(self.active)", "elapsed"),
+    ("engine/loop.py", "(now - self._lap_began) / len(during)", "now - self._lap_began"),
     ("verdicts/pairs.py", 'significant & (compared["difference"] > 0)',
      'significant & (compared["difference"] > 1)'),
     ("data/reading/dates.py", "if not is_missing(text)]\n    if not known or not all(map(TIME_OF_DAY",
@@ -203,10 +203,6 @@ EQUIVALENT = (
     ("data/sources/opening.py", "archive.namelist()[0]", "archive.namelist()[-1]"),
     # The divisor is 1, or -1 for a number in parentheses.
     ("data/reading/numbers.py", "100 * divisor", "100 / divisor"),
-    # Where nothing is chosen, nothing is copied either.
-    ("engine/fitting.py", "if not chosen.any():\n            return", "if not chosen.any():\n            pass"),
-    # Written in a trial's first epoch, whatever it was.
-    ("engine/fitting.py", "self.diverged = np.zeros(", "self.diverged = np.ones("),
     # Another shape that the kernels are tried with.
     ("engine/hardware.py", "(2, 16), (16, 9), (16, 16), (256, 256)]", "(2, 15), (16, 9), (16, 16), (256, 256)]"),
     ("engine/hardware.py", "(5, 16), (16, 9), (256, 5)", "(5, 16), (17, 9), (256, 5)"),
