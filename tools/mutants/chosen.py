@@ -26,6 +26,8 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "data/parts.py": ("data/test_splits",),
     "data/splits.py": ("data/test_splits", *DEFAULTS, "data/sources/test_openml_task", "data/sources/test_file"),
     "data/untyped.py": ("data/test_untyped", "data/sources/test_file"),
+    "data/filled.py": ("data/test_untyped",),
+    "data/spellings.py": ("data/test_untyped",),
     "data/targets/classes.py": ("data/targets/test_classes", "data/test_table", "data/sources/test_file"),
     "data/targets/": ("data/targets/test_number", "data/targets/test_classes", "data/sources/test_file"),
     "data/columns.py": (
