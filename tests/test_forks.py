@@ -14,7 +14,7 @@ import pytest
 from scarf_lightning import forks
 from scarf_lightning.errors import UnfinishedError, UsageError
 from scarf_lightning.forks import beside, end_with_parent, side_by_side, why_no_fork
-from tests.processes import is_alive, soon
+from tests.processes import MINUTES, is_alive, soon
 
 
 def no_fork_is_left() -> bool:
@@ -112,7 +112,8 @@ def test_sigterm_ends_a_fork_though_a_library_adds_a_handler(adds: bool) -> None
 def test_forks_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     def stay(name: str) -> None:
         (tmp_path / name).write_text(str(os.getpid()))
-        time.sleep(60)
+        # Longer than `soon` waits: a fork that no signal reaches would find its pipe closed and end then.
+        time.sleep(3 * MINUTES)
 
     if (parent := os.fork()) == 0:
         side_by_side([partial(stay, "a"), partial(stay, "b")], 2)
