@@ -50,6 +50,11 @@ def test_a_search_that_goes_on_suggests_what_it_would_have_suggested() -> None:
     assert tried(kept(storage="other.log", sampler={"seed": 1}), 1) != whole[:1]
 
 
+def test_the_sampler_is_the_one_that_is_asked_for() -> None:
+    assert isinstance(module._sampler(searched(), 0), optuna.samplers.TPESampler)
+    assert isinstance(module._sampler(searched(sampler={"name": "random"}), 0), optuna.samplers.RandomSampler)
+
+
 @pytest.mark.slow
 def test_the_estimator_learns_from_tries_and_random_ones_do_not() -> None:
     estimated, random = tried(kept(storage="a.log"), 12), tried(kept(storage="b.log", sampler={"name": "random"}), 12)
@@ -85,10 +90,16 @@ def test_a_try_without_options_failed() -> None:
     assert not Path("results/optuna/mine").exists()
 
 
-TORN = [lambda content: content[:-7], lambda content: content[:-1], lambda content: content + b'{"op', lambda _: b""]
+TORN: dict[str, Callable[[bytes], bytes]] = {
+    "7 bytes gone": lambda content: content[:-7],
+    "the end of the line gone": lambda content: content[:-1],
+    "a line begun": lambda content: content + b'{"op',
+    "a line begun and ended": lambda content: content + b'{"op\n',
+    "empty": lambda _: b"",
+}
 
 
-@pytest.mark.parametrize("tear", TORN, ids=["7 bytes gone", "the end of the line gone", "a line begun", "empty"])
+@pytest.mark.parametrize("tear", TORN.values(), ids=TORN)
 def test_a_torn_last_line_is_left_out_and_the_search_goes_on(tear: Callable[[bytes], bytes]) -> None:
     whole = tried(kept(storage="study.log"), 3)
     journal = Path("study.log")
