@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import UsageError, counted
+from ..intervals import Interval
 from ..metrics import Metric
 from ..options import read
 from ..report.advice import rounded
@@ -24,11 +25,13 @@ from ..report.names import NO_PRETRAINING, THE_NETWORK
 from ..report.pairing import competition
 from ..report.report_options import ReportOptions
 from ..report.sentences import verb_of
-from ..report.verdicts import level_of, verdict_of
+from ..report.verdicts import level_of, trials_of, verdict_of
 from ..results import read_cell
 from ..screen import command_line
 from ..verdicts.answers import CANNOT_TELL, HELPING
+from ..verdicts.choice import level_of_choice
 from ..verdicts.power import settling
+from ..verdicts.scores import Floats
 from ..verdicts.verdict import Verdict
 from .running import N_NETWORKS
 
@@ -153,6 +156,28 @@ class Candidates:
                 tied.append(each)
         return min(tied, key=lambda each: (each.complexity, -self.value(each)))
 
+    def level(self, chosen: Candidate) -> Interval:
+        """The metric to expect of the chosen model, from trials and rows that did not choose it."""
+        trials = [trials_of(self.results, each.label, self.metric) for each in self.models]
+        # Whether a lead is known does not depend on a few rows, and is asked of all of them.
+        is_known: dict[tuple[int, int], bool] = {}
+
+        def choose(means: Floats) -> int:
+            values = self.metric.sign * means
+            best = int(values.argmax())
+            tied = [best]
+            for place, each in enumerate(self.models):
+                lead = (values[best] - values[place]) / self.size(each)
+                if each.complexity >= self.models[best].complexity or lead > self.options.rope:
+                    continue
+                if (best, place) not in is_known:
+                    is_known[best, place] = self.verdict(self.models[best], each).answer in HELPING
+                if not is_known[best, place]:
+                    tied.append(place)
+            return min(tied, key=lambda place: (self.models[place].complexity, -values[place]))
+
+        return level_of_choice(trials, self.models.index(chosen), choose, self.metric)
+
     def is_tie(self, best: Candidate, other: Candidate) -> bool:
         """True if the best model is not better than another one, as far as we can tell.
 
@@ -184,7 +209,8 @@ class Recommendation:
         sentences: what to use, what pre-training adds, and what would tell more.
         cell: its folder in the store.
         dataset: its name.
-        expected: ``metric``, ``value``, and the ends ``low`` and ``high`` of its 95 % interval, NaN where unknown.
+        expected: ``metric``, ``value`` by trials and rows that did not choose the model, and the ends ``low`` and
+            ``high`` of its 95 % interval, NaN where unknown.
     """
 
     name: str
@@ -220,11 +246,11 @@ def recommend(results: CellResults, options: ReportOptions) -> Recommendation | 
         return None
     chosen = candidates.chosen()
     metric = options.measure
-    mean, low, high = level_of(results, chosen.label, metric)
+    mean, low, high = level = candidates.level(chosen)
     return Recommendation(
         name=chosen.name,
         sentences=[
-            _use(chosen, candidates),
+            _use(chosen, level, candidates),
             *_on_leaks(results.folders[chosen.label]),
             *_on_pretraining(chosen, candidates),
         ],
@@ -312,14 +338,16 @@ def _pretrainings(models: Sequence[Candidate], results: CellResults, options: Re
     return pretrainings
 
 
-def _use(chosen: Candidate, candidates: Candidates) -> str:
-    """The sentence that says what to use, beside the best other model."""
+def _use(chosen: Candidate, level: Interval, candidates: Candidates) -> str:
+    """The sentence that says what to use, with the metric to expect, beside the best other model."""
     metric = candidates.metric
-    level = level_of(candidates.results, chosen.label, metric)
     mean, low, high = (_short(value, metric) for value in level)
     expected = f"{metric.label} {mean}"
     if not math.isnan(level.low):
         expected = f"{expected} ({low} to {high})"
+    # The tables show the metric of the trials that chose it, which is more.
+    if not math.isclose(level.mean, level_of(candidates.results, chosen.label, metric).mean):
+        expected = f"{expected} on rows that did not choose it"
     beside = _beside(chosen, candidates)
     sentence = f"Use {chosen.in_words}: {expected}{beside}."
 

@@ -127,7 +127,7 @@ def judge_trials(
     added = _added(first, split), _added(second, split)
     verdict = judge_rows(
         differences,
-        _units(first, split),
+        units_of_trials(first, split),
         n_trained=split.n_trained,
         unseen=metric.sign * unseen_values(*added) / size,
         margin=margin,
@@ -154,7 +154,7 @@ def level_of_trials(trials: Sequence[RowsOfTrial], metric: Metric, split: Split 
     """
     values = [trial.values for trial in trials]
     unseen = unseen_values(_added(trials, split))
-    parts = error_parts(values, _units(trials, split), split.n_trained, unseen)
+    parts = error_parts(values, units_of_trials(trials, split), split.n_trained, unseen)
     # Classes have several effects where they are weighed, as in balanced accuracy, and one in accuracy.
     are_weighed = len(unseen) > 1
     # A fit that predicts one class is no better than guesses, and few trials do not show how often that happens.
@@ -172,7 +172,7 @@ def _added(trials: Sequence[RowsOfTrial], split: Split) -> list[Floats]:
     return [trial.added for trial in trials]
 
 
-def _units(trials: Sequence[RowsOfTrial], split: Split) -> list[Integers]:
+def units_of_trials(trials: Sequence[RowsOfTrial], split: Split) -> list[Integers]:
     """The units that rows belong to, by trial: a row with its copies, a block of neighbours in time, or a group."""
     rows = [trial.rows for trial in trials]
     # Rows that depend on each other are one unit; counted one by one, they would make the error too small.

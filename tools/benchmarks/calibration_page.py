@@ -33,6 +33,8 @@ class Line:
     covered: int = 0
     intervals: int = 0
     total_width: float = 0.0
+    errors: int = 0
+    total_error: float = 0.0
 
     def count(self, verdict: Verdict, answer: str, truth: float) -> None:
         """Count a verdict whose answer may have been corrected."""
@@ -48,6 +50,11 @@ class Line:
             self.intervals += 1
             self.covered += interval.low <= truth <= interval.high
             self.total_width += interval.high - interval.low
+
+    def count_error(self, error: float) -> None:
+        """Count by how much a metric that was said is more than it is."""
+        self.errors += 1
+        self.total_error += error
 
 
 @dataclass
@@ -136,7 +143,15 @@ def page(figures: Figures, text: str) -> str:
     )
 
 
-COLUMNS = ("true difference, points", "false", "covered", "width, points", "direction", "beyond")
+COLUMNS = (
+    "true difference, points",
+    "false",
+    "covered",
+    "width, points",
+    "direction",
+    "beyond",
+    "said − worth, points",
+)
 
 
 def _table(lines: Sequence[Line]) -> str:
@@ -159,6 +174,7 @@ def _entries(line: Line) -> list[str]:
         f"{100 * line.total_width / line.intervals:.1f}" if line.intervals else NOTHING,
         _percent(line.direction, line.draws if differs else 0),
         NOTHING if line.truth is None else _percent(line.helps, line.draws if differs else 0),
+        f"{100 * line.total_error / line.errors:+.1f}".replace("-", "−") if line.errors else NOTHING,
     ]
 
 

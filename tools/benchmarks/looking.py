@@ -12,17 +12,20 @@ the whole level, which no later one may follow.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr, stdtr
 
 from scarf_lightning.verdicts import ErrorParts, Verdict, settling
 from scarf_lightning.verdicts.answers import ALONE, CANNOT_TELL, HELPING, HURTING, MARGIN
+from scarf_lightning.verdicts.looks import bounds
 from scarf_lightning.verdicts.power import MOST_TRIALS
 from scarf_lightning.verdicts.rows_and_fits import FEWEST_FREEDOM, MOST_IN_TRAINING, OF_BOUND
 from scarf_lightning.verdicts.verdict import after_looks, judge_parts
 
-from .calibration import ROWS, Random, World, draw
+from .calibration import LEVEL, ROWS, Random, World, draw
 from .calibration_page import Line
 
 Floats = NDArray[np.float64]
@@ -35,6 +38,8 @@ MEAN_EASE = 0.85
 GAIN = {"lucks": 0.055, "margins": 0.24}
 """By how much the first competitor is better where it is: about 5.5 points of accuracy."""
 FEW, MANY = (5, 10, 20, 30), tuple(range(3, 61))
+SURELY = 1.1
+"""A level above this factor of what a look may spend claims nothing, however levels are rounded."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,14 @@ class Looks:
             verdicts.append(after_looks(self.alone(trials), before, MARGIN))
         return verdicts
 
+    def followed(self) -> list[Verdict]:
+        """The verdicts of looks after each of many trials; none if no look has a level that it may claim at."""
+        parts = self.parts[MANY[0] - 1 : MANY[-1]]
+        distances = np.array([abs(each.mean) / each.error if each.error else np.inf for each in parts])
+        levels = 2 * stdtr([each.freedom for each in parts], -distances)
+        # Of twenty sequences one claims, and the verdicts of the others take most of the time.
+        return self.looked(MANY) if (levels <= SURELY * of_each(MANY)).any() else []
+
     def advised(self) -> list[Verdict]:
         """The verdicts of whoever follows the advice on trials to its end."""
         numbers = [FEW[0]]
@@ -103,7 +116,7 @@ def looking(random: Random, draws: int, world: LookedAt, gain: bool) -> list[Lin
         ways[f"one look at {trials} trials"] = lambda looks, n=trials: looks.looked([n])
     ways["looks at 5, 10, 20 and 30 trials"] = lambda looks: looks.looked(FEW)
     if not gain:
-        ways["looking after each trial from 3 to 60"] = lambda looks: looks.looked(MANY)
+        ways["looking after each trial from 3 to 60"] = Looks.followed
         ways["advice followed from 5 trials on"] = Looks.advised
     lines = {way: Line(f"{way}, {world}", truth=truth) for way in ways}
     most = FEW[-1] if gain else MOST_TRIALS
@@ -118,10 +131,13 @@ def looking(random: Random, draws: int, world: LookedAt, gain: bool) -> list[Lin
             line.helps += gain and verdicts[-1].answer == "helps"
             wrong = HURTING if gain else (*HELPING, *HURTING)
             line.false += any(verdict.answer in wrong for verdict in verdicts)
-            # In margins the truth is known in rough.
-            if world.kind == "lucks":
-                line.count_interval(verdicts[-1].interval, truth)
     return list(lines.values())
+
+
+@cache
+def of_each(numbers: tuple[int, ...]) -> Floats:
+    """The level by itself at which each look at these numbers of trials claims."""
+    return np.asarray(2 * ndtr(-np.array(bounds(numbers, LEVEL))))
 
 
 def drawn(random: Random, world: LookedAt, trials: int, gain: bool) -> tuple[Floats, Integers]:
