@@ -83,8 +83,8 @@ def _without_each(sums: Floats, *, crossed: bool) -> Floats:
     """Sums over all folds but one of trials and, if ``crossed``, one of rows, ``(..., trial folds, row folds)``."""
     without_trials = sums.sum(axis=-2, keepdims=True) - sums
     if not crossed:
-        return without_trials
-    return without_trials.sum(axis=-1, keepdims=True) - without_trials
+        return np.asarray(without_trials)
+    return np.asarray(without_trials.sum(axis=-1, keepdims=True) - without_trials)
 
 
 def _row_folds(trials: Sequence[RowsOfTrial], model: Trials) -> list[Integers]:
