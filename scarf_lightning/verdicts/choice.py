@@ -35,6 +35,14 @@ def level_of_choice(candidates: Sequence[Trials], chosen: int, choose: Choose, m
         chosen: the place of the model.
         choose: the rule by which it was chosen.
         metric: of the trials.
+
+    Without the first trial the second model is chosen, so the first trial counts by its 0.7:
+
+    >>> from scarf_lightning.metrics import metric_named
+    >>> models = [Trials({0: 0.9, 1: 0.7, 2: 0.8}), Trials({0: 0.7, 1: 0.8, 2: 0.85})]
+    >>> found = level_of_choice(models, 0, lambda means: int(means.argmax()), metric_named("accuracy"))
+    >>> round(models[0].mean, 2), round(found.mean, 2)
+    (0.8, 0.73)
     """
     of_chosen = candidates[chosen]
     shared = [trial for trial in of_chosen.values if all(trial in each.values for each in candidates)]
