@@ -197,11 +197,15 @@ class Spoiling(Control):
     name: ClassVar[str] = "spoiling"
 
 
+# Of a module that is not imported, or it would be a choice of other tests.
+Spoiling.__module__ = "my_methods"
+
+
 def test_a_method_of_a_users_own_whose_predictions_are_not_finite_is_named(ran: TrainedStack) -> None:
     predictions = ran.outcome.predictions.copy()
     predictions[1, 4] = np.nan
     spoilt = replace(ran, outcome=replace(ran.outcome, predictions=predictions))
     row = ran.stack.data.predicted[1, 4]
     [sentence] = replace(spoilt, method=Spoiling()).record(COMPANY).faults
-    assert f"test_trained_stack.Spoiling) predicts nan for row {row} of the table in trial 0" in sentence
+    assert f"my_methods.Spoiling) predicts nan for row {row} of the table in trial 0" in sentence
     assert spoilt.record(COMPANY).faults == []

@@ -21,7 +21,7 @@ table*: training sets are drawn from its rows, and new rows are like these.
 - *tables*: gains over tables, of a normal distribution, with three in four tables that gain nothing, or drawn from
   those of the study. *next table*: what is predicted of one more.
 - *by axis*: cells of a product of axes, see `products`.
-- *looks*: looking again and again, see `looking`.
+- *chosen*: the metric of the best of equal models, see `chosen`. *looks*: looking again and again, see `looking`.
 - *advised*: where we cannot tell, as many trials as would settle it in four cases of five.
 
 *false* are answers that contradict the truth: a direction that is not there, or a size that is not. *direction* are
@@ -568,6 +568,17 @@ def jobs(draws: int) -> Iterator[Job]:
         ((3, 2, 2), 0.03, 0.0, 10, 0.03),
     ):
         yield "by axis", product, half, (sizes, effect, both, trials, by_seed)
+    # So do models of which the best is said to have a metric, and tables that are looked at again and again.
+    from .chosen import chosen
+    from .looking import LOOKED_AT, looking
+
+    for labels in (100, 500):
+        for trials in (5, 30):
+            for models in (2, 5, 10):
+                yield "chosen", chosen, half, (models, labels, trials)
+    for looked_at in LOOKED_AT:
+        for gain in (False, True):
+            yield "looks", looking, 5 * draws // 2, (looked_at, gain)
     for n in (6, 10, 31, 69):
         for mean in (0.0, 0.02):
             yield "over tables", tables, draws, (n, mean, "normal")
