@@ -144,7 +144,7 @@ NAMED = (
      "not isinstance(value, NUMBERS)"),
     ("data/trials.py", 'fit_on == "train"', 'fit_on == "all"'),
     ("engine/lifting.py", "requires_grad=parameter.requires_grad", "requires_grad=True"),
-    ("verdicts/answers.py", "if levels.direction <= alpha and high < 0:", "if high < 0:"),
+    ("verdicts/answers.py", "n_open -= int(is_claimed)", "n_open -= 1"),
     ("verdicts/verdict.py", "if verdict.parts is not None:\n        return verdict.parts.error",
      "if True:\n        return verdict.parts.error"),
     ("forks.py", "prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM)", "prctl(signal.SIGTERM, PARENT_DEATH_SIGNAL)"),
