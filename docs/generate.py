@@ -3,11 +3,10 @@
 python docs/generate.py
 """
 
-import inspect
 from pathlib import Path
 from typing import Any
 
-from scarf_lightning.options.axes import AXES, BASES, Axis, is_own, parts
+from scarf_lightning.options.axes import AXES, BASES, Axis, first_paragraph, is_own, parts
 from scarf_lightning.options.conf_files import main_file, part_file, target_of
 from scarf_lightning.options.option import options_of
 from scarf_lightning.options.reference import main_options
@@ -39,19 +38,14 @@ def conf_files() -> dict[Path, str]:
                 if path.exists()
                 else NEVER_PRETRAINED * _is_never_pretrained(axis, cls)
             )
+            meaning = first_paragraph(cls).replace("|", "\\|").replace("``", "`")
             target = None if axis.name == "cotrain" else target_of(cls)
-            files[path] = part_file(text, _meaning(cls), axis.name, name, target, options_of(cls).values())
+            files[path] = part_file(text, meaning, axis.name, name, target, options_of(cls).values())
     return files
 
 
 def _is_never_pretrained(axis: Axis, cls: type[Any]) -> bool:
     return axis.name == "method" and not cls.pretrainable
-
-
-def _meaning(cls: type[Any]) -> str:
-    """The first paragraph of a class's docstring, in one line."""
-    first, *_ = inspect.cleandoc(cls.__doc__ or "").split("\n\n")
-    return " ".join(first.split()).replace("|", "\\|").replace("``", "`")
 
 
 if __name__ == "__main__":

@@ -57,6 +57,13 @@ def ends_in_words(low: float, high: float, metric: Metric, coverage: float = LEV
     return with_coverage(ends, coverage)
 
 
+def ends_of(verdict: Verdict, metric: Metric) -> str:
+    """The ends of the interval of a verdict with signs, and its coverage if that is not 95 %; empty without one."""
+    if math.isnan(verdict.low):
+        return ""
+    return with_coverage(f"{signed(verdict.low, metric)} to {signed(verdict.high, metric)}", verdict.coverage)
+
+
 def with_coverage(ends: str, coverage: float) -> str:
     """The ends of an interval after its coverage, if that is not 95 %."""
     return ends if math.isclose(coverage, LEVEL) else f"{percent(coverage)}: {ends}"

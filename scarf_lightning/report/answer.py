@@ -14,7 +14,7 @@ from ..metrics import Metric, metric_named, metrics
 from ..verdicts import Verdict
 from ..verdicts.answers import CANNOT_TELL
 from .advice import Commands, Price, what_would_settle
-from .amounts import effect, signed, with_coverage
+from .amounts import effect, ends_of, signed
 from .axis_page import axis_details, axis_section
 from .blocks import NOTHING, Block, Command, Entry, Paragraph, Section, Table, entry, table
 from .by_axis import answers_by_axis, product_of
@@ -395,10 +395,8 @@ def _ends(low: float, high: float, shown: Callable[[float], str]) -> Entry:
 
 def _ends_of(verdict: Verdict, metric: Metric) -> Entry:
     """Both ends of the interval of a difference, with its coverage if that is not 95 %."""
-    if math.isnan(verdict.low):
-        return BLANK
-    ends = f"{signed(verdict.low, metric)} to {signed(verdict.high, metric)}"
-    return Entry(with_coverage(ends, verdict.coverage), verdict.low)
+    ends = ends_of(verdict, metric)
+    return Entry(ends, verdict.low) if ends else BLANK
 
 
 def _without_comparison(results: CellResults, options: ReportOptions) -> list[Block]:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from ..metrics import Metric
 from .advice import Commands, Price, what_would_settle
-from .amounts import signed, with_coverage
+from .amounts import ends_of, signed
 from .axis_sentences import HOLD_TOGETHER, by_axis_in_words
 from .blocks import Block, Command, Entry, Paragraph, Section, Table, table
 from .by_axis import AnswersByAxis, Effect, Product, asked, level_over, means_grid
@@ -55,11 +55,8 @@ def effects_table(effects: Sequence[Effect], metric: Metric) -> Table:
     """The effects within each setting of the other axes, in the order of the axes."""
     lines = []
     for each in effects:
-        low, high = each.verdict.low, each.verdict.high
-        ends = f"{signed(low, metric)} to {signed(high, metric)}"
-        ends = "" if math.isnan(low) else with_coverage(ends, each.verdict.coverage)
         difference = signed(each.verdict.difference, metric)
-        lines.append((each.label, each.reference, shown_answer(each), difference, ends))
+        lines.append((each.label, each.reference, shown_answer(each), difference, ends_of(each.verdict, metric)))
     frame = pd.DataFrame(lines, columns=["setting", "beside", "answer", "difference", "interval"])
     unit = f", {metric.unit}" if metric.unit else ""
     headings = {"difference": f"improvement{unit}", "interval": "its interval"}

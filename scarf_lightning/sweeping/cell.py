@@ -263,6 +263,11 @@ class SurveyedCell:
         return self.cell.config.trials - len(self.rows)
 
     @cached_property
+    def missing(self) -> frozenset[int]:
+        """The trials that are wanted and not finished."""
+        return frozenset(range(self.cell.config.trials)) - frozenset(self.rows.column("trial"))
+
+    @cached_property
     def axes(self) -> dict[str, Any]:
         return self.cell.axes()
 

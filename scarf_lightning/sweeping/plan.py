@@ -52,6 +52,11 @@ class Group:
     def seconds(self) -> float:
         return self.pretraining + sum(self.supervised)
 
+    @property
+    def missing(self) -> list[int]:
+        """The trials that any of its cells lacks, in order."""
+        return sorted(frozenset().union(*(each.missing for each in self.cells)))
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -160,17 +165,14 @@ def _group(together: Sequence[tuple[SurveyedCell, Phases]]) -> Group:
     if first.cell.pretraining_key is None:
         return Group(cells, supervised)
     # A trial starts from the pre-training of its own number, so the group needs the trials that any cell lacks.
-    needed = set[int]()
-    for each in cells:
-        finished = each.rows.column("trial")
-        needed |= set(range(each.cell.config.trials)) - set(finished)
+    needed = Group(cells, supervised).missing
     # The cache is found by the hash of the data. Before they are loaded, all is expected to be trained.
     store = None
     if first.data is not None:
         store = first.cell.pretraining(first.data)
     missing = len(needed)
     if store is not None:
-        missing = len(store.missing(sorted(needed)))
+        missing = len(store.missing(needed))
     return Group(
         cells=cells,
         supervised=supervised,

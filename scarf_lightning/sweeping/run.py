@@ -230,8 +230,8 @@ def _for_workers(
     settings = groups[0].cells[0].cell.config.chunk
     with divided(groups, workers.number, training, show.say) as work:
         chunks = work.shares + make_chunks(work.whole, settings, WORKERS, in_order=in_order)
-        places = {each.cell.key: place for place, group in enumerate(groups) for each in group.cells}
         if in_order:
+            places = {each.cell.key: place for place, group in enumerate(groups) for each in group.cells}
             chunks.sort(key=lambda chunk: places[chunk.cells[0].key])
         else:
             chunks.sort(key=lambda chunk: -chunk.seconds)

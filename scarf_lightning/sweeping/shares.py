@@ -21,7 +21,7 @@ from typing import Protocol
 from ..errors import UsageError
 from ..options.settings import TrainerSettings
 from ..results import Claim, forget_failure
-from .cell import Cell, Share, SurveyedCell
+from .cell import Cell, Share
 from .chunks import Chunk
 from .plan import Group
 
@@ -48,21 +48,13 @@ class Divided:
     cells: list[Cell]
 
 
-def missing_trials(group: Group) -> list[int]:
-    """The trials that any cell of a group lacks, in order."""
-    missing = set[int]()
-    for each in group.cells:
-        missing |= _missing(each)
-    return sorted(missing)
-
-
 def shares_of(groups: Sequence[Group], n_workers: int) -> list[int]:
     """The number of shares of each group: the fewest with which all workers end at about the same time.
 
     The longest share goes to the worker that is free first. A group has at most as many shares as trials.
     """
     seconds = [group.seconds for group in groups]
-    most = [max(1, len(missing_trials(group))) for group in groups]
+    most = [max(1, len(group.missing)) for group in groups]
     shortest = sum(seconds) / n_workers
     numbers = [1] * len(groups)
     for finer in range(FINEST + 1):
@@ -141,7 +133,7 @@ def _shares(group: Group, number: int, claims: ExitStack, say: Say) -> list[Chun
             for sentence in store.mend():
                 say(sentence)
         claims.enter_context(own.pop_all())
-    trials = missing_trials(group)
+    trials = group.missing
     chunks = []
     for place in range(number):
         of_share = trials[len(trials) * place // number : len(trials) * (place + 1) // number]
@@ -154,12 +146,8 @@ def _cells(group: Group, trials: Sequence[int], claims: Sequence[Claim], pretrai
     """The cells of a group with their trials of a share."""
     cells = []
     for each, claim in zip(group.cells, claims, strict=True):
-        lacking = tuple(trial for trial in trials if trial in _missing(each))
+        lacking = tuple(trial for trial in trials if trial in each.missing)
         if lacking:
             share = Share(lacking, claim, pretraining_claim)
             cells.append(replace(each.cell, is_alone=False, share=share))
     return cells
-
-
-def _missing(surveyed: SurveyedCell) -> set[int]:
-    return set(range(surveyed.cell.config.trials)) - set(surveyed.rows.column("trial"))

@@ -35,7 +35,7 @@ from ..results import give_back
 from .cell import Cell
 from .chunks import Chunk
 from .plan import Plan
-from .shares import Exactness, can_be_divided, missing_trials
+from .shares import Exactness, can_be_divided
 
 BYTES_A_WORKER = 600_000_000
 """Memory of a worker that trains a table of usual size."""
@@ -99,7 +99,7 @@ def _most_at_once(plan: Plan, training: Training, enough: int) -> int:
     for left, group in enumerate(plan.groups):
         if number + len(plan.groups) - left >= enough:
             return max(enough, len(plan.groups))
-        number += len(missing_trials(group)) if can_be_divided(group, training) else 1
+        number += len(group.missing) if can_be_divided(group, training) else 1
     return number
 
 

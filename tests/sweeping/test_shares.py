@@ -9,10 +9,9 @@ import pytest
 from scarf_lightning.options.settings import DatasetSettings, TrainerSettings
 from scarf_lightning.results import LostClaimError, claim, is_claimed, known_data, load
 from scarf_lightning.results.notes import keep_failure, read_failure
-from scarf_lightning.sweeping import shares
 from scarf_lightning.sweeping.cell import Cell, survey
 from scarf_lightning.sweeping.plan import Group, make_plan
-from scarf_lightning.sweeping.shares import divided, missing_trials, shares_of
+from scarf_lightning.sweeping.shares import divided, shares_of
 from tests.cells import finish, some_cell
 from tests.processes import TINY, assert_equal_rows, in_the_way, started, train
 from tests.processes import ended as ended_process
@@ -59,7 +58,7 @@ def scarf_cells(n: int = 2, trials: int = 6) -> list[Cell]:
 def test_groups_are_divided_until_all_workers_end_at_about_the_same_time(
     seconds: list[float], n_workers: int, trials: int, expected: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shares, "missing_trials", lambda _: list(range(trials)))
+    monkeypatch.setattr(Group, "missing", list(range(trials)))
 
     assert shares_of([Group([], [each]) for each in seconds], n_workers) == expected
 
@@ -68,7 +67,7 @@ def test_each_share_has_its_trials_of_every_cell_that_lacks_them_under_the_claim
     one, other = scarf_cells()
     finish(other, trials=[0, 1, 4])
     (group,) = groups_of(one, other)
-    assert missing_trials(group) == [0, 1, 2, 3, 4, 5]
+    assert group.missing == [0, 1, 2, 3, 4, 5]
 
     with divided([group], 3, Exact(), print) as work:
         assert (work.whole, work.cells) == ([], [one, other])
