@@ -99,7 +99,7 @@ def test_what_is_installed_is_not_imported_to_find_it() -> None:
     ],
 )
 def test_skrub_is_imported_without_its_folder_which_is_made_where_it_is_asked_for(
-    home: str, given: dict[str, str], expected: str, tmp_path: Path
+    home: str, given: dict[str, str], expected: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     code = """
 import os
@@ -117,6 +117,8 @@ thread.start()
 thread.join()
 """
     named = {name: value.format(folder=tmp_path) for name, value in {**given, "HOME": home}.items()}
+    # Matplotlib, which skrub imports, keeps its list of fonts.
+    named["MPLCONFIGDIR"] = str(tmp_path_factory.mktemp("matplotlib"))
     ran = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, env=environment() | named, capture_output=True, text=True
     )
