@@ -58,7 +58,8 @@ def rows_of(frame: "pd.DataFrame") -> list[dict[str, Any]]:
 
 
 def of_report(written: "WrittenReport") -> dict[str, Any]:
-    """A report: its sentences, the effects of axes, the competitors with their metric and comparison, and the page."""
+    """A report: its sentences, the effects of axes, the competitors with their metric and comparison, their
+    worth in labels, and the page."""
     recommendation: dict[str, Any] | None = None
     if written.recommendation is not None:
         found = written.recommendation
@@ -75,6 +76,7 @@ def of_report(written: "WrittenReport") -> dict[str, Any]:
         "metric": written.metric,
         "effects": rows_of(written.effects),
         "competitors": rows_of(written.summary),
+        "worths": rows_of(written.worths),
         "notes": written.notes,
         "page": written.index.absolute(),
     }

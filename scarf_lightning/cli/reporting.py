@@ -97,6 +97,8 @@ class WrittenReport:
             compared.
         effects: of a product of axes, a row for each effect of an axis and for each interaction, with the columns of
             the file ``tables/effects.csv``; else empty.
+        worths: over numbers of labels, a row for the worth of each competitor at each of them, with the columns of the
+            file ``tables/worth.csv``; else empty.
         metric: the one that competitors are compared by.
         recommendation: of a sweep that goes on until it is answered, the model to use.
         model: the folder of that model, once it is kept.
@@ -107,6 +109,7 @@ class WrittenReport:
     notes: list[str]
     summary: pd.DataFrame
     effects: pd.DataFrame
+    worths: pd.DataFrame
     metric: str
     recommendation: Recommendation | None
     _material: Material = field(repr=False)
@@ -230,13 +233,14 @@ def write(
     index = write_report(page, Path(out or f"reports/{subject.name}"))
     made_by = {"command": command} | asdict(chosen)
     notes = [*page.about, *page.warnings]
-    table, effects = _summary(page), _table_named(page, "effects")
+    table = _summary(page)
     return WrittenReport(
         index=index,
         answer=page.answer,
         notes=notes,
-        summary=pd.DataFrame() if table is None else table.data,
-        effects=pd.DataFrame() if effects is None else effects.data,
+        summary=_data_of(table),
+        effects=_data_of(_table_named(page, "effects")),
+        worths=_data_of(_table_named(page, "worth")),
         metric=metric,
         recommendation=recommendation,
         _material=material,
@@ -255,6 +259,11 @@ def with_model(written: WrittenReport) -> WrittenReport:
     for sentence in ("", *written.recommendation.sentences, kept.sentence):
         screen().say(sentence)
     return replace(written, model=kept.folder)
+
+
+def _data_of(table: Table | None) -> pd.DataFrame:
+    """The data of a table; empty if the page has none."""
+    return pd.DataFrame() if table is None else table.data
 
 
 def _summary(page: "Report") -> Table | None:

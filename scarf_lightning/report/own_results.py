@@ -22,8 +22,9 @@ class ShownResults(ComparedResults):
         from .effects import Effect, effects_figure
 
         lines = []
-        for name, verdict, answer in zip(self.competitors, self.verdicts, self.answers, strict=True):
-            lines.append(Effect(name, verdict, answer))
+        for place, name in enumerate(self.competitors):
+            label = f"{name}, {self.labels[place]:,g} labels" if self.labels else name
+            lines.append(Effect(label, self.verdicts[place], self.answers[place]))
         return effects_figure(lines, self.metric, self.margin)
 
 

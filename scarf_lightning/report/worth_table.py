@@ -1,15 +1,12 @@
 """Gains said in labels: how many times the labels the reference needs for the metric of each competitor."""
 
-import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-import numpy as np
 import pandas as pd
 
-from ..intervals import FIXED_SPLITS
 from ..metrics import Metric
-from ..verdicts.scores import Floats
-from ..verdicts.worth import REACH, Worth, worth_in_labels
+from ..verdicts.frame import Trials
+from ..verdicts.worth import REACH, Worth, worth_of_trials, worth_sentence
 from .blocks import Table, table
 from .comparisons import Comparison
 from .loading import CellResults
@@ -50,27 +47,12 @@ def _worth(comparison: Comparison, results: CellResults, metric: Metric) -> Wort
     numbers = _numbers_of_labels(curves, results)
     if comparison.labels not in numbers:
         return None
-    budgets = sorted(numbers, key=lambda budget: numbers[budget])
-    at = budgets.index(comparison.labels)
-    cells = [cell for cell, _ in comparison.pairs]
-    overlap = None
-    if len(cells) == 1:
-        trials = trials_of(results, cells[0], metric)
-        # The spread of trials that share their test rows does not show the error of these rows.
-        overlap = math.inf if trials.split.name in FIXED_SPLITS else trials.test_to_train
-        competitor = _of_trials(results, cells[0], metric, list(trials.values))
-        columns = [_of_trials(results, curves[0].get(budget), metric, list(trials.values)) for budget in budgets]
-    else:
-        competitor = _means(results, cells, metric)
-        columns = [_means(results, [curve.get(budget) for curve in curves], metric) for budget in budgets]
-    reference = np.column_stack(columns)
-    # Tables have a common scale in parts of their own reference alone.
-    if metric.is_relative and overlap is None:
-        sizes = np.abs(reference[:, at])
-        competitor, reference = competitor / sizes, reference / sizes[:, None]
-    labels = [numbers[budget] for budget in budgets]
-    better = metric.higher_is_better
-    return worth_in_labels(competitor, reference, labels, at, higher_is_better=better, overlap=overlap)
+    competitor = [trials_of(results, cell, metric) for cell, _ in comparison.pairs]
+    reference: list[dict[float, Trials]] = []
+    for curve in curves:
+        measured = {budget: cell for budget, cell in curve.items() if budget in numbers}
+        reference.append({numbers[budget]: trials_of(results, cell, metric) for budget, cell in measured.items()})
+    return worth_of_trials(competitor, reference, numbers[comparison.labels], metric)
 
 
 def _curves(comparison: Comparison, results: CellResults) -> list[dict[float, int]]:
@@ -98,17 +80,6 @@ def _numbers_of_labels(curves: Sequence[Mapping[float, int]], results: CellResul
     return numbers
 
 
-def _of_trials(results: CellResults, cell: int | None, metric: Metric, trials: Sequence[Hashable]) -> Floats:
-    """The metric of these trials of a cell, NaN for those that it lacks, ``(trials,)``."""
-    values = {} if cell is None else trials_of(results, cell, metric).values
-    return np.array([values.get(trial, math.nan) for trial in trials])
-
-
-def _means(results: CellResults, cells: Sequence[int | None], metric: Metric) -> Floats:
-    """The mean of the metric of each cell over its trials, NaN where there is none, ``(cells,)``."""
-    return np.array([math.nan if cell is None else trials_of(results, cell, metric).mean for cell in cells])
-
-
 def worth_in_words(valued: Sequence[Valued]) -> list[str]:
     """A sentence on each of the first competitors, at most `MOST_SAID`."""
     by_name: dict[str, list[Valued]] = {}
@@ -116,12 +87,7 @@ def worth_in_words(valued: Sequence[Valued]) -> list[str]:
         by_name.setdefault(each[0].name, []).append(each)
     sentences = []
     for name, of_competitor in list(by_name.items())[:MOST_SAID]:
-        clauses: list[str] = []
-        for comparison, worth in of_competitor:
-            unit = "times" if clauses else "times the labels"
-            ends = f" ({_ends(worth)})" if _ends(worth) else ""
-            clauses.append(f"{_factor(worth.factor, worth)} {unit}{ends} at {_at(comparison)}")
-        sentences.append(f"{name[:1].upper()}{name[1:]} is worth {', '.join(clauses)}.")
+        sentences.append(worth_sentence(name, {_at(comparison): worth for comparison, worth in of_competitor}))
     return sentences
 
 
@@ -129,24 +95,8 @@ def worth_table(valued: Sequence[Valued], metric: Metric) -> Table:
     """The worth of each competitor at each number of labels."""
     rows, data = [], []
     for comparison, worth in valued:
-        where = "continued" if worth.is_continued else "measured"
-        rows.append((comparison.name, _at(comparison), _factor(worth.factor, worth), _ends(worth) or None, where))
-        is_of_tables = len(comparison.pairs) > 1
-        data.append(
-            {
-                "competitor": comparison.name,
-                "reference": comparison.reference,
-                "labels": worth.labels,
-                "worth": worth.factor,
-                "worth_low": worth.low,
-                "worth_high": worth.high,
-                "least": worth.least,
-                "most": worth.most,
-                "curve": where,
-                "over": "datasets" if is_of_tables else "trials",
-                "n": worth.n,
-            }
-        )
+        rows.append((comparison.name, _at(comparison), worth.times, worth.ends or None, worth.curve))
+        data.append({"competitor": comparison.name, "reference": comparison.reference} | worth.columns)
     shown = pd.DataFrame(rows, columns=["competitor", "labels", "times the labels", "95 % interval", "curve"])
     over = references([comparison for comparison, _ in valued])
     caption = (
@@ -160,18 +110,3 @@ def worth_table(valued: Sequence[Valued], metric: Metric) -> Table:
 def _at(comparison: Comparison) -> str:
     """The number of labels, without the word."""
     return labels_in_words(comparison.labels or 0).removesuffix(" labels")
-
-
-def _factor(factor: float, worth: Worth) -> str:
-    """A factor, or the end of the curve that it lies beyond."""
-    text = f"{factor:.2f}" if factor < 10 else f"{factor:.0f}"
-    if factor >= worth.most:
-        return f"more than {text}"
-    return f"less than {text}" if factor <= worth.least else text
-
-
-def _ends(worth: Worth) -> str:
-    """The interval; empty if it is unknown, has no width, or lies beyond the curve."""
-    if math.isnan(worth.low) or math.isclose(worth.low, worth.high):
-        return ""
-    return f"{_factor(worth.low, worth)} to {_factor(worth.high, worth)}"

@@ -18,6 +18,7 @@ from .looks import Look
 from .scores import Floats
 from .trials import RowsOfTrial, rows_of_trial
 from .verdict import Verdict, after_looks, decided_together, with_interval
+from .worth import Worth, worth_of_trials, worth_sentence
 
 KEYS = ("dataset", "trial", "competitor")
 PREDICTED = ("row", "label", "prediction")
@@ -60,8 +61,11 @@ class ComparedResults:
         competitors: the others, best first.
         verdicts: on each of them.
         answers: that may be claimed together, after Holm's correction over all competitors.
-        levels: a row a table and competitor: ``dataset, competitor, mean, low, high, trials``.
+        levels: a row a table and competitor: ``dataset, competitor, mean, low, high, trials``; ``labels`` if they were
+            given.
         effects: of the factors, and their interactions, if factors were given.
+        labels: of each comparison, if they were given; a competitor then has a comparison for each.
+        worths: of each comparison, if labels were given; None where the reference has no curve.
     """
 
     reference: str
@@ -72,14 +76,19 @@ class ComparedResults:
     answers: Sequence[Answer]
     levels: pd.DataFrame
     effects: Sequence[JudgedEffect] = ()
+    labels: Sequence[float] = ()
+    worths: Sequence[Worth | None] = ()
 
     @property
     def frame(self) -> pd.DataFrame:
         """A row a competitor: ``competitor, reference, answer, claim, difference, low, high, coverage, p, basis,
         better, won, lost, tied, trials, datasets``; over several tables ``mean, mean_low, mean_high`` and the
-        probabilities that the next one ``gains``, is the ``same`` or ``loses``."""
+        probabilities that the next one ``gains``, is the ``same`` or ``loses``. With labels, a row a competitor and
+        number of ``labels``."""
         rows = []
-        for name, verdict, answer in zip(self.competitors, self.verdicts, self.answers, strict=True):
+        for place, (name, verdict, answer) in enumerate(
+            zip(self.competitors, self.verdicts, self.answers, strict=True)
+        ):
             row: dict[str, Any] = {
                 "competitor": name,
                 "reference": self.reference,
@@ -104,7 +113,18 @@ class ComparedResults:
             expected = verdict.next_table
             if expected is not None:
                 row |= {"gains": expected.gains, "same": expected.same, "loses": expected.loses}
+            if self.labels:
+                row["labels"] = self.labels[place]
             rows.append(row)
+        return pd.DataFrame(rows)
+
+    @property
+    def worth_frame(self) -> pd.DataFrame:
+        """A row a competitor and number of labels: ``competitor, reference, labels, worth, worth_low, worth_high,
+        least, most, curve, over, n``; without a row if no labels were given."""
+        rows = []
+        for name, worth in self._valued:
+            rows.append({"competitor": name, "reference": self.reference} | worth.columns)
         return pd.DataFrame(rows)
 
     @property
@@ -133,11 +153,23 @@ class ComparedResults:
 
     @property
     def sentences(self) -> list[str]:
-        """The answer on each effect, if there are factors, and else on each competitor."""
+        """The answer on each effect, if there are factors, and else on each competitor, and its worth in labels."""
         if self.effects:
             return [self._on_effect(each) for each in self.effects]
-        compared = zip(self.competitors, self.verdicts, self.answers, strict=True)
-        return [self._sentence(*each) for each in compared]
+        sentences = []
+        for place, name in enumerate(self.competitors):
+            sentences.append(self._sentence(place, name))
+        by_name: dict[str, dict[str, Worth]] = {}
+        for name, worth in self._valued:
+            by_name.setdefault(name, {})[f"{worth.labels:,g}"] = worth
+        return sentences + [worth_sentence(name, worths) for name, worths in by_name.items()]
+
+    @property
+    def _valued(self) -> list[tuple[str, Worth]]:
+        """The competitors with a worth in labels."""
+        if not self.labels:
+            return []
+        return [(name, worth) for name, worth in zip(self.competitors, self.worths, strict=True) if worth is not None]
 
     def _on_effect(self, each: JudgedEffect) -> str:
         """The answer on an effect, and its size."""
@@ -152,10 +184,13 @@ class ComparedResults:
     def __str__(self) -> str:
         return "\n".join(self.sentences)
 
-    def _sentence(self, name: str, verdict: Verdict, answer: Answer) -> str:
+    def _sentence(self, place: int, name: str) -> str:
         """The answer on one competitor, its effect and the claim."""
+        verdict, answer = self.verdicts[place], self.answers[place]
         datasets = list(dict.fromkeys(self.levels["dataset"]))
         where = f"on {datasets[0]}" if len(datasets) == 1 else f"on {counted(verdict.datasets, 'table')}"
+        if self.labels:
+            where += f" with {self.labels[place]:,g} labels"
         size = self._size(verdict)
         return f"{name} beside {self.reference} {where}: {answer}; {size}. The claim is about {verdict.claim}."
 
@@ -182,6 +217,7 @@ def compare(
     metric: str,
     reference: str | None = None,
     factors: Sequence[str] = (),
+    labels: str | None = None,
     margin: float = MARGIN,
     test_to_train: float = TEST_TO_TRAIN,
     looks: Sequence[int] = (),
@@ -202,6 +238,9 @@ def compare(
         factors: columns that stand in the place of ``competitor``, whose values the frame holds in all combinations:
             each value is compared with the first of its column over all settings of the others, and each two columns
             have an interaction.
+        labels: the column with the number of labels that a competitor learnt from. Competitors are compared at each
+            number, and a gain is also said as labels: how many times as many the reference needs for the same metric,
+            by its learning curve.
         margin: a difference no larger than this is of no practical consequence; a part of the reference's value for
             metrics without a largest value, such as ``rmse``.
         test_to_train: test rows over training rows of the splits; used without predictions.
@@ -227,9 +266,12 @@ def compare(
     frame = _ours(frame, measure)
     settings: dict[str, Setting] = {}
     if factors:
+        if labels is not None:
+            raise UsageError("factors and labels are two questions; compare the factors at one number of labels.")
         frame, settings = _with_competitors(frame, factors)
-    tables = _tables(frame, measure, test_to_train)
-    names = list(dict.fromkeys(name for _, name in tables))
+    by_labels = _tables_by_labels(frame, labels, measure, test_to_train)
+    every = [key for tables in by_labels.values() for key in tables]
+    names = list(dict.fromkeys(name for _, name in every))
     if reference is None:
         if not settings:
             raise UsageError(f"compare needs a reference; the competitors of this frame are: {', '.join(names)}.")
@@ -237,25 +279,39 @@ def compare(
     if reference not in names:
         raise UsageError(f"reference={reference} is no competitor of this frame; they are: {', '.join(names)}.")
     before = [Look(n) for n in looks]
-    effects = _judged_effects(tables, factors, settings, measure, margin, before) if factors else []
-    by_name = {}
+    effects: list[JudgedEffect] = []
+    if factors:
+        effects = _judged_effects(by_labels[math.nan], factors, settings, measure, margin, before)
+    verdicts: dict[tuple[str, float], Verdict] = {}
     for name in names:
-        if name == reference:
-            continue
-        pairs = _pairs(tables, name, reference)
-        if pairs:
-            verdict = verdict_on(pairs, measure, margin)
-            # Who has not looked before spends the whole level at once.
-            by_name[name] = after_looks(verdict, before, margin) if looks else verdict
-    if not by_name:
+        for n, tables in by_labels.items():
+            pairs = _pairs(tables, name, reference) if name != reference else []
+            if pairs:
+                verdict = verdict_on(pairs, measure, margin)
+                # Who has not looked before spends the whole level at once.
+                verdicts[name, n] = after_looks(verdict, before, margin) if looks else verdict
+    if not verdicts:
         raise UsageError(f"No other competitor shares a table and a trial with {reference}; name another reference.")
-    best_first = sorted(by_name, key=lambda name: -by_name[name].difference)
-    # The answers of all competitors are read together, so they are corrected together.
-    decisions = decided_together([by_name[name] for name in best_first], margin)
-    verdicts = [with_interval(by_name[name], its) for name, its in zip(best_first, decisions, strict=True)]
-    answers = [each.answer for each in decisions]
-    levels = _levels(tables, measure)
-    return ComparedResults(reference, measure, margin, best_first, verdicts, answers, levels, effects)
+    best = {}
+    for name in names:
+        best[name] = max((each.difference for (its, _), each in verdicts.items() if its == name), default=-math.inf)
+    # A competitor's numbers of labels stay together, and in their order.
+    order = sorted(verdicts, key=lambda question: -best[question[0]])
+    # The answers of all comparisons are read together, so they are corrected together.
+    decisions = decided_together([verdicts[question] for question in order], margin)
+    numbers = [n for _, n in order] if labels is not None else []
+    return ComparedResults(
+        reference=reference,
+        metric=measure,
+        margin=margin,
+        competitors=[name for name, _ in order],
+        verdicts=[with_interval(verdicts[its], decided) for its, decided in zip(order, decisions, strict=True)],
+        answers=[decided.answer for decided in decisions],
+        levels=_levels(by_labels, measure, with_labels=labels is not None),
+        effects=effects,
+        labels=numbers,
+        worths=[_worth(by_labels, name, reference, n, measure) for name, n in order] if numbers else [],
+    )
 
 
 def _ours(frame: pd.DataFrame, metric: Metric) -> pd.DataFrame:
@@ -346,6 +402,38 @@ def _judged_effects(
         for contrast, verdict, its in zip(family, verdicts, decided_together(verdicts, margin), strict=True):
             effects.append(JudgedEffect(contrast, with_interval(verdict, its), its.answer))
     return effects
+
+
+def _tables_by_labels(
+    frame: pd.DataFrame, labels: str | None, metric: Metric, test_to_train: float
+) -> dict[float, Tables]:
+    """The trials by number of labels, ascending; by NaN alone if no column holds it."""
+    if labels is None:
+        return {math.nan: _tables(frame, metric, test_to_train)}
+    if labels not in frame.columns:
+        raise UsageError(f"The frame lacks the column {labels}, which labels names.")
+    numbers = pd.to_numeric(frame[labels], errors="coerce")
+    if not (numbers > 0).all() or np.isinf(numbers).any():
+        wrong = frame.loc[~(numbers > 0) | np.isinf(numbers), labels].iloc[0]
+        raise UsageError(f"The column {labels} holds {wrong}; a number of labels is above zero.")
+    by_labels = {}
+    for n in sorted(numbers.unique()):
+        by_labels[float(n)] = _tables(frame[numbers == n], metric, test_to_train)
+    return by_labels
+
+
+def _worth(by_labels: Mapping[float, Tables], name: str, reference: str, labels: float, metric: Metric) -> Worth | None:
+    """The worth of a competitor at one number of labels, over the tables that it shares with the reference."""
+    datasets = []
+    for dataset, competitor in by_labels[labels]:
+        if competitor == name and (dataset, reference) in by_labels[labels]:
+            datasets.append(dataset)
+    trials = [by_labels[labels][dataset, name] for dataset in datasets]
+    curves = []
+    for dataset in datasets:
+        measured = {n: tables[dataset, reference] for n, tables in by_labels.items() if (dataset, reference) in tables}
+        curves.append(measured)
+    return worth_of_trials(trials, curves, labels, metric)
 
 
 def _tables(frame: pd.DataFrame, metric: Metric, test_to_train: float) -> Tables:
@@ -453,9 +541,11 @@ def _pairs(tables: Tables, name: str, reference: str) -> list[tuple[Trials, Tria
     return pairs
 
 
-def _levels(tables: Tables, metric: Metric) -> pd.DataFrame:
+def _levels(by_labels: Mapping[float, Tables], metric: Metric, *, with_labels: bool) -> pd.DataFrame:
     """Each competitor's metric on each table with its interval."""
     rows = []
-    for (dataset, competitor), trials in tables.items():
-        rows.append((dataset, competitor, *trials.level(metric), len(trials.values)))
-    return pd.DataFrame(rows, columns=["dataset", "competitor", "mean", "low", "high", "trials"])
+    for n, tables in by_labels.items():
+        for (dataset, competitor), trials in tables.items():
+            rows.append((dataset, competitor, n, *trials.level(metric), len(trials.values)))
+    levels = pd.DataFrame(rows, columns=["dataset", "competitor", "labels", "mean", "low", "high", "trials"])
+    return levels if with_labels else levels.drop(columns="labels")

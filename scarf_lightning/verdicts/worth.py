@@ -7,14 +7,17 @@ step, as far as `REACH` times the most labels. Curves flatten, so what lies ther
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..intervals import FEWEST, LEVEL, ROUNDING, student_quantile
+from ..intervals import FEWEST, FIXED_SPLITS, LEVEL, ROUNDING, student_quantile
+from ..metrics import Metric
 from .centres import FEWEST_DATASETS
+from .frame import Trials
 from .scores import Floats
 
 REACH = 3.0
@@ -37,6 +40,7 @@ class Worth:
         least, most: the ends of the continued curve in the same unit. A factor of ``most`` means "more than", one of
             ``least`` "less than"; so do the ends of the interval.
         start, stop: the ends of the measured curve in the same unit.
+        over: what the interval is a bootstrap over.
         n: tables, or trials of the one table.
     """
 
@@ -48,6 +52,7 @@ class Worth:
     most: float
     start: float
     stop: float
+    over: Literal["datasets", "trials"]
     n: int
 
     @property
@@ -55,6 +60,107 @@ class Worth:
         """True if the factor lies beyond the labels at which the reference was measured."""
         # The metric of the first number of labels itself is worth it but for rounding.
         return not self.start * (1 - TIE) <= self.factor <= self.stop * (1 + TIE)
+
+    @property
+    def curve(self) -> Literal["continued", "measured"]:
+        """The part of the reference's curve that the factor lies on."""
+        return "continued" if self.is_continued else "measured"
+
+    @property
+    def times(self) -> str:
+        """The factor in words, or the end of the curve that it lies beyond."""
+        return self._in_words(self.factor)
+
+    @property
+    def ends(self) -> str:
+        """The interval in words; empty if it is unknown, has no width, or lies beyond the curve."""
+        if math.isnan(self.low) or math.isclose(self.low, self.high):
+            return ""
+        return f"{self._in_words(self.low)} to {self._in_words(self.high)}"
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The columns of a table of worths: ``labels, worth, worth_low, worth_high, least, most, curve, over, n``."""
+        return {
+            "labels": self.labels,
+            "worth": self.factor,
+            "worth_low": self.low,
+            "worth_high": self.high,
+            "least": self.least,
+            "most": self.most,
+            "curve": self.curve,
+            "over": self.over,
+            "n": self.n,
+        }
+
+    def _in_words(self, factor: float) -> str:
+        text = f"{factor:.2f}" if factor < 10 else f"{factor:.0f}"
+        if factor >= self.most:
+            return f"more than {text}"
+        return f"less than {text}" if factor <= self.least else text
+
+
+def worth_sentence(name: str, worths: Mapping[str, Worth]) -> str:
+    """The worth of a competitor at each number of labels, which the keys name.
+
+    >>> twice = Worth(20, 2.0, 1.5, 2.5, 0.3, 6.0, 1.0, 2.0, "trials", 5)
+    >>> worth_sentence("SCARF", {"20": twice})
+    'SCARF is worth 2.00 times the labels (1.50 to 2.50) at 20.'
+    """
+    clauses: list[str] = []
+    for at, worth in worths.items():
+        unit = "times" if clauses else "times the labels"
+        ends = f" ({worth.ends})" if worth.ends else ""
+        clauses.append(f"{worth.times} {unit}{ends} at {at}")
+    return f"{name[:1].upper()}{name[1:]} is worth {', '.join(clauses)}."
+
+
+def worth_of_trials(
+    competitor: Sequence[Trials], curves: Sequence[Mapping[float, Trials]], labels: float, metric: Metric
+) -> Worth | None:
+    """The worth of a competitor, from its trials and those of its reference.
+
+    Args:
+        competitor: its trials with ``labels`` labels on each table.
+        curves: the reference's trials on each of these tables, by their number of labels.
+        labels: one of the numbers of labels of the curves.
+        metric: of the values.
+
+    Returns:
+        None if the curves do not have this number of labels, and as by `worth_in_labels`.
+    """
+    budgets = sorted({budget for curve in curves for budget in curve})
+    if labels not in budgets:
+        return None
+    at = budgets.index(labels)
+    overlap = None
+    if len(competitor) == 1:
+        (trials,), (curve,) = competitor, curves
+        # The spread of trials that share their test rows does not show the error of these rows.
+        overlap = math.inf if trials.split.name in FIXED_SPLITS else trials.test_to_train
+        values = _values(trials, list(trials.values))
+        columns = [_values(curve.get(budget), list(trials.values)) for budget in budgets]
+    else:
+        values = np.array([trials.mean for trials in competitor])
+        columns = [_means([curve.get(budget) for curve in curves]) for budget in budgets]
+    reference = np.column_stack(columns)
+    # Tables have a common scale in parts of their own reference alone.
+    if metric.is_relative and overlap is None:
+        sizes = np.abs(reference[:, at])
+        values, reference = values / sizes, reference / sizes[:, None]
+    better = metric.higher_is_better
+    return worth_in_labels(values, reference, budgets, at, higher_is_better=better, overlap=overlap)
+
+
+def _values(trials: Trials | None, wanted: Sequence[Hashable]) -> Floats:
+    """The values of the wanted trials, NaN for those that are missing, ``(wanted,)``."""
+    known = {} if trials is None else trials.values
+    return np.array([known.get(trial, math.nan) for trial in wanted])
+
+
+def _means(several: Sequence[Trials | None]) -> Floats:
+    """The mean over the trials of each table, NaN where there are none, ``(tables,)``."""
+    return np.array([math.nan if trials is None else trials.mean for trials in several])
 
 
 def worth_in_labels(
@@ -128,7 +234,18 @@ def worth_in_labels(
         high = float(np.quantile(drawn, 1 - tail, method="higher"))
     least, most = np.exp([x[0] - math.log(REACH), x[-1] + math.log(REACH)])
     start, stop = np.exp(x[[0, -1]])
-    return Worth(float(budgets[at]), float(factor), low, high, float(least), float(most), float(start), float(stop), n)
+    return Worth(
+        labels=float(budgets[at]),
+        factor=float(factor),
+        low=low,
+        high=high,
+        least=float(least),
+        most=float(most),
+        start=float(start),
+        stop=float(stop),
+        over="datasets" if overlap is None else "trials",
+        n=n,
+    )
 
 
 def _measured(steps: Floats, at: int) -> tuple[int, int]:

@@ -120,6 +120,7 @@ def test_a_report_says_by_its_status_and_as_json_whether_we_can_tell(
         notes=[],
         summary=pd.DataFrame({"answer": answers}),
         effects=pd.DataFrame(),
+        worths=pd.DataFrame({"competitor": ["SCARF"], "worth": [1.5]}),
         metric="accuracy",
         recommendation=None,
         _material=Mock(),

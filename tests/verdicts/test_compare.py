@@ -158,3 +158,68 @@ def test_the_door_and_the_statistics_import_no_torch() -> None:
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
     assert scarf_lightning.compare.__module__ == compare.__module__ == "scarf_lightning.verdicts.compare"
+
+
+def over_labels(tables: int = 1, trials: int = 6, noise: float = 0.002) -> pd.DataFrame:
+    """Accuracies that rise by a tenth with each doubling of the labels, of which one competitor needs half."""
+    random = np.random.default_rng(2)
+    rows = []
+    for table in range(tables):
+        for trial in range(trials):
+            for labels in (20, 40, 80):
+                for name, factor in (("base", 1.0), ("better", 2.0)):
+                    value = 0.3 + 0.1 * np.log2(labels * factor / 20) + noise * random.normal()
+                    rows.append((f"t{table}", trial, name, labels, value))
+    return pd.DataFrame(rows, columns=["dataset", "trial", "competitor", "n_labels", "accuracy"])
+
+
+@pytest.mark.parametrize("tables", [1, 4])
+def test_over_labels_each_gain_is_also_worth_a_number_of_labels(tables: int) -> None:
+    frame = over_labels(tables)
+
+    found = compare(frame, metric="accuracy", reference="base", labels="n_labels")
+
+    assert found.frame["labels"].tolist() == [20, 40, 80]
+    assert found.frame["competitor"].unique().tolist() == ["better"]
+    alone = compare(frame[frame["n_labels"] == 40], metric="accuracy", reference="base")
+    assert found.verdicts[1].difference == alone.verdicts[0].difference
+    # The curve, measured to 80 labels, is continued by its last step.
+    worths = found.worth_frame
+    assert worths["worth"].tolist() == pytest.approx([2, 2, 2], rel=0.05)
+    assert worths["curve"].tolist() == ["measured", "measured", "continued"]
+    assert worths["over"].unique().tolist() == ["trials" if tables == 1 else "datasets"]
+    assert found.sentences[1].startswith("better beside base on ")
+    assert " with 40 labels: " in found.sentences[1]
+    assert found.sentences[-1].startswith("Better is worth ")
+    assert found.sentences[-1].endswith(" at 80.")
+    assert found.levels["labels"].nunique() == 3
+
+
+def test_over_labels_answers_are_corrected_together() -> None:
+    found = compare(over_labels(), metric="accuracy", reference="base", labels="n_labels")
+
+    # Holm's steps of three.
+    assert sorted(found.frame["coverage"]) == pytest.approx([0.95, 0.975, 1 - 0.05 / 3])
+
+
+def test_a_figure_names_the_numbers_of_labels() -> None:
+    figure = scarf_lightning.compare(over_labels(), metric="accuracy", reference="base", labels="n_labels").figure()
+
+    shown = [label.get_text() for axes in figure.axes for label in axes.get_yticklabels()]
+    assert {"better, 20 labels", "better, 40 labels", "better, 80 labels"} <= set(shown)
+
+
+@pytest.mark.parametrize(
+    ("changes", "options", "message"),
+    [
+        ({}, {"labels": "labels"}, "The frame lacks the column labels, which labels names."),
+        ({"n_labels": 0}, {"labels": "n_labels"}, "The column n_labels holds 0; a number of labels is above zero."),
+        ({"n_labels": "all"}, {"labels": "n_labels"}, "The column n_labels holds all; a number of labels is above"),
+        ({}, {"labels": "n_labels", "factors": ["competitor", "n_labels"]}, "factors and labels are two questions"),
+    ],
+)
+def test_a_frame_without_numbers_of_labels_is_refused(
+    changes: dict[str, object], options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        compare(over_labels().assign(**changes), metric="accuracy", reference="base", **options)  # type: ignore[arg-type]
