@@ -1,6 +1,7 @@
 """The end of a run: its answer, and what would settle open comparisons, as commands with their cost."""
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -389,7 +390,7 @@ def by_sweep(overrides: Sequence[str], flags: Sequence[str] = ()) -> Commands:
 
 
 def by_cells(results: CellResults, folder: Path) -> Commands:
-    """The comparison's own cells as they were asked for; in one command if they differ in one column only."""
+    """The cells of a comparison as they were asked for; in one command if they have all combinations of options."""
     overrides = results.cells["overrides"].to_dict()
     of_folder = [] if folder == Path("results") else [f"paths.results={folder}"]
 
@@ -402,20 +403,26 @@ def by_cells(results: CellResults, folder: Path) -> Commands:
         return _without(own, change)
 
     def command(comparison: Comparison, change: str) -> str:
-        pair = comparison.pairs[0]
-        first, second = (arguments_of(cell, change) for cell in pair)
-        keys = {_key(override) for override in set(first) ^ set(second)}
-        # Cells that differ in one option are one sweep over it.
-        if len(keys) == 1:
-            key = keys.pop()
-            # Values that were not given on the command line are in the column of the results.
-            if key in results.axes:
-                values = ",".join(map(str, results.cells.loc[list(pair), key]))
-                shared = [override for override in first if _key(override) != key]
-                return command_line("train.py", [*shared, f"{key}={values}", change, *of_folder])
+        dataset = results.rows[comparison.pairs[0][0]]["dataset"]
+        # The effect of an axis is over all settings of the others.
+        every = dict.fromkeys(itertools.chain.from_iterable(comparison.pairs))
+        cells = [cell for cell in every if results.rows[cell]["dataset"] == dataset]
+        arguments = [arguments_of(cell, change) for cell in cells]
+        in_all = set(arguments[0]).intersection(*arguments)
+        # In the order in which they were asked for.
+        keys = list(dict.fromkeys(_key(each) for own in arguments for each in own if each not in in_all))
+        # Values that were not given on the command line are in the column of the results.
+        if keys and set(keys) <= set(results.axes):
+            settings = [tuple(str(results.cells.loc[cell, key]) for key in keys) for cell in cells]
+            values = [list(dict.fromkeys(of_key)) for of_key in zip(*settings, strict=True)]
+            # Cells that have all combinations of some options are one sweep over these.
+            if len(set(settings)) == math.prod(map(len, values)):
+                swept = [f"{key}={','.join(of_key)}" for key, of_key in zip(keys, values, strict=True)]
+                shared = [override for override in arguments[0] if _key(override) not in keys]
+                return command_line("train.py", [*shared, *swept, change, *of_folder])
         lines = []
-        for arguments in (first, second):
-            line = command_line("train.py", [*arguments, change, *of_folder])
+        for own in arguments:
+            line = command_line("train.py", [*own, change, *of_folder])
             if line not in lines:
                 lines.append(line)
         return " && ".join(lines)

@@ -104,7 +104,7 @@ def make_plan(surveyed: Sequence[SurveyedCell], sizes: Mapping[str, Size] | None
         if size is not None:
             known.setdefault(each.cell.source.key, size)
 
-    # Finished cells are priced too: their records show how far the estimates are off.
+    # Finished cells are priced too: records show how far the estimates are off.
     expected = []
     for each in surveyed:
         size = known.get(each.cell.source.key, TYPICAL_SIZE)
@@ -117,7 +117,7 @@ def _groups(surveyed: Sequence[SurveyedCell], expected: Sequence[Phases]) -> lis
     """The unfinished cells in groups that start from one pre-training, in the order of the command line.
 
     Args:
-        surveyed: all cells of the run. The finished ones correct the expected seconds.
+        surveyed: all cells of the run. Their kept trials correct the expected seconds.
         expected: seconds of a trial of each.
     """
     pace = _pace(surveyed, expected)
@@ -191,13 +191,11 @@ def _kind(cell: Cell) -> str:
 
 
 def _pace(surveyed: Sequence[SurveyedCell], expected: Sequence[Phases]) -> Pace:
-    """The processor time that the finished trials took over the expected one."""
+    """The processor time that the kept trials took over the expected one, of cells that go on, too."""
     recorded = defaultdict[tuple[str, str], float](float)
     ruled = defaultdict[tuple[str, str], float](float)
     # The ratio of sums weights long trials most, which decide how long a run takes.
     for each, phases in zip(surveyed, expected, strict=True):
-        if each.state is not State.FINISHED:
-            continue
         model = _kind(each.cell)
         for phase, seconds in phases.items():
             kind = (phase, model)

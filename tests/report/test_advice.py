@@ -48,7 +48,7 @@ def test_what_is_open_comes_with_the_command_that_goes_on(tmp_path: Path) -> Non
     headline, *_, settle = said(asked)
 
     assert headline.startswith(f"We cannot tell whether {label('pretrain', 'scarf')} helps on wdbc: ")
-    assert settle.endswith("go on to 10 (about 10 s on one core): python train.py pretrain=none,scarf trials=10")
+    assert settle.endswith("go on to 10 (about 20 s on one core): python train.py pretrain=none,scarf trials=10")
 
 
 def test_a_run_that_compares_nothing_or_whose_trials_all_diverged_says_nothing(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from scarf_lightning.cli.tables import means_by_axis
 from scarf_lightning.metrics import metric_named
+from scarf_lightning.report.advice import by_cells
 from scarf_lightning.report.axis_sentences import by_axis_in_words
 from scarf_lightning.report.by_axis import answers_by_axis, product_of
 from scarf_lightning.report.loading import CellResults
@@ -203,3 +205,19 @@ def test_a_page_lists_no_more_simple_effects_than_anybody_reads() -> None:
     assert len(answers.effects) == 6 + 5
     assert len(answers.interactions) == 30
     assert list(answers.simple) == []
+
+
+def test_a_folder_asks_for_all_cells_of_an_effect_by_one_command() -> None:
+    results = two_by_two()
+    results.cells["overrides"] = [(f"corruption={c}", f"scaling={s}") for c, s in settings()]
+    product, _ = product_of(results, OPTIONS)
+    assert product is not None
+    effects = answers_by_axis(product, results, OPTIONS).effects
+    scaling = next(each for each in effects if each.axes == ("scaling",))
+
+    command = by_cells(results, Path("results"))(scaling, "trials=25")
+
+    program, *overrides = command.removeprefix("python ").split()
+    swept = [set(override.partition("=")[2].split(",")) for override in sorted(overrides)]
+    assert program == "train.py"
+    assert swept == [{"mean", "marginal"}, {"zscore", "minmax"}, {"25"}]

@@ -148,6 +148,13 @@ def test_finished_cells_of_a_model_correct_what_is_expected_of_it_and_of_no_othe
     assert after[rival.key] == pytest.approx(before[rival.key])
 
 
+def test_trials_of_a_cell_that_goes_on_correct_what_the_others_take(cells: list[Cell]) -> None:
+    usual = planned(cells).of_cells()[cells[0].key]
+    finish(cells[0], trials=[0], finetune_seconds=7 * usual / 3)
+
+    assert planned(cells).of_cells()[cells[0].key] == pytest.approx(7 * usual * 2 / 3)
+
+
 def test_the_papers_datasets_are_planned_by_their_sizes_before_they_are_loaded(tmp_path: Path) -> None:
     cells = []
     for number, name in {40923: "Devnagari-Script", 11: "balance-scale"}.items():
