@@ -96,8 +96,8 @@ def _which(columns: Sequence[str], where: str) -> str:
 
 
 def answer_in_words(comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions) -> list[str]:
-    """The answer in a sentence, or in one for each competitor if cells differ in the number of labels; then what the
-    claim is about, and what to expect of the next table."""
+    """The answer in a sentence, and one on rivals of the network; one for each competitor if cells differ in the number
+    of labels. Then what to expect of the next table, and what the claim is about."""
     datasets: list[str] = []
     for each in comparisons:
         datasets += each.datasets
@@ -107,15 +107,23 @@ def answer_in_words(comparisons: Sequence[Comparison], results: CellResults, opt
         where = f"on {datasets[0]}"
     if comparisons[0].labels is not None:
         sentences = _over_labels(comparisons, where, options.measure)
-    elif len(comparisons) == 1:
-        sentences = [_of_one(comparisons[0], where, options)]
-    elif len(comparisons) <= MOST_CLAUSES:
-        sentences = [_of_each(comparisons, where, options)]
     else:
-        sentences = [_of_all(comparisons, where, options)]
+        # What is done to the network is one question, and what to use in its place another.
+        of_network = [each for each in comparisons if not each.is_rival]
+        rivals = [each for each in comparisons if each.is_rival]
+        sentences = [_of_several(group, where, options) for group in (of_network, rivals) if group]
     for each in comparisons:
         sentences += next_table_in_words(each, options)
     return sentences + claims_in_words(comparisons)
+
+
+def _of_several(comparisons: Sequence[Comparison], where: str, options: ReportOptions) -> str:
+    """The answer on some competitors in a sentence."""
+    if len(comparisons) == 1:
+        return _of_one(comparisons[0], where, options)
+    if len(comparisons) <= MOST_CLAUSES:
+        return _of_each(comparisons, where, options)
+    return _of_all(comparisons, where, options)
 
 
 def claims_in_words(comparisons: Sequence[Comparison]) -> list[str]:
@@ -179,8 +187,8 @@ def _of_all(comparisons: Sequence[Comparison], where: str, options: ReportOption
     """The competitors by their answers; the clearest of each with their effects."""
     metric = options.measure
     parts = []
-    for is_rival, answer in itertools.product((False, True), VERBS):
-        group = [each for each in comparisons if each.claimed == answer and each.is_rival == is_rival]
+    for answer in VERBS:
+        group = [each for each in comparisons if each.claimed == answer]
         if not group:
             continue
         # Comparisons come best first, so of those that hurt the clearest one is the last.

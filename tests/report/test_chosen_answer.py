@@ -366,6 +366,17 @@ def test_a_folder_asks_for_the_cells_of_a_comparison(only: Comparison) -> None:
     )
 
 
+def test_a_pretraining_has_a_sentence_before_that_on_rivals() -> None:
+    cells = [a_cell(LOW), a_cell(HIGH, pretrain="scarf"), a_cell(gained(0.4, LOW), method="xgboost", network=None)]
+
+    first, second, *_ = said(results_of(cells))
+
+    assert first.startswith("SCARF helps on ")
+    assert "XGBoost" not in first
+    assert second.startswith("XGBoost is ahead on ")
+    assert second.endswith(", better in 4 of 4 trials.")
+
+
 def test_the_answer_that_needs_no_model_is_in_the_table_alone_and_takes_nothing_from_the_levels_of_others() -> None:
     methods = (("control", SPREAD), ("logistic", OTHER))
     results = of_methods(*methods, CONSTANT)

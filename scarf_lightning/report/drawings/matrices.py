@@ -59,6 +59,13 @@ class WinMatrixDrawing(Drawing):
         if len(competitors.names) < 2:
             raise UsageError(f"Only {competitors.names[0]} has a finished trial, and so nothing to be compared with.")
         matrix = win_matrix(competitors.scores, competitors.names, **options.how)
+        pairs = list(itertools.combinations(competitors.names, 2))
+        # A table of more pairs is too long to read, and the matrix counts their wins.
+        survivors = None
+        if len(pairs) <= LONGEST_PAIRS:
+            survivors = survival_table(competitors.scores, pairs, options, name)
+        if nothing := without_wins(matrix, survivors, options):
+            return [*nothing, *lacking(matrix, competitors), *rank_blocks(competitors, options, name)]
         title = columns_in_words(self.compare)
         blocks: list[Block] = []
         # A matrix of two says in two cells what the table below says.
@@ -72,10 +79,8 @@ class WinMatrixDrawing(Drawing):
             )
             blocks.append(picture)
         blocks += lacking(matrix, competitors)
-        pairs = list(itertools.combinations(competitors.names, 2))
-        # A table of more pairs is too long to read, and the matrix counts their wins.
-        if len(pairs) <= LONGEST_PAIRS:
-            blocks.append(survival_table(competitors.scores, pairs, options, name))
+        if survivors is not None:
+            blocks.append(survivors)
         return blocks + rank_blocks(competitors, options, name)
 
 
@@ -179,6 +184,18 @@ def survival_table(scores: pd.DataFrame, pairs: Sequence[Pair], options: ReportO
     )
 
 
+def without_wins(matrix: WinMatrix, survivors: Table | None, options: ReportOptions) -> list[Block]:
+    """A sentence in place of a matrix and a table of zeros; empty if a difference is significant by any test."""
+    if matrix.decided.to_numpy().any() or matrix.undecided.to_numpy().any():
+        return []
+    by = f"({options.in_words})"
+    if survivors is not None:
+        if survivors.data[["wins", "losses"]].to_numpy().any():
+            return []
+        by = f"at p < {options.alpha:g}, by Welch's test, paired over trials, or with Nadeau and Bengio's correction"
+    return [Paragraph(f"No pair of competitors differs on any dataset {by}.")]
+
+
 def lacking(matrix: WinMatrix, found: Competitors) -> list[Block]:
     """Notes that name the cells that lack trials."""
     cells = []
@@ -214,6 +231,9 @@ class WinsOverReference(Drawing):
             return [Paragraph(f"Nothing is finished that could be compared with {reference}.", warns=True)]
         matrix = reference_win_matrix(competitors.scores, grid, **options.how)
         rows, columns = columns_in_words(self.rows), columns_in_words(self.columns)
+        survivors = survival_table(competitors.scores, list(grid.values()), options, name)
+        if nothing := without_wins(matrix, survivors, options):
+            return [*nothing, *lacking(matrix, competitors), *warning(NO_REFERENCE, alone)]
         return [
             matrix_picture(
                 name,
@@ -224,7 +244,7 @@ class WinsOverReference(Drawing):
             ),
             *lacking(matrix, competitors),
             *warning(NO_REFERENCE, alone),
-            survival_table(competitors.scores, list(grid.values()), options, name),
+            survivors,
         ]
 
 

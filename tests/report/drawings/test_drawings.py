@@ -154,6 +154,22 @@ def test_every_drawing_is_of_any_metric_and_turns_it_once(kind: str) -> None:
             assert f"SCARF {gain:+.2f} %" in shown
 
 
+@pytest.mark.parametrize("kind", ["win_matrix", "wins_over_reference"])
+@pytest.mark.parametrize("gain", [0.0, 0.3])
+def test_a_matrix_of_nothing_but_ties_is_a_sentence(kind: str, gain: float) -> None:
+    values = np.array([0.80, 0.50, 0.65, 0.71])
+    cells = []
+    for place, pretrain in enumerate(("none", "scarf", "vime")):
+        cells.append(a_cell(np.roll(values, place) + gain * (place == 2), pretrain=pretrain))
+
+    blocks = blocks_of(results_of(cells), kind, ReportOptions(), **SMALLEST[kind])
+
+    sentence = "No pair of competitors differs on any dataset at p < 0.05, by Welch's test, paired over trials, "
+    is_said = [text.startswith(sentence) for text in said(blocks)]
+    assert any(is_said) == (not gain)
+    assert bool(pictures(blocks)) == bool(gain)
+
+
 def test_a_drawing_may_have_a_metric_of_its_own(stored: tuple[CellResults, pd.DataFrame]) -> None:
     blocks = blocks_of(stored[0], "metric_table", columns="pretrain", metric="log_loss")
 
