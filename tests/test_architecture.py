@@ -53,7 +53,8 @@ MAY_USE = {
     "screen": set(),
     "version": set(),
     "notebook": set(),
-    "lightning": GROUND | {"data", "engine", "estimators.preparing", "methods", "sweeping", "training", "trying"},
+    "lightning": GROUND
+    | {"data", "engine", "estimators.preparing", "methods", "networks", "sweeping", "training", "trying"},
     "estimators": GROUND
     | {
         "data", "engine", "forks", "intervals", "losses", "methods", "metrics", "networks", "notebook",

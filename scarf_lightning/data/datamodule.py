@@ -60,6 +60,12 @@ class Batch:
     targets: Tensor | None
     weights: Tensor | None
 
+    def map(self, function: Callable[[Tensor], Tensor]) -> "Batch":
+        """The same function of features, targets and weights."""
+        targets = None if self.targets is None else function(self.targets)
+        weights = None if self.weights is None else function(self.weights)
+        return Batch(function(self.x), targets, weights)
+
 
 def batch_bounds(n: int, size: int) -> list[tuple[int, int]]:
     """Where each batch of ``size`` among ``n`` examples starts and ends.

@@ -17,9 +17,9 @@ from .lifting import lift, load_state, part_of, unlift
 class Encoder(nn.Module):
     """f of T trials: the one-hot input layer, and a network on encoded rows.
 
-    **Shape.** Raw features ``(T, N, M)`` to embeddings ``(T, N, E)``; ``width`` is E. ``body`` takes encoded features
-    ``(T, N, D)``, for views that are made after the encoding. ``missing``, if any, is a learnable value of each encoded
-    column, ``(T, 1, D)``, that starts at 0.
+    **Shape.** Raw features ``(T, N, M)`` to embeddings ``(T, N, E)``; ``width`` is E. Those of one trial may lack its
+    axis. ``body`` takes encoded features ``(T, N, D)``, for views that are made after the encoding. ``missing``, if
+    any, is a learnable value of each encoded column, ``(T, 1, D)``, that starts at 0.
     """
 
     def __init__(
@@ -37,6 +37,8 @@ class Encoder(nn.Module):
         self.body = lift(networks)
 
     def forward(self, x: Tensor) -> Tensor:
+        if x.dim() == 2:
+            return self.forward(x.unsqueeze(0)).squeeze(0)
         out: Tensor = self.body(self.one_hot(x))
         return out
 
@@ -49,7 +51,8 @@ class Encoder(nn.Module):
 class Classifier(nn.Module):
     """h after f.
 
-    **Shape.** Raw features ``(T, N, M)`` to outputs ``(T, N, C)``: logits of classes, one standardised number.
+    **Shape.** Raw features ``(T, N, M)`` to outputs ``(T, N, C)``: logits of classes, one standardised number. Those of
+    one trial may lack its axis.
     """
 
     def __init__(self, encoder: Encoder, head: nn.Module) -> None:
@@ -58,6 +61,8 @@ class Classifier(nn.Module):
         self.head = head
 
     def forward(self, x: Tensor) -> Tensor:
+        if x.dim() == 2:
+            return self.forward(x.unsqueeze(0)).squeeze(0)
         return self.of_encoded(self.encoder.one_hot(x))
 
     def of_encoded(self, encoded: Tensor) -> Tensor:

@@ -11,7 +11,8 @@ A stack of three trials, with batches of N rows and M columns::
     trial 2: Linear (M, 256)          takes (3, N, M), gives (3, N, 256)
 
 There are two ways. Networks whose layers all act on the last axis alone keep their structure: only linear layers are
-replaced, by `StackedLinear`. All other networks run under `torch.vmap`, see `Vmapped`.
+replaced, by `StackedLinear`. All other networks run under `torch.vmap`, see `Vmapped`. A third is for one trial with a
+module that is not made for either: `Alone`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,6 +40,9 @@ def lift(networks: Sequence[nn.Module]) -> nn.Module:
     Its parameters and buffers carry a leading trial axis. It takes ``(T, N, ...)`` where each network takes
     ``(N, ...)``.
     """
+    if isinstance(networks[0], Alone):
+        (alone,) = networks
+        return alone
     if acts_on_last_axis(networks[0]):
         return _lift_layers(networks)
     return Vmapped(networks)
@@ -110,6 +114,25 @@ class StackedLinear(nn.Module):
             padded = torch.baddbmm(F.pad(bias, (0, 1)), x, weight)
             return padded[..., :1]
         return torch.baddbmm(bias, x, weight)
+
+
+class Alone(nn.Module):
+    """The network of one trial as it is.
+
+    It may do what `torch.vmap` does not: branch, draw from torch's own generators, normalise by the rows of a batch.
+
+    **Shape.** ``(1, N, D)`` to ``(1, N, E)``, by a network of ``(N, D)`` to ``(N, E)``; or as that network.
+    """
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.dim() == 2:
+            out: Tensor = self.network(x)
+            return out
+        return self.forward(x.squeeze(0)).unsqueeze(0)
 
 
 class Vmapped(nn.Module):
@@ -283,6 +306,46 @@ def _unstack_tensors(stacked: nn.Module, module: nn.Module, trial: int) -> None:
     for name, tensor in tensors.items():
         # A copy, because a slice would keep the tensor of all trials alive.
         getattr(module, name).data = tensor[trial].clone()
+
+
+def without_trial_axis(network: nn.Module, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The weights of a lifted network of one trial as torch's own layers have them: no trial axis, and linear layers
+    ``(n_out, n_in)``."""
+    plain = {}
+    for key, tensor in weights.items():
+        owner, name = _owner(network, key)
+        if isinstance(owner, StackedLinear):
+            plain[key] = tensor[0].T if name == "weight" else tensor[0, 0]
+        else:
+            plain[key] = tensor if owner is None else tensor[0]
+    return plain
+
+
+def with_trial_axis(network: nn.Module, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The reverse of `without_trial_axis`. Weights that have the axis pass."""
+    stacked = {}
+    for key, tensor in weights.items():
+        owner, name = _owner(network, key)
+        known = getattr(owner, name, None)
+        if known is None or tensor.dim() == known.dim():
+            stacked[key] = tensor
+        elif isinstance(owner, StackedLinear):
+            stacked[key] = tensor.T[None] if name == "weight" else tensor[None, None]
+        else:
+            stacked[key] = tensor[None]
+    return stacked
+
+
+def _owner(network: nn.Module, key: str) -> tuple[nn.Module | None, str]:
+    """The layer with this parameter or buffer, and its name there. No layer if the tensor has no trial axis, or is
+    unknown."""
+    path, _, name = key.rpartition(".")
+    owner: nn.Module | None = network
+    for part in path.split(".") if path else ():
+        owner = getattr(owner, part, None)
+        if isinstance(owner, Alone):
+            return None, name
+    return owner, name
 
 
 def give_streams(module: nn.Module, random: StackedGenerator) -> None:

@@ -167,7 +167,7 @@ class StackModule(nn.Module, ABC):
                 if not parameter.requires_grad:
                     continue
                 # The elements of one trial.
-                n_elements = parameter[0].numel()
+                n_elements = parameter.numel() // len(self.roster)
                 is_fused = is_cuda or n_elements % REGISTER_ELEMENTS == 0
                 rates = self._effective_rates(owner, name)
                 groups[is_fused, rates].append(parameter)

@@ -3,7 +3,7 @@
     >>> import pytorch_lightning as pl
     >>> from scarf_lightning.lightning import FinetuneModule, PretrainModule, TableDataModule
     >>> data = TableDataModule("customers.csv", "plan")
-    >>> pretraining = PretrainModule(["corruption=marginal"])
+    >>> pretraining = PretrainModule(corruption="marginal")
     >>> pl.Trainer(max_epochs=20).fit(pretraining, data)
     >>> finetuning = FinetuneModule(encoder=pretraining.encoder)
     >>> trainer = pl.Trainer(max_epochs=20)

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
@@ -18,35 +19,23 @@ from ..data.sources import open_source
 from ..data.table import Table
 from ..data.targets import Labels, read_target
 from ..engine.hardware import Hardware
+from ..engine.lifting import load_state, part_of
 from ..engine.stack import Stack
 from ..errors import UsageError
 from ..estimators.preparing import SOURCE, read_frame
 from ..methods.method import SingleFitMethod
-from ..options import Config
+from ..networks import Columns
 from ..options.combinations import is_in
 from ..options.settings import FitSettings
-from ..sweeping.composer import composing
-from ..sweeping.overrides import answer_of_file, spelled_out
+from ..sweeping.overrides import answer_of_file
 from ..training import CellTraining
 from ..trying import check_used
-from .modules import ONE_PROCESS, CotrainModule, FinetuneModule, InOneProcess, PlainModule, PretrainModule
+from .encoders import as_it_is, fitting_weights
+from .modules import ONE_PROCESS, FinetuneModule, InOneProcess, PlainModule, PretrainModule
+from .options import OF_THE_TABLE, Options, composed, name_of, overrides_of
 
-OF_THE_TABLE = ("dataset", "split", "regime", "scaling", "encoding", "features", "fit_on", "seed", "paths")
-"""Options of a data module. All others are a module's."""
-OF_THE_LOOP = (
-    "fixed_below", "fixed_below_numbers", "fixed_steps", "gradient_clip", "metric", "min_steps", "monitor", "patience",
-    "restore_best", "ties", "validate_every",
-)  # fmt: skip
-"""Options of a phase in the place of which Lightning's loop has the Trainer's arguments and callbacks."""
 LENGTHS = ("max_epochs", "max_steps")
 """Options that give Lightning's loop the length of schedules. The Trainer decides when training ends."""
-OF_FINETUNING = ("cotrain", "finetune", "method", "network.head")
-"""Options that a pre-training does not use."""
-OF_THE_COMMAND = (
-    "cache", "chunk", "force", "keep_predictions_mb", "keep_weights", "logger", "objective", "plan", "reference",
-    "sweeps", "time_limit", "trainer", "tune", "workers",
-)  # fmt: skip
-"""Options that mean nothing to Lightning's loop."""
 PRECISIONS = ("32-true", "64-true", "bf16-mixed")
 
 
@@ -59,15 +48,22 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
     Args:
         table: a file, or a frame.
         target: the column to predict.
-        options: of the table, as on the command line: ``["scaling=minmax", "regime=few", "regime.labels=100"]``.
-        trials: T.
+        options: of the table, as `PretrainModule` takes them: ``"scaling=minmax regime=few regime.labels=100"``.
+        trials: T. The batches of one trial lack its axis.
+        keywords: more options.
 
     Raises:
         UsageError: an option belongs to a module, or is unknown; or the table cannot be read.
     """
 
     def __init__(
-        self, table: "str | Path | pd.DataFrame", target: str, options: Sequence[str] = (), *, trials: int = 1
+        self,
+        table: "str | Path | pd.DataFrame",
+        target: str,
+        options: Options = (),
+        *,
+        trials: int = 1,
+        **keywords: Any,
     ) -> None:
         self._frame: pd.DataFrame | None = None
         if isinstance(table, pd.DataFrame):
@@ -78,17 +74,19 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
             source = ["dataset=csv", f"dataset.path={SOURCE}"]
         else:
             source = answer_of_file(str(table), target)[1:]
-        self._begin(source, options, trials)
+        self._begin(source, overrides_of(options, keywords), trials)
 
     def _begin(self, source: Sequence[str], options: Sequence[str], trials: int) -> None:
         super().__init__()
         # An option that has no effect here would be set and ignored, so each is given where it counts.
         for option in options:
-            name = _name(option)
+            name = name_of(option)
             if name == "trials":
                 raise UsageError(f"{option}: the number of trials is an argument, trials=N.")
             if not is_in(name, OF_THE_TABLE) and name != "recipe":
                 raise UsageError(f"{option} is no option of a table; give it to the module, as PretrainModule([...]).")
+        if options:
+            composed([*source, *options])
         self.trials = tuple(range(trials))
         self._options = [*source, *options, f"trials={trials}"]
         # The stacks of the modules, which outlive a call of the trainer.
@@ -114,7 +112,7 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
     @cached_property
     def table(self) -> Table:
         """The table as it was read. Notes on that become warnings."""
-        config = _composed(self._options)
+        config = composed(self._options)
         if self._frame is None:
             source = open_source(**vars(config.dataset), openml_cache=config.paths.openml, split=config.split)
             table = source.read().table
@@ -147,8 +145,19 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
         module.scheduled_epochs = module.settings.scheduled_epochs(module.steps_per_epoch)
 
     @property
+    def n_encoded(self) -> int:
+        """D, the columns of a row once its categories are encoded: the width that an encoder of one's own takes."""
+        training = CellTraining.prepare(composed(self._options), self.table, Hardware(torch.device("cpu")))
+        return Columns.of(training.parts.encoding.columns(self.table.columns)).n_encoded
+
+    @property
     def test_labels(self) -> Labels:
-        """The labels of the test rows, ``(T, n)``."""
+        """The labels of the test rows, ``(n,)``; of several trials ``(T, n)``."""
+        labels = self._test_labels
+        return labels[0] if len(self.trials) == 1 else labels
+
+    @property
+    def _test_labels(self) -> Labels:
         stack = self._served
         return stack.table.labels[stack.data.test]
 
@@ -165,7 +174,7 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
         """The test rows, in the order of `test_labels`."""
         stack = self._served
         # With labels, though nothing learns from them: a batch has the same fields in all loops.
-        examples = stack.examples(stack.data.test, self.test_labels)
+        examples = stack.examples(stack.data.test, self._test_labels)
         bounds = batch_bounds(len(examples), EVALUATION_ROWS)
 
         def parts() -> Iterator[Examples]:
@@ -200,7 +209,7 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
 
     def _built(self, module: PlainModule, hardware: Hardware) -> Stack:
         """The stack of a module, with its networks and batches."""
-        config = _composed([*self._options, *_of_module(module)])
+        config = composed([*self._options, *module.options, *module.implied])
         for note in check_used([config]):
             warnings.warn(note, UserWarning, stacklevel=2)
         # A callback may watch the validation rows, whatever the recipe does without them.
@@ -211,13 +220,29 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
             raise UsageError(f"split={name} has another number of rows in each trial; use trials=1.")
         # All trials at once, whatever the memory: a trainer has one module.
         stack = training.stack(self.trials)  # noqa: PD013 - no frame
+        own = module.own_encoder
+        if own is not None:
+            if len(self.trials) > 1:
+                raise UsageError(
+                    f"{type(own.module).__name__} is one network; use trials=1, or write it as a Network, which is "
+                    "built for each trial (docs/plugins.md)."
+                )
+            own.check(stack.networks.columns)
+            stack = replace(stack, network=own)
+        with nullcontext() if own is None else as_it_is(own.module):
+            return self._begun(module, stack, training)
+
+    def _begun(self, module: PlainModule, stack: Stack, training: CellTraining) -> Stack:
+        """The stack, once its networks are a module's."""
+        config = training.config
         if isinstance(module, PretrainModule):
             pretext = training.parts.pretext
-            if pretext is None:
-                raise UsageError("pretrain=none trains nothing; leave it out, or name another pre-training.")
+            assert pretext is not None
             _check_lengths(module, config.pretrain)
             stack = stack.without(config.pretrain.drop)
             stack.begin_pretraining(module, config.pretrain, pretext)
+            if module.pretrained is not None:
+                load_state(module.encoder.body, part_of(fitting_weights(module.pretrained, module.encoder), "body"))
         else:
             assert isinstance(module, FinetuneModule)
             method = training.parts.method
@@ -226,11 +251,15 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
                     f"method={method.name} is more than one fit of a network; train it by train.py or "
                     "scarf_lightning.run."
                 )
-            _check_encoder(module, stack)
+            if module.own_encoder is not None and method.dropout_rate is not None:
+                raise UsageError(f"method={method.name} is for networks of ours; put dropout into your encoder.")
+            weights = module.pretrained
+            if weights is not None:
+                weights = fitting_weights(weights, stack.networks.encoder(stack.trials))
             # Of the cell as it is trained: labels that are numbers are not smoothed.
-            settings = training.config.finetune
+            settings = config.finetune
             _check_lengths(module, settings)
-            stack.begin_finetuning(module, settings, method.examples(stack), module.pretrained, supervision=method)
+            stack.begin_finetuning(module, settings, method.examples(stack), weights, supervision=method)
         return stack
 
 
@@ -240,14 +269,20 @@ class OpenMLDataModule(TableDataModule):
     Args:
         task: the number of a task; trial t has its split t.
         dataset: the number of a dataset, in place of a task.
-        options, trials: as `TableDataModule` takes them.
+        options, trials, keywords: as `TableDataModule` takes them.
 
     Raises:
         UsageError: neither or both numbers are given, or as by `TableDataModule`.
     """
 
     def __init__(
-        self, *, task: int | None = None, dataset: int | None = None, options: Sequence[str] = (), trials: int = 1
+        self,
+        *,
+        task: int | None = None,
+        dataset: int | None = None,
+        options: Options = (),
+        trials: int = 1,
+        **keywords: Any,
     ) -> None:
         if (task is None) == (dataset is None):
             raise UsageError(
@@ -255,7 +290,7 @@ class OpenMLDataModule(TableDataModule):
             )
         self._frame = None
         number = f"dataset.id={dataset}" if task is None else f"dataset.task={task}"
-        self._begin(["dataset=openml", number], options, trials)
+        self._begin(["dataset=openml", number], overrides_of(options, keywords), trials)
 
 
 class Batches:
@@ -277,7 +312,11 @@ class Batches:
 
     def __iter__(self) -> Iterator[Batch]:
         # A fresh pass: each epoch draws its own order of the rows.
-        return map(self._data.fetch, self._start())
+        return map(self._fetch, self._start())
+
+    def _fetch(self, examples: Examples) -> Batch:
+        batch = self._data.fetch(examples)
+        return batch.map(lambda tensor: tensor[0]) if len(batch.x) == 1 else batch
 
 
 class TrainingBatches(Batches):
@@ -316,67 +355,14 @@ class TrainingBatches(Batches):
         yield from islice(self._data.training_examples(), n_done, None)
 
 
-def _name(option: str) -> str:
-    return option.partition("=")[0].lstrip("+~")
-
-
-def _of_module(module: PlainModule) -> list[str]:
-    """The options of a module, with its method or pre-training.
-
-    Raises:
-        UsageError: one of them is the table's, the trainer's or the command's.
-    """
-    kind = type(module).__name__
-    for option in module.options:
-        name = _name(option)
-        if is_in(name, OF_THE_TABLE):
-            raise UsageError(f"{option} is an option of the table; give it to the data module.")
-        if name.rpartition(".")[2] in OF_THE_LOOP:
-            raise UsageError(f"{option} is not for {kind}: pl.Trainer's arguments and callbacks decide this.")
-        if is_in(name, OF_THE_COMMAND):
-            raise UsageError(f"{option} is not for {kind}: train.py takes it.")
-        if isinstance(module, PretrainModule) and is_in(name, OF_FINETUNING):
-            raise UsageError(f"{option} has no effect on a pre-training; give it to FinetuneModule.")
-    options = list(module.options)
-    # The class says what is trained, so that no option need repeat it.
-    if isinstance(module, CotrainModule):
-        return [*options, "method=cotrain", "pretrain=none"]
-    if any(option == "method=cotrain" for option in options):
-        raise UsageError("method=cotrain has a module of its own: CotrainModule.")
-    if isinstance(module, FinetuneModule):
-        options.append("pretrain=none")
-    return options
-
-
 def _check_lengths(module: PlainModule, settings: FitSettings) -> None:
     """Refuse the length of schedules where none needs it."""
     schedules = {value for name, value in vars(settings).items() if name.endswith("schedule")}
     if schedules != {"constant"}:
         return
     for option in module.options:
-        if _name(option).rpartition(".")[2] in LENGTHS:
+        if name_of(option).rpartition(".")[2] in LENGTHS:
             raise UsageError(
                 f"{option} is the length of schedules, and {type(module).__name__} has none here; how long it trains "
                 "is pl.Trainer(max_epochs=...)."
-            )
-
-
-def _composed(options: Sequence[str]) -> Config:
-    """The configuration of one cell with these options."""
-    given = spelled_out(options)
-    with composing(given) as composer:
-        return composer(tuple(given))
-
-
-def _check_encoder(module: FinetuneModule, stack: Stack) -> None:
-    """Refuse an encoder that was pre-trained on other columns, by another network, or for another number of trials."""
-    if module.pretrained is None:
-        return
-    # Compared by shapes beforehand: torch's own refusal would name layers, and no column or option.
-    wanted = {name: tensor.shape for name, tensor in stack.networks.encoder(stack.trials).state_dict().items()}
-    for name, shape in wanted.items():
-        if name not in module.pretrained or module.pretrained[name].shape != shape:
-            raise UsageError(
-                "The encoder is not one for this table and these options: it needs the same columns, network and "
-                "number of trials as its pre-training had."
             )

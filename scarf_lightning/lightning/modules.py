@@ -1,24 +1,31 @@
 """The LightningModules for Lightning's own loop."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator
 from functools import partial
 from multiprocessing.context import get_spawning_popen
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import pytorch_lightning as pl
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..data.datamodule import Batch
 from ..data.targets import Labels
-from ..engine.encoder import Encoder
+from ..engine.lifting import part_of, with_trial_axis, without_trial_axis
 from ..engine.modules import Cotraining, Finetuning, Pretraining, StackModule
 from ..errors import UsageError
+from ..networks import Columns
+from .encoders import read_encoder
+from .options import Options, check_options, overrides_of
 
+NETWORKS = ("encoder", "head", "classifier", "pretrain_head")
+"""The attributes of modules that are networks of the engine's."""
 ONE_PROCESS = "All trials train in one process on one device; use devices=1, and other processes for other trials."
+NO_NETWORKS = "{0} has no networks before it meets a table: give it data, as in {0}(data=data), or train it first."
 
 
 class PlainData(Protocol):
@@ -44,19 +51,142 @@ class InOneProcess:
 class PlainModule(InOneProcess, pl.LightningModule, StackModule):
     """A `StackModule` in Lightning's own loop. Its networks are made by ``data``, or by the trainer's data module.
 
+    Of one trial, batches, outputs and checkpoints have no trial axis. A checkpoint has each linear layer as torch does.
+
     Args:
-        options: as on the command line, such as ``["corruption=mean", "network.encoder.width=64"]``. They are the
-            module's hyperparameters.
+        options: those of the command line, as a text, ``"corruption=mean network.encoder.width=64"``, a list, or a
+            dictionary. They are the module's hyperparameters.
+        encoder: an f to start from. A module of one's own, from encoded rows ``(N, D)`` to embeddings ``(N, E)``, is
+            trained itself. Of the ``.encoder`` of another of these modules a copy is trained. A file is a checkpoint
+            of a `PretrainModule`.
         data: a data module that makes the networks at once; ``load_from_checkpoint(file, data=data)`` needs it.
+        keywords: more options, such as ``corruption="mean", network={"encoder": {"width": 64}}``.
+
+    Raises:
+        UsageError: an option is unknown, is none of this module, or has a wrong value; or a file has no encoder.
     """
 
-    def __init__(self, options: Sequence[str] = (), *, data: PlainData | None = None) -> None:
+    implied: ClassVar[tuple[str, ...]] = ()
+    """Options that the class itself stands for."""
+
+    def __init__(
+        self,
+        options: Options = (),
+        *,
+        encoder: "nn.Module | str | Path | None" = None,
+        data: PlainData | None = None,
+        **keywords: Any,
+    ) -> None:
         super().__init__()
-        self.options = tuple(options)
-        if options:
-            self.save_hyperparameters({"options": list(options)})
+        self.options = overrides_of(options, keywords)
+        self.own_encoder, self.pretrained = read_encoder(encoder)
+        check_options(
+            self._kind,
+            self.options,
+            pretrains=isinstance(self, Pretraining),
+            has_own_encoder=self.own_encoder is not None,
+        )
+        if self.options:
+            self.save_hyperparameters({"options": list(self.options)})
         if data is not None:
             data.equip(self)
+
+    def extra_repr(self) -> str:
+        return ", ".join(self.options)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in NETWORKS and not self.__dict__.get("is_built", True):
+            raise AttributeError(NO_NETWORKS.format(type(self).__name__))
+        return super().__getattr__(name)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Embeddings ``(N, E)`` by a `PretrainModule`, outputs of h ``(N, C)`` by others.
+
+        Several trials have their axis in front.
+
+        Args:
+            x: rows as a batch has them, ``(N, M)``, or with encoded categories, ``(N, D)``.
+
+        Raises:
+            UsageError: there are no networks yet, or rows have another shape.
+        """
+        self._check_built()
+        columns, is_alone = self._columns, self._is_alone
+        if x.dim() != (2 if is_alone else 3) or x.shape[-1] not in (columns.n_features, columns.n_encoded):
+            axes = "" if is_alone else f"{len(self.roster)}, "
+            raise UsageError(
+                f"The rows of this table are ({axes}N, {columns.n_features}), or ({axes}N, {columns.n_encoded}) with "
+                f"their categories encoded, and not {tuple(x.shape)}."
+            )
+        stacked = x.unsqueeze(0) if is_alone else x
+        if x.shape[-1] == columns.n_features:
+            stacked = self._one_hot(stacked)
+        out = self._of_encoded(stacked)
+        return out.squeeze(0) if is_alone else out
+
+    def to_torchscript(self, *_: Any, **__: Any) -> Any:
+        """Refuse to be compiled."""
+        name = type(self).__name__
+        raise UsageError(
+            f"{name} is no TorchScript, which torch has deprecated. torch.export.export(module, (x,)) or "
+            f"{name}.to_onnx(file, x) keep its forward pass."
+        )
+
+    def state_dict(self, *, prefix: str = "", **rest: Any) -> dict[str, Any]:  # type: ignore[override]
+        """The weights; of one trial without its axis."""
+        state: dict[str, Any] = super().state_dict(prefix=prefix, **rest)
+        for start, network in self._networks(prefix):
+            for name, tensor in without_trial_axis(network, part_of(state, start)).items():
+                state[f"{start}.{name}"] = tensor
+        return state
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+        # Torch calls it before it loads the layers.
+        for start, network in self._networks(prefix):
+            for name, tensor in with_trial_axis(network, part_of(state_dict, start)).items():
+                state_dict[f"{start}.{name}"] = tensor
+        super()._load_from_state_dict(state_dict, prefix, *rest)
+
+    def _networks(self, prefix: str) -> Iterator[tuple[str, nn.Module]]:
+        """The networks of one trial with the names that their weights begin with."""
+        if self.is_built and self._is_alone:
+            for name, network in self.named_children():
+                if name in NETWORKS:
+                    yield f"{prefix}{name}", network
+
+    @property
+    def _kind(self) -> str:
+        """The name of the class of ours that this is, or is a subclass of."""
+        return next(each.__name__ for each in type(self).__mro__ if each.__module__ == __name__)
+
+    @property
+    def _is_alone(self) -> bool:
+        """True for one trial."""
+        return len(self.roster) == 1
+
+    @property
+    def _columns(self) -> Columns:
+        columns: Columns = self.encoder.columns
+        return columns
+
+    def _one_hot(self, x: Tensor) -> Tensor:
+        encoded: Tensor = self.encoder.one_hot(x)
+        return encoded
+
+    def _of_encoded(self, encoded: Tensor) -> Tensor:
+        """The forward pass of encoded rows ``(T, N, D)``."""
+        raise NotImplementedError
+
+    def _stacked(self, batch: Batch) -> Batch:
+        """A batch with the trial axis."""
+        return batch.map(lambda tensor: tensor.unsqueeze(0)) if batch.x.dim() == 2 else batch
+
+    def _check_built(self) -> None:
+        if not self.is_built:
+            raise UsageError(NO_NETWORKS.format(type(self).__name__))
+
+    def validate(self, batch: Batch) -> None:
+        super().validate(self._stacked(batch))
 
     def setup(self, stage: str) -> None:
         """Let the data module make the networks."""
@@ -70,6 +200,7 @@ class PlainModule(InOneProcess, pl.LightningModule, StackModule):
 
     def configure_optimizers(self) -> torch.optim.Adam:
         """Adam or AdamW, as the engine's loop has it."""
+        self._check_built()
         return self.make_optimizer()
 
     def on_train_epoch_start(self) -> None:
@@ -83,7 +214,7 @@ class PlainModule(InOneProcess, pl.LightningModule, StackModule):
         assert isinstance(optimizer, torch.optim.Optimizer)
         self.follow_schedules(self.current_epoch * self.steps_per_epoch + batch_idx, optimizer)
         losses = self.losses(batch)
-        self.tally("train_loss", losses.detach(), batch.x.shape[1])
+        self.tally("train_loss", losses.detach(), batch.x.shape[-2])
         # A trial's loss depends on its own weights alone, so the gradient of the sum is each trial's gradient.
         return losses.sum()
 
@@ -144,28 +275,37 @@ class PretrainModule(PlainModule, Pretraining):
         classifier: the head to the target, for pretexts that use labels.
     """
 
+    def losses(self, batch: Batch) -> Tensor:
+        return super().losses(self._stacked(batch))
+
+    def predict_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        """Embeddings ``(N, E)``; of several trials ``(T, N, E)``."""
+        return self.forward(batch.x)
+
+    def _of_encoded(self, encoded: Tensor) -> Tensor:
+        out: Tensor = self.encoder.body(encoded)
+        return out
+
 
 class FinetuneModule(PlainModule, Finetuning):
     """Trains f and h on hard or soft targets (paper, section 3).
-
-    Args:
-        options, data: as `PlainModule` takes them.
-        encoder: a pre-trained f to start from, of a `PretrainModule` on the same table; None starts anew.
 
     Attributes:
         classifier: f and h.
     """
 
-    def __init__(
-        self, options: Sequence[str] = (), *, encoder: Encoder | None = None, data: PlainData | None = None
-    ) -> None:
-        # Before the constructor, which builds the networks if it gets data.
-        self.pretrained = None if encoder is None else encoder.state_dict()
-        super().__init__(options, data=data)
+    # No pre-training comes before it.
+    implied: ClassVar[tuple[str, ...]] = ("pretrain=none",)
+
+    def losses(self, batch: Batch) -> Tensor:
+        return super().losses(self._stacked(batch))
+
+    def _of_encoded(self, encoded: Tensor) -> Tensor:
+        return self.classifier.of_encoded(encoded)
 
     def test_step(self, batch: Batch, batch_idx: int) -> None:
         """Predict a mini-batch of test rows."""
-        self._tested.append(self.predictions(batch.x))
+        self._tested.append(self.predictions(self._stacked(batch).x))
 
     def on_test_epoch_start(self) -> None:
         self._tested: list[Tensor] = []
@@ -175,7 +315,7 @@ class FinetuneModule(PlainModule, Finetuning):
         predictions = torch.cat(self._tested, dim=1).cpu().numpy()
         data: PlainData = self.trainer.datamodule  # type: ignore[attr-defined]
         of_trials = []
-        for trial_predictions, labels in zip(predictions, data.test_labels, strict=True):
+        for trial_predictions, labels in zip(predictions, np.atleast_2d(data.test_labels), strict=True):
             of_trials.append(self._target.measured(trial_predictions, labels))
         means = {}
         for name in of_trials[0]:
@@ -183,8 +323,9 @@ class FinetuneModule(PlainModule, Finetuning):
         self._log(means)
 
     def predict_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """Probabilities of classes, float64 ``(T, N, C)``, or numbers ``(T, N)``."""
-        return self.predictions(batch.x)
+        """Probabilities of classes, float64 ``(N, C)``, or numbers ``(N,)``; of several trials ``(T, N, ...)``."""
+        predictions = self.predictions(self._stacked(batch).x)
+        return predictions[0] if self._is_alone else predictions
 
 
 class CotrainModule(FinetuneModule, Cotraining):
@@ -194,3 +335,5 @@ class CotrainModule(FinetuneModule, Cotraining):
         classifier: f and h.
         pretrain_head: g.
     """
+
+    implied = ("method=cotrain", "pretrain=none")

@@ -64,6 +64,29 @@ def overrides_of_composed(config: DictConfig) -> list[str]:
     return [*choices, *own]
 
 
+def overrides_of_options(options: Mapping[str, Any]) -> list[str]:
+    """The overrides that set options given as a dictionary or a DictConfig, of which some may be left out.
+
+    >>> overrides_of_options({"corruption": {"name": "mean", "rate": 0.3}, "batch_size": 64})
+    ['corruption=mean', 'corruption.rate=0.3', 'batch_size=64']
+
+    Raises:
+        UsageError: an interpolation leads nowhere, or a value is missing.
+    """
+    if isinstance(options, DictConfig):
+        try:
+            options = plain_values(options)
+        except OmegaConfBaseException as error:
+            raise usage_error(error) from error
+    overrides = []
+    for name, value in _flat(options):
+        section, _, last = name.rpartition(".")
+        # A part is chosen by its section's name.
+        chosen = section if last == "name" and section else name
+        overrides.append(f"{chosen}={hydra_text(value)}")
+    return overrides
+
+
 def _composed_values(choices: Sequence[str], plugins: Sequence[str]) -> dict[str, Any]:
     """The values of these choices by their dotted names."""
     with hydra_started(plugins) as hydra:

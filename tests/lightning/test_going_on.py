@@ -14,7 +14,7 @@ import torch
 from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint
 
 from scarf_lightning.lightning import CotrainModule, FinetuneModule, PretrainModule, TableDataModule
-from scarf_lightning.lightning import datamodules as room
+from scarf_lightning.lightning import options as room
 from scarf_lightning.lightning.modules import PlainModule
 from tests.composing import composing_once
 from tests.lightning.test_plain_lightning import trainer

@@ -24,7 +24,7 @@ from scarf_lightning.engine.fitting import Fit
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.errors import UsageError
 from scarf_lightning.lightning import CotrainModule, FinetuneModule, OpenMLDataModule, PretrainModule, TableDataModule
-from scarf_lightning.lightning import datamodules as room
+from scarf_lightning.lightning import options as room
 from scarf_lightning.lightning.modules import PlainModule
 from scarf_lightning.training import CellTraining
 from tests.composing import composing_once
@@ -80,7 +80,7 @@ def wdbc(trials: int = 1) -> TableDataModule:
 def of_engine(data: TableDataModule, phase: str, options: Sequence[str], precision: str) -> Fit:
     """A fit of the same cell by the engine's loop, without early stopping."""
     lengths = [f"{phase}.{name}" for name in (f"max_epochs={EPOCHS}", "patience=null", "restore_best=false")]
-    config = room._composed([*data._options, *options, *lengths])
+    config = room.composed([*data._options, *options, *lengths])
     training = CellTraining.prepare(config, data.table, Hardware(torch.device("cpu"), precision))
     if phase == "pretrain":
         fit = training.pretrain(training.stack(data.trials))  # noqa: PD013 - no frame
@@ -121,8 +121,8 @@ def test_both_loops_compute_the_same_losses_and_weights(
             ending = f"/trial_{trial}" if trials > 1 else ""
             for name in ("train_loss", "validation_loss"):
                 assert logged[name + ending] == pytest.approx(record[name], rel=1e-6)
-    trained = module.state_dict()
-    assert trained.keys() == fit.weights.keys()
+    trained = dict(module.named_parameters()) | dict(module.named_buffers())
+    assert module.state_dict().keys() == fit.weights.keys()
     for name, weight in fit.weights.items():
         assert torch.equal(trained[name], weight), name
 

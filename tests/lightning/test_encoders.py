@@ -1,0 +1,179 @@
+"""Encoders of one's own: modules that Lightning's users bring, and pre-trained weights."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from pytorch_lightning.callbacks import ModelCheckpoint
+from torch import Tensor, nn
+
+from scarf_lightning.errors import UsageError
+from scarf_lightning.lightning import CotrainModule, FinetuneModule, PretrainModule, TableDataModule
+from scarf_lightning.lightning import options as room
+from scarf_lightning.lightning.modules import PlainModule
+from tests.composing import composing_once
+from tests.lightning.test_plain_lightning import SMALL, Curves, trainer
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::UserWarning:pytorch_lightning"),
+    pytest.mark.filterwarnings("ignore:.*does not have many workers"),
+]
+D = 7
+"""Two numbers, one of them with gaps, and a category of three values with gaps."""
+
+
+@pytest.fixture(autouse=True)
+def quick_composing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "composing", composing_once)
+
+
+def data_with_gaps(trials: int = 1) -> TableDataModule:
+    random = np.random.default_rng(0)
+    x = random.normal(size=(120, 2))
+    frame = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "c": random.choice(list("xyz"), 120)})
+    frame["y"] = np.where(x[:, 0] + random.normal(size=120) > 0, "yes", "no")
+    frame.loc[::7, "b"] = np.nan
+    frame.loc[::11, "c"] = None
+    return TableDataModule(frame, "y", trials=trials)
+
+
+class Encoder(nn.Module):
+    """What `torch.vmap` does not run as it is: batch normalisation, dropout, a branch, a parameter without an axis."""
+
+    def __init__(self, width: int = D) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(width, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.2), nn.Linear(8, 4))
+        self.scale = nn.Parameter(torch.tensor(1.0))
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.scale * self.layers(x)
+        return out if out.mean() > 0 else out * 1.0
+
+
+@pytest.mark.parametrize("kind", [PretrainModule, FinetuneModule, CotrainModule])
+def test_a_module_of_ones_own_is_trained_itself_in_its_own_modes(kind: type[PlainModule]) -> None:
+    data, own = data_with_gaps(), Encoder()
+    own.layers[3].eval()
+    before = {name: tensor.clone() for name, tensor in own.state_dict().items()}
+    module = kind(encoder=own)
+    trainer().fit(module, data)
+
+    assert data.n_encoded == D
+    assert all(not torch.equal(tensor, before[name]) for name, tensor in own.state_dict().items())
+    assert (own.training, own.layers[3].training) == (True, False)
+    prefix = "encoder.body.network." if kind is PretrainModule else "classifier.encoder.body.network."
+    for name, tensor in own.state_dict().items():
+        assert torch.equal(module.state_dict()[prefix + name], tensor)
+
+
+def test_the_encoder_of_the_options_trains_alike_as_a_module_of_ones_own() -> None:
+    """Its weights in a checkpoint are those of torch's layers, so that they go into a plain network."""
+    ours, losses = PretrainModule(SMALL, data=data_with_gaps()), list[list[float]]()
+    weights = {
+        name.removeprefix("encoder.body.layers."): tensor.clone()
+        for name, tensor in ours.state_dict().items()
+        if name.startswith("encoder.")
+    }
+    own = nn.Sequential(nn.Linear(D, 8), nn.ReLU(), nn.Linear(8, 8), nn.ReLU())
+    own.load_state_dict({name.replace("1.", "2."): tensor for name, tensor in weights.items()})
+    rows = torch.randn(5, D)
+    assert torch.allclose(ours(rows), own(rows), atol=1e-6)
+
+    theirs = PretrainModule(SMALL[2:], encoder=own)
+    for module in (ours, theirs):
+        curves = Curves()
+        trainer(curves, max_epochs=3).fit(module, data_with_gaps())
+        losses.append([epoch[name] for epoch in curves.epochs for name in ("train_loss", "validation_loss")])
+    assert losses[0] == pytest.approx(losses[1], rel=1e-4)
+
+
+def test_fine_tuning_goes_on_with_ones_own_module_or_with_a_copy_of_it() -> None:
+    own = nn.Linear(D, 4)
+    pretraining = PretrainModule(encoder=own, data=data_with_gaps())
+    copied = FinetuneModule(encoder=pretraining.encoder, data=data_with_gaps())
+    itself = FinetuneModule(encoder=own, data=data_with_gaps())
+    assert torch.equal(copied.encoder.body.network.weight, own.weight)
+    assert copied.encoder.body.network is not own
+    assert itself.encoder.body.network is own
+
+
+def test_a_fit_with_ones_own_module_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+    def fitted(epochs: int, checkpoint: Path | None = None) -> dict[str, Tensor]:
+        torch.manual_seed(1)
+        own = nn.Sequential(nn.Linear(D, 8), nn.BatchNorm1d(8), nn.ReLU())
+        module, keep = PretrainModule(encoder=own), ModelCheckpoint(tmp_path, filename="{epoch}")
+        trainer(keep, max_epochs=epochs).fit(module, data_with_gaps(), ckpt_path=checkpoint, weights_only=True)
+        return module.state_dict()
+
+    fitted(1)
+    resumed, whole = fitted(3, tmp_path / "epoch=0.ckpt"), fitted(3)
+    assert all(torch.equal(resumed[name], tensor) for name, tensor in whole.items())
+
+
+@pytest.mark.parametrize("trials", [1, 2])
+def test_the_file_of_a_pretraining_is_an_encoder(tmp_path: Path, trials: int) -> None:
+    data, pretraining = data_with_gaps(trials), PretrainModule(SMALL)
+    trainer(ModelCheckpoint(tmp_path, filename="last"), max_epochs=1).fit(pretraining, data)
+    for kind, options in ((FinetuneModule, SMALL[:2]), (PretrainModule, SMALL)):
+        module = kind(options, encoder=tmp_path / "last.ckpt", data=data)
+        for name, tensor in pretraining.encoder.state_dict().items():
+            assert torch.equal(module.encoder.state_dict()[name], tensor)
+
+
+def test_checkpoints_with_a_trial_axis_load_as_before() -> None:
+    """Earlier releases kept the axis of one trial."""
+    module, other = (PretrainModule(SMALL, data=data_with_gaps()) for _ in range(2))
+    earlier = {name: torch.randn_like(tensor) for name, tensor in module.named_parameters()}
+    other.load_state_dict(earlier)
+    assert all(torch.equal(tensor, earlier[name]) for name, tensor in other.named_parameters())
+
+
+class Mean(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x.mean(dim=0, keepdim=True)
+
+
+class Pair(nn.Module):
+    def forward(self, x: Tensor) -> Any:
+        return x, x
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: Encoder(30), r"Encoder cannot encode this table, whose rows are \(N, 7\) in float32.*3x7 and 30x8"),
+        (lambda: nn.Flatten(0), r"Flatten gives \(21,\) for rows of \(3, 7\); an encoder gives one embedding a row"),
+        (Mean, r"Mean gives \(1, 7\) for rows of \(3, 7\)"),
+        (Pair, "Pair gives tuple for rows"),
+        (lambda: "nowhere.ckpt", "encoder=nowhere.ckpt: there is no such file"),
+        (lambda: __file__, "is no checkpoint of Lightning's that is safe to load"),
+    ],
+)
+@pytest.mark.parametrize("kind", [PretrainModule, FinetuneModule])
+def test_what_gives_no_embedding_a_row_is_refused(kind: type[PlainModule], make: Any, sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        kind(encoder=make(), data=data_with_gaps())
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (partial(PretrainModule, "network=resnet"), "network=resnet has no effect on an encoder of your own"),
+        (partial(PretrainModule, network={"encoder": {"width": 3}}), "network.encoder.width=3 has no effect"),
+        (partial(FinetuneModule, method="dropout", data=data_with_gaps()), "put dropout into your encoder"),
+        (partial(FinetuneModule, data=data_with_gaps(trials=2)), "Linear is one network; use trials=1"),
+    ],
+)
+def test_what_has_no_effect_on_an_encoder_of_ones_own_is_refused(make: Any, sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        make(encoder=nn.Linear(D, 3))
+
+
+def test_a_checkpoint_without_an_encoder_is_refused(tmp_path: Path) -> None:
+    torch.save({"state_dict": {"layer.weight": torch.ones(2)}}, tmp_path / "other.ckpt")
+    with pytest.raises(UsageError, match="has no encoder in it; give the checkpoint of a PretrainModule"):
+        FinetuneModule(encoder=tmp_path / "other.ckpt")

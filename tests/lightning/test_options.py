@@ -1,0 +1,75 @@
+"""Options of modules: how they may be written, and when they are refused."""
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+from omegaconf import OmegaConf
+
+from scarf_lightning.errors import UsageError
+from scarf_lightning.lightning import CotrainModule, FinetuneModule, PretrainModule, TableDataModule
+from scarf_lightning.lightning import options as room
+from scarf_lightning.lightning.modules import PlainModule
+from tests.composing import composing_once
+
+MEAN = ("corruption=mean", "corruption.rate=0.3", "network.encoder.width=64")
+NESTED = {"corruption": {"name": "mean", "rate": 0.3}, "network": {"encoder": {"width": 64}}}
+
+
+@pytest.fixture(autouse=True)
+def quick_composing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "composing", composing_once)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        partial(PretrainModule, " ".join(MEAN)),
+        partial(PretrainModule, list(MEAN)),
+        partial(PretrainModule, NESTED),
+        partial(PretrainModule, OmegaConf.create(NESTED)),
+        partial(PretrainModule, **NESTED),
+        partial(PretrainModule, MEAN[:2], **{"network.encoder.width": 64}),
+    ],
+)
+def test_options_are_text_list_dictionary_or_keywords(make: Callable[[], PlainModule]) -> None:
+    module = make()
+    assert module.options == MEAN
+    assert dict(module.hparams) == {"options": list(MEAN)}
+    assert repr(module) == "PretrainModule(corruption=mean, corruption.rate=0.3, network.encoder.width=64)"
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (partial(PretrainModule, "corruption=maen"), r"corruption=maen is not an option.*Did you mean mean\?"),
+        (partial(PretrainModule, corruption={"name": "mean", "rate": 3}), r"must lie in \(0, 1\], not 3"),
+        (partial(PretrainModule, "mean"), "'mean' is no option. Options are keywords, corruption='mean'; a text"),
+        (partial(PretrainModule, ["pretrain.patience=3"]), "arguments and callbacks decide"),
+        (partial(PretrainModule, scaling="minmax"), "scaling=minmax is an option of the table"),
+        (partial(PretrainModule, trials=3), "the number of trials is an argument of the data module"),
+        (partial(PretrainModule, pretrain="none"), "pretrain=none trains nothing"),
+        (partial(PretrainModule, method="mixup"), "has no effect on a pre-training"),
+        (partial(FinetuneModule, {"a": 1}), "a is not an option"),
+        (partial(FinetuneModule, method="cotrain"), "has a module of its own: CotrainModule"),
+        (partial(CotrainModule, tune=3), "train.py takes it"),
+        (partial(TableDataModule, "f.csv", "y", scaling="minmx"), "Did you mean minmax"),
+        (partial(TableDataModule, "f.csv", "y", corruption="mean"), "give it to the module"),
+    ],
+)
+def test_wrong_options_are_refused_when_a_module_is_made(make: Callable[[], object], sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        make()
+
+
+def test_a_subclass_of_ones_own_has_the_options_of_its_base() -> None:
+    class Mine(CotrainModule):
+        pass
+
+    assert Mine(method="cotrain").options == ("method=cotrain",)
+
+
+@pytest.mark.parametrize("data", [{"options": "scaling=minmax regime=few regime.labels=30"}, {"scaling": "minmax"}])
+def test_options_of_a_table_are_written_alike(data: dict[str, str]) -> None:
+    made = TableDataModule("f.csv", "y", **data)
+    assert "scaling=minmax" in made._options
