@@ -26,7 +26,7 @@ from ..report.pairing import competition
 from ..report.report_options import ReportOptions
 from ..report.sentences import verb_of
 from ..report.verdicts import level_of, trials_of, verdict_of
-from ..results import read_cell
+from ..results import Stored, read_cell, read_predictions
 from ..screen import command_line
 from ..verdicts.answers import CANNOT_TELL, HELPING
 from ..verdicts.choice import level_of_choice
@@ -37,6 +37,7 @@ from .running import N_NETWORKS
 
 if TYPE_CHECKING:
     from ..data.table import Table
+    from ..estimators.carrying import Carrier
     from ..options import Config
 
 BASELINE = "constant"
@@ -211,6 +212,7 @@ class Recommendation:
         dataset: its name.
         expected: ``metric``, ``value`` by trials and rows that did not choose the model, and the ends ``low`` and
             ``high`` of its 95 % interval, NaN where unknown.
+        carriers: the columns that carry it, see `estimators.carrying`.
     """
 
     name: str
@@ -218,6 +220,7 @@ class Recommendation:
     cell: Path
     dataset: str
     expected: dict[str, Any]
+    carriers: "Sequence[Carrier]" = ()
 
 
 @dataclass(frozen=True)
@@ -247,27 +250,74 @@ def recommend(results: CellResults, options: ReportOptions) -> Recommendation | 
     chosen = candidates.chosen()
     metric = options.measure
     mean, low, high = level = candidates.level(chosen)
+    cell = read_cell(results.folders[chosen.label])
+    leaks = _leaks(cell)
+    carriers, unknown = _carriers(cell, options)
     return Recommendation(
         name=chosen.name,
         sentences=[
             _use(chosen, level, candidates),
-            *_on_leaks(results.folders[chosen.label]),
+            *_on_leaks(leaks),
+            *_on_carriers(carriers, leaks, metric),
+            *unknown,
             *_on_pretraining(chosen, candidates),
         ],
         cell=results.folders[chosen.label],
         dataset=str(results.cells.loc[chosen.label, "dataset"]),
         expected={"metric": metric.name, "value": mean, "low": low, "high": high},
+        carriers=carriers,
     )
 
 
-def _on_leaks(folder: Path) -> list[str]:
-    """A sentence on the columns of a cell's table that may give the target away, beside the metric that they carry."""
-    description = read_cell(folder).description
-    notes = [] if description is None else (description.get("reading") or {}).get("notes") or []
-    leaks = [str(note) for note in notes if any(words in str(note) for words in LEAKING)]
+def _leaks(cell: Stored) -> list[str]:
+    """The notes on columns of a cell's table that may give the target away."""
+    notes = [] if cell.description is None else (cell.description.get("reading") or {}).get("notes") or []
+    return [str(note) for note in notes if any(words in str(note) for words in LEAKING)]
+
+
+def _on_leaks(leaks: Sequence[str]) -> list[str]:
+    """A sentence with these notes, beside the metric that their columns carry."""
     if not leaks:
         return []
     return [f"That figure may hold only where the target is known already. {' '.join(leaks)}"]
+
+
+def _carriers(cell: Stored, options: ReportOptions) -> "tuple[list[Carrier], list[str]]":
+    """The columns that carry the model of a cell, and a sentence if that cannot be measured."""
+    kept, _ = read_predictions(cell)
+    # Without predictions it is not known which rows were tested.
+    if cell.description is None or not kept:
+        return [], []
+    # Imports torch and scikit-learn.
+    from ..estimators.carrying import ModelTrial, carriers
+
+    unknown = "Whether one column carries that figure is unknown, because"
+    try:
+        table = _table_of(read(cell.description["config"]))
+    except UsageError as error:
+        return [], [f"{unknown} the table cannot be read: {error}"]
+    # The rows of another table have other numbers.
+    if table.hash != cell.description["identity"].get("data"):
+        return [], [f"{unknown} {table.source} has changed since the models were trained."]
+    trials = [ModelTrial(kept[trial].rows, kept[trial].values) for trial in sorted(kept)]
+    return carriers(table, trials, options.measure, options.rope), []
+
+
+def _on_carriers(found: "Sequence[Carrier]", leaks: Sequence[str], metric: Metric) -> list[str]:
+    """A sentence on each column that carries a model."""
+    sentences = []
+    for each in found:
+        level, without = _short(each.level, metric), _short(each.without, metric)
+        # A small tree may be better than a network that has learnt too little.
+        share = "all" if each.share > 0.995 else f"{100 * each.share:.0f} %"
+        said = (
+            f"Column {each.column!r} carries that figure: alone it gives {metric.label} {level}, which is {share} of "
+            f"the gain over one answer for all rows ({without})"
+        )
+        # The note on a leak says already how to leave it out.
+        is_named = any(repr(each.column) in leak for leak in leaks)
+        sentences.append(f"{said}." if is_named else each.to_drop(said))
+    return sentences
 
 
 def _candidates(results: CellResults, options: ReportOptions) -> Candidates:
@@ -457,7 +507,13 @@ def keep(recommendation: Recommendation) -> KeptModel:
     reason = why_not_kept(config)
     if reason is not None:
         return KeptModel(None, f"No model is kept, because {reason}; fit {recommendation.name} by its own library.")
-    table = _table_of(config)
+    # The file may have been moved since the cell was trained, maybe days ago.
+    try:
+        table = _table_of(config)
+    except UsageError as error:
+        raise UsageError(
+            f"The recommended model cannot be trained, because its table cannot be read: {error}"
+        ) from error
     # The ends of an interval that is unknown are NaN.
     expected = {}
     for name, value in recommendation.expected.items():
@@ -477,10 +533,4 @@ def _table_of(config: "Config") -> "Table":
     from ..data.sources import open_source
 
     source = open_source(**vars(config.dataset), openml_cache=config.paths.openml, split=config.split)
-    # The file may have been moved since the cell was trained, maybe days ago.
-    try:
-        return source.read().table
-    except UsageError as error:
-        raise UsageError(
-            f"The recommended model cannot be trained, because its table cannot be read: {error}"
-        ) from error
+    return source.read().table

@@ -203,7 +203,7 @@ def _score(table: Table, made: Sequence[int], fitted: Ints, held_out: Ints, n_st
     labels = table.strata
     encoded = []
     for m in made:
-        encoded.append(_encoded(table.values[:, m], table.columns[m]))
+        encoded.append(tree_input(table.values[:, m], table.columns[m]))
     values = np.concatenate(encoded, axis=1)
     # So small a tree that a number that only sorts the rows predicts nothing.
     tree = DecisionTreeClassifier(max_leaf_nodes=_leaves(n_strata), min_samples_leaf=2, random_state=0)
@@ -248,7 +248,7 @@ def _clipped(values: Floats) -> Floats:
     return np.clip(values, -1e30, 1e30)
 
 
-def _encoded(values: Floats, column: Column) -> Floats:
+def tree_input(values: Floats, column: Column) -> Floats:
     """A column for a tree: numbers ``(n, 1)``, or an indicator for each category ``(n, C)``."""
     if column.categories is None:
         return _clipped(values)[:, None]

@@ -1,5 +1,6 @@
 """A user's job from the file to the end: an answer with its model, by commands and in Python."""
 
+import html
 import json
 import os
 import subprocess
@@ -113,3 +114,32 @@ def test_a_network_is_kept_where_it_is_recommended(tmp_path: Path, monkeypatch: 
     assert len(model.trials) == 3
     assert set(model.predict(customers().head(10))) <= {"yes", "no"}
     assert model.description.expected["metric"] == "accuracy"
+
+
+@pytest.mark.parametrize("name", ["left", None])
+def test_screen_page_and_json_say_alike_which_column_carries_the_model(
+    name: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(random.normal(size=(300, 4)), columns=list("abcd"))
+    churns = frame.sum(axis=1) + random.normal(size=300) > 0
+    if name is not None:
+        frame[name] = np.where(churns & (random.random(300) < 0.9), "moved", None)
+    frame["churned"] = np.where(churns, "yes", "no")
+    frame.to_csv("customers.csv", index=False)
+
+    ran = scarf("answer", "customers.csv", "churned", "trials=3", *TINY, "--json", cwd=tmp_path)
+
+    found = json.loads(ran.stdout)
+    said = [each for each in found["recommendation"]["sentences"] if "carries that figure" in each]
+    page = html.unescape(Path(found["page"]).read_text(encoding="utf-8"))
+    if name is None:
+        assert said == []
+        assert "carries that figure" not in page + ran.stderr
+    else:
+        (sentence,) = said
+        assert sentence.startswith("Column 'left' carries that figure: alone it gives accuracy 0.9")
+        assert sentence in " ".join(found["answer"])
+        assert sentence in page
+        assert sentence in " ".join(ran.stderr.split())
