@@ -266,6 +266,7 @@ JOBS: dict[str, Callable[[Asked], None]] = {"ls": _ls, "show": _show, "diff": _d
 
 def _listed(asked: Asked) -> list[ListedCell]:
     """The cells in a folder that have the wanted options."""
+    import numpy as np
     import pandas as pd
 
     from ..report.competitors import named_cells
@@ -287,7 +288,8 @@ def _listed(asked: Asked) -> list[ListedCell]:
         assert cell.folder is not None
         stored = read_cell(cell.folder)
         metric = stored.target.metric
-        values = results.trials_of(label)[metric]
+        # The sum that a level is: that of pandas rounds otherwise.
+        values = results.trials_of(label)[metric].dropna().tolist()
         rows = [row for _, row in sorted(stored.rows.items())]
         # A frame has NaN for an option that a cell does not use.
         options: dict[str, object] = {}
@@ -300,7 +302,7 @@ def _listed(asked: Asked) -> list[ListedCell]:
                 name=names[label],
                 options=options,
                 metric=metric,
-                value=float(values.mean()),
+                value=float(np.mean(values)) if values else math.nan,
                 rows=rows,
                 written=stored.written,
                 versions=packages_of(stored),

@@ -193,7 +193,7 @@ def _summary(cell: StoredCell, levels: Mapping[str, Interval]) -> dict[str, floa
         ends = levels.get(metric.name)
         if ends is None:
             ends = level_interval(known, sizes, cell.description["options"].get("split"), metric.bounds)
-        _, values[f"{metric.name}_low"], values[f"{metric.name}_high"] = ends
+        values[metric.name], values[f"{metric.name}_low"], values[f"{metric.name}_high"] = ends
         values[f"{metric.name}_std"] = float(pd.Series(known).std())
     for column in SUMS:
         if column in trials and trials[column].notna().any():

@@ -1,28 +1,44 @@
 """One number for one thing: every way of showing a cell's metric shows one value and one interval."""
 
 import csv
+import html
 import io
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from scarf_lightning.cli.as_json import of_report
 from scarf_lightning.cli.browsing import browse
+from scarf_lightning.cli.reporting import write
 from scarf_lightning.cli.show import _with_levels
 from scarf_lightning.cli.tables import cell_table, full_table, result_in_words, sweep_table
 from scarf_lightning.data.targets import Classes, Number, Target
 from scarf_lightning.loggers.view import cell_view
 from scarf_lightning.metrics import Metric, metric_named
+from scarf_lightning.options import labels
+from scarf_lightning.report import defaults
 from scarf_lightning.report.advice import by_sweep
 from scarf_lightning.report.answer import answer_sections
 from scarf_lightning.report.blocks import Table
 from scarf_lightning.report.loading import cells_of_folder, read_results
 from scarf_lightning.report.report_options import ReportOptions
-from scarf_lightning.results import CellStore, Predictions, columns, identity, load, load_predictions, note_data
+from scarf_lightning.results import (
+    CellStore,
+    Predictions,
+    columns,
+    identity,
+    load,
+    load_cell,
+    load_predictions,
+    note_data,
+)
 from scarf_lightning.screen import Screen
-from scarf_lightning.sweeping.cell import survey
+from scarf_lightning.sweeping.cell import Cell, survey
 from scarf_lightning.verdicts import compare
 from tests.cells import WDBC, described, results_in, some_cell, some_record
 from tests.results.test_predictions import of
@@ -68,29 +84,38 @@ KINDS = {
 @pytest.fixture(params=KINDS)
 def trained(request: pytest.FixtureRequest, tmp_path: Path) -> tuple:
     """A cell as training leaves it, with float32 probabilities; and its metric and target."""
-    draw, target, name = KINDS[request.param]
-    metric = metric_named(name)
+    _, target, name = KINDS[request.param]
     cell = some_cell(trials=TRIALS, paths=results_in(tmp_path))
+    return cell, left_by_training(cell, request.param), metric_named(name), target
+
+
+def left_by_training(cell: Cell, kind: str, *, shift: float = 0.0) -> CellStore:
+    """The store of a cell with trials of a kind, whose predictions are shifted by noise of this size."""
+    draw, target, _ = KINDS[kind]
     note_data(cell.results, cell.source, WDBC, cell.source.stamps())
     store = CellStore(cell.results, identity(cell.config, WDBC.hash))
-    described(store, options=columns(cell.config), target=target)
-    random = np.random.default_rng(0)
+    described(store, options=columns(cell.config), labels=dict(labels(cell.config)), target=target)
+    random, noise = np.random.default_rng(0), np.random.default_rng(1)
     rows, predictions = [], []
     for trial, row in enumerate(some_record(range(TRIALS)).rows):
-        labels, values = draw(random)
+        truth, values = draw(random)
+        tested = random.permutation(300)[:ROWS]
         if isinstance(target, Classes):
+            positive = np.clip(values[:, 1] + shift * noise.normal(size=ROWS), 0, 1)
+            values = np.column_stack([1 - positive, positive]) if shift else values
             values = values.astype(np.float32).astype(np.float64)
-        known = target.measured(values, labels)
+        else:
+            values = values + 10 * shift * noise.normal(size=ROWS)
+        known = target.measured(values, truth)
         own = {key: value for key, value in row.items() if key not in MADE_UP}
         sizes = {"n_test": ROWS, "n_labelled": 200, "n_train": 200, "diverged": None}
-        if request.param == "diverged" and trial == 2:
+        if kind == "diverged" and trial == 2:
             rows.append(own | sizes | dict.fromkeys(known) | {"diverged": "finetune"})
             continue
         rows.append(own | known | sizes | {"one_class": target.is_one_class(values)})
-        tested = random.permutation(300)[:ROWS]
-        predictions.append(Predictions(trial, tested, labels, values, target))
+        predictions.append(Predictions(trial, tested, truth, values, target))
     store.add(replace(some_record(range(TRIALS)), rows=rows, predictions=predictions))
-    return cell, store, metric, target
+    return store
 
 
 def shown_in(text: str, values: list[str]) -> bool:
@@ -102,6 +127,13 @@ def printed(table: object) -> str:
     screen = Screen(width=160, file=io.StringIO(), force_terminal=False)
     screen.print(table)
     return screen.file.getvalue()  # type: ignore[attr-defined]
+
+
+def printed_by(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> str:
+    """The output of ``scarf results`` with these arguments."""
+    capsys.readouterr()
+    browse(arguments)
+    return capsys.readouterr().out
 
 
 def test_every_way_of_showing_a_number_shows_one(trained: tuple, capsys: pytest.CaptureFixture[str]) -> None:
@@ -136,18 +168,67 @@ def test_every_way_of_showing_a_number_shows_one(trained: tuple, capsys: pytest.
     # What W&B, MLflow and TensorBoard are given.
     view = cell_view(store.fingerprint, cell.results, group="g").summary
     assert [view[metric.name], view[f"{metric.name}_low"], view[f"{metric.name}_high"]] == [mean, low, high]
-    # The browser of results, as text and as JSON.
+    # The browser of results, as text and as JSON; it leads with the metric of the target.
     folder = f"results={cell.results}"
-    capsys.readouterr()
-    browse(["show", store.fingerprint, folder])
-    assert shown_in(capsys.readouterr().out, expected)
-    browse(["ls", folder, "--json"])
-    (listed,) = json.loads(capsys.readouterr().out)["cells"]
-    if listed["metric"] == metric.name:
-        assert listed["value"] == pytest.approx(mean, abs=1e-15)
+    (leading,) = levels[levels["metric"] == target.metric]["mean"]
+    leads = metric_named(target.metric).plain(leading)
+    assert shown_in(printed_by(capsys, ["show", store.fingerprint, folder]), expected)
+    assert leads in printed_by(capsys, ["ls", folder])
+    assert f"{target.metric} {leads}" in printed_by(capsys, ["diff", store.fingerprint, store.fingerprint, folder])
+    (listed,) = json.loads(printed_by(capsys, ["ls", folder, "--json"]))["cells"]
+    compared = json.loads(printed_by(capsys, ["diff", store.fingerprint, store.fingerprint, folder, "--json"]))["cells"]
+    shown = json.loads(printed_by(capsys, ["show", store.fingerprint, folder, "--json"]))
+    for each in (listed, *compared, shown):
+        assert (each["metric"], each["value"]) == (target.metric, leading)
+    of_trials = [each[metric.name] for each in shown["trials"] if each[metric.name] is not None]
+    assert np.mean(of_trials) == mean
+    # A notebook: the frames of a cell, and what a cell of the notebook shows of the page's table.
+    assert load_cell(store.fingerprint, cell.results).trials[metric.name].mean() == pytest.approx(mean, abs=1e-15)
+    (table,) = [block for block in section.blocks if isinstance(block, Table)]
+    line = next(row for row in table._repr_html_().split("<tr>") if f">{metric.heading}<" in row)
+    assert shown_in(line, [metric.shown(each) for each in (mean, low, high)])
     # The door for results of any library, from the same predictions.
     found = compare(_as_of_others(store, cell, target), metric=metric.name, reference="again").levels
     assert found["mean"].tolist() == pytest.approx([mean, mean], abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_way_of_showing_a_difference_shows_one(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, _, name = KINDS[kind]
+    metric = metric_named(name)
+    paths = results_in(tmp_path)
+    cells = [
+        some_cell("pretrain=none", trials=TRIALS, paths=paths, pretrain="none"),
+        some_cell(trials=TRIALS, paths=paths, pretrain="scarf"),
+    ]
+    folder = Path(cells[0].results)
+    stores = [left_by_training(cell, kind, shift=shift) for cell, shift in zip(cells, (0.0, 0.02), strict=True)]
+
+    # They take seconds, and the answer has a picture of its own.
+    monkeypatch.setattr(defaults, "default_drawings", lambda results: [])
+    written = write([], results=folder, out=tmp_path / "page", metric=name)
+
+    # The page, its file and JSON.
+    (row,) = [each for each in of_report(written)["competitors"] if each["answer"] != "reference"]
+    shown = [metric.signed(row[end]) for end in ("difference", "difference_low", "difference_high")]
+    file = io.StringIO((tmp_path / "page/tables/summary.csv").read_text(encoding="utf-8"))
+    (line,) = [each for each in csv.DictReader(file) if each["answer"] != "reference"]
+    for end in ("difference", "difference_low", "difference_high"):
+        assert line[end] == ("" if math.isnan(row[end]) else repr(float(row[end])))
+    known = [each for each in shown if "nan" not in each]
+    page = html.unescape((tmp_path / "page/index.html").read_text(encoding="utf-8"))
+    assert shown_in(page, known)
+    # A notebook, and the sentences of the screen.
+    assert shown_in(html.unescape(written._repr_html_()), known)
+    assert shown_in(str(written), [each.lstrip("+−") for each in known])
+    # The door for results of any library, from the same predictions.
+    frames = []
+    for store, competitor in zip(stores, ("none", "scarf"), strict=True):
+        frames.append(_renamed(store, folder).assign(dataset="t", competitor=competitor))
+    found = compare(pd.concat(frames), metric=name, reference="none").frame
+    assert found["difference"].tolist() == pytest.approx([row["difference"]], abs=1e-12)
 
 
 def _again(part, metric: Metric, target: Target) -> float:  # type: ignore[no-untyped-def]
@@ -161,8 +242,11 @@ def _again(part, metric: Metric, target: Target) -> float:  # type: ignore[no-un
 
 def _as_of_others(store: CellStore, cell, target: Target):  # type: ignore[no-untyped-def]
     """The predictions of a cell twice, as the frame that `compare` takes."""
-    import pandas as pd
-
-    frame = load_predictions(store.fingerprint, cell.results)
-    frame = frame.rename(columns={"class": "label", "number": "label", "predicted": "prediction"})
+    frame = _renamed(store, cell.results)
     return pd.concat([frame.assign(dataset="t", competitor=name) for name in ("once", "again")])
+
+
+def _renamed(store: CellStore, results: str | Path) -> pd.DataFrame:
+    """The predictions of a cell with the columns that `compare` takes."""
+    frame = load_predictions(store.fingerprint, results)
+    return frame.rename(columns={"class": "label", "number": "label", "predicted": "prediction"})
