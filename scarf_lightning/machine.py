@@ -3,6 +3,7 @@
 import ctypes
 import math
 import os
+import platform
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +26,17 @@ def usable_cores() -> int:
         cores = len(os.sched_getaffinity(0))
     # A quota of 1.5 cores keeps one core busy; a second process would only be throttled.
     return max(1, math.floor(min([cores, *cpu_quotas()])))
+
+
+def processor() -> str:
+    """The processor's name, with its family and model: virtual machines call several of them by one name."""
+    fields = dict[str, str]()
+    for line in lines(PROC / "cpuinfo"):
+        name, _, value = line.partition(":")
+        fields.setdefault(name.strip(), value.strip())
+    if "model name" not in fields:
+        return platform.processor() or platform.machine()
+    return f"{fields['model name']} (family {fields.get('cpu family')}, model {fields.get('model')})"
 
 
 def cpu_quotas() -> Iterator[float]:

@@ -38,7 +38,7 @@ MAY_USE = {
     "cli": {
         "options", "data.reading.shown", "data.sources", "data.table", "data.targets", "errors", "forks", "importing",
         "intervals", "loggers", "machine", "metrics", "report", "results", "screen", "notebook", "sweeping",
-        "estimators", "training", "trying", "engine", "verdicts", "version",
+        "estimators", "training", "trying", "engine", "user_cache", "verdicts", "version",
     },
     "trying": GROUND
     | {"data", "engine", "corruption", "losses", "networks", "pretexts", "methods", "metrics", "user_cache"},

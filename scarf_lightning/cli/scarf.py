@@ -48,6 +48,12 @@ scarf options [AXIS ...]   everything that can be chosen; of an axis, every choi
 
   plugins=[MODULE]   parts of your own, too
 """
+DOCTOR = """\
+scarf doctor [results=FOLDER]   versions, machine and store, for a report of a fault
+
+It shows nothing secret: paths below your home begin with ~, and of the environment it shows a few variables that decide
+how numbers are computed.
+"""
 COMPLETION = """\
 scarf completion SHELL   a script for bash or zsh that completes what you type
 
@@ -213,6 +219,15 @@ def _check_in_words(arguments: list[str]) -> int:
     return 0 if all(verdict.fault is None for verdict in verdicts) else UsageError.status
 
 
+def _doctor(arguments: list[str]) -> int:
+    if _asks_help(arguments):
+        sys.stdout.write(DOCTOR)
+        return 0
+    from .doctor import doctor
+
+    return answered(doctor, arguments)
+
+
 def _completion(arguments: list[str]) -> int:
     if _asks_help(arguments) or not arguments:
         sys.stdout.write(COMPLETION)
@@ -236,6 +251,7 @@ SUB_COMMANDS = {
     "results": SubCommand("ls|show|diff|drop|export", "look through what was trained", _results),
     "check": SubCommand("MODULE [NAME]", "try the parts of a module of yours before they train", _check),
     "options": SubCommand("[AXIS ...]", "what can be chosen, and what it means", _options),
+    "doctor": SubCommand("[results=FOLDER]", "versions, machine and store, for a report of a fault", _doctor),
     "completion": SubCommand("bash|zsh", "let the shell complete what you type", _completion),
 }
 """The sub-commands by name."""

@@ -5,16 +5,15 @@ A measurement takes a third of a second. It is kept in the user's cache folder, 
 a version of torch.
 """
 
-import platform
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
+from ..machine import processor
 from ..user_cache import cache_file, read_cached, write_cached
 
 N_TRIALS, N_ROWS, WIDTH, N_LAYERS = 10, 128, 256, 3
@@ -34,7 +33,7 @@ def _kept_bfloat16_time(file: Path | None, threads: int) -> float:
     """The time of `bfloat16_time` from the file, or measured and written there; without a file it is measured."""
     if file is None:
         return _time_bfloat16()
-    key = f"{_processor()}, {threads} threads, torch {torch.__version__}"
+    key = f"{processor()}, {threads} threads, torch {torch.__version__}"
     known = _read(file)
     if key not in known:
         known[key] = _time_bfloat16()
@@ -78,18 +77,6 @@ def _step(x: Tensor, layers: Sequence[tuple[Tensor, Tensor]], *, in_bfloat16: bo
                 x = torch.relu(torch.baddbmm(bias, x, weight))
                 learned += [weight, bias]
         torch.autograd.grad(x.float().sum(), learned)
-
-
-def _processor() -> str:
-    """The processor's name, with its family and model: virtual machines call several of them by one name."""
-    fields = dict[str, str]()
-    with suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            name, _, value = line.partition(":")
-            fields.setdefault(name.strip(), value.strip())
-    if "model name" not in fields:
-        return platform.processor() or platform.machine()
-    return f"{fields['model name']} (family {fields.get('cpu family')}, model {fields.get('model')})"
 
 
 def _read(file: Path) -> dict[str, float]:

@@ -10,6 +10,7 @@ import torch
 
 from scarf_lightning.engine import measured
 from scarf_lightning.engine.measured import bfloat16_time
+from scarf_lightning.machine import processor
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +41,7 @@ def test_the_fastest_steps_are_compared_and_the_ratio_is_kept_for_this_processor
     assert timed == [False, True] * measured.N_TIMES
 
     (key,) = json.loads(file.read_text(encoding="utf-8"))
-    assert key == f"{measured._processor()}, {torch.get_num_threads()} threads, torch {torch.__version__}"
+    assert key == f"{processor()}, {torch.get_num_threads()} threads, torch {torch.__version__}"
     assert [each.name for each in file.parent.iterdir()] == [file.name]
 
     measured._kept_bfloat16_time.cache_clear()  # as in another process
