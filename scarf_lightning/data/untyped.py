@@ -15,7 +15,7 @@ from .filled import filled_for_one_class
 from .reading import Reader, ReadingOptions
 from .reading.frames import plain_column
 from .reading.inference import A_VALUE_A_ROW, ID_OR_TEXT, Read, read_column
-from .spellings import spelling_notes
+from .spellings import mark_notes, spelling_notes
 from .table import FEWEST_ROWS, Table
 from .targets import ReadTarget
 
@@ -74,7 +74,7 @@ def read_table(
             values = read.features[0].values if len(read.features) == 1 else None
             if isinstance(values, Coded):
                 categories[name_of_column] = values
-        notes += spelling_notes(table, categories)
+        notes += [*spelling_notes(table, categories), *mark_notes(categories)]
         widths = {name: len(read.features) for name, read in reads.items()}
         given_away = leaks(table, widths)
         named = {column for advice in given_away for column in advice.value}

@@ -45,9 +45,9 @@ class DataFile(ABC):
         """Sentences on lines that may not be meant as they are read; ``rows`` are what `read` returned."""
         return []
 
-    def spelled_missing(self, column: str) -> list[str]:
-        """The texts that are read as missing in a column, such as ``NA`` or ``None``."""
-        return []
+    def spelled_missing(self, columns: Sequence[str]) -> dict[str, dict[str, int]]:
+        """The texts that are read as missing in each of these columns, such as ``NA`` or ``None``, with their rows."""
+        return {}
 
     @property
     def hint(self) -> str:

@@ -145,9 +145,9 @@ class FileSource(Source):
         )
         table = read_table(frame, target, options, name=self.dataset_name or self.label, source=path, split_by=split_by)
         # From the file as a whole to its columns.
-        on_labels = self._on_missing_labels(file, labels)
+        on_missing = self._on_missing_words(file, labels, table)
         table = replace(
-            table, reading=(*table.reading, *left_out), notes=(*file.notes, *on_labels, *notes, *table.notes)
+            table, reading=(*table.reading, *left_out), notes=(*file.notes, *on_missing, *notes, *table.notes)
         )
         return table.weighted(weights)
 
@@ -252,17 +252,29 @@ class FileSource(Source):
             f"{way_out}."
         )
 
-    def _on_missing_labels(self, file: "DataFile", labels: "pd.Series[Any]") -> list[str]:
-        """A note on the texts among labels that are read as missing."""
-        if not labels.isna().any():
+    def _on_missing_words(self, file: "DataFile", labels: "pd.Series[Any]", table: "Table") -> list[str]:
+        """Notes on the texts among labels and categories that are read as missing."""
+        from ..spellings import missing_notes
+
+        # Among numbers and dates such a text can be nothing else.
+        with_gaps, features_of = [], table.features_of
+        for read in table.reading:
+            features = features_of.get(read.column, [])
+            if read.missing and features and table.columns[features[0]].is_categorical:
+                with_gaps.append(read.column)
+        if labels.isna().any():
+            with_gaps.append(self.target)
+        if not with_gaps:
             return []
-        texts = file.spelled_missing(self.target)
-        if not texts:
-            return []
-        return [
-            f"Target {self.target!r}: {listed(texts, MOST_NAMES)} stands for no label here; if it is a class, give it "
-            "another name."
-        ]
+        words = file.spelled_missing(with_gaps)
+        of_labels = words.pop(self.target, {})
+        notes = []
+        if of_labels:
+            notes.append(
+                f"Target {self.target!r}: {listed(list(of_labels), MOST_NAMES)} stands for no label here; if it is a "
+                "class, give it another name."
+            )
+        return [*notes, *missing_notes(words)]
 
 
 def _without_names_of_rows(

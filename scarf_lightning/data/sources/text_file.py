@@ -5,7 +5,7 @@ import io
 import re
 import sys
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,13 +95,15 @@ class TextFile(DataFile):
             )
         return notes
 
-    def spelled_missing(self, column: str) -> list[str]:
+    def spelled_missing(self, columns: Sequence[str]) -> dict[str, dict[str, int]]:
+        places = sorted(self.names.index(column) for column in columns)
         with refusing(self.path):
-            place = [self.names.index(column)]
-            # Both as text: once as it is written, once with what pandas takes for missing.
-            texts = self._read(usecols=place, dtype=str, keep_default_na=False)
-            is_missing = self._read(usecols=place, dtype=str).isna()
-        return sorted(set(texts.to_numpy()[is_missing]) - {""})
+            texts = self._read(usecols=places, dtype=str, keep_default_na=False)
+        found = {}
+        for place, (_, column) in zip(places, texts.items(), strict=True):
+            counts = column[column != ""].value_counts()
+            found[self.names[place]] = {word: int(counts[word]) for word in _taken_for_missing(counts.index)}
+        return found
 
     @property
     def hint(self) -> str:
@@ -191,6 +193,17 @@ class TextFile(DataFile):
         if largest and has_leading_zeros(self.path, self.text):
             return set(largest)
         return {place for place, size in largest.items() if size >= EXACT}
+
+
+def _taken_for_missing(texts: Iterable[str]) -> list[str]:
+    """The texts that pandas takes for missing where it reads a file."""
+    written = io.StringIO(newline="")
+    csv.writer(written, quoting=csv.QUOTE_ALL).writerows([text] for text in texts)
+    if not written.tell():
+        return []
+    written.seek(0)
+    is_missing = pd.read_csv(written, header=None, dtype=str)[0].isna()
+    return sorted(text for text, missing in zip(texts, is_missing, strict=True) if missing)
 
 
 @contextmanager
