@@ -29,6 +29,7 @@ EXTRAS = {
     "tensorboard": "tensorboard",
     "onnx": "onnx",
     "onnxscript": "onnx",
+    "jsonargparse": "cli",
     "hydra_plugins.hydra_joblib_launcher": "joblib",
 }
 """Packages that an installation may lack, by the name of their module, and the extra that brings each of them."""
