@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ..errors import UsageError
 
-OURS = ("scarf_lightning", "torch", "builtins")
+OURS = ("scarf_lightning", "torch", "numpy", "builtins", "abc", "typing")
 ABOVE_ZERO = "keep divisors, logarithms and roots above 0, as by .clamp(min=1e-6)"
 
 
@@ -131,14 +131,15 @@ def foreign(parts: Iterable[Any]) -> Iterator[Any]:
     """The parts that are none of this package, and the modules that are none of torch's."""
     for part in parts:
         if isinstance(part, nn.Module):
-            found = [each for each in part.modules() if _is_foreign(each)]
+            found = [each for each in part.modules() if is_foreign(type(each))]
             yield from found[:1]
-        elif part is not None and _is_foreign(part):
+        elif part is not None and is_foreign(type(part)):
             yield part
 
 
-def _is_foreign(part: Any) -> bool:
-    return type(part).__module__.partition(".")[0] not in OURS
+def is_foreign(cls: type[Any]) -> bool:
+    """True for a class that is not one of this package, or of what it is built on."""
+    return cls.__module__.partition(".")[0] not in OURS
 
 
 def _column(evidence: Evidence, column: int) -> str:

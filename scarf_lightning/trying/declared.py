@@ -9,11 +9,12 @@ from types import ModuleType
 from typing import Any, ClassVar, get_origin, get_type_hints
 
 from ..data.targets import Target
+from ..engine.blame import is_foreign
 from ..losses import Loss
 from ..options.axes import BASES, parts, registered
 from ..options.option import Options, options_of
 from .bench import FIELDS
-from .places import is_foreign, line_with, named
+from .places import line_with, named
 
 TARGET = "target"
 """The kind of part that is chosen by `dataset.target_kind`, and not by an axis."""

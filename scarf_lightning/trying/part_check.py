@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from ..data.targets import AUTO, kind_named
+from ..engine.blame import is_foreign
 from ..engine.hardware import own_torch, torch_threads
 from ..errors import UsageError, did_you_mean
 from ..metrics import METRICS, Metric, metrics
@@ -25,7 +26,7 @@ from .call import Probe, WrongError
 from .checks import CHECKS, Attempt, place_of, unused_options
 from .declared import TARGET, bases, classes_of, is_drawing, kind_of, why_not_taken
 from .kept import keep_notes, kept_notes
-from .places import is_foreign, line_of, named, text_at
+from .places import line_of, named, text_at
 from .probes import CorruptionProbe, LossProbe, NetworkProbe, PretextProbe, SelectionProbe
 from .table_probes import MethodProbe, MetricProbe, PreparingProbe, TargetProbe
 

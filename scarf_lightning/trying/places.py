@@ -116,12 +116,6 @@ def line_that_changes(state: Callable[[], Any], module: str, call: Callable[[], 
     return found[0] if found else None
 
 
-def is_foreign(cls: type[Any]) -> bool:
-    """True for a class that is not one of this package, or of what it is built on."""
-    top = cls.__module__.partition(".")[0]
-    return top not in ("scarf_lightning", "builtins", "abc", "typing", "torch", "numpy")
-
-
 def _plain(code: Any) -> Any:
     """The function in a property, a class method or a static method."""
     return getattr(code, "fget", None) or getattr(code, "__func__", code)

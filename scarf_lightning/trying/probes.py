@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 
 from ..corruption.strategies import Exact
+from ..engine.blame import is_foreign
 from ..engine.encoder import TrainingData
 from ..engine.lifting import give_streams, state
 from ..losses.loss import Discrimination
 from ..randomness import StackedGenerator
 from .bench import N_BATCH, SEED, WIDTH, Sample
 from .call import Call, Output, Probe, WrongError, as_tensor, as_tuple, gradient, numbers, rows_of
-from .places import is_foreign
 
 RATE = 0.5
 """Of the features that a selection is asked for."""
