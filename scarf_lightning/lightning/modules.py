@@ -19,6 +19,7 @@ from ..engine.lifting import part_of, with_trial_axis, without_trial_axis
 from ..engine.modules import Cotraining, Finetuning, Pretraining, StackModule
 from ..errors import UsageError
 from ..networks import Columns
+from ..randomness import StackedGenerator
 from .encoders import read_encoder
 from .options import Options, check_options, overrides_of
 
@@ -221,11 +222,11 @@ class PlainModule(InOneProcess, pl.LightningModule, StackModule):
     def on_train_batch_end(self, outputs: Any, batch: Any, batch_idx: int) -> None:
         """Log the training loss after an epoch's last step, before callbacks ask for it."""
         if self.trainer.is_last_batch:
-            self._log(self.end_epoch("train"))
+            self.log_means(self.end_epoch("train"))
 
     def on_train_epoch_end(self) -> None:
         """Log the training loss of an epoch that ended before its last batch."""
-        self._log(self.end_epoch("train"))
+        self.log_means(self.end_epoch("train"))
 
     def on_validation_epoch_start(self) -> None:
         self.begin_validation()
@@ -235,7 +236,7 @@ class PlainModule(InOneProcess, pl.LightningModule, StackModule):
 
     def on_validation_epoch_end(self) -> None:
         """Log the validation metrics, of which callbacks may watch one."""
-        self._log(self.end_epoch("validation"))
+        self.log_means(self.end_epoch("validation"))
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Keep the places of the random streams, and the sums of an epoch that has begun."""
@@ -253,7 +254,7 @@ class PlainModule(InOneProcess, pl.LightningModule, StackModule):
         self._sums = dict(checkpoint["sums"])
         self._counts = defaultdict(int, checkpoint["counts"])
 
-    def _log(self, means: dict[str, NDArray[np.float64]]) -> None:
+    def log_means(self, means: dict[str, NDArray[np.float64]]) -> None:
         """Log means over trials, and of several trials the number of each, such as ``validation_loss/trial_3``."""
         # A mean over an epoch already, of which Lightning has one value.
         log = partial(self.log, on_step=False, on_epoch=True, batch_size=1)
@@ -277,6 +278,10 @@ class PretrainModule(PlainModule, Pretraining):
 
     def losses(self, batch: Batch) -> Tensor:
         return super().losses(self._stacked(batch))
+
+    def views_of(self, raw: Tensor, random: StackedGenerator) -> tuple[Tensor, ...]:
+        """The encoded inputs that the pretext makes of raw rows ``(T, N, M)``, drawn from a stream of one's own."""
+        return self._task.validation_views(raw, random, 1).inputs
 
     def predict_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Embeddings ``(N, E)``; of several trials ``(T, N, E)``."""
@@ -320,7 +325,7 @@ class FinetuneModule(PlainModule, Finetuning):
         means = {}
         for name in of_trials[0]:
             means[f"test_{name}"] = np.array([measured[name] for measured in of_trials])
-        self._log(means)
+        self.log_means(means)
 
     def predict_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Probabilities of classes, float64 ``(N, C)``, or numbers ``(N,)``; of several trials ``(T, N, ...)``."""

@@ -1,0 +1,103 @@
+"""Measures of frozen embeddings, against closed forms and scikit-learn alone."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import StandardScaler
+
+from scarf_lightning.errors import UsageError
+from scarf_lightning.lightning import FinetuneModule, PretrainModule, Probe, TableDataModule
+from scarf_lightning.lightning import options as room
+from scarf_lightning.lightning.probe import alignment, effective_rank, uniformity
+from tests.composing import composing_once
+from tests.lightning.test_encoders import Encoder, data_with_gaps
+from tests.lightning.test_plain_lightning import SMALL, Curves, trainer
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::UserWarning:pytorch_lightning"),
+    pytest.mark.filterwarnings("ignore:.*does not have many workers"),
+]
+
+
+@pytest.fixture(autouse=True)
+def quick_composing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "composing", composing_once)
+
+
+def test_effective_rank_counts_directions_of_equal_strength() -> None:
+    """Singular values 3 and 1 have shares of 3/4 and 1/4."""
+    assert effective_rank(np.outer(np.arange(1, 9), [1.0, 2.0, 3.0])) == pytest.approx(1)
+    assert effective_rank(np.eye(8)[:, :5]) == pytest.approx(5)
+    expected = math.exp(-(0.75 * math.log(0.75) + 0.25 * math.log(0.25)))
+    assert effective_rank(np.diag([3.0, 1.0])) == pytest.approx(expected)
+
+
+def test_alignment_and_uniformity_have_their_closed_forms() -> None:
+    """Of points at right angles d² is 2, of opposite ones 4; lengths do not count."""
+    square = np.array([[1.0, 0.0], [0.0, 2.0], [-3.0, 0.0], [0.0, -4.0]])
+    assert alignment(square, 5 * square) == pytest.approx(0)
+    assert alignment(square, -square) == pytest.approx(4)
+    assert alignment(square, square[[1, 2, 3, 0]]) == pytest.approx(2)
+    assert uniformity(np.ones((4, 2))) == pytest.approx(0)
+    assert uniformity(square) == pytest.approx(math.log((4 * math.exp(-4) + 2 * math.exp(-8)) / 6))
+
+
+@pytest.mark.parametrize("trials", [1, 2])
+def test_probes_are_those_of_scikit_learn_on_the_embeddings(trials: int) -> None:
+    data, module, curves = data_with_gaps(trials), PretrainModule(SMALL), Curves()
+    trainer(Probe(neighbours=3), curves).fit(module, data)
+    stack = data._served
+    for trial in data.trials:
+        rows, labels = stack.data.labelled[[trial]], stack.data.labels[trial]
+        held, truth = stack.data.validation[[trial]], stack.data.validation_labels[trial]
+        alone = stack.of(trial)
+        weights = {name: tensor[[trial]] for name, tensor in module.encoder.state_dict().items()}
+        train, validation = (alone.embed(each, weights)[0] for each in (rows, held))
+        scaler = StandardScaler().fit(train)
+        linear = LogisticRegression(max_iter=1000).fit(scaler.transform(train), labels)
+        nearest = KNeighborsClassifier(3).fit(train, labels)
+        ending = f"/trial_{trial}" if trials > 1 else ""
+        for name, predicted in (
+            ("linear", linear.predict(scaler.transform(validation))),
+            ("knn", nearest.predict(validation)),
+        ):
+            assert curves.epochs[-1][f"probe_{name}{ending}"] == pytest.approx(accuracy_score(truth, predicted))
+        assert curves.epochs[-1][f"probe_effective_rank{ending}"] == pytest.approx(effective_rank(validation), rel=1e-4)
+
+
+def test_losses_and_weights_are_the_same_with_and_without_probes() -> None:
+    logged, weights = [], []
+    for probes in ([], [Probe()]):
+        torch.manual_seed(0)
+        # Its dropout draws from torch's own stream, and its normalisation counts the batches that it has seen.
+        module, curves = PretrainModule(encoder=Encoder()), Curves()
+        trainer(*probes, curves, max_epochs=3).fit(module, data_with_gaps())
+        logged.append([epoch["validation_loss"] for epoch in curves.epochs])
+        weights.append(module.state_dict())
+    assert logged[0] == logged[1]
+    assert all(torch.equal(tensor, weights[1][name]) for name, tensor in weights[0].items())
+
+
+@pytest.mark.filterwarnings("ignore:Target 'y' has 200 different numbers")
+def test_numbers_are_probed_by_r2_and_a_pretext_without_two_views_has_no_alignment() -> None:
+    random = np.random.default_rng(1)
+    x = random.normal(size=(200, 2))
+    data = TableDataModule(pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": x[:, 0] + x[:, 1] / 3}), "y")
+    curves = Curves()
+    trainer(Probe(every=2), curves).fit(PretrainModule([*SMALL, "pretrain=no_noise_ae"]), data)
+    assert "probe_linear" not in curves.epochs[0]
+    assert 0.5 < curves.epochs[1]["probe_linear"] <= 1
+    assert "probe_alignment" not in curves.epochs[1]
+
+
+def test_what_cannot_be_probed_is_refused() -> None:
+    with pytest.raises(UsageError, match="Probe measures a PretrainModule, and not FinetuneModule"):
+        trainer(Probe()).fit(FinetuneModule(SMALL[:2]), data_with_gaps())
+    with pytest.raises(UsageError, match="Probe takes numbers from 1"):
+        Probe(every=0)
