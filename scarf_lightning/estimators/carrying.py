@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from ..data.columns import Advice, Floats, Ints
@@ -23,7 +22,7 @@ CARRIES = 0.9
 """The share of what a model gains over one answer for all rows that a column has to gain alone. Of 21 tables of
 OpenML-CC18 without a known leak one has such a column beside a random forest by accuracy, two by balanced accuracy."""
 MOST_ROWS, MOST_TRIALS, MOST_COLUMNS = 5000, 5, 3
-"""Rows that a tree learns from, trials that are looked at, and columns that are measured in all of them."""
+"""Rows that a tree learns from and is measured on, trials, and columns that are measured in all of these."""
 LEAVES = 4
 """Leaves of a tree for each class; a number has ten times as many."""
 ROWS_IN_LEAF = 5
@@ -82,7 +81,9 @@ def carriers(table: Table, trials: Sequence[ModelTrial], metric: Metric, least: 
     by_first = {name: metric.sign * _levels(table, trials[:1], metric, of)[0] for name, of in columns.items()}
     best = sorted(by_first, key=lambda name: -by_first[name])[:MOST_COLUMNS]
     without = float(np.mean(_levels(table, trials, metric, [])))
-    of_model = float(np.mean([_measured(table, each, each.predictions, metric) for each in trials]))
+    of_model = float(
+        np.mean([_measured(table, each.rows, each.predictions, metric) for each in map(_some_rows, trials)])
+    )
     gain = metric.sign * (of_model - without)
     size = abs(without) if metric.is_relative and without else 1.0
     # A metric that a trial does not define is NaN, and is above nothing.
@@ -97,24 +98,28 @@ def carriers(table: Table, trials: Sequence[ModelTrial], metric: Metric, least: 
     return sorted(found, key=lambda each: -each.share)
 
 
+def _some_rows(trial: ModelTrial) -> ModelTrial:
+    """A trial with some of its rows, so that a column of many categories fits into memory."""
+    if len(trial.rows) <= MOST_ROWS:
+        return trial
+    chosen = np.random.default_rng(0).permutation(len(trial.rows))[:MOST_ROWS]
+    return ModelTrial(trial.rows[chosen], trial.predictions[chosen])
+
+
 def _levels(table: Table, trials: Sequence[ModelTrial], metric: Metric, features: Sequence[int]) -> list[float]:
     """The metric by trial of a tree on these features of the table; without any it gives one answer for all rows."""
-    values = np.zeros((table.n_rows, 1))
-    if features:
-        values = np.concatenate(
-            [tree_input(table.values[:, place], table.columns[place]) for place in features], axis=1
-        )
     levels = []
     for trial in trials:
-        predicted = _predicted(table, trial, values)
-        levels.append(_measured(table, trial, predicted, metric))
+        measured = _some_rows(trial).rows
+        predicted = _predicted(table, trial.rows, measured, features)
+        levels.append(_measured(table, measured, predicted, metric))
     return levels
 
 
-def _predicted(table: Table, trial: ModelTrial, values: Floats) -> NDArray[np.float64]:
-    """Predictions for the test rows by a tree on the labelled rows that are not tested, from ``(n, F)`` values."""
+def _predicted(table: Table, tested: Ints, predicted: Ints, features: Sequence[int]) -> Floats:
+    """Predictions for some rows by a tree on these features of the labelled rows that are not tested."""
     is_tested = np.zeros(table.n_rows, dtype=bool)
-    is_tested[trial.rows] = True
+    is_tested[tested] = True
     rows = np.flatnonzero(table.is_labelled & ~is_tested)
     # The seed is fixed, so that a recommendation that is made again says the same.
     rows = np.random.default_rng(0).permutation(rows)[:MOST_ROWS]
@@ -128,10 +133,17 @@ def _predicted(table: Table, trial: ModelTrial, values: Floats) -> NDArray[np.fl
             "random_state": 0,
         }
         tree = target.choose(classifier=DecisionTreeClassifier, regressor=DecisionTreeRegressor)(**options)
-        return target.predicted_by(tree.fit(values[rows], labels), values[trial.rows])
+        fitted = tree.fit(_encoded(table, rows, features), labels)
+        return target.predicted_by(fitted, _encoded(table, predicted, features))
 
-    return np.asarray(target.taught(table.labels[rows], len(trial.rows), learn), dtype=np.float64)
+    return np.asarray(target.taught(table.labels[rows], len(predicted), learn), dtype=np.float64)
 
 
-def _measured(table: Table, trial: ModelTrial, predictions: Floats, metric: Metric) -> float:
-    return metric.function(predictions, table.labels[trial.rows])
+def _encoded(table: Table, rows: Ints, features: Sequence[int]) -> Floats:
+    """Features of some rows as a tree takes them, ``(n, F)``; a constant without any."""
+    encoded = [tree_input(table.values[rows, place], table.columns[place]) for place in features]
+    return np.concatenate(encoded, axis=1) if encoded else np.zeros((len(rows), 1))
+
+
+def _measured(table: Table, rows: Ints, predictions: Floats, metric: Metric) -> float:
+    return metric.function(predictions, table.labels[rows])
