@@ -254,19 +254,19 @@ def _in_full(reference: str) -> str:
 
 
 def _by_competitor(comparisons: Iterable[Comparison]) -> dict[str, list[Comparison]]:
-    """The comparisons of each competitor by the number of labels; competitors in the order of the cells."""
+    """The comparisons of each competitor by the number of labels; networks before rivals, in the order of the cells."""
     by_name: dict[str, list[Comparison]] = {}
-    for each in sorted(comparisons, key=_first_cell_and_labels):
+    for each in sorted(comparisons, key=_place):
         by_name.setdefault(each.name, []).append(each)
     for group in by_name.values():
         group.sort(key=_n_labels)
     return by_name
 
 
-def _first_cell_and_labels(comparison: Comparison) -> tuple[int, float]:
-    """A comparison's place in the order of the cells."""
+def _place(comparison: Comparison) -> tuple[bool, int, float]:
+    """A comparison's place: what is done to the network, then rivals; each in the order of the cells."""
     first_cell, _ = comparison.pairs[0]
-    return first_cell, _n_labels(comparison)
+    return comparison.is_rival, first_cell, _n_labels(comparison)
 
 
 def _n_labels(comparison: Comparison) -> float:
