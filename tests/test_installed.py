@@ -103,8 +103,11 @@ def core(tmp_path_factory: pytest.TempPathFactory, distributions: tuple[Path, Pa
     """
     commands, packages = environment_with(distributions[1], tmp_path_factory.mktemp("core"))
     for name in required(distributions[1]):
-        for top in {file.parts[0] for file in distribution(name).files or () if file.parts[0] != ".."}:
-            link, target = packages / top, Path(str(distribution(name).locate_file(top)))
+        known = distribution(name)
+        # Of a source distribution an old pip, such as Debian's, knows the files before they were installed alone.
+        tops = set((known.read_text("top_level.txt") or "").split())
+        for top in tops | {file.parts[0] for file in known.files or () if file.parts[0] != ".."}:
+            link, target = packages / top, Path(str(known.locate_file(top)))
             if target.exists() and not link.exists() and target.name != "__pycache__":
                 link.symlink_to(target)
     return commands / "python"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig
 
+from ..data.sources.source import check_is_file
 from ..errors import UsageError
 from ..importing import require_report
 from ..options.run_settings import PathSettings
@@ -160,6 +161,8 @@ def answer(
     require_report("The page of an answer")
     if isinstance(table, pd.DataFrame):
         table = kept_frame(table, overrides)
+    elif table is not None:
+        check_is_file(Path(table).expanduser(), "dataset.path")
     asked = [*answer_of_file(None if table is None else str(table), target), *overrides]
     run(asked, verbose=verbose)
     with nullcontext() if verbose else silent():

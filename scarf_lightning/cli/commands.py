@@ -244,8 +244,9 @@ def answer_arguments(arguments: Sequence[str]) -> list[str]:
     """The command line of `train.py` that answers the question for a file and its target.
 
     Raises:
-        UsageError: more than a file and a column are named.
+        UsageError: more than a file and a column are named, or the file is none.
     """
+    from ..data.sources.source import check_is_file
     from ..sweeping.overrides import answer_of_file
 
     if "-" in arguments:
@@ -256,6 +257,9 @@ def answer_arguments(arguments: Sequence[str]) -> list[str]:
         from ..screen import program
 
         raise UsageError(f"Name one file and the column to predict: {program('answer')} customers.csv plan.")
+    if named:
+        # Composing the cells first would take seconds.
+        check_is_file(Path(named[0]).expanduser(), "dataset.path")
     others = [argument for argument in arguments if argument not in named]
     return [*answer_of_file(*named), *others]
 

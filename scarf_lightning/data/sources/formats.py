@@ -1,6 +1,5 @@
 """Files of tables by their format."""
 
-import re
 import warnings
 from collections.abc import Collection
 from pathlib import Path
@@ -12,11 +11,9 @@ from .arrow_file import ArrowFile
 from .data_file import DataFile
 from .documents import ArffFile, ExcelFile, JsonFile
 from .opening import without_compression
-from .source import ENDING, KNOWN
+from .source import ENDING, KNOWN, check_is_file
 from .text_file import TextFile
 
-ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-"""The beginning of a URL. A path has one slash of its two."""
 FORMATS = (TextFile, JsonFile, ArffFile, ArrowFile, ExcelFile)
 
 
@@ -31,8 +28,7 @@ def open_file(path: Path, option: str = "dataset.path", **asked: str | None) -> 
     Raises:
         UsageError: there is no such file, or it cannot be read.
     """
-    if not path.is_file():
-        raise UsageError(_why_no_file(path, option))
+    check_is_file(path, option)
     if not ENDING.search(path.name):
         raise UsageError(f"{path} is of no known format; {option} takes {KNOWN}; write it again as one of these.")
     ending = without_compression(path).suffix.lower()
@@ -40,20 +36,6 @@ def open_file(path: Path, option: str = "dataset.path", **asked: str | None) -> 
     if asked.get("sheet") and kind is not ExcelFile:
         raise UsageError(f"dataset.sheet names a sheet of an Excel file, and {path} is none; leave dataset.sheet out.")
     return kind.open(path, **asked)
-
-
-def _why_no_file(path: Path, option: str) -> str:
-    """A sentence on a path that is no file of a table."""
-    if ADDRESS.match(str(path)):
-        address = str(path).replace(":/", "://", 1)
-        return f"{option}={address} is an address, and only files are read; download it, and name the file."
-    if path.is_dir():
-        return f"{option}={path} is a folder; name a file of a table in it."
-    if str(path) == "-" or path.exists():
-        return f"{option}={path} is a stream, and a table is read more than once; write it to a file, and name that."
-    return (
-        f"there is no file {path}; set {option} to a file of a table, relative to the folder that the command runs in."
-    )
 
 
 def read_rows(path: Path, *, as_written: Collection[str] = (), **asked: str | None) -> pd.DataFrame:

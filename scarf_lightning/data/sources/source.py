@@ -23,10 +23,34 @@ KNOWN = (
 )
 """These endings in words."""
 
+ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+"""The beginning of a URL. A path has one slash of its two."""
 READINGS = 5
 """How often a table is read whose files change meanwhile."""
 PAUSE = 0.1
 """Seconds before the second reading; each later pause is twice as long as the one before."""
+
+
+def check_is_file(path: Path, option: str) -> None:
+    """Refuse a path that is no file of a table. ``option`` names it.
+
+    Raises:
+        UsageError: it is an address, a folder or a stream, or nothing is there.
+    """
+    if path.is_file():
+        return
+    if ADDRESS.match(str(path)):
+        address = str(path).replace(":/", "://", 1)
+        raise UsageError(f"{option}={address} is an address, and only files are read; download it, and name the file.")
+    if path.is_dir():
+        raise UsageError(f"{option}={path} is a folder; name a file of a table in it.")
+    if str(path) == "-" or path.exists():
+        raise UsageError(
+            f"{option}={path} is a stream, and a table is read more than once; write it to a file, and name that."
+        )
+    raise UsageError(
+        f"there is no file {path}; set {option} to a file of a table, relative to the folder that the command runs in."
+    )
 
 
 @dataclass(frozen=True)
