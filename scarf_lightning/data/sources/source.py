@@ -37,18 +37,20 @@ def check_is_file(path: Path, option: str) -> None:
     Raises:
         UsageError: it is an address, a folder or a stream, or nothing is there.
     """
-    if path.is_file():
-        return
+    if not path.is_file():
+        raise UsageError(_why_no_file(path, option))
+
+
+def _why_no_file(path: Path, option: str) -> str:
+    """A sentence on a path that is no file of a table."""
     if ADDRESS.match(str(path)):
         address = str(path).replace(":/", "://", 1)
-        raise UsageError(f"{option}={address} is an address, and only files are read; download it, and name the file.")
+        return f"{option}={address} is an address, and only files are read; download it, and name the file."
     if path.is_dir():
-        raise UsageError(f"{option}={path} is a folder; name a file of a table in it.")
+        return f"{option}={path} is a folder; name a file of a table in it."
     if str(path) == "-" or path.exists():
-        raise UsageError(
-            f"{option}={path} is a stream, and a table is read more than once; write it to a file, and name that."
-        )
-    raise UsageError(
+        return f"{option}={path} is a stream, and a table is read more than once; write it to a file, and name that."
+    return (
         f"there is no file {path}; set {option} to a file of a table, relative to the folder that the command runs in."
     )
 
