@@ -25,7 +25,7 @@ from ..user_cache import cache_file
 from ..version import __version__
 
 Finding = tuple[str, str]
-"""What was looked at, and what was found."""
+"""The name of a line, and its text."""
 
 VARIABLES = ("CUDA_VISIBLE_DEVICES", "MKL_CBWR", "OMP_NUM_THREADS", "WANDB_MODE")
 """Variables of the environment that decide how the package computes, and hold nothing secret."""

@@ -212,7 +212,6 @@ class Recommendation:
         dataset: its name.
         expected: ``metric``, ``value`` by trials and rows that did not choose the model, and the ends ``low`` and
             ``high`` of its 95 % interval, NaN where unknown.
-        carriers: the columns that carry it, see `estimators.carrying`.
     """
 
     name: str
@@ -220,7 +219,6 @@ class Recommendation:
     cell: Path
     dataset: str
     expected: dict[str, Any]
-    carriers: "Sequence[Carrier]" = ()
 
 
 @dataclass(frozen=True)
@@ -265,7 +263,6 @@ def recommend(results: CellResults, options: ReportOptions) -> Recommendation | 
         cell=results.folders[chosen.label],
         dataset=str(results.cells.loc[chosen.label, "dataset"]),
         expected={"metric": metric.name, "value": mean, "low": low, "high": high},
-        carriers=carriers,
     )
 
 

@@ -60,13 +60,12 @@ def mark_notes(categories: Mapping[str, Coded]) -> list[str]:
     Args:
         categories: the columns that are read as categories, by name.
     """
-    by_word = defaultdict[str, dict[str, int]](dict)
+    by_column = {}
     for name, coded in categories.items():
-        for category, count in zip(map(str, coded.distinct), coded.counts, strict=True):
-            if is_missing(category):
-                by_word[category][name] = int(count)
+        counts = zip(map(str, coded.distinct), coded.counts, strict=True)
+        by_column[name] = {category: int(count) for category, count in counts if is_missing(category)}
     notes = []
-    for word, columns in by_word.items():
+    for word, columns in _by_word(by_column).items():
         notes.append(
             f"{word!r} is a category of {_rows_by_column(columns)}; if it stands for a missing value, leave these "
             "fields empty."
@@ -80,14 +79,19 @@ def missing_notes(by_column: Mapping[str, Mapping[str, int]]) -> list[str]:
     Args:
         by_column: the rows of each word, by column.
     """
+    return [
+        f"{word!r} is read as missing in {_rows_by_column(columns)}; if it is a category, give it another name."
+        for word, columns in _by_word(by_column).items()
+    ]
+
+
+def _by_word(by_column: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    """The rows of each column by word, of the rows of each word by column."""
     by_word = defaultdict[str, dict[str, int]](dict)
     for name, words in by_column.items():
         for word, count in words.items():
             by_word[word][name] = count
-    return [
-        f"{word!r} is read as missing in {_rows_by_column(columns)}; if it is a category, give it another name."
-        for word, columns in by_word.items()
-    ]
+    return by_word
 
 
 def _rows_by_column(counts: Mapping[str, int]) -> str:

@@ -13,9 +13,7 @@ from torch import Tensor, nn
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.lightning import CotrainModule, FinetuneModule, PretrainModule, TableDataModule
-from scarf_lightning.lightning import options as room
 from scarf_lightning.lightning.modules import PlainModule
-from tests.composing import composing_once
 from tests.lightning.test_plain_lightning import SMALL, Curves, trainer
 
 pytestmark = [
@@ -24,11 +22,6 @@ pytestmark = [
 ]
 D = 7
 """Two numbers, one of them with gaps, and a category of three values with gaps."""
-
-
-@pytest.fixture(autouse=True)
-def quick_composing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "composing", composing_once)
 
 
 def data_with_gaps(trials: int = 1) -> TableDataModule:

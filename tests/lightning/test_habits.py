@@ -12,8 +12,6 @@ from torch import Tensor, nn
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.lightning import FinetuneModule, PretrainModule, TableDataModule
-from scarf_lightning.lightning import options as room
-from tests.composing import composing_once
 from tests.lightning.test_encoders import D, Encoder, data_with_gaps
 from tests.lightning.test_plain_lightning import FINE, SMALL, trainer
 
@@ -22,11 +20,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*does not have many workers"),
 ]
 M, C = 3, 2
-
-
-@pytest.fixture(autouse=True)
-def quick_composing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "composing", composing_once)
 
 
 def rows_of(data: TableDataModule) -> Tensor:

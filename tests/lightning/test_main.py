@@ -12,9 +12,7 @@ import yaml
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.lightning import __main__ as room
-from scarf_lightning.lightning import options
 from scarf_lightning.lightning.__main__ import main
-from tests.composing import composing_once
 from tests.lightning.test_encoders import D, data_with_gaps
 
 has_cli = importlib.util.find_spec("jsonargparse") is not None
@@ -32,7 +30,6 @@ SMALL = "network.encoder.width=8 network.encoder.depth=2 batch_size=32"
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The current folder, which has a table with gaps and a category."""
-    monkeypatch.setattr(options, "composing", composing_once)
     # Lightning's command line seeds them.
     states = torch.get_rng_state(), np.random.get_state(), random.getstate()  # noqa: NPY002
     for name in ("PL_GLOBAL_SEED", "PL_SEED_WORKERS"):

@@ -8,17 +8,10 @@ from omegaconf import OmegaConf
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.lightning import CotrainModule, FinetuneModule, PretrainModule, TableDataModule
-from scarf_lightning.lightning import options as room
 from scarf_lightning.lightning.modules import PlainModule
-from tests.composing import composing_once
 
 MEAN = ("corruption=mean", "corruption.rate=0.3", "network.encoder.width=64")
 NESTED = {"corruption": {"name": "mean", "rate": 0.3}, "network": {"encoder": {"width": 64}}}
-
-
-@pytest.fixture(autouse=True)
-def quick_composing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "composing", composing_once)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,6 @@ from scarf_lightning.lightning import CotrainModule, FinetuneModule, OpenMLDataM
 from scarf_lightning.lightning import options as room
 from scarf_lightning.lightning.modules import PlainModule
 from scarf_lightning.training import CellTraining
-from tests.composing import composing_once
 from tests.data.sources.test_openml import home, no_network
 from tests.data.sources.test_openml_task import TASK, cache, rows_of
 
@@ -41,11 +40,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning:pytorch_lightning"),
     pytest.mark.filterwarnings("ignore:.*does not have many workers"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def quick_composing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "composing", composing_once)
 
 
 class Curves(pl.Callback):

@@ -13,9 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.lightning import FinetuneModule, PretrainModule, Probe, TableDataModule
-from scarf_lightning.lightning import options as room
 from scarf_lightning.lightning.probe import alignment, effective_rank, uniformity
-from tests.composing import composing_once
 from tests.lightning.test_encoders import Encoder, data_with_gaps
 from tests.lightning.test_plain_lightning import SMALL, Curves, trainer
 
@@ -23,11 +21,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning:pytorch_lightning"),
     pytest.mark.filterwarnings("ignore:.*does not have many workers"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def quick_composing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "composing", composing_once)
 
 
 def test_effective_rank_counts_directions_of_equal_strength() -> None:

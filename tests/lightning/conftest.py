@@ -1,0 +1,11 @@
+"""What all tests of plain Lightning share."""
+
+import pytest
+
+from scarf_lightning.lightning import options
+from tests.composing import composing_once
+
+
+@pytest.fixture(autouse=True)
+def quick_composing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(options, "composing", composing_once)
