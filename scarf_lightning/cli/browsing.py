@@ -1,4 +1,4 @@
-"""`scarf results`: list the cells of a folder, show one, compare two, drop some, export all."""
+"""`scarf results`: list the cells of a folder, drop some, export all."""
 
 import math
 import sys
@@ -23,15 +23,13 @@ from .output import FORCE, for_spreadsheets, write_output
 
 USAGE = """\
 scarf results ls [AXIS=OPTION ...]          every cell, newest first: name, trials, metric, age, version
-scarf results show CELL                     one cell: what it is, what it measured, how it was trained
-scarf results diff CELL CELL                the options in which two cells differ, and their metrics
 scarf results drop CELL|AXIS=OPTION ...     set cells aside, so that nothing reads them
 scarf results export FILE [AXIS=OPTION ...] a row for each trial, as .csv, .parquet or .json
 
   --force          replace a file that is there (export)
   CELL             the first letters of its fingerprint, as ls lists them
   results=FOLDER   folder of the results ({folder})
-  --json           print one JSON object (ls, show, diff)
+  --json           print one JSON object (ls)
 """
 JSON = "--json"
 SHOWN_LETTERS = 8
@@ -75,10 +73,9 @@ class ListedCell:
         options: every option that it uses, with its dataset.
         metric: the name of the metric that its target leads with.
         value: the mean of that metric; NaN without a trial that has it.
-        rows: of its trials.
+        trials: that were trained.
         written: time of its last record, in seconds since the epoch.
-        versions: of the packages that trained it.
-        overrides: what asked for it.
+        version: of this package that trained it.
     """
 
     folder: Path
@@ -86,22 +83,16 @@ class ListedCell:
     options: Mapping[str, Any]
     metric: str
     value: float
-    rows: Sequence[Mapping[str, Any]]
+    trials: int
     written: float
-    versions: Mapping[str, str]
-    overrides: Sequence[str]
-
-    @property
-    def version(self) -> str:
-        """The version of this package that trained it."""
-        return self.versions.get("scarf-lightning", "?")
+    version: str
 
     def plain(self) -> dict[str, Any]:
         """Its line as JSON."""
         return {
             "cell": self.folder.name,
             "name": self.name,
-            "trials": len(self.rows),
+            "trials": self.trials,
             "metric": self.metric,
             "value": self.value,
             "written": datetime.fromtimestamp(self.written, UTC).isoformat(timespec="seconds"),
@@ -155,67 +146,8 @@ def _ls(asked: Asked) -> None:
     for each in listed:
         fingerprint = each.folder.name[:SHOWN_LETTERS]
         age = _age(time.time() - each.written)
-        trials = str(len(each.rows))
-        table.add_row(fingerprint, each.name, each.metric, _shown(each), trials, age, each.version)
+        table.add_row(fingerprint, each.name, each.metric, _shown(each), str(each.trials), age, each.version)
     screen().print(table)
-
-
-def _show(asked: Asked) -> None:
-    from ..report.levels import LevelledRows, levels_of_cell
-    from ..results import Rows, load_cell
-    from .tables import cell_table
-
-    (cell,) = _named(asked, 1, "show CELL")
-    described = load_cell(cell.folder.name, cell.folder.parent).description
-    trials = [dict(row) for row in cell.rows]
-    if asked.as_json:
-        write(cell.plain() | {"trials": trials, "overrides": list(cell.overrides)})
-        return
-    console = screen()
-    console.say(f"{cell.folder.name}   {cell.name}")
-    console.say(f"asked for by: {' '.join(cell.overrides) or 'no override'}")
-    rows = Rows.of(trials)
-    # Without kept predictions the intervals are those of the trials alone.
-    levels = levels_of_cell(cell.folder, rows)
-    if levels:
-        rows = LevelledRows(rows, levels)
-    console.print(cell_table(dict(cell.options), rows))
-    for option, value in cell.options.items():
-        console.say(f"{option}={value}")
-    packages = [f"{name} {number}" for name, number in sorted(cell.versions.items())]
-    console.say(f"trained {_age(time.time() - cell.written)} ago, on {described['source']}")
-    if packages:
-        console.say(f"by {', '.join(packages)}")
-
-
-def _diff(asked: Asked) -> None:
-    first, second = _named(asked, 2, "diff CELL CELL")
-    differing: dict[str, list[Any]] = {}
-    # An option that one cell alone uses differs as well: the other one has None.
-    for option in dict.fromkeys([*first.options, *second.options]):
-        values = [first.options.get(option), second.options.get(option)]
-        if values[0] != values[1]:
-            differing[option] = values
-    if asked.as_json:
-        write({"cells": [first.plain(), second.plain()], "options": differing})
-        return
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    names = [each.folder.name[:SHOWN_LETTERS] for each in (first, second)]
-    for heading in ("option", *names):
-        table.add_column(heading, overflow="fold")
-    for option, values in differing.items():
-        texts = ["–" if value is None else str(value) for value in values]
-        table.add_row(option, *texts)
-    table.add_section()
-    table.add_row("trials", str(len(first.rows)), str(len(second.rows)))
-    # Each with its own metric: the targets of the two may be of different kinds.
-    metrics = [f"{each.metric} {_shown(each)}" for each in (first, second)]
-    table.add_row("metric", *metrics)
-    table.add_row("version", first.version, second.version)
-    screen().print(table)
-    # Two cells are never the same question, so something else tells them apart.
-    if not differing:
-        screen().say("No option differs: they are of different data, plugins or versions.")
 
 
 def _drop(asked: Asked) -> None:
@@ -260,7 +192,7 @@ def _export(asked: Asked) -> None:
     screen().say(f"{counted(len(frame), 'trial')} of {counted(len(listed), 'cell')} are in {file.absolute()}")
 
 
-JOBS: dict[str, Callable[[Asked], None]] = {"ls": _ls, "show": _show, "diff": _diff, "drop": _drop, "export": _export}
+JOBS: dict[str, Callable[[Asked], None]] = {"ls": _ls, "drop": _drop, "export": _export}
 """The sub-commands of `scarf results`."""
 
 
@@ -290,7 +222,6 @@ def _listed(asked: Asked) -> list[ListedCell]:
         metric = stored.target.metric
         # The sum that a level is: that of pandas rounds otherwise.
         values = results.trials_of(label)[metric].dropna().tolist()
-        rows = [row for _, row in sorted(stored.rows.items())]
         # A frame has NaN for an option that a cell does not use.
         options: dict[str, object] = {}
         for name, value in cell.axes.items():
@@ -303,21 +234,12 @@ def _listed(asked: Asked) -> list[ListedCell]:
                 options=options,
                 metric=metric,
                 value=float(np.mean(values)) if values else math.nan,
-                rows=rows,
+                trials=len(stored.rows),
                 written=stored.written,
-                versions=packages_of(stored),
-                overrides=cell.overrides,
+                version=packages_of(stored).get("scarf-lightning", "?"),
             )
         )
     return listed
-
-
-def _named(asked: Asked, number: int, usage: str) -> list[ListedCell]:
-    """The cells that a command names."""
-    _refuse(asked.conditions, f"scarf results {usage} takes no options but results=FOLDER")
-    if len(asked.cells) != number:
-        raise UsageError(f"It is scarf results {usage}; scarf results ls lists the cells.")
-    return _chosen(_listed(asked), asked.cells)
 
 
 def _chosen(listed: Sequence[ListedCell], names: Sequence[str]) -> list[ListedCell]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ..sweeping.folders import CONF, SWEEPS
 
 SHELLS = ("bash", "zsh")
-OF_RESULTS = ("ls", "show", "diff", "drop", "export")
+OF_RESULTS = ("ls", "drop", "export")
 """The sub-commands of `scarf results`."""
 
 FUNCTION = """\

@@ -248,7 +248,7 @@ SUB_COMMANDS = {
     "plan": SubCommand("[AXIS=OPTION ...]", "what train would do, and how long it takes", _plan),
     "report": SubCommand("sweeps=NAME|results=FOLDER", "the answer, figures and tables of what was trained", _report),
     "predict": SubCommand("MODEL FILE", "predict the rows of a file", _predict),
-    "results": SubCommand("ls|show|diff|drop|export", "look through what was trained", _results),
+    "results": SubCommand("ls|drop|export", "look through what was trained", _results),
     "check": SubCommand("MODULE [NAME]", "try the parts of a module of yours before they train", _check),
     "options": SubCommand("[AXIS ...]", "what can be chosen, and what it means", _options),
     "doctor": SubCommand("[results=FOLDER]", "versions, machine and store, for a report of a fault", _doctor),

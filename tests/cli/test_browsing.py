@@ -61,32 +61,6 @@ def test_ls_has_a_line_for_each_cell_with_its_mean_the_newest_first(store: Path,
     assert ["SCARF" in cell["name"] for cell in narrowed] == [True, True]
 
 
-def test_diff_has_what_differs_and_nothing_else(store: Path, capsys: Shown) -> None:
-    cells = listed(capsys)
-    first, second = (each["cell"] for each in cells if each["options"]["dataset"] == cells[0]["options"]["dataset"])
-
-    browse(["diff", first[:10], second[:10], "--json"])
-    differing = json.loads(capsys.readouterr().out)["options"]
-    browse(["diff", first, second])
-    shown = capsys.readouterr().out
-
-    assert sorted(map(str, differing["pretrain"])) == ["none", "scarf"]
-    assert "dataset" not in differing
-    assert all(first != second for first, second in differing.values())
-    assert "pretrain.max_epochs" in shown
-    assert "regime" not in shown
-
-
-def test_show_has_the_options_and_the_metrics(store: Path, capsys: Shown) -> None:
-    cell = listed(capsys, "pretrain=scarf")[0]
-
-    browse(["show", cell["cell"][:8]])
-
-    shown = capsys.readouterr().out
-    for words in (f"{cell['value']:.4f}", "pretrain=scarf\n", "on made up"):
-        assert words in shown
-
-
 def test_dropped_cells_are_read_no_more_and_kept(store: Path, capsys: Shown) -> None:
     browse(["drop", "pretrain=scarf"])
 
@@ -127,9 +101,8 @@ def test_export_replaces_a_file_by_force_alone_and_quotes_formulas(store: Path) 
     ("arguments", "sentence"),
     [
         ("lst", "scarf results has no command lst; it has: .* Did you mean ls?"),
-        ("show", "It is scarf results show CELL"),
-        ("show zz", "There is no cell zz; scarf results ls lists the cells."),
-        ("diff 0 1 2", "It is scarf results diff CELL CELL"),
+        ("show", "scarf results has no command show; it has: ls, drop, export."),
+        ("drop zz", "There is no cell zz; scarf results ls lists the cells."),
         ("ls what", "what: scarf results ls takes options such as pretrain=scarf."),
         ("ls --all", "--all is not known; scarf results --help names what is."),
         ("ls pretrain=vime", "No cell has pretrain=vime; pretrain has: none, scarf."),
@@ -153,7 +126,7 @@ def test_a_name_of_several_cells_is_refused(filled: Path, capsys: Shown) -> None
     (shared, *_) = [letter for letter in letters if letters.count(letter) > 1]
 
     with pytest.raises(UsageError, match="name more letters of one"):
-        browse(["show", shared, f"results={filled}"])
+        browse(["drop", shared, f"results={filled}"])
 
 
 def test_help_names_every_job(capsys: Shown) -> None:

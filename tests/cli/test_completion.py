@@ -11,8 +11,8 @@ from tests.programs import program
 COMMANDS = ["answer", "train", "report", "results", "options", "predict", "completion"]
 LINES = {
     "scarf re": ["report", "results"],
-    "scarf results d": ["diff", "drop"],
-    "scarf results show ab": ["ab00000000000001"],
+    "scarf results d": ["drop"],
+    "scarf results drop ab": ["ab00000000000001"],
     "scarf options net": ["network"],
     "scarf completion z": ["zsh"],
     "scarf train corruption=ma": ["corruption=marginal"],
