@@ -165,9 +165,16 @@ def registered(base: str) -> dict[str, type[Any]]:
                 f"{cls.name} is the name of two parts, {other.__module__}.{other.__name__} and "
                 f"{cls.__module__}.{cls.__name__}; give one of them another name."
             )
-        # A notebook makes a class of one module several times; the last one counts.
-        by_name[cls.name] = cls
+        # A notebook makes a class of one module several times, perhaps below another base, and the earlier ones live on
+        # for a while.
+        if _is_current(cls) or not _is_current(other):
+            by_name[cls.name] = cls
     return by_name
+
+
+def _is_current(cls: type[Any]) -> bool:
+    """True for the class that its module has by its name."""
+    return vars(sys.modules[cls.__module__]).get(cls.__name__) is cls
 
 
 @cache

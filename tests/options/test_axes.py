@@ -123,6 +123,20 @@ def test_a_wrong_choice_is_refused_in_a_sentence(shapes: str, choice: dict[str, 
     assert str(caught.value) == sentence.format("full_circle, square")
 
 
+def test_a_class_made_again_below_another_base_counts_in_place_of_the_earlier(shapes: str) -> None:
+    from importlib import import_module
+
+    parts(shapes)
+    straight = import_module("toy_shapes.straight")
+    earlier = straight.Square
+    # As in a notebook, whose module stays while a cell runs again.
+    again = STRAIGHT.replace("from . import Shape", "from toy_shapes.curved import Round as Shape")
+    exec(again, vars(straight))
+
+    assert earlier in earlier.__mro__[1].__subclasses__(), "it lives on"
+    assert parts(shapes)["square"] is straight.Square is not earlier
+
+
 def test_two_parts_of_one_name_are_refused_with_both(shapes: str, tmp_path: Path) -> None:
     (tmp_path / "other_square.py").write_text(STRAIGHT.replace("from . import", "from toy_shapes import"))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import UsageError, counted
+from ...options.axes import registered
 from ..columns import Advice, Note
 from .classes import Classes
 from .number import Number
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from ..columns import Coded
 
 AUTO = "auto"
+KINDS = "scarf_lightning.data.targets:Target"
+"""The class that all kinds inherit from, see `registered`."""
 
 FEWEST_ROWS = 10
 """With fewer labelled rows a 70/10/20 split leaves validation or test without a row."""
@@ -118,15 +121,15 @@ def kind_named(name: str) -> type[Target]:
     Raises:
         ValueError: there is none.
     """
-    for kind in _subclasses(Target):
-        if kind.name == name:
-            return kind
+    kinds = registered(KINDS)
+    if name in kinds:
+        return kinds[name]
     raise ValueError(f"{name!r:.40} is no kind of target; a plugin's kind needs plugins=[MODULE]")
 
 
 def check_kind(name: str | None) -> None:
     """Refuse a name of no kind of target in a `UsageError`."""
-    known = [kind.name for kind in _subclasses(Target)]
+    known = registered(KINDS)
     if name is not None and name not in known:
         raise UsageError(f"dataset.target_kind must be {AUTO} or one of {', '.join(known)}, not {name}.")
 
@@ -156,14 +159,6 @@ def target_from_plain(plain: Any) -> Target:
         return kind.from_plain({**plain, **description})
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError("it has no target") from error
-
-
-def _subclasses(base: type[Any]) -> list[type[Any]]:
-    classes = []
-    for subclass in base.__subclasses__():
-        classes.append(subclass)
-        classes += _subclasses(subclass)
-    return classes
 
 
 def _refuse_names(labels: "pd.Series[Any]", source: str) -> None:
