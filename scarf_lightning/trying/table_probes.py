@@ -37,9 +37,16 @@ class MethodProbe(Probe):
     draws: ClassVar[str] = "rows.random.normal(N, M), or stack.streams.torch(stack.trials, NAME)"
 
     def benches(self, part: Any) -> tuple[Bench, ...]:
+        # It imports Lightning.
+        from ..methods import SingleFitMethod
+
+        tables = benches()
+        # A method that trains by itself takes the time of its fits, and a table with gaps and categories has all.
+        if type(part).run is not SingleFitMethod.run:
+            tables = tables[1:]
         if part.targets and "classes" not in part.targets:
-            return tuple(of_numbers(bench) for bench in benches())
-        return benches()
+            tables = tuple(of_numbers(bench) for bench in tables)
+        return tables
 
     def call(self, part: Any, call: Call) -> dict[str, Output]:
         # It imports Lightning.
