@@ -155,12 +155,14 @@ def _combined_rows(tested: Sequence[RowsOfTrial], weight: float) -> RowsOfTrial:
     codes: Integers = np.zeros(len(tested[0].rows), dtype=np.int64)
     for each in tested:
         codes = codes * PRIME + each.codes
+    shown = [each.shown for each in tested if each.shown is not None]
     return RowsOfTrial(
         rows=tested[0].rows,
         values=weight * np.sum([each.values for each in tested], axis=0),
         added=weight * np.sum([each.added for each in tested], axis=0),
         codes=codes,
         one_class=all(each.one_class for each in tested),
+        shown=np.any(shown, axis=0) if shown else None,
     )
 
 

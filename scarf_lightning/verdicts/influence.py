@@ -20,6 +20,8 @@ from .scores import Floats
 
 RowValues = Callable[[Floats, Labels], Floats]
 
+TINY = 1e-9
+"""The part of a sum of squares that is rounding."""
 MOST_JACKKNIFED = 200
 """Parts of the rows that a metric without a formula is computed without, one at a time."""
 
@@ -121,6 +123,25 @@ def added_values(metric: Metric, predictions: Floats, labels: Labels) -> Floats:
             with_one = metric.function(one_more, longer)
             values[label, place] = (n + 1) * with_one - n * value
     return values
+
+
+def shown_rows(predictions: Floats, labels: Labels) -> NDArray[np.bool_] | None:
+    """Whether some row of each class is predicted right, and some row wrong, ``(C, 2)``; None of numbers.
+
+    Args:
+        predictions, labels: as in `row_values`.
+
+    >>> import numpy as np
+    >>> shown_rows(np.array([[0.9, 0.1], [0.4, 0.6], [0.8, 0.2]]), np.array([0, 1, 1]))
+    array([[ True, False],
+           [ True,  True]])
+    """
+    if predictions.ndim == 1:
+        return None
+    shown = np.zeros((predictions.shape[1], 2), dtype=bool)
+    is_wrong = predictions.argmax(axis=1) != labels
+    shown[labels, is_wrong.astype(int)] = True
+    return shown
 
 
 def _right(probabilities: Floats, labels: Labels) -> Floats:
@@ -261,10 +282,19 @@ def _mae(predictions: Floats, labels: Labels) -> Floats:
 
 
 def _r2(predictions: Floats, labels: Labels) -> Floats:
-    """One minus a ratio: errors add to it, and rows far from the mean label take from it."""
+    """The jackknife's values: without a row, both sums of squares lack it, and the mean label is that of the others.
+
+    Slopes alone make the error of test sets of thirty rows too small, since a row far from the mean label holds much of
+    the sum below.
+    """
+    n = len(labels)
     squares = (predictions - labels) ** 2
     distances = (labels - labels.mean()) ** 2
-    return -_slope_of_ratio(squares, distances)
+    remaining = distances.sum() - n / (n - 1) * distances
+    without = 1 - (squares.sum() - squares) / np.where(remaining > TINY * distances.sum(), remaining, np.nan)
+    value = 1 - squares.sum() / distances.sum()
+    # Of two rows neither has an R2 without the other.
+    return np.where(np.isnan(without), value, n * value - (n - 1) * without)
 
 
 def _spearman(predictions: Floats, labels: Labels) -> Floats:

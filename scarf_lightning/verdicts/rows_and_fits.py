@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from .scores import Floats, mean_of
 
+Booleans = NDArray[np.bool_]
 Integers = NDArray[np.int64]
 
 OF_BOUND = 0.07
@@ -94,6 +95,25 @@ class ErrorParts:
         freedom = _satterthwaite(self.of_rows + self.of_fits, variances)
         return replace(self, freedom=freedom, freedom_of_rows=freedom_of_rows)
 
+    def with_unseen_rows(self, unseen: Floats) -> "ErrorParts":
+        """The parts with one more row of each kind, as likely to have the one value as the other; it makes the error no
+        less sure, since it is not drawn.
+
+        Args:
+            unseen: values of these rows, ``(K, 2)``, see `unseen_values`.
+        """
+        if not len(unseen):
+            return self
+        distances = unseen - self.mean
+        of_rows = self.of_rows + float((distances**2).mean(axis=1).sum()) / self.n_tested**2
+        variances = [(of_rows, self.freedom_of_rows), (self.uncertain_fits, self.trials - 1)]
+        return replace(
+            self,
+            of_rows=of_rows,
+            freedom=_satterthwaite(of_rows + self.of_fits, variances),
+            reach=float(np.abs(distances).max()),
+        )
+
     def expected(self, trials: int, growth: float = 1.0) -> "ErrorParts":
         """The parts that this many trials are expected to have, of a table with ``growth`` times the rows.
 
@@ -127,7 +147,12 @@ class ErrorParts:
 
 
 def error_parts(
-    values: Sequence[Floats], units: Sequence[Integers], n_trained: float = math.inf, unseen: Floats = NOTHING
+    values: Sequence[Floats],
+    units: Sequence[Integers],
+    n_trained: float = math.inf,
+    unseen: Floats = NOTHING,
+    *,
+    fewest_freedom: float = FEWEST_FREEDOM,
 ) -> ErrorParts:
     """The error of a mean over trials, from the values of their test rows.
 
@@ -137,6 +162,7 @@ def error_parts(
             of a group, share a number.
         n_trained: rows that a trial trains on with their labels; all that it does not test if not given.
         unseen: values that rows may have which no trial tested, ``(K, 2)``, see `unseen_values`.
+        fewest_freedom: see `FEWEST_FREEDOM`.
 
     Two trials test the same three rows. The spread of the rows' means 0, 0.5 and 1 is the part of the rows, 0.25 / 3;
     that of the trials' means 0 and 1 is the part of the fits, 0.5 / 2:
@@ -179,7 +205,7 @@ def error_parts(
     of_rows = of_units + OF_BOUND * bound / n_units
 
     # Where test rows explain all of the spread by chance, fits may still have a part in it.
-    uncertain_fits = max(of_fits, FEWEST_FREEDOM * max(spread, explained) / trials)
+    uncertain_fits = max(of_fits, fewest_freedom * max(spread, explained) / trials)
     freedom_of_rows = _freedom_of_units(totals)
     variances = [(of_rows, freedom_of_rows), (uncertain_fits, trials - 1)]
     # Values that never vary have an error of zero by these formulas, and `verdict.rows_error` takes another one.
@@ -200,7 +226,7 @@ def error_parts(
     )
 
 
-def unseen_values(first: Sequence[Floats], second: Sequence[Floats] = ()) -> Floats:
+def unseen_values(first: Sequence[Floats], second: Sequence[Floats] = (), shown: Booleans | None = None) -> Floats:
     """The values that rows may have which no trial tested: for each kind of row, right and wrong, ``(K, 2)``.
 
     What no tested row shows may still be there. One more row of each kind, as likely right as wrong, makes the interval
@@ -211,10 +237,13 @@ def unseen_values(first: Sequence[Floats], second: Sequence[Floats] = ()) -> Flo
     Args:
         first: of each trial, the `influence.added_values` ``(C, 2)``.
         second: those of the reference, for a difference: a row is then right by one of both alone.
+        shown: whether some row of a class is right, and some row wrong, ``(C, 2)``. A kind that shows both is left out.
 
     >>> accuracy = np.array([[1.0, 0.0], [1.0, 0.0]])
     >>> unseen_values([accuracy]), unseen_values([accuracy], [accuracy])
     (array([[1., 0.]]), array([[ 1., -1.]]))
+    >>> len(unseen_values([accuracy], shown=np.array([[True, False], [True, True]])))
+    0
     """
     for added in (*first, *second):
         # A metric such as AUROC may be that of the predicted classes in one trial, by chance.
@@ -224,9 +253,14 @@ def unseen_values(first: Sequence[Floats], second: Sequence[Floats] = ()) -> Flo
     if len(second):
         # A row that one gets right and the other wrong: right minus wrong, and wrong minus right.
         pairs = pairs - _mean_over_trials(second)[:, ::-1]
-    known = pairs[np.isfinite(pairs).all(axis=1)]
+    is_known = np.isfinite(pairs).all(axis=1)
     # Classes on which a row has the same effect are one kind, and differ by rounding alone.
-    return np.asarray(np.unique(known.round(DIGITS), axis=0))
+    kinds, places = np.unique(pairs[is_known].round(DIGITS), axis=0, return_inverse=True)
+    if shown is None:
+        return np.asarray(kinds)
+    of_kinds = np.zeros(kinds.shape, dtype=bool)
+    np.logical_or.at(of_kinds, places.ravel(), shown[is_known])
+    return np.asarray(kinds[~of_kinds.all(axis=1)])
 
 
 def _mean_over_trials(values: Sequence[Floats]) -> Floats:

@@ -425,7 +425,9 @@ def rows_error(parts: ErrorParts, width: float) -> tuple[float, float]:
     return error, freedom
 
 
-def rows_interval(parts: ErrorParts, bounds: tuple[float, float] = UNBOUNDED, *, is_share: bool = False) -> Interval:
+def rows_interval(
+    parts: ErrorParts, bounds: tuple[float, float] = UNBOUNDED, *, is_share: bool = False, is_widened: bool = False
+) -> Interval:
     """The 95 % interval of a mean over trials from rows and fits, within its bounds.
 
     Between two finite bounds the interval is Wilson's (1927, DOI 10.1080/01621459.1927.10502953) for as many rows as
@@ -441,6 +443,7 @@ def rows_interval(parts: ErrorParts, bounds: tuple[float, float] = UNBOUNDED, *,
         bounds: of the metric.
         is_share: true if each row is right or wrong, and counts the same. The rows' part of the error then follows from
             the mean, and few rows that are wrong leave it no less sure.
+        is_widened: true if rows that no trial tested have a part in the error: the interval is then Student's.
 
     All of a hundred rows are right; three more in a hundred may still be wrong:
 
@@ -460,7 +463,7 @@ def rows_interval(parts: ErrorParts, bounds: tuple[float, float] = UNBOUNDED, *,
         return Interval(parts.mean, highest - gap * math.exp(reach), highest - gap * math.exp(-reach))
     share = (parts.mean - lowest) / width if math.isfinite(width) else math.nan
     # A mean on a bound is no share of rows that has an error, and neither has one without bounds.
-    if not 0 < share < 1 or not error:
+    if not 0 < share < 1 or not error or is_widened:
         return student_interval(parts.mean, error, freedom, bounds)
     variance = (error / width) ** 2
     n_rows = share * (1 - share) / variance

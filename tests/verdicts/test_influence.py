@@ -57,6 +57,16 @@ def test_the_values_of_auroc_have_the_variance_of_delong() -> None:
     assert ((values - values.mean()) ** 2).sum() / 49**2 == pytest.approx(expected, rel=0.08)
 
 
+def test_the_values_of_r2_are_exactly_those_of_the_jackknife_for_few_rows_too() -> None:
+    random = np.random.default_rng(1)
+    labels = random.standard_t(3, size=30)
+    predictions = labels + random.standard_t(3, size=30)
+    r2 = metric_named("r2")
+
+    assert row_values(r2, predictions, labels) == pytest.approx(jackknifed(r2, predictions, labels), abs=1e-12)
+    assert row_values(r2, predictions[:2], labels[:2]) == pytest.approx(r2.function(predictions[:2], labels[:2]))
+
+
 def test_a_row_moves_the_calibration_error_by_its_surplus_towards_its_bins_sign() -> None:
     """By hand: 0.8 too much confidence in the two rows of one bin, 0.4 too little in the row of another."""
     probabilities = np.array([[0.9, 0.1], [0.1, 0.9], [0.6, 0.4]])

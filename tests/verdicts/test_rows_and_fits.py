@@ -134,6 +134,29 @@ def test_rows_that_no_trial_shows_are_of_each_class_once() -> None:
     assert sorted(differences.ravel()) == pytest.approx([-2.0, -1 / 1.5, 1 / 1.5, 2.0])
 
 
+def test_a_kind_that_shows_right_and_wrong_rows_is_no_unseen_one() -> None:
+    """Of classes that weigh alike one may show the right and another the wrong row."""
+    alike = np.array([[1.0, 0.0], [1.0, 0.0]])
+    weighed = np.array([[1.2, 0.5], [1.8, -4.0]])
+    shown = np.array([[True, False], [False, True]])
+
+    assert len(unseen_values([alike], shown=shown)) == 0
+    assert unseen_values([weighed], shown=shown).tolist() == weighed.tolist()
+    assert unseen_values([weighed], shown=np.array([[True, True], [True, False]])).tolist() == [[1.8, -4.0]]
+
+
+def test_a_row_that_no_trial_shows_widens_a_level_and_leaves_it_as_sure() -> None:
+    """By hand: four rows around 0.75, and one more that is 1 or 0, half of whose squares are its variance."""
+    rows = [np.arange(4)] * 3
+    parts = error_parts([np.array([1.0, 1.0, 1.0, 0.0])] * 3, rows)
+
+    widened = parts.with_unseen_rows(np.array([[1.0, 0.0]]))
+
+    assert widened.of_rows - parts.of_rows == pytest.approx((0.25**2 + 0.75**2) / 2 / 4**2)
+    assert widened.freedom_of_rows == parts.freedom_of_rows
+    assert parts.with_unseen_rows(np.empty((0, 2))) == parts
+
+
 def test_groups_are_the_rows_that_the_same_trials_test() -> None:
     groups = np.repeat(np.arange(12), 5)
     random = np.random.default_rng(0)

@@ -250,10 +250,12 @@ def level(random: Random, draws: int, trials: int, world: World = World()) -> Li
         drawn = draw(random, 0.0, trials, world)
         rows = []
         for values, units in zip(drawn.first, drawn.units, strict=True):
-            added = np.array([[1.0, 0.0]]) if world.target == "classes" else np.full((1, 2), np.nan)
+            are_classes = world.target == "classes"
+            added = np.array([[1.0, 0.0]]) if are_classes else np.full((1, 2), np.nan)
+            shown = np.array([[values.any(), not values.all()]]) if are_classes else None
             # In time each row has a number of its own; blocks are made from them.
             its = np.arange(len(units)) if world.split == "time" else units
-            rows.append(RowsOfTrial(its, values, added, units))
+            rows.append(RowsOfTrial(its, values, added, units, shown=shown))
         line.count_interval(level_of_trials(rows, metric, split), 0.8 + drawn.of_first)
     return line
 
@@ -533,18 +535,18 @@ def jobs(draws: int) -> Iterator[Job]:
     for trials, rows in ((5, 300), (10, 600)):
         yield "metrics", scores, half, (trials, OF_CLASSES, rows)
     for trials in (3, 5, 10, 30):
-        yield "edges", edge, half, ("r2", "numbers", 150, trials)
-    for name, kind, rows, trials in (
-        ("accuracy", "rare", 100, 3),
-        ("accuracy", "rare", 100, 10),
-        ("accuracy", "balanced", 300, 30),
-        ("accuracy", "balanced", 1000, 10),
-        ("balanced_accuracy", "rare", 300, 10),
-        ("auroc", "balanced", 300, 10),
-        ("auroc", "rare", 100, 10),
-        ("auroc", "rare", 300, 3),
+        yield "edges", edge, draws, ("r2", "numbers", 150, trials)
+    # The rows vary at ten trials, and the trials at 300 rows.
+    sizes = ((100, 10), (300, 10), (1000, 10), (300, 3), (300, 30))
+    for name, kind in (
+        ("accuracy", "balanced"),
+        ("accuracy", "rare"),
+        ("balanced_accuracy", "rare"),
+        ("auroc", "balanced"),
+        ("auroc", "rare"),
     ):
-        yield "edges", edge, half, (name, kind, rows, trials)
+        for rows, trials in sizes:
+            yield "edges", edge, draws, (name, kind, rows, trials)
     for rows in (50, 150, 600):
         for truth in (0.0, 0.02):
             yield "agree", alike, draws, (rows, truth)
