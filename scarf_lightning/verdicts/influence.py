@@ -294,7 +294,7 @@ def _r2(predictions: Floats, labels: Labels) -> Floats:
     without = 1 - (squares.sum() - squares) / np.where(remaining > TINY * distances.sum(), remaining, np.nan)
     value = 1 - squares.sum() / distances.sum()
     # Of two rows neither has an R2 without the other.
-    return np.where(np.isnan(without), value, n * value - (n - 1) * without)
+    return np.asarray(np.where(np.isnan(without), value, n * value - (n - 1) * without))
 
 
 def _spearman(predictions: Floats, labels: Labels) -> Floats:
