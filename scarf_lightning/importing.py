@@ -15,6 +15,7 @@ from .errors import UsageError
 
 EXTRAS = {
     "openml": "openml",
+    "arff": "openml",
     "wandb": "wandb",
     "matplotlib": "report",
     "jinja2": "report",

@@ -26,7 +26,7 @@ OF_DEVELOPERS = {"all", "dev", "docs", "notebooks", "tests"}
 """Extras that bring no package which the code of the product imports."""
 OF_TWO = {"optuna"}
 """The second extra that brings a package."""
-OTHER_NAMES = {"hydra_plugins.hydra_joblib_launcher": "hydra-joblib-launcher", "xgboost": "xgboost-cpu"}
+OTHER_NAMES = {"hydra_plugins.hydra_joblib_launcher": "hydra-joblib-launcher", "xgboost": "xgboost-cpu", "arff": "liac-arff"}
 MODULES = {"scikit-learn": "sklearn", "hydra-core": "hydra", "pyyaml": "yaml", "pytorch-lightning": "pytorch_lightning"}
 """Packages of the core whose module has another name."""
 IMPORTED = re.compile(r"^ *(?:from|import) ([a-z_0-9]+)", re.MULTILINE)
@@ -35,7 +35,7 @@ OF_THE_CORE = {
     "sklearn", "rich", "safetensors", "yaml", "threadpoolctl", "joblib", "scarf_lightning",
 }  # fmt: skip
 OF_AN_EXTRA = {
-    "arff": "openml", "xmltodict": "openml", "requests": "openml", "urllib3": "openml", "minio": "openml",
+    "xmltodict": "openml", "requests": "openml", "urllib3": "openml", "minio": "openml",
     "markupsafe": "report", "IPython": "notebooks",
 }  # fmt: skip
 """Packages that a package of an extra brings."""

@@ -94,13 +94,7 @@ def _check_that_some_are_left(reads: Mapping[str, Read], source: str, n_rows: in
         return
     if any(read.features for read in reads.values()):
         return
-    some = list(reads.items())[:SHOWN]
-    reasons = []
-    for column, read in some:
-        # Such as two units, which the user can mend.
-        notes = [f" ({note})" for note in read.notes if isinstance(note, str)]
-        reasons.append(f"{column!r} is {read.done}{''.join(notes)}")
-    why = "; ".join(reasons)
+    why = "; ".join(f"{column!r} is {read.done}" for column, read in list(reads.items())[:SHOWN])
     raise UsageError(f"{source} has no column with a value in it to learn from: {why}{_way_out(reads)}.")
 
 

@@ -28,7 +28,7 @@ DURATIONS = {
     "timedelta": LENGTHS,
     "pandas": LENGTHS.astype("str"),
     "clock": [f"{s // 3600}:{s // 60 % 60:02d}:{s % 60:02d}" for s in SECONDS],
-    "iso": [f"PT{s // 3600}H{s // 60 % 60}M{s % 60}S" for s in SECONDS],
+    "iso": [length.isoformat() for length in LENGTHS],
     "python": pd.Series([dt.timedelta(seconds=int(s)) for s in SECONDS], dtype=object),
     "arrow": LENGTHS.astype(pd.ArrowDtype(pa.duration("s"))),
 }

@@ -1,4 +1,4 @@
-"""Dates and times of day, as numbers and categories."""
+"""Dates and times as numbers and categories."""
 
 import re
 from collections.abc import Sequence
@@ -49,7 +49,6 @@ MAY = re.compile(r"(?<![^\W\d_])May(?![^\W\d_])")
 
 LONGEST_DATE = 100
 """Characters. No format of dates is longer; the bound keeps long texts from slowing down the reading."""
-TIME_OF_DAY = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.\d+)?)?")
 
 
 def as_dates(texts: Sequence[str]) -> "tuple[pd.Series[Any], str, list[str]] | None":
@@ -145,27 +144,6 @@ def in_utc(times: "pd.Series[Any]") -> "pd.Series[Any]":
         return times
     zoneless: pd.Series[Any] = times.dt.tz_convert("UTC").dt.tz_localize(None)
     return zoneless
-
-
-def as_hours(texts: Sequence[str]) -> list[float] | None:
-    """Distinct texts such as ``14:30`` as hours; None if some are no times of day."""
-    known = [text for text in texts if not is_missing(text)]
-    if not known or not all(map(TIME_OF_DAY.fullmatch, known)):
-        return None
-    return [hours_of(text) for text in texts]
-
-
-def hours_of(text: str) -> float:
-    """A time of day in hours, NaN if the text is none.
-
-    >>> hours_of("14:30"), hours_of("14:61")
-    (14.5, nan)
-    """
-    match = TIME_OF_DAY.fullmatch(text)
-    if not match:
-        return np.nan
-    hours, minutes, seconds = int(match[1]), int(match[2]), int(match[3] or 0)
-    return hours + minutes / 60 + seconds / 3600
 
 
 def _in_english(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Lengths of time as numbers of seconds."""
+"""Lengths of time, and times of day, as numbers of seconds."""
 
 import re
 from collections.abc import Sequence
@@ -10,71 +10,37 @@ import pandas as pd
 from ..columns import Floats
 from .numbers import is_missing
 
-SECOND = 10**9
-"""In nanoseconds. They are counted in whole numbers, so that each notation of a length gives the same number."""
 A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-MINUTE, HOUR = 60 * SECOND, 3600 * SECOND
-DAY, WEEK = 24 * HOUR, 168 * HOUR
 
-LONGEST = 100
-"""Characters. No length of time is longer; the bound keeps long texts from slowing down the reading."""
-
-CLOCK = re.compile(
-    r"(?:(?P<days>[+-]?\d{1,7}) days?,? *)?"
-    r"(?:(?P<sign>[+-])?(?P<hours>\d{1,9}):(?P<minutes>[0-5]\d)(?::(?P<seconds>[0-5]\d)(?:[.,](?P<part>\d{1,9}))?)?)?",
-    re.IGNORECASE,
-)
-"""``3:02:15``, ``27:30``, ``2 days 03:00:00``, ``-1 days +23:00:00`` and ``5 days``: as pandas, Python, SQL and
-spreadsheets write a length of time. Without seconds it is hours and minutes. Days and clock have a sign each."""
-
-ISO = re.compile(
-    r"(?P<sign>[+-])?P(?:(?P<weeks>\d{1,7})W)?(?:(?P<days>[+-]?\d{1,7})D)?"
-    r"(?:T(?:(?P<hours>\d{1,9})H)?(?:(?P<minutes>\d{1,9})M)?(?:(?P<seconds>\d{1,9})(?:[.,](?P<part>\d{1,9}))?S)?)?",
-    re.IGNORECASE,
-)
-"""``PT3H``, ``P2DT3H4M5.5S``: ISO 8601 without months and years, which have no fixed length."""
-
-UNITS = {"weeks": WEEK, "days": DAY, "hours": HOUR, "minutes": MINUTE, "seconds": SECOND}
+CLOCK = r"[+-]?\d{1,6}:[0-5]\d(:[0-5]\d(\.\d{1,9})?)?"
+ISO = r"[+-]?P([+-]?\d{1,6}D)?(T(\d{1,6}H)?(\d{1,6}M)?(\d{1,6}(\.\d{1,9})?S)?)?"
+FORM = re.compile(rf"{CLOCK}|[+-]?\d{{1,6}} days?(,? {CLOCK})?|{ISO}", re.IGNORECASE)
+"""``14:30``, ``27:30:15``, ``-1 days +23:00:00``, ``5 days`` and ``PT3H``. pandas reads more: ``12`` as nanoseconds,
+and ``P1M``, which is a month, as a minute."""
+WITHOUT_SECONDS = re.compile(r"(^|.* )[+-]?\d+:\d+")
 
 
-def as_seconds(texts: Sequence[str]) -> list[float] | None:
-    """Distinct texts as seconds, NaN for those that stand for a missing value; None if another one is no length of
-    time."""
-    seconds = [seconds_of(text) for text in texts]
-    found = 0
-    for text, length in zip(texts, seconds, strict=True):
-        if not np.isnan(length):
-            found += 1
-        elif not is_missing(text):
-            return None
-    return seconds if found else None
+def as_seconds(texts: Sequence[str]) -> Floats | None:
+    """Distinct texts as seconds ``(n,)``, NaN for those that stand for a missing value; None if another one is no
+    length of time."""
+    seconds = seconds_of(texts)
+    is_other = np.isnan(seconds)
+    are_read = all(is_missing(text) for text, other in zip(texts, is_other, strict=True) if other)
+    return seconds if are_read and not is_other.all() else None
 
 
-def seconds_of(text: str) -> float:
-    """A length of time in seconds, NaN if the text is none."""
-    if len(text) > LONGEST:
-        return np.nan
-    if clock := CLOCK.fullmatch(text):
-        days = int(clock["days"] or 0) * DAY
-        return _seconds(clock, ("hours", "minutes", "seconds"), clock["days"] is not None, days)
-    if iso := ISO.fullmatch(text):
-        return _seconds(iso, tuple(UNITS), False, 0)
-    return np.nan
+def seconds_of(texts: Sequence[str]) -> Floats:
+    """Lengths of time in seconds ``(n,)``, as pandas reads them; NaN for a text that is none.
 
-
-def _seconds(match: "re.Match[str]", units: Sequence[str], is_some: bool, days: int) -> float:
-    """The units of a match, with its sign, and further ``days`` in nanoseconds; NaN if there is nothing of both."""
-    total = 0
-    for unit in units:
-        if match[unit]:
-            is_some = True
-            total += int(match[unit]) * UNITS[unit]
-    if not is_some:
-        return np.nan
-    total += int((match["part"] or "0").ljust(9, "0"))
-    if match["sign"] == "-":
-        total = -total
-    return (days + total) / SECOND
+    >>> seconds_of(["14:30", "1 day, 0:00:01", "14:61"]).tolist()
+    [52200.0, 86401.0, nan]
+    """
+    written = []
+    for text in texts:
+        # pandas wants the seconds too.
+        whole = f"{text}:00" if WITHOUT_SECONDS.fullmatch(text) else text
+        written.append(whole if FORM.fullmatch(text) else None)
+    return seconds_in(pd.Series(pd.to_timedelta(pd.Series(written, dtype="str"), errors="coerce")))
 
 
 def seconds_in(column: "pd.Series[Any]") -> Floats:

@@ -101,6 +101,11 @@ def is_half_a_character(text: str) -> bool:
 
 def _of_objects(column: "pd.Series[Any]") -> "pd.Series[Any]":
     """Objects of one kind as a column of that kind; all others as they are."""
+    kind = pd.api.types.infer_dtype(column, skipna=True)
+    is_known = column.notna().to_numpy()
+    # pandas would round large whole numbers beside a gap.
+    if kind in NUMBERS_AMONG_OBJECTS and any(map(_is_inexact, column[is_known])):
+        return column.astype("str").where(is_known, None)
     try:
         column = column.infer_objects()
     except UnicodeEncodeError as error:
@@ -109,19 +114,14 @@ def _of_objects(column: "pd.Series[Any]") -> "pd.Series[Any]":
         ) from error
     if column.dtype != object:
         return column
-    kind = pd.api.types.infer_dtype(column, skipna=True)
     if kind == "bytes":
         raise UsageError(f"Column {str(column.name)!r} holds bytes; decode them to text, or leave it out.")
     if kind == "date" or (IS_TWO and kind == "datetime"):
         return of_dates(column)
     if kind not in NUMBERS_AMONG_OBJECTS:
         return column
-    known = column.notna().to_numpy()
-    numbers = column[known].tolist()
-    if any(_is_inexact(number) for number in numbers):
-        return column.astype("str").where(known, None)
     values = np.full(len(column), np.nan)
-    values[known] = [float(number) for number in numbers]
+    values[is_known] = [float(number) for number in column[is_known]]
     return pd.Series(values, column.index, name=column.name)
 
 

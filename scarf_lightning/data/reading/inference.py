@@ -10,9 +10,8 @@ import pandas as pd
 
 from ...errors import UsageError
 from ..columns import Advice, Coded, Floats, Note, are_whole, is_numeric
-from .dates import OTHER_ZONES, PARTS, as_dates, as_hours, date_parts
+from .dates import OTHER_ZONES, PARTS, as_dates, date_parts
 from .durations import as_seconds
-from .mixtures import on_mixtures
 from .numbers import are_codes, as_numbers, is_missing
 from .rules import Feature, Rule, text_of
 
@@ -157,13 +156,10 @@ def _text(column: "pd.Series[Any]", text: Coded, options: ReadingOptions) -> Rea
             read = Read(ID_OR_TEXT, A_VALUE_A_ROW)
             if _are_texts(text):
                 read = _hashed(column, "text")
-            read.notes += on_mixtures(text.distinct)
             return read
     if len(text.distinct) > min(MOST_CATEGORIES, max(20, len(column) // 10)):
         kind = "text" if _are_texts(text) and not is_declared else "strings"
-        read = _hashed(column, kind)
-        read.notes += on_mixtures(text.distinct)
-        return read
+        return _hashed(column, kind)
     notes: list[Note] = []
     codes = are_codes(text.distinct)
     if codes:
@@ -174,7 +170,7 @@ def _text(column: "pd.Series[Any]", text: Coded, options: ReadingOptions) -> Rea
 
 def _text_times(column: "pd.Series[Any]", text: Coded) -> Read | None:
     """A column of text that holds dates, times of day or lengths of time; None if it holds others."""
-    return _text_dates(column, text) or _text_hours(column, text) or _text_durations(column, text)
+    return _text_dates(column, text) or _text_durations(column, text)
 
 
 def _made(kind: str, done: str, rule: Rule, column: "pd.Series[Any]", notes: Sequence[Note] = ()) -> Read:
@@ -268,20 +264,6 @@ def _text_dates(column: "pd.Series[Any]", text: Coded) -> Read | None:
     times, format, notes = dates
     read = _dates(column, format, times)
     read.notes += [*notes, *_on_others(text, times.isna().tolist(), "dates")]
-    return read
-
-
-def _text_hours(column: "pd.Series[Any]", text: Coded) -> Read | None:
-    """A column of text that holds times of day; None if it holds others."""
-    hours = as_hours(text.distinct)
-    if hours is None:
-        return None
-    read = _made("times of day", "hours", Rule("times of day", from_text=True), column)
-    is_missing_hour = np.isnan(hours)
-    # One time may be written in two ways.
-    if len(np.unique(np.asarray(hours)[~is_missing_hour])) == 1:
-        read = _constant(column)
-    read.notes += _on_others(text, is_missing_hour.tolist(), "times")
     return read
 
 

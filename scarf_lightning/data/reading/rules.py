@@ -10,7 +10,7 @@ import pandas as pd
 from ...errors import UsageError
 from ...importing import import_skrub, require
 from ..columns import Coded, Floats, is_numeric, spell
-from .dates import CATEGORICAL_PARTS, date_parts, hours_of, iso_times, times_of
+from .dates import CATEGORICAL_PARTS, date_parts, iso_times, times_of
 from .durations import seconds_in, seconds_of
 from .frames import is_half_a_character
 from .numbers import Notation, as_numbers, is_missing
@@ -154,18 +154,18 @@ def _dates(rule: Rule, column: "pd.Series[Any]") -> Made:
     return features
 
 
-def _hours(rule: Rule, column: "pd.Series[Any]") -> Made:
-    """Times of day, as hours."""
-    coded, texts = _texts(column)
-    return {"": coded.spread(list(map(hours_of, texts)))}
-
-
 def _seconds(rule: Rule, column: "pd.Series[Any]") -> Made:
-    """Lengths of time, as seconds."""
+    """Lengths of time and times of day, as seconds."""
     if pd.api.types.is_timedelta64_dtype(column):
         return {"": seconds_in(column)}
     coded, texts = _texts(column)
-    return {"": coded.spread(list(map(seconds_of, texts)))}
+    return {"": coded.spread(seconds_of(texts))}
+
+
+def _hours(rule: Rule, column: "pd.Series[Any]") -> Made:
+    """Times of day in hours, which models of version 0.2.0 learnt from."""
+    coded, texts = _texts(column)
+    return {"": coded.spread(seconds_of(texts) / 3600)}
 
 
 def _categories(rule: Rule, column: "pd.Series[Any]") -> Made:

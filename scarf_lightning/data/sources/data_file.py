@@ -52,6 +52,10 @@ class DataFile(ABC):
     @property
     def hint(self) -> str:
         """A reason why a column may not be found, as the end of a sentence; empty if there is none."""
+        are_nameless = [NAMELESS.fullmatch(name) is not None for name in self.names]
+        # A first column without a name is an index.
+        if 2 * sum(are_nameless) >= len(self.names) and not are_nameless[0]:
+            return "; half of its columns or more have no name, so if titles stand above the header, delete them"
         return ""
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..table import Table
     from .data_file import DataFile
 
-READING = 5
+READING = 6
 """Raised by a change that reads a file differently: notes of its data from before are then ignored."""
 
 PARTS = {"split.validation": 1.0, "split.test": 2.0}

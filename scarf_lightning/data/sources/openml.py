@@ -127,7 +127,7 @@ class OpenMLSource(Source):
         # Read the file that is there: the client would ask the server for Parquet before ARFF.
         skips_parquet = "dataset.arff" in cached if cached else None
         with _client(subject, root, skips_parquet=skips_parquet):
-            import arff  # type: ignore[import-untyped]
+            import arff
             import openml
 
             with _clear_errors(subject, root, folder):

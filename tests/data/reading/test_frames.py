@@ -32,6 +32,8 @@ def arrow(kind: pa.DataType) -> pd.ArrowDtype:
         ([-LARGE, 0], "int64", [str(-LARGE), "0"]),
         ([2**64 - 1, 0], "uint64", [str(2**64 - 1), "0"]),
         ([2**70, None], object, [str(2**70), None]),
+        ([LARGE, None], object, [str(LARGE), None]),
+        ([1, None], object, [1.0, None]),
         ([Decimal("0.1"), None], object, [0.1, None]),
         ([Decimal("1.10"), None], arrow(pa.decimal128(5, 2)), [1.1, None]),
         ([np.float32(0.1), None], object, [float(np.float32(0.1)), None]),

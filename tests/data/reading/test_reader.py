@@ -94,7 +94,7 @@ def test_a_gap_stays_a_gap_in_every_kind_of_column(reader: Reader, frame: pd.Dat
         ("size", "size", ["1.5", "oak"], [1.5, None], "'oak' among its numbers"),
         ("price", "price", ["12,5", "dear"], [12.5, None], "'dear' among its numbers"),
         ("day", "day (month)", ["03/04/2025", "soon"], ["4", None], "'soon' among its dates"),
-        ("opens", "opens", ["14:30", "late"], [14.5, None], "'late' among its times"),
+        ("opens", "opens", ["14:30", "late"], [52_200, None], "'late' among its durations"),
         ("open", "open", ["TRUE", "perhaps"], ["true", None], "'open' has 'perhaps', which the training table did not"),
         ("colour", "colour", [" red", "mauve"], ["red", None], "'colour' has 'mauve', which the training table did "
          "not: taken as missing"),

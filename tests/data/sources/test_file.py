@@ -342,7 +342,6 @@ class TestUnreadableFiles:
             ("t.parquet", b"x,level\n", ".*Parquet.*"),
             ("t.parquet", b"", ".*Parquet.*"),
             ("t.feather", b"nothing", ".*"),
-            ("t.jsonl", b"{no json\n", ".*"),
         ],
     )
     def test_a_file_that_cannot_be_read(self, tmp_path: Path, name: str, content: bytes, reason: str) -> None:
@@ -625,7 +624,7 @@ class TestIdentity:
 
     def test_the_key_is_a_hash_of_the_options_and_a_file_name_whatever_the_path_is(self, tmp_path: Path) -> None:
         path = tmp_path.resolve() / "t.csv"
-        options = f'{{"numeric": ["a", "b"], "path": "{path}", "reading": 5, "target": "y", "target_kind": "classes"}}'
+        options = f'{{"numeric": ["a", "b"], "path": "{path}", "reading": 6, "target": "y", "target_kind": "classes"}}'
         key = FileSource(path, "y", numeric=("b", "a"), target_kind="classes").key
         assert key == f"csv-t-{hashlib.sha256(options.encode()).hexdigest()[:12]}"
         key = FileSource(Path("a/Meßwerte (1): x/../über*uns " + "n" * 300 + ".v2.csv.gz"), "level").key

@@ -2,8 +2,8 @@
 
 import ast
 import json
-import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -98,12 +98,23 @@ def wdbc() -> pd.DataFrame:
     return pd.DataFrame(table.values[:20], columns=[column.name for column in table.columns])
 
 
-def without_openpyxl(tried: Tried) -> Tried:
+def without(package: str, tried: Tried) -> Tried:
     def inner(folder: Path) -> Any:
-        with patch.dict(sys.modules, {"openpyxl": None}):
+        with patch("scarf_lightning.importing.find_spec", lambda name: None if name == package else find_spec(name)):
             return tried(folder)
 
     return inner
+
+
+def titled(name: str) -> Tried:
+    """Loads a sheet with a title above its header."""
+
+    def tried(folder: Path) -> Any:
+        titles = pd.DataFrame([["Report of sales", None, None], list(frame().columns), *frame().to_numpy().tolist()])
+        titles.to_excel(folder / name, index=False, header=False)
+        return checked(FileSource(folder / name, "y")).load()
+
+    return tried
 
 
 def arff(row: str = "{}", attribute: str = "@attribute size numeric", data: str = "@data") -> str:
@@ -144,7 +155,6 @@ GRADES = frame().assign(grade=["1", "", "2", "x"] * 10)
 WIDE = pd.DataFrame(np.arange(50 * N).reshape(N, 50) % 3)
 COUNTED = pd.DataFrame({"n": range(N), "one": 1, "y": LABELS})
 NAMED = COUNTED[["n", "y"]].assign(n=[f"n{i}" for i in range(N)])
-OF_UNITS = COUNTED[["n", "y"]].assign(n=[f"{i} {'kg' if i % 2 else 'lb'}" for i in range(N)])
 UNUSED = "* has no column with a value in it to learn from: 'n' is left out: a value a row"
 HALF = json.dumps([{"c": "\ud800" if i % 3 else "a", "size": i / 8, "y": label} for i, label in enumerate(LABELS)])
 NAMED_ROWS = pd.DataFrame({"y": LABELS}, index=[f"row {i}" for i in range(N)])
@@ -206,7 +216,7 @@ AT_CHECK: dict[str, Case] = {
     "unknown ending": (load(frame(), "t.xls"), "write it again as one of these.", load(frame(), "t.txt")),
     "sheet of a text file": (load(frame(), sheet="A"), "leave dataset.sheet out.", GOOD),
     "no such sheet": (load(frame(), "t.xlsx", sheet="Data"), "are: 'Sheet1'.", load(frame(), "t.xlsx", sheet="Sheet1")),
-    "no openpyxl": (without_openpyxl(SHEET), "pip install 'scarf-lightning[xlsx]'.", SHEET),
+    "no openpyxl": (without("openpyxl", SHEET), "pip install 'scarf-lightning[xlsx]'.", SHEET),
     "damaged": (load(b"PAR1", "t.parquet"), "with a name for every column, or as Parquet.", GOOD),
     "no encoding": (load(b"gr\x81\xdf,y\n" + b"1,p\n2,q\n" * 20),
      "or name its encoding, as in dataset.encoding=cp1252.",
@@ -216,14 +226,13 @@ AT_CHECK: dict[str, Case] = {
      load(pa.table(frame()).replace_schema_metadata({}), "t.parquet")),
     "no records": (load("[1, 2]", "t.json"), "as DataFrame.to_json(orient='records') does.",
      load(frame().to_json(orient="records"), "t.json")),
-    "no attribute": (load(arff(attribute="@attribute size"), "t.arff"), "give it a name and a type.", ARFF),
-    "attribute twice": (load(arff(attribute="@attribute y numeric"), "t.arff"), "rename all but one.", ARFF),
-    "no data": (load(arff(data=""), "t.arff"), "or give it the ending of its format.", load(LINES, "t.dat")),
-    "sparse rows": (load(arff("{0 1}"), "t.arff"), "as in CSV.", GOOD),
-    "long row": (load(arff("{},3,4"), "t.arff"), "with 4 values for 2 columns; correct it.", ARFF),
-    "undeclared category": (load(arff("{}x"), "t.arff"), "holds 'px', which its header lacks; add it there.",
-     load(arff("{}x").replace("{p,q}", "{px,qx}"), "t.arff")),
-    "ARFF number": (load(arff("x{}"), "t.arff"), "correct it.", ARFF),
+    "lines in a list's place": (load(frame().to_json(orient="records", lines=True), "t.json"),
+     "in a list, or one a line in a file that ends in .jsonl.",
+     load(frame().to_json(orient="records", lines=True), "t.jsonl")),
+    "no liac-arff": (without("arff", ARFF), "pip install 'scarf-lightning[openml]'.", ARFF),
+    "no attribute": (load(arff(attribute="@attribute size"), "t.arff"),
+     "at line 2); mend it, or write the table as CSV.", ARFF),
+    "title in Excel": (titled("t.xlsx"), "so if titles stand above the header, delete them.", SHEET),
     # Columns.
     "column twice": (load("size,size,y\n" + "1,2,p\n3,4,q\n" * 20),
      "* has more than one column 'size'; rename all but one.", load("size,width,y\n" + "1,2,p\n3,4,q\n" * 20)),
@@ -316,8 +325,6 @@ AT_LOAD: dict[str, Case] = {
      UNUSED + "; 'one' is left out: one value alone; dataset.numeric=[n] keeps that column.",
      load(COUNTED, numeric=("n",))),
     "names alone": (load(NAMED), UNUSED + "; dataset.text=[n] keeps that column.", load(NAMED, text=("n",))),
-    "two units": (load(OF_UNITS), UNUSED + " (its values are numbers with the units 'kg' and 'lb'; write them in one "
-     "unit, as numbers); dataset.text=[n] keeps that column.", load(OF_UNITS, text=("n",))),
     "no dates": (load(frame(), dates=("colour",)),
      "dataset.dates names 'colour', which holds 'red' and other values that are not dates in one format; write them "
      "as 2024-12-31, or leave the column out of dataset.dates.",
@@ -361,7 +368,7 @@ REACHED: set[tuple[str, int]] = set()
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_advice_of_a_refusal_works(name: str, tmp_path: Path) -> None:
-    if name in ("no such sheet", "another sheet", "no openpyxl"):
+    if name in ("no such sheet", "another sheet", "no openpyxl", "title in Excel"):
         pytest.importorskip("openpyxl", reason="the extra xlsx")
     refused, ends, advised = CASES[name]
 
