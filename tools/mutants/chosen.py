@@ -44,7 +44,6 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "data/sources/": ("data/sources/test_refusals",),
     "data/sources/source.py": ("data/sources/test_source", "data/sources/test_openml", "sweeping/test_run"),
     "data/sources/file.py": ("data/sources/test_file", "data/sources/test_weights"),
-    "data/sources/text_format.py": ("data/sources/test_text_file", "data/sources/test_formats"),
     "data/sources/text_file.py": ("data/sources/test_text_file", "data/sources/test_formats", "data/sources/test_file"),
     "data/sources/documents.py": ("data/sources/test_documents", "data/sources/test_formats"),
     "data/sources/arrow_file.py": ("data/sources/test_file", "data/sources/test_formats"),
@@ -191,12 +190,10 @@ EQUIVALENT = (
     ("data/table.py", "ROWS_AT_A_TIME = 1 << 16", "ROWS_AT_A_TIME = 1 << 15"),
     # More columns get a tree, which decides.
     ("data/untyped.py", "WRONG, WRONG_A_STRATUM = 0.05", "WRONG, WRONG_A_STRATUM = 0.05500000000000001"),
-    # The signs before a digit are few.
-    ("data/sources/text_file.py", "data[max(place - 9, 0) : place]", "data[:place]"),
     # The bytes of a file are searched in pieces of any size.
     ("data/sources/text_file.py", "CHUNK = 1 << 20", "CHUNK = 1 << 19"),
     # Columns of whole numbers are read again as text, which decides.
-    ("data/sources/text_file.py", "    return False\n\n\ndef _zeros", "    return True\n\n\ndef _zeros"),
+    ("data/sources/text_file.py", "    return False\n\n\ndef _beginning", "    return True\n\n\ndef _beginning"),
     # A single label is a whole number of them.
     ("data/trials.py", "self.labels > 1 and", "self.labels >= 1 and"),
     # These are the columns that are read.

@@ -151,26 +151,28 @@ class ArffFile(Document):
 
         with refusing(path), opened(path) as file, io.TextIOWrapper(file, encoding or "utf-8-sig") as lines:
             try:
-                table = arff.load(_with_fractions(lines))
+                table = arff.load(_plain_lines(lines))
             except arff.ArffException as error:
                 reason = str(error).rstrip(".")[:LONGEST]
-                raise UsageError(f"{path} cannot be read ({reason}); mend it, or write the table as CSV.") from error
+                raise UsageError(
+                    f"{path} cannot be read ({reason}); put names with blanks in quotes, or write the table as CSV."
+                ) from error
         # Rows are turned into columns.
         values = dict(enumerate(zip(*table["data"], strict=True)))
         columns = {}
         for place, (name, kind) in enumerate(table["attributes"]):
             dtype: Any = {"STRING": "str"}.get(kind, "float64") if isinstance(kind, str) else None
             if dtype is None:
-                dtype = pd.CategoricalDtype(list(dict.fromkeys(kind)))
+                dtype = pd.CategoricalDtype(list(dict.fromkeys(filter(None, kind))))
             columns[name] = pd.Series(values.get(place, ()), dtype=dtype)
         return cls(path=path, names=list(columns), rows=pd.DataFrame(columns))
 
 
-def _with_fractions(lines: Iterable[str]) -> Iterator[str]:
-    """The lines of an ARFF file with real numbers for whole ones: the package would cut fractions off without a
-    word."""
+def _plain_lines(lines: Iterable[str]) -> Iterator[str]:
+    """The lines of an ARFF file as liac-arff needs them: it cuts off the fractions of a column of whole numbers without
+    a word, and wants a blank after ``@attribute``."""
     for line in lines:
-        yield WHOLE_NUMBERS.sub(r"\1real", line)
+        yield WHOLE_NUMBERS.sub(r"\1real", line.replace("\t", " ")) if line.startswith("@") else line
 
 
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:

@@ -1,12 +1,13 @@
 """Text files of tables: CSV and its relatives."""
 
+import codecs
 import csv
 import io
 import re
 import sys
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,38 +21,104 @@ from ..reading.numbers import EXACT, are_codes
 from ..reading.pandas_two import EXACT_FLOATS, IS_TWO
 from .data_file import NAMELESS, DataFile, named
 from .opening import opened, refusing, without_compression
-from .text_format import BLANKS, NUMBER, TextFormat, text_format
 
+SEPARATORS = (",", ";", "\t", "|")
+BLANKS = " "
+"""Stands for any number of blanks and tabs between values, as many programs of science write them."""
+TABS = (".tsv", ".tab")
+"""Endings of files whose values are between tabs."""
+FITTING = 0.9
+"""The share of the rows that have as many values as the header, if a separator is the one."""
+
+MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+"""Bytes at the beginning of a file that name its encoding."""
+
+LOOKED_AT = 1 << 16
+"""Bytes of a text file in which its encoding and separator are found; more if they hold no whole line."""
 CHUNK = 1 << 20
 """Bytes of a file that are searched at once."""
+
+TARGET_ROLE = "class"
+ROLES = {TARGET_ROLE, "meta", "ignore", ""}
+"""What the third line of Orange's format says of a column."""
+
+NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?%?")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextFile(DataFile):
-    """A text file with a header and separated values.
+    """A text file with a header in its first line and separated values.
 
     Attributes:
-        text: the format.
+        separator: one character, or `BLANKS`.
+        decimal: the decimal sign; with None, numbers with a comma are read as text.
+        encoding: None stands for UTF-8.
+        skips_blanks: whether blanks may stand before the quote that begins a value.
     """
 
     endings: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".tab", ".txt", ".dat", ".data")
 
-    text: TextFormat
+    separator: str
+    decimal: str | None = None
+    encoding: str | None = None
+    skips_blanks: bool = False
 
     @classmethod
-    def open(cls, path: Path, sheet: str | None = None, **asked: str | None) -> "TextFile":
-        """Find the format and read the header. ``asked`` are the ``separator``, ``decimal`` and ``encoding`` that are
-        known, see `text_format`; no text file has a ``sheet``."""
+    def open(
+        cls,
+        path: Path,
+        sheet: str | None = None,
+        separator: str | None = None,
+        decimal: str | None = None,
+        encoding: str | None = None,
+    ) -> "TextFile":
+        """Read the header, and find what is not given. No text file has a ``sheet``.
+
+        Text is UTF-8, or UTF-16 by its mark, or else cp1252. The separator is a tab in ``.tsv`` and ``.tab``, and
+        elsewhere the one by which most rows have as many values as the header.
+
+        Raises:
+            UsageError: a row has more values than the header or is none, or the file cannot be read.
+        """
         with refusing(path):
-            text = text_format(path, **asked)
-            with _lines(path, text) as lines:
-                header = text.header(lines)
-            if not header:
+            beginning, is_whole = _beginning(path)
+            found = encoding or _encoding(beginning, is_whole=is_whole)
+            # The look may have cut a character, and a line, in two.
+            text = codecs.getincrementaldecoder(_codec(found))().decode(beginning, final=is_whole)
+            if "\0" in text.partition("\n")[0]:
+                raise UsageError(
+                    f"{path} holds NUL characters, as UTF-16 without its mark does; name its encoding, as in "
+                    "dataset.encoding=utf-16-le."
+                )
+            lines = list(io.StringIO(text, newline=""))
+            if not is_whole:
+                lines.pop()
+            # The sign that numpy writes before the names.
+            lines[:1] = [line.removeprefix("# ") for line in lines[:1]]
+            between = separator or _separator(lines, path)
+            rows = _rows(lines, between)
+            skips_blanks = any(re.match(' +"', value) for _, row in rows for value in row)
+            if skips_blanks:
+                rows = _rows(lines, between, skipinitialspace=True)
+            if not rows:
                 raise ValueError("No columns to parse from file")
-        if text.names_rows:
-            header = ["", *header]
-        notes = list(_notes(path, text, asked))
-        return cls(path=path, names=named(header), text=text, notes=notes)
+        _check_rows(rows, path)
+        _, header = rows[0]
+        notes = []
+        if between != "," and not separator and not _has_tabs(path):
+            sign = "blanks" if between == BLANKS else repr(between)
+            notes.append(f"The columns of {path} are separated by {sign}; dataset.separator sets another separator.")
+        if found and not encoding:
+            notes.append(f"{path} is read as {found} text; dataset.encoding sets another encoding.")
+        return cls(
+            path=path,
+            names=named(header),
+            separator=between,
+            decimal=decimal,
+            encoding=found,
+            skips_blanks=skips_blanks,
+            notes=notes,
+        )
 
     def read(self, as_written: Collection[str] = ()) -> pd.DataFrame:
         with refusing(self.path), warnings.catch_warnings():
@@ -65,8 +132,7 @@ class TextFile(DataFile):
                 if place in asked or are_codes(distinct):
                     missing: Any = None
                     frame.isetitem(place, texts.to_numpy(dtype=object, na_value=missing))
-        frame.columns = pd.Index(self.names)
-        return frame
+        return frame.set_axis(self.names, axis=1)
 
     def odd_lines(self, rows: pd.DataFrame) -> list[str]:
         """Sentences on rows with too few values, and on values of several lines. Lines are looked at only if ``rows``
@@ -76,7 +142,7 @@ class TextFile(DataFile):
             UsageError: text follows the quote that ends a value.
         """
         has_gaps = rows.iloc[:, -1].isna().any()
-        if not has_gaps and not _has_quotes(self.path, self.text):
+        if not has_gaps and not _has_quotes(self.path, self.encoding):
             return []
         short, long = self._short_and_long()
         # Either may be meant, so it is said and not refused.
@@ -110,32 +176,34 @@ class TextFile(DataFile):
         if _holds_data(self.names):
             return "; its first line holds numbers, so if it has no header, write a line of names above it"
         if len(self.names) == 1:
-            return "; no separator splits its lines into equally many values, so set dataset.separator, or mend them"
-        return ""
+            return (
+                "; no separator gives the rows as many values as the first line, so set dataset.separator, or delete "
+                "lines above the names"
+            )
+        return super().hint
 
     def _read(self, **options: Any) -> pd.DataFrame:
         """The rows by pandas."""
-        options |= self.text.options()
-        options["index_col"] = False
-        if self.text.names_rows:
-            options |= {"header": 0, "names": range(len(self.names))}
-        read_from: Path | io.StringIO = self.path
-        if not self.text.is_plain:
-            with _lines(self.path, self.text) as lines:
-                read_from = io.StringIO("".join(self.text.kept(lines)), newline="")
-            # It is text already.
-            options["encoding"] = None
+        options |= {
+            "sep": r"\s+" if self.separator == BLANKS else self.separator,
+            "decimal": self.decimal or ".",
+            "encoding": self.encoding,
+            "skipinitialspace": self.skips_blanks,
+            "index_col": False,
+            "header": 0,
+            "names": range(len(self.names)),
+        }
         # pandas' usual reader of version 2 cuts a text at a NUL character, which is then refused by nobody.
         if IS_TWO and self._has_nul():
             others = {name: value for name, value in options.items() if name != "low_memory"}
-            frame: pd.DataFrame = pd.read_csv(read_from, **others, engine="python")
+            frame: pd.DataFrame = pd.read_csv(self.path, **others, engine="python")
         else:
             exact: dict[str, Any] = options | EXACT_FLOATS
-            frame = pd.read_csv(read_from, **exact)
+            frame = pd.read_csv(self.path, **exact)
         return frame
 
     def _has_nul(self) -> bool:
-        with _lines(self.path, self.text) as lines:
+        with _lines(self.path, self.encoding) as lines:
             return any("\0" in line for line in lines)
 
     def _texts(self, places: Collection[int]) -> dict[int, "pd.Series[str]"]:
@@ -152,18 +220,16 @@ class TextFile(DataFile):
         lines. The first line has the number 1."""
         width = self._named_width()
         short, long = [], []
-        with refusing(self.path), _lines(self.path, self.text) as lines, _values_of_any_length():
+        with refusing(self.path), _lines(self.path, self.encoding) as lines, _values_of_any_length():
             end = 0
             try:
-                for row in self.text.rows(self.text.kept(lines), strict=True):
-                    is_short = 0 < len(row.values) < width and any(row.values)
-                    # R's header has a name fewer than its rows have values.
-                    is_header = self.text.names_rows and row.above == self.text.above
-                    if is_short and not is_header:
-                        short.append(row.above + 1)
-                    if row.end > row.above + 1:
-                        long.append(row.above + 1)
-                    end = row.end
+                reader = _reader(lines, self.separator, skipinitialspace=self.skips_blanks, strict=True)
+                for values in reader:
+                    if 0 < len(values) < width and any(values):
+                        short.append(end + 1)
+                    if reader.line_num > end + 1:
+                        long.append(end + 1)
+                    end = reader.line_num
             except csv.Error as error:
                 raise UsageError(
                     f"line {end + 1} of {self.path} has text after the quote that ends a value, or a quote without "
@@ -190,7 +256,7 @@ class TextFile(DataFile):
             if len(known) and are_whole(known):
                 bounds = float(known.min()), float(known.max())
                 largest[place] = max(map(abs, bounds))
-        if largest and has_leading_zeros(self.path, self.text):
+        if largest and has_leading_zeros(self.path, self.separator, self.encoding):
             return set(largest)
         return {place for place, size in largest.items() if size >= EXACT}
 
@@ -215,68 +281,130 @@ def _values_of_any_length() -> Iterator[None]:
         csv.field_size_limit(usual)
 
 
-def has_leading_zeros(path: Path, text: TextFormat) -> bool:
-    """True if a field of a text file may be a whole number with leading zeros. To look for two bytes is faster than to
-    read all columns again as text, or to search by a pattern."""
-    encoding = (text.encoding or "utf-8").lower().replace("_", "-")
-    if encoding.startswith(("utf-16", "utf-32")):
+def has_leading_zeros(path: Path, separator: str, encoding: str | None) -> bool:
+    """True if a field of a text file may be a whole number with leading zeros, or begins like one, as 01/02/2024 does.
+    To look for these bytes is faster than to read all columns again as text."""
+    if _codec(encoding).lower().replace("_", "-").startswith(("utf-16", "utf-32")):
         return True
-    separator = text.separator.encode()
-    field = re.compile(rb'0\d+[\s"]*(?:[%b\r\n]|$)' % re.escape(separator))
-    before = frozenset(b' \t\r\n"' + separator)
-    rest = b"\n"
+    edges = b' \t\r\n"' + separator.encode()
+    alike = bytes.maketrans(b"123456789+" + edges, b"9" * 9 + b"-" + b"," * len(edges))
+    rest = b",,,"
     with opened(path) as file:
         while chunk := file.read(CHUNK):
-            data = rest + chunk
-            for place in _zeros_before_digits(data):
-                lead = data[max(place - 9, 0) : place].rstrip(b"+-")
-                if (not lead or lead[-1] in before) and field.match(data, place):
-                    return True
+            data = rest + chunk.translate(alike)
+            first, second, third, fourth = (np.frombuffer(data, np.uint8)[i : len(data) - 3 + i] for i in range(4))
+            is_leading = (third == ord("0")) & ((fourth == ord("0")) | (fourth == ord("9")))
+            is_signed = (second == ord("-")) & (first == ord(","))
+            if (is_leading & (is_signed | (second == ord(",")))).any():
+                return True
             # A field may go on in the next chunk.
-            rest = data[-64:]
+            rest = data[-3:]
     return False
 
 
-def _zeros_before_digits(data: bytes) -> list[int]:
-    """The places of zeros at the beginning of a number, before another digit."""
-    values = np.frombuffer(data, dtype=np.uint8)
-    is_digit = values - np.uint8(48) < 10
-    # Behind a digit or a point.
-    is_inside = is_digit[:-2] | (values[:-2] == 46)
-    is_found = (values[1:-1] == 48) & is_digit[2:] & ~is_inside
-    places: list[int] = (np.flatnonzero(is_found) + 1).tolist()
-    return places
+def _beginning(path: Path) -> tuple[bytes, bool]:
+    """The first lines of a file, and whether they are all."""
+    with opened(path) as file:
+        beginning = file.read(LOOKED_AT)
+        # A header of very many columns may be longer than a look.
+        while beginning.count(b"\n") < 2 and (more := file.read(LOOKED_AT)):
+            beginning += more
+        return beginning, not file.read(1)
 
 
-def _notes(path: Path, text: TextFormat, asked: dict[str, str | None]) -> Iterator[str]:
-    """Sentences on a format that was found and not asked for."""
-    is_by_name = without_compression(path).suffix.lower() in (".tsv", ".tab")
-    if text.separator != "," and not is_by_name and not asked.get("separator"):
-        between = "blanks" if text.separator == BLANKS else repr(text.separator)
-        yield f"The columns of {path} are separated by {between}; dataset.separator sets another separator."
-    if text.encoding and not asked.get("encoding"):
-        yield f"{path} is read as {text.encoding} text; dataset.encoding sets another encoding."
-    if text.above:
-        left_out = "the line above it is" if text.above == 1 else f"the {text.above} lines above it are"
-        yield f"The header of {path} is line {text.above + 1}; {left_out} left out."
-    if text.below:
-        yield f"The {text.below} lines of types and roles below the header of {path} are Orange's, and left out."
-    if text.has_comments:
-        yield f"Lines of {path} that begin with # are comments, and left out."
-    if text.names_rows:
-        yield f"The header of {path} has one name fewer than its rows have values; it lacks the name of the first."
+def _encoding(beginning: bytes, *, is_whole: bool) -> str | None:
+    """An encoding other than UTF-8 that the beginning of a file shows; None if it shows none."""
+    for mark, encoding in MARKS.items():
+        if beginning.startswith(mark):
+            return encoding
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(beginning, final=is_whole)
+    except UnicodeDecodeError:
+        return "cp1252"
+    return None
+
+
+def _codec(encoding: str | None) -> str:
+    """The encoding by the name that leaves out a mark at the beginning."""
+    return "utf-8-sig" if encoding is None or encoding.lower() in ("utf-8", "utf8") else encoding
+
+
+def _has_tabs(path: Path) -> bool:
+    return without_compression(path).suffix.lower() in TABS
+
+
+def _separator(lines: Sequence[str], path: Path) -> str:
+    """The separator by which most rows have as many values as the header, or else a comma."""
+    if _has_tabs(path):
+        return "\t"
+    shares = {separator: _share(lines, separator) for separator in SEPARATORS}
+    # Of several that fit equally well the first counts, which is the comma.
+    best = max(SEPARATORS, key=shares.__getitem__)
+    if shares[best] >= FITTING:
+        return best
+    # Words in a sentence are separated by blanks, too, so they must be equally many.
+    return BLANKS if _share(lines, BLANKS) == 1 else ","
+
+
+def _share(lines: Sequence[str], separator: str) -> float:
+    """The share of the rows that have as many values as the header, if it has several; longer ones do not fit."""
+    rows = _rows(lines, separator, skipinitialspace=True)
+    width = len(rows[0][1]) if rows else 1
+    if width == 1:
+        return 0.0
+    fitting = [row for _, row in rows if len(row) >= width and not any(row[width:])]
+    return len(fitting) / len(rows)
+
+
+def _check_rows(rows: Sequence[tuple[int, list[str]]], path: Path) -> None:
+    """Refuse a row that has more values than the header, and Orange's rows of types and roles."""
+    (top, header), *others = rows
+    for number, row in others:
+        if any(row[len(header) :]):
+            raise UsageError(
+                f"line {number} of {path} has {counted(len(row), 'value')}, and its header, line {top}, has "
+                f"{counted(len(header), 'name')}; write a name for every column in the first line, delete what stands "
+                "above the names, or set dataset.separator."
+            )
+    roles = set(others[1][1]) if len(others) > 1 else set()
+    if TARGET_ROLE in roles and roles <= ROLES:
+        raise UsageError(
+            f"lines {others[0][0]} and {others[1][0]} of {path} are types and roles of columns, as Orange writes them; "
+            "delete both."
+        )
+
+
+def _rows(lines: Iterable[str], separator: str, **options: Any) -> list[tuple[int, list[str]]]:
+    """The rows that are not empty, each with the number of its first line."""
+    rows = []
+    # A quote without an end is refused when all lines are read; the rows before it show enough.
+    with suppress(csv.Error), _values_of_any_length():
+        reader, end = _reader(lines, separator, **options), 0
+        for row in reader:
+            # A single separator is a row of two values.
+            if len(row) > 1 or "".join(row).strip():
+                rows.append((end + 1, row))
+            end = reader.line_num
+    return rows
+
+
+def _reader(lines: Iterable[str], separator: str, **options: Any) -> Any:
+    """Python's own reader, which knows the lines of its rows."""
+    if separator == BLANKS:
+        lines = (re.sub(r"[ \t]+", " ", line.strip(" \t")) for line in lines)
+    return csv.reader(lines, delimiter=separator, **options)
 
 
 @contextmanager
-def _lines(path: Path, text: TextFormat) -> Iterator[io.TextIOWrapper]:
+def _lines(path: Path, encoding: str | None) -> Iterator[io.TextIOWrapper]:
     """The text of a file, with line ends as they are and without a mark of its encoding."""
     with opened(path) as file:
-        yield io.TextIOWrapper(file, text.codec, newline="")
+        yield io.TextIOWrapper(file, _codec(encoding), newline="")
 
 
-def _has_quotes(path: Path, text: TextFormat) -> bool:
+def _has_quotes(path: Path, encoding: str | None) -> bool:
     # Without the mark of the encoding, and the zeros of its wide letters.
-    quote = '"'.encode(text.encoding or "utf-8").strip(b"\0\xff\xfe")
+    quote = '"'.encode(encoding or "utf-8").strip(b"\0\xff\xfe")
     with opened(path) as file:
         while chunk := file.read(CHUNK):
             if quote in chunk:

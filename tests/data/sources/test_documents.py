@@ -85,11 +85,15 @@ def test_arff_is_read_as_scipy_reads_it(tmp_path: Path) -> None:
     assert table.columns[1].declared == ("red", "blue")
 
 
-def test_whole_numbers_of_arff_keep_their_fractions(tmp_path: Path) -> None:
-    """The package that reads it cuts them off."""
-    lines = ["@relation t", "@attribute n INTEGER ", "@attribute y {p,q}", "@data", "1.5,p", "?,q"]
-    (tmp_path / "t.arff").write_text("\n".join(lines))
-    assert open_file(tmp_path / "t.arff").read()["n"].tolist() == [1.5, pytest.approx(np.nan, nan_ok=True)]
+def test_arff_of_whole_numbers_sparse_rows_and_tabs(tmp_path: Path) -> None:
+    """The package that reads it cuts off the fractions of whole numbers. What a sparse row lacks is zero."""
+    header = ["@relation t", "@attribute\tn INTEGER ", "@attribute y {p,q,?}", "@data"]
+    (tmp_path / "t.arff").write_text("\n".join([*header, "1.5,p", "?,q", "{0 2,1 q}", "{}", "3,?"]))
+    rows = open_file(tmp_path / "t.arff").read()
+    assert rows["n"].tolist() == [1.5, pytest.approx(np.nan, nan_ok=True), 2, 0, 3]
+    assert rows["y"].astype(object).tolist()[:4] == ["p", "q", "q", "p"]
+    assert rows["y"].isna().tolist() == [False] * 4 + [True]
+    assert rows["y"].cat.categories.tolist() == ["p", "q"]
 
 
 @pytest.mark.parametrize(
@@ -102,6 +106,7 @@ def test_whole_numbers_of_arff_keep_their_fractions(tmp_path: Path) -> None:
         (("@DATA", ""), "Invalid layout of the ARFF file, at line"),
         (("words string", "size real"), "Bad @ATTRIBUTE name size at line 5, this name is already in use in line 3"),
         (("words string", "words date"), "Bad @ATTRIBUTE type, at line 5"),
+        (("'light blue', \"it", 'light blue, "it'), "Bad @ATTRIBUTE type, at line 4"),
     ],
 )
 def test_arff_that_is_not_as_its_header_says_is_refused_with_its_line(
@@ -111,7 +116,7 @@ def test_arff_that_is_not_as_its_header_says_is_refused_with_its_line(
     with pytest.raises(UsageError) as caught:
         open_file(tmp_path / "t.arff")
     assert str(caught.value).startswith(f"{tmp_path / 't.arff'} cannot be read ({reason}")
-    assert str(caught.value).endswith("); mend it, or write the table as CSV.")
+    assert str(caught.value).endswith("); put names with blanks in quotes, or write the table as CSV.")
 
 
 def test_the_sheets_of_excel(tmp_path: Path) -> None:

@@ -332,8 +332,11 @@ class TestUnreadableFiles:
         [
             ("t.csv", b"", "No columns to parse from file"),
             ("t.csv", b"\n\n", "No columns to parse from file"),
-            ("t.csv", b"x,level\n1,2,a\n1,3,b\n", "Length of header or names does not match length of data"),
-            ("t.csv", b"x,level\n1,a\n2,3,b\n", "Error tokenizing data.*|Expected 2 fields in line 3, saw 3"),
+            (
+                "t.csv",
+                b"x,level\n" + b"1,a\n" * 20_000 + b"2,3,b\n",
+                "Error tokenizing data.*|Expected 2 fields in line 20002, saw 3",
+            ),
             ("t.csv.gz", b"x,level\n1,a\n", "Not a gzipped file .*"),
             ("t.csv.gz", b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xcb", "Compressed file ended before .*"),
             ("t.csv.bz2", b"x,level\n", "Invalid data stream"),
@@ -410,7 +413,7 @@ class TestUnreadableFiles:
         assert table.reading[-1].done == "left out by dataset.drop"
 
 
-@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16"])
 def test_an_encoding_that_is_not_named_is_found_and_noted(tmp_path: Path, encoding: str) -> None:
     content = frame().rename(columns={"size": "größe"}).to_csv(index=False).encode(encoding)
     path = written(tmp_path / "t.csv", content)

@@ -4,14 +4,13 @@ import pandas as pd
 import pytest
 
 from scarf_lightning.data.sources.formats import open_file
-from scarf_lightning.data.sources.text_file import TextFile
-from scarf_lightning.data.sources.text_format import LOOKED_AT, TextFormat, text_format
+from scarf_lightning.data.sources.text_file import LOOKED_AT, TextFile
 
 
-def found(folder: Path, content: str, name: str = "t.csv", encoding: str = "utf-8") -> TextFormat:
+def found(folder: Path, content: str, name: str = "t.csv", encoding: str = "utf-8") -> TextFile:
     path = folder / name
     path.write_bytes(content.encode(encoding))
-    return text_format(path, separator=None, decimal=None, encoding=None)
+    return TextFile.open(path)
 
 
 def test_the_format_is_that_of_the_beginning(tmp_path: Path) -> None:
@@ -22,6 +21,11 @@ def test_the_format_is_that_of_the_beginning(tmp_path: Path) -> None:
     for content in (cut, beginning.ljust(LOOKED_AT, "z") + ";2;3\n"):
         assert found(tmp_path, content).separator == ";"
     assert found(tmp_path, "a,b\n1,2\n", "t.tsv").separator == "\t", "tabs by name"
+
+
+def test_a_header_may_be_longer_than_a_look(tmp_path: Path) -> None:
+    names = [f"column {place}" for place in range(LOOKED_AT // 4)]
+    assert found(tmp_path, ";".join(names) + "\n" + ";".join("1" for _ in names)).names == names
 
 
 def test_lines_below_a_header_without_names_are_as_long_as_any(tmp_path: Path) -> None:
@@ -42,23 +46,25 @@ def test_leading_zeros_far_above_a_word_stay(tmp_path: Path) -> None:
     ("content", "encoding", "known"),
     [
         ("a;b\n1;2\n", "utf-16", "utf-16"),
-        ("\ufeffa;b\n1;2\n", "utf-16-le", "utf-16"),
+        ("\ufeffa;b\n1;2\n", "utf-16-be", "utf-16"),
         ("a;b\n1;2\n", "utf-8-sig", None),
-        ("a;b\n1;2\n", "utf-8", None),
-        ("ab\nλ;" * 20, "utf-16-le", "utf-16-le"),
+        ("a;b\nü;2\n", "utf-8", None),
+        ("ä;b\nü;2\n", "cp1252", "cp1252"),
     ],
 )
-def test_utf_16_is_known_by_its_mark_or_by_its_latin_characters(
+def test_an_encoding_is_known_by_its_mark_or_is_utf_8_or_cp1252(
     tmp_path: Path, content: str, encoding: str, known: str | None
 ) -> None:
-    assert found(tmp_path, content, encoding=encoding).encoding == known
-    assert found(tmp_path, "a\nλλλ" * 20, encoding="utf-16-le").encoding != "utf-16-le"
+    file = found(tmp_path, content, encoding=encoding)
+    assert (file.encoding, file.names) == (known, content.lstrip("\ufeff").split("\n")[0].split(";"))
 
 
 def test_what_is_given_is_taken(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n")
-    given = text_format(tmp_path / "t.csv", separator=";", decimal=",", encoding="cp1252")
-    assert given.options() == {"sep": ";", "decimal": ",", "encoding": "cp1252"}
+    given = {"separator": ";", "decimal": ",", "encoding": "cp1252"}
+    file = TextFile.open(tmp_path / "t.csv", **given)
+    assert {name: getattr(file, name) for name in given} == given
+    assert not file.notes
 
 
 ROWS = pd.DataFrame(
