@@ -1,12 +1,12 @@
-# The two commands in a container:
+# Commands in a container:
 #
 #   docker build -t scarf-lightning .
-#   docker run --rm -v "$PWD:/data" scarf-lightning scarf-train pretrain=none,scarf
-#   docker run --rm -v "$PWD:/data" scarf-lightning scarf-report results=results
+#   docker run --rm -v "$PWD:/data" scarf-lightning scarf train pretrain=none,scarf
+#   docker run --rm -v "$PWD:/data" scarf-lightning scarf report results=results
 #
 # The ordinary build of torch for Linux has CUDA in it, and runs on a CPU too:
 #
-#   docker run --rm --gpus all -v "$PWD:/data" scarf-lightning scarf-train pretrain=none,scarf trainer=cuda
+#   docker run --rm --gpus all -v "$PWD:/data" scarf-lightning scarf train pretrain=none,scarf trainer=cuda
 #
 # An image without CUDA is some gigabytes smaller. PyTorch's installation page names the index of its CPU builds:
 #
@@ -23,4 +23,4 @@ RUN pip install --no-cache-dir ${TORCH_INDEX:+--index-url "$TORCH_INDEX"} "torch
 # Results and reports go to the folder that is mounted here.
 WORKDIR /data
 ENV OMP_NUM_THREADS=1 MPLCONFIGDIR=/tmp/matplotlib
-CMD ["scarf-train", "--help"]
+CMD ["scarf", "train", "--help"]

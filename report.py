@@ -1,6 +1,6 @@
 """Results as figures, tables and one HTML page: `python report.py sweeps=quick`, or `results=FOLDER`.
 
-The same as the command `scarf-report` and, in Python, `scarf_lightning.report("quick")`. From top to bottom:
+The same as the command `scarf report` and, in Python, `scarf_lightning.report("quick")`. From top to bottom:
 
 1. `scarf_lightning.cli.commands.report` reads the command line.
 2. `scarf_lightning.cli.reporting` finds the cells, of a sweep or of a folder, and what the store has of them.

@@ -1,6 +1,6 @@
 """Train the cells of an ablation: `python train.py -m corruption=mean,marginal scaling=zscore,minmax`.
 
-The same as the command `scarf-train` and, in Python, `scarf_lightning.run(["corruption=mean,marginal", ...])`. From top
+The same as the command `scarf train` and, in Python, `scarf_lightning.run(["corruption=mean,marginal", ...])`. From top
 to bottom:
 
 1. `scarf_lightning.cli.commands.train` hands the command line to Hydra, which composes it with `conf/train.yaml`.

@@ -152,7 +152,7 @@ gains.round(1)  # points of accuracy
 #
 # Three splits of 178 rows say little, however: differences of a point come and go with the seed, or with a setting such
 # as `finetune.restore_best` above. So repeat before you believe a difference.
-# `scarf-answer wines.csv grower` does that: it compares trials in pairs, with intervals, until the question is decided
+# `scarf answer wines.csv grower` does that: it compares trials in pairs, with intervals, until the question is decided
 # or the time is up.
 #
 # ## Carry the model away

@@ -31,6 +31,7 @@ EXTRAS = {
     "onnx": "onnx",
     "onnxscript": "onnx",
     "jsonargparse": "cli",
+    "shtab": "completion",
     "hydra_plugins.hydra_joblib_launcher": "joblib",
 }
 """Packages that an installation may lack, by the name of their module, and the extra that brings each of them."""

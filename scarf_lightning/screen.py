@@ -33,8 +33,8 @@ HANDLER = "scarf_lightning.plain"
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet takes an entry that begins with one of these for a formula (CWE-1236)."""
 
-COMMANDS = {"train.py": "train", "report.py": "report", "answer": "answer", "predict": "predict"}
-"""Programs of the repository and jobs that have no program, by their names as commands of the installed package."""
+COMMANDS = {"train.py": "train", "report.py": "report"}
+"""Programs of the repository, and the sub-commands of ``scarf`` that do the same."""
 ACTIVE = frozenset('"$`\\!')
 """The characters that a shell acts on within double quotes."""
 
@@ -69,17 +69,11 @@ def reported() -> list[object]:
 
 
 def program(name: str) -> str:
-    """The command that starts a program: ``python train.py``; or ``scarf train`` or ``scarf-train`` where one of the
-    installed commands started this process."""
-    command = COMMANDS.get(name)
-    if command is None:
-        return f"python {name}"
-    started_by = Path(sys.argv[0]).stem
-    if started_by == "scarf":
-        return f"scarf {command}"
-    # The repository has programs for two of the jobs.
-    is_installed = started_by.startswith("scarf-") or not name.endswith(".py")
-    return f"scarf-{command}" if is_installed else f"python {name}"
+    """The command that starts a program of the repository: ``python train.py``; or ``scarf train`` where the installed
+    command started this process."""
+    if Path(sys.argv[0]).stem == "scarf" and name in COMMANDS:
+        return f"scarf {COMMANDS[name]}"
+    return f"python {name}"
 
 
 def command_line(name: str, arguments: Iterable[str]) -> str:

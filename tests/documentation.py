@@ -100,9 +100,6 @@ def run_command(words: list[str], *, as_written: bool) -> None:
     """Run a command; in this process where that gives the same, for a start takes seconds."""
     import scarf_lightning
 
-    programs = {"scarf-train": "train.py", "scarf-report": "report.py"}
-    if words[0] in programs:
-        words = ["python", programs[words[0]], *words[1:]]
     if words[:2] == ["scarf", "train"]:
         words = ["python", "train.py", *words[2:]]
     match words[:2]:

@@ -75,7 +75,11 @@ def here(command: Callable[[], int], *arguments: str, cwd: Path) -> Process:
         patch.object(sys, "argv", [f"{getattr(command, '__name__', 'train')}.py", *arguments]),
         patch.dict(os.environ, environment(), clear=True),
     ):
-        status = command()
+        try:
+            status = command()
+        # A page of help ends a command.
+        except SystemExit as ended:
+            status = int(ended.code or 0)
     return Process(arguments, status, out.getvalue(), FIRST_LINES.sub("", err.getvalue()))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scarf_lightning.cli import commands, predict
+from scarf_lightning.cli import commands, scarf
 from tests.processes import TINY_CONTROL, here
 
 FORMULA, SCRIPT, ESCAPE = "=HYPERLINK(1)", "<script>x</script>", "\x1b[2J"
@@ -23,9 +23,15 @@ def test_they_reach_no_terminal_no_spreadsheet_and_no_page(tmp_path: Path) -> No
     reported = here(commands.report, "results=results", cwd=tmp_path)
     rows.to_csv(tmp_path / "new.csv", index=False)
     (model,) = tmp_path.glob("results/*/model")
-    arguments = [str(model), str(tmp_path / "new.csv"), "--output", str(tmp_path / "reports" / "predicted.csv")]
+    arguments = [
+        "predict",
+        str(model),
+        str(tmp_path / "new.csv"),
+        "--output",
+        str(tmp_path / "reports" / "predicted.csv"),
+    ]
 
-    assert (trained.returncode, reported.returncode, predict.main(arguments)) == (0, 0, 0), reported.stderr
+    assert (trained.returncode, reported.returncode, scarf.run(arguments)) == (0, 0, 0), reported.stderr
     for ran in (trained, reported):
         assert "\x1b" not in ran.stdout + ran.stderr
     files = [*(tmp_path / "reports").rglob("*"), *(tmp_path / "results" / "tables").glob("*")]

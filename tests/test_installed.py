@@ -214,7 +214,7 @@ def test_python_and_the_command_give_the_table_in_an_empty_folder(installed: Pat
     assert [row[:2] for row in rows] == [[name, f"{means[name]:.4f}"] for name in ("mean", "marginal")]
     assert [path.name for path in folder.iterdir()] == ["results"]
 
-    by_command = run(installed / "scarf-train", *ASKED, cwd=folder)
+    by_command = run(installed / "scarf", "train", *ASKED, cwd=folder)
 
     assert lines_of_the_table(by_command) == rows
     assert "2 of 2 cells were finished already." in by_command
@@ -227,18 +227,18 @@ def test_the_core_is_small_and_fits_and_trains(core: Path, distributions: tuple[
     fitted = run(core, "-c", FITTED, cwd=tmp_path)
 
     assert fitted.splitlines() == ["(150, 3)", NO_REPORT]
-    shown = run(core.parent / "scarf-train", *ASKED, cwd=tmp_path)
+    shown = run(core.parent / "scarf", "train", *ASKED, cwd=tmp_path)
     assert len(lines_of_the_table(shown)) == 2
     for arguments, sentence in REFUSED.items():
-        command = [core.parent / "scarf-train", *arguments.split()]
+        command = [core.parent / "scarf", "train", *arguments.split()]
         ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert (ran.returncode, ran.stderr.splitlines()[-1]) == (2, sentence.format("scarf-lightning"))
 
 
 def test_sweeps_and_the_report_travel_with_it(installed: Path, folder: Path, tmp_path: Path) -> None:
-    assert "21 cells: 21 waiting" in run(installed / "scarf-train", "sweeps=quick", "plan=true", cwd=tmp_path)
+    assert "21 cells: 21 waiting" in run(installed / "scarf", "train", "sweeps=quick", "plan=true", cwd=tmp_path)
     assert list(tmp_path.iterdir()) == []
 
-    run(installed / "scarf-train", *ASKED, cwd=folder)
-    shown = run(installed / "scarf-report", "results=results", cwd=folder)
+    run(installed / "scarf", "train", *ASKED, cwd=folder)
+    shown = run(installed / "scarf", "report", "results=results", cwd=folder)
     assert shown.splitlines()[-1] == f"The report is {folder / 'reports' / 'results' / 'index.html'}"

@@ -126,6 +126,6 @@ def test_a_command_is_quoted_so_that_it_can_be_read_and_pasted(argument: str, sh
 
 
 def test_the_installed_command_is_named_where_one_was_called(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["/usr/bin/scarf-answer", "t.csv", "y"])
-    assert command_line("train.py", ["trials=3"]) == "scarf-train trials=3"
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/scarf", "answer", "t.csv", "y"])
+    assert command_line("train.py", ["trials=3"]) == "scarf train trials=3"
     assert command_line("-m paper.agreement", []) == "python -m paper.agreement"

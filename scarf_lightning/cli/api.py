@@ -139,7 +139,7 @@ def answer(
     """Find out whether pre-training helps on a table, and with how many labels, beside models that need no network.
 
     ``answer("customers.csv", "plan")``, ``answer(frame, "plan", "time_limit=2min")``; ``answer()`` asks of the bundled
-    table. The same as the command ``scarf-answer``.
+    table. The same as the command ``scarf answer``.
 
     Args:
         table: a file, or a frame, of which a copy is kept in the folder of results.

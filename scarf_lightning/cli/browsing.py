@@ -1,9 +1,8 @@
 """`scarf results`: list the cells of a folder, drop some, export all."""
 
 import math
-import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,24 +13,12 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
-from ..errors import UsageError, counted, did_you_mean
+from ..errors import UsageError, counted
 from ..options.run_settings import PathSettings
 from ..screen import screen
 from .as_json import write
-from .commands import HELP
-from .output import FORCE, for_spreadsheets, write_output
+from .output import for_spreadsheets, write_output
 
-USAGE = """\
-scarf results ls [AXIS=OPTION ...]          every cell, newest first: name, trials, metric, age, version
-scarf results drop CELL|AXIS=OPTION ...     set cells aside, so that nothing reads them
-scarf results export FILE [AXIS=OPTION ...] a row for each trial, as .csv, .parquet or .json
-
-  --force          replace a file that is there (export)
-  CELL             the first letters of its fingerprint, as ls lists them
-  results=FOLDER   folder of the results ({folder})
-  --json           print one JSON object (ls)
-"""
-JSON = "--json"
 SHOWN_LETTERS = 8
 """Letters of a fingerprint that `ls` shows."""
 WRITERS = {
@@ -50,17 +37,28 @@ class Asked:
 
     Attributes:
         folder: of the results.
-        cells: names that are no option: of cells, or of a file.
+        names: words that are no option: of cells, or of a file.
         conditions: options that cells must have.
-        as_json: print JSON.
-        force: replace a file that is there.
     """
 
     folder: Path
-    cells: list[str]
+    names: list[str]
     conditions: list[str]
-    as_json: bool
-    force: bool
+
+    @classmethod
+    def by(cls, words: Sequence[str]) -> "Asked":
+        """The request of these words."""
+        folder, names, conditions = PathSettings().results, list[str](), list[str]()
+        for word in words:
+            option, sign, value = word.partition("=")
+            # The folder is no condition.
+            if option == "results" and sign:
+                folder = value
+            elif sign:
+                conditions.append(word)
+            else:
+                names.append(word)
+        return cls(Path(folder).expanduser(), names, conditions)
 
 
 @dataclass(frozen=True)
@@ -101,41 +99,14 @@ class ListedCell:
         }
 
 
-def browse(arguments: list[str]) -> None:
-    """Run `scarf results ...`."""
-    if not arguments or not HELP.isdisjoint(arguments):
-        sys.stdout.write(USAGE.format(folder=PathSettings().results))
-        return
-    name, *others = arguments
-    if name not in JOBS:
-        raise UsageError(f"scarf results has no command {name}; it has: {', '.join(JOBS)}.{did_you_mean(name, JOBS)}")
-    JOBS[name](_asked(others))
-
-
-def _asked(arguments: Sequence[str]) -> Asked:
-    """The request of a command line."""
-    folder, cells, conditions = PathSettings().results, list[str](), list[str]()
-    for argument in arguments:
-        option, sign, value = argument.partition("=")
-        if argument in (JSON, FORCE):
-            continue
-        if argument.startswith("-"):
-            raise UsageError(f"{argument} is not known; scarf results --help names what is.")
-        # The folder is no condition; a word without a sign names a cell or a file.
-        if option == "results" and sign:
-            folder = value
-        elif sign:
-            conditions.append(argument)
-        else:
-            cells.append(argument)
-    return Asked(Path(folder).expanduser(), cells, conditions, JSON in arguments, FORCE in arguments)
-
-
-def _ls(asked: Asked) -> None:
-    _refuse(asked.cells, "scarf results ls takes options such as pretrain=scarf")
+def list_cells(words: Sequence[str], *, as_json: bool = False) -> None:
+    """Show the cells that have these options, the newest first."""
+    asked = Asked.by(words)
+    if asked.names:
+        raise UsageError(f"{asked.names[0]}: scarf results ls takes options such as pretrain=scarf.")
     # Whoever looks has mostly trained something just before.
     listed = sorted(_listed(asked), key=lambda each: -each.written)
-    if asked.as_json:
+    if as_json:
         cells = [each.plain() for each in listed]
         write({"folder": asked.folder.absolute(), "cells": cells})
         return
@@ -150,11 +121,13 @@ def _ls(asked: Asked) -> None:
     screen().print(table)
 
 
-def _drop(asked: Asked) -> None:
+def drop_cells(words: Sequence[str]) -> None:
+    """Set aside the cells that are named, or that have these options."""
+    asked = Asked.by(words)
     # `ls` without a condition lists all cells; here that would clear the folder.
-    if not asked.cells and not asked.conditions:
+    if not asked.names and not asked.conditions:
         raise UsageError("Name what to drop: cells as `scarf results ls` lists them, or options such as dataset=iris.")
-    dropped = _chosen(_listed(asked), asked.cells) if asked.cells else _listed(asked)
+    dropped = _chosen(_listed(asked), asked.names) if asked.names else _listed(asked)
     for cell in dropped:
         screen().say(_set_aside(asked.folder, cell.folder))
 
@@ -177,23 +150,21 @@ def _set_aside(results: Path, cell: Path) -> str:
     return f"{cell.name} is set aside in {place}"
 
 
-def _export(asked: Asked) -> None:
+def export_trials(words: Sequence[str], *, force: bool = False) -> None:
+    """Write a file with a row for each trial of the cells that have these options."""
     from ..results import load
 
-    if len(asked.cells) != 1:
+    asked = Asked.by(words)
+    if len(asked.names) != 1:
         raise UsageError("Name one file to write: scarf results export trials.csv.")
-    file = Path(asked.cells[0]).expanduser()
+    file = Path(asked.names[0]).expanduser()
     # Before the results are read, which takes long in a large folder.
     if file.suffix not in WRITERS:
         raise UsageError(f"{file} has no known ending; the endings are: {', '.join(WRITERS)}.")
     listed = _listed(asked)
     frame = load(asked.folder, [cell.folder.name for cell in listed])
-    write_output(file, partial(WRITERS[file.suffix], frame), force=asked.force)
+    write_output(file, partial(WRITERS[file.suffix], frame), force=force)
     screen().say(f"{counted(len(frame), 'trial')} of {counted(len(listed), 'cell')} are in {file.absolute()}")
-
-
-JOBS: dict[str, Callable[[Asked], None]] = {"ls": _ls, "drop": _drop, "export": _export}
-"""The sub-commands of `scarf results`."""
 
 
 def _listed(asked: Asked) -> list[ListedCell]:
@@ -253,11 +224,6 @@ def _chosen(listed: Sequence[ListedCell], names: Sequence[str]) -> list[ListedCe
             raise UsageError(f"There is no cell {name}; scarf results ls lists the cells.")
         chosen += alike
     return chosen
-
-
-def _refuse(arguments: Sequence[str], sentence: str) -> None:
-    if arguments:
-        raise UsageError(f"{arguments[0]}: {sentence}.")
 
 
 def _shown(cell: ListedCell) -> str:

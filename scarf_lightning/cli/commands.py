@@ -47,16 +47,6 @@ COMPLETING = {"--shell-completion", "-sc"}
 READING = "Reading the configuration ...\n"
 """The first line, which comes before the imports."""
 
-ANSWER_USAGE = """\
-scarf-answer FILE TARGET [AXIS=OPTION ...]   does pre-training help on this table, with how many labels?
-scarf-answer                                 the same on the bundled table
-
-  time_limit=10min   time after which training ends; the same command goes on
-  trials=N           so many trials of everything, in the place of rounds
-
-The same as: {program} sweeps=answer dataset.path=FILE dataset.target=TARGET
-"""
-
 
 def run_train(arguments: list[str]) -> "WrittenReport | None":
     """Train by a command line, and return the report of a sweep that ends with one."""
@@ -225,21 +215,6 @@ def _refuse_dashes(arguments: Sequence[str]) -> None:
             raise UsageError(f"{flag} is not known; options have no dashes: {name}={value}.")
 
 
-def answer() -> int:
-    """`scarf-answer FILE TARGET`: does pre-training help on this table, with how many labels?"""
-    return answered(_answer)
-
-
-def _answer(arguments: list[str]) -> None:
-    if not HELP.isdisjoint(arguments):
-        # Imports rich.
-        from ..screen import program
-
-        sys.stdout.write(ANSWER_USAGE.format(program=program("train.py")))
-        return
-    run_train(answer_arguments(arguments))
-
-
 def answer_arguments(arguments: Sequence[str]) -> list[str]:
     """The command line of `train.py` that answers the question for a file and its target.
 
@@ -254,23 +229,12 @@ def answer_arguments(arguments: Sequence[str]) -> list[str]:
     named = _words(arguments)
     # Such as a column's name with blanks that is not in quotes.
     if len(named) > 2:
-        from ..screen import program
-
-        raise UsageError(f"Name one file and the column to predict: {program('answer')} customers.csv plan.")
+        raise UsageError("Name one file and the column to predict: scarf answer customers.csv plan.")
     if named:
         # Composing the cells first would take seconds.
         check_is_file(Path(named[0]).expanduser(), "dataset.path")
     others = [argument for argument in arguments if argument not in named]
     return [*answer_of_file(*named), *others]
-
-
-def report() -> int:
-    """`report.py`: read the results, compare them, and write the page."""
-    return answered(_report)
-
-
-def _report(arguments: list[str]) -> None:
-    run_report(arguments)
 
 
 def run_report(arguments: list[str]) -> "WrittenReport | None":
@@ -380,6 +344,8 @@ def answered(command: Callable[[list[str]], object], arguments: list[str] | None
 
 train = partial(answered, run_train)
 """`train.py`: Hydra composes the command line, our sweeper expands and checks it, and `train_job` trains."""
+report = partial(answered, run_report)
+"""`report.py`: read the results, compare them, and write the page."""
 
 
 def _in_words(usual: Callable[..., str]) -> Callable[..., str]:
@@ -396,13 +362,13 @@ def _in_words(usual: Callable[..., str]) -> Callable[..., str]:
 
 def _problem(error: Exception) -> UsageError | UnfinishedError | None:
     """The mistake in words for the user; None if the code is wrong."""
+    if isinstance(error, (UsageError, UnfinishedError)):
+        return error
     from hydra.errors import HydraException
     from omegaconf.errors import OmegaConfBaseException
 
     from ..sweeping.hydra import usage_error
 
-    if isinstance(error, (UsageError, UnfinishedError)):
-        return error
     if isinstance(error, (HydraException, OmegaConfBaseException)):
         return usage_error(error)
     # Such as a full disk, or a folder without rights.

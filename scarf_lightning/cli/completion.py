@@ -1,91 +1,58 @@
-"""Scripts that complete the command line of `scarf` in bash and zsh.
+"""Completion of the command line of `scarf` in bash and zsh, by shtab."""
 
-A script holds all words, so that the shell need not start Python at each key.
-"""
+from argparse import REMAINDER
 
-from collections.abc import Sequence
-
+from ..importing import require
 from ..sweeping.folders import CONF, SWEEPS
+from .parser import AXES, OVERRIDES, Parser
 
-SHELLS = ("bash", "zsh")
-OF_RESULTS = ("ls", "drop", "export")
-"""The sub-commands of `scarf results`."""
-
-FUNCTION = """\
-_scarf_commands='{commands}'
-_scarf_results='{results}'
-_scarf_axes='{axes}'
-_scarf_words='{words}'
-
-# Prints the words that may follow a line, one a line; the shell keeps those that begin as the last word does.
-_scarf_candidates()
-{{
-    case "$1" in
-        scarf\\ *\\ *) ;;
-        *) printf '%s\\n' $(echo $_scarf_commands); return ;;
-    esac
-    local last="${{1##* }}"
-    case "$1" in
-        *\\ completion\\ *) printf '%s\\n' bash zsh ;;
-        *\\ options\\ *) printf '%s\\n' $(echo $_scarf_axes) ;;
-        *\\ results\\ *\\ *) ls results 2> /dev/null | grep -E '^[0-9a-f]{{16}}$' ;;
-        *\\ results\\ *) printf '%s\\n' $(echo $_scarf_results) ;;
-        *\\ predict\\ *) ;;
-        *)
-            case "$last" in
-                *=*,*)
-                    # A further value of a list, behind those that are there.
-                    local values="${{last%,*}}"
-                    printf '%s\\n' $(echo $_scarf_words) | grep "^${{last%%=*}}=" | sed "s|^[^=]*=|${{values}},|"
-                    ;;
-                *=*) printf '%s\\n' $(echo $_scarf_words) | grep "^${{last%%=*}}=." ;;
-                *) printf '%s\\n' $(echo $_scarf_words) | sed 's/=.*/=/' | sort -u ;;
-            esac
-            ;;
-    esac
+BASH = """
+# Readline replaces what follows the last sign of equality, so names come before their values.
+_scarf_options() {{
+    local typed="${{COMP_LINE:0:COMP_POINT}}"
+    typed="${{typed##* }}"
+    local kept="${{typed%"${{typed##*=}}"}}"
+    compgen -W '{words}' -- "$typed" | cut -c "$((${{#kept}} + 1))-" | sed 's/=.*/=/' | sort -u
 }}
 """
-BASH = """\
-# Completion of scarf in bash; written by `scarf completion bash`.
-{function}
-_scarf()
-{{
-    local line="${{COMP_LINE:0:COMP_POINT}}" IFS=$'\\n'
-    local word="${{line##* }}" before=""
-    # Readline completes what follows the last of these signs.
-    case "$word" in *=*) before="${{word%"${{word##*=}}"}}" ;; esac
-    COMPREPLY=($(compgen -W "$(IFS=' '; _scarf_candidates "$line")" -- "$word"))
-    COMPREPLY=("${{COMPREPLY[@]#"$before"}}")
-}}
-complete -o nospace -o default -F _scarf scarf
+ZSH = """
+_scarf_words=({words})
+_scarf_options() {{ compadd -S '' -a _scarf_words || _files }}
 """
-ZSH = """\
-#compdef scarf
-# Completion of scarf in zsh; written by `scarf completion zsh`.
-{function}
-_scarf()
-{{
-    local -a found
-    found=(${{(f)"$(_scarf_candidates "${{(j: :)words[1,CURRENT]}}")"}})
-    if (( ${{#found}} )); then
-        compadd -S '' -- $found
-    else
-        _files
-    fi
-}}
-compdef _scarf scarf
-"""
+WITHOUT_BLANK = "\ncomplete -o bashdefault -o default -o nospace -F _shtab_scarf scarf\n"
+"""Lets bash add no blank behind a name that a value follows, and complete the names of files."""
 
 
-def script(shell: str, commands: Sequence[str]) -> str:
-    """The script for a shell of `SHELLS`, with the ``commands`` of `scarf`."""
-    from ..options.axes import AXES
+def script(shell: str, parser: Parser) -> str:
+    """The script that completes the command line of a parser in a shell, ``bash`` or ``zsh``.
 
-    axes = [axis.name for axis in AXES]
-    texts = {"commands": commands, "results": OF_RESULTS, "axes": axes, "words": words()}
-    function = FUNCTION.format(**{name: " ".join(each) for name, each in texts.items()})
-    template = BASH if shell == "bash" else ZSH
-    return template.format(function=function)
+    Raises:
+        UsageError: shtab is not installed.
+    """
+    require("shtab", "A script for completion")
+    import shtab
+
+    from ..options import axes
+
+    listed = " ".join(words())
+    options = {
+        "bash": "_scarf_options",
+        "zsh": "_scarf_options",
+        "preamble": {"bash": BASH.format(words=listed), "zsh": ZSH.format(words=listed)},
+    }
+    for command in parser.below():
+        for file in command.files:
+            file.complete = shtab.FILE  # type: ignore[attr-defined]
+        if command.words is None:
+            continue
+        # zsh completes the first alone of words that have a star.
+        command.words.nargs = REMAINDER
+        if command.words.metavar == AXES:
+            command.words.choices = [axis.name for axis in axes.AXES]
+        elif OVERRIDES in str(command.words.metavar):
+            command.words.complete = options  # type: ignore[attr-defined]
+    text: str = shtab.complete(parser, shell)
+    return text + (WITHOUT_BLANK if shell == "bash" else "")
 
 
 def words() -> list[str]:

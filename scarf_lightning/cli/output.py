@@ -9,8 +9,6 @@ import pandas as pd
 from ..errors import UsageError
 from ..screen import spreadsheet
 
-FORCE = "--force"
-
 
 def write_output(file: Path, write: Callable[[Path], object], *, force: bool) -> None:
     """Write a file beside its place, and give it its name once it is whole. A failure leaves what was there.
@@ -45,7 +43,7 @@ def _check_free(file: Path, *, force: bool) -> None:
     if file.exists() and not file.is_file():
         raise UsageError(f"{file} is there and is no file; name another one.")
     if file.exists() and not force:
-        raise UsageError(f"{file} is there already; name another file, or replace it by {FORCE}.")
+        raise UsageError(f"{file} is there already; name another file, or replace it by --force.")
 
 
 def for_spreadsheets(frame: pd.DataFrame) -> pd.DataFrame:

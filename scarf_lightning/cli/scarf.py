@@ -1,61 +1,63 @@
 """`scarf`, one command with a sub-command for each job.
 
-Each sub-command is a function of its arguments and returns an exit status, see `STATUS`.
+Each sub-command is a function of its arguments, and returns an exit status; see `STATUS`.
 """
 
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import UsageError, did_you_mean
+from ..errors import UsageError
 from ..version import __version__
-from . import commands, completion
-from .commands import HELP, answered
-from .streams import prepare_streams
+from . import commands
+from .commands import answered
+from .parser import AXES, JSON, OVERRIDES, Parser
 
 if TYPE_CHECKING:
     from .reporting import WrittenReport
 
 STATUS = """\
-Exit status: 0 answered, or done; 1 not finished; 2 a mistake in the command; 3 we cannot tell (answer and report)."""
-JSON = "--json"
-"""Prints one JSON object on standard output; everything else goes to standard error."""
+Exit status: 0 answered, or done; 1 not finished; 2 a mistake in the command;
+3 we cannot tell (answer and report)."""
+SHELLS = ("bash", "zsh")
 
 ANSWER = """\
-scarf answer FILE TARGET [OPTION=VALUE ...]   which model to use, and does pre-training help, with how many labels?
-scarf answer                                  the same of a bundled table
+Which model to use on a table, and does pre-training help, with how many labels?
+Without a file it asks that of a bundled table.
 
   time_limit=10min   time of the whole command; the same command goes on
   trials=N           so many trials of everything, in the place of rounds
-  --json             print one JSON object
 
 The same as: scarf train sweeps=answer dataset.path=FILE dataset.target=TARGET
 """
-PLAN = """\
-scarf plan [OPTION=VALUE ...]   what `scarf train` with these options would train, and how long that takes
-
-  --json   print one JSON object
-"""
 CHECK = """\
-scarf check MODULE [NAME]   try the parts of a module of yours on two small tables, or the one of this name
+Try the parts of a module of yours on two small tables, or the one of this name.
 
-Each class is taken, or a sentence says what to change. Before each run that names the module in plugins=[MODULE] the
-same is done without a word, once for each version of its source.
+Each class is taken, or a sentence says what to change. Before each run that
+names the module in plugins=[MODULE] the same is done without a word, once for each
+version of its source.
 """
 OPTIONS = """\
-scarf options [AXIS ...]   everything that can be chosen; of an axis, every choice with its options
+Everything that can be chosen; of an axis, every choice with its options.
 
   plugins=[MODULE]   parts of your own, too
 """
-DOCTOR = """\
-scarf doctor [results=FOLDER]   versions, machine and store, for a report of a fault
+RESULTS = """\
+Look through what was trained.
 
-It shows nothing secret: paths below your home begin with ~, and of the environment it shows a few variables that decide
-how numbers are computed.
+  CELL             the first letters of its fingerprint, as ls lists them
+  results=FOLDER   folder of the results (results)
+"""
+DOCTOR = """\
+Versions, machine and store, for a report of a fault.
+
+It shows nothing secret: paths below your home begin with ~, and of the
+environment it shows a few variables that decide how numbers are computed.
 """
 COMPLETION = """\
-scarf completion SHELL   a script for bash or zsh that completes what you type
+A script for bash or zsh that completes what you type.
 
   bash   scarf completion bash > ~/.local/share/bash-completion/completions/scarf
   zsh    scarf completion zsh > "${fpath[1]}/_scarf"
@@ -64,197 +66,228 @@ After an update of the package, write it again.
 """
 
 
-@dataclass(frozen=True)
-class SubCommand:
-    """A sub-command.
-
-    Attributes:
-        usage: its arguments.
-        meaning: in a few words, for the list of all.
-        run: takes its arguments and returns the exit status.
-    """
-
-    usage: str
-    meaning: str
-    run: Callable[[list[str]], int]
-
-
 def scarf() -> int:
     """`scarf COMMAND ...`: run a sub-command, and return its exit status."""
-    prepare_streams()
-    name, *arguments = sys.argv[1:] or ["--help"]
-    if name in HELP:
-        sys.stdout.write(_help_page())
+    return answered(run)
+
+
+def run(arguments: list[str]) -> int:
+    """Run a sub-command, and return its exit status.
+
+    Raises:
+        UsageError: the arguments are wrong.
+    """
+    asked, others = make_parser().parse_known_args(arguments)
+    if asked.passes_on:
+        # Their order tells flags from the values of flags.
+        asked.words, others = [argument for argument in arguments[1:] if argument != JSON], []
+    for argument in others:
+        if argument.startswith("-") or "words" not in asked:
+            raise UsageError(f"{argument} is not known; {asked.program} --help names what is.")
+        # A flag between words ends the list of words for argparse.
+        asked.words.append(argument)
+    status: int = asked.run(asked)
+    return status
+
+
+def make_parser() -> Parser:
+    """The parser of the whole command line."""
+    whole = Parser(prog="scarf", epilog=f"scarf COMMAND --help says more of each.\n{STATUS}")
+    whole.add_argument("--version", action="version", version=f"scarf-lightning {__version__}")
+    whole.add_commands()
+    whole.add_command(
+        "answer",
+        "which model to use on a table; does pre-training help?",
+        _answer,
+        ANSWER,
+        words=f"FILE TARGET {OVERRIDES}",
+        passes_on=True,
+        takes_json=True,
+        usage="scarf answer [FILE TARGET] [OPTION=VALUE ...] [--json]",
+        epilog=STATUS,
+    )
+    # The help of these two is made from the options.
+    whole.add_command(
+        "train",
+        "train one cell, or every combination of options",
+        _train,
+        words=OVERRIDES,
+        passes_on=True,
+        add_help=False,
+    )
+    whole.add_command(
+        "plan",
+        "what scarf train with these options would train, and how long that takes",
+        _plan,
+        words=OVERRIDES,
+        passes_on=True,
+        takes_json=True,
+    )
+    whole.add_command(
+        "report",
+        "the answer, figures and tables of what was trained",
+        _report,
+        words=OVERRIDES,
+        passes_on=True,
+        takes_json=True,
+        add_help=False,
+    )
+    _add_predict(whole)
+    _add_results(whole)
+    check = whole.add_command("check", "try the parts of a module of yours before they train", _check, CHECK)
+    check.add_argument("module", metavar="MODULE", help="file or module with your classes")
+    check.add_argument("name", metavar="NAME", nargs="?", help="of one of them")
+    whole.add_command("options", "what can be chosen, and what it means", _options, OPTIONS, words=AXES)
+    whole.add_command(
+        "doctor", "versions, machine and store, for a report of a fault", _doctor, DOCTOR, words="results=FOLDER"
+    )
+    completion = whole.add_command("completion", "let the shell complete what you type", _completion, COMPLETION)
+    completion.add_argument("shell", metavar="SHELL", choices=SHELLS, help=" or ".join(SHELLS))
+    return whole
+
+
+def _add_predict(whole: Parser) -> None:
+    text = "Predict the rows of a file, and write the predictions as CSV."
+    predict = whole.add_command("predict", "predict the rows of a file", _predict, text)
+    model = predict.add_argument("model", type=_path, help="folder of a model, or of a cell in the results")
+    rows = predict.add_argument(
+        "rows", type=_path, help="file with the columns of the table, of any format that it may have"
+    )
+    output = predict.add_argument("--output", type=_path, help="file to write; default: standard output")
+    predict.files = (model, rows, output)
+    predict.add_argument("--force", action="store_true", help="replace the file of --output if it is there")
+    predict.add_argument("--separator", help="between the columns of the file; default: as in training, or found")
+    predict.add_argument("--decimal", choices=[".", ","], metavar="SIGN", help="decimal sign; default: as in training")
+    predict.add_argument("--encoding", help="text encoding, such as cp1252; default: as in training")
+    predict.add_argument("--sheet", help="of an Excel file; default: the first")
+    predict.add_argument(
+        "--plugins", nargs="*", default=[], help="modules of your own that define the network or the kind of target"
+    )
+
+
+def _add_results(whole: Parser) -> None:
+    results = whole.add_command("results", "look through what was trained", text=RESULTS)
+    results.add_commands()
+    results.add_command(
+        "ls",
+        "every cell, or those with these options, newest first: name, trials, metric, age, version",
+        _list_results,
+        words=OVERRIDES,
+        takes_json=True,
+    )
+    results.add_command(
+        "drop", "set cells aside, so that nothing reads them", _drop_results, words=f"CELL or {OVERRIDES}"
+    )
+    export = results.add_command(
+        "export",
+        "a row for each trial, as .csv, .parquet or .json",
+        _export_results,
+        words=f"FILE {OVERRIDES}",
+        usage="scarf results export FILE [AXIS=OPTION ...] [--force]",
+    )
+    export.add_argument("--force", action="store_true", help="replace a file that is there")
+
+
+def _path(text: str) -> Path:
+    return Path(text).expanduser()
+
+
+def _train(asked: Namespace) -> int:
+    commands.run_train(asked.words)
+    return 0
+
+
+def _plan(asked: Namespace) -> int:
+    if not asked.json:
+        # The last of two options wins, so plan=false before it trains nothing.
+        commands.run_train([*asked.words, "plan=true"])
         return 0
-    if name == "--version":
-        sys.stdout.write(f"scarf-lightning {__version__}\n")
-        return 0
-    # Nothing is imported for a word that is no command, so the answer comes at once.
-    if name not in SUB_COMMANDS:
-        known = ", ".join(SUB_COMMANDS)
-        sys.stderr.write(f"scarf has no command {name}; it has: {known}.{did_you_mean(name, SUB_COMMANDS)}\n")
-        return UsageError.status
-    return SUB_COMMANDS[name].run(arguments)
-
-
-def _help_page() -> str:
-    width = max(len(f"{name} {each.usage}") for name, each in SUB_COMMANDS.items())
-    lines = ["scarf COMMAND ...\n"]
-    for name, each in SUB_COMMANDS.items():
-        lines.append(f"  {f'{name} {each.usage}':<{width}}   {each.meaning}")
-    lines.append(f"\nscarf COMMAND --help says more of each, scarf --version which version this is.\n{STATUS}\n")
-    return "\n".join(lines)
-
-
-def _asks_help(arguments: Sequence[str]) -> bool:
-    return not HELP.isdisjoint(arguments)
-
-
-def _train(arguments: list[str]) -> int:
-    return answered(_train_alone, arguments)
-
-
-def _train_alone(arguments: list[str]) -> None:
-    commands.run_train(arguments)
-
-
-def _plan(arguments: list[str]) -> int:
-    if _asks_help(arguments):
-        sys.stdout.write(PLAN)
-        return 0
-    if JSON in arguments:
-        return answered(_plan_as_json, arguments)
-    # The last of two options wins, so plan=false before it trains nothing.
-    return answered(_train_alone, [*arguments, "plan=true"])
-
-
-def _plan_as_json(arguments: list[str]) -> None:
     from .api import plan
     from .as_json import of_plan, write
 
-    write(of_plan(plan(_without_json(arguments))))
+    write(of_plan(plan(asked.words)))
+    return 0
 
 
-def _answer(arguments: list[str]) -> int:
-    if _asks_help(arguments):
-        sys.stdout.write(f"{ANSWER}{STATUS}\n")
-        return 0
-    return answered(_answer_in_words_or_json, arguments)
+def _answer(asked: Namespace) -> int:
+    arguments = commands.answer_arguments(asked.words)
+    return _reported(lambda: commands.run_train(arguments), as_json=asked.json)
 
 
-def _answer_in_words_or_json(arguments: list[str]) -> int:
-    asked = commands.answer_arguments(_without_json(arguments))
-    if JSON not in arguments:
-        return _status(commands.run_train(asked))
-    from .as_json import of_report, to_stderr, write
-
-    # Progress and tables are shown as ever, and a script reads the one object on standard output.
-    with to_stderr():
-        written = commands.run_train(asked)
-    # A plan, or help, has no report.
-    if written is not None:
-        write(of_report(written))
-    return _status(written)
+def _report(asked: Namespace) -> int:
+    return _reported(lambda: commands.run_report(asked.words), as_json=asked.json)
 
 
-def _report(arguments: list[str]) -> int:
-    return answered(_report_in_words_or_json, arguments)
+def _reported(run: "Callable[[], WrittenReport | None]", *, as_json: bool) -> int:
+    """Write a report, and return the exit status: `OPEN` if of no comparison in it we can tell."""
+    if as_json:
+        from .as_json import of_report, to_stderr, write
 
-
-def _report_in_words_or_json(arguments: list[str]) -> int:
-    if JSON not in arguments:
-        return _status(commands.run_report(arguments))
-    from .as_json import of_report, to_stderr, write
-
-    with to_stderr():
-        written = commands.run_report(_without_json(arguments))
-    if written is not None:
-        write(of_report(written))
-    return _status(written)
-
-
-def _without_json(arguments: Sequence[str]) -> list[str]:
-    return [argument for argument in arguments if argument != JSON]
-
-
-def _status(written: "WrittenReport | None") -> int:
-    """The exit status of a report: `OPEN` if of no comparison in it we can tell."""
+        # Progress and tables are shown as ever, and a script reads the one object on standard output.
+        with to_stderr():
+            written = run()
+        # A plan, or help, has no report.
+        if written is not None:
+            write(of_report(written))
+    else:
+        written = run()
     return commands.OPEN if written is not None and written.is_open else 0
 
 
-def _predict(arguments: list[str]) -> int:
-    # It answers mistakes by itself, and needs neither Hydra nor the store.
-    from .predict import main
+def _predict(asked: Namespace) -> int:
+    from .predict import predict
 
-    return main(arguments)
-
-
-def _results(arguments: list[str]) -> int:
-    from .browsing import browse
-
-    return answered(browse, arguments)
+    predict(asked)
+    return 0
 
 
-def _options(arguments: list[str]) -> int:
-    if _asks_help(arguments):
-        sys.stdout.write(OPTIONS)
-        return 0
-    return answered(commands.show_help, arguments)
+def _list_results(asked: Namespace) -> int:
+    from .browsing import list_cells
+
+    list_cells(asked.words, as_json=asked.json)
+    return 0
 
 
-def _check(arguments: list[str]) -> int:
-    if _asks_help(arguments) or not arguments:
-        sys.stdout.write(CHECK)
-        return 0
-    return answered(_check_in_words, arguments)
+def _drop_results(asked: Namespace) -> int:
+    from .browsing import drop_cells
+
+    drop_cells(asked.words)
+    return 0
 
 
-def _check_in_words(arguments: list[str]) -> int:
+def _export_results(asked: Namespace) -> int:
+    from .browsing import export_trials
+
+    export_trials(asked.words, force=asked.force)
+    return 0
+
+
+def _options(asked: Namespace) -> int:
+    commands.show_help(asked.words)
+    return 0
+
+
+def _check(asked: Namespace) -> int:
     from ..trying import check_module
 
-    if len(arguments) > 2:
-        raise UsageError("scarf check takes a module and the name of one of its parts: scarf check my_parts Median.")
-    verdicts = check_module(*arguments)
+    verdicts = check_module(asked.module, asked.name)
     sys.stdout.write("".join(f"{verdict}\n" for verdict in verdicts))
     return 0 if all(verdict.fault is None for verdict in verdicts) else UsageError.status
 
 
-def _doctor(arguments: list[str]) -> int:
-    if _asks_help(arguments):
-        sys.stdout.write(DOCTOR)
-        return 0
+def _doctor(asked: Namespace) -> int:
     from .doctor import doctor
 
-    return answered(doctor, arguments)
+    doctor(asked.words)
+    return 0
 
 
-def _completion(arguments: list[str]) -> int:
-    if _asks_help(arguments) or not arguments:
-        sys.stdout.write(COMPLETION)
-        return 0
-    return answered(_write_completion, arguments)
+def _completion(asked: Namespace) -> int:
+    from .completion import script
 
+    sys.stdout.write(script(asked.shell, make_parser()))
+    return 0
 
-def _write_completion(arguments: list[str]) -> None:
-    shell, *others = arguments
-    if others or shell not in completion.SHELLS:
-        raise UsageError(f"scarf completion takes one of: {', '.join(completion.SHELLS)}.")
-    sys.stdout.write(completion.script(shell, list(SUB_COMMANDS)))
-
-
-SUB_COMMANDS = {
-    "answer": SubCommand("FILE TARGET", "which model to use on a table; does pre-training help?", _answer),
-    "train": SubCommand("[AXIS=OPTION ...]", "train one cell, or every combination of options", _train),
-    "plan": SubCommand("[AXIS=OPTION ...]", "what train would do, and how long it takes", _plan),
-    "report": SubCommand("sweeps=NAME|results=FOLDER", "the answer, figures and tables of what was trained", _report),
-    "predict": SubCommand("MODEL FILE", "predict the rows of a file", _predict),
-    "results": SubCommand("ls|drop|export", "look through what was trained", _results),
-    "check": SubCommand("MODULE [NAME]", "try the parts of a module of yours before they train", _check),
-    "options": SubCommand("[AXIS ...]", "what can be chosen, and what it means", _options),
-    "doctor": SubCommand("[results=FOLDER]", "versions, machine and store, for a report of a fault", _doctor),
-    "completion": SubCommand("bash|zsh", "let the shell complete what you type", _completion),
-}
-"""The sub-commands by name."""
 
 if __name__ == "__main__":
     sys.exit(scarf())

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SOON = 0.05
 """Seconds after which a signal that was lost is sent again."""
-PROGRAMS = ("train", "report", "scarf", "scarf-train", "scarf-answer", "scarf-report")
+PROGRAMS = ("train", "report", "scarf")
 """The programs whose processes do nothing but their command."""
 STARTED_AT = 19
 """The place of a process's start, in ticks since boot, in what follows its name in Linux's ``/proc/self/stat``."""

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from scarf_lightning.cli.browsing import JOBS, browse
+from scarf_lightning.cli.scarf import run
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import load
 from scarf_lightning.results.records import read_sealed, sealed
@@ -37,7 +37,7 @@ def store(filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
 
 
 def listed(capsys: Shown, *arguments: str) -> list[dict[str, Any]]:
-    browse(["ls", *arguments, "--json"])
+    run(["results", "ls", *arguments, "--json"])
     cells: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["cells"]
     return cells
 
@@ -46,7 +46,7 @@ def test_ls_has_a_line_for_each_cell_with_its_mean_the_newest_first(store: Path,
     means = load(store).groupby("fingerprint")["accuracy"].mean()
 
     cells = listed(capsys)
-    browse(["ls"])
+    run(["results", "ls"])
     shown = capsys.readouterr().out
 
     assert {cell["cell"]: cell["value"] for cell in cells} == pytest.approx(means.to_dict())
@@ -62,7 +62,7 @@ def test_ls_has_a_line_for_each_cell_with_its_mean_the_newest_first(store: Path,
 
 
 def test_dropped_cells_are_read_no_more_and_kept(store: Path, capsys: Shown) -> None:
-    browse(["drop", "pretrain=scarf"])
+    run(["results", "drop", "pretrain=scarf"])
 
     assert len(capsys.readouterr().out.splitlines()) == 2
     assert {cell["options"]["pretrain"] for cell in listed(capsys)} == {"none"}
@@ -75,7 +75,7 @@ def test_export_writes_a_row_for_each_trial(store: Path) -> None:
     trials = load(store)
     expected = trials.loc[trials["pretrain"] == "scarf", "accuracy"]
     for ending, read in ((".csv", pd.read_csv), (".parquet", pd.read_parquet), (".json", pd.read_json)):
-        browse(["export", f"trials{ending}", "pretrain=scarf"])
+        run(["results", "export", f"trials{ending}", "pretrain=scarf"])
         assert sorted(read(f"trials{ending}")["accuracy"]) == pytest.approx(sorted(expected))
 
 
@@ -88,10 +88,10 @@ def test_export_replaces_a_file_by_force_alone_and_quotes_formulas(store: Path) 
     Path("link.csv").symlink_to("precious.csv")
     for file, sentence in (("precious.csv", "is there already"), ("link.csv", "is a link")):
         with pytest.raises(UsageError, match=sentence):
-            browse(["export", file])
+            run(["results", "export", file])
     assert Path("precious.csv").read_text() == "theirs"
 
-    browse(["export", "precious.csv", "--force"])
+    run(["results", "export", "precious.csv", "--force"])
     exported = pd.read_csv("precious.csv")
     assert "'=cmd|' /C calc'!A0" in set(exported["dataset"])
     assert "'@SUM(1)" in set(exported["scaling"])
@@ -104,7 +104,7 @@ def test_export_replaces_a_file_by_force_alone_and_quotes_formulas(store: Path) 
         ("show", "scarf results has no command show; it has: ls, drop, export."),
         ("drop zz", "There is no cell zz; scarf results ls lists the cells."),
         ("ls what", "what: scarf results ls takes options such as pretrain=scarf."),
-        ("ls --all", "--all is not known; scarf results --help names what is."),
+        ("ls --all", "--all is not known; scarf results ls --help names what is."),
         ("ls pretrain=vime", "No cell has pretrain=vime; pretrain has: none, scarf."),
         ("drop", "Name what to drop"),
         ("export", "Name one file to write: scarf results export trials.csv."),
@@ -117,7 +117,7 @@ def test_a_mistake_is_answered_in_a_sentence(
 ) -> None:
     monkeypatch.chdir(filled.parent)
     with pytest.raises(UsageError, match=re.escape(sentence).replace(r"\.\*", ".*")):
-        browse(arguments.split())
+        run(["results", *arguments.split()])
 
 
 def test_a_name_of_several_cells_is_refused(filled: Path, capsys: Shown) -> None:
@@ -126,12 +126,12 @@ def test_a_name_of_several_cells_is_refused(filled: Path, capsys: Shown) -> None
     (shared, *_) = [letter for letter in letters if letters.count(letter) > 1]
 
     with pytest.raises(UsageError, match="name more letters of one"):
-        browse(["drop", shared, f"results={filled}"])
+        run(["results", "drop", shared, f"results={filled}"])
 
 
 def test_help_names_every_job(capsys: Shown) -> None:
-    browse([])
+    assert run(["results"]) == 0
 
     shown = capsys.readouterr().out
-    for name in JOBS:
-        assert f"scarf results {name}" in shown
+    for name in ("ls", "drop", "export"):
+        assert re.search(rf"^ +{name} +\w", shown, re.MULTILINE)

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 from scarf_lightning.cli.as_json import of_report
-from scarf_lightning.cli.browsing import browse
 from scarf_lightning.cli.reporting import write
+from scarf_lightning.cli.scarf import run
 from scarf_lightning.cli.show import _with_levels
 from scarf_lightning.cli.tables import cell_table, full_table, result_in_words, sweep_table
 from scarf_lightning.data.targets import Classes, Number, Target
@@ -132,7 +132,7 @@ def printed(table: object) -> str:
 def printed_by(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> str:
     """The output of ``scarf results`` with these arguments."""
     capsys.readouterr()
-    browse(arguments)
+    run(["results", *arguments])
     return capsys.readouterr().out
 
 

@@ -5,8 +5,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scarf_lightning.cli.predict import main
+from scarf_lightning.cli.scarf import run
+from scarf_lightning.cli.scarf import scarf as command
 from tests.estimators.conftest import OfACell, rows, scarf, train_on
+from tests.processes import here
 
 Shown = pytest.CaptureFixture[str]
 
@@ -22,9 +24,9 @@ def file(scarf: OfACell, tmp_path: Path) -> Path:
 @pytest.mark.slow
 def test_classes_and_probabilities_are_written_where_it_is_asked_for(scarf: OfACell, file: Path, capsys: Shown) -> None:
     model, to = str(scarf.folder / "model"), file.with_name("out.csv")
-    assert main([model, str(file)]) == 0
+    assert run(["predict", model, str(file)]) == 0
     out, err = capsys.readouterr()
-    assert main([model, str(file), "--output", str(to)]) == 0
+    assert run(["predict", model, str(file), "--output", str(to)]) == 0
 
     written = pd.read_csv(io.StringIO(out))
     assert err == ""
@@ -35,11 +37,11 @@ def test_classes_and_probabilities_are_written_where_it_is_asked_for(scarf: OfAC
     pd.testing.assert_frame_equal(pd.read_csv(to), written)
     # Another separator is found, and a decimal sign is asked for.
     scarf.rows.head(7).to_csv(file, index=False, sep=";", decimal=",")
-    assert main([str(scarf.folder), str(file), "--decimal", ","]) == 0
+    assert run(["predict", str(scarf.folder), str(file), "--decimal", ","]) == 0
     assert capsys.readouterr().out == out
     # A sentence names an unseen category.
     scarf.rows.head(2).assign(colour="mauve").to_csv(file, index=False)
-    assert main([model, str(file)]) == 0
+    assert run(["predict", model, str(file)]) == 0
     said = "Column 'colour' has 'mauve', which the training table did not: taken as missing.\n"
     assert capsys.readouterr().err == said
 
@@ -54,14 +56,14 @@ def test_classes_and_probabilities_are_written_where_it_is_asked_for(scarf: OfAC
     ],
 )
 def test_bad_input_is_answered_in_a_sentence(
-    model: str, new: str, output: str | None, sentence: str, scarf: OfACell, file: Path, capsys: Shown
+    model: str, new: str, output: str | None, sentence: str, scarf: OfACell, file: Path
 ) -> None:
     scarf.rows.drop(columns="colour").to_csv(file.with_name("lacking.csv"), index=False)
     where = scarf.folder / "model" if model == "" else file.with_name(model)
     to = ["--output", str(file.parent / output)] if output else []
 
-    assert main([str(where), str(file.with_name(new)), *to]) == 2
+    ran = here(command, "predict", str(where), str(file.with_name(new)), *to, cwd=file.parent)
 
-    err = capsys.readouterr().err
-    assert sentence in err
-    assert err.count("\n") == 1
+    assert ran.returncode == 2
+    assert sentence in ran.stderr
+    assert ran.stderr.count("\n") == 1

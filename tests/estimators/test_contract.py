@@ -17,7 +17,7 @@ import pytest
 from sklearn.base import clone
 
 from scarf_lightning import ScarfClassifier, load_model
-from scarf_lightning.cli.predict import main
+from scarf_lightning.cli.scarf import run
 from scarf_lightning.data.reading.frames import frame_of
 from scarf_lightning.data.sources import FileSource
 from scarf_lightning.data.table import Table
@@ -155,7 +155,7 @@ def test_predictions_are_what_fit_was_given(name: str, tmp_path: Path) -> None:
         assert other.predict(X).dtype == predicted.dtype
 
     X.to_csv(tmp_path / "rows.csv", index=False)
-    assert main([str(tmp_path / "m"), str(tmp_path / "rows.csv"), "--output", str(tmp_path / "out.csv")]) == 0
+    assert run(["predict", str(tmp_path / "m"), str(tmp_path / "rows.csv"), "--output", str(tmp_path / "out.csv")]) == 0
     written = pd.read_csv(tmp_path / "out.csv", dtype=str, keep_default_na=False)["class"]
     spelled = dict(enumerate(map(str, fitted.classes_) if predicted.dtype.kind in "bf" else fitted.model_.classes))
     assert written.tolist() == [spelled[place] for place in probabilities.argmax(axis=1)]

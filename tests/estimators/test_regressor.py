@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from scarf_lightning import load_model
-from scarf_lightning.cli.predict import main
+from scarf_lightning.cli.scarf import run
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators.onnx import inputs
 from tests.estimators.small import N, small, table
@@ -37,7 +37,7 @@ def test_predictions_are_in_the_unit_of_y_and_alike_after_saving_and_on_the_comm
     with pytest.raises(UsageError, match="has no classes, and so no probabilities"):
         model.predict_proba(X)
     X.head(7).to_csv(tmp_path / "new.csv", index=False)
-    assert main([str(tmp_path / "model"), str(tmp_path / "new.csv")]) == 0
+    assert run(["predict", str(tmp_path / "model"), str(tmp_path / "new.csv")]) == 0
     written = pd.read_csv(io.StringIO(capsys.readouterr().out))
     assert list(written.columns) == ["number"]
     np.testing.assert_allclose(written["number"], fitted.predict(X.head(7)), rtol=1e-9)

@@ -55,9 +55,9 @@ def documented(file: str, command: str) -> list[str]:
     return shlex.split(lines[0], comments=True)
 
 
-TRAIN, SCARF_TRAIN = str(ROOT / "train.py"), str(Path(sys.executable).with_name("scarf-train"))
+TRAIN, SCARF = str(ROOT / "train.py"), str(Path(sys.executable).with_name("scarf"))
 COMMANDS = {
-    "the Dockerfile": [SCARF_TRAIN, *documented("Dockerfile", "scarf-lightning scarf-train"), "trials=2", *TINY],
+    "the Dockerfile": [SCARF, *documented("Dockerfile", "scarf-lightning scarf"), "trials=2", *TINY],
     "the README": [sys.executable, TRAIN, *documented("README.md", "python train.py"), "trials=2", *TINY],
     "the README's ablation": [sys.executable, TRAIN, *documented("README.md", "train.py -m"), "trials=2", *TINY],
     "two workers": [sys.executable, TRAIN, "pretrain=none,scarf", "seed=0,1", "workers=2", "trials=2", *TINY],

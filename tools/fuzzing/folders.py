@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from scarf_lightning.cli import commands, predict
+from scarf_lightning.cli import commands, scarf
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators import load_model
 from scarf_lightning.results import load, load_cell
@@ -97,8 +97,7 @@ def _call(call: Callable[[Path], Any]) -> Callable[[Path], str]:
 
 
 def _predict(place: Path) -> str:
-    arguments = [str(_cell(place) / "model"), "rows.csv", "--output", "predicted.csv"]
-    return _command(lambda: predict.main(arguments))(place)
+    return _command(scarf.scarf, "predict", str(_cell(place) / "model"), "rows.csv", "--output", "predicted.csv")(place)
 
 
 def _cell(place: Path) -> Path:
