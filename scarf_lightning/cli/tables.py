@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich import box
-from rich.measure import Measurement
+from rich.measure import Measurement, measure_renderables
 from rich.table import Table
 
 from ..intervals import FEWEST, FIXED_SPLITS, SIZES, Interval, level_interval, level_intervals, median_sizes
@@ -21,12 +21,14 @@ from ..results import is_of_reading, values_of, with_reading
 from ..screen import Screen, spreadsheet
 
 if TYPE_CHECKING:
-    from ..report.by_axis import Product
+    from ..report.by_axis import MeansGrid, Product
     from ..report.loading import CellResults
 
 Row = dict[str, Any]
 ShownCells = Sequence[tuple[Row, Sequence[Row]]]
 """For each cell its columns and the rows of its trials. A cell that did not finish has no rows."""
+Columns = Mapping[str, Sequence[str]]
+"""The lines of each column of a table, by its heading."""
 
 CHOSEN = METRICS[0]
 """The metric of tables with a line for each cell, if none is named."""
@@ -38,6 +40,8 @@ APART = ("dataset", "regime", "pretrain", "method")
 """The options that keep a column of their own where many options vary."""
 LEGIBLE = 8
 """The letters below which a column of longer texts cannot be read."""
+BETWEEN = 3
+"""The letters between two columns."""
 UNBOUNDED = 10_000
 UNKNOWN = "–"
 NOT_SHOWN = ("fingerprint", "data", "dataset_id")
@@ -128,24 +132,7 @@ def sweep_table(cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOS
     # The sentence above the table says how many trials each cell has.
     if shared_trials(cells) is not None:
         del kept["trials"]
-    table = _laid_out(varying, kept)
-    # The width that the table would take is measured where nothing makes it narrower.
-    unbounded = Screen(width=UNBOUNDED)
-    dropped = []
-    for heading in LEAST_NEEDED:
-        if heading not in kept:
-            continue
-        needed = Measurement.get(unbounded, unbounded.options, table).maximum
-        if needed > width:
-            del kept[heading]
-            dropped.append(heading)
-            table = _laid_out(varying, kept)
-    table = _legible(varying, kept, width)
-    if dropped:
-        not_shown = f"Not shown at this width: {', '.join(dropped)}"
-        table.caption = f"{table.caption}. {not_shown}" if table.caption else not_shown
-        table.caption_justify = "left"
-    return table
+    return _fitted(varying, kept, width)
 
 
 def label_table(cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOSEN) -> Table:
@@ -162,7 +149,7 @@ def label_table(cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOS
     for labels in sorted({_n_labels(axes) for axes, _ in cells}):
         heading = f"{labels:g} labels" if math.isfinite(labels) else "all labels"
         outcomes[heading] = [line.get(labels, "") for line in lines]
-    table = _legible(varying, outcomes, width)
+    table = _fitted(varying, outcomes, width)
     table.title = f"{chosen.label}, its 95 % interval below"
     table.title_justify = "left"
     return table
@@ -183,7 +170,7 @@ def summary_table(cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CH
         wanted.append(str(len(setting)))
         overall.append(chosen.plain(float(np.mean(means))) if means else "")
     outcomes = {"datasets finished": finished, "of": wanted, f"mean {chosen.label}": overall}
-    return _legible(varying, outcomes, width)
+    return _fitted(varying, outcomes, width)
 
 
 def means_by_axis(product: "Product", results: "CellResults", chosen: Metric, width: int = UNBOUNDED) -> Table:
@@ -192,27 +179,30 @@ def means_by_axis(product: "Product", results: "CellResults", chosen: Metric, wi
     from ..report.by_axis import means_grid
 
     grid = means_grid(product, results, chosen)
-    n_named = len(grid.headings) - len(grid.rows[0][1])
-    *_, across = product.axes
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.title = (
-        f"{chosen.label} by {' and '.join(map(column_in_words, product.axes))}, {column_in_words(across)} across"
-    )
-    table.title_justify = "left"
-    beside, below = list[list[str]](), list[list[str]]()
-    for names, levels in grid.rows:
-        means = [chosen.plain(mean) for mean, _, _ in levels]
-        ends = ["" if math.isnan(low) else f"{chosen.plain(low)} to {chosen.plain(high)}" for _, low, high in levels]
-        in_one_line = [f"{mean} ({end})" if end else mean for mean, end in zip(means, ends, strict=True)]
-        beside.append([*names, *in_one_line])
-        below.append([*names, *("\n".join(filter(None, each)) for each in zip(means, ends, strict=True))])
+    table = _means_table(grid, chosen, "{} ({} to {})")
     # On a narrow screen an interval stands below its mean.
-    columns = {heading: [line[place] for line in beside] for place, heading in enumerate(grid.headings)}
-    lines = beside if _least_width({}, columns) <= width else below
+    wide = Screen(width=UNBOUNDED)
+    if Measurement.get(wide, wide.options, table).maximum > width:
+        table = _means_table(grid, chosen, "{}\n{} to {}")
+    axes = [column_in_words(axis) for axis in product.axes]
+    table.title = f"{chosen.label} by {' and '.join(axes)}, {axes[-1]} across"
+    table.title_justify = "left"
+    return table
+
+
+def _means_table(grid: "MeansGrid", chosen: Metric, level: str) -> Table:
+    """The table of a grid, whose levels have this form for their mean and the ends of their interval."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    n_named = len(grid.headings) - len(grid.rows[0][1])
     for place, heading in enumerate(grid.headings):
-        table.add_column(heading, justify="left" if place < n_named else "right", no_wrap=place >= n_named)
-    for line in lines:
-        table.add_row(*line)
+        is_name = place < n_named
+        table.add_column(heading, justify="left" if is_name else "right", no_wrap=not is_name)
+    for names, levels in grid.rows:
+        shown = []
+        for mean, low, high in levels:
+            form = "{}" if math.isnan(low) else level
+            shown.append(form.format(*map(chosen.plain, (mean, low, high))))
+        table.add_row(*names, *shown)
     return table
 
 
@@ -266,64 +256,65 @@ def _with_interval(axes: Row, rows: Sequence[Row], chosen: Metric) -> str:
     return "\n".join(lines)
 
 
-def _legible(varying: Mapping[str, Sequence[str]], outcomes: Mapping[str, Sequence[str]], width: int) -> Table:
-    """A table in which each option that varies has a column; or, where these would be too narrow to be read, a table
-    with one column of what is unusual about each line."""
-    apart = {name: varying[name] for name in APART if name in varying}
-    others = {name: values for name, values in varying.items() if name not in apart}
-    if _least_width(varying, outcomes) <= width or len(others) < 2:
-        return _laid_out(varying, outcomes, width)
-    usual = {}
-    for name, values in others.items():
-        # A line that does not use an option says nothing of what is usual.
-        ((usual[name], _),) = Counter(filter(None, values)).most_common(1)
-    table = _laid_out({**apart, "options": _unusual(others, usual)}, outcomes, width)
-    table.caption = f"As usual: {', '.join('='.join(each) for each in usual.items())}"
-    table.caption_justify = "left"
-    return table
+def _fitted(varying: Columns, outcomes: Columns, width: int) -> Table:
+    """A table of options, which fold where they are too wide, and of results, which stay whole.
 
-
-def _least_width(varying: Mapping[str, Sequence[str]], outcomes: Mapping[str, Sequence[str]]) -> int:
-    """The characters of a line in which options, which may fold, are legible."""
-    between_columns = 2
-    needed = 0
-    for heading, values in varying.items():
-        widest = max(len(heading), *map(len, values))
-        needed += between_columns + min(LEGIBLE, widest)
-    for heading, values in outcomes.items():
-        longest = max(len(line) for value in values for line in value.split("\n"))
-        needed += between_columns + max(len(heading), longest)
-    return needed
-
-
-def _unusual(options: Mapping[str, Sequence[str]], usual: Mapping[str, str]) -> list[str]:
-    """The options of each line that have another value than the usual one."""
-    n_lines = len(next(iter(options.values())))
-    lines = []
-    for place in range(n_lines):
-        overrides = []
-        for name, values in options.items():
-            if values[place] not in ("", usual[name]):
-                overrides.append(f"{name}={values[place]}")
-        lines.append(", ".join(overrides) or "as usual")
-    return lines
-
-
-def _laid_out(
-    varying: Mapping[str, Sequence[str]], outcomes: Mapping[str, Sequence[str]], width: int = UNBOUNDED
-) -> Table:
-    """A table whose options fold if they are too wide, but stay legible; its results are wrapped only where there is no
-    room for both."""
+    Of a table that is wider than the screen the columns of `LEAST_NEEDED` go first. If its options would be too narrow
+    to be read, those beside `APART` share a column of what is unusual about each line. A line below says both.
+    """
+    wide = Screen(width=UNBOUNDED)
+    widths = {}
+    for heading, lines in {**varying, **outcomes}.items():
+        widths[heading] = measure_renderables(wide, wide.options, [heading, *lines]).maximum
+    dropped = []
+    for heading in LEAST_NEEDED:
+        if heading in outcomes and _together(widths) > width:
+            del widths[heading]
+            dropped.append(heading)
+    outcomes = {heading: lines for heading, lines in outcomes.items() if heading in widths}
+    notes = []
+    others = {name: lines for name, lines in varying.items() if name not in APART}
+    folded = {heading: min(LEGIBLE, size) if heading in varying else size for heading, size in widths.items()}
+    if _together(folded) > width and len(others) > 1:
+        usual = {}
+        for name, lines in others.items():
+            # A line that does not use an option says nothing of what is usual.
+            ((usual[name], _),) = Counter(filter(None, lines)).most_common(1)
+        varying = {name: lines for name, lines in varying.items() if name in APART}
+        varying["options"] = _unusual(others, usual)
+        folded = {name: size for name, size in folded.items() if name not in others} | {"options": LEGIBLE}
+        notes.append(f"As usual: {', '.join('='.join(each) for each in usual.items())}")
+    if dropped:
+        notes.append(f"Not shown at this width: {', '.join(dropped)}")
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    is_narrow = _least_width(varying, outcomes) > width
-    for heading, values in varying.items():
-        widest = max(len(heading), *map(len, values)) if values else len(heading)
-        table.add_column(heading, overflow="fold", min_width=min(LEGIBLE, widest))
+    table.caption = ". ".join(notes) or None
+    table.caption_justify = "left"
+    for heading in varying:
+        table.add_column(heading, overflow="fold", min_width=folded[heading])
+    # There may be no room for whole results, either.
+    is_wide_enough = _together(folded) <= width
     for heading in outcomes:
-        table.add_column(heading, justify="right", no_wrap=not is_narrow)
+        table.add_column(heading, justify="right", no_wrap=is_wide_enough)
     for line in zip(*varying.values(), *outcomes.values(), strict=True):
         table.add_row(*line)
     return table
+
+
+def _together(widths: Mapping[str, int]) -> int:
+    """The letters that a line of columns takes."""
+    return sum(widths.values()) + BETWEEN * (len(widths) - 1)
+
+
+def _unusual(options: Columns, usual: Mapping[str, str]) -> list[str]:
+    """The options of each line that have another value than the usual one."""
+    lines = []
+    for line in zip(*options.values(), strict=True):
+        overrides = []
+        for name, value in zip(options, line, strict=True):
+            if value not in ("", usual[name]):
+                overrides.append(f"{name}={value}")
+        lines.append(", ".join(overrides) or "as usual")
+    return lines
 
 
 def shared_trials(cells: ShownCells) -> int | None:
