@@ -40,12 +40,24 @@ def frame_of(rows: Any) -> pd.DataFrame | None:
     if isinstance(rows, pd.DataFrame):
         frame = rows
     elif hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__"):
-        frame = _of_arrow(rows)
+        frame = frame_of_arrow(rows)
     elif hasattr(rows, "__dataframe__"):
         frame = _exchanged(rows)
     else:
         return None
     return frame.set_axis(list(map(_name, frame.columns)), axis=1)
+
+
+def plain_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    """The values of a frame in the one form of `plain_column`. A column that has none stays as it is: it is refused
+    where it is used, and may be left out."""
+    columns: list[pd.Series[Any]] = []
+    for _, column in frame.items():
+        try:
+            columns.append(plain_column(column))
+        except UsageError:
+            columns.append(column)
+    return pd.DataFrame(dict(enumerate(columns)), index=frame.index).set_axis(frame.columns, axis=1)
 
 
 def plain_column(column: "pd.Series[Any]") -> "pd.Series[Any]":
@@ -140,7 +152,12 @@ def _exact(column: "pd.Series[Any]") -> "pd.Series[Any]":
     return column.astype("int64")
 
 
-def _of_arrow(rows: Any) -> pd.DataFrame:
+def frame_of_arrow(rows: Any) -> pd.DataFrame:
+    """A table that exports itself to Arrow as a frame of pandas, exact in every bit.
+
+    Raises:
+        UsageError: it is none.
+    """
     try:
         table = pa.table(rows)
     except (TypeError, ValueError, pa.ArrowException) as error:
@@ -153,7 +170,7 @@ def _of_arrow(rows: Any) -> pd.DataFrame:
 def _exchanged(rows: Any) -> pd.DataFrame:
     """A table that knows the older protocol alone."""
     try:
-        return _of_arrow(from_dataframe(rows))
+        return frame_of_arrow(from_dataframe(rows))
     except (TypeError, ValueError, NotImplementedError, RuntimeError, pa.ArrowException) as error:
         raise UsageError(f"The {type(rows).__name__} cannot be read: {error}; make it a frame of pandas.") from error
 

@@ -7,12 +7,11 @@ from typing import ClassVar
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import feather
 
 from ...errors import UsageError
-from ..reading.numbers import EXACT
+from ..reading.frames import frame_of_arrow, plain_frame
 from .data_file import DataFile
 from .opening import refusing
 
@@ -72,8 +71,7 @@ class ArrowFile(DataFile):
         frames = []
         with refusing(self.path):
             for table in tables:
-                made = _exact(table).to_pandas(ignore_metadata=True, date_as_object=False)
-                frames.append(made)
+                frames.append(plain_frame(frame_of_arrow(table)))
         frame: pd.DataFrame = pd.concat(frames, axis=1)
         declared = set(names).intersection(self.categories)
         return frame.astype(dict.fromkeys(declared, "category"))
@@ -101,25 +99,6 @@ def _parquet(path: Path, names: list[str]) -> Iterator[pa.Table]:
         for start in range(0, max(1, len(names)), width):
             some = names[start : start + width]
             yield file.read(columns=some).select(some)
-
-
-def _exact(table: pa.Table) -> pa.Table:
-    """Columns that pandas can hold without loss: decimals as the nearest float64, large whole numbers as text."""
-    columns = []
-    for column in table.columns:
-        if pa.types.is_decimal(column.type):
-            # Arrow's own cast to float64 is one bit off in every fourth number.
-            column = column.cast(pa.string()).cast(pa.float64())
-        elif pa.types.is_integer(column.type) and _largest(column) > EXACT:
-            column = column.cast(pa.string())
-        columns.append(column)
-    return pa.Table.from_arrays(columns, names=table.column_names)
-
-
-def _largest(column: pa.ChunkedArray) -> int:
-    """The size of the largest whole number; 0 if there is none."""
-    bounds: dict[str, int | None] = pc.min_max(column).as_py()
-    return max(abs(bound or 0) for bound in bounds.values())
 
 
 def _is_usable(kind: pa.DataType) -> bool:

@@ -14,7 +14,7 @@ import pandas as pd
 from ...errors import UsageError
 from ...importing import require
 from ..columns import listed
-from ..reading.frames import plain_column
+from ..reading.frames import plain_frame
 from .data_file import DataFile
 from .opening import opened, refusing, without_compression
 
@@ -79,7 +79,7 @@ class ExcelFile(Document):
             known = listed(others, MOST_SHEETS)
             notes.append(f"The sheet {chosen!r} of {path} is read; dataset.sheet reads another: {known}.")
         names = list(map(str, frame.columns))
-        return cls(path=path, names=names, rows=_typed(frame.set_axis(names, axis=1)), notes=notes, others=others)
+        return cls(path=path, names=names, rows=plain_frame(frame.set_axis(names, axis=1)), notes=notes, others=others)
 
 
 class JsonFile(Document):
@@ -118,7 +118,7 @@ class JsonFile(Document):
             if any(isinstance(value, list | dict) for value in column):
                 unusable[name] = "lists or objects"
         usable = frame.set_axis(names, axis=1).drop(columns=list(unusable))
-        return cls(path=path, names=names, rows=_typed(usable), unusable=unusable)
+        return cls(path=path, names=names, rows=plain_frame(usable), unusable=unusable)
 
 
 def _lines(text: str) -> list[Any]:
@@ -173,15 +173,3 @@ def _plain_lines(lines: Iterable[str]) -> Iterator[str]:
     a word, and wants a blank after ``@attribute``."""
     for line in lines:
         yield WHOLE_NUMBERS.sub(r"\1real", line.replace("\t", " ")) if line.startswith("@") else line
-
-
-def _typed(frame: pd.DataFrame) -> pd.DataFrame:
-    """Objects as the columns that they are, exact in every number."""
-    columns: list[pd.Series[Any]] = []
-    for _, column in frame.items():
-        try:
-            columns.append(plain_column(column))
-        except UsageError:
-            # It is refused where it is used: a column that is left out may hold anything.
-            columns.append(column)
-    return pd.DataFrame(dict(enumerate(columns)), index=frame.index).set_axis(frame.columns, axis=1)

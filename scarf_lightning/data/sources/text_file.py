@@ -366,7 +366,7 @@ def _check_rows(rows: Sequence[tuple[int, list[str]]], path: Path) -> None:
                 f"{counted(len(header), 'name')}; write a name for every column in the first line, delete what stands "
                 "above the names, or set dataset.separator."
             )
-    roles = set(others[1][1]) if len(others) > 1 else set()
+    roles = set(map(str.strip, others[1][1])) if len(others) > 1 else set()
     if TARGET_ROLE in roles and roles <= ROLES:
         raise UsageError(
             f"lines {others[0][0]} and {others[1][0]} of {path} are types and roles of columns, as Orange writes them; "
