@@ -128,7 +128,7 @@ ROW = "1.5,red,p"
          "'Report of sales'; half of its columns or more have no name, so if titles stand above the header, delete"),
         (['"size" "colour" "y"', 'car 1.5 "red" "p"'], "dataset.target names 'y', which is not a column of *; its "
          "columns are: 'size \"colour\" \"y\"'; no separator gives the rows as many values as the first line, so set"),
-        ([HEADER, "c,d,p q", ",meta,class ", ROW], "lines 2 and 3 of * are types and roles of columns, as Orange writes"),
+        ([HEADER, "c,d,p q", ",meta,class ", ROW], "lines 2 and 3 of * are types and roles of columns, as"),
         ([HEADER, r'1.5,"said \"Barney\", he",p'], "line 2 of * has 4 values, and its header"),
         ([HEADER, *[ROW] * 20, r'1.5,"\"Barney\" he",p'], "line 22 of * has text after the quote that ends a value"),
     ],
