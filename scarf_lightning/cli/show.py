@@ -42,6 +42,7 @@ from .tables import (
 
 if TYPE_CHECKING:
     from ..data.table import Table as DataTable
+    from ..report.advice import ComparedRun
 
 LONGEST_TABLE = 200
 """Cells above which a sweep is shown a line a setting, over the datasets, instead of a line a cell."""
@@ -156,6 +157,8 @@ class Terminal:
                 console.print(means_by_axis(run.by_axis.product, run.results, metric, console.width))
             if n_skipped:
                 console.print(f"{n_skipped} of {len(shown)} cells were finished already.")
+            for problem in _log_answers(run, request, surveyed[0].cell):
+                screen(stderr=True).say(problem)
             console.say(_keep_table(shown, surveyed[0].cell))
         else:
             (each,) = surveyed
@@ -191,6 +194,16 @@ class Terminal:
         # After a failure the last line is the error.
         if results.exists() and all(each.state is State.FINISHED for each in surveyed):
             console.say(f"Results are in {results.absolute()}")
+
+
+def _log_answers(run: "ComparedRun", request: ExpandedSweep, first: Cell) -> list[str]:
+    """Write the answers of a run to its loggers; sentences on what could not be written."""
+    if not first.config.logger.views:
+        return []
+    # Imports what loggers need.
+    from .logged_answers import log_answers
+
+    return log_answers(run, request, first.config.logger, first.results)
 
 
 def _with_levels(surveyed: SurveyedCell) -> Rows:

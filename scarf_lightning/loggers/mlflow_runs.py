@@ -56,6 +56,10 @@ class RunLogger(MLFlowLogger):
         for name, value in metrics.items():
             self._unsent.append((name, value, step or 0))
 
+    def log_page(self, folder: Path) -> None:
+        """Keep a page with its files among the artifacts."""
+        self._client.log_artifacts(self._id, str(folder), "page")
+
     def finalize(self, status: str = "success") -> None:
         """Send all values, and end the run."""
         from mlflow.entities import Metric
@@ -122,7 +126,9 @@ def _experiment(client: "MlflowClient", name: str, artifacts: str | None) -> str
 def _tags(view: CellView) -> dict[str, Any]:
     """The tags of a run: ``axis: option`` for each axis, what finds the run again, and why it failed."""
     tags = dict(tag.split("=", 1) for tag in view.tags)
-    tags |= {FINGERPRINT: view.id, "group": view.group}
+    tags |= {FINGERPRINT: view.id, "group": view.group, **view.answer}
+    if view.notes is not None:
+        tags[NOTE] = view.notes[:LONGEST_NOTE]
     if view.failure is not None:
         # A traceback ends with what went wrong.
         tags[NOTE] = view.failure[-LONGEST_NOTE:]

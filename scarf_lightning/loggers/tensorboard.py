@@ -38,6 +38,7 @@ class EventLogger(TensorBoardLogger):
             "config": yaml.safe_dump(dict(params)),
             "tags": " ".join(self._view.tags),
             "failure": self._view.failure,
+            "notes": self._view.notes,
         }
         for tag, text in texts.items():
             # Texts are Markdown, which would join the lines and swallow the indentation.

@@ -1,7 +1,7 @@
 """View of a cell for every logger, read from the store."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,11 @@ class CellView:
             ``validation_error`` is that of the kept weights, for a search to choose by.
         trials: a row for each trial.
         failure: why the cell failed, if it did.
+        answer: ``answer`` and ``against``, the competitor that it is compared with; none before a sweep has ended.
+        notes: what people read of it first.
+        job: ``cell``, or ``sweep`` for the run that has the answers of all.
+        tables: of a sweep, by name.
+        page: the folder of the page of a sweep.
     """
 
     id: str
@@ -53,6 +58,11 @@ class CellView:
     summary: dict[str, float]
     trials: "pd.DataFrame"
     failure: str | None = None
+    answer: Mapping[str, str] = field(default_factory=dict)
+    notes: str | None = None
+    job: str = "cell"
+    tables: "Mapping[str, pd.DataFrame]" = field(default_factory=dict)
+    page: Path | None = None
 
 
 def cell_view(

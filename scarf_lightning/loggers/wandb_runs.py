@@ -72,16 +72,34 @@ class RunLogger(WandbLogger):
         point = {f"{place}/{name}": value for name, value in values.items()}
         self._run.log({f"{place}/epoch": step} | point)
 
+    def log_page(self, folder: Path) -> None:
+        """Keep a page with its files as an artifact, and show its figures."""
+        import wandb
+
+        artifact = wandb.Artifact(f"page-{self._run.id}", type="report")
+        # `add_dir` would print what it does.
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                artifact.add_file(str(path), name=str(path.relative_to(folder)))
+        self._run.log_artifact(artifact)
+        figures = {f"figures/{path.stem}": wandb.Image(str(path)) for path in sorted(folder.glob("figures/*.png"))}
+        if figures:
+            self._run.log(figures)
+
 
 @contextmanager
 def opened(view: CellView, results: Path, settings: WandbSettings) -> Iterator[RunLogger]:
     """The run of a cell, which is finished at the end of the block, or has failed with the cell."""
     described: dict[str, Any] = {"name": view.name, "group": view.group, "tags": view.tags}
-    if view.failure is not None:
-        described["notes"] = view.failure
+    notes = view.failure or view.notes
+    if notes is not None:
+        described["notes"] = notes
+    is_failed = view.failure is not None
     with open_run(
-        settings, results, view.id, described, n_trials=len(view.trials), failed=view.failure is not None
+        settings, results, view.id, described, job=view.job, n_trials=len(view.trials), failed=is_failed
     ) as logger:
+        # A column of W&B's table of runs is of the summary or of the configuration.
+        logger.experiment.summary.update(dict(view.answer))
         yield logger
 
 
@@ -99,12 +117,13 @@ def open_run(
     id: str,
     described: Mapping[str, Any],
     *,
+    job: str = "cell",
     n_trials: int | None = None,
     failed: bool = False,
 ) -> Iterator[RunLogger]:
     """A new run in ``<results>/wandb``, whatever other run is open. It is finished at the end of the block, as failed
-    if it ``failed`` or the block raises. It is ``described`` as ``wandb.init`` takes it; ``n_trials`` is as of
-    `RunLogger`.
+    if it ``failed`` or the block raises. It is ``described`` as ``wandb.init`` takes it, and its type is the ``job``;
+    ``n_trials`` is as of `RunLogger`.
 
     An offline run of the same id is replaced; a run that the server has is resumed.
 
@@ -124,7 +143,7 @@ def open_run(
         run = wandb.init(
             project=settings.project,
             entity=settings.entity,
-            job_type="cell",
+            job_type=job,
             mode="online" if settings.mode == "online" else "offline",
             id=None if SEARCH in os.environ else id,
             resume="allow" if settings.mode == "online" else None,

@@ -41,8 +41,9 @@ def write_views(view: CellView, results: str | Path, settings: LoggerSettings) -
 def write(view: CellView, logger: "Logger", *, per_trial: bool) -> None:
     """Write a cell through a logger of Lightning's: its configuration, curves, trials and summary.
 
-    Metrics are ``<phase>/<curve>`` over epochs, ``trials/<metric>`` over trials, and ``summary/<metric>``. A logger
-    that has tables gets the trials as one, ``trials_table``.
+    Metrics are ``<phase>/<curve>`` over epochs, ``trials/<metric>`` over trials, and ``summary/<metric>``. The answer
+    is part of the configuration. A logger that has tables gets the trials as one, ``trials_table``, and those of a
+    sweep; one that keeps files gets its page.
 
     Args:
         view: the cell.
@@ -51,11 +52,17 @@ def write(view: CellView, logger: "Logger", *, per_trial: bool) -> None:
     """
     status = "failed"
     try:
-        logger.log_hyperparams(view.config)
+        logger.log_hyperparams({**view.config, **view.answer})
         for phase, curves in mean_curves(view.curves, per_trial=per_trial).items():
             _log_rows(logger, phase, curves)
+        log_table = getattr(logger, "log_table", None)
+        for name, frame in view.tables.items():
+            if log_table is not None:
+                log_table(name, *plain_table(frame))
+        log_page = getattr(logger, "log_page", None)
+        if log_page is not None and view.page is not None:
+            log_page(view.page)
         if len(view.trials):
-            log_table = getattr(logger, "log_table", None)
             if log_table is not None:
                 log_table("trials_table", *plain_table(view.trials))
             else:

@@ -1,0 +1,156 @@
+"""The answer of a sweep in its loggers: beside the metrics of each cell, and in a run of the sweep's own."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import UsageError
+from ..importing import require_report
+from ..loggers import CellView, cell_view, write_views
+from ..options.run_settings import LoggerSettings
+from ..report.advice import ComparedRun, by_sweep
+from ..report.amounts import effect_over
+from ..report.sentences import shown_answer, title_of
+from ..results import write_whole
+from ..screen import command_line
+from ..sweeping.cell import SurveyedCell
+from ..sweeping.expand import ExpandedSweep
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LOGGED = "logged_answers.json"
+"""The answers that loggers have, by the fingerprint of the cell: what has not changed is not written again."""
+OF_A_SWEEP = ("effects", "summary", "worth")
+"""The tables of a page that its run shows."""
+
+
+def log_answers(run: ComparedRun, request: ExpandedSweep, settings: LoggerSettings, results: Path) -> list[str]:
+    """Write the answers of a run to the loggers that its settings name: the runs of cells whose answer is another one
+    than they have, and one run for the sweep with its tables, figures and page.
+
+    Returns:
+        A sentence on each view that could not be written, with the reason.
+    """
+    if not settings.views or not run.comparisons:
+        return []
+    loggers, file = ",".join(settings.views), results / LOGGED
+    known = _known(file)
+    logged = dict(known.get(loggers, {}))
+    problems, is_written = list[str](), False
+    for place, answer in _answers(run).items():
+        cell = run.tried[place].cell
+        view = _answered(run.tried[place], answer)
+        if view is None or logged.get(view.id) == _state(view):
+            continue
+        problems += write_views(view, cell.results, settings)
+        logged[view.id] = _state(view)
+        is_written = True
+    if is_written:
+        problems += _log_sweep(run, request, settings, results)
+        write_whole(file, json.dumps(known | {loggers: logged}, indent=1))
+    return problems
+
+
+def _answers(run: ComparedRun) -> dict[int, tuple[dict[str, str], dict[str, float], str]]:
+    """Of each cell that is compared, by its place in the run: the answer, the difference, and both in a sentence."""
+    metric = run.options.measure
+    found: dict[int, tuple[dict[str, str], dict[str, float], str]] = {}
+    for each in run.comparisons:
+        verdict = each.verdict
+        words = {"answer": shown_answer(each), "against": each.reference_label}
+        numbers = {
+            "difference": verdict.difference,
+            "difference_low": verdict.low,
+            "difference_high": verdict.high,
+        }
+        sentence = f"{each.label}: {shown_answer(each)}, {effect_over(each, metric)}."
+        for cell, reference in each.pairs:
+            found[cell] = words, numbers, sentence
+            others = {"answer": "reference", "against": ""}
+            found.setdefault(reference, (others, {}, f"Others are compared with {each.reference_label}."))
+    return found
+
+
+def _answered(surveyed: SurveyedCell, answer: tuple[Mapping[str, str], Mapping[str, float], str]) -> CellView | None:
+    """The view of a cell with its answer; None of a cell without a record."""
+    cell = surveyed.cell
+    if surveyed.folder is None:
+        return None
+    words, numbers, sentence = answer
+    view = cell_view(surveyed.folder.name, cell.results, group=cell.group, name=cell.name or None)
+    finite = {name: value for name, value in numbers.items() if value == value}
+    return replace(view, answer=words, summary=view.summary | finite, notes=sentence)
+
+
+def _state(view: CellView) -> dict[str, Any]:
+    """What is compared with what a logger has."""
+    return {"notes": view.notes, "trials": len(view.trials), "group": view.group}
+
+
+def _log_sweep(run: ComparedRun, request: ExpandedSweep, settings: LoggerSettings, results: Path) -> list[str]:
+    """Write the run of a sweep: its sentences, tables, figures and page."""
+    import pandas as pd
+
+    first = run.tried[0].cell
+    folder = results / "tables" / "page"
+    command = command_line("train.py", [*request.flags, *request.arguments])
+    fingerprints = sorted(each.folder.name for each in run.tried if each.folder is not None)
+    problems, tables = list[str](), dict[str, pd.DataFrame]()
+    try:
+        require_report("The page of the answer in a logger")
+        tables = _page(run, request, folder)
+    except UsageError as error:
+        problems.append(str(error))
+    sentences = run.in_words
+    view = CellView(
+        id=f"sweep-{hashlib.sha256(' '.join(fingerprints).encode()).hexdigest()[:12]}",
+        name=f"{first.group}: the answer",
+        group=first.group,
+        tags=[],
+        config={"command": command, "cells": len(run.tried)},
+        curves=pd.DataFrame(columns=["phase", "trial", "epoch"]),
+        summary={"cells": float(len(run.tried))},
+        trials=pd.DataFrame(),
+        answer={"answer": sentences[0]} if sentences else {},
+        notes="\n".join(sentences),
+        job="sweep",
+        tables=tables,
+        page=folder if tables else None,
+    )
+    return [*problems, *write_views(view, results, settings)]
+
+
+def _page(run: ComparedRun, request: ExpandedSweep, folder: Path) -> "dict[str, pd.DataFrame]":
+    """Write the page of a run, and give its tables as frames, by name."""
+    from ..report.blocks import Table
+    from ..report.defaults import default_drawings
+    from ..report.making import make_report, write_report
+
+    page = make_report(
+        run.results,
+        default_drawings(run.results),
+        run.options,
+        title=title_of(run.results, run.options.reference),
+        command=command_line("report.py", [f"results={folder.parents[1]}"]),
+        more_trials=by_sweep(request.arguments, request.flags),
+    )
+    write_report(page, folder)
+    found = {}
+    for section in page.sections:
+        for block in section.blocks:
+            if isinstance(block, Table) and block.name in OF_A_SWEEP:
+                found[block.name] = block.data
+    return found
+
+
+def _known(file: Path) -> dict[str, Any]:
+    """The answers that loggers have; none if the file is not there or cannot be read, and all are written again."""
+    try:
+        known = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
