@@ -4,7 +4,8 @@ import io
 import json
 import re
 import warnings
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -48,8 +49,11 @@ class Document(DataFile):
         return super().hint
 
 
+@dataclass(frozen=True, kw_only=True)
 class ExcelFile(Document):
-    """A sheet of an Excel file, with a header in its first row."""
+    """A ``sheet`` of an Excel file, with a header in its first row."""
+
+    sheet: str
 
     endings: ClassVar[tuple[str, ...]] = (".xlsx",)
 
@@ -61,17 +65,14 @@ class ExcelFile(Document):
             UsageError: there is no such sheet, or the package that reads it is not installed.
         """
         require("openpyxl", str(path))
-        with refusing(path), warnings.catch_warnings():
-            # It warns of styles and extensions, which hold no values.
-            warnings.filterwarnings("ignore", module="openpyxl")
-            with pd.ExcelFile(path, engine="openpyxl") as book:
-                sheets = list(map(str, book.sheet_names))
-                if sheet is not None and sheet not in sheets:
-                    known = listed(sheets, MOST_SHEETS)
-                    raise UsageError(f"dataset.sheet names {sheet!r}, and the sheets of {path} are: {known}.")
-                chosen = sheet or sheets[0]
-                # As objects first: pandas would round large whole numbers beside a gap.
-                frame = pd.read_excel(book, sheet_name=chosen, dtype=object)
+        with _book(path) as book:
+            sheets = list(map(str, book.sheet_names))
+            if sheet is not None and sheet not in sheets:
+                known = listed(sheets, MOST_SHEETS)
+                raise UsageError(f"dataset.sheet names {sheet!r}, and the sheets of {path} are: {known}.")
+            chosen = sheet or sheets[0]
+            # As objects first: pandas would round large whole numbers beside a gap.
+            frame = pd.read_excel(book, sheet_name=chosen, dtype=object)
         # What a user may not expect.
         notes = []
         others = [name for name in sheets if name != chosen]
@@ -79,7 +80,28 @@ class ExcelFile(Document):
             known = listed(others, MOST_SHEETS)
             notes.append(f"The sheet {chosen!r} of {path} is read; dataset.sheet reads another: {known}.")
         names = list(map(str, frame.columns))
-        return cls(path=path, names=names, rows=plain_frame(frame.set_axis(names, axis=1)), notes=notes, others=others)
+        rows = plain_frame(frame.set_axis(names, axis=1))
+        return cls(path=path, names=names, rows=rows, notes=notes, others=others, sheet=chosen)
+
+    def spelled_missing(self, columns: Sequence[str]) -> dict[str, dict[str, int]]:
+        with _book(self.path) as book:
+            written = pd.read_excel(book, sheet_name=self.sheet, dtype=object, keep_default_na=False)
+        found = {}
+        for name, (_, column) in zip(self.names, written.items(), strict=True):
+            if name in columns:
+                words = column[self.rows[name].isna()]
+                counts = words[words.map(bool)].value_counts()
+                found[name] = {str(word): int(counts[word]) for word in sorted(counts.index)}
+        return found
+
+
+@contextmanager
+def _book(path: Path) -> Iterator[pd.ExcelFile]:
+    with refusing(path), warnings.catch_warnings():
+        # It warns of styles and extensions, which hold no values.
+        warnings.filterwarnings("ignore", module="openpyxl")
+        with pd.ExcelFile(path, engine="openpyxl") as book:
+            yield book
 
 
 class JsonFile(Document):

@@ -225,7 +225,7 @@ class TextFile(DataFile):
             try:
                 reader = _reader(lines, self.separator, skipinitialspace=self.skips_blanks, strict=True)
                 for values in reader:
-                    if 0 < len(values) < width and any(values):
+                    if len(values) < width and any(values):
                         short.append(end + 1)
                     if reader.line_num > end + 1:
                         long.append(end + 1)

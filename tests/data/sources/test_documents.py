@@ -134,3 +134,13 @@ def test_the_sheets_of_excel(tmp_path: Path) -> None:
     ]
     assert second.hash == first.hash
     assert not second.notes
+
+
+def test_words_of_excel_that_are_read_as_missing_are_named(tmp_path: Path) -> None:
+    pytest.importorskip("openpyxl", reason="the extra xlsx")
+    land = ["DE", "NA", "AT", None] * (N // 4)
+    FRAME.assign(land=land).to_excel(tmp_path / "t.xlsx", index=False)
+    table = FileSource(tmp_path / "t.xlsx", "y").load()
+    assert table.notes == (
+        "'NA' is read as missing in column 'land' (5 rows); if it is a category, give it another name.",
+    )
