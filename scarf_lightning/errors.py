@@ -35,7 +35,6 @@ HABITS = {
     "experiment": "For a preset of yours: --config-dir FOLDER +experiment=NAME.",
     "model": "Did you mean network=NAME, or method=NAME?",
     "early_stopping": "Did you mean pretrain.patience or finetune.patience?",
-    "debug": "For a quick try: trials=1 max_epochs=1.",
     "datamodule": "Did you mean dataset?",
     "batch": "Did you mean batch_size?",
     "seed_everything": "Did you mean seed?",

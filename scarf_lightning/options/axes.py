@@ -62,6 +62,7 @@ AXES = (
     Axis("cotrain", "the pretext task that method=cotrain adds", column="cotrain.task"),
     _of_a_cell("network", "f, g and h", "networks:Network"),
     Axis("recipe", "named defaults: the paper's protocol, or practical ones for a table of your own"),
+    Axis("debug", "a run that ends in seconds: one trial of two epochs"),
     Axis("trainer", "hardware"),
     Axis("logger", "where curves are shown, beside the results", takes_several=True),
     Axis("hydra/launcher", "what starts jobs: basic runs one after the other, joblib uses every core"),
@@ -78,7 +79,7 @@ COLUMNS = tuple(axis.column for axis in AXES if axis.column is not None)
 
 OF_THE_RUN = (
     "sweeps", "plan", "time_limit", "force", "keep_weights", "keep_predictions_mb", "trials", "metric", "objective",
-    "reference", "trainer", "logger", "paths", "cache", "chunk", "hydra", "recipe", "workers",
+    "reference", "trainer", "logger", "paths", "cache", "chunk", "hydra", "recipe", "workers", "debug",
 )  # fmt: skip
 """Options that decide how and where a cell is trained, and what is kept; the others decide what it is."""
 
