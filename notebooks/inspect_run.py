@@ -65,7 +65,8 @@ cell.trials[["trial", "accuracy", "log_loss", "auroc", "pretrain_epochs", "finet
 #
 # Each trial is faint; the line is the mean of the trials still training, and the band one standard deviation. The
 # training loss jitters because every batch gets a new corruption. The validation rows were corrupted once, before the
-# first epoch, so their loss can be compared between epochs.
+# first epoch, so their loss can be compared between epochs. InfoNCE is negative, because a guess costs 0
+# ([What InfoNCE sees](views.ipynb)).
 
 # %%
 curves = cell.curves.assign(panel=cell.description["dataset"], line=cell.curves["trial"])
@@ -98,8 +99,7 @@ _ = panels[0].legend(frameon=False)
 # ## Embeddings
 #
 # Embeddings of the table's rows by the encoder of one trial: before training (`initial`), after pre-training
-# (`pretrain`) and after fine-tuning (`finetune`). Only the last has seen labels, of the training rows. Test rows are
-# drawn solid.
+# (`pretrain`) and after fine-tuning (`finetune`). Only the last has seen labels, of the training rows.
 
 # %%
 CELL = RESULTS / FINGERPRINT
@@ -113,20 +113,6 @@ except ValueError as error:  # trained without keep_weights=true
     print(error)
 embeddings = {phase: encoder.transform(rows.features) for phase, encoder in encoders.items()}
 
-# %%
-figure, grid = plt.subplots(2, len(encoders), figsize=(3 * len(encoders), 5.6), squeeze=False)
-for column, (phase, embedded) in enumerate(embeddings.items()):
-    planes = {
-        "PCA": PCA(2).fit_transform(embedded),
-        "t-SNE": TSNE(2, random_state=0, max_iter=500, perplexity=min(30, len(embedded) / 4)).fit_transform(embedded),
-    }
-    for axes, (name, plane) in zip(grid[:, column], planes.items(), strict=True):
-        for colour, value in zip(COLOURS, classes, strict=False):
-            of_class = (rows.target == value).to_numpy()
-            axes.scatter(*plane[of_class & ~is_test].T, s=6, color=colour, alpha=0.25, linewidth=0)
-            axes.scatter(*plane[of_class & is_test].T, s=14, color=colour, linewidth=0, label=f"class {value}")
-        axes.set(xticks=[], yticks=[], title=f"{phase}, {name}")
-_ = grid[0, 0].legend(frameon=False, markerscale=1.5, loc="best")
 # %% [markdown]
 # ## Nearest neighbours
 #
@@ -208,3 +194,23 @@ for phase, encoder in encoders.items():
         "effective rank": effective_rank(embedded),
     }
 pd.DataFrame(measured).T.round(3)
+
+# %% [markdown]
+# ## Before and after
+#
+# A plane of each space, by principal components and by t-SNE. Test rows are drawn solid.
+
+# %%
+figure, grid = plt.subplots(2, len(encoders), figsize=(3 * len(encoders), 5.6), squeeze=False)
+for column, (phase, embedded) in enumerate(embeddings.items()):
+    planes = {
+        "PCA": PCA(2).fit_transform(embedded),
+        "t-SNE": TSNE(2, random_state=0, max_iter=500, perplexity=min(30, len(embedded) / 4)).fit_transform(embedded),
+    }
+    for axes, (name, plane) in zip(grid[:, column], planes.items(), strict=True):
+        for colour, value in zip(COLOURS, classes, strict=False):
+            of_class = (rows.target == value).to_numpy()
+            axes.scatter(*plane[of_class & ~is_test].T, s=6, color=colour, alpha=0.25, linewidth=0)
+            axes.scatter(*plane[of_class & is_test].T, s=14, color=colour, linewidth=0, label=f"class {value}")
+        axes.set(xticks=[], yticks=[], title=f"{phase}, {name}", xlabel=f"first of {name}", ylabel=f"second of {name}")
+_ = grid[0, 0].legend(frameon=False, markerscale=1.5, loc="best")

@@ -49,7 +49,8 @@ data = TableDataModule(frame, "target", TABLE_OPTIONS, trials=TRIALS)
 # %% [markdown]
 # ## Pre-training
 #
-# SCARF: a row and a corrupted view of it are to be alike. The encoder never sees a label.
+# SCARF: a row and a corrupted view of it are to be alike. The encoder never sees a label. InfoNCE is negative where
+# the network does better than a guess ([What InfoNCE sees](views.ipynb)).
 
 # %%
 pretraining = PretrainModule(PRETRAINING)

@@ -14,12 +14,14 @@ from tests.documentation import pattern
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 EACH = pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
-FIGURES = {"inspect_run": 5, "lightning": 1, "own_table": 1, "read_ablation": 4}
+FIGURES = {"inspect_run": 5, "lightning": 1, "own_table": 1, "read_ablation": 4, "two_cells": 1, "views": 1}
 LEAVES = {
     "inspect_run": "one_run/*/cell.json",
     "lightning": "logs/pretraining/*/metrics.csv",
     "own_table": "model/model.json",
     "read_ablation": "results/*/cell.json",
+    "two_cells": "two_cells/*/cell.json",
+    "views": "pretraining/*.ckpt",
 }
 """What each has trained, as it is left in its folder."""
 CLOSE = 0.1
