@@ -44,7 +44,7 @@ def help_page(conf: Path) -> Group:
     axes = Table("axis", "what it is", "default", "options", box=box.SIMPLE_HEAD)
     for axis in AXES:
         # The launcher's default is Hydra's own, and no file of ours has it.
-        default = str(defaults.get(axis.name, "basic"))
+        default = str(defaults.get(axis.name, "basic") or "")
         options = ", ".join(_options(conf / axis.name))
         axes.add_row(axis.name, axis.meaning, default, options)
     files = (conf.parent / "sweeps").glob("*.yaml")
