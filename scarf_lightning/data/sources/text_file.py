@@ -59,9 +59,9 @@ class TextFile(DataFile):
     endings: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".tab", ".txt", ".dat", ".data")
 
     separator: str
-    decimal: str | None = None
-    encoding: str | None = None
-    skips_blanks: bool = False
+    decimal: str | None
+    encoding: str | None
+    skips_blanks: bool
 
     @classmethod
     def open(
