@@ -5,13 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from scarf_lightning.cli.recommending import BASELINE, Recommendation, _on_carriers, recommend
+import scarf_lightning
+from scarf_lightning.cli.recommending import BASELINE, Recommendation, _carriers, _on_carriers, recommend
 from scarf_lightning.estimators.carrying import Carrier
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.report.loading import CellResults
 from scarf_lightning.report.report_options import ReportOptions
+from scarf_lightning.results import read_cell
 from tests.report.cell_results import results_of
 
 NONE, SCARF = ("control", "none"), ("control", "scarf")
@@ -193,3 +196,32 @@ def test_a_column_that_carries_a_model_is_said_with_its_share_and_the_way_out() 
     assert alone.startswith(f"{said}; ")
     assert "dataset.drop=[signed on]" in alone
     assert beside_note == f"{said}."
+
+
+@pytest.mark.parametrize("change", ["removed", "changed"])
+def test_a_table_that_is_not_the_one_of_the_trials_is_said_to_leave_carriers_unknown(
+    change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": random.normal(size=60), "b": random.normal(size=60)})
+    frame["y"] = np.where(frame["a"] > 0, "yes", "no")
+    file = tmp_path / "mine.csv"
+    frame.to_csv(file, index=False)
+    monkeypatch.chdir(tmp_path)
+    trained = scarf_lightning.run(
+        "dataset=mine.csv", "dataset.target=y", "method=logistic", "pretrain=none", "trials=3"
+    )
+    cell = read_cell(tmp_path / "results" / trained["fingerprint"][0])
+    found, unknown = _carriers(cell, ReportOptions(metric="accuracy").of(results({NONE: around(0.9)})))
+    assert ([each.column for each in found], unknown) == (["a"], [])
+
+    if change == "removed":
+        file.unlink()
+    else:
+        frame.iloc[::-1].to_csv(file, index=False)
+    found, (sentence,) = _carriers(cell, ReportOptions(metric="accuracy").of(results({NONE: around(0.9)})))
+
+    assert found == []
+    assert sentence.startswith("Whether one column carries that figure is unknown, because ")
+    assert ("cannot be read" in sentence) == (change == "removed")
+    assert ("mine.csv has changed" in sentence) == (change == "changed")
