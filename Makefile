@@ -91,7 +91,9 @@ installed: dist
 	UV_FIND_LINKS="$(PIP_FIND_LINKS)" build/tools/bin/uv pip install --quiet --constraint build/installed/pins.txt \
 		--compile-bytecode --python build/installed/bin/python "$$(ls dist/*.whl)[report]"
 	mkdir build/installed/empty
-	cd build/installed/empty && ../bin/scarf train pretrain=none,scarf && ../bin/scarf report results=results
+	cd build/installed/empty && ../bin/scarf train pretrain=none,scarf
+	# The status 3 says that we cannot tell.
+	cd build/installed/empty && ../bin/scarf report results=results || test $$? -eq 3
 
 benchmark: $(INSTALLED)
 	$(BIN)/python -m tools.benchmarks.table
