@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtri
 
+from scarf_lightning.intervals import FEWEST
 from scarf_lightning.metrics import Metric, metric_named
 from scarf_lightning.verdicts.trials import Split, level_of_trials, rows_of_trial
 
@@ -54,6 +55,9 @@ def edge(random: Random, draws: int, name: str, kind: str, rows: int, trials: in
             # A test set without a row of the rare class has no AUROC.
             if trial is not None:
                 found.append(trial)
+        # Nor has a mean of none, or of one trial, an interval.
+        if len(found) < FEWEST:
+            continue
         line.count_interval(level_of_trials(found, metric, Split(n_trained=rows - n_test)), truth)
     return line
 
