@@ -79,7 +79,7 @@ COLUMNS = tuple(axis.column for axis in AXES if axis.column is not None)
 
 OF_THE_RUN = (
     "sweeps", "plan", "time_limit", "force", "keep_weights", "keep_predictions_mb", "trials", "metric", "objective",
-    "reference", "trainer", "logger", "paths", "cache", "chunk", "hydra", "recipe", "workers", "debug",
+    "reference", "trainer", "logger", "paths", "cache", "chunk", "hydra", "recipe", "workers",
 )  # fmt: skip
 """Options that decide how and where a cell is trained, and what is kept; the others decide what it is."""
 

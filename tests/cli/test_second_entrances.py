@@ -202,7 +202,7 @@ WORDS: dict[str, str] = {
     "hparams_search=optuna": "hparams_search is not an option. For a search: hydra/sweeper=optuna. The options are",
     "ckpt_path=last.ckpt": "ckpt_path is not an option. Repeat a command: it goes on where it ended. The options are",
     "early_stopping=3": "Did you mean pretrain.patience or finetune.patience? The options are",
-    "debug=true": "debug is not an option. For a quick try: trials=1 max_epochs=1. The options are",
+    "debug=true": "debug=true: debug is chosen by name; --help debug lists the names.",
     "callbacks=x": "Lightning's callbacks go with a Trainer of your own",
     "seed=${hydra:job.num}": "seed: ${hydra:...} has no value here: cells have no job, and no number; write a value.",
     "+trials=3": "trials is an option already; leave out the sign +.",
