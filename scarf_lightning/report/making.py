@@ -111,12 +111,18 @@ def make_report(
     # The metric is settled once, so that every section of the page is about the same one.
     options = options.of(results)
     _check_results(results, options.measure)
+    made = [
+        *answer_sections(results, options, more_trials, price),
+        *draw_all(results, drawings, options),
+        *sections,
+        provenance_section(results, command),
+    ]
     about = []
     if paper:
         about.append(f"The paper: {paper}")
     about.append(on_competitors(results, options.reference))
     about.append(completeness(results))
-    about.append(f"Win matrices count a difference by {options.in_words}.")
+    about.append(on_wins(made, options))
     about.append(of_another_kind(results, options.measure))
     about.append(on_copies(results))
     about += left_out
@@ -126,12 +132,6 @@ def make_report(
     n_diverged = int(results.trials["diverged"].sum())
     if n_diverged:
         about.append(f"{counted(n_diverged, 'trial')} diverged and {'is' if n_diverged == 1 else 'are'} in no mean.")
-    made = [
-        *answer_sections(results, options, more_trials, price),
-        *draw_all(results, drawings, options),
-        *sections,
-        provenance_section(results, command),
-    ]
     return Report(title, [line for line in about if line], made, results.axes)
 
 
@@ -249,6 +249,15 @@ def completeness(results: CellResults) -> str:
         missing.append(f"{name} ({finished} of {wanted} trials)")
     n_whole = len(cells) - len(unfinished)
     return f"{n_whole} of {counted(len(cells), 'cell')} are finished, {trials}; missing: {named(missing)}."
+
+
+def on_wins(sections: Sequence[Section], options: ReportOptions) -> str:
+    """How pictures and tables count wins; empty if the page has none that do."""
+    for section in sections:
+        for block in section.blocks:
+            if isinstance(block, (Picture, Table)) and options.in_words in block.caption:
+                return f"Win matrices count a difference by {options.in_words}."
+    return ""
 
 
 def of_another_kind(results: CellResults, metric: Metric) -> str:

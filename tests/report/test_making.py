@@ -29,6 +29,7 @@ from scarf_lightning.report.making import (
     make_report,
     of_another_kind,
     on_copies,
+    on_wins,
     write_report,
 )
 from scarf_lightning.report.report_options import ReportOptions
@@ -291,6 +292,16 @@ def test_rows_that_equal_an_earlier_one_are_said_once_for_each_dataset(tmp_path:
         "Rows that equal an earlier row in every column: 917 of 2,109 in kc1. split.copies=together keeps equal rows "
         "in one part of a random split, apart does not."
     )
+
+
+def test_how_wins_are_counted_is_said_where_something_counts_them() -> None:
+    options = ReportOptions(test="corrected", adjust="holm", alpha=0.1)
+    counted = table_of("wins", f"Wins by datasets ({options.in_words})", pd.DataFrame({"wins": [1]}))
+
+    assert on_wins([Section("page", "Page", [Paragraph("a"), counted])], options) == (
+        "Win matrices count a difference by corrected resampled t-test, p < 0.1 after Holm's correction over datasets."
+    )
+    assert on_wins([Section("page", "Page", [Paragraph("a")])], options) == ""
 
 
 def test_datasets_that_the_metric_does_not_measure_are_named() -> None:
