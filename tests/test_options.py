@@ -35,11 +35,11 @@ def in_turn(group: str, place: int) -> str:
 
 
 def covering() -> list[list[str]]:
-    """Cells that have every choice among them, each with other choices: one for each recipe, one for each method, and
-    co-trained ones. Those that may have a pre-training take one after the other.
+    """Cells that have every choice among them, each with other choices: one for each recipe, one for debugging, one for
+    each method, and co-trained ones. Those that may have a pre-training take one after the other.
     """
     methods, pretrainings = [name for name in names("method") if name not in MANY_FITS], names("pretrain")
-    cells = [[f"recipe={name}"] for name in names("recipe")]
+    cells = [[f"{group}={name}"] for group in ("recipe", "debug") for name in names(group)]
     for place, method in enumerate(methods):
         pretrain = pretrainings.pop() if goes_together(method, "scarf", "full") else "none"
         others = [in_turn(group, place) for group in OF_ALL_METHODS]
