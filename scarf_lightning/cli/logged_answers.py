@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 LOGGED = "logged_answers.json"
 """The answers that loggers have, by the fingerprint of the cell: what has not changed is not written again."""
+Answered = tuple[Mapping[str, str], Mapping[str, float], str]
+"""The words of an answer, the difference with its ends, and both in a sentence."""
 OF_A_SWEEP = ("effects", "summary", "worth")
 """The tables of a page that its run shows."""
 
@@ -42,12 +45,12 @@ def log_answers(run: ComparedRun, request: ExpandedSweep, settings: LoggerSettin
     logged = dict(known.get(loggers, {}))
     problems, is_written = list[str](), False
     for place, answer in _answers(run).items():
-        cell = run.tried[place].cell
-        view = _answered(run.tried[place], answer)
-        if view is None or logged.get(view.id) == _state(view):
+        surveyed = run.tried[place]
+        # Before its records are read again: mostly nothing has changed.
+        if surveyed.folder is None or logged.get(surveyed.folder.name) == _state(surveyed, answer):
             continue
-        problems += write_views(view, cell.results, settings)
-        logged[view.id] = _state(view)
+        problems += write_views(_answered(surveyed, surveyed.folder, answer), results, settings)
+        logged[surveyed.folder.name] = _state(surveyed, answer)
         is_written = True
     if is_written:
         problems += _log_sweep(run, request, settings, results)
@@ -55,10 +58,10 @@ def log_answers(run: ComparedRun, request: ExpandedSweep, settings: LoggerSettin
     return problems
 
 
-def _answers(run: ComparedRun) -> dict[int, tuple[dict[str, str], dict[str, float], str]]:
+def _answers(run: ComparedRun) -> dict[int, Answered]:
     """Of each cell that is compared, by its place in the run: the answer, the difference, and both in a sentence."""
     metric = run.options.measure
-    found: dict[int, tuple[dict[str, str], dict[str, float], str]] = {}
+    found: dict[int, Answered] = {}
     for each in run.comparisons:
         verdict = each.verdict
         words = {"answer": shown_answer(each), "against": each.reference_label}
@@ -75,20 +78,18 @@ def _answers(run: ComparedRun) -> dict[int, tuple[dict[str, str], dict[str, floa
     return found
 
 
-def _answered(surveyed: SurveyedCell, answer: tuple[Mapping[str, str], Mapping[str, float], str]) -> CellView | None:
-    """The view of a cell with its answer; None of a cell without a record."""
+def _answered(surveyed: SurveyedCell, folder: Path, answer: Answered) -> CellView:
+    """The view of a cell in this folder, with its answer."""
     cell = surveyed.cell
-    if surveyed.folder is None:
-        return None
     words, numbers, sentence = answer
-    view = cell_view(surveyed.folder.name, cell.results, group=cell.group, name=cell.name or None)
-    finite = {name: value for name, value in numbers.items() if value == value}
+    view = cell_view(folder.name, cell.results, group=cell.group, name=cell.name or None)
+    finite = {name: value for name, value in numbers.items() if not math.isnan(value)}
     return replace(view, answer=words, summary=view.summary | finite, notes=sentence)
 
 
-def _state(view: CellView) -> dict[str, Any]:
-    """What is compared with what a logger has."""
-    return {"notes": view.notes, "trials": len(view.trials), "group": view.group}
+def _state(surveyed: SurveyedCell, answer: Answered) -> dict[str, Any]:
+    """The part of a view by which a changed answer, or a further trial, is seen."""
+    return {"notes": answer[-1], "trials": len(surveyed.rows), "group": surveyed.cell.group}
 
 
 def _log_sweep(run: ComparedRun, request: ExpandedSweep, settings: LoggerSettings, results: Path) -> list[str]:
@@ -102,7 +103,7 @@ def _log_sweep(run: ComparedRun, request: ExpandedSweep, settings: LoggerSetting
     problems, tables = list[str](), dict[str, pd.DataFrame]()
     try:
         require_report("The page of the answer in a logger")
-        tables = _page(run, request, folder)
+        tables = _page(run, request, results, folder)
     except UsageError as error:
         problems.append(str(error))
     sentences = run.in_words
@@ -124,7 +125,7 @@ def _log_sweep(run: ComparedRun, request: ExpandedSweep, settings: LoggerSetting
     return [*problems, *write_views(view, results, settings)]
 
 
-def _page(run: ComparedRun, request: ExpandedSweep, folder: Path) -> "dict[str, pd.DataFrame]":
+def _page(run: ComparedRun, request: ExpandedSweep, results: Path, folder: Path) -> "dict[str, pd.DataFrame]":
     """Write the page of a run, and give its tables as frames, by name."""
     from ..report.blocks import Table
     from ..report.defaults import default_drawings
@@ -135,7 +136,7 @@ def _page(run: ComparedRun, request: ExpandedSweep, folder: Path) -> "dict[str, 
         default_drawings(run.results),
         run.options,
         title=title_of(run.results, run.options.reference),
-        command=command_line("report.py", [f"results={folder.parents[1]}"]),
+        command=command_line("report.py", [f"results={results}"]),
         more_trials=by_sweep(request.arguments, request.flags),
     )
     write_report(page, folder)
