@@ -160,11 +160,12 @@ def level_of_trials(trials: Sequence[RowsOfTrial], metric: Metric, split: Split 
     True
     """
     values = [trial.values for trial in trials]
-    kinds = unseen_values(_added(trials, split))
+    added = _added(trials, split)
+    kinds = unseen_values(added)
     # Classes have several effects where they are weighed, as in balanced accuracy, and one in accuracy.
     are_weighed = len(kinds) > 1
     shown = [trial.shown for trial in trials if trial.shown is not None]
-    unseen = unseen_values(_added(trials, split), shown=np.any(shown, axis=0) if shown else None)
+    unseen = unseen_values(added, shown=np.any(shown, axis=0) if shown else None)
     units = units_of_trials(trials, split)
     parts = error_parts(values, units, split.n_trained, fewest_freedom=FEWEST_FREEDOM).with_unseen_rows(unseen)
     # A fit that predicts one class is no better than guesses, and few trials do not show how often that happens.
