@@ -66,11 +66,13 @@ class Composed:
         node: the configuration, without Hydra's own section.
         files: the name of the file that Hydra took of each group.
         sections: the same as plain values.
+        axes: that the choices have in Hydra's own place for them, ``hydra.sweeper.params``, with their values.
     """
 
     node: DictConfig
     files: dict[str, Any]
     sections: Sections
+    axes: dict[str, Any]
 
 
 class Composer:
@@ -113,13 +115,7 @@ class Composer:
 
     def axes_of_files(self, choices: tuple[str, ...]) -> dict[str, Any]:
         """The axes that chosen files have in Hydra's own place, ``hydra.sweeper.params``, with their values."""
-        composed = self._loader.load_configuration(
-            self._master.hydra.job.config_name,
-            overrides=[*self._overrides_of_hydra, *choices],
-            run_mode=RunMode.MULTIRUN,
-        )
-        axes: Any = OmegaConf.to_container(OmegaConf.create(composed.hydra.sweeper.get("params") or {}))
-        return {str(axis): values for axis, values in axes.items()}
+        return self._composed(choices).axes
 
     def __call__(self, overrides: tuple[str, ...]) -> Config:
         """The configuration of one cell.
@@ -266,7 +262,9 @@ class Composer:
         except OmegaConfBaseException:
             values = None
         files = dict(composed.hydra.runtime.choices)
-        return Composed(node, files, Sections(values, mentioned))
+        axes: Any = OmegaConf.to_container(OmegaConf.create(composed.hydra.sweeper.get("params") or {}))
+        axes = {str(axis): of_axis for axis, of_axis in axes.items()}
+        return Composed(node, files, Sections(values, mentioned), axes)
 
     def _decide(self, choice: str) -> set[str]:
         """The groups and sections that a choice decides about, be it for the default; empty if only Hydra can tell."""

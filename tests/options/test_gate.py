@@ -1,5 +1,6 @@
 """The gate: who wrote a text decides how far its options reach, whichever door it comes in by."""
 
+import itertools
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -58,6 +59,8 @@ OPTIONS: dict[str, tuple[str, Any, Reach]] = {
     "an estimator": ("method.estimator", "sklearn.svm.SVC", Reach.ESTIMATOR),
 }
 """Options that reach beyond the numbers of a cell: name, value and reach."""
+NAMES = map("x{}".format, itertools.count())
+"""Names of files: a composer reads a file once."""
 
 
 @pytest.fixture
@@ -174,36 +177,41 @@ def test_every_command_asks_the_gate_of_a_sweep_file(
     refused(lambda: door(f"+{name}" if option == "a logger" else name, value), "sweeps=s.yaml sets ", in_evil)
 
 
+def experiment(place: Path, content: Any, header: str = HEADER) -> str:
+    """Write an experiment, and return the choice of it."""
+    file = next(NAMES)
+    written(place, f"experiment/{file}.yaml", content, header)
+    return f"+experiment={file}"
+
+
 def preset(place: Path, name: str, value: Any) -> str:
-    written(place, "experiment/x.yaml", nested(name, value), HEADER)
-    return "+experiment=x"
+    return experiment(place, nested(name, value))
 
 
 def axis_file(place: Path, name: str, value: Any) -> str:
     """A file of an axis that sets more than its section."""
-    written(place, "scaling/x.yaml", nested(name, value) | {"scaling": {"name": "zscore"}}, HEADER)
-    return "scaling=x"
+    file = next(NAMES)
+    written(place, f"scaling/{file}.yaml", nested(name, value) | {"scaling": {"name": "zscore"}}, HEADER)
+    return f"scaling={file}"
 
 
 def dotted(place: Path, name: str, value: Any) -> str:
     """A file whose header puts its options below a section."""
     package, _, last = name.replace("/", ".").rpartition(".")
-    written(place, "experiment/x.yaml", {last: value}, f"# @package {package or '_global_'}\n")
-    return "+experiment=x"
+    return experiment(place, {last: value}, f"# @package {package or '_global_'}\n")
 
 
 def by_another_file(place: Path, name: str, value: Any) -> str:
     """A file that another one puts at the top."""
-    written(place, "part/y.yaml", nested(name, value))
-    written(place, "experiment/x.yaml", {"defaults": [{"/part@_global_": "y"}]}, HEADER)
-    return "+experiment=x"
+    part = next(NAMES)
+    written(place, f"part/{part}.yaml", nested(name, value))
+    return experiment(place, {"defaults": [{"/part@_global_": part}]})
 
 
 def by_a_space(place: Path, name: str, value: Any) -> str:
     """A space of a sweep, in Hydra's own place for one."""
     text = value if isinstance(value, str) else json.dumps(value).replace('"', "")
-    written(place, "experiment/x.yaml", {"hydra": {"sweeper": {"params": {f"+{name}": text}}}}, HEADER)
-    return "+experiment=x"
+    return experiment(place, {"hydra": {"sweeper": {"params": {f"+{name}": text}}}})
 
 
 @pytest.mark.parametrize("door", [preset, axis_file, dotted, by_another_file, by_a_space])
@@ -241,9 +249,9 @@ def test_an_entry_of_a_defaults_list_reaches_no_further(
 ) -> None:
     place, composer = folder
     written(place, "part/y.yaml", {"file": "evil.json"})
-    written(place, "experiment/x.yaml", {"defaults": [entry]}, HEADER)
+    chosen = experiment(place, {"defaults": [entry]})
     with checked_files():
-        refused(lambda: expand(["+experiment=x"], composer, SWEEPS), str(place), in_evil)
+        refused(lambda: expand([chosen], composer, SWEEPS), str(place), in_evil)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hydra import initialize_config_dir
@@ -12,6 +13,7 @@ from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
+from hydra.plugins.config_source import ConfigLoadError
 from hydra.types import RunMode
 from omegaconf import OmegaConf
 
@@ -19,7 +21,15 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.sweeping.expand import expand
-from scarf_lightning.sweeping.hydra import OF_TODAY, hydra_started, master_of, named_plugins, read_config, usage_error
+from scarf_lightning.sweeping.hydra import (
+    OF_TODAY,
+    FileConfigSource,
+    hydra_started,
+    master_of,
+    named_plugins,
+    read_config,
+    usage_error,
+)
 from tests.composing import SWEEPS, cells_of, composed, config_of, names
 
 PLUGIN = """
@@ -265,3 +275,38 @@ def test_a_thread_waits_until_another_has_ended_with_hydra() -> None:
     waiting.join()
     assert entered.is_set()
     assert GlobalHydra.instance().hydra is None
+
+
+def test_a_file_of_ours_is_read_once_until_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text("defaults: [a]\nrate: 0.3\n")
+    source = FileConfigSource("main", str(tmp_path))
+    opened = Mock(wraps=OmegaConf.load)
+    monkeypatch.setattr(OmegaConf, "load", opened)
+    first = source.load_config("x")
+    # Hydra takes the list of defaults out of what it gets.
+    del first.config["defaults"]
+    second = FileConfigSource("main", str(tmp_path)).load_config("x.yaml")
+    assert second.config == {"defaults": ["a"], "rate": 0.3}
+    assert opened.call_count == 1
+    file.write_text("rate: 0.65\n")
+    assert source.load_config("x").config == {"rate": 0.65}
+    file.unlink()
+    with pytest.raises(ConfigLoadError, match="Config not found"):
+        source.load_config("x")
+
+
+def test_axes_of_a_file_come_with_its_composition(tmp_path: Path) -> None:
+    (tmp_path / "experiment").mkdir()
+    content = (
+        "# @package _global_\nhydra:\n  sweeper:\n    params:\n      seed: 1,2\n      corruption.rate: [0.3, 0.6]\n"
+    )
+    (tmp_path / "experiment" / "mine.yaml").write_text(content)
+    with hydra_started() as hydra:
+        composer = Composer(hydra.config_loader, master_of(hydra, tmp_path))
+        composing = Mock(wraps=hydra.config_loader.load_configuration)
+        hydra.config_loader.load_configuration = composing  # type: ignore[method-assign]
+        assert composer.axes_of_files(("+experiment=mine",)) == {"seed": "1,2", "corruption.rate": [0.3, 0.6]}
+        composer(("+experiment=mine",))
+    with_it = [each for each in composing.call_args_list if "+experiment=mine" in each.kwargs["overrides"]]
+    assert len(with_it) == 1
