@@ -50,7 +50,7 @@ def answer_sections(
     if product is not None:
         by_axis = answers_by_axis(product, results, options)
         first = axis_section(by_axis, results, options, commands, price)
-        details = [*axis_details(by_axis, options.measure), _summary(every, results, options), *details]
+        details = [*axis_details(by_axis, every, results, options), _summary(every, results, options), *details]
     else:
         first = _cell_by_cell(comparisons, every, valued, results, options, commands, price)
         if why_not:

@@ -11,7 +11,8 @@ from .advice import Commands, Price, what_would_settle
 from .amounts import ends_of, signed
 from .axis_sentences import HOLD_TOGETHER, by_axis_in_words
 from .blocks import Block, Command, Entry, Paragraph, Section, Table, table
-from .by_axis import AnswersByAxis, Effect, Product, asked, level_over, means_grid
+from .by_axis import AnswersByAxis, Effect, Product, asked, effects_within, level_over, means_grid
+from .comparisons import Comparison
 from .effects import effects_picture
 from .loading import CellResults
 from .names import column_in_words
@@ -60,7 +61,10 @@ def effects_table(effects: Sequence[Effect], metric: Metric) -> Table:
     frame = pd.DataFrame(lines, columns=["setting", "beside", "answer", "difference", "interval"])
     unit = f", {metric.unit}" if metric.unit else ""
     headings = {"difference": f"improvement{unit}", "interval": "its interval"}
-    caption = "Simple effects: each value beside the first of its axis, within each setting of the other axes"
+    caption = (
+        "Simple effects: each value beside the first of its axis, within each setting of the other axes. One that is in "
+        "the table of all cells has its answer and interval; the others are corrected among themselves (Holm)"
+    )
     return table("simple_effects", caption, frame, headings=headings, data=effects_frame(effects))
 
 
@@ -107,8 +111,11 @@ def axis_section(
     return Section("summary", "The answer", blocks)
 
 
-def axis_details(answers: AnswersByAxis, metric: Metric) -> list[Block]:
-    """What stands behind the answers: how they hold together, all effects, and the effects within each setting."""
+def axis_details(
+    answers: AnswersByAxis, comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions
+) -> list[Block]:
+    """What stands behind the answers: how they hold together, all effects, and the effects within each setting, as the
+    ``comparisons`` of cells have them."""
     every = effects_frame([*answers.effects, *answers.interactions])
     lines = []
     for each in (*answers.effects, *answers.interactions):
@@ -117,6 +124,6 @@ def axis_details(answers: AnswersByAxis, metric: Metric) -> list[Block]:
     blocks: list[Block] = [Paragraph(HOLD_TOGETHER)]
     blocks += [Paragraph(sentence) for sentence in answers.product.left_out]
     blocks.append(table("effects", "Effects of the axes, and their interactions", frame, data=every))
-    if answers.simple:
-        blocks.append(effects_table(answers.simple, metric))
+    if within := effects_within(answers.product, comparisons, results, options):
+        blocks.append(effects_table(within, options.measure))
     return blocks

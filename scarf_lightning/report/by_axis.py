@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ OVER_ALL = "average"
 MOST_SIMPLE = 60
 """Effects within a setting of the other axes that a page lists."""
 INTERACTIONS, SIMPLE = "interactions", "simple effects"
-"""The families of all interactions of a page, and of all effects within a setting of the other axes."""
+"""The families of all interactions of a page, and of all effects within a setting that no other comparison is of."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,10 @@ class Effect(Comparison):
 
     @property
     def question(self) -> str:
-        """The axes: an interaction has the cells of an effect."""
-        return " × ".join(self.axes)
+        """The axes with the number of settings that it is over, which an effect within one of them has not."""
+        n_pairs = len(self.pairs) // len(self.datasets)
+        # Within one setting two cells are compared, as they are without axes.
+        return f"{' × '.join(self.axes)} over {n_pairs} settings" if n_pairs > 1 else ""
 
 
 @dataclass(frozen=True)
@@ -79,14 +81,11 @@ class AnswersByAxis:
         product: of cells.
         effects: of each axis, in the order of the axes; each axis is a family of its own.
         interactions: of each two axes; together they are a family.
-        simple: the effects within each setting of the other axes, which together are a family; none if they are more
-            than `MOST_SIMPLE`.
     """
 
     product: Product
     effects: Sequence[Effect]
     interactions: Sequence[Effect]
-    simple: Sequence[Effect]
 
 
 def product_of(results: CellResults, options: ReportOptions) -> tuple[Product | None, str]:
@@ -134,14 +133,44 @@ def answers_by_axis(product: Product, results: CellResults, options: ReportOptio
     """The effect of each axis and the interaction of each two, with the answers that hold together."""
     effects = _compared(main_effects(product.axes), product, results, options)
     both = _compared(interactions(product.axes), product, results, options)
-    within = simple_effects(product.axes)
-    # Nobody reads more of them, and those of a sweep over many datasets take minutes.
-    simple = _compared(within, product, results, options) if len(within) * len(product.cells) <= MOST_SIMPLE else []
+    effects, both = (after_all_looks(each, results, options) for each in (effects, both))
     return AnswersByAxis(
         product,
         claimed_together(effects, options.rope, lambda each: each.axes[0]),
         claimed_together(both, options.rope, lambda _: INTERACTIONS),
-        claimed_together(simple, options.rope, lambda _: SIMPLE),
+    )
+
+
+def effects_within(
+    product: Product, comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions
+) -> list[Effect]:
+    """The effects of each axis within each setting of the other axes; none if they are more than `MOST_SIMPLE`.
+
+    Such an effect compares two cells. If these are one of the page's ``comparisons``, its interval and its answer are
+    the effect's. The other effects are a family.
+    """
+    within = simple_effects(product.axes)
+    # Nobody reads more of them, and those of a sweep over many datasets take minutes.
+    if len(within) * len(product.cells) > MOST_SIMPLE:
+        return []
+    effects = _compared(within, product, results, options)
+    judged: dict[frozenset[tuple[int, int]], Comparison] = {frozenset(each.pairs): each for each in comparisons}
+    others = [each for each in effects if frozenset(each.pairs) not in judged]
+    for each in claimed_together(after_all_looks(others, results, options), options.rope, lambda _: SIMPLE):
+        judged[frozenset(each.pairs)] = each
+    return [_answered_as(judged[frozenset(each.pairs)], each) for each in effects]
+
+
+def _answered_as(judged: Comparison, effect: Effect) -> Effect:
+    """The effect with the answer on its two cells."""
+    return replace(
+        effect,
+        verdict=judged.verdict,
+        claimed=judged.claimed,
+        p_together=judged.p_together,
+        needed=judged.needed,
+        spoilt=judged.spoilt,
+        looks=judged.looks,
     )
 
 
@@ -279,7 +308,7 @@ def _compared(
     for contrast in contrasts:
         for context, by_dataset in product.cells.items():
             found.append(_effect(contrast, context, by_dataset, product, results, options))
-    return after_all_looks(found, results, options)
+    return found
 
 
 def _effect(

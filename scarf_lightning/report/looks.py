@@ -36,7 +36,8 @@ def store_of(results: CellResults) -> Path | None:
 def looks_at(results: CellResults, judged: Judged, metric: str, known: Sequence[Mapping[str, Any]]) -> list[Look]:
     """The looks that were taken at a comparison.
 
-    Over tables these are all looks at some of its tables together; tables that were added later are further trials.
+    Over tables these are all looks at some of its tables together; tables that were added later are further trials. On
+    a table a look must be at all of its cells: an interaction shares some of them with another one.
 
     Args:
         results: of the report.
@@ -44,19 +45,20 @@ def looks_at(results: CellResults, judged: Judged, metric: str, known: Sequence[
         metric: by which it is judged.
         known: all looks of the store.
     """
-    wanted = _fingerprints(results, judged)
+    tables = _fingerprints(results, judged)
     question = _question(judged, metric)
     looks = []
     for look in known:
         try:
-            pairs = [(str(cell), str(reference)) for cell, reference in look["pairs"]]
+            pairs = {(str(cell), str(reference)) for cell, reference in look["pairs"]}
+            turned = {(reference, cell) for cell, reference in pairs}
             if any(look[name] != value for name, value in question.items()):
                 continue
             is_gain = bool(look["gain"])
             # The same two cells the other way round: what was a gain is a loss.
-            if wanted & {(reference, cell) for cell, reference in pairs}:
+            if any(table <= turned for table in tables):
                 is_gain = not is_gain
-            elif not wanted & set(pairs):
+            elif not any(table <= pairs for table in tables):
                 continue
             levels = Levels(*(float(look[name]) for name in Levels._fields))
             looks.append(Look(int(look["trials"]), levels, is_gain, float(look["margin"])))
@@ -75,7 +77,7 @@ def remember(results: CellResults, store: Path, comparisons: Sequence[Judged], m
     for judged in comparisons:
         verdict = judged.verdict
         look = _question(judged, metric) | {
-            "pairs": sorted(_fingerprints(results, judged)),
+            "pairs": sorted(set[Pair]().union(*_fingerprints(results, judged))),
             "margin": margin,
             "trials": verdict.looked_at,
             "gain": verdict.difference > 0,
@@ -95,9 +97,10 @@ def _question(judged: Judged, metric: str) -> dict[str, Any]:
     return {"metric": metric, "claim": judged.verdict.claim, "question": judged.question}
 
 
-def _fingerprints(results: CellResults, judged: Judged) -> set[Pair]:
-    """The fingerprints of both cells on each table: the names of their folders."""
-    pairs = set()
+def _fingerprints(results: CellResults, judged: Judged) -> list[set[Pair]]:
+    """The fingerprints of both cells of each pair, table by table: the names of their folders."""
+    tables: dict[str, set[Pair]] = {}
     for cell, reference in judged.pairs:
-        pairs.add((results.folders[cell].name, results.folders[reference].name))
-    return pairs
+        pair = results.folders[cell].name, results.folders[reference].name
+        tables.setdefault(results.rows[cell]["dataset"], set()).add(pair)
+    return list(tables.values())

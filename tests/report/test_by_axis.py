@@ -1,6 +1,7 @@
 """Answers by axis: which cells are a product, what is the reference of an axis, and how the answers read."""
 
 import itertools
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ from scarf_lightning.cli.tables import means_by_axis
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.report.advice import by_cells
 from scarf_lightning.report.axis_sentences import by_axis_in_words
-from scarf_lightning.report.by_axis import answers_by_axis, product_of
+from scarf_lightning.report.by_axis import answers_by_axis, effects_within, product_of
+from scarf_lightning.report.comparisons import compare_all
 from scarf_lightning.report.loading import CellResults
 from scarf_lightning.report.report_options import ReportOptions
 from scarf_lightning.screen import Screen
+from scarf_lightning.verdicts import Levels
 from tests.report.cell_results import a_cell, over_labels, results_of
 from tests.report.shown import answer_of, entries, picture_named, said, table_named, tables
 
@@ -204,7 +207,7 @@ def test_a_page_lists_no_more_simple_effects_than_anybody_reads() -> None:
 
     assert len(answers.effects) == 6 + 5
     assert len(answers.interactions) == 30
-    assert list(answers.simple) == []
+    assert effects_within(product, [], results, OPTIONS) == []
 
 
 def test_a_folder_asks_for_all_cells_of_an_effect_by_one_command() -> None:
@@ -221,3 +224,49 @@ def test_a_folder_asks_for_all_cells_of_an_effect_by_one_command() -> None:
     swept = [set(override.partition("=")[2].split(",")) for override in sorted(overrides)]
     assert program == "train.py"
     assert swept == [{"mean", "marginal"}, {"zscore", "minmax"}, {"25"}]
+
+
+def test_an_effect_within_a_setting_is_the_comparison_of_its_two_cells() -> None:
+    results = two_by_two(corruption=0.02)
+    product, _ = product_of(results, OPTIONS)
+    assert product is not None
+    comparisons = compare_all(results, OPTIONS)
+
+    within = effects_within(product, comparisons, results, OPTIONS)
+
+    judged = {tuple(each.pairs): each for each in comparisons}
+    shared = [each for each in within if tuple(each.pairs) in judged]
+    assert (len(within), len(shared)) == (4, 2), "each of two axes beside the reference of both"
+    for each in shared:
+        comparison = judged[tuple(each.pairs)]
+        assert (each.verdict, each.claimed) == (comparison.verdict, comparison.claimed)
+    blocks = answer_of(results, OPTIONS)
+    effects, summary = table_named(blocks, "simple_effects").data, table_named(blocks, "summary").data
+    ends = set(zip(summary["difference_low"], summary["difference_high"], strict=True))
+    assert sum(each in ends for each in zip(effects["difference_low"], effects["difference_high"], strict=True)) == 2
+
+
+def test_effects_that_share_cells_remember_no_look_of_each_other(tmp_path: Path) -> None:
+    """An interaction with one value has cells of that with another one, and an effect has those within a setting."""
+
+    def looked(trials: int) -> list[tuple[tuple[int, ...], Levels]]:
+        cells = []
+        for place, (c, s) in enumerate(itertools.product(("marginal", "mean"), ("zscore", "minmax", "none"))):
+            both = {("mean", "minmax"): 0.1, ("mean", "none"): 0.002}.get((c, s), 0.0)
+            its = values(0.8 + both, place)[:trials]
+            cells.append(a_cell(its, pretrain="scarf", corruption=c, scaling=s))
+        results = results_of(cells, usual=USUAL)
+        results = replace(results, folders={label: tmp_path / f"cell-{label}" for label in results.rows})
+        product, _ = product_of(results, OPTIONS)
+        assert product is not None
+        answers = answers_by_axis(product, results, OPTIONS)
+        within = effects_within(product, [], results, OPTIONS)
+        return [(each.looks, each.verdict.levels) for each in (*answers.effects, *answers.interactions, *within)]
+
+    first = looked(5)
+    assert [looks for looks, _ in first] == [(5,)] * (3 + 2 + 7)
+    assert looked(5) == first, "the same look again"
+    later = looked(10)
+    assert [looks for looks, _ in later] == [(5, 10)] * 12
+    minmax, none = sorted(levels.direction for _, levels in later[3:5])
+    assert minmax < 0.001 < 0.05 < none, "two interactions share cells, and one claims nothing for the other"
