@@ -75,7 +75,7 @@ def _cell_by_cell(
     blocks += map(Paragraph, worth_in_words(valued))
     # Over numbers of labels the curve is the answer.
     if comparisons[0].labels is not None:
-        blocks.append(label_curve(results, options, comparisons))
+        blocks.append(label_curve(results, options, comparisons, valued))
     else:
         blocks.append(effects_picture(comparisons, options))
     blocks.append(_summary(every, results, options))

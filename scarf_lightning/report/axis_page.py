@@ -62,8 +62,8 @@ def effects_table(effects: Sequence[Effect], metric: Metric) -> Table:
     unit = f", {metric.unit}" if metric.unit else ""
     headings = {"difference": f"improvement{unit}", "interval": "its interval"}
     caption = (
-        "Simple effects: each value beside the first of its axis, within each setting of the other axes. One that is in "
-        "the table of all cells has its answer and interval; the others are corrected among themselves (Holm)"
+        "Simple effects: each value beside the first of its axis, within each setting of the other axes. One that is "
+        "in the table of all cells has its answer and interval; the others are corrected among themselves (Holm)"
     )
     return table("simple_effects", caption, frame, headings=headings, data=effects_frame(effects))
 

@@ -14,6 +14,7 @@ from ..metrics import Metric
 from ..verdicts import mean_gain, outlying
 from ..verdicts.answers import MARGIN, Answer
 from ..verdicts.verdict import Basis, Verdict
+from ..verdicts.worth import Worth
 from .amounts import effect, effect_over, signed, unsigned, won
 from .blocks import Picture, named
 from .comparisons import Comparison
@@ -24,6 +25,7 @@ from .report_options import ReportOptions
 from .sentences import references, shown_answer
 from .style import COLOURS, COLUMN, GREY, PAGE, colour, marker, new_figure, styled, tip
 from .verdicts import level_of
+from .worth_table import Valued, worth_in_words
 
 COLOUR_OF: dict[Answer, str] = {
     "helps": COLOURS[0],
@@ -249,17 +251,36 @@ def outlying_in_words(comparisons: Sequence[Comparison], metric: Metric) -> str:
     return f"Datasets that lie outside the others (Tukey's fences). {'. '.join(clauses)}."
 
 
-def label_curve(results: CellResults, options: ReportOptions, comparisons: Sequence[Comparison] = ()) -> Picture:
-    """The metric over the number of labels, a line a competitor, with 95 % intervals; references come first."""
+def label_curve(
+    results: CellResults,
+    options: ReportOptions,
+    comparisons: Sequence[Comparison] = (),
+    valued: Sequence[Valued] = (),
+) -> Picture:
+    """The metric over the number of labels, a line a competitor, with 95 % intervals; references come first.
+
+    Arrows show the worth in labels of the first competitor that has one.
+    """
     metric = options.measure
     lines: dict[str, list[Point]] = {}
     words = []
-    for name, by_budget in curve_points(results, options, comparisons).items():
+    points = curve_points(results, options, comparisons)
+    for name, by_budget in points.items():
         lines[name] = list(by_budget.values())
         levels = []
         for n_labels, level in lines[name]:
             levels.append(f"{metric.shown(level.mean)} with {n_labels:g}")
         words.append(f"{name}: {', '.join(levels)}")
+    # Arrows of more than one competitor would hide its points.
+    marked = [(comparison, worth) for comparison, worth in valued if comparison.name == valued[0][0].name]
+    worth_in_caption = ""
+    arrows: list[tuple[Point, Worth]] = []
+    for comparison, worth in marked:
+        assert comparison.labels is not None
+        arrows.append((points[comparison.name][comparison.labels], worth))
+    if marked:
+        words += worth_in_words(marked)
+        worth_in_caption = f" Arrows lead to where {marked[0][0].reference} has the same metric: the worth in labels."
     verdicts = ""
     if comparisons:
         verdicts = (
@@ -269,11 +290,11 @@ def label_curve(results: CellResults, options: ReportOptions, comparisons: Seque
     n_references = len({each.reference for each in comparisons})
     return Picture(
         "label-curve",
-        label_curve_figure(lines, metric, n_references),
-        narrow=label_curve_figure(lines, metric, n_references, is_narrow=True),
-        alt=f"{metric.heading} over the number of labels. {'; '.join(words)}.",
+        label_curve_figure(lines, metric, n_references, arrows),
+        narrow=label_curve_figure(lines, metric, n_references, arrows, is_narrow=True),
+        alt=f"{metric.heading} over the number of labels. {'; '.join(words).removesuffix('.')}.",
         caption=f"{metric.heading[:1].upper()}{metric.heading[1:]} over the number of labels, those that validate "
-        f"included: mean and its 95 % interval.{verdicts}",
+        f"included: mean and its 95 % interval.{verdicts}{worth_in_caption}",
     )
 
 
@@ -307,14 +328,24 @@ def curve_points(
 
 @styled()
 def label_curve_figure(
-    lines: dict[str, list[Point]], metric: Metric, n_references: int = 1, *, is_narrow: bool = False
+    lines: dict[str, list[Point]],
+    metric: Metric,
+    n_references: int = 1,
+    arrows: Sequence[tuple[Point, Worth]] = (),
+    *,
+    is_narrow: bool = False,
 ) -> Figure:
-    """A line a competitor: the metric by its number of labels. The references, which come first, are grey."""
+    """A line a competitor: the metric by its number of labels. The references, which come first, are grey.
+
+    An arrow leads from a point to where the reference's curve has the same metric, by the worth of the point.
+    """
     figure, (axes,) = new_figure(COLUMN * 1.1 if is_narrow else PAGE, 3.0)
     names = shortened(lines, 44)
+    # Lines are set a little apart, so that intervals at one number of labels do not hide each other. Arrows measure
+    # labels, of which some competitors are worth a few percent.
+    apart = 1.0 if arrows else 1.04
     for place, (name, points) in enumerate(lines.items()):
-        # Lines are set a little apart, so that intervals at one number of labels do not hide each other.
-        shift = 1.04 ** (place - len(lines) / 2)
+        shift = apart ** (place - len(lines) / 2)
         x = np.array([n_labels * shift for n_labels, _ in points])
         levels = np.array([level for _, level in points]).reshape(-1, 3)
         mean, low, high = metric.scale * levels.T
@@ -323,15 +354,45 @@ def label_curve_figure(
         if place < n_references:
             look = {"color": GREY, "marker": marker(place)}
         axes.errorbar(x, mean, [mean - low, high - mean], **look, ms=3.5, lw=1.3, elinewidth=0.8, label=names[name])
+    for point, worth in arrows:
+        _mark_worth(axes, point, worth, metric)
     ticks = sorted({n_labels for points in lines.values() for n_labels, _ in points})
     # Budgets of labels grow by factors, as 20, 50 and 100 do.
     axes.set_xscale("log")
+    # The words at the first arrow are to the left of it.
+    axes.margins(x=0.15 if arrows else 0.05)
     axes.set_xticks(ticks, [f"{n_labels:g}" for n_labels in ticks])
     axes.minorticks_off()
     axes.set_xlabel("labels in all")
     axes.set_ylabel(metric.heading)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=1 if is_narrow else 3, frameon=False)
     return figure
+
+
+def _mark_worth(axes: Axes, point: Point, worth: Worth, metric: Metric) -> None:
+    """Draw an arrow from a competitor's labels to those that the reference needs, with how many times as many."""
+    start, level = point[0], metric.scale * point[1].mean
+    end = start * worth.factor
+    look = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, "mutation_scale": 5, "color": "black", "lw": 1.0}
+    axes.annotate("", (end, level), (start, level), arrowprops=look, zorder=4)
+    # An annotation does not widen the axes.
+    axes.plot([end], [level], alpha=0)
+    # A curve that rises leaves room above it on the left and below it on the right, and one that falls the other way.
+    is_more = worth.factor >= 1
+    is_above = is_more == metric.higher_is_better
+    across, sideways = (-3, "right") if is_more else (3, "left")
+    upwards, beside = (3, "bottom") if is_above else (-3, "top")
+    # "more than 3.00" is "more than ×3.00".
+    *bound, factor = worth.times.rsplit(" ", 1)
+    axes.annotate(
+        " ".join([*bound, f"×{factor}"]),
+        (start, level),
+        (across, upwards),
+        textcoords="offset points",
+        ha=sideways,
+        va=beside,
+        fontsize=7,
+    )
 
 
 def _point(cells: Sequence[int], results: CellResults, metric: Metric) -> Point:
