@@ -420,6 +420,15 @@ def _one_vs_rest(probabilities: Floats, labels: Labels) -> tuple[Floats, NDArray
     return probabilities[:, present], labels[:, None] == present
 
 
+PROBES = {
+    "probe_linear": "accuracy of a linear probe on the frozen embeddings of the test rows, of numbers R2",
+    "probe_knn": "the same of the nearest neighbours",
+    "probe_effective_rank": "effective rank of the frozen embeddings",
+    "probe_alignment": "alignment of the frozen embeddings of two views",
+    "probe_uniformity": "uniformity of the frozen embeddings of two views",
+}
+"""Columns of results that ``pretrain.probe`` adds, and what each holds. Nothing is chosen by them."""
+
 # Taken before any plugin is imported.
 METRICS = metrics()
 """Ours, in the order of tables."""

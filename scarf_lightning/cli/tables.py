@@ -13,7 +13,7 @@ from rich.measure import Measurement, measure_renderables
 from rich.table import Table
 
 from ..intervals import FEWEST, FIXED_SPLITS, SIZES, Interval, level_interval, level_intervals, median_sizes
-from ..metrics import METRICS, Metric, metrics
+from ..metrics import METRICS, PROBES, Metric, metrics
 from ..options.axes import COLUMNS
 from ..report.levels import levels_of
 from ..report.names import column_in_words, value_in_words
@@ -366,15 +366,19 @@ def full_table(cells: ShownCells) -> str:
     of_phases = []
     for phase in ("pretrain", "finetune"):
         of_phases += [f"{phase}_epochs", f"{phase}_seconds"]
+    probes = [name for name in PROBES if any(_known(rows, name) for _, rows in cells)]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    headings = (*axes, "trials", "diverged", *measured, *of_phases)
+    headings = (*axes, "trials", "diverged", *measured, *probes, *of_phases)
     # A text that begins like a formula must not be one in a spreadsheet.
     writer.writerow(map(spreadsheet, headings))
     for of_cell, rows in cells:
         line = [*map(of_cell.get, axes), len(rows), n_diverged(rows)]
         for interval in _intervals(of_cell, rows):
             line += interval
+        for name in probes:
+            known = _known(rows, name)
+            line.append(np.mean(known) if known else None)
         for name in of_phases:
             known = _known(rows, name)
             # Epochs are those of a typical trial, seconds those of all together.

@@ -15,7 +15,8 @@ replaced, by `StackedLinear`. All other networks run under `torch.vmap`, see `Vm
 module that is not made for either: `Alone`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any, TypeVar
 
@@ -387,3 +388,13 @@ def let_leave(module: nn.Module, optimizer: torch.optim.Optimizer, staying: Tens
                 moments[name] = moment[staying]
         tensor.grad = None
         tensor.data = tensor.data[staying]
+
+
+@contextmanager
+def as_it_is(module: nn.Module) -> Iterator[None]:
+    """Put the training mode of each layer and torch's random stream back."""
+    modes = [(layer, layer.training) for layer in module.modules()]
+    with torch.random.fork_rng(devices=[]):
+        yield
+    for layer, mode in modes:
+        layer.training = mode

@@ -379,6 +379,10 @@ class Pretraining(StackModule):
     def validation_metrics(self, given: StaticViews) -> dict[str, Tensor]:
         return self._task.validation(given, error=self._watches_error)
 
+    def views_of(self, raw: Tensor, random: StackedGenerator) -> tuple[Tensor, ...]:
+        """The encoded inputs that the pretext makes of raw rows ``(T, N, M)``, drawn from a stream of one's own."""
+        return self._task.validation_views(raw, random, 1).inputs
+
     def let_leave(self, staying: NDArray[np.int64], optimizer: torch.optim.Optimizer) -> None:
         super().let_leave(staying, optimizer)
         self._validation_set.let_leave(torch.from_numpy(staying).to(self.roster.index.device))

@@ -35,9 +35,10 @@ from ..randomness import Purpose, Roster, StackedGenerator, Streams
 from .encoder import Classifier, Encoder, Networks, TrainingData
 from .fitting import Fit, Watch, fit
 from .hardware import Hardware
-from .lifting import give_streams, state
+from .lifting import give_streams, load_state, state
 from .modules import Cotraining, Finetuning, Pretraining, StackModule
 from .pretext_task import CorruptionSource, LabelHead, PretextTask
+from .probing import NEIGHBOURS, EpochProbe, Probing
 from .supervision import Supervision
 
 PLAIN = Supervision()
@@ -109,7 +110,39 @@ class Stack:
         """Learn f and g on the training rows; their labels are not used, unless the pretext does."""
         module, seen = Pretraining(), self.without(settings.drop)
         seen.begin_pretraining(module, settings, pretext)
-        return fit("pretrain", module, seen.datamodule, **seen._of_fits)
+        probes = []
+        if settings.probe:
+            if not self.data.validation.size:
+                raise UsageError(
+                    f"pretrain.probe={settings.probe} needs validation labels, and these data hold none back; use "
+                    "another regime, or pretrain.probe=0, which takes the test rows at the end."
+                )
+            probes.append(EpochProbe(seen.probing(module), module, settings.probe))
+        return fit("pretrain", module, seen.datamodule, watchers=probes, **seen._of_fits)
+
+    def probed(
+        self, settings: PretrainSettings, pretext: Pretext, encoder: Mapping[str, Tensor]
+    ) -> dict[str, NDArray[np.float64]]:
+        """The measures of `Probing` on the test rows by their names, ``(T,)`` each.
+
+        Args:
+            settings, pretext: of the pre-training.
+            encoder: the weights of f with which it ended.
+        """
+        module, seen = Pretraining(), self.without(settings.drop)
+        seen.begin_pretraining(module, settings, pretext)
+        load_state(module.encoder, dict(encoder))
+        module.to(self.hardware.device, self.hardware.dtype)
+        return seen.probing(module).on_test_rows()
+
+    def probing(self, module: Pretraining, neighbours: int = NEIGHBOURS) -> Probing:
+        """Measures the frozen embeddings of a pre-training whose module `begin_pretraining` has built."""
+        table, roster = self.table, module.roster
+
+        def random() -> StackedGenerator:
+            return self._random(Purpose.VALIDATION_VIEWS, roster)
+
+        return Probing(module, self.data, table.target, table.labels, self.datamodule.table, random, neighbours)
 
     def without(self, columns: Sequence[str] | None) -> "Stack":
         """The stack with these columns missing in every row. Its preprocessing, which imputes them, is the same."""

@@ -7,9 +7,10 @@ RivalModel                                          linear models and trees that
 load_rows, corrupted_view, ...                      look into a model
 """
 
+from ..engine.embeddings import alignment, effective_rank, uniformity
 from .cell_models import save_model
 from .estimators import ScarfClassifier, ScarfRegressor
-from .looking import TrialRows, View, alignment, corrupted_view, effective_rank, load_rows, uniformity
+from .looking import TrialRows, View, corrupted_view, load_rows
 from .model import Model
 from .opening import load_model
 from .pickles import refuse_earlier_pickles

@@ -10,16 +10,18 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
 import pandas as pd
 import pytorch_lightning as pl
 import torch
+from numpy.typing import NDArray
 
 from ..data.datamodule import EVALUATION_ROWS, Batch, Examples, StackDataModule, batch_bounds
 from ..data.sources import open_source
 from ..data.table import Table
 from ..data.targets import Labels, read_target
 from ..engine.hardware import Hardware
-from ..engine.lifting import load_state, part_of
+from ..engine.lifting import as_it_is, load_state, part_of
 from ..engine.stack import Stack
 from ..errors import UsageError
 from ..estimators.preparing import SOURCE, read_frame
@@ -27,14 +29,12 @@ from ..methods.method import SingleFitMethod
 from ..networks import Columns
 from ..options.combinations import is_in
 from ..options.settings import FitSettings
-from ..randomness import Purpose
 from ..sweeping.overrides import answer_of_file
 from ..training import CellTraining
 from ..trying import check_used
-from .encoders import as_it_is, fitting_weights
+from .encoders import fitting_weights
 from .modules import ONE_PROCESS, FinetuneModule, InOneProcess, PlainModule, PretrainModule
 from .options import OF_THE_TABLE, Options, composed, name_of, overrides_of
-from .probe import Embedded
 
 LENGTHS = ("max_epochs", "max_steps")
 """Options that give Lightning's loop the length of schedules. The Trainer decides when training ends."""
@@ -193,39 +193,16 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
         # Lightning would look through its fields one by one.
         return batch
 
-    @torch.no_grad()
-    def embedded(self, module: PretrainModule) -> list[Embedded]:
-        """The embeddings of each trial's labelled training rows and validation rows by f as it is, for a `Probe`.
+    def probed(self, module: PretrainModule, neighbours: int) -> dict[str, NDArray[np.float64]]:
+        """The measures of a `Probe` on the validation rows by their names, ``(T,)`` each.
 
         Raises:
             UsageError: there are no validation labels.
         """
-        stack, data = self._served, self._served.data
-        if not data.validation.size:
+        stack = self._served
+        if not stack.data.validation.size:
             raise UsageError("Probe needs validation labels, and these data hold none back; use another regime.")
-        random = stack.streams.torch(
-            self.trials, Purpose.VALIDATION_VIEWS, device=stack.hardware.device, roster=module.roster
-        )
-        with as_it_is(module):
-            module.eval()
-            train, validation = (module.encoder(stack.raw(rows)) for rows in (data.labelled, data.validation))
-            inputs = module.views_of(stack.raw(data.validation[:, :EVALUATION_ROWS]), random)
-            views = [module.encoder.body(each) for each in inputs]
-        has_classes = stack.table.target.n_classes_among(data.labels) is not None
-        of_trials = []
-        for trial in range(len(self.trials)):
-            pair = [each[trial].cpu().numpy() for each in views]
-            of_trials.append(
-                Embedded(
-                    train[trial].cpu().numpy(),
-                    data.labels[trial],
-                    validation[trial].cpu().numpy(),
-                    data.validation_labels[trial],
-                    (pair[0], pair[1]) if len(pair) == 2 else None,
-                    has_classes,
-                )
-            )
-        return of_trials
+        return stack.probing(module, neighbours).on_validation_rows()
 
     @property
     def _served(self) -> Stack:

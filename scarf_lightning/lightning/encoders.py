@@ -1,7 +1,6 @@
 """Encoders that a module starts from: a module of the user's own, or pre-trained weights."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ..engine.encoder import Encoder
-from ..engine.lifting import Alone, part_of, with_trial_axis
+from ..engine.lifting import Alone, as_it_is, part_of, with_trial_axis
 from ..errors import UsageError
 from ..networks import Columns, Network
 
@@ -51,16 +50,6 @@ class OwnEncoder(Network):
                 f"{name} gives {shape} for rows of {(PROBED_ROWS, width)}; an encoder gives one embedding a row, "
                 f"({PROBED_ROWS}, E) of numbers."
             )
-
-
-@contextmanager
-def as_it_is(module: nn.Module) -> Iterator[None]:
-    """Put the training mode of each layer and torch's random stream back."""
-    modes = [(layer, layer.training) for layer in module.modules()]
-    with torch.random.fork_rng(devices=[]):
-        yield
-    for layer, mode in modes:
-        layer.training = mode
 
 
 def read_encoder(

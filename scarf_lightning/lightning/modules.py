@@ -19,7 +19,6 @@ from ..engine.lifting import part_of, with_trial_axis, without_trial_axis
 from ..engine.modules import Cotraining, Finetuning, Pretraining, StackModule
 from ..errors import UsageError
 from ..networks import Columns
-from ..randomness import StackedGenerator
 from .encoders import read_encoder
 from .options import Options, check_options, overrides_of
 
@@ -278,10 +277,6 @@ class PretrainModule(PlainModule, Pretraining):
 
     def losses(self, batch: Batch) -> Tensor:
         return super().losses(self._stacked(batch))
-
-    def views_of(self, raw: Tensor, random: StackedGenerator) -> tuple[Tensor, ...]:
-        """The encoded inputs that the pretext makes of raw rows ``(T, N, M)``, drawn from a stream of one's own."""
-        return self._task.validation_views(raw, random, 1).inputs
 
     def predict_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Embeddings ``(N, E)``; of several trials ``(T, N, E)``."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..intervals import SIZES, Interval, level_interval, median_sizes
-from ..metrics import metrics
+from ..metrics import PROBES, metrics
 from ..options import AXES
 from ..options.axes import distinguishing_names
 from ..report.levels import FROM_PREDICTIONS, FROM_TRIALS, levels_of_cell
@@ -16,7 +16,7 @@ from ..screen import command_line
 if TYPE_CHECKING:
     import pandas as pd
 
-MEANS = ("pretrain_epochs", "finetune_epochs", "validation_error")
+MEANS = ("pretrain_epochs", "finetune_epochs", "validation_error", *PROBES)
 SUMS = ("pretrain_seconds", "finetune_seconds")
 LONGEST_TAG = 64
 """Characters; W&B refuses longer tags."""

@@ -172,6 +172,11 @@ class PretrainSettings(FitSettings):
         10, "corrupted views of each validation row in the static validation set", "[1, 10000]"
     )
     drop: list[str] | None = option(None, "columns that pre-training does not see; each tries every column in turn")
+    probe: int | None = option(
+        None,
+        "epochs between measures of frozen embeddings; 0 measures at the end alone, null never",
+        "[0, 1000000]",
+    )
     options: dict[str, Any] = field(default_factory=dict)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
-from ..metrics import metrics
+from ..metrics import PROBES, metrics
 
 OF_A_METRIC = {
     "{}": "mean of {label} over trials; of several datasets, the mean of their means",
@@ -140,7 +140,7 @@ TABLES: dict[str, Mapping[str, str]] = {
     "damaged": {"record": "path of a record", "why": "why it cannot be used"},
     "versions": {"what": "package, or part of the machine", "version": "its version, or several with their counts"},
     "run": {
-        "trials": "finished trials", "diverged": "trials that diverged and have no metric", **OF_A_METRIC,
+        "trials": "finished trials", "diverged": "trials that diverged and have no metric", **OF_A_METRIC, **PROBES,
         "pretrain_epochs": "epochs of pre-training, the median of trials",
         "pretrain_seconds": "seconds of pre-training, all trials",
         "finetune_epochs": "epochs of the supervised phase, the median of trials",

@@ -51,6 +51,8 @@ def pretraining_identity(config: Config, data_hash: str) -> dict[str, Any]:
     """
     options = _without_method(config)
     used = [each for each in options if not is_in(each.name, OF_NO_PRETRAINING)]
+    if not config.pretrain.probe:
+        used = [each for each in used if each.name != "pretrain.probe"]
     if not _pretrains_by_labels(config):
         return _fields(config, data_hash, used)
     # The cell itself says whether anything validates, and so whether the share that does is used.
@@ -65,10 +67,10 @@ def pretraining_identity(config: Config, data_hash: str) -> dict[str, Any]:
 
 
 def _pretrains_by_labels(config: Config) -> bool:
-    """Tell whether a cell's pre-training depends on labels: by its pretext."""
+    """Tell whether a cell's pre-training depends on labels: by its pretext, or by the probes in its curves."""
     if not is_pretrained(config):
         return False
-    return bool(part("pretrain", config.pretrain.name).uses_labels)
+    return bool(config.pretrain.probe) or bool(part("pretrain", config.pretrain.name).uses_labels)
 
 
 def _without_method(config: Config) -> Sequence[UsedOption]:

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.targets import Labels, Target, target_from_plain
-from ..metrics import metrics
+from ..metrics import PROBES, metrics
 from .claims import Claim, claim, folder_time
 from .earlier import description_of_schema_2
 from .files import DamagedRecordError, UnreadableRecordError, remove_unfinished, set_aside, write_whole
@@ -541,7 +541,7 @@ def kinds_of_columns() -> dict[str, set[type]]:
     """The types of values by column; of other columns `ANYTHING`."""
     measured = [metric.name for metric in metrics()]
     kinds: dict[str, set[type]] = {}
-    kinds |= dict.fromkeys((*SECONDS, *measured), NUMBER)
+    kinds |= dict.fromkeys((*SECONDS, *measured, *PROBES), NUMBER)
     kinds |= dict.fromkeys(COUNTS, COUNT)
     kinds |= dict.fromkeys(TEXTS, TEXT)
     kinds |= dict.fromkeys(FLAGS, FLAG)

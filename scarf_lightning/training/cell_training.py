@@ -24,13 +24,14 @@ says, counted from trial 0, of which the wanted ones are kept. With blocks of fi
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..data.splits import Splitting
 from ..data.table import Table
@@ -290,7 +291,15 @@ class CellTraining:
                 f"method={name} predicts {outcome.predictions.shape[1]} rows instead of {wanted}; it must predict "
                 "stack.data.predicted."
             )
-        return TrainedStack(self.config, stack, self.parts.method, pretraining, outcome, len(together))
+        probed = self._probed(stack, pretraining)
+        return TrainedStack(self.config, stack, self.parts.method, pretraining, outcome, len(together), probed)
+
+    def _probed(self, stack: Stack, pretraining: Fit | None) -> Mapping[str, NDArray[np.float64]]:
+        """The measures of the frozen embeddings by their names, ``(T,)`` each; empty if nobody asks for them."""
+        settings, pretext = self.config.pretrain, self.parts.pretext
+        if settings.probe is None or pretext is None or pretraining is None:
+            return {}
+        return stack.probed(settings, pretext, pretraining.part("encoder"))
 
     def stack(self, trials: Sequence[int], *, predicts_validation: bool = False) -> Stack:
         """The rows of trials that are trained at once, preprocessed and encoded, and the networks to train."""

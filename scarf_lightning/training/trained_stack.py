@@ -1,7 +1,7 @@
 """Measurements of a trained stack, and the part of it that the store keeps."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import distributions
@@ -9,6 +9,7 @@ from platform import platform, python_version
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..engine.blame import ABOVE_ZERO, foreign, named
 from ..engine.fitting import Fit
@@ -27,7 +28,10 @@ OPTIONAL_PACKAGES = ("openml", "xgboost", "xgboost-cpu", "lightgbm", "catboost",
 
 @dataclass(frozen=True)
 class TrainedStack:
-    """A stack of T trials after its phases; ``together`` trials were pre-trained at once."""
+    """A stack of T trials after its phases; ``together`` trials were pre-trained at once.
+
+    ``probed`` has the measures of the frozen embeddings on the test rows by their names, ``(T,)`` each.
+    """
 
     config: Config
     stack: Stack
@@ -35,6 +39,7 @@ class TrainedStack:
     pretraining: Fit | None
     outcome: MethodResult
     together: int
+    probed: Mapping[str, NDArray[np.float64]]
 
     def record(self, trials: Sequence[int]) -> StackRecord:
         """Records of these trials for the store."""
@@ -80,6 +85,9 @@ class TrainedStack:
         row: Row = {"trial": data.trials[position], "diverged": diverged, **measured}
         row |= _effort("pretrain", self.pretraining, position)
         row |= _effort("finetune", outcome.fit, position)
+        for name, values in self.probed.items():
+            # Like metrics, they are those of a sound network.
+            row[f"probe_{name}"] = values[position] if diverged is None else None
         row |= {
             "fits": outcome.fits[position],
             "finetune_seconds": outcome.seconds[position],

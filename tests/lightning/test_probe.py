@@ -1,6 +1,4 @@
-"""Measures of frozen embeddings, against closed forms and scikit-learn alone."""
-
-import math
+"""Probes in Lightning's own loop, against scikit-learn alone."""
 
 import numpy as np
 import pandas as pd
@@ -11,9 +9,9 @@ from sklearn.metrics import accuracy_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
+from scarf_lightning.engine.embeddings import effective_rank
 from scarf_lightning.errors import UsageError
 from scarf_lightning.lightning import FinetuneModule, PretrainModule, Probe, TableDataModule
-from scarf_lightning.lightning.probe import alignment, effective_rank, uniformity
 from tests.lightning.test_encoders import Encoder, data_with_gaps
 from tests.lightning.test_plain_lightning import SMALL, Curves, trainer
 
@@ -21,24 +19,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning:pytorch_lightning"),
     pytest.mark.filterwarnings("ignore:.*does not have many workers"),
 ]
-
-
-def test_effective_rank_counts_directions_of_equal_strength() -> None:
-    """Singular values 3 and 1 have shares of 3/4 and 1/4."""
-    assert effective_rank(np.outer(np.arange(1, 9), [1.0, 2.0, 3.0])) == pytest.approx(1)
-    assert effective_rank(np.eye(8)[:, :5]) == pytest.approx(5)
-    expected = math.exp(-(0.75 * math.log(0.75) + 0.25 * math.log(0.25)))
-    assert effective_rank(np.diag([3.0, 1.0])) == pytest.approx(expected)
-
-
-def test_alignment_and_uniformity_have_their_closed_forms() -> None:
-    """Of points at right angles d² is 2, of opposite ones 4; lengths do not count."""
-    square = np.array([[1.0, 0.0], [0.0, 2.0], [-3.0, 0.0], [0.0, -4.0]])
-    assert alignment(square, 5 * square) == pytest.approx(0)
-    assert alignment(square, -square) == pytest.approx(4)
-    assert alignment(square, square[[1, 2, 3, 0]]) == pytest.approx(2)
-    assert uniformity(np.ones((4, 2))) == pytest.approx(0)
-    assert uniformity(square) == pytest.approx(math.log((4 * math.exp(-4) + 2 * math.exp(-8)) / 6))
 
 
 @pytest.mark.parametrize("trials", [1, 2])

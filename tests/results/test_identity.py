@@ -327,6 +327,10 @@ AWARE = "pretrain=target_aware regime=few"
             True,
         ),
         ("pretrain=scarf", "pretrain=scarf regime=semi25", True),
+        # Probes in curves are of labels; those of its end are measured by each cell.
+        ("pretrain=scarf pretrain.probe=5", "pretrain=scarf pretrain.probe=5 regime=semi25", False),
+        ("pretrain=scarf pretrain.probe=5", "pretrain=scarf", False),
+        ("pretrain=scarf pretrain.probe=0", "pretrain=scarf regime=semi25", True),
     ],
 )  # fmt: skip
 def test_a_pretraining_is_shared_and_one_that_uses_labels_by_those_of_the_same_labels(

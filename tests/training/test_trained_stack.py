@@ -12,7 +12,7 @@ import scarf_lightning
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.hardware import Hardware, Promise
 from scarf_lightning.methods.fine_tuning import Control
-from scarf_lightning.metrics import metrics
+from scarf_lightning.metrics import PROBES, metrics
 from scarf_lightning.results.store import kinds_of_columns
 from scarf_lightning.training import trained_stack
 from scarf_lightning.training.trained_stack import PACKAGES, TrainedStack
@@ -209,3 +209,26 @@ def test_a_method_of_a_users_own_whose_predictions_are_not_finite_is_named(ran: 
     [sentence] = replace(spoilt, method=Spoiling()).record(COMPANY).faults
     assert f"my_methods.Spoiling) predicts nan for row {row} of the table in trial 0" in sentence
     assert spoilt.record(COMPANY).faults == []
+
+
+def test_a_probed_cell_has_the_probes_of_its_frozen_embeddings_in_its_rows(wdbc: Table) -> None:
+    config = config_of("pretrain=scarf", "pretrain.probe=0", "trainer.threads=1")
+    training = training_of(config, wdbc)
+    probed = training.run(COMPANY)
+    assert probed.pretraining is not None
+    assert training.parts.pretext is not None
+    of_end = probed.stack.probed(config.pretrain, training.parts.pretext, probed.pretraining.part("encoder"))
+    for row in probed.record(KEPT).rows:
+        position = COMPANY.index(row["trial"])
+        assert {name: row[name] for name in PROBES} == {f"probe_{name}": of_end[name][position] for name in of_end}
+    plain = training_of(config_of("pretrain=scarf", "trainer.threads=1"), wdbc).run(COMPANY)
+    assert not set(PROBES) & set(plain.record(KEPT).rows[0])
+    np.testing.assert_array_equal(plain.outcome.predictions, probed.outcome.predictions)
+
+
+def test_a_trial_that_diverged_has_no_probes(ran: TrainedStack) -> None:
+    assert ran.pretraining is not None
+    lost = replace(ran.pretraining, diverged=np.array([True, False, False]))
+    values = {"linear": np.array([0.7, 0.8, 0.9])}
+    rows = replace(ran, pretraining=lost, probed=values).record(COMPANY).rows
+    assert [row["probe_linear"] for row in rows] == [None, 0.8, 0.9]

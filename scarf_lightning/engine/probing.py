@@ -1,0 +1,180 @@
+"""Measures of the frozen embeddings of f, while it pre-trains and at its end."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..data.datamodule import EVALUATION_ROWS
+from ..data.device_table import DeviceTable
+from ..data.targets import Labels, Target
+from ..data.trials import TrialData
+from ..randomness import StackedGenerator
+from .embeddings import alignment, effective_rank, uniformity
+from .lifting import as_it_is
+from .loop import Watcher
+from .modules import Pretraining
+
+NEIGHBOURS = 5
+MOST_ITERATIONS = 1000
+"""Of the logistic regression."""
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """The embeddings of one trial.
+
+    Attributes:
+        train, labels: of the labelled training rows, ``(n, E)`` and ``(n,)``.
+        held, held_labels: of the rows that judge.
+        views: of two views of the first of these, ``(N, E)`` each; None for a pretext that makes no two.
+        has_classes: labels are classes, and not numbers.
+    """
+
+    train: NDArray[np.floating]
+    labels: NDArray[Any]
+    held: NDArray[np.floating]
+    held_labels: NDArray[Any]
+    views: tuple[NDArray[np.floating], NDArray[np.floating]] | None
+    has_classes: bool
+
+    def measured(self, neighbours: int) -> dict[str, float]:
+        """The measures by their names, see `Probing`."""
+        # Scikit-learn takes a second to import, and few cells ask for it.
+        from sklearn.linear_model import LogisticRegression, Ridge
+        from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        k = min(neighbours, len(self.train))
+        if self.has_classes:
+            linear, nearest = LogisticRegression(max_iter=MOST_ITERATIONS), KNeighborsClassifier(k)
+        else:
+            linear, nearest = Ridge(), KNeighborsRegressor(k)
+        measures = {"effective_rank": effective_rank(self.held)}
+        for name, model in (("linear", make_pipeline(StandardScaler(), linear)), ("knn", nearest)):
+            # A logistic regression wants two classes.
+            if self.has_classes and len(np.unique(self.labels)) == 1:
+                measures[name] = float(np.mean(self.held_labels == self.labels[0]))
+            else:
+                model.fit(self.train, self.labels)
+                measures[name] = float(model.score(self.held, self.held_labels))
+        if self.views is not None:
+            measures["alignment"] = alignment(*self.views)
+            measures["uniformity"] = uniformity(np.concatenate(self.views))
+        return measures
+
+
+class Probing:
+    """Measures the embeddings of the trials that a pre-training still trains.
+
+    - ``linear``: accuracy of a logistic regression on standardised embeddings of the labelled training rows (Alain and
+      Bengio, 2017, https://arxiv.org/abs/1610.01644); R² of a ridge regression if the target is a number.
+    - ``knn``: the same of the nearest neighbours, which count alike (Wu et al., 2018, https://arxiv.org/abs/1805.01978,
+      weighs them).
+    - ``effective_rank``: of the rows that judge, see `effective_rank`.
+    - ``alignment``, ``uniformity``: of two views of these rows, if the pretext makes two; see `alignment` and
+      `uniformity`.
+
+    The training draws the same random numbers with and without it.
+
+    Args:
+        module: the networks, as they are.
+        data: rows and labels of all trials.
+        target: of the table.
+        labels: of all rows of the table.
+        table: the rows as the pre-training sees them.
+        random: makes a stream of all trials that views are drawn from.
+        neighbours: number of neighbours.
+    """
+
+    def __init__(
+        self,
+        module: Pretraining,
+        data: TrialData,
+        target: Target,
+        labels: Labels,
+        table: DeviceTable,
+        random: Callable[[], StackedGenerator],
+        neighbours: int = NEIGHBOURS,
+    ) -> None:
+        self._module = module
+        self._data = data
+        self._target = target
+        self._labels = labels
+        self._table = table
+        self._random = random
+        self._neighbours = neighbours
+
+    def on_validation_rows(self) -> dict[str, NDArray[np.float64]]:
+        """The measures by their names, ``(A,)`` each for the A trials still here; validation rows judge."""
+        return self._measured(self._data.validation, self._data.validation_labels)
+
+    def on_test_rows(self) -> dict[str, NDArray[np.float64]]:
+        """The same; test rows judge."""
+        return self._measured(self._data.test, self._labels[self._data.test])
+
+    @torch.no_grad()
+    def _measured(self, rows: NDArray[np.int64], labels: Labels) -> dict[str, NDArray[np.float64]]:
+        with as_it_is(self._module):
+            self._module.eval()
+            train, held = self._embed(self._data.labelled), self._embed(rows)
+            views = self._views(rows[:, :EVALUATION_ROWS])
+        has_classes = self._target.n_classes_among(self._data.labels) is not None
+        measures: dict[str, list[float]] = {}
+        for place, trial in enumerate(self._module.roster.positions):
+            pair = None if views is None else (views[0][place], views[1][place])
+            embedded = Embedded(train[place], self._data.labels[trial], held[place], labels[trial], pair, has_classes)
+            for name, value in embedded.measured(self._neighbours).items():
+                measures.setdefault(name, []).append(value)
+        return {name: np.array(values) for name, values in measures.items()}
+
+    def _raw(self, rows: NDArray[np.int64]) -> torch.Tensor:
+        """Rows of the trials still here, ``(A, n, M)``."""
+        roster = self._module.roster
+        return self._table.rows(torch.from_numpy(rows[roster.positions]).to(self._table.device), roster)
+
+    def _embed(self, rows: NDArray[np.int64]) -> NDArray[np.floating]:
+        chunks = [self._module.encoder(each) for each in torch.split(self._raw(rows), EVALUATION_ROWS, dim=1)]
+        return _on_host(torch.cat(chunks, dim=1))
+
+    def _views(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.floating], NDArray[np.floating]] | None:
+        inputs = self._module.views_of(self._raw(rows), self._random())
+        if len(inputs) != 2:
+            return None
+        first, second = (_on_host(self._module.encoder.body(each)) for each in inputs)
+        return first, second
+
+
+class EpochProbe(Watcher):
+    """Adds the measures of the validation rows to the curves of a pre-training.
+
+    Args:
+        probing: measures.
+        module: its networks.
+        every: epochs between two measurements.
+    """
+
+    def __init__(self, probing: Probing, module: Pretraining, every: int) -> None:
+        self._probing = probing
+        self._module = module
+        self._every = every
+        self._n_epochs = 0
+
+    def after_steps(self) -> None:
+        self._n_epochs += 1
+        if self._n_epochs % self._every:
+            return
+        for name, values in self._probing.on_validation_rows().items():
+            on_device = torch.from_numpy(values).to(self._module.roster.index.device)
+            self._module.tally(f"probe_{name}", on_device, 1)
+
+
+def _on_host(embeddings: torch.Tensor) -> NDArray[np.floating]:
+    # NumPy has no bfloat16.
+    wide = embeddings.float() if embeddings.dtype == torch.bfloat16 else embeddings
+    host: NDArray[np.floating] = wide.cpu().numpy()
+    return host
