@@ -90,7 +90,7 @@ def fit(
     hardware: Hardware,
     watch: Watch | None,
     faults: list[str] | None = None,
-    watchers: Sequence[Watcher] = (),
+    probes: Sequence[Watcher] = (),
 ) -> Fit:
     """Train the module until every trial has stopped; it ends with the kept weights of all trials.
 
@@ -105,7 +105,7 @@ def fit(
         hardware: device and number types.
         watch: makes watchers that show progress; None shows nothing.
         faults: takes sentences on parts of a user's own that spoil trials, while others train on.
-        watchers: look on beside those of ``watch``.
+        probes: look on beside the watchers of ``watch``.
 
     Raises:
         UsageError: such a part has spoilt all trials, or gives a tensor of a wrong shape.
@@ -126,7 +126,7 @@ def fit(
         validate_every = min(settings.validate_every, max_epochs)
 
     stopping = TrialStopping(trials, settings, metric=metric, min_epochs=min_epochs)
-    watching = [*watchers, *([] if watch is None else watch(phase, stopping, max_epochs))]
+    watchers = [*probes, *([] if watch is None else watch(phase, stopping, max_epochs))]
     module.to(hardware.device, hardware.dtype)
     capture = capture_of(hardware.device)
     foreign = None if capture is None else foreign_part(module, module.parts)
@@ -135,7 +135,7 @@ def fit(
     loop = StackLoop(
         module,
         stopping,
-        watching,
+        watchers,
         keeps_best=settings.keeps_best,
         validate_every=validate_every,
         max_epochs=max_epochs,

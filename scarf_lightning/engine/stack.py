@@ -118,7 +118,7 @@ class Stack:
                     "another regime, or pretrain.probe=0, which takes the test rows at the end."
                 )
             probes.append(EpochProbe(seen.probing(module), module, settings.probe))
-        return fit("pretrain", module, seen.datamodule, watchers=probes, **seen._of_fits)
+        return fit("pretrain", module, seen.datamodule, probes=probes, **seen._of_fits)
 
     def probed(
         self, settings: PretrainSettings, pretext: Pretext, encoder: Mapping[str, Tensor]
