@@ -15,11 +15,10 @@ from ..verdicts.factors import (
     Contrast,
     Setting,
     interactions,
-    judge_contrast,
     main_effects,
     simple_effects,
 )
-from .comparisons import MOST_IN_A_FOREST, Comparison, after_all_looks, claimed_together, on_not_learnt, unless_spoilt
+from .comparisons import Comparison, after_all_looks, claimed_together, judged
 from .loading import CellResults
 from .names import column_in_words, text_of, value_in_words
 from .pairing import competition
@@ -154,23 +153,23 @@ def effects_within(
     if len(within) * len(product.cells) > MOST_SIMPLE:
         return []
     effects = _compared(within, product, results, options)
-    judged: dict[frozenset[tuple[int, int]], Comparison] = {frozenset(each.pairs): each for each in comparisons}
-    others = [each for each in effects if frozenset(each.pairs) not in judged]
+    known: dict[frozenset[tuple[int, int]], Comparison] = {frozenset(each.pairs): each for each in comparisons}
+    others = [each for each in effects if frozenset(each.pairs) not in known]
     for each in claimed_together(after_all_looks(others, results, options), options.rope, lambda _: SIMPLE):
-        judged[frozenset(each.pairs)] = each
-    return [_answered_as(judged[frozenset(each.pairs)], each) for each in effects]
+        known[frozenset(each.pairs)] = each
+    return [_answered_as(known[frozenset(each.pairs)], each) for each in effects]
 
 
-def _answered_as(judged: Comparison, effect: Effect) -> Effect:
+def _answered_as(comparison: Comparison, effect: Effect) -> Effect:
     """The effect with the answer on its two cells."""
     return replace(
         effect,
-        verdict=judged.verdict,
-        claimed=judged.claimed,
-        p_together=judged.p_together,
-        needed=judged.needed,
-        spoilt=judged.spoilt,
-        looks=judged.looks,
+        verdict=comparison.verdict,
+        claimed=comparison.claimed,
+        p_together=comparison.p_together,
+        needed=comparison.needed,
+        spoilt=comparison.spoilt,
+        looks=comparison.looks,
     )
 
 
@@ -320,41 +319,28 @@ def _effect(
     options: ReportOptions,
 ) -> Effect:
     """A contrast at one context, over all datasets."""
-    metric = options.measure
-    tables = []
-    for cells in by_dataset.values():
-        tables.append({setting: trials_of(results, cell, metric) for setting, cell in cells.items()})
-    verdict = judge_contrast(contrast, tables, metric, options.rope)
-    alone = [verdict]
-    if len(tables) > 1:
-        alone = [judge_contrast(contrast, [table], metric, options.rope) for table in tables]
-    ones, others = _labels(contrast.ones, by_dataset), _labels(contrast.others, by_dataset)
     values = _in_words(contrast.factors, contrast.values, results)
     references = _in_words(contrast.factors, contrast.references, results)
-    broken, broken_reference = on_not_learnt(ones, results), on_not_learnt(others, results)
-    verdict, spoilt = unless_spoilt(verdict, broken, broken_reference, " and ".join(references))
     name = " × ".join(values)
     within = ""
     if not contrast.is_interaction and len(contrast.ones) == 1 and len(product.axes) > 1:
         within = _within(contrast, list(product.axes), results)
         name = f"{name} with {within}"
     budgets = competition(results).budgets
-    first, second = results.rows[ones[0]], results.rows[others[0]]
-    return Effect(
+    first = next(iter(by_dataset.values()))[contrast.ones[0]]
+    comparison = judged(
+        contrast,
+        by_dataset,
+        results,
+        options,
         context=context if len(product.cells) > 1 or budgets is not None else "",
         name=name,
         reference=" × ".join(references),
-        pairs=list(zip(ones, others, strict=True)),
-        datasets=list(by_dataset),
-        verdict=verdict,
-        # More datasets would make a figure that nobody reads.
-        by_dataset=tuple(alone) if 1 < len(alone) <= MOST_IN_A_FOREST else (),
-        means=tuple(each.difference for each in alone),
-        labels=None if budgets is None else budgets[ones[0]],
         against="" if contrast.is_interaction else references[0],
-        not_learnt=broken,
-        spoilt=spoilt,
-        is_rival=first.get("network") is None and second.get("network") is not None,
+        labels=None if budgets is None else budgets[first],
+    )
+    return Effect(
+        **vars(comparison),
         axes=contrast.factors,
         values=_alone(contrast.factors, contrast.values, results),
         references=_alone(contrast.factors, contrast.references, results),
@@ -380,11 +366,6 @@ def _in_words(axes: Sequence[str], values: Sequence[Any], results: CellResults) 
 def _alone(axes: Sequence[str], values: Sequence[Any], results: CellResults) -> tuple[str, ...]:
     """The values of these axes, without their axes."""
     return tuple(value_alone(axis, str(value), results) for axis, value in zip(axes, values, strict=True))
-
-
-def _labels(settings: Sequence[Setting], by_dataset: Mapping[str, Mapping[Setting, int]]) -> list[int]:
-    """The labels of the cells with these settings, dataset by dataset."""
-    return [cells[setting] for cells in by_dataset.values() for setting in settings]
 
 
 def _over(axes: Sequence[str], every: Mapping[str, Sequence[str]]) -> str:

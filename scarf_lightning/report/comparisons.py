@@ -1,7 +1,7 @@
 """Comparisons of a report: the verdict on each competitor beside its reference."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -9,18 +9,22 @@ import numpy as np
 
 from ..results import read_looks
 from ..verdicts import Answer, Verdict
-from ..verdicts.answers import ALONE, CANNOT_TELL, HELPING, HURTING, Levels, corrected, needed_together
-from ..verdicts.frame import gains
-from ..verdicts.verdict import after_looks, decided, with_interval
+from ..verdicts.answers import ALONE, CANNOT_TELL, HELPING, HURTING, Levels
+from ..verdicts.factors import Contrast, Setting, contrast_gains, judge_contrast, two_settings
+from ..verdicts.verdict import after_looks, decided_together, with_interval
 from .learning import FEWEST_CONSTANT, LEARNS_NOTHING, not_learnt
 from .loading import CellResults
 from .looks import looks_at, remember, store_of
 from .pairing import Pair, pairs_of
 from .report_options import ReportOptions
-from .verdicts import trials_of, verdict_of
+from .verdicts import trials_of
 
 MOST_IN_A_FOREST = 12
 """Datasets that have a line each in the first figure."""
+ONE: Setting
+OTHER: Setting
+ONE, OTHER = ("competitor",), ("reference",)
+"""The settings of a competitor and its reference."""
 
 
 C = TypeVar("C", bound="Comparison")
@@ -161,17 +165,16 @@ def claimed_together(comparisons: Sequence[C], margin: float, family_of: Callabl
         families.setdefault(family_of(each), []).append(each)
     answered_together = []
     for family in families.values():
-        levels = [each.verdict.levels for each in family]
-        for each, needed, together in zip(family, needed_together(levels), corrected(levels), strict=True):
-            decision = decided(each.verdict, needed, margin)
+        decisions = decided_together([each.verdict for each in family], margin)
+        for each, decision in zip(family, decisions, strict=True):
             answered_together.append(
                 replace(
                     each,
                     verdict=with_interval(each.verdict, decision),
                     # It stays in its family: a side that has not learnt is seen in the same results as the levels.
                     claimed=CANNOT_TELL if each.spoilt else decision.answer,
-                    p_together=1.0 if each.spoilt else together.direction,
-                    needed=needed,
+                    p_together=1.0 if each.spoilt else decision.p_together,
+                    needed=decision.needed,
                 )
             )
     return answered_together
@@ -186,34 +189,71 @@ def _compare(pairs: Sequence[Pair], results: CellResults, options: ReportOptions
         options: of the report.
         several: whether there are several contexts, so that the comparison must say which is its own.
     """
-    metric = options.measure
-    cells = [(pair.cell, pair.reference) for pair in pairs]
-    by_dataset = []
-    # More datasets would make a figure that nobody reads, and their verdicts take the time of a page.
-    if 1 < len(pairs) <= MOST_IN_A_FOREST:
-        by_dataset = [verdict_of(results, [pair], options) for pair in cells]
-    means = []
-    for cell, reference in cells:
-        of_trials = gains(trials_of(results, cell, metric), trials_of(results, reference, metric), metric)
-        means.append(float(of_trials.mean()) if len(of_trials) else math.nan)
     # Pairs of one comparison share their names and their context.
     one_pair = pairs[0]
-    verdict = verdict_of(results, cells, options)
-    broken = on_not_learnt([pair.cell for pair in pairs], results)
-    broken_reference = on_not_learnt([pair.reference for pair in pairs], results)
-    verdict, spoilt = unless_spoilt(verdict, broken, broken_reference, one_pair.reference_name)
-    first, second = results.rows[one_pair.cell], results.rows[one_pair.reference]
-    return Comparison(
+    tables = {results.rows[pair.cell]["dataset"]: {ONE: pair.cell, OTHER: pair.reference} for pair in pairs}
+    return judged(
+        two_settings(ONE, OTHER),
+        tables,
+        results,
+        options,
         context=one_pair.context if several or one_pair.labels is not None else "",
         name=one_pair.name,
         reference=one_pair.reference_name,
-        pairs=cells,
-        datasets=[str(results.cells.loc[cell, "dataset"]) for cell, _ in cells],
+        against=one_pair.against,
+        labels=one_pair.labels,
+    )
+
+
+def judged(
+    contrast: Contrast,
+    tables: Mapping[str, Mapping[Setting, int]],
+    results: CellResults,
+    options: ReportOptions,
+    *,
+    context: str,
+    name: str,
+    reference: str,
+    against: str,
+    labels: float | None,
+) -> Comparison:
+    """The comparison of some settings with others, over all datasets.
+
+    Args:
+        contrast: of the settings.
+        tables: the cell of each setting, by dataset.
+        results, options: of the report.
+        context, name, reference, against, labels: as in `Comparison`.
+    """
+    metric, margin = options.measure, options.rope
+    trials = []
+    for cells in tables.values():
+        trials.append({setting: trials_of(results, cell, metric) for setting, cell in cells.items()})
+    by_dataset = []
+    # More datasets would make a figure that nobody reads, and their verdicts take the time of a page.
+    if 1 < len(trials) <= MOST_IN_A_FOREST:
+        by_dataset = [judge_contrast(contrast, [of_table], metric, margin) for of_table in trials]
+    means = []
+    for of_table in trials:
+        of_trials = contrast_gains(contrast, of_table, metric)
+        means.append(float(of_trials.mean()) if len(of_trials) else math.nan)
+    ones = [cells[setting] for cells in tables.values() for setting in contrast.ones]
+    others = [cells[setting] for cells in tables.values() for setting in contrast.others]
+    broken, broken_reference = on_not_learnt(ones, results), on_not_learnt(others, results)
+    verdict = judge_contrast(contrast, trials, metric, margin)
+    verdict, spoilt = unless_spoilt(verdict, broken, broken_reference, reference)
+    first, second = results.rows[ones[0]], results.rows[others[0]]
+    return Comparison(
+        context=context,
+        name=name,
+        reference=reference,
+        pairs=list(zip(ones, others, strict=True)),
+        datasets=list(map(str, tables)),
         verdict=verdict,
         by_dataset=tuple(by_dataset),
         means=tuple(means),
-        labels=one_pair.labels,
-        against=one_pair.against,
+        labels=labels,
+        against=against,
         not_learnt=broken,
         spoilt=spoilt,
         is_baseline=first["method"] == LEARNS_NOTHING,

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from ..errors import UsageError
 from ..metrics import Metric
 from .answers import MARGIN
-from .frame import Trials, combined, verdict_on
+from .frame import Trials, combined, gains, verdict_on
+from .scores import Floats
 from .verdict import Verdict
 
 Setting = tuple[Hashable, ...]
@@ -47,6 +48,11 @@ class Contrast:
     def is_interaction(self) -> bool:
         """True for the difference of two differences."""
         return len(self.factors) == 2
+
+
+def two_settings(one: Setting, other: Setting) -> Contrast:
+    """One setting beside another."""
+    return Contrast((), one, other, (one,), (other,), 1.0)
 
 
 def main_effects(factors: Factors) -> list[Contrast]:
@@ -118,15 +124,29 @@ def judge_contrast(contrast: Contrast, tables: Sequence[Cells], metric: Metric, 
     """
     pairs, sizes = [], []
     for cells in tables:
-        for setting in (*contrast.ones, *contrast.others):
-            if setting not in cells:
-                raise UsageError(f"No trial has the setting {', '.join(map(str, setting))}; the factors need all.")
-        ones = [cells[setting] for setting in contrast.ones]
-        others = [cells[setting] for setting in contrast.others]
-        pairs.append((combined(ones, contrast.weight), combined(others, contrast.weight)))
-        # A difference of differences is a part of the mean over all of its settings.
-        sizes.append(combined([*ones, *others]) if contrast.is_interaction else pairs[-1][1])
+        ones, others, size = _sides(contrast, cells)
+        pairs.append((ones, others))
+        sizes.append(size)
     return verdict_on(pairs, metric, margin, sizes=sizes, reach=2.0 if contrast.is_interaction else 1.0)
+
+
+def contrast_gains(contrast: Contrast, cells: Cells, metric: Metric) -> Floats:
+    """A contrast by trial on one table, higher is better."""
+    ones, others, size = _sides(contrast, cells)
+    return gains(ones, others, metric, size)
+
+
+def _sides(contrast: Contrast, cells: Cells) -> tuple[Trials, Trials, Trials]:
+    """The sums that a contrast compares, and the trials that relative differences are parts of."""
+    for setting in (*contrast.ones, *contrast.others):
+        if setting not in cells:
+            raise UsageError(f"No trial has the setting {', '.join(map(str, setting))}; the factors need all.")
+    ones = [cells[setting] for setting in contrast.ones]
+    others = [cells[setting] for setting in contrast.others]
+    reference = combined(others, contrast.weight)
+    # A difference of differences is a part of the mean over all of its settings.
+    size = combined([*ones, *others]) if contrast.is_interaction else reference
+    return combined(ones, contrast.weight), reference, size
 
 
 def _with(setting: Setting, values: Mapping[int, Hashable]) -> Setting:

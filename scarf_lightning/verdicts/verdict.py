@@ -28,7 +28,7 @@ from ..intervals import (
     student_quantile,
 )
 from ..intervals import unseen as unseen_share
-from .answers import ALONE, CANNOT_TELL, MARGIN, SAME, Answer, Levels, answer_of, needed_together
+from .answers import ALONE, CANNOT_TELL, MARGIN, SAME, Answer, Levels, answer_of, corrected, needed_together
 from .centres import FEWEST_TABLES, mean_gain, mean_levels, median_gain, median_levels
 from .looks import Look, level_at, levels_after
 from .over_tables import NextTable, next_table, steadied
@@ -271,11 +271,15 @@ class Decision(NamedTuple):
         interval: that the answer was read from: it excludes zero where a direction is claimed, lies beyond the margin
             where a size is, and within it where there is no practical difference.
         coverage: of the interval.
+        needed: the levels that its claims needed to reach, see `answers.needed_together`.
+        p_together: the level of its direction, corrected over the comparisons that are answered together.
     """
 
     answer: Answer
     interval: Interval
     coverage: float
+    needed: Levels = ALONE
+    p_together: float = 1.0
 
 
 def decided(verdict: Verdict, needed: Levels = ALONE, margin: float = MARGIN) -> Decision:
@@ -327,8 +331,12 @@ def decided_together(verdicts: Sequence[Verdict], margin: float = MARGIN, alpha:
     >>> alone.answer, decided_together([alone] * 5)[0].answer
     ('helps, size open', 'cannot tell')
     """
-    needed = needed_together([verdict.levels for verdict in verdicts], alpha)
-    return [decided(verdict, its, margin) for verdict, its in zip(verdicts, needed, strict=True)]
+    levels = [verdict.levels for verdict in verdicts]
+    decisions = []
+    for verdict, needed, its in zip(verdicts, needed_together(levels, alpha), corrected(levels), strict=True):
+        decision = decided(verdict, needed, margin)
+        decisions.append(decision._replace(needed=needed, p_together=its.direction))
+    return decisions
 
 
 def answers_together(verdicts: Sequence[Verdict], margin: float = MARGIN, alpha: float = 1 - LEVEL) -> list[Answer]:

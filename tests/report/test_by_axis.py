@@ -270,3 +270,27 @@ def test_effects_that_share_cells_remember_no_look_of_each_other(tmp_path: Path)
     assert [looks for looks, _ in later] == [(5, 10)] * 12
     minmax, none = sorted(levels.direction for _, levels in later[3:5])
     assert minmax < 0.001 < 0.05 < none, "two interactions share cells, and one claims nothing for the other"
+
+
+def test_a_comparison_of_two_cells_is_a_contrast_of_two_settings() -> None:
+    """Products of one dataset and of several: the same difference, whichever room asks for it."""
+    for names in ("a", "abcdefg"):
+        cells = []
+        for (place, dataset), (c, s) in itertools.product(enumerate(names), settings()):
+            cells.append(a_cell(values(0.8 - 0.05 * (s == "minmax"), place), dataset=dataset, corruption=c, scaling=s))
+        results = results_of(cells, usual=USUAL)
+        product, _ = product_of(results, OPTIONS)
+        assert product is not None
+        by_pairs = {frozenset(each.pairs): each for each in compare_all(results, OPTIONS)}
+
+        alone = effects_within(product, [], results, OPTIONS)
+
+        shared = [each for each in alone if frozenset(each.pairs) in by_pairs]
+        assert len(shared) == 2
+        for each in shared:
+            comparison = by_pairs[frozenset(each.pairs)]
+            assert each.verdict.difference == comparison.verdict.difference
+            assert each.verdict.levels == comparison.verdict.levels
+            assert (each.means, each.by_dataset, each.datasets) == (
+                comparison.means, comparison.by_dataset, comparison.datasets,
+            )  # fmt: skip

@@ -282,7 +282,8 @@ def test_answer_and_interval_never_contradict_each_other(seed: int, n: int, befo
         ]
         family.append(after_looks(found, looks) if before else found)
 
-    for verdict, (answer, (mean, low, high), coverage) in zip(family, decided_together(family), strict=True):
+    for verdict, decision in zip(family, decided_together(family), strict=True):
+        answer, (mean, low, high), coverage, *_ = decision
         assert 0.95 <= round(coverage, 12) < 1
         assert low <= mean <= high
         assert (low > 0) == (answer.startswith("helps") or (answer == SAME and low > 0))
