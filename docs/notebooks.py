@@ -1,4 +1,4 @@
-"""Executes the notebooks of the gallery in an empty folder and keeps their outputs.
+"""Executes the notebooks of the gallery by papermill in an empty folder and keeps their outputs.
 
 python docs/notebooks.py [NAME ...]
 
@@ -17,7 +17,7 @@ from typing import Any
 
 import jupytext
 import nbformat
-from nbclient import NotebookClient
+import papermill
 from PIL import Image
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
@@ -38,11 +38,16 @@ def execute(file: Path, folder: Path) -> Any:
     Returns:
         The notebook with tidy outputs.
     """
-    notebook = jupytext.read(file)
-    NotebookClient(notebook, timeout=HANGS_AFTER, resources={"metadata": {"path": str(folder)}}).execute()
+    with tempfile.TemporaryDirectory() as beside:
+        source = Path(beside, f"{file.stem}.ipynb")
+        jupytext.write(jupytext.read(file), source)
+        notebook = papermill.execute_notebook(
+            source, source, cwd=folder, progress_bar=False, kernel_name="python3", execution_timeout=HANGS_AFTER
+        )
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"
-        cell.metadata.pop("execution", None)
+        for own in ("execution", "papermill"):
+            cell.metadata.pop(own, None)
         if "trains" in cell.metadata.get("tags", []):
             cell.outputs = [output for output in cell.outputs if output.output_type != "display_data"]
         for output in cell.get("outputs", []):

@@ -17,6 +17,7 @@ EXTRAS = {
     "openml": "openml",
     "arff": "openml",
     "wandb": "wandb",
+    "wandb_workspaces": "wandb",
     "matplotlib": "report",
     "jinja2": "report",
     "skrub": "text",

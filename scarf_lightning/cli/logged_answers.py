@@ -19,6 +19,7 @@ from ..results import write_whole
 from ..screen import command_line
 from ..sweeping.cell import SurveyedCell
 from ..sweeping.expand import ExpandedSweep
+from .tables import differing_options
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +28,8 @@ LOGGED = "logged_answers.json"
 """The answers that loggers have, by the fingerprint of the cell: what has not changed is not written again."""
 Answered = tuple[Mapping[str, str], Mapping[str, float], str]
 """The words of an answer, the difference with its ends, and both in a sentence."""
+WORKSPACES = "workspaces"
+"""In the same file, the addresses of W&B's workspaces by group."""
 OF_A_SWEEP = ("effects", "summary", "worth")
 """The tables of a page that its run shows."""
 
@@ -54,8 +57,25 @@ def log_answers(run: ComparedRun, request: ExpandedSweep, settings: LoggerSettin
         is_written = True
     if is_written:
         problems += _log_sweep(run, request, settings, results)
-        write_whole(file, json.dumps(known | {loggers: logged}, indent=1))
+        spaces = dict(known.get(WORKSPACES, {}))
+        if settings.wandb.write and settings.wandb.mode == "online":
+            problems += _save_workspace(run, settings, spaces)
+        write_whole(file, json.dumps(known | {loggers: logged, WORKSPACES: spaces}, indent=1))
     return problems
+
+
+def _save_workspace(run: ComparedRun, settings: LoggerSettings, spaces: dict[str, str]) -> list[str]:
+    """Save the workspace of a sweep in W&B, and note its address by the sweep's group."""
+    from ..loggers.wandb_workspace import save_workspace
+
+    group = run.tried[0].cell.group
+    axes = differing_options([each.cell.axes() for each in run.tried])
+    # Like every view, it shows what the store has: nothing is lost if it cannot be saved, for whatever reason.
+    try:
+        spaces[group] = save_workspace(group, axes, run.options.measure, settings.wandb, url=spaces.get(group))
+    except Exception as error:
+        return [f"The workspace of {group} is not in W&B: {error}."]
+    return []
 
 
 def _answers(run: ComparedRun) -> dict[int, Answered]:

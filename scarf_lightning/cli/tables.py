@@ -118,7 +118,7 @@ def sweep_table(cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOS
     """
     cells = _with_reading(cells)
     varying = {}
-    for column in _shown([axes for axes, _ in cells]):
+    for column in differing_options([axes for axes, _ in cells]):
         varying[column] = [_choice(axes, column) for axes, _ in cells]
     columns: dict[str, list[str]] = {}
     for axes, rows in cells:
@@ -216,7 +216,7 @@ def _by_setting(cells: ShownCells, left_out: Sequence[str]) -> tuple[dict[str, l
     """The columns of a table with a line for each setting of the options in which cells differ, but for some options;
     and the cells of each line."""
     cells = _with_reading(cells)
-    differing = _shown([axes for axes, _ in cells])
+    differing = differing_options([axes for axes, _ in cells])
     shown = [column for column in differing if column not in left_out]
     lines: dict[tuple[str, ...], list[tuple[Row, Sequence[Row]]]] = {}
     for axes, rows in cells:
@@ -413,7 +413,7 @@ def _intervals(axes: Row, rows: Sequence[Row]) -> list[Sequence[float | None]]:
 def shared_axes(cells: Sequence[Row]) -> Row:
     """The options that are the same in all cells that use them."""
     cells = with_reading(cells)
-    shown = _shown(cells)
+    shown = differing_options(cells)
     shared = {}
     for cell in cells:
         for axis, value in cell.items():
@@ -422,7 +422,7 @@ def shared_axes(cells: Sequence[Row]) -> Row:
     return shared
 
 
-def _shown(cells: Sequence[Row]) -> list[str]:
+def differing_options(cells: Sequence[Row]) -> list[str]:
     """The options in which cells that use them differ; axes come first."""
     columns = _columns_of(cells)
     # Axes are few and in a fixed order; options follow in the order in which cells have them.

@@ -1,5 +1,6 @@
 """`logger.wandb.mode=online` against a server on the loopback, through W&B's own client."""
 
+import json
 from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from scarf_lightning.cli import commands
 from scarf_lightning.loggers import cell_view, live, wandb_runs, write_views
+from scarf_lightning.loggers.wandb_workspace import is_filtered
 from scarf_lightning.options.run_settings import LoggerSettings, WandbSettings
 from scarf_lightning.results import load, load_cell
 from tests.loggers.wandb_files import Run, said
@@ -161,3 +163,49 @@ def test_a_server_that_takes_no_more_costs_no_training_and_gets_all_later(
     view = cell_view(run.id, tmp_path / "results", group=run.group)
     assert write_views(view, tmp_path / "results", settings) == []
     assert (run.exit_code, run.curve("pretrain/epoch"), run.summary["trials"]) == (0, [1, 2], 1)
+
+
+def test_a_sweep_has_one_workspace_with_panels_by_axis(
+    server: WandbServer, train: Callable[..., Process], tmp_path: Path
+) -> None:
+    """Its panels are those of the client's own format, and more trials change the workspace that is there."""
+    for trials in (3, 4):
+        ran = train(f"trials={trials}", "corruption=mean,marginal", "pretrain.max_epochs=1,2")
+        assert ran.returncode == 0, ran.stderr
+    (view,) = server.views.values()
+    (group,) = {run.group for run in server.runs.values()}
+    assert view["displayName"] == group
+    section = json.loads(view["spec"])["section"]
+    (shown,) = section["runSets"]
+    (wanted,) = shown["filters"]["filters"]
+    assert (wanted["key"]["name"], wanted["op"], wanted["value"]) == ("group", "=", group)
+    sections = {each["name"]: each["panels"] for each in section["panelBankConfig"]["sections"]}
+    assert list(sections) == ["The answer", "By corruption", "By pretrain.max_epochs"]
+    cells = [run for run in server.runs.values() if server.jobs[run.id] == "cell"]
+    assert len(cells) == 4
+    for panel in [*sections["By corruption"], *sections["By pretrain.max_epochs"]]:
+        config = panel["config"]
+        assert (config["groupAgg"], config["groupArea"]) == ("mean", "stddev")
+        for run in cells:
+            of_axis, _, option = config["groupBy"].partition(".value.")
+            assert option in run.config[of_axis], "panels are grouped by what runs do not have"
+            logged = {key for row in run.history for key in row} | set(run.summary)
+            assert {*config["metrics"], config.get("xAxis", "accuracy")} <= logged
+    assert [panel["viewType"] for panel in sections["The answer"]] == ["Weave", "Weave", "Media Browser"]
+
+
+def test_a_workspace_that_cannot_be_saved_is_named_and_nothing_is_lost(
+    server: WandbServer, train: Callable[..., Process], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(WandbServer, "_upsert_view", lambda *_: {"upsertView": None})
+    ran = train("trials=3", "corruption=mean,marginal")
+    assert ran.returncode == 0
+    assert "The workspace of corruption" in ran.stderr
+    assert "is not in W&B" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("group", "is_alone"), [("corruption, 27 November", True), ("it's one", False), ("a=1", False), ("x" * 129, False)]
+)
+def test_a_workspace_shows_one_group_where_the_client_can_name_it(group: str, is_alone: bool) -> None:
+    assert is_filtered(group) is is_alone

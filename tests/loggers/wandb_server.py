@@ -25,6 +25,7 @@ class WandbServer(ThreadingHTTPServer):
         runs: by their ids; of their history the rows as they came.
         jobs: what each of them is of.
         opened: the ids of the runs that were asked for, in order.
+        views: workspaces as they were saved, by their ids.
         files: what was uploaded, by ``<run>/<path>`` and ``artifact/<path>``.
         unknown: operations it has no answer to.
         refuses: the status of every answer whose path has the text in it: ``(500, "file_stream")``.
@@ -38,6 +39,7 @@ class WandbServer(ThreadingHTTPServer):
         self.runs: dict[str, Run] = {}
         self.jobs: dict[str, str] = {}
         self.opened: list[str] = []
+        self.views: dict[str, Row] = {}
         self.files: dict[str, bytes] = {}
         self.unknown: list[str] = []
         self.refuses: tuple[int, str] | None = None
@@ -52,7 +54,10 @@ class WandbServer(ThreadingHTTPServer):
         """What a GraphQL operation is answered; None of an unknown one."""
         answers: dict[str, Callable[[Row], Row]] = {
             "Viewer": lambda _: {"viewer": USER},
+            "GetDefaultEntity": lambda _: {"viewer": USER},
             "ServerFeaturesQuery": lambda _: {"serverInfo": {"features": []}},
+            "UpsertView2": self._upsert_view,
+            "View": self._view,
             "RunResumeStatus": self._resume,
             "UpsertBucket": self._upsert,
             "CreateRunFiles": self._run_files,
@@ -93,6 +98,18 @@ class WandbServer(ThreadingHTTPServer):
         self.jobs[run.id] = asked["jobType"] or self.jobs[run.id]
         run.config = {name: of["value"] for name, of in json.loads(asked["config"]).items()} if asked["config"] else {}
         return {"upsertBucket": {"bucket": self._bucket(run) | {"project": _project(asked)}, "inserted": is_first}}
+
+    def _upsert_view(self, asked: Row) -> Row:
+        id = asked.get("id") or f"view {len(self.views)}"
+        self.views[id] = asked
+        return {"upsertView": {"view": {"id": id, "name": asked["name"]}, "inserted": "id" not in asked}}
+
+    def _view(self, asked: Row) -> Row:
+        nodes = []
+        for id, view in self.views.items():
+            if asked["viewName"] in view["name"]:
+                nodes.append({"node": {"id": id, **view}})
+        return {"project": {"allViews": {"edges": nodes}}}
 
     def _bucket(self, run: Run) -> Row:
         config = json.dumps({name: {"value": value} for name, value in run.config.items()})
