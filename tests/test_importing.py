@@ -26,7 +26,11 @@ OF_DEVELOPERS = {"all", "dev", "docs", "notebooks", "tests"}
 """Extras that bring no package which the code of the product imports."""
 OF_TWO = {"optuna"}
 """The second extra that brings a package."""
-OTHER_NAMES = {"hydra_plugins.hydra_joblib_launcher": "hydra-joblib-launcher", "xgboost": "xgboost-cpu"}
+OTHER_NAMES = {
+    "wandb_workspaces": "wandb-workspaces",
+    "hydra_plugins.hydra_joblib_launcher": "hydra-joblib-launcher",
+    "xgboost": "xgboost-cpu",
+}
 OTHER_NAMES |= {"arff": "liac-arff"}
 MODULES = {"scikit-learn": "sklearn", "hydra-core": "hydra", "pyyaml": "yaml", "pytorch-lightning": "pytorch_lightning"}
 """Packages of the core whose module has another name."""
