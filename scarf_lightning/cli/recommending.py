@@ -22,7 +22,6 @@ from ..report.amounts import in_words, signed
 from ..report.comparisons import Comparison, compare_all
 from ..report.loading import CellResults
 from ..report.names import NO_PRETRAINING, THE_NETWORK
-from ..report.pairing import competition
 from ..report.report_options import ReportOptions
 from ..report.sentences import verb_of
 from ..report.verdicts import level_of, trials_of, verdict_of
@@ -320,7 +319,7 @@ def _on_carriers(found: "Sequence[Carrier]", leaks: Sequence[str], metric: Metri
 def _candidates(results: CellResults, options: ReportOptions) -> Candidates:
     """The models that were trained with all labels."""
     metric = options.measure
-    names = competition(results).names
+    names = results.competition.names
     by_cell = _values(results, metric)
     # Rounds give trials to open comparisons alone, so models differ in theirs. Trials share splits.
     trials = []

@@ -23,7 +23,6 @@ from .competitors import named_by, named_cells
 from .effects import curve_points, effects_picture, forest_picture, label_curve, outlying_in_words
 from .loading import CellResults
 from .names import DROPPED, labels_in_words
-from .pairing import label_budgets
 from .report_options import ReportOptions
 from .schema import in_order
 from .sentences import OVER_LABELS, TOGETHER, answer_in_words, mean_and_median, references, shown_answer
@@ -405,7 +404,7 @@ def _without_comparison(results: CellResults, options: ReportOptions) -> list[Bl
     finished = results.cells[results.cells["finished"] > 0]
     is_measured = results.trials[metric.name].count() > 0
     blocks: list[Block] = []
-    if is_measured and label_budgets(results) is not None:
+    if is_measured and results.competition.budgets is not None:
         blocks += map(Paragraph, curve_in_words(results, options))
         blocks.append(label_curve(results, options))
     elif is_measured and len(finished) == 1:

@@ -18,10 +18,10 @@ from ..verdicts.factors import (
     main_effects,
     simple_effects,
 )
-from .comparisons import Comparison, after_all_looks, claimed_together, judged
+from .comparisons import Comparison, claimed_together, judged
 from .loading import CellResults
+from .looks import after_all_looks
 from .names import column_in_words, text_of, value_in_words
-from .pairing import competition
 from .report_options import ReportOptions
 from .verdicts import level_of, trials_of
 
@@ -239,7 +239,7 @@ def _places(
     results: CellResults, axes: Sequence[str]
 ) -> tuple[dict[str, dict[str, dict[Setting, int]]], list[tuple[str | None, ...]]]:
     """The cells by context, dataset and setting; and the settings of cells that do not use an axis."""
-    contexts = competition(results).contexts
+    contexts = results.competition.contexts
     places: dict[str, dict[str, dict[Setting, int]]] = {}
     are_unused = []
     for label, row in results.rows.items():
@@ -326,7 +326,7 @@ def _effect(
     if not contrast.is_interaction and len(contrast.ones) == 1 and len(product.axes) > 1:
         within = _within(contrast, list(product.axes), results)
         name = f"{name} with {within}"
-    budgets = competition(results).budgets
+    budgets = results.competition.budgets
     first = next(iter(by_dataset.values()))[contrast.ones[0]]
     comparison = judged(
         contrast,

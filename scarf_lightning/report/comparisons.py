@@ -7,14 +7,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from ..results import read_looks
 from ..verdicts import Answer, Verdict
 from ..verdicts.answers import ALONE, CANNOT_TELL, HELPING, HURTING, Levels
 from ..verdicts.factors import Contrast, Setting, contrast_gains, judge_contrast, two_settings
-from ..verdicts.verdict import after_looks, decided_together, with_interval
+from ..verdicts.verdict import decided_together, with_interval
 from .learning import FEWEST_CONSTANT, LEARNS_NOTHING, not_learnt
 from .loading import CellResults
-from .looks import looks_at, remember, store_of
+from .looks import after_all_looks
 from .pairing import Pair, pairs_of
 from .report_options import ReportOptions
 from .verdicts import trials_of
@@ -115,29 +114,6 @@ def compare_all(results: CellResults, options: ReportOptions) -> list[Comparison
     # Answers are corrected before they are sorted, and the order decides nothing.
     claimed = claimed_together(comparisons, options.rope, _family)
     return sorted(claimed, key=_best_first)
-
-
-def after_all_looks(comparisons: Sequence[C], results: CellResults, options: ReportOptions) -> list[C]:
-    """The comparisons with levels that hold after all looks that the store remembers; results of no store have none.
-
-    Whoever asks for a comparison shows it, so the looks at these are remembered, too.
-    """
-    store = store_of(results)
-    if store is None:
-        return list(comparisons)
-    metric, margin = options.measure.name, options.rope
-    known = read_looks(store)
-    found, taken = [], []
-    for each in comparisons:
-        looks = looks_at(results, each, metric, known)
-        verdict = after_looks(each.verdict, looks, margin)
-        seen = {look.trials for look in looks}
-        found.append(replace(each, verdict=verdict, looks=tuple(sorted({*seen, verdict.looked_at}))))
-        # A look at trials that were seen already is none.
-        if verdict.basis != "none" and verdict.looked_at not in seen:
-            taken.append(found[-1])
-    remember(results, store, taken, metric, margin)
-    return found
 
 
 def _best_first(comparison: Comparison) -> float:

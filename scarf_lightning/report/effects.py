@@ -20,7 +20,6 @@ from .blocks import Picture, named
 from .comparisons import Comparison
 from .loading import CellResults
 from .names import shortened
-from .pairing import competition
 from .report_options import ReportOptions
 from .sentences import references, shown_answer
 from .style import COLOURS, COLUMN, GREY, PAGE, colour, marker, new_figure, styled, tip
@@ -307,7 +306,7 @@ def curve_points(
 ) -> dict[str, dict[float, Point]]:
     """For each competitor by each budget of labels, which may be infinity, its number of labels and the metric."""
     metric = options.measure
-    competing = competition(results)
+    competing = results.competition
     assert competing.budgets is not None
     measured = set(results.trials.dropna(subset=[metric.name])["cell"])
     # References come first, so that they are drawn in grey below the others.

@@ -30,7 +30,7 @@ from ..results import (
 from ..results.identity import NULL, is_of_reading, with_reading
 from ..results.records import Row
 from .learning import EVIDENCE
-from .names import Labels, asked_for, distinguishing_columns, is_context
+from .names import Competition, Labels, asked_for, competition, distinguishing_columns, is_context
 
 NOT_AXES = ("dataset_id", "fingerprint", "wanted", "finished", "failure", "overrides", "data", "science")
 ORDERED = ("regime", "pretrain", "method")
@@ -155,6 +155,11 @@ class CellResults:
     def compared(self) -> list[str]:
         """Those of the different columns that make cells competitors."""
         return [column for column in self.different if not is_context(column)]
+
+    @cached_property
+    def competition(self) -> Competition:
+        """The cells as competitors, each with its name, its context and its number of labels."""
+        return competition(self.rows, self.compared, self.contexts, self.usual, self.labels)
 
     @property
     def unfinished(self) -> pd.DataFrame:

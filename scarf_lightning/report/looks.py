@@ -2,15 +2,17 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import Field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from ..errors import RecordWarning
-from ..results import keep_looks
+from ..results import keep_looks, read_looks
 from ..verdicts.answers import Levels
 from ..verdicts.looks import Look
-from ..verdicts.verdict import Verdict
+from ..verdicts.verdict import Verdict, after_looks
 from .loading import CellResults
+from .report_options import ReportOptions
 
 Pair = tuple[str, str]
 """Fingerprints of a cell and of its reference."""
@@ -18,6 +20,8 @@ Pair = tuple[str, str]
 
 class Judged(Protocol):
     """A comparison with its verdict, see `comparisons.Comparison`."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     @property
     def pairs(self) -> Sequence[tuple[int, int]]: ...
@@ -27,13 +31,39 @@ class Judged(Protocol):
     def verdict(self) -> Verdict: ...
 
 
-def store_of(results: CellResults) -> Path | None:
+J = TypeVar("J", bound=Judged)
+
+
+def after_all_looks(comparisons: Sequence[J], results: CellResults, options: ReportOptions) -> list[J]:
+    """The comparisons with levels that hold after all looks that the store remembers; results of no store have none.
+
+    Whoever asks for a comparison shows it, so the looks at these are remembered, too.
+    """
+    store = _store(results)
+    if store is None:
+        return list(comparisons)
+    metric, margin = options.measure.name, options.rope
+    known = read_looks(store)
+    found, taken = [], []
+    for each in comparisons:
+        looks = _looks_at(results, each, metric, known)
+        verdict = after_looks(each.verdict, looks, margin)
+        seen = {look.trials for look in looks}
+        found.append(replace(each, verdict=verdict, looks=tuple(sorted({*seen, verdict.looked_at}))))
+        # A look at trials that were seen already is none.
+        if verdict.basis != "none" and verdict.looked_at not in seen:
+            taken.append(found[-1])
+    _remember(results, store, taken, metric, margin)
+    return found
+
+
+def _store(results: CellResults) -> Path | None:
     """The folder of the store that results are from; None if they are from none, or from several."""
     stores = {folder.parent for folder in results.folders.values() if folder.parent.is_dir()}
     return stores.pop() if len(stores) == 1 else None
 
 
-def looks_at(results: CellResults, judged: Judged, metric: str, known: Sequence[Mapping[str, Any]]) -> list[Look]:
+def _looks_at(results: CellResults, judged: Judged, metric: str, known: Sequence[Mapping[str, Any]]) -> list[Look]:
     """The looks that were taken at a comparison.
 
     Over tables these are all looks at some of its tables together; tables that were added later are further trials. On
@@ -68,7 +98,7 @@ def looks_at(results: CellResults, judged: Judged, metric: str, known: Sequence[
     return looks
 
 
-def remember(results: CellResults, store: Path, comparisons: Sequence[Judged], metric: str, margin: float) -> None:
+def _remember(results: CellResults, store: Path, comparisons: Sequence[Judged], metric: str, margin: float) -> None:
     """Remember that comparisons, with their levels after the looks before, were shown.
 
     Of a store that cannot be written a warning says so.

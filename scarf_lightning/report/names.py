@@ -4,9 +4,11 @@ Every sentence, table, figure and file of a report takes its names from here, so
 works on plain rows, without pandas, so that the terminal can use it too.
 """
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..results.identity import NULL, is_of_reading
@@ -217,6 +219,70 @@ class Namer:
         if column in ALWAYS_NAMED or len(self.columns) <= MOST_COLUMNS:
             return False
         return bool(value == self.usual.get(column))
+
+
+@dataclass(frozen=True)
+class Competition:
+    """The cells of a report as competitors.
+
+    Attributes:
+        names: of the cells by label, made of the columns in which competitors differ.
+        contexts: of the cells, in words.
+        budgets: how many labels each cell trains with, infinity for all, a share below one, if they differ in it and
+            compete at each number; else None.
+    """
+
+    names: Mapping[int, str]
+    contexts: Mapping[int, str]
+    budgets: Mapping[int, float] | None = None
+
+
+def competition(
+    rows: Mapping[int, Row], compared: Sequence[str], contexts: Sequence[str], usual: Row, labels: Labels
+) -> Competition:
+    """The cells as competitors. A number of labels is no competitor: two cells meet at the same one.
+
+    Args:
+        rows: of the cells, by label.
+        compared, contexts: the columns in which they differ, those that make competitors and those that do not.
+        usual, labels: as in `Namer`.
+    """
+
+    def named(columns: Sequence[str]) -> dict[int, str]:
+        namer = Namer(list(rows.values()), columns, usual, labels)
+        return {label: namer(row) for label, row in rows.items()}
+
+    budgets = _label_budgets(rows, contexts)
+    if not compared and budgets is None:
+        # Seeds, or regimes that are no number of labels, are all that the user varied.
+        compared, contexts = contexts, []
+    names = named(compared or ["pretrain", "method"])
+    if budgets is not None:
+        # By the budget: two regimes may ask for one number of labels in two ways.
+        return Competition(names, {label: labels_in_words(budget) for label, budget in budgets.items()}, budgets)
+    return Competition(names, named(contexts) if contexts else dict.fromkeys(names, ""))
+
+
+def _label_budgets(rows: Mapping[int, Row], contexts: Sequence[str]) -> dict[int, float] | None:
+    """The number of labels that each cell trains with; None unless cells differ in it, and in no other context."""
+    # A curve over labels has one point a number of labels, so nothing else may differ, such as the seed.
+    if set(contexts) - {"regime", *BUDGET}:
+        return None
+    budgets = {label: _budget(row) for label, row in rows.items()}
+    # Noise in labels, for instance, is no number of them.
+    if any(map(math.isnan, budgets.values())):
+        return None
+    return budgets if len(set(budgets.values())) > 1 else None
+
+
+def _budget(row: Row) -> float:
+    """The number of labels that a cell trains with; NaN if its regime does anything else to labels."""
+    if row.get("regime") == "full":
+        return math.inf
+    for column in BUDGET:
+        if row.get(column) is not None:
+            return float(row[column])
+    return math.nan
 
 
 def _commonest(rows: Sequence[Row], columns: Sequence[str]) -> Row:

@@ -1,14 +1,12 @@
 """Pairs of cells that are compared: each cell with the reference of its dataset, at the same number of labels."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..errors import UsageError, did_you_mean
-from .competitors import named_by
 from .loading import CellResults
-from .names import BUDGET, NO_PRETRAINING, labels_in_words, text_of
+from .names import NO_PRETRAINING, Competition, text_of
 
 
 class Pair(NamedTuple):
@@ -46,70 +44,6 @@ class References:
     against: str | None = None
 
 
-@dataclass(frozen=True)
-class Competition:
-    """The cells of a report as competitors.
-
-    Attributes:
-        names: of the cells by label, made of the columns in which competitors differ.
-        contexts: of the cells, in words.
-        budgets: how many labels each cell trains with, if they differ in it and compete at each number; else None.
-    """
-
-    names: Mapping[int, str]
-    contexts: Mapping[int, str]
-    budgets: Mapping[int, float] | None = None
-
-
-def competition(results: CellResults) -> Competition:
-    """The cells as competitors. A number of labels is no competitor: two cells meet at the same one."""
-    compared, contexts = results.compared, results.contexts
-    budgets = label_budgets(results)
-    if not compared and budgets is None:
-        # Seeds, or regimes that are no number of labels, are all that the user varied.
-        compared, contexts = contexts, []
-    names = _by_label(results, compared or ["pretrain", "method"])
-    if budgets is not None:
-        # By the budget: two regimes may ask for one number of labels in two ways.
-        in_words = {}
-        for label, budget in budgets.items():
-            in_words[label] = labels_in_words(budget)
-        return Competition(names, in_words, budgets)
-    if not contexts:
-        return Competition(names, dict.fromkeys(names, ""))
-    return Competition(names, _by_label(results, contexts))
-
-
-def _by_label(results: CellResults, columns: Sequence[str]) -> dict[int, str]:
-    """The names of all cells by label."""
-    names = named_by(results, results.cells, columns)
-    return dict(zip(results.rows, names, strict=True))
-
-
-def label_budgets(results: CellResults) -> dict[int, float] | None:
-    """The number of labels that each cell trains with, infinity for all, a share below one; None unless cells differ
-    in it, and in no other context."""
-    # A curve over labels has one point a number of labels, so nothing else may differ, such as the seed.
-    others = set(results.contexts) - {"regime", *BUDGET}
-    if others:
-        return None
-    budgets = {label: _budget(row) for label, row in results.rows.items()}
-    # Noise in labels, for instance, is no number of them.
-    if any(map(math.isnan, budgets.values())):
-        return None
-    return budgets if len(set(budgets.values())) > 1 else None
-
-
-def _budget(row: dict[str, Any]) -> float:
-    """The number of labels that a cell trains with; NaN if its regime does anything else to labels."""
-    if row.get("regime") == "full":
-        return math.inf
-    for column in BUDGET:
-        if row.get(column) is not None:
-            return float(row[column])
-    return math.nan
-
-
 def pairs_of(results: CellResults, reference: str | None = None) -> list[Pair]:
     """The cells that are compared, each with its reference.
 
@@ -122,7 +56,7 @@ def pairs_of(results: CellResults, reference: str | None = None) -> list[Pair]:
     Raises:
         UsageError: no competitor is the reference.
     """
-    competing = competition(results)
+    competing = results.competition
     references = _references(results, competing, reference)
     # A cell meets a reference of its dataset and its number of labels, so neither of them makes the difference.
     places: dict[int, tuple[str, str]] = {}
@@ -178,7 +112,7 @@ def on_competitors(results: CellResults, reference: str | None = None, *, only_d
     Raises:
         UsageError: no competitor is the reference, or several are.
     """
-    names = competition(results).names
+    names = results.competition.names
     finished = {label for label in names if results.cells.loc[label, "finished"]}
     shown = set[str]()
     for pair in pairs_of(results, reference):

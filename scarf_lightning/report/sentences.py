@@ -11,7 +11,6 @@ from .blocks import named
 from .comparisons import Comparison
 from .loading import CellResults
 from .names import DROPPED, MOST_COLUMNS, NO_PRETRAINING, column_in_words, columns_in_words, value_in_words
-from .pairing import label_budgets
 from .report_options import ReportOptions
 
 VERBS: dict[Answer, tuple[str, str]] = {
@@ -80,7 +79,7 @@ def title_of(results: CellResults, reference: str | None = None) -> str:
         return f"Which columns matter {where}?"
     if results.compared:
         return _which(results.compared, where)
-    if label_budgets(results) is not None:
+    if results.competition.budgets is not None:
         return f"How many labels are enough {where}?"
     if results.contexts:
         return _which(results.contexts, where)

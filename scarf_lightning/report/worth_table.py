@@ -11,7 +11,6 @@ from .blocks import Table, table
 from .comparisons import Comparison
 from .loading import CellResults
 from .names import labels_in_words
-from .pairing import competition
 from .schema import in_order
 from .sentences import references
 from .verdicts import trials_of
@@ -26,7 +25,7 @@ Valued = tuple[Comparison, Worth]
 
 def worths(comparisons: Sequence[Comparison], results: CellResults, metric: Metric) -> list[Valued]:
     """The worth of each competitor at each number of labels, networks first; none without a curve over labels."""
-    budgets = competition(results).budgets
+    budgets = results.competition.budgets
     if budgets is None:
         return []
     known = []
@@ -57,7 +56,7 @@ def _worth(comparison: Comparison, results: CellResults, metric: Metric) -> Wort
 
 def _curves(comparison: Comparison, results: CellResults) -> list[dict[float, int]]:
     """The cells of the reference by budget, on each dataset of a comparison."""
-    competing = competition(results)
+    competing = results.competition
     assert competing.budgets is not None
     curves: dict[str, dict[float, int]] = {dataset: {} for dataset in comparison.datasets}
     for label, budget in competing.budgets.items():

@@ -9,7 +9,7 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.report.blocks import Paragraph, Picture, Table
 from scarf_lightning.report.comparisons import compare_all
 from scarf_lightning.report.loading import CellResults
-from scarf_lightning.report.pairing import label_budgets, pairs_of
+from scarf_lightning.report.pairing import pairs_of
 from scarf_lightning.report.report_options import ReportOptions
 from scarf_lightning.report.sentences import title_of
 from tests.report.cell_results import a_cell, over_labels, results_of
@@ -67,15 +67,15 @@ def test_one_network_with_several_numbers_of_labels_is_a_curve_without_a_verdict
 def test_what_makes_a_curve_over_the_number_of_labels() -> None:
     """A share of labels is a budget; a seed beside labels and redrawn labels are none."""
     results = results_of([few(n, seed=seed, method=m) for n in (20, 100) for seed in (0, 1) for m in ("a", "b")])
-    assert label_budgets(results) is None
+    assert results.competition.budgets is None
     assert {pair.labels for pair in pairs_of(results)} == {None}
     contexts = {context for *_, context in compared(results)}
     assert contexts == {f"{n} labels, seed {seed}" for n in (20, 100) for seed in (0, 1)}
-    assert label_budgets(results_of([few(20), few(20, method="a")])) is None, "one number of labels"
+    assert results_of([few(20), few(20, method="a")]).competition.budgets is None, "one number of labels"
 
     budgets = [cell(), cell(regime="semi25", regime__labelled=0.25)]
-    assert label_budgets(results_of(budgets)) == {0: float("inf"), 1: 0.25}
-    assert label_budgets(results_of([*budgets, cell(regime="noise30")])) is None
+    assert results_of(budgets).competition.budgets == {0: float("inf"), 1: 0.25}
+    assert results_of([*budgets, cell(regime="noise30")]).competition.budgets is None
     # Regimes alone are compared with the usual one.
     regimes = results_of([cell(), cell(regime="noise30")], usual={"regime": "full"})
     assert compared(regimes) == [("30 % of labels redrawn", "all labels", "")]
