@@ -17,9 +17,10 @@ import torch
 from numpy.typing import NDArray
 
 from ..data.datamodule import EVALUATION_ROWS, Batch, Examples, StackDataModule, batch_bounds
+from ..data.device_table import DeviceTable
 from ..data.sources import open_source
 from ..data.table import Table
-from ..data.targets import Labels, read_target
+from ..data.targets import Labels, Number, read_target
 from ..engine.hardware import Hardware
 from ..engine.lifting import as_it_is, load_state, part_of
 from ..engine.stack import Stack
@@ -27,8 +28,10 @@ from ..errors import UsageError
 from ..estimators.preparing import SOURCE, read_frame
 from ..methods.method import SingleFitMethod
 from ..networks import Columns
+from ..options import build_parts
 from ..options.combinations import is_in
 from ..options.settings import FitSettings
+from ..randomness import Roster
 from ..sweeping.overrides import answer_of_file
 from ..training import CellTraining
 from ..trying import check_used
@@ -151,6 +154,28 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
         """D, the columns of a row once its categories are encoded: the width that an encoder of one's own takes."""
         training = CellTraining.prepare(composed(self._options), self.table, Hardware(torch.device("cpu")))
         return Columns.of(training.parts.encoding.columns(self.table.columns)).n_encoded
+
+    def rows(self, frame: Any) -> torch.Tensor:
+        """Later rows as `PlainModule.forward` takes them, read, imputed and scaled as the table's: ``(n, M)``.
+
+        Several trials, each with the statistics of its own training rows, have their axis in front.
+
+        Args:
+            frame: a table of any library, with the columns of this one in any order.
+
+        Raises:
+            UsageError: a column is missing, or holds values of another kind; or no module was set up yet.
+        """
+        stack = self._served
+        values = self.table.rows_reader.values(frame)
+        later = replace(self.table, values=values, labels=np.zeros(len(values)), target=Number(), weights=None)
+        later = build_parts(composed(self._options)).encoding.encode(later)
+        hardware = stack.hardware
+        table = DeviceTable(later, stack.data.preprocessing, device=hardware.device, dtype=hardware.dtype)
+        n_trials = len(self.trials)
+        everywhere = torch.arange(len(values), device=hardware.device).expand(n_trials, -1)
+        rows = table.rows(everywhere, Roster(n_trials, hardware.device))
+        return rows[0] if n_trials == 1 else rows
 
     @property
     def test_labels(self) -> Labels:

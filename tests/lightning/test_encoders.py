@@ -1,5 +1,6 @@
 """Encoders of one's own: modules that Lightning's users bring, and pre-trained weights."""
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,14 +25,34 @@ D = 7
 """Two numbers, one of them with gaps, and a category of three values with gaps."""
 
 
-def data_with_gaps(trials: int = 1) -> TableDataModule:
+def data_with_gaps(trials: int = 1, options: Sequence[str] = ()) -> TableDataModule:
     random = np.random.default_rng(0)
     x = random.normal(size=(120, 2))
     frame = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "c": random.choice(list("xyz"), 120)})
     frame["y"] = np.where(x[:, 0] + random.normal(size=120) > 0, "yes", "no")
     frame.loc[::7, "b"] = np.nan
     frame.loc[::11, "c"] = None
-    return TableDataModule(frame, "y", trials=trials)
+    return TableDataModule(frame, "y", list(options), trials=trials)
+
+
+@pytest.mark.parametrize("trials", [1, 2])
+@pytest.mark.parametrize("options", [[], ["encoding=ordinal"], ["encoding.gaps=true", "scaling=quantile"]])
+def test_rows_of_a_frame_are_those_of_the_batches(trials: int, options: list[str]) -> None:
+    """Columns in another order, beside others, and without the target."""
+    data = data_with_gaps(trials, options)
+    assert data._frame is not None
+    with pytest.raises(UsageError, match="no batches before a module is set up"):
+        data.rows(data._frame)
+    module = PretrainModule(SMALL, data=data)
+    later = data._frame[["c", "b", "a"]].assign(other=1)
+    rows = data.rows(later)
+    for trial in data.trials:
+        own = rows[trial] if trials > 1 else rows
+        expected = data._served.of(trial).raw(data._served.data.test[[trial]])[0]
+        assert torch.equal(own[data._served.data.test[trial]].nan_to_num(), expected.nan_to_num())
+    assert module(rows).shape == (*rows.shape[:-1], 8)
+    with pytest.raises(UsageError, match="The rows lack 'b'"):
+        data.rows(later.drop(columns="b"))
 
 
 class Encoder(nn.Module):
