@@ -1,4 +1,4 @@
-"""TensorBoard's event files: a folder for each cell, with scalars in the precision of the store."""
+"""TensorBoard's event files: a folder for each cell."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,16 +15,14 @@ FOLDER = "tensorboard"
 
 
 class EventLogger(TensorBoardLogger):
-    """Lightning's logger with scalars in double precision, and with the description of a cell as texts."""
+    """Lightning's logger with the description of a cell as texts.
+
+    Scalars have single precision: TensorBoard's data server shows no others.
+    """
 
     def __init__(self, folder: Path, view: CellView) -> None:
         super().__init__(folder, as_file_name(view.group), name_of(view))
         self._view = view
-
-    def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
-        """Write scalars; Lightning's own have single precision."""
-        for tag, value in metrics.items():
-            self.experiment.add_scalar(tag, value, step, new_style=True, double_precision=True)
 
     def log_hyperparams(self, params: Mapping[str, Any]) -> None:  # type: ignore[override]
         """Write the configuration as hyper-parameters, by dotted names, and as a text, and the tags and the failure."""

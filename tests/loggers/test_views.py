@@ -1,15 +1,20 @@
 """Views of made-up cells, written in this process."""
 
+import json
 import os
+import re
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
-from tensorboard.util.tensor_util import make_ndarray
 
 from scarf_lightning.intervals import mean_interval
 from scarf_lightning.loggers import CellView, cell_view, write_views
@@ -104,17 +109,16 @@ def test_wandb_holds_what_the_view_says_also_of_a_cell_that_has_grown(results: P
     assert [row[shown["columns"].index("accuracy")] for row in shown["data"]] == view.trials["accuracy"].tolist()
 
 
-def test_event_files_hold_the_stores_own_values(view: CellView, results: Path) -> None:
+def test_event_files_hold_the_values_of_the_store(view: CellView, results: Path) -> None:
     for _ in range(2):  # the later view replaces the earlier one
         assert write_views(view, results, LoggerSettings(tensorboard=IN_EVENTS, per_trial=True)) == []
     (folder,) = (results / "tensorboard" / "quick").iterdir()
     assert folder.name == f"wdbc_defaults_{view.id}"
     assert len(list(folder.glob("events*"))) == 1
-    events = EventAccumulator(str(folder), size_guidance={"tensors": 0}).Reload()
+    events = EventAccumulator(str(folder), size_guidance={"scalars": 0}).Reload()
     read = {
-        tag: {event.step: make_ndarray(event.tensor_proto).item() for event in events.Tensors(tag)}
-        for tag in events.Tags()["tensors"]
-        if not tag.endswith("text_summary")
+        tag: {event.step: pytest.approx(event.value, rel=1e-6) for event in events.Scalars(tag)}
+        for tag in events.Tags()["scalars"]
     }
     stored = load_cell(view.config["fingerprint"], results)
     curves = stored.curves.set_index(["phase", "trial", "epoch"])["validation_loss"].sort_index()
@@ -127,6 +131,28 @@ def test_event_files_hold_the_stores_own_values(view: CellView, results: Path) -
     content = events.SummaryMetadata("_hparams_/session_start_info").plugin_data.content
     given = HParamsPluginData.FromString(content).session_start_info.hparams
     assert (given["seed"].number_value, given["fingerprint"].string_value) == (0, view.id)
+
+
+@pytest.mark.slow
+def test_tensorboards_own_server_shows_all_curves(view: CellView, results: Path) -> None:
+    assert write_views(view, results, LoggerSettings(tensorboard=IN_EVENTS)) == []
+    command = [sys.executable, "-m", "tensorboard.main", "--logdir", str(results / "tensorboard"), "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        try:
+            address = next(found[0] for line in server.stderr if (found := re.search(r"http://\S+:\d+", line)))
+            shown: dict[str, Any] = {}
+            # It reads the files while it serves.
+            for _ in range(300):
+                with urlopen(f"{address}/data/plugin/scalars/tags") as answer:
+                    shown = json.load(answer)
+                if shown:
+                    break
+                time.sleep(0.2)
+        finally:
+            server.terminate()
+    ((_, tags),) = shown.items()
+    assert {"pretrain/validation_loss_mean", "finetune/validation_loss_mean", "summary/accuracy"} <= set(tags)
 
 
 @pytest.mark.slow
