@@ -31,7 +31,19 @@ MEASURED = [
 FACTS = ["rows", "columns", "categorical_share", "classes"]
 """What is known of a table."""
 COLUMNS = ["dataset_id", *KEY, *MEASURED, *FACTS, "data", "fingerprint", "version"]
-OF_THE_STUDY = {*OF_THE_RUN, "dataset", "split", "regime", "fit_on", "pretrain", "method", "network", "tune", "plugins"}
+OF_THE_STUDY = {
+    *OF_THE_RUN,
+    "seed",
+    "dataset",
+    "split",
+    "regime",
+    "fit_on",
+    "pretrain",
+    "method",
+    "network",
+    "tune",
+    "plugins",
+}
 """Axes and options that the name of a competitor leaves out, or says by a label."""
 OF_A_RECIPE = {"finetune.fixed_below"}
 """Options that adapt a recipe to few labels."""
