@@ -9,7 +9,7 @@ import yaml
 from pytorch_lightning.loggers import TensorBoardLogger
 
 from .places import SUMMARY, as_file_name, remove_own
-from .view import CellView
+from .view import CellView, mean_curves
 
 FOLDER = "tensorboard"
 
@@ -42,9 +42,24 @@ class EventLogger(TensorBoardLogger):
             # Texts are Markdown, which would join the lines and swallow the indentation.
             if text is not None:
                 self.experiment.add_text(tag, f"```\n{text}\n```")
+        bands = bands_of(self._view)
+        if bands:
+            self.experiment.add_custom_scalars(bands)
 
     def save(self) -> None:
         """Write nothing more: Lightning's logger has hyper-parameters in a file of their own."""
+
+
+def bands_of(view: CellView) -> dict[str, dict[str, list[Any]]]:
+    """The charts of TensorBoard's dashboard of custom scalars: for each phase the curves with their bands."""
+    charts: dict[str, dict[str, list[Any]]] = {}
+    for phase, curves in mean_curves(view.curves, per_trial=False).items():
+        names = [column.removesuffix("_mean") for column in map(str, curves) if column.endswith("_mean")]
+        charts[phase] = {}
+        for name in names:
+            tags = [f"{phase}/{name}_{end}" for end in ("mean", "low", "high")]
+            charts[phase][name.replace("_", " ")] = ["Margin", tags]
+    return charts
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from urllib.request import urlopen
 import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.plugins.custom_scalar.layout_pb2 import Layout
 from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
 from scarf_lightning.intervals import mean_interval
@@ -126,6 +127,13 @@ def test_event_files_hold_the_values_of_the_store(view: CellView, results: Path)
         for trial in (0, 1):
             assert read[f"{phase}/validation_loss_trial_{trial}"] == curves[phase, trial].to_dict()
         assert read[f"{phase}/validation_loss_mean"] == curves[phase].groupby("epoch").mean().to_dict()
+    layout = Layout.FromString(events.Tensors("custom_scalars__config__")[0].tensor_proto.string_val[0])
+    for category in layout.category:
+        for chart in category.chart:
+            (ends,) = chart.margin.series
+            assert {ends.value, ends.lower, ends.upper} <= read.keys()
+            assert ends.value == f"{category.title}/{chart.title.replace(' ', '_')}_mean"
+    assert [category.title for category in layout.category] == ["pretrain", "finetune"]
     assert read["trials/accuracy"] == stored.trials.set_index("trial")["accuracy"].to_dict()
     assert read["summary/accuracy"] == {0: stored.trials["accuracy"].mean()}
     content = events.SummaryMetadata("_hparams_/session_start_info").plugin_data.content
