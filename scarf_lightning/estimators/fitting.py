@@ -32,6 +32,7 @@ from .model import Model, model_of
 T = TypeVar("T")
 
 ROWS = "validation rows"
+CHEAPER = "trained without pre-training, which is cheaper"
 ENOUGH = 30
 """Rows that can tell whether pre-training helps. The losses of fewer are too skewed for an interval."""
 SMALLEST = 1e-12
@@ -165,6 +166,12 @@ def _chosen(pretrained: CellTraining) -> tuple[CellTraining, list[StackRecord], 
     """All trials with pre-training or from scratch, whichever is better, and a sentence on the choice."""
     # The same splits and streams, so that the losses are paired row by row.
     scratch = pretrained.from_scratch()
+    n_rows = _validation_rows(pretrained)
+    if n_rows is not None and n_rows < ENOUGH:
+        # What cannot be judged is not trained; a trial from scratch that diverges is judged worse by whatever rows.
+        alone = _joined(scratch, _side_by_side(pretrained, _stacks(scratch, _judged_stack)))
+        if np.isfinite(alone.losses).all():
+            return scratch, alone.records, f"{n_rows} {ROWS} are too few to tell: {CHEAPER}."
     # Those with a pre-training take longest, so processes begin with them.
     stacks = _stacks(pretrained, _judged_stack)
     n_pretrained = len(stacks)
@@ -176,6 +183,16 @@ def _chosen(pretrained: CellTraining) -> tuple[CellTraining, list[StackRecord], 
     if is_used:
         return pretrained, with_it.records, choice
     return scratch, without.records, choice
+
+
+def _validation_rows(training: CellTraining) -> int | None:
+    """The validation rows of all trials, each of which has a loss; None for a plugin's kind of target."""
+    if not isinstance(training.table.target, (Classes, Number)):
+        return None
+    total = 0
+    for trials, _ in training.stacks(range(training.config.trials)):
+        total += training.stack(trials).data.validation.size
+    return total
 
 
 @dataclass(frozen=True)
@@ -273,7 +290,7 @@ def _choice(with_it: NDArray[np.float64], without: NDArray[np.float64], of: str)
         return True, helps
     # In doubt pre-training is left out, because training from scratch is cheaper.
     if of == ROWS and n < ENOUGH:
-        return (False, f"{n} {what} are too few to tell ({means}): trained without pre-training, which is cheaper.")
+        return False, f"{n} {what} are too few to tell ({means}): {CHEAPER}."
     differences = with_it - without
     # One difference has no spread.
     width = math.inf
@@ -285,7 +302,7 @@ def _choice(with_it: NDArray[np.float64], without: NDArray[np.float64], of: str)
     if differences.mean() > width:
         return False, hurts
     unclear = f"No clear difference on {n:,} {what} ({means})"
-    return False, f"{unclear}: trained without pre-training, which is cheaper."
+    return False, f"{unclear}: {CHEAPER}."
 
 
 def pretrain(

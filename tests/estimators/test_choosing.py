@@ -64,6 +64,7 @@ def test_all_trials_choose_and_the_chosen_networks_are_those_of_the_phase_alone(
     alone = small(pretrain="scarf" if is_used else "none", n_trials=2).fit(X, y)
     assert alone.choice_ is None
     monkeypatch.setattr(fitting, "_choice", lambda *_: (is_used, "so it is"))
+    monkeypatch.setattr(fitting, "ENOUGH", 16)
     trained = list[list[int]]()
     run = CellTraining.run
 
@@ -82,8 +83,30 @@ def test_all_trials_choose_and_the_chosen_networks_are_those_of_the_phase_alone(
 @pytest.mark.parametrize("is_regressor", [False, True])
 def test_the_rows_that_no_network_trains_on_judge(is_regressor: bool, tmp_path: Any) -> None:
     fitted = small(is_regressor=is_regressor, pretrain="auto", n_trials=2).fit(X, X["a"] if is_regressor else y)
-    assert str(fitted.choice_).startswith("16 validation rows are too few to tell (")
-    assert str(fitted.choice_).endswith(" without): trained without pre-training, which is cheaper.")
+    assert fitted.choice_ == "16 validation rows are too few to tell: trained without pre-training, which is cheaper."
     assert fitted.trials_["trial"].tolist() == [0, 1]
     fitted.save(tmp_path / "m")
     np.testing.assert_array_equal(load_model(tmp_path / "m").predict(X), fitted.predict(X))
+
+
+@pytest.mark.parametrize("diverges", [False, True])
+def test_too_few_rows_to_judge_train_one_network_unless_it_diverges(
+    diverges: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those from scratch are kept, as they are by themselves; if one diverges, the pre-trained ones are."""
+    trained = list[str]()
+    judged = fitting._judged_stack
+
+    def noted(cell: CellTraining, *trials: Any) -> Any:
+        trained.append(cell.config.pretrain.name)
+        record, losses = judged(cell, *trials)
+        if diverges and cell.config.pretrain.name == "none":
+            losses = [np.full(len(each), np.inf) for each in losses]
+        return record, losses
+
+    monkeypatch.setattr(fitting, "_judged_stack", noted)
+    fitted = small(pretrain="auto", n_trials=2).fit(X, y)
+    alone = small(pretrain="scarf" if diverges else "none", n_trials=2).fit(X, y)
+    assert trained == (["none", "scarf", "none"] if diverges else ["none"])
+    np.testing.assert_array_equal(fitted.predict_proba(X), alone.predict_proba(X))
+    assert str(fitted.choice_).startswith("Pre-training helps: " if diverges else "16 validation rows are too few")
