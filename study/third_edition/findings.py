@@ -1,0 +1,57 @@
+"""The three findings of the third edition, by the rules of its protocol."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from ..results import NONE, SCARF
+from ..writing import named_in_turn
+from .comparisons import DRAWS, Compared, WorthAt, compare, means_of, tables_of, worth
+
+BUDGETS = (20, 50, 100, 500)
+NUMBERS = [f"{labels}" for labels in BUDGETS]
+AUROC = "auroc"
+TRIALS = 5
+CATBOOST, LINEAR = "CatBoost", "logistic regression"
+LONGEST = 25
+"""Words of a finding."""
+
+
+def findings(trials: pd.DataFrame, families: pd.Series, *, n_trials: int = TRIALS, n_draws: int = DRAWS) -> list[str]:
+    """Three sentences: whether SCARF is worth labels, how many, and what other models are worth.
+
+    Args:
+        trials: of classes, with the columns of `comparisons.TRIALS` and ``auroc``.
+        families: of the tables, by their names.
+        n_trials: that a mean on a table needs.
+        n_draws: of the bootstrap.
+    """
+    means = means_of(trials, AUROC, n_trials)
+
+    def worths(competitor: str) -> str:
+        return multiples([worth(means, families, competitor, NONE, each, BUDGETS, n_draws) for each in BUDGETS])
+
+    scarf = [tables_of(means, families, SCARF, NONE, labels) for labels in BUDGETS]
+    return [
+        f"SCARF adds AUROC: {answers(compare(scarf, BUDGETS, n_draws))}.",
+        f"SCARF is worth {worths(SCARF)} of the labels at {named_in_turn(NUMBERS)}.",
+        f"In place of the network, CatBoost is worth {worths(CATBOOST)}, logistic regression {worths(LINEAR)}.",
+    ]
+
+
+def answers(several: Sequence[Compared]) -> str:
+    """The answers with their budgets and means: ``yes with 20 and 50 labels (+0.9, +0.7); cannot tell with ...``."""
+    by_answer: dict[str, list[Compared]] = {}
+    for each in several:
+        by_answer.setdefault(each.answer, []).append(each)
+    parts = list[str]()
+    for answer, its in by_answer.items():
+        budgets = named_in_turn([f"{each.labels}" for each in its])
+        unit = "" if parts else " labels"
+        parts.append(f"{answer} with {budgets}{unit} ({', '.join(f'{each.mean:+.1f}' for each in its)})")
+    return "; ".join(parts)
+
+
+def multiples(several: Sequence[WorthAt | None]) -> str:
+    """The worths at the budgets: ``×1.1, ×1.2, ×1.1 and ×1.0``."""
+    return named_in_turn(["unknown" if each is None else f"×{each.factor:.1f}" for each in several])
