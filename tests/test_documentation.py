@@ -226,6 +226,12 @@ def test_pages_have_all_parts_all_public_names_and_the_version() -> None:
     assert latest == "Unreleased" if version.endswith(".dev0") else latest.startswith(version)
 
 
+def test_the_next_release_is_said_in_forty_lines() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    (_, unreleased, *_) = re.split(r"^## .*\n", changelog, flags=re.M)
+    assert 0 < len(unreleased.strip().splitlines()) <= 40
+
+
 def test_what_is_said_of_the_classifier_beside_logistic_regression_is_in_the_table() -> None:
     page = (ROOT / "docs" / "models.md").read_text(encoding="utf-8").replace("−", "-")
     rows = re.findall(r"\| ([^|]+) \| [\d,]+ \| [\d.]+ \| [\d.]+ \| ([+-][\d.]+) ± ([\d.]+) \|", page)
