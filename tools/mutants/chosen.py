@@ -174,8 +174,8 @@ REFACTORED = (
     # An argument is not passed on, so that its default counts.
     ("sweeping/run.py", "chunk, launcher, in_order=in_order", "chunk, launcher"),
     # Two arguments change places, and a difference changes its sign.
-    ("verdicts/factors.py", "(combined(ones, contrast.weight), combined(others, contrast.weight))",
-     "(combined(others, contrast.weight), combined(ones, contrast.weight))"),
+    ("verdicts/factors.py", "return combined(ones, contrast.weight), reference, size",
+     "return reference, combined(ones, contrast.weight), size"),
 )  # fmt: skip
 """Faults of a refactoring: those that are made while code is moved or unfolded, one in each of ten rooms. Module, a
 text that occurs once in it, and what takes its place. The module's mirror alone must find each."""
