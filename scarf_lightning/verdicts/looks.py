@@ -75,17 +75,13 @@ def spent(trials: Sequence[int], alpha: float = 1.0) -> Floats:
     array([0.0161, 0.0186, 0.0256, 0.048 ])
     """
     n = np.asarray(trials, dtype=np.float64)
-    first = FIRST * _part(n[0], HALF_OF_FIRST, STEEPNESS_OF_FIRST)
-    soon, late = (_part(n, half, STEEPNESS_OF_REST) for half in (HALF_OF_SOON, HALF_OF_LATE))
-    by_trials = SOON * soon + (1 - SOON) * late
+    first = FIRST / (1 + (HALF_OF_FIRST / n[0]) ** STEEPNESS_OF_FIRST)
+    # Parts of thousands of trials are one but for rounding, so it is what they leave that is divided.
+    soon, late = (1 / (1 + (n / half) ** STEEPNESS_OF_REST) for half in (HALF_OF_SOON, HALF_OF_LATE))
+    left = SOON * soon + (1 - SOON) * late
     # What is left after the first look, by the part of it that these trials are due.
-    later = (by_trials - by_trials[0]) / (1 - by_trials[0])
+    later = 1 - left / left[0]
     return np.asarray(alpha * (first + (1 - first) * later))
-
-
-def _part(trials: Floats, half: float, steepness: int) -> Floats:
-    """The part that is spent at some numbers of trials, which rises from nothing to one."""
-    return 1 / (1 + (half / trials) ** steepness)
 
 
 def bounds(trials: tuple[int, ...], alpha: float) -> tuple[float, ...]:
