@@ -12,7 +12,7 @@ from .identity import (
     reading_columns,
     with_reading,
 )
-from .index import Rows, on_few_steps, read_summary, values_of
+from .index import Index, Rows, on_few_steps, read_summary, values_of
 from .loading import (
     StoredCell,
     StoredTrial,
@@ -43,6 +43,7 @@ __all__ = (
     "Claim",
     "DamagedRecordError",
     "Failure",
+    "Index",
     "KnownData",
     "LostClaimError",
     "Predictions",

@@ -25,8 +25,13 @@ FILE = "index.sqlite"
 TABLE = "cells_1"
 """Of this layout; another layout has another table."""
 COLUMNS = "(cell TEXT PRIMARY KEY, files TEXT, size INTEGER, target TEXT, rows TEXT)"
+FIND = f"SELECT size, target, rows FROM {TABLE} WHERE cell = ? AND files = ?"
 PATIENCE_S = 2
 """Time to wait for another process that writes into the index."""
+MOST_UNWRITTEN = 1_000
+"""Cells that are entered at once: an entry has some ten kilobytes."""
+Entry = tuple[str, str, int, str, str]
+"""The values of `COLUMNS`."""
 FEW_STEPS = 100
 """Measured: with fewer steps networks lose accuracy. On iris it is 0.74 after 5 steps and 0.90 after 100."""
 PHASES = {
@@ -95,15 +100,92 @@ class CellSummary:
     lacks_weights: bool = False
 
 
-def read_summary(cell: Path, trials: int, *, weights: bool = False) -> CellSummary:
+class Index:
+    """The index of a results folder, opened once for many cells; what it is to learn is written at the end.
+
+    Args:
+        results: the folder.
+    """
+
+    def __init__(self, results: Path) -> None:
+        self._file = results.absolute() / FILE
+        self._entries: list[Entry] = []
+
+    def __enter__(self) -> "Index":
+        self._opened: sqlite3.Connection | None = None
+        # Where there is none yet, or it is broken, the records are read.
+        with suppress(sqlite3.Error):
+            # Only to read: a folder may not be ours to write into.
+            self._opened = sqlite3.connect(f"{self._file.as_uri()}?mode=ro", uri=True, timeout=PATIENCE_S)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._write()
+        if self._opened is not None:
+            self._opened.close()
+
+    def known(self, cell: Path, files: str, trials: int) -> CellSummary | None:
+        """A cell with these files, if the index has it with this many trials."""
+        if self._opened is None:
+            return None
+        try:
+            found = self._opened.execute(FIND, (cell.name, files)).fetchone()
+            if found is None:
+                return None
+            size, target, columns = found[0], json.loads(found[1]), json.loads(found[2])
+            rows = Rows(size, {name: values * size if len(values) == 1 else values for name, values in columns.items()})
+            if rows.column("trial")[:trials] != list(range(trials)):
+                return None
+            return CellSummary(rows.first(trials), target_from_plain(target), is_whole=True)
+        except sqlite3.Error:
+            # Another process holds it, or it is broken: then all records are read, without waiting for it again.
+            self._opened.close()
+            self._opened = None
+            return None
+        # An entry that is not possible.
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            return None
+
+    def enter(self, cell: Path, files: str, stored: Stored) -> None:
+        """Enter a whole cell."""
+        rows = Rows.of([stored.rows[trial] for trial in sorted(stored.rows)])
+        columns = {}
+        for name, values in rows.columns.items():
+            # 1, 1.0 and True are equal, and not the same.
+            is_same = len(set(map(repr, values))) == 1
+            columns[name] = values[:1] if is_same else values
+        self._entries.append((cell.name, files, len(rows), json.dumps(stored.target.plain()), json.dumps(columns)))
+        if len(self._entries) >= MOST_UNWRITTEN:
+            self._write()
+
+    def _write(self) -> None:
+        """Write what was entered. A folder that cannot be written to has no index, and a broken one is made anew."""
+        entries, self._entries = self._entries, []
+        if not entries:
+            return
+        try:
+            _write(self._file, entries)
+        except sqlite3.OperationalError:
+            # It is held by another process, or cannot be written.
+            return
+        except sqlite3.DatabaseError:
+            with suppress(OSError, sqlite3.Error):
+                self._file.unlink()
+                _write(self._file, entries)
+
+
+def read_summary(cell: Path, trials: int, *, index: Index | None = None, weights: bool = False) -> CellSummary:
     """The first ``trials`` of a cell's folder. A cell that has all of them is entered into the index.
 
     ``weights`` checks the hashes of weights and predictions too, without the index.
     """
+    if index is None:
+        with Index(cell.parent) as opened:
+            return read_summary(cell, trials, index=opened, weights=weights)
     # The index knows nothing of weights.
     files = None if weights else _files(cell)
     if files is not None:
-        known = _known(cell, files, trials)
+        known = index.known(cell, files, trials)
         if known is not None:
             return known
     stored = read_cell(cell, weights=weights)
@@ -112,7 +194,7 @@ def read_summary(cell: Path, trials: int, *, weights: bool = False) -> CellSumma
     rows = Rows.of([stored.rows[trial] for trial in range(trials) if trial in stored.rows])
     # What changed while it was read is read again the next time.
     if is_whole and len(rows) == trials and files is not None and files == _files(cell):
-        _enter(cell, files, stored)
+        index.enter(cell, files, stored)
     with_weights: set[int] = set()
     for table in stored.stacks.values():
         if WEIGHTS in table["files"]:
@@ -141,53 +223,12 @@ def _files(cell: Path) -> str | None:
         return None
 
 
-def _known(cell: Path, files: str, trials: int) -> CellSummary | None:
-    """A cell with these files, if the index has it with this many trials."""
-    index = cell.parent / FILE
-    try:
-        # Only to read: a folder may not be ours to write into.
-        with closing(sqlite3.connect(f"{index.absolute().as_uri()}?mode=ro", uri=True, timeout=PATIENCE_S)) as opened:
-            asked = f"SELECT size, target, rows FROM {TABLE} WHERE cell = ? AND files = ?"
-            found = opened.execute(asked, (cell.name, files)).fetchone()
-        if found is None:
-            return None
-        size, target, columns = found[0], json.loads(found[1]), json.loads(found[2])
-        rows = Rows(size, {name: values * size if len(values) == 1 else values for name, values in columns.items()})
-        if rows.column("trial")[:trials] != list(range(trials)):
-            return None
-        return CellSummary(rows.first(trials), target_from_plain(target), is_whole=True)
-    # There is no index, another process holds it, or it is broken: then the records are read.
-    except (sqlite3.Error, OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
-        return None
-
-
-def _enter(cell: Path, files: str, stored: Stored) -> None:
-    """Enter a whole cell into the index. A folder that cannot be written to has none, and a broken one is made anew."""
-    rows = Rows.of([stored.rows[trial] for trial in sorted(stored.rows)])
-    columns = {}
-    for name, values in rows.columns.items():
-        # 1, 1.0 and True are equal, and not the same.
-        is_same = len(set(map(repr, values))) == 1
-        columns[name] = values[:1] if is_same else values
-    entry = (cell.name, files, len(rows), json.dumps(stored.target.plain()), json.dumps(columns))
-    index = cell.parent / FILE
-    try:
-        _write(index, entry)
-    except sqlite3.OperationalError:
-        # It is held by another process, or cannot be written.
-        return
-    except sqlite3.DatabaseError:
-        with suppress(OSError, sqlite3.Error):
-            index.unlink()
-            _write(index, entry)
-
-
-def _write(index: Path, entry: tuple[Any, ...]) -> None:
+def _write(index: Path, entries: Sequence[Entry]) -> None:
     with closing(sqlite3.connect(index, timeout=PATIENCE_S)) as opened, opened:
         # It can be made again, so nothing waits for the disk.
         opened.execute("PRAGMA synchronous = OFF")
         opened.execute(f"CREATE TABLE IF NOT EXISTS {TABLE} {COLUMNS}")
-        opened.execute(f"INSERT OR REPLACE INTO {TABLE} VALUES (?, ?, ?, ?, ?)", entry)
+        opened.executemany(f"INSERT OR REPLACE INTO {TABLE} VALUES (?, ?, ?, ?, ?)", entries)
 
 
 def values_of(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:

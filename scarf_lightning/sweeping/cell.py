@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
@@ -20,6 +21,7 @@ from ..results import (
     CellStore,
     Claim,
     Failure,
+    Index,
     KnownData,
     PretrainingStore,
     Rows,
@@ -290,18 +292,20 @@ def survey(cells: Sequence[Cell]) -> list[SurveyedCell]:
     places = {(cell.results, cell.source) for cell in cells}
     data = {place: known_data(*place) for place in places}
     surveyed = []
-    for cell in cells:
-        known = data[cell.results, cell.source]
-        surveyed.append(_look(cell, known, clocks[cell.results]))
+    with ExitStack() as opened:
+        indexes = {results: opened.enter_context(Index(results)) for results in clocks}
+        for cell in cells:
+            known = data[cell.results, cell.source]
+            surveyed.append(_look(cell, known, clocks[cell.results], indexes[cell.results]))
     return surveyed
 
 
-def _look(cell: Cell, data: KnownData | None, now: float) -> SurveyedCell:
+def _look(cell: Cell, data: KnownData | None, now: float, index: Index) -> SurveyedCell:
     """A cell as the store has it at the time ``now`` of the results folder's clock."""
     surveyed = SurveyedCell(cell, State.WAITING, Rows.of([]), data)
     if data is not None and (store := cell.store(data)) is not None:
         config = cell.config
-        summary = read_summary(store.folder, config.trials, weights=config.keep_weights)
+        summary = read_summary(store.folder, config.trials, index=index, weights=config.keep_weights)
         # Other libraries' models keep no networks, whatever the option says.
         is_network = config.keep_weights and "finetune" in method_of(config).uses
         surveyed = SurveyedCell(

@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import pytest
 
-from scarf_lightning.results import CellStore, Rows, identity, on_few_steps, read_cell, read_summary, values_of
+from scarf_lightning.results import CellStore, Index, Rows, identity, on_few_steps, read_cell, read_summary, values_of
 from scarf_lightning.results import index as index_module
 from scarf_lightning.results.files import UNFINISHED
 from tests.cells import DATA_HASH, described, some_config, some_record
@@ -111,7 +111,32 @@ def test_many_processes_enter_their_cells_into_one_index(cell: Path) -> None:
 
 
 def _enter(cell: Path, stored: Any) -> None:
-    index_module._enter(cell, "files", stored)
+    with Index(cell.parent) as index:
+        index.enter(cell, "files", stored)
+
+
+def test_many_cells_are_looked_up_and_entered_by_one_opening_each(cell: Path) -> None:
+    stored = read_cell(cell)
+    cells = [shutil.copytree(cell, cell.with_name(f"{number:016x}")) for number in range(5)]
+
+    def opened() -> int:
+        with patch.object(sqlite3, "connect", wraps=sqlite3.connect) as connect, Index(cell.parent) as index:
+            for each in cells:
+                assert read_summary(each, TRIALS, index=index).rows.column("trial") == list(range(TRIALS))
+        return connect.call_count
+
+    # A record bears the fingerprint of its cell, so copies are not read.
+    with patch.object(index_module, "read_cell", return_value=stored):
+        assert opened() == 2, "one to read and one to write"
+        assert entries(cell) == len(cells)
+        assert opened() == 1, "nothing is to be written"
+
+
+def test_entries_are_written_when_a_survey_is_broken_off(cell: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), Index(cell.parent) as index:
+        read_summary(cell, TRIALS, index=index)
+        raise KeyboardInterrupt
+    assert not is_read_again(cell)
 
 
 def of_stack(cell: Path, name: str) -> Path:
