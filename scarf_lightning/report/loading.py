@@ -105,7 +105,7 @@ class CellResults:
     metric: str = Classes.usual_metric
     measured: dict[tuple[int, str], Any] = field(default_factory=dict, compare=False, repr=False)
 
-    @property
+    @cached_property
     def axes(self) -> list[str]:
         """The columns that say what a cell is."""
         return [column for column in self.cells.columns if column not in NOT_AXES]

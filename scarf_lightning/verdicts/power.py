@@ -161,7 +161,8 @@ def settling_tables(
     freedom = tables - 1
     # The error that an interval of Student's t of this width would have; the sign test gives none of its own.
     error = (median.high - median.low) / 2 / student_quantile(freedom)
-    if not error:
+    # Without an interval nothing tells how many tables would narrow it.
+    if not error or not math.isfinite(error):
         return None
     # Each table is what a trial is of one table: another draw, which averages the error away.
     parts = ErrorParts(median.mean, 0.0, error**2, freedom, tables, tables, 1.0, 0.0, True, uncertain_fits=error**2)

@@ -133,9 +133,13 @@ def test_many_cells_are_looked_up_and_entered_by_one_opening_each(cell: Path) ->
 
 
 def test_entries_are_written_when_a_survey_is_broken_off(cell: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), Index(cell.parent) as index:
-        read_summary(cell, TRIALS, index=index)
-        raise KeyboardInterrupt
+    def broken_off() -> None:
+        with Index(cell.parent) as index:
+            read_summary(cell, TRIALS, index=index)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        broken_off()
     assert not is_read_again(cell)
 
 

@@ -10,7 +10,7 @@ from scipy import stats
 
 from scarf_lightning.verdicts import looks
 from scarf_lightning.verdicts.answers import Levels
-from scarf_lightning.verdicts.looks import FIRST, STEEPNESS_OF_REST, Look, bounds, level_after, levels_after, needed_at, spent
+from scarf_lightning.verdicts.looks import FIRST, Look, bounds, level_after, levels_after, needed_at, spent
 
 
 def test_looks_at_thousands_of_trials_spend_by_their_ratio() -> None:
@@ -18,8 +18,8 @@ def test_looks_at_thousands_of_trials_spend_by_their_ratio() -> None:
     first, second, third = spent([2000, 4000, 6000])
     assert first == FIRST
     # Far from the halves, what trials leave falls by the power of their ratio.
-    assert (1 - second) / (1 - first) == pytest.approx(2.0**-STEEPNESS_OF_REST, rel=1e-6)
-    assert (1 - third) / (1 - first) == pytest.approx(3.0**-STEEPNESS_OF_REST, rel=1e-6)
+    assert (1 - second) / (1 - first) == pytest.approx(2.0**-looks.STEEPNESS_OF_REST, rel=1e-6)
+    assert (1 - third) / (1 - first) == pytest.approx(3.0**-looks.STEEPNESS_OF_REST, rel=1e-6)
     assert level_after(0.001, [30_000]) == pytest.approx(0.001 / FIRST)
 
 
