@@ -17,6 +17,7 @@ from scarf_lightning.report.blocks import Command, Paragraph, Picture, Table
 from scarf_lightning.report.comparisons import compare_all
 from scarf_lightning.report.loading import CellResults
 from scarf_lightning.report.making import make_report, write_report
+from scarf_lightning.report.questions import answers_of
 from scarf_lightning.report.report_options import ReportOptions
 from scarf_lightning.report.sentences import VERBS, answer_with_subject
 from scarf_lightning.verdicts.answers import ANSWERS
@@ -79,7 +80,7 @@ def with_every_answer(tables: int) -> CellResults:
 
 @pytest.mark.parametrize("tables", [1, 8])
 def test_a_report_names_answers_by_their_names_alone(tables: int) -> None:
-    sections = answer_sections(with_every_answer(tables), ReportOptions(), by_sweep([]))
+    sections = answer_sections(answers_of(with_every_answer(tables), ReportOptions()), by_sweep([]))
     blocks = [block for section in sections for block in section.blocks]
     summary = next(block for block in blocks if isinstance(block, Table))
     assert isinstance(summary.data, pd.DataFrame)

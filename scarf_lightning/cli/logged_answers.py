@@ -12,13 +12,14 @@ from ..errors import UsageError
 from ..importing import require_report
 from ..loggers import CellView, cell_view, write_views
 from ..options.run_settings import LoggerSettings
-from ..report.advice import ComparedRun, by_sweep
-from ..report.amounts import effect_over
+from ..report.advice import by_sweep
+from ..report.run_results import ComparedRun
 from ..report.sentences import shown_answer, title_of
 from ..results import write_whole
 from ..screen import command_line
 from ..sweeping.cell import SurveyedCell
 from ..sweeping.expand import ExpandedSweep
+from ..verdicts.amounts import effect_over
 from .tables import differing_options
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def log_answers(run: ComparedRun, request: ExpandedSweep, settings: LoggerSettin
     Returns:
         A sentence on each view that could not be written, with the reason.
     """
-    if not settings.views or not run.comparisons:
+    if not settings.views or not run.answers.comparisons:
         return []
     loggers, file = ",".join(settings.views), results / LOGGED
     known = _known(file)
@@ -72,7 +73,7 @@ def _save_workspace(run: ComparedRun, settings: LoggerSettings, spaces: dict[str
     axes = differing_options([each.cell.axes() for each in run.tried])
     # Like every view, it shows what the store has: nothing is lost if it cannot be saved, for whatever reason.
     try:
-        spaces[group] = save_workspace(group, axes, run.options.measure, settings.wandb, url=spaces.get(group))
+        spaces[group] = save_workspace(group, axes, run.answers.options.measure, settings.wandb, url=spaces.get(group))
     except Exception as error:
         return [f"The workspace of {group} is not in W&B: {error}."]
     return []
@@ -80,9 +81,9 @@ def _save_workspace(run: ComparedRun, settings: LoggerSettings, spaces: dict[str
 
 def _answers(run: ComparedRun) -> dict[int, Answered]:
     """Of each cell that is compared, by its place in the run: the answer, the difference, and both in a sentence."""
-    metric = run.options.measure
+    metric = run.answers.options.measure
     found: dict[int, Answered] = {}
-    for each in run.comparisons:
+    for each in run.answers.comparisons:
         verdict = each.verdict
         words = {"answer": shown_answer(each), "against": each.reference_label}
         numbers = {
@@ -152,10 +153,10 @@ def _page(run: ComparedRun, request: ExpandedSweep, results: Path, folder: Path)
     from ..report.making import make_report, write_report
 
     page = make_report(
-        run.results,
-        default_drawings(run.results),
-        run.options,
-        title=title_of(run.results, run.options.reference),
+        run.answers.results,
+        default_drawings(run.answers.results),
+        run.answers.options,
+        title=title_of(run.answers.results, run.answers.options.reference),
         command=command_line("report.py", [f"results={results}"]),
         more_trials=by_sweep(request.arguments, request.flags),
     )

@@ -13,23 +13,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..errors import UsageError, counted
+from ..errors import UsageError
 from ..intervals import Interval
 from ..metrics import Metric
 from ..options import read
-from ..report.advice import rounded
-from ..report.amounts import in_words, signed
+from ..report.advice import what_would_tell
 from ..report.comparisons import Comparison, compare_all
+from ..report.levels import level_of, trials_of
 from ..report.loading import CellResults
 from ..report.names import NO_PRETRAINING, THE_NETWORK
 from ..report.report_options import ReportOptions
 from ..report.sentences import verb_of
-from ..report.verdicts import level_of, trials_of, verdict_of
 from ..results import Stored, read_cell, read_predictions
 from ..screen import command_line
+from ..verdicts.amounts import in_words, signed
 from ..verdicts.answers import CANNOT_TELL, HELPING
 from ..verdicts.choice import level_of_choice
-from ..verdicts.power import settling
+from ..verdicts.frame import Trials, verdict_on
 from ..verdicts.scores import Floats
 from ..verdicts.verdict import Verdict
 from .running import N_NETWORKS
@@ -125,6 +125,10 @@ class Candidates:
         """The metric by which they are compared."""
         return self.options.measure
 
+    def trials_of(self, candidate: Candidate) -> Trials:
+        """The trials of a model, as the statistics take them."""
+        return trials_of(self.results, candidate.label, self.metric)
+
     def value(self, candidate: Candidate) -> float:
         """The mean of the metric, higher if better."""
         return self.metric.sign * candidate.mean
@@ -158,7 +162,7 @@ class Candidates:
 
     def level(self, chosen: Candidate) -> Interval:
         """The metric to expect of the chosen model, from trials and rows that did not choose it."""
-        trials = [trials_of(self.results, each.label, self.metric) for each in self.models]
+        trials = [self.trials_of(each) for each in self.models]
         # Whether a lead is known does not depend on a few rows, and is asked of all of them.
         is_known: dict[tuple[int, int], bool] = {}
 
@@ -191,7 +195,8 @@ class Candidates:
 
     def verdict(self, one: Candidate, other: Candidate) -> Verdict:
         """The verdict on one model beside another, on the trials that both have."""
-        return verdict_of(self.results, [(one.label, other.label)], self.options)
+        pair = (self.trials_of(one), self.trials_of(other))
+        return verdict_on([pair], self.metric, self.options.rope)
 
     def size(self, reference: Candidate) -> float:
         """The number that a difference from a reference is divided by: its mean, for metrics that are relative."""
@@ -466,26 +471,7 @@ def _on_pretraining(chosen: Candidate, candidates: Candidates) -> list[str]:
     most = candidates.value(without) + candidates.size(without) * verdict.high
     if not chosen.is_network and most < candidates.value(chosen):
         sentence = f"{sentence}, and it stays behind {chosen.name} either way"
-    return [f"{sentence}.", *_what_would_tell(best, candidates.options)]
-
-
-def _what_would_tell(comparison: Comparison, options: ReportOptions) -> list[str]:
-    """The labels or trials that would tell whether a pre-training helps; none if we can tell, or if it is unknown."""
-    verdict = comparison.verdict
-    parts = verdict.parts
-    if comparison.claimed != CANNOT_TELL or parts is None:
-        return []
-    # The levels that it needs among the answers of the page, so that this is the number of the page's advice.
-    needed = settling(verdict.difference, parts, options.rope, comparison.needed, comparison.looks)
-    would_tell = f"would tell {comparison.name} from {NO_PRETRAINING}"
-    if_so = "if the difference stays as it is"
-    # Trials cost time alone, labels cost somebody's work.
-    if needed.trials is not None:
-        more = counted(needed.trials - verdict.trials, "more trial")
-        return [f"{more} {would_tell}, {if_so}: trials={needed.trials}."]
-    if needed.rows is not None:
-        return [f"About {rounded(needed.rows)} labelled rows {would_tell}, {if_so}."]
-    return [f"The difference is so small that no number of labels in reach {would_tell}."]
+    return [f"{sentence}.", *what_would_tell(best, candidates.options.rope, NO_PRETRAINING)]
 
 
 def keep(recommendation: Recommendation) -> KeptModel:

@@ -14,10 +14,11 @@ from ..importing import require_report
 from ..notebook import heading, paragraph
 from ..options import load_plugins
 from ..options.checking import checked
-from ..report.advice import Price, by_cells, by_sweep, price_of, reported
+from ..report.advice import Price, by_cells, by_sweep, price_of
 from ..report.blocks import Paragraph, Table
 from ..report.loading import CellResults, ReportedCell, cells_of_folder, narrowed, read_results
 from ..report.report_options import NAMES, ReportOptions
+from ..report.run_results import reported
 from ..report.sentences import title_of
 from ..results import columns, read_failure
 from ..screen import command_line, doing, screen

@@ -42,7 +42,7 @@ from .tables import (
 
 if TYPE_CHECKING:
     from ..data.table import Table as DataTable
-    from ..report.advice import ComparedRun
+    from ..report.run_results import ComparedRun
 
 LONGEST_TABLE = 200
 """Cells above which a sweep is shown a line a setting, over the datasets, instead of a line a cell."""
@@ -143,9 +143,9 @@ class Terminal:
                 console.print(sweep_table(shown, console.width, metric))
             # Imports pandas and SciPy.
             with without_garbage_collection():
-                from ..report.advice import advice_of_run, compared
+                from ..report.run_results import advice_of_run, compared_run
 
-            run = compared(request, surveyed)
+            run = compared_run(request, surveyed)
             for sentence in run.in_words:
                 console.say(sentence)
             for sentence, command in advice_of_run(run, request, surveyed):
@@ -153,8 +153,9 @@ class Terminal:
                     console.say_command(sentence, command)
                 else:
                     console.say(f"{sentence}.")
-            if run.by_axis is not None:
-                console.print(means_by_axis(run.by_axis.product, run.results, metric, console.width))
+            answers = run.answers
+            if answers.by_axis is not None:
+                console.print(means_by_axis(answers.by_axis.product, answers.results, metric, console.width))
             if n_skipped:
                 console.print(f"{n_skipped} of {len(shown)} cells were finished already.")
             for problem in _log_answers(run, request, surveyed[0].cell):
@@ -319,9 +320,9 @@ class SoFar(Terminal):
 
     def results(self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None:
         # Imports pandas.
-        from ..report.advice import compared
+        from ..report.run_results import compared_run
 
-        answer = compared(request, surveyed).in_words
+        answer = compared_run(request, surveyed).in_words
         # A round in which nothing was trained has the answer of the one before it.
         if answer and n_skipped < len(surveyed):
             self.say(f"So far: {' '.join(answer)}")

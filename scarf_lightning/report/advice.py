@@ -1,36 +1,28 @@
-"""The end of a run: its answer, and what would settle open comparisons, as commands with their cost."""
+"""What would settle open comparisons, as commands with their cost."""
 
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..errors import counted
 from ..intervals import FEWEST
-from ..options import labels
 from ..options.combinations import on_dataset, with_trials
 from ..options.settings import DatasetSettings
-from ..results import Row
 from ..screen import command_line
-from ..sweeping.cell import Cell, SurveyedCell, survey
-from ..sweeping.expand import ExpandedSweep
+from ..sweeping.cell import Cell, survey
 from ..sweeping.plan import about, make_plan
 from ..sweeping.sizes import CC18
 from ..verdicts.answers import CANNOT_TELL, MARGIN
 from ..verdicts.centres import FEWEST_TABLES
 from ..verdicts.looks import spent
-from ..verdicts.power import settling, settling_tables
+from ..verdicts.power import Settling, settling, settling_tables
+from ..verdicts.rows_and_fits import ErrorParts
 from ..verdicts.verdict import FEWEST_FOR_SAME
-from .axis_sentences import by_axis_in_words
 from .blocks import named
-from .by_axis import AnswersByAxis, answers_by_axis, asked, product_of
-from .comparisons import Comparison, answered, compare_all
-from .loading import SECONDS, CellResults, ReportedCell, read_results
-from .pairing import on_competitors, pairs_of
-from .report_options import ReportOptions
-from .sentences import answer_in_words, claims_in_words
+from .comparisons import Comparison
+from .loading import SECONDS, CellResults
 
 Commands = Callable[[Comparison, str], str]
 """The command that trains a comparison's cells with a change such as ``trials=30`` to what was asked."""
@@ -54,110 +46,6 @@ MOSTLY = " in four cases of five"
 """The chance that advice has, `power.POWER`, in words."""
 MOST_TABLES = 10
 """A run is not told to add more than this many times the datasets that it has."""
-
-
-@dataclass(frozen=True)
-class ComparedRun:
-    """Comparisons of a run.
-
-    Attributes:
-        tried: the cells that have a trial.
-        results: of these.
-        comparisons: of each competitor with its reference, best first.
-        options: of a report of them.
-        by_axis: the answers by axis, if the cells are a product of axes.
-        why_not: the reason why cells that look like a product are not answered by axis; else empty.
-        dropped: a sentence on competitors that are in no comparison; empty if there are none.
-    """
-
-    tried: Sequence[SurveyedCell]
-    results: CellResults
-    comparisons: Sequence[Comparison]
-    options: ReportOptions
-    by_axis: AnswersByAxis | None = None
-    why_not: str = ""
-    dropped: str = ""
-
-    @property
-    def in_words(self) -> list[str]:
-        """The answer in sentences; none if nothing is compared."""
-        if self.by_axis is not None:
-            every = [*self.by_axis.effects, *self.by_axis.interactions]
-            return [*by_axis_in_words(self.by_axis, self.options), *claims_in_words(every)]
-        if not self.comparisons:
-            return []
-        sentences = answer_in_words(self.comparisons, self.results, self.options)
-        return [*sentences, *filter(None, [self.why_not, self.dropped])]
-
-    @property
-    def asked(self) -> Sequence[Comparison]:
-        """The comparisons that advice is about."""
-        return self.comparisons if self.by_axis is None else asked(self.by_axis)
-
-    @property
-    def undecided(self) -> set[str]:
-        """The keys of the cells of whose comparison we cannot tell, and of which more trials may tell."""
-        margin = ReportOptions().rope
-        keys = set[str]()
-        for each in self.comparisons:
-            # A side that has not learnt does not begin to learn with more trials.
-            if each.claimed != CANNOT_TELL or each.verdict.reason:
-                continue
-            if not _trials_may_settle(each, margin):
-                continue
-            # Both sides: a trial counts in a comparison if its reference has the same one.
-            for cell, reference in each.pairs:
-                keys.add(self.tried[cell].cell.key)
-                keys.add(self.tried[reference].cell.key)
-        return keys
-
-
-def reported(cell: Cell, axes: Row, folder: Path | None, **known: Any) -> ReportedCell:
-    """A cell of a sweep; ``folder`` is its place in the store, if it is known, as are more fields of `ReportedCell`."""
-    config = cell.config
-    return ReportedCell(
-        axes, config.dataset.id, folder, config.trials, cell.overrides, labels(config), config.metric, **known
-    )
-
-
-def compared(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> ComparedRun:
-    """Compare the cells of a run so far."""
-    tried = [each for each in surveyed if each.rows]
-    wanted = []
-    for each in tried:
-        rows, target = each.rows, each.target
-        cell = reported(each.cell, each.axes, each.folder, rows=rows, target=target)
-        wanted.append(cell)
-    results = read_results(wanted, usual=dict(request.usual))
-    # What the command line asks for counts more than what a sweep file leads with.
-    if request.sweep is not None and request.cells[0].config.metric is None:
-        results = replace(results, metric=request.sweep.leading(results.metric))
-    # A run has no option for the margin, so its answer is by the default of a report.
-    options = ReportOptions(reference=request.cells[0].config.reference).of(results)
-    if len(tried) < 2:
-        return ComparedRun(tried, results, [], options)
-    comparisons = answered(compare_all(results, options))
-    product, why_not = product_of(results, options)
-    by_axis = None if product is None else answers_by_axis(product, results, options)
-    dropped = on_competitors(results, options.reference, only_dropped=True)
-    return ComparedRun(tried, results, comparisons, options, by_axis, why_not, dropped)
-
-
-def check_reference(cells: Sequence[Cell]) -> None:
-    """Refuse a reference that is none of the competitors of a run, before it trains, by a `UsageError`."""
-    reference = cells[0].config.reference
-    if reference is not None:
-        wanted = [reported(cell, cell.axes(), None) for cell in cells]
-        pairs_of(read_results(wanted), reference)
-
-
-def advice_of_run(run: ComparedRun, request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> list[tuple[str, str]]:
-    """What would settle the open comparisons of a run: sentences, each with a command, which may be empty."""
-    if not run.comparisons:
-        return []
-    price = price_of([each.cell for each in surveyed])
-    commands = by_sweep(request.arguments, request.flags)
-    return what_would_settle(run.asked, commands, run.results, price=price)
 
 
 def in_one_line(sentence: str, command: str) -> str:
@@ -229,6 +117,42 @@ def what_would_settle(
     return sentences
 
 
+def trials_may_settle(comparison: Comparison, margin: float) -> bool:
+    """True if more trials are worth their time: there are few, the comparison alone is answered, or it could be."""
+    verdict = comparison.verdict
+    # What a comparison claims alone, and not with the others, a little more evidence is likely to settle.
+    if verdict.trials < FEWEST_FOR_SAME or verdict.answer != CANNOT_TELL:
+        return True
+    # Without its parts nobody knows how much of the error trials average away.
+    if verdict.parts is None:
+        return False
+    needed = _settling(comparison, verdict.parts, margin)
+    return needed.trials is not None
+
+
+def what_would_tell(comparison: Comparison, margin: float, reference: str) -> list[str]:
+    """A sentence on the trials or labels that would tell a competitor from the reference, if its difference stays as it
+    is; none if we can tell, or if it is unknown."""
+    verdict = comparison.verdict
+    if comparison.claimed != CANNOT_TELL or verdict.parts is None:
+        return []
+    needed = _settling(comparison, verdict.parts, margin)
+    would_tell = f"would tell {comparison.name} from {reference}"
+    if_so = "if the difference stays as it is"
+    # Trials cost time alone, labels cost somebody's work.
+    if needed.trials is not None:
+        more = counted(needed.trials - verdict.trials, "more trial")
+        return [f"{more} {would_tell}, {if_so}: trials={needed.trials}."]
+    if needed.rows is not None:
+        return [f"About {rounded(needed.rows)} labelled rows {would_tell}, {if_so}."]
+    return [f"The difference is so small that no number of labels in reach {would_tell}."]
+
+
+def _settling(comparison: Comparison, parts: ErrorParts, margin: float) -> Settling:
+    """What would settle a comparison on one table, at the levels that it needs among the answers of its page."""
+    return settling(comparison.verdict.difference, parts, margin, comparison.needed, comparison.looks)
+
+
 def _by_trials(trials: int, comparisons: Sequence[Comparison]) -> Advice:
     """The advice on all comparisons that trials will settle; ``trials`` are as many as the last of them needs."""
     fewest = min(each.verdict.trials for each in comparisons)
@@ -256,19 +180,6 @@ def _by_rows(comparisons: Sequence[tuple[Comparison, Advice]]) -> str:
     )
 
 
-def _trials_may_settle(comparison: Comparison, margin: float) -> bool:
-    """True if more trials are worth their time: there are few, the comparison alone is answered, or it could be."""
-    verdict = comparison.verdict
-    # What a comparison claims alone, and not with the others, a little more evidence is likely to settle.
-    if verdict.trials < FEWEST_FOR_SAME or verdict.answer != CANNOT_TELL:
-        return True
-    # Without its parts nobody knows how much of the error trials average away.
-    if verdict.parts is None:
-        return False
-    needed = settling(verdict.difference, verdict.parts, margin, comparison.needed, comparison.looks)
-    return needed.trials is not None
-
-
 def _advice(comparison: Comparison, known: set[str], margin: float) -> Advice:
     """Advice on how to settle a comparison of which we cannot tell."""
     verdict = comparison.verdict
@@ -282,7 +193,7 @@ def _advice(comparison: Comparison, known: set[str], margin: float) -> Advice:
         if verdict.trials < FEWEST_FOR_SAME:
             return Advice(enough, f"few trials; go on to {FEWEST_FOR_SAME}")
         return Advice("", "without predictions it is not known what would settle it")
-    needed = settling(verdict.difference, verdict.parts, margin, comparison.needed, comparison.looks)
+    needed = _settling(comparison, verdict.parts, margin)
     # Worded later, by `_by_trials`: all comparisons that trials settle share one command.
     if needed.trials is not None:
         return Advice("", "", needed.trials)

@@ -12,82 +12,65 @@ import pandas as pd
 from ..errors import counted
 from ..metrics import Metric, metric_named, metrics
 from ..verdicts import Verdict
+from ..verdicts.amounts import effect, ends_of, signed
 from ..verdicts.answers import CANNOT_TELL
 from .advice import Commands, Price, what_would_settle
-from .amounts import effect, ends_of, signed
-from .axis_page import axis_details, axis_section
+from .axis_page import axis_blocks, axis_details
 from .blocks import NOTHING, Block, Command, Entry, Paragraph, Section, Table, entry, table
-from .by_axis import answers_by_axis, product_of
-from .comparisons import Comparison, answered, compare_all
+from .comparisons import Comparison, compare_all
 from .competitors import named_by, named_cells
 from .effects import curve_points, effects_picture, forest_picture, label_curve, outlying_in_words
+from .levels import level_of
 from .loading import CellResults
 from .names import DROPPED, labels_in_words
+from .questions import Answers
 from .report_options import ReportOptions
 from .schema import in_order
-from .sentences import OVER_LABELS, TOGETHER, answer_in_words, mean_and_median, references, shown_answer
-from .verdicts import level_of
-from .worth_table import Valued, worth_in_words, worth_table, worths
+from .sentences import OVER_LABELS, TOGETHER, mean_and_median, references, shown_answer
+from .worth_table import worth_in_words, worth_table
 
 BLANK = Entry(NOTHING, None)
 OF_CLASSES, OF_NUMBERS = ("accuracy", "log_loss", "auroc"), ("rmse", "mae", "spearman")
 """Metrics that are answered side by side, by the kind of target. Log-loss often tells where accuracy cannot."""
 
 
-def answer_sections(
-    results: CellResults, options: ReportOptions, commands: Commands, price: Price | None = None
-) -> list[Section]:
+def answer_sections(answers: Answers, commands: Commands, price: Price | None = None) -> list[Section]:
     """The first screen: the answer in sentences, one figure, one table, and what would settle what is open; then the
     rest of what is known of it."""
-    every = compare_all(results, options)
-    comparisons = answered(every)
-    if not comparisons:
-        return [Section("summary", "The answer", _without_comparison(results, options))]
-    valued = worths(comparisons, results, options.measure)
-    details = _details(every, valued, results, options)
-    product, why_not = product_of(results, options)
-    if product is not None:
-        by_axis = answers_by_axis(product, results, options)
-        first = axis_section(by_axis, results, options, commands, price)
-        details = [*axis_details(by_axis, every, results, options), _summary(every, results, options), *details]
+    if not answers.comparisons:
+        return [Section("summary", "The answer", _without_comparison(answers.results, answers.options))]
+    details = _details(answers)
+    if answers.by_axis is not None:
+        first = axis_blocks(answers.by_axis, answers.results, answers.options)
+        details = [*axis_details(answers.by_axis, answers), _summary(answers), *details]
     else:
-        first = _cell_by_cell(comparisons, every, valued, results, options, commands, price)
-        if why_not:
-            details.insert(0, Paragraph(why_not))
-    sections = [first]
+        first = _cell_by_cell(answers)
+        if answers.why_not:
+            details.insert(0, Paragraph(answers.why_not))
+    blocks: list[Block] = [Paragraph(sentence) for sentence in answers.in_words]
+    blocks += first
+    margin = answers.options.rope
+    for sentence, command in what_would_settle(answers.asked, commands, answers.results, margin, price=price):
+        blocks.append(Command(command, sentence) if command else Paragraph(f"{sentence}."))
+    sections = [Section("summary", "The answer", blocks)]
     if details:
         sections.append(Section("details", "More on the answer", details))
     return sections
 
 
-def _cell_by_cell(
-    comparisons: Sequence[Comparison],
-    every: Sequence[Comparison],
-    valued: Sequence[Valued],
-    results: CellResults,
-    options: ReportOptions,
-    commands: Commands,
-    price: Price | None,
-) -> Section:
-    """The answer on each competitor beside its reference."""
-    blocks: list[Block] = [Paragraph(sentence) for sentence in answer_in_words(comparisons, results, options)]
-    blocks += map(Paragraph, worth_in_words(valued))
+def _cell_by_cell(answers: Answers) -> list[Block]:
+    """The worth in labels, the figure and the table of each competitor beside its reference."""
     # Over numbers of labels the curve is the answer.
-    if comparisons[0].labels is not None:
-        blocks.append(label_curve(results, options, comparisons, valued))
+    if answers.comparisons[0].labels is not None:
+        figure = label_curve(answers.results, answers.options, answers.comparisons, answers.worths)
     else:
-        blocks.append(effects_picture(comparisons, options))
-    blocks.append(_summary(every, results, options))
-    for sentence, command in what_would_settle(comparisons, commands, results, options.rope, price=price):
-        blocks.append(Command(command, sentence) if command else Paragraph(f"{sentence}."))
-    return Section("summary", "The answer", blocks)
+        figure = effects_picture(answers.comparisons, answers.options)
+    return [*map(Paragraph, worth_in_words(answers.worths)), figure, _summary(answers)]
 
 
-def _details(
-    every: Sequence[Comparison], valued: Sequence[Valued], results: CellResults, options: ReportOptions
-) -> list[Block]:
+def _details(answers: Answers) -> list[Block]:
     """What stands behind the comparisons of cells: how they hold together, each dataset, and other metrics."""
-    comparisons = answered(every)
+    comparisons, options = answers.comparisons, answers.options
     blocks: list[Block] = []
     is_curve, are_several = comparisons[0].labels is not None, len(comparisons) > 1
     if are_several and all(each.verdict.datasets > 1 for each in comparisons):
@@ -101,18 +84,19 @@ def _details(
         blocks.append(forest)
     if is_curve:
         blocks.append(effects_picture(comparisons, options))
-    if valued:
-        blocks.append(worth_table(valued, options.measure))
-    if others := metrics_table(comparisons, results, options):
+    if answers.worths:
+        blocks.append(worth_table(answers.worths, options.measure))
+    if others := metrics_table(answers):
         blocks.append(others)
     # Only columns were left out, so the competitors are a ranking of columns.
-    if results.compared == [DROPPED] and len(comparisons) > 1:
-        blocks.append(_ranked_columns(comparisons, results, options.measure))
+    if answers.results.compared == [DROPPED] and len(comparisons) > 1:
+        blocks.append(_ranked_columns(comparisons, options.measure))
     return blocks
 
 
-def metrics_table(comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions) -> Table | None:
+def metrics_table(answers: Answers) -> Table | None:
     """The answers by the leading metric and by others, side by side; None if no other metric is known."""
+    comparisons, results, options = answers.comparisons, answers.results, answers.options
     leading = options.measure
     by_metric = {leading.name: {each.label: each for each in comparisons}}
     # The answers by each metric are corrected among themselves, as on a page of their own.
@@ -188,10 +172,10 @@ def stars_of(p: float) -> str:
     return ""
 
 
-def _summary(comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions) -> Table:
+def _summary(answers: Answers) -> Table:
     """Every competitor's metric with its interval, best first, the references among them."""
-
-    metric, many = options.measure, comparisons[0].verdict.datasets > 1
+    comparisons, results, metric = answers.every, answers.results, answers.options.measure
+    many = comparisons[0].verdict.datasets > 1
     lines: list[Line] = []
     listed_references = set()
     for each in comparisons:
@@ -353,7 +337,7 @@ def _level(label: str, cells: Sequence[int], results: CellResults, metric: Metri
     return Line(mean, entries, data | counts)
 
 
-def _ranked_columns(comparisons: Sequence[Comparison], results: CellResults, metric: Metric) -> Table:
+def _ranked_columns(comparisons: Sequence[Comparison], metric: Metric) -> Table:
     """The columns that competitors do without, those that are missed most first."""
     # A loss is an improvement with the other sign, so the ends of its interval change places.
     worst_first = sorted(comparisons, key=lambda each: each.verdict.difference)

@@ -7,18 +7,17 @@ from collections.abc import Sequence
 import pandas as pd
 
 from ..metrics import Metric
-from .advice import Commands, Price, what_would_settle
-from .amounts import ends_of, signed
-from .axis_sentences import HOLD_TOGETHER, by_axis_in_words
-from .blocks import Block, Command, Entry, Paragraph, Section, Table, table
-from .by_axis import AnswersByAxis, Effect, Product, asked, effects_within, level_over, means_grid
-from .comparisons import Comparison
+from ..verdicts.amounts import ends_of, signed
+from .axis_sentences import HOLD_TOGETHER
+from .blocks import Block, Entry, Paragraph, Table, table
+from .by_axis import AnswersByAxis, Effect, Product, effects_within, level_over, means_grid
 from .effects import effects_picture
 from .loading import CellResults
 from .names import column_in_words
+from .questions import Answers
 from .report_options import ReportOptions
 from .schema import in_order
-from .sentences import claims_in_words, shown_answer
+from .sentences import shown_answer
 
 
 def means_table(product: Product, results: CellResults, metric: Metric) -> Table:
@@ -96,34 +95,23 @@ def effects_frame(effects: Sequence[Effect]) -> pd.DataFrame:
     return in_order("effects", pd.DataFrame(data))
 
 
-def axis_section(
-    answers: AnswersByAxis, results: CellResults, options: ReportOptions, commands: Commands, price: Price | None
-) -> Section:
-    """The answers, one figure, one table, and what would settle those that are open."""
-    metric = options.measure
+def axis_blocks(answers: AnswersByAxis, results: CellResults, options: ReportOptions) -> list[Block]:
+    """The figure of the answers, and the table of means."""
     every = [*answers.effects, *answers.interactions]
-    blocks: list[Block] = [Paragraph(sentence) for sentence in by_axis_in_words(answers, options)]
-    blocks += [Paragraph(sentence) for sentence in claims_in_words(every)]
-    blocks.append(effects_picture(every, options))
-    blocks.append(means_table(answers.product, results, metric))
-    for sentence, command in what_would_settle(asked(answers), commands, results, options.rope, price=price):
-        blocks.append(Command(command, sentence) if command else Paragraph(f"{sentence}."))
-    return Section("summary", "The answer", blocks)
+    return [effects_picture(every, options), means_table(answers.product, results, options.measure)]
 
 
-def axis_details(
-    answers: AnswersByAxis, comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions
-) -> list[Block]:
-    """What stands behind the answers: how they hold together, all effects, and the effects within each setting, as the
-    ``comparisons`` of cells have them."""
-    every = effects_frame([*answers.effects, *answers.interactions])
+def axis_details(by_axis: AnswersByAxis, answers: Answers) -> list[Block]:
+    """What stands behind the answers by axis: how they hold together, all effects, and the effects within each setting,
+    as the comparisons of cells have them."""
+    every = effects_frame([*by_axis.effects, *by_axis.interactions])
     lines = []
-    for each in (*answers.effects, *answers.interactions):
+    for each in (*by_axis.effects, *by_axis.interactions):
         lines.append((each.label, each.reference, each.over, shown_answer(each), each.verdict.trials))
     frame = pd.DataFrame(lines, columns=["effect", "beside", "over", "answer", "trials"])
     blocks: list[Block] = [Paragraph(HOLD_TOGETHER)]
-    blocks += [Paragraph(sentence) for sentence in answers.product.left_out]
+    blocks += [Paragraph(sentence) for sentence in by_axis.product.left_out]
     blocks.append(table("effects", "Effects of the axes, and their interactions", frame, data=every))
-    if within := effects_within(answers.product, comparisons, results, options):
-        blocks.append(effects_table(within, options.measure))
+    if within := effects_within(by_axis.product, answers.every, answers.results, answers.options):
+        blocks.append(effects_table(within, answers.options.measure))
     return blocks

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..metrics import Metric
+from ..verdicts.amounts import effect, in_words
 from ..verdicts.answers import CANNOT_TELL, HELPING
-from .amounts import effect, in_words
 from .by_axis import AnswersByAxis, Effect
 from .names import column_in_words
 from .report_options import ReportOptions

@@ -11,26 +11,21 @@ import numpy as np
 from ..intervals import Interval
 from ..metrics import Metric
 from ..verdicts.answers import CANNOT_TELL
-from ..verdicts.factors import (
-    Contrast,
-    Setting,
-    interactions,
-    main_effects,
-    simple_effects,
-)
-from .comparisons import Comparison, claimed_together, judged
+from ..verdicts.factors import Contrast, Setting, interactions, main_effects, simple_effects
+from ..verdicts.judging import claimed_together
+from .comparisons import Comparison, compared
+from .levels import level_of, trials_of
 from .loading import CellResults
 from .looks import after_all_looks
 from .names import column_in_words, text_of, value_in_words
 from .report_options import ReportOptions
-from .verdicts import level_of, trials_of
 
 OVER_ALL = "average"
 """The heading of means over the settings of an axis: a corruption is called mean."""
+SIMPLE = "simple effects"
+"""The family of all effects within a setting that no other comparison is of."""
 MOST_SIMPLE = 60
 """Effects within a setting of the other axes that a page lists."""
-INTERACTIONS, SIMPLE = "interactions", "simple effects"
-"""The families of all interactions of a page, and of all effects within a setting that no other comparison is of."""
 
 
 @dataclass(frozen=True)
@@ -53,16 +48,19 @@ class Effect(Comparison):
     """A value of an axis beside another one over all settings of the other axes, or the interaction of two axes.
 
     Attributes:
-        axes: its axis, or both.
         values: the values of these axes, without the names of the axes.
         references: the values that they are compared with.
         over: the settings of the other axes, in words; empty if there are none.
     """
 
-    axes: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     over: str = ""
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Its axis, or both."""
+        return self.contrast.factors
 
     @property
     def question(self) -> str:
@@ -133,11 +131,8 @@ def answers_by_axis(product: Product, results: CellResults, options: ReportOptio
     effects = _compared(main_effects(product.axes), product, results, options)
     both = _compared(interactions(product.axes), product, results, options)
     effects, both = (after_all_looks(each, results, options) for each in (effects, both))
-    return AnswersByAxis(
-        product,
-        claimed_together(effects, options.rope, lambda each: each.axes[0]),
-        claimed_together(both, options.rope, lambda _: INTERACTIONS),
-    )
+    effects, both = (claimed_together(each, options.rope) for each in (effects, both))
+    return AnswersByAxis(product, effects, both)
 
 
 def effects_within(
@@ -146,7 +141,7 @@ def effects_within(
     """The effects of each axis within each setting of the other axes; none if they are more than `MOST_SIMPLE`.
 
     Such an effect compares two cells. If these are one of the page's ``comparisons``, its interval and its answer are
-    the effect's. The other effects are a family.
+    the effect's. The other effects are one family.
     """
     within = simple_effects(product.axes)
     # Nobody reads more of them, and those of a sweep over many datasets take minutes.
@@ -328,7 +323,7 @@ def _effect(
         name = f"{name} with {within}"
     budgets = results.competition.budgets
     first = next(iter(by_dataset.values()))[contrast.ones[0]]
-    comparison = judged(
+    comparison = compared(
         contrast,
         by_dataset,
         results,
@@ -341,7 +336,6 @@ def _effect(
     )
     return Effect(
         **vars(comparison),
-        axes=contrast.factors,
         values=_alone(contrast.factors, contrast.values, results),
         references=_alone(contrast.factors, contrast.references, results),
         over=f"with {within}" if within else _over(contrast.factors, product.axes),

@@ -1,94 +1,59 @@
 """Comparisons of a report: the verdict on each competitor beside its reference."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from ..verdicts import Answer, Verdict
-from ..verdicts.answers import ALONE, CANNOT_TELL, HELPING, HURTING, Levels
-from ..verdicts.factors import Contrast, Setting, contrast_gains, judge_contrast, two_settings
-from ..verdicts.verdict import decided_together, with_interval
+from ..verdicts import Verdict
+from ..verdicts.factors import Cells, Contrast, Setting, contrast_gains, judge_contrast
+from ..verdicts.judging import BESIDE, COMPETITOR, REFERENCE, Judged, claimed_together, judged
 from .learning import FEWEST_CONSTANT, LEARNS_NOTHING, not_learnt
+from .levels import trials_of
 from .loading import CellResults
 from .looks import after_all_looks
 from .pairing import Pair, pairs_of
 from .report_options import ReportOptions
-from .verdicts import trials_of
 
 MOST_IN_A_FOREST = 12
 """Datasets that have a line each in the first figure."""
-ONE: Setting
-OTHER: Setting
-ONE, OTHER = ("competitor",), ("reference",)
-"""The settings of a competitor and its reference."""
-
-
-C = TypeVar("C", bound="Comparison")
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """A competitor beside its reference.
+class Comparison(Judged):
+    """A competitor beside its reference, of the cells of a report.
+
+    Over the number of labels an answer is claimed together with those of the same competitor, which share a sentence,
+    and else with those of the page.
 
     Attributes:
-        context: the number of labels or the seed that both share; empty if there is one for all comparisons.
-        name, reference: the names of the two among the competitors.
         pairs: labels of their cells, ``(cell, reference)`` for each of the ``datasets``.
-        verdict: on their differences, with the interval from which ``claimed`` was read.
-        claimed: the answer, claimed together with those of all other comparisons of the page; over the number of
-            labels, together with those of the same competitor, which share a sentence.
-        p_together: the level of its direction after the correction over the same comparisons.
-        needed: the levels that this comparison must reach to be claimed with the others, see `needed_together`.
         by_dataset: over a few datasets, the verdict on each.
         means: the mean difference on each dataset.
-        labels: how many labels training sees, infinity for all; None if cells do not differ in it.
-        against: the reference in a sentence.
         not_learnt: the sign that the competitor has learnt nothing, see `learning.not_learnt`; empty if there is none.
-        spoilt: why there is no answer: the side that is worse has not learnt. Empty otherwise.
         is_baseline: true for the method that always gives one answer.
         is_rival: true for a competitor that trains no network of ours beside one that does. It is ahead or behind.
         looks: the trials, of all tables together, after which it was looked at, these too; empty without a store.
     """
 
-    context: str
-    name: str
-    reference: str
-    pairs: Sequence[tuple[int, int]]
-    datasets: Sequence[str]
-    verdict: Verdict
-    claimed: Answer = CANNOT_TELL
-    p_together: float = 1.0
-    needed: Levels = ALONE
+    pairs: Sequence[tuple[int, int]] = ()
     by_dataset: tuple[Verdict, ...] = ()
     means: tuple[float, ...] = ()
-    labels: float | None = None
-    against: str = ""
     not_learnt: str = ""
-    spoilt: str = ""
     is_baseline: bool = False
     is_rival: bool = False
     looks: tuple[int, ...] = ()
 
     @property
+    def family(self) -> str:
+        """That of any difference, but a baseline has its own: nobody asks whether it helps."""
+        return self.name if self.is_baseline else super().family
+
+    @property
     def question(self) -> str:
         """What looks at it are about, beside its cells; empty for two cells."""
         return ""
-
-    @property
-    def label(self) -> str:
-        """The competitor with its context."""
-        return self._in_context(self.name)
-
-    @property
-    def reference_label(self) -> str:
-        """The reference with its context."""
-        return self._in_context(self.reference)
-
-    def _in_context(self, name: str) -> str:
-        return f"{name} ({self.context})" if self.context else name
 
 
 def compare_all(results: CellResults, options: ReportOptions) -> list[Comparison]:
@@ -112,7 +77,7 @@ def compare_all(results: CellResults, options: ReportOptions) -> list[Comparison
         comparisons.append(_compare(group, results, options, several=several))
     comparisons = after_all_looks(comparisons, results, options)
     # Answers are corrected before they are sorted, and the order decides nothing.
-    claimed = claimed_together(comparisons, options.rope, _family)
+    claimed = claimed_together(comparisons, options.rope)
     return sorted(claimed, key=_best_first)
 
 
@@ -127,35 +92,6 @@ def answered(comparisons: Sequence[Comparison]) -> list[Comparison]:
     return competitors or list(comparisons)
 
 
-def _family(comparison: Comparison) -> str:
-    """The family of a comparison of two cells: that of the page, or of a competitor over numbers of labels."""
-    # Nobody asks whether a baseline helps, so it takes nothing from the levels of the others.
-    is_of_page = comparison.labels is None and not comparison.is_baseline
-    return "" if is_of_page else comparison.name
-
-
-def claimed_together(comparisons: Sequence[C], margin: float, family_of: Callable[[C], str]) -> list[C]:
-    """The comparisons with the answers that hold together in each family, family by family."""
-    families: dict[str, list[C]] = {}
-    for each in comparisons:
-        families.setdefault(family_of(each), []).append(each)
-    answered_together = []
-    for family in families.values():
-        decisions = decided_together([each.verdict for each in family], margin)
-        for each, decision in zip(family, decisions, strict=True):
-            answered_together.append(
-                replace(
-                    each,
-                    verdict=with_interval(each.verdict, decision),
-                    # It stays in its family: a side that has not learnt is seen in the same results as the levels.
-                    claimed=CANNOT_TELL if each.spoilt else decision.answer,
-                    p_together=1.0 if each.spoilt else decision.p_together,
-                    needed=decision.needed,
-                )
-            )
-    return answered_together
-
-
 def _compare(pairs: Sequence[Pair], results: CellResults, options: ReportOptions, *, several: bool) -> Comparison:
     """One competitor beside its reference.
 
@@ -167,9 +103,9 @@ def _compare(pairs: Sequence[Pair], results: CellResults, options: ReportOptions
     """
     # Pairs of one comparison share their names and their context.
     one_pair = pairs[0]
-    tables = {results.rows[pair.cell]["dataset"]: {ONE: pair.cell, OTHER: pair.reference} for pair in pairs}
-    return judged(
-        two_settings(ONE, OTHER),
+    tables = {results.rows[pair.cell]["dataset"]: {COMPETITOR: pair.cell, REFERENCE: pair.reference} for pair in pairs}
+    return compared(
+        BESIDE,
         tables,
         results,
         options,
@@ -181,17 +117,17 @@ def _compare(pairs: Sequence[Pair], results: CellResults, options: ReportOptions
     )
 
 
-def judged(
+def compared(
     contrast: Contrast,
     tables: Mapping[str, Mapping[Setting, int]],
     results: CellResults,
     options: ReportOptions,
     *,
-    context: str,
     name: str,
     reference: str,
-    against: str,
+    context: str,
     labels: float | None,
+    against: str,
 ) -> Comparison:
     """The comparison of some settings with others, over all datasets.
 
@@ -199,61 +135,46 @@ def judged(
         contrast: of the settings.
         tables: the cell of each setting, by dataset.
         results, options: of the report.
-        context, name, reference, against, labels: as in `Comparison`.
+        name, reference, context, labels, against: as in `Judged`.
     """
     metric, margin = options.measure, options.rope
-    trials = []
-    for cells in tables.values():
-        trials.append({setting: trials_of(results, cell, metric) for setting, cell in cells.items()})
+    trials: dict[str, Cells] = {}
+    for dataset, cells in tables.items():
+        trials[dataset] = {setting: trials_of(results, cell, metric) for setting, cell in cells.items()}
     by_dataset = []
     # More datasets would make a figure that nobody reads, and their verdicts take the time of a page.
     if 1 < len(trials) <= MOST_IN_A_FOREST:
-        by_dataset = [judge_contrast(contrast, [of_table], metric, margin) for of_table in trials]
+        by_dataset = [judge_contrast(contrast, [of_table], metric, margin) for of_table in trials.values()]
     means = []
-    for of_table in trials:
+    for of_table in trials.values():
         of_trials = contrast_gains(contrast, of_table, metric)
         means.append(float(of_trials.mean()) if len(of_trials) else math.nan)
     ones = [cells[setting] for cells in tables.values() for setting in contrast.ones]
     others = [cells[setting] for cells in tables.values() for setting in contrast.others]
-    broken, broken_reference = on_not_learnt(ones, results), on_not_learnt(others, results)
-    verdict = judge_contrast(contrast, trials, metric, margin)
-    verdict, spoilt = unless_spoilt(verdict, broken, broken_reference, reference)
-    first, second = results.rows[ones[0]], results.rows[others[0]]
-    return Comparison(
-        context=context,
+    broken = on_not_learnt(ones, results)
+    found = judged(
+        contrast,
+        trials,
+        metric,
+        margin,
         name=name,
         reference=reference,
-        pairs=list(zip(ones, others, strict=True)),
-        datasets=list(map(str, tables)),
-        verdict=verdict,
-        by_dataset=tuple(by_dataset),
-        means=tuple(means),
+        context=context,
         labels=labels,
         against=against,
+        broken=broken,
+        broken_reference=on_not_learnt(others, results),
+    )
+    first, second = results.rows[ones[0]], results.rows[others[0]]
+    return Comparison(
+        **vars(found),
+        pairs=list(zip(ones, others, strict=True)),
+        by_dataset=tuple(by_dataset),
+        means=tuple(means),
         not_learnt=broken,
-        spoilt=spoilt,
         is_baseline=first["method"] == LEARNS_NOTHING,
         is_rival=first.get("network") is None and second.get("network") is not None,
     )
-
-
-def unless_spoilt(verdict: Verdict, broken: str, broken_reference: str, reference: str) -> tuple[Verdict, str]:
-    """The verdict, and why it gives no answer: the side that is worse has learnt nothing, which is an accident and no
-    answer about the method.
-
-    Args:
-        verdict: on a competitor beside the reference.
-        broken, broken_reference: the signs that either has learnt nothing; empty if there are none.
-        reference: its name.
-    """
-    spoilt = ""
-    if broken and verdict.answer in HURTING:
-        spoilt = f"it {broken}"
-    elif broken_reference and verdict.answer in HELPING:
-        spoilt = f"{reference} {broken_reference}"
-    if spoilt:
-        verdict = replace(verdict, answer=CANNOT_TELL, reason=spoilt)
-    return verdict, spoilt
 
 
 def on_not_learnt(cells: Sequence[int], results: CellResults) -> str:

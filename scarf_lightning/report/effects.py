@@ -12,18 +12,18 @@ from matplotlib.figure import Figure
 from ..intervals import LEVEL, Interval, percent
 from ..metrics import Metric
 from ..verdicts import mean_gain, outlying
+from ..verdicts.amounts import effect, effect_over, signed, unsigned, won
 from ..verdicts.answers import MARGIN, Answer
 from ..verdicts.verdict import Basis, Verdict
 from ..verdicts.worth import Worth
-from .amounts import effect, effect_over, signed, unsigned, won
 from .blocks import Picture, named
 from .comparisons import Comparison
+from .levels import level_of
 from .loading import CellResults
 from .names import shortened
 from .report_options import ReportOptions
 from .sentences import references, shown_answer
 from .style import COLOURS, COLUMN, GREY, PAGE, colour, marker, new_figure, styled, tip
-from .verdicts import level_of
 from .worth_table import Valued, worth_in_words
 
 COLOUR_OF: dict[Answer, str] = {

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..intervals import FEWEST, SIZES, Interval, median_sizes, overlap_ratio
 from ..metrics import Metric
-from ..results import Predictions, Rows, read_cell, read_predictions, values_of
+from ..results import Predictions, Rows, has_predictions, read_cell, read_predictions, values_of
 
 if TYPE_CHECKING:
     from ..verdicts.frame import Trials
+    from .loading import CellResults
 
 FROM_PREDICTIONS = "rows and fits"
 FROM_TRIALS = "resampled t-test"
@@ -99,6 +100,36 @@ def trials_by_metric(
     n_test, n_labelled = _median(column("n_test")), _median(column("n_labelled"))
     ratio = overlap_ratio(*median_sizes({name: column(name) for name in SIZES}))
     return [Trials(values[each.name], rows[each.name], Split(split, n_labelled), ratio, n_test) for each in metrics]
+
+
+def level_of(results: "CellResults", cell: int, metric: Metric) -> Interval:
+    """The mean of a cell's metric over trials with its interval, whose ends are NaN if the error is unknown."""
+    return trials_of(results, cell, metric).level(metric)
+
+
+def trials_of(results: "CellResults", cell: int, metric: Metric) -> "Trials":
+    """The trials of a cell that have the metric, with the test rows of those whose predictions were kept."""
+    # A page asks for a cell's trials many times, as a competitor and as a reference of others.
+    key = (cell, metric.name)
+    if key not in results.measured:
+        frame = results.trials_of(cell)
+        split = str(results.cells.loc[cell, "split"]) if "split" in results.cells else None
+        (results.measured[key],) = trials_by_metric(
+            [metric], lambda name: frame[name].tolist(), _predictions(results, cell), split
+        )
+    kept: Trials = results.measured[key]
+    return kept
+
+
+def _predictions(results: "CellResults", cell: int) -> dict[int, Predictions]:
+    """The predictions of a cell's trials that were kept."""
+    # Reading a cell takes a hundred times as long as the look.
+    if cell not in results.folders or not has_predictions(results.folders[cell]):
+        return {}
+    # A damaged file costs its own trials alone, and the page lists it.
+    kept, damaged = read_predictions(read_cell(results.folders[cell]))
+    results.damaged.update(damaged)
+    return kept
 
 
 def _is_there(value: Any) -> bool:

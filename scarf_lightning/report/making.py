@@ -27,6 +27,7 @@ from .competitors import named_cells
 from .drawings import Drawing, draw_all
 from .loading import CellResults, environments
 from .pairing import on_competitors
+from .questions import answers_of
 from .report_options import ReportOptions
 from .schema import documented
 from .style import as_inline, as_svg, save
@@ -112,7 +113,7 @@ def make_report(
     options = options.of(results)
     _check_results(results, options.measure)
     made = [
-        *answer_sections(results, options, more_trials, price),
+        *answer_sections(answers_of(results, options), more_trials, price),
         *draw_all(results, drawings, options),
         *sections,
         provenance_section(results, command),

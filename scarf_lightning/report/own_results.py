@@ -21,10 +21,7 @@ class ShownResults(ComparedResults):
         require("matplotlib", "A figure")
         from .effects import Effect, effects_figure
 
-        lines = []
-        for place, name in enumerate(self.competitors):
-            label = f"{name}, {self.labels[place]:,g} labels" if self.labels else name
-            lines.append(Effect(label, self.verdicts[place], self.answers[place]))
+        lines = [Effect(each.label, each.verdict, each.claimed) for each in self.comparisons]
         return effects_figure(lines, self.metric, self.margin)
 
 

@@ -4,9 +4,9 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 from ..metrics import Metric
+from ..verdicts.amounts import brief_effect, effect, effect_over, signed, unsigned, won
 from ..verdicts.answers import HURTING, Answer
 from ..verdicts.verdict import Claim
-from .amounts import brief_effect, effect, effect_over, signed, unsigned, won
 from .blocks import named
 from .comparisons import Comparison
 from .loading import CellResults
@@ -94,7 +94,7 @@ def _which(columns: Sequence[str], where: str) -> str:
     return f"W{', '.join(first)[1:]} and {last} are best {where}?"
 
 
-def answer_in_words(comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions) -> list[str]:
+def answer_in_words(comparisons: Sequence[Comparison], options: ReportOptions) -> list[str]:
     """The answer in a sentence, and one on rivals of the network; one for each competitor if cells differ in the number
     of labels. Then what to expect of the next table, and what the claim is about."""
     datasets: list[str] = []

@@ -9,11 +9,11 @@ from ..verdicts.frame import Trials
 from ..verdicts.worth import REACH, Worth, worth_of_trials, worth_sentence
 from .blocks import Table, table
 from .comparisons import Comparison
+from .levels import trials_of
 from .loading import CellResults
 from .names import labels_in_words
 from .schema import in_order
 from .sentences import references
-from .verdicts import trials_of
 
 MOST_SAID = 3
 """Competitors of which a page's answer says the worth; its table has all."""

@@ -12,10 +12,11 @@ SciPy is imported by the functions that use it, so that a run that has nothing t
 from ..intervals import TEST_TO_TRAIN, Interval, mean_interval, overlap_ratio
 from .answers import ANSWERS, Answer, Levels, answer_of, corrected
 from .centres import mean_gain, mean_levels, median_gain, median_levels, outlying
-from .compare import ComparedResults, JudgedEffect, compare
+from .compare import ComparedResults, compare
 from .factors import Contrast, interactions, judge_contrast, main_effects, simple_effects
 from .frame import Trials, combined, verdict_on
 from .influence import added_values, row_values
+from .judging import Judged, claimed_together, judged
 from .over_tables import NextTable, next_table
 from .pairs import (
     Grid,
@@ -41,14 +42,14 @@ from .verdict import Verdict, answers_together, judge, judge_rows, judge_tables,
 from .worth import Worth, worth_in_labels
 
 __all__ = [
-    "ANSWERS", "CELL", "TEST_TO_TRAIN", "Answer", "ComparedResults", "Contrast", "ErrorParts", "FriedmanTest", "Grid",
-    "Interval", "JudgedEffect", "Levels", "NextTable", "Pair", "Ranking", "ScoreArray", "Settling", "TTest", "Test",
-    "Trials", "Verdict", "WinMatrix", "Worth", "added_values", "against", "answer_of", "answers_together", "cell_means",
-    "combined", "compare", "compared_pairs", "corrected", "error_parts", "friedman_test", "gain_table", "holm",
-    "interactions", "judge", "judge_contrast", "judge_rows", "judge_tables", "main_effects", "mean_gain",
-    "mean_interval", "mean_levels", "median_gain", "median_levels", "next_table", "outlying", "overlap_ratio",
-    "paired_test", "pretraining_grid", "rank_competitors", "reference_win_matrix", "relative_gains", "row_values",
-    "rows_interval", "score_array", "scores_of", "settling", "settling_tables", "simple_effects",
-    "smallest_difference", "surviving_wins", "unseen_values", "verdict_on", "welch_test", "wilcoxon_cliques",
-    "wilcoxon_tests", "win_matrix", "worth_in_labels",
+    "ANSWERS", "CELL", "TEST_TO_TRAIN", "Answer", "ComparedResults", "Contrast", "ErrorParts", "FriedmanTest",
+    "Grid", "Interval", "Judged", "Levels", "NextTable", "Pair", "Ranking", "ScoreArray", "Settling", "TTest",
+    "Test", "Trials", "Verdict", "WinMatrix", "Worth", "added_values", "against", "answer_of", "answers_together",
+    "cell_means", "claimed_together", "combined", "compare", "compared_pairs", "corrected", "error_parts",
+    "friedman_test", "gain_table", "holm", "interactions", "judge", "judge_contrast", "judge_rows", "judge_tables",
+    "judged", "main_effects", "mean_gain", "mean_interval", "mean_levels", "median_gain", "median_levels",
+    "next_table", "outlying", "overlap_ratio", "paired_test", "pretraining_grid", "rank_competitors",
+    "reference_win_matrix", "relative_gains", "row_values", "rows_interval", "score_array", "scores_of", "settling",
+    "settling_tables", "simple_effects", "smallest_difference", "surviving_wins", "unseen_values", "verdict_on",
+    "welch_test", "wilcoxon_cliques", "wilcoxon_tests", "win_matrix", "worth_in_labels",
 ]  # fmt: skip

@@ -26,6 +26,7 @@ from scarf_lightning.report.advice import by_sweep
 from scarf_lightning.report.answer import answer_sections
 from scarf_lightning.report.blocks import Table
 from scarf_lightning.report.loading import cells_of_folder, read_results
+from scarf_lightning.report.questions import answers_of
 from scarf_lightning.report.report_options import ReportOptions
 from scarf_lightning.results import (
     CellStore,
@@ -142,7 +143,7 @@ def test_every_way_of_showing_a_number_shows_one(trained: tuple, capsys: pytest.
     rows = _with_levels(surveyed)
     results = read_results(cells_of_folder(Path(cell.results))[0])
     options = ReportOptions(metric=metric.name)
-    (section,) = answer_sections(results, options, by_sweep([]))
+    (section,) = answer_sections(answers_of(results, options), by_sweep([]))
 
     # The page's table of levels, which has all digits in its file.
     (levels,) = [block.data for block in section.blocks if isinstance(block, Table)]

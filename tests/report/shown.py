@@ -6,12 +6,13 @@ from scarf_lightning.report.advice import by_sweep
 from scarf_lightning.report.answer import answer_sections
 from scarf_lightning.report.blocks import Block, Paragraph, Picture, Table
 from scarf_lightning.report.loading import CellResults
+from scarf_lightning.report.questions import answers_of
 from scarf_lightning.report.report_options import ReportOptions
 
 
 def answer_of(results: CellResults, options: ReportOptions | None = None) -> list[Block]:
     """The blocks of a page's answer."""
-    sections = answer_sections(results, options or ReportOptions(), by_sweep([]))
+    sections = answer_sections(answers_of(results, options or ReportOptions()), by_sweep([]))
     return [block for section in sections for block in section.blocks]
 
 

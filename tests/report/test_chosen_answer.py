@@ -40,7 +40,7 @@ def said(results: CellResults) -> list[str]:
     """The sentences of an answer, and what would settle it."""
     comparisons = answered(compare_all(results, OPTIONS))
     advice = what_would_settle(comparisons, COMMANDS, results, OPTIONS.rope)
-    return [*answer_in_words(comparisons, results, OPTIONS), *(in_one_line(*each) for each in advice)]
+    return [*answer_in_words(comparisons, OPTIONS), *(in_one_line(*each) for each in advice)]
 
 
 def gained(gain: Sequence[float] | float, base: Sequence[float] = LOW) -> list[float]:
@@ -272,7 +272,7 @@ def test_every_metric_is_answered_in_its_own_direction() -> None:
         width = metric.bounds[1] - metric.bounds[0]
         assert -width <= only.verdict.low < only.verdict.difference < only.verdict.high <= width, metric.name
         better_by = "+" if metric.higher_is_better else f"{metric.label} "
-        assert answer_in_words([only], results, options)[0].startswith(f"SCARF helps on iris: {better_by}")
+        assert answer_in_words([only], options)[0].startswith(f"SCARF helps on iris: {better_by}")
         if metric.name in ("log_loss", "r2"):
             first, second = entries(tables(answer_of(results, options))[0])
             assert (first[0], second[0]) == ("SCARF", "no pre-training")

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scarf_lightning.report.advice import ComparedRun
 from scarf_lightning.report.comparisons import compare_all
+from scarf_lightning.report.questions import Answers
 from scarf_lightning.report.report_options import ReportOptions
+from scarf_lightning.report.run_results import ComparedRun
 from tests.report.cell_results import a_cell, gains_at, results_of
 
 TRIALS, BUDGETS = 12, (20, 50, 100)
@@ -74,4 +75,4 @@ def test_a_comparison_gets_trials_until_it_is_answered(level: float, n_left: int
     cells: Any = [SimpleNamespace(cell=SimpleNamespace(key=str(label))) for label in range(2 * len(BUDGETS))]
     results: Any = None
 
-    assert len(ComparedRun(cells, results, comparisons, ReportOptions()).undecided) == n_left
+    assert len(ComparedRun(cells, Answers(results, ReportOptions(), comparisons)).undecided) == n_left

@@ -123,7 +123,7 @@ def test_no_comparison_counts_against_a_cell_that_has_not_learnt(broken: int | N
     results = flagged([({"pretrain": p}, values[n], n == broken) for n, p in enumerate(("none", "scarf"))])
     options = ReportOptions().of(results)
     (comparison,) = compare_all(results, options)
-    sentence, *_ = answer_in_words([comparison], results, options)
+    sentence, *_ = answer_in_words([comparison], options)
 
     assert sentence.startswith(said)
     not_learnt_so = "predicts one class for every test row in 5 of 5 trials, so it has not learnt"
@@ -144,7 +144,7 @@ def test_over_the_number_of_labels_the_sentence_says_where_it_has_not_learnt() -
     )
     options = ReportOptions().of(results)
 
-    sentences = answer_in_words(compare_all(results, options), results, options)
+    sentences = answer_in_words(compare_all(results, options), options)
 
     assert "behind" not in sentences[1]
     assert sentences[1].startswith("We cannot tell whether XGBoost helps, because it predicts one class")

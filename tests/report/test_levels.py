@@ -9,9 +9,8 @@ import pytest
 from scarf_lightning.cli.tables import cell_table, full_table, on_wide_intervals
 from scarf_lightning.loggers import cell_view
 from scarf_lightning.metrics import metric_named
-from scarf_lightning.report.levels import LevelledRows, levels_of_cell
+from scarf_lightning.report.levels import LevelledRows, level_of, levels_of_cell
 from scarf_lightning.report.loading import cells_of_folder, read_results
-from scarf_lightning.report.verdicts import level_of
 from scarf_lightning.results import Rows, read_cell
 from tests.report.store import fill_store
 

@@ -4,11 +4,11 @@ import re
 
 import numpy as np
 
-from scarf_lightning.report.amounts import effect
 from scarf_lightning.report.comparisons import compare_all
 from scarf_lightning.report.loading import CellResults
 from scarf_lightning.report.report_options import ReportOptions
 from scarf_lightning.report.sentences import OVER_LABELS, answer_in_words
+from scarf_lightning.verdicts.amounts import effect
 from tests.report.cell_results import a_cell, gains_at, over_labels, results_of
 from tests.report.shown import answer_of, picture_named, said, tables
 
@@ -36,7 +36,7 @@ def curve(gains: dict[tuple[str, str], tuple[float, ...]]) -> CellResults:
 def test_the_answer_is_a_sentence_for_each_competitor_networks_first() -> None:
     results = curve({("none", "xgboost"): (0.1, 0.1, 0.1), **SCARF, ("vime", "control"): (-0.05, -0.04, 0.0)})
 
-    first, scarf, vime, trees, *_ = answer_in_words(compare_all(results, OPTIONS), results, OPTIONS)
+    first, scarf, vime, trees, *_ = answer_in_words(compare_all(results, OPTIONS), OPTIONS)
 
     assert first == "On iris, beside the network with no pre-training:"
     points = r"points of accuracy \(.*?\) with"
@@ -57,14 +57,14 @@ def test_each_number_of_labels_keeps_its_own_estimate_and_interval() -> None:
     noisy = CellResults(results.cells, noisy, labels=results.labels)
     comparisons = compare_all(noisy, OPTIONS)
 
-    _, scarf, *_ = answer_in_words(comparisons, noisy, OPTIONS)
+    _, scarf, *_ = answer_in_words(comparisons, OPTIONS)
 
     assert scarf.startswith("We cannot tell whether SCARF helps: ")
     for each in comparisons:
         assert f"{effect(each, OPTIONS.measure)} with {each.context}" in scarf
     # Where the time of a sweep is over: of three numbers of labels, SCARF has finished one, and says which.
     cut = CellResults(results.cells[results.cells.index.isin([0, 2, 4, 5])], results.trials, labels=results.labels)
-    _, scarf, *_ = answer_in_words(compare_all(cut, OPTIONS), cut, OPTIONS)
+    _, scarf, *_ = answer_in_words(compare_all(cut, OPTIONS), OPTIONS)
     assert scarf.startswith("SCARF helps: +")
     assert scarf.endswith(" with all labels.")
 

@@ -206,7 +206,7 @@ def test_a_figure_names_the_numbers_of_labels() -> None:
     figure = scarf_lightning.compare(over_labels(), metric="accuracy", reference="base", labels="n_labels").figure()
 
     shown = [label.get_text() for axes in figure.axes for label in axes.get_yticklabels()]
-    assert {"better, 20 labels", "better, 40 labels", "better, 80 labels"} <= set(shown)
+    assert {"better (20 labels)", "better (40 labels)", "better (80 labels)"} <= set(shown)
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,8 @@ GUARDS: dict[str, tuple[str, ...]] = {
         "training/test_pretraining",
     ),
     "verdicts/centres.py": ("verdicts/test_centres",),
-    "verdicts/trials.py": ("verdicts/test_rows_of_trials", "report/test_verdicts"),
+    "verdicts/judging.py": ("verdicts/test_judging",),
+    "verdicts/trials.py": ("verdicts/test_rows_of_trials", "report/test_trials_of_cells"),
     "verdicts/": (
         "verdicts/test_examples",
         "verdicts/test_calibration",
@@ -143,6 +144,7 @@ NAMED = (
     ("data/trials.py", 'fit_on == "train"', 'fit_on == "all"'),
     ("engine/lifting.py", "requires_grad=parameter.requires_grad", "requires_grad=True"),
     ("verdicts/answers.py", "n_open -= int(is_claimed)", "n_open -= 1"),
+    ("verdicts/judging.py", 'return "" if self.labels is None else self.name', 'return ""'),
     ("verdicts/verdict.py", "if verdict.parts is not None:\n        return verdict.parts.error",
      "if True:\n        return verdict.parts.error"),
     ("forks.py", "prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM)", "prctl(signal.SIGTERM, PARENT_DEATH_SIGNAL)"),
@@ -155,7 +157,7 @@ NAMED = (
 
 REFACTORED = (
     # Every competitor of a page is corrected alone: Holm's family is taken apart.
-    ("report/comparisons.py", 'return "" if is_of_page else comparison.name', "return comparison.name"),
+    ("report/comparisons.py", "return self.name if self.is_baseline else super().family", "return super().family"),
     # Test rows leak into the fitted scaling, because the option is not passed on.
     ("training/cell_training.py", "fit_on=self.config.fit_on,", 'fit_on="all",'),
     # The mean of a stack is taken over its trials instead of its rows.

@@ -6,7 +6,8 @@ import pytest
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options import label
-from scarf_lightning.report.advice import advice_of_run, check_reference, compared, in_one_line
+from scarf_lightning.report.advice import in_one_line
+from scarf_lightning.report.run_results import advice_of_run, check_reference, compared_run
 from scarf_lightning.results import columns
 from scarf_lightning.sweeping.cell import Cell, survey
 from scarf_lightning.sweeping.composer import composing
@@ -25,7 +26,7 @@ def cells(folder: Path, trials: int = 4) -> list[Cell]:
 def said(asked: list[Cell]) -> list[str]:
     request = ExpandedSweep(asked, arguments=("pretrain=none,scarf", "trials=4"), usual=USUAL)
     surveyed = survey(asked)
-    run = compared(request, surveyed)
+    run = compared_run(request, surveyed)
     return run.in_words + [in_one_line(*each) for each in advice_of_run(run, request, surveyed)]
 
 

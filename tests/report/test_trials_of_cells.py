@@ -9,12 +9,12 @@ import pytest
 
 from scarf_lightning.data.targets import Classes
 from scarf_lightning.metrics import metric_named
-from scarf_lightning.report import verdicts
+from scarf_lightning.report import levels
 from scarf_lightning.report.loading import CellResults
 from scarf_lightning.report.report_options import ReportOptions
 from scarf_lightning.results import Predictions
-from scarf_lightning.verdicts import error_parts, judge, judge_rows, judge_tables
-from scarf_lightning.verdicts.frame import NOT_KEPT
+from scarf_lightning.verdicts import Verdict, error_parts, judge, judge_rows, judge_tables
+from scarf_lightning.verdicts.frame import NOT_KEPT, verdict_on
 from tests.report.cell_results import results_of
 
 TRIALS, ROWS = 4, 60
@@ -35,6 +35,13 @@ def right(seed: int) -> np.ndarray:
     return random.random((2, TRIALS, ROWS)) < ease
 
 
+def verdict_of(results: CellResults, pairs: list[tuple[int, int]], options: ReportOptions) -> Verdict:
+    """The verdict on cells beside their references: a pair for each table."""
+    metric = options.measure
+    beside = [tuple(levels.trials_of(results, cell, metric) for cell in pair) for pair in pairs]
+    return verdict_on(beside, metric, options.rope)
+
+
 @pytest.fixture
 def keep(monkeypatch: pytest.MonkeyPatch) -> Keep:
     """Results of two cells whose predictions have their rows in these orders, one a trial."""
@@ -48,7 +55,7 @@ def keep(monkeypatch: pytest.MonkeyPatch) -> Keep:
                 found[trial] = Predictions(trial, 100 + order, np.zeros(ROWS, dtype=np.int64), probabilities, BINARY)
             return found
 
-        monkeypatch.setattr(verdicts, "_predictions", predictions)
+        monkeypatch.setattr(levels, "_predictions", predictions)
         cells = [{"dataset": "a", "pretrain": name, "split": split} for name in ("scarf", "none")]
         return results_of([(cell, right(0)[n].mean(axis=1).tolist()) for n, cell in enumerate(cells)])
 
@@ -71,24 +78,24 @@ def test_rows_are_compared_with_themselves_in_whatever_order_a_trial_has_them(ke
     results = keep(orders)
     values, _ = aligned(orders)
 
-    found = verdicts.verdict_of(results, PAIR, ReportOptions(rope=MARGIN))
+    found = verdict_of(results, PAIR, ReportOptions(rope=MARGIN))
 
     expected = judge_rows(values, orders, unseen=np.array([[1.0, -1.0]]), width=1.0, margin=MARGIN)
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
     assert found.levels == pytest.approx(expected.levels)
     assert found.basis == "rows and fits"
-    level = verdicts.level_of(results, 0, ACCURACY)
+    level = levels.level_of(results, 0, ACCURACY)
     assert level.high - level.low > 0.1, "an error of rows is not averaged away by more trials"
 
 
 def test_rows_in_the_order_of_time_are_blocks_of_neighbours_and_groups_are_units(keep: Keep) -> None:
     order = np.random.default_rng(1).permutation(ROWS)
     values, _ = aligned([order] * TRIALS)
-    found = verdicts.verdict_of(keep([order] * TRIALS, "time"), PAIR, OPTIONS)
+    found = verdict_of(keep([order] * TRIALS, "time"), PAIR, OPTIONS)
     blocks = np.repeat(np.arange(10), ROWS // 10)
     assert found.parts == error_parts(values, [blocks] * TRIALS, 0)
 
-    found = verdicts.verdict_of(keep(shuffled(), "group"), PAIR, OPTIONS)
+    found = verdict_of(keep(shuffled(), "group"), PAIR, OPTIONS)
     assert found.parts is not None
     assert found.parts.n_tested == 1, "all rows are always tested together"
 
@@ -105,8 +112,8 @@ def test_without_predictions_the_resampled_test_stays_and_fixed_splits_have_no_v
     gains = (np.array(values[0]) - np.array(values[1]))[None]
     options = ReportOptions(rope=MARGIN)
 
-    found = verdicts.verdict_of(without_predictions("random", *values), PAIR, options)
-    fixed = verdicts.verdict_of(without_predictions("column", *values), PAIR, options)
+    found = verdict_of(without_predictions("random", *values), PAIR, options)
+    fixed = verdict_of(without_predictions("column", *values), PAIR, options)
 
     assert found == judge(gains, width=1.0, margin=MARGIN)
     assert found.basis == "resampled t-test"
@@ -115,27 +122,27 @@ def test_without_predictions_the_resampled_test_stays_and_fixed_splits_have_no_v
         values = 0.85 + spread * np.array([1.0, -1.0] * 2)
         gains = values[None] - 0.8
         sized = without_predictions("random", values.tolist(), [0.8] * TRIALS, n_test=50, n_train=200, n_labelled=200)
-        found = verdicts.verdict_of(sized, PAIR, OPTIONS)
+        found = verdict_of(sized, PAIR, OPTIONS)
         assert found == judge(gains, test_to_train=50 / 200, n_test=50, width=1.0)
 
 
 def test_a_level_without_predictions_is_that_of_the_terminal() -> None:
-    mean, low, high = verdicts.level_of(without_predictions("random", [0.9, 0.92, 0.95]), 0, ACCURACY)
+    mean, low, high = levels.level_of(without_predictions("random", [0.9, 0.92, 0.95]), 0, ACCURACY)
     assert low < mean < high
-    assert math.isnan(verdicts.level_of(without_predictions("time", [0.9, 0.92, 0.95]), 0, ACCURACY).low)
+    assert math.isnan(levels.level_of(without_predictions("time", [0.9, 0.92, 0.95]), 0, ACCURACY).low)
     for n_test in (None, 0, -5):  # a number of test rows that cannot be is unknown
         results = results_of([({"dataset": "wdbc", "pretrain": "none"}, [0.9] * 5)])
         results.trials["n_test"] = n_test
-        assert verdicts.level_of(results, 0, ACCURACY) == (0.9, 0.9, 0.9)
+        assert levels.level_of(results, 0, ACCURACY) == (0.9, 0.9, 0.9)
 
 
 def test_a_trial_without_predictions_takes_them_from_none(keep: Keep, monkeypatch: pytest.MonkeyPatch) -> None:
     results = keep(shuffled(), "random")
-    kept = verdicts._predictions
+    kept = levels._predictions
     monkeypatch.setattr(
-        verdicts, "_predictions", lambda its, cell: {t: p for t, p in kept(its, cell).items() if t or cell}
+        levels, "_predictions", lambda its, cell: {t: p for t, p in kept(its, cell).items() if t or cell}
     )
-    found = verdicts.verdict_of(results, PAIR, OPTIONS)
+    found = verdict_of(results, PAIR, OPTIONS)
 
     assert (found.basis, found.trials) == ("resampled t-test", TRIALS)
 
@@ -148,10 +155,10 @@ def test_a_relative_difference_knows_the_error_of_the_reference(keep: Keep) -> N
     # A row that is right has no loss, and one that is wrong has the largest.
     losses = np.where(right(0), 0.0, -math.log(np.finfo(float).eps))
     results.trials["log_loss"] = losses.mean(axis=2).ravel()
-    first, second = (verdicts.trials_of(results, cell, options.measure).rows for cell in (0, 1))
+    first, second = (levels.trials_of(results, cell, options.measure).rows for cell in (0, 1))
     size = float(np.mean([each.values.mean() for each in second.values()]))
 
-    found = verdicts.verdict_of(results, PAIR, options)
+    found = verdict_of(results, PAIR, options)
 
     ratio = 1 - found.difference
     values = [(ratio * second[t].values - first[t].values) / size + found.difference for t in range(TRIALS)]
@@ -163,9 +170,9 @@ def test_over_tables_each_table_brings_its_own_noise(keep: Keep, monkeypatch: py
     results = keep(shuffled(), "random")
     _, its = aligned(shuffled())
     differences = np.tile(its, (7, 1))
-    one = verdicts.verdict_of(results, PAIR, OPTIONS)
+    one = verdict_of(results, PAIR, OPTIONS)
 
-    found = verdicts.verdict_of(results, PAIR * 7, ReportOptions(rope=MARGIN))
+    found = verdict_of(results, PAIR * 7, ReportOptions(rope=MARGIN))
 
     assert one.parts is not None
     assert found == judge_tables(differences, np.full(7, one.parts.error), margin=MARGIN)

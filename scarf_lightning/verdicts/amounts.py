@@ -5,11 +5,11 @@ import math
 from ..errors import counted
 from ..intervals import LEVEL, Interval, percent
 from ..metrics import Metric
-from ..verdicts import Verdict
-from .comparisons import Comparison
+from .judging import Judged
+from .verdict import Verdict
 
 
-def effect(comparison: Comparison, metric: Metric) -> str:
+def effect(comparison: Judged, metric: Metric) -> str:
     """The difference with its interval: ``+1.20 points of accuracy (+0.40 to +2.00)``.
 
     Of a metric whose lower values are better it is ``error rate 1.20 points lower (0.40 to 2.00 lower)``.
@@ -25,13 +25,13 @@ def effect(comparison: Comparison, metric: Metric) -> str:
     return f"{mean} on average, {median} on the median dataset"
 
 
-def effect_over(comparison: Comparison, metric: Metric) -> str:
+def effect_over(comparison: Judged, metric: Metric) -> str:
     """The difference with its interval, and the reference: ``+1.20 points of accuracy over no pre-training``."""
     over = "over" if metric.higher_is_better else "than"
     return f"{effect(comparison, metric)} {over} {comparison.against}"
 
 
-def brief_effect(comparison: Comparison, metric: Metric) -> str:
+def brief_effect(comparison: Judged, metric: Metric) -> str:
     """The difference without its interval."""
     verdict = comparison.verdict
     if verdict.datasets > 1:
@@ -138,7 +138,7 @@ def unsigned(value: float, metric: Metric) -> str:
     return f"{value:g}"
 
 
-def won(comparison: Comparison) -> str:
+def won(comparison: Judged) -> str:
     """In how many trials it is better, or on how many datasets it is better, worse and equal."""
     verdict = comparison.verdict
     if verdict.datasets > 1:

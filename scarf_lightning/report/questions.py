@@ -1,0 +1,70 @@
+"""All that results are asked, and the answers, as the page, the terminal and loggers read them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from .axis_sentences import by_axis_in_words
+from .by_axis import AnswersByAxis, answers_by_axis, asked, product_of
+from .comparisons import Comparison, answered, compare_all
+from .loading import CellResults
+from .report_options import ReportOptions
+from .sentences import answer_in_words, claims_in_words
+from .worth_table import Valued, worths
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers that results give.
+
+    Attributes:
+        results, options: that they are by.
+        every: the comparisons of all competitors with their references, baselines too, best first.
+        by_axis: the answers by axis, if the cells are a product of axes.
+        why_not: the reason why cells that look like a product are not answered by axis; else empty.
+    """
+
+    results: CellResults
+    options: ReportOptions
+    every: Sequence[Comparison]
+    by_axis: AnswersByAxis | None = None
+    why_not: str = ""
+
+    @cached_property
+    def comparisons(self) -> Sequence[Comparison]:
+        """The comparisons that are answered."""
+        return answered(self.every)
+
+    @cached_property
+    def worths(self) -> Sequence[Valued]:
+        """The worth in labels of each competitor, over numbers of labels."""
+        return worths(self.comparisons, self.results, self.options.measure)
+
+    @property
+    def asked(self) -> Sequence[Comparison]:
+        """The comparisons that advice is about."""
+        return self.comparisons if self.by_axis is None else asked(self.by_axis)
+
+    @property
+    def in_words(self) -> list[str]:
+        """The answer in sentences; none if nothing is compared."""
+        if self.by_axis is not None:
+            every = [*self.by_axis.effects, *self.by_axis.interactions]
+            return [*by_axis_in_words(self.by_axis, self.options), *claims_in_words(every)]
+        if not self.comparisons:
+            return []
+        return answer_in_words(self.comparisons, self.options)
+
+
+def answers_of(results: CellResults, options: ReportOptions) -> Answers:
+    """Compare all cells, and answer by axis where they are a product of axes.
+
+    Raises:
+        UsageError: no competitor is the reference that the options name.
+    """
+    every = compare_all(results, options)
+    if not every:
+        return Answers(results, options, every)
+    product, why_not = product_of(results, options)
+    by_axis = None if product is None else answers_by_axis(product, results, options)
+    return Answers(results, options, every, by_axis, why_not)

@@ -1,0 +1,103 @@
+"""The results of a run so far, with their answers, as its end and its rounds read them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..options import labels
+from ..results import Row
+from ..sweeping.cell import Cell, SurveyedCell
+from ..sweeping.expand import ExpandedSweep
+from ..verdicts.answers import CANNOT_TELL
+from .advice import by_sweep, price_of, trials_may_settle, what_would_settle
+from .loading import ReportedCell, read_results
+from .pairing import on_competitors, pairs_of
+from .questions import Answers, answers_of
+from .report_options import ReportOptions
+
+
+@dataclass(frozen=True)
+class ComparedRun:
+    """The cells of a run that have a trial, with their answers.
+
+    Attributes:
+        tried: the cells.
+        answers: that they give; those of a single cell are none.
+        dropped: a sentence on competitors that are in no comparison; empty if there are none.
+    """
+
+    tried: Sequence[SurveyedCell]
+    answers: Answers
+    dropped: str = ""
+
+    @property
+    def in_words(self) -> list[str]:
+        """The answer in sentences; none if nothing is compared."""
+        answers = self.answers
+        if answers.by_axis is not None or not answers.comparisons:
+            return answers.in_words
+        return [*answers.in_words, *filter(None, [answers.why_not, self.dropped])]
+
+    @property
+    def undecided(self) -> set[str]:
+        """The keys of the cells of whose comparison we cannot tell, and of which more trials may tell."""
+        margin = ReportOptions().rope
+        keys = set[str]()
+        for each in self.answers.comparisons:
+            # A side that has not learnt does not begin to learn with more trials.
+            if each.claimed != CANNOT_TELL or each.verdict.reason:
+                continue
+            if not trials_may_settle(each, margin):
+                continue
+            # Both sides: a trial counts in a comparison if its reference has the same one.
+            for cell, reference in each.pairs:
+                keys.add(self.tried[cell].cell.key)
+                keys.add(self.tried[reference].cell.key)
+        return keys
+
+
+def reported(cell: Cell, axes: Row, folder: Path | None, **known: Any) -> ReportedCell:
+    """A cell of a sweep; ``folder`` is its place in the store, if it is known, as are more fields of `ReportedCell`."""
+    config = cell.config
+    return ReportedCell(
+        axes, config.dataset.id, folder, config.trials, cell.overrides, labels(config), config.metric, **known
+    )
+
+
+def compared_run(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> ComparedRun:
+    """Compare the cells of a run so far."""
+    tried = [each for each in surveyed if each.rows]
+    wanted = []
+    for each in tried:
+        rows, target = each.rows, each.target
+        cell = reported(each.cell, each.axes, each.folder, rows=rows, target=target)
+        wanted.append(cell)
+    results = read_results(wanted, usual=dict(request.usual))
+    # What the command line asks for counts more than what a sweep file leads with.
+    if request.sweep is not None and request.cells[0].config.metric is None:
+        results = replace(results, metric=request.sweep.leading(results.metric))
+    # A run has no option for the margin, so its answer is by the default of a report.
+    options = ReportOptions(reference=request.cells[0].config.reference).of(results)
+    if len(tried) < 2:
+        return ComparedRun(tried, Answers(results, options, []))
+    dropped = on_competitors(results, options.reference, only_dropped=True)
+    return ComparedRun(tried, answers_of(results, options), dropped)
+
+
+def check_reference(cells: Sequence[Cell]) -> None:
+    """Refuse a reference that is none of the competitors of a run, before it trains, by a `UsageError`."""
+    reference = cells[0].config.reference
+    if reference is not None:
+        wanted = [reported(cell, cell.axes(), None) for cell in cells]
+        pairs_of(read_results(wanted), reference)
+
+
+def advice_of_run(run: ComparedRun, request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> list[tuple[str, str]]:
+    """What would settle the open comparisons of a run: sentences, each with a command, which may be empty."""
+    answers = run.answers
+    if not answers.comparisons:
+        return []
+    price = price_of([each.cell for each in surveyed])
+    commands = by_sweep(request.arguments, request.flags)
+    return what_would_settle(answers.asked, commands, answers.results, price=price)

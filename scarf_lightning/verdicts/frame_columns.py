@@ -1,0 +1,201 @@
+"""The trials of a frame: of metrics or of predictions, in our columns or in those of bencheval and skore."""
+
+import math
+from collections.abc import Hashable, Mapping
+
+import numpy as np
+import pandas as pd
+
+from ..errors import UsageError
+from ..metrics import Labels, Metric
+from .frame import Trials
+from .scores import Floats
+from .trials import RowsOfTrial, rows_of_trial
+
+KEYS = ("dataset", "trial", "competitor")
+PREDICTED = ("row", "label", "prediction")
+PROBABILITY = "probability_"
+"""Columns that begin with it hold the probability of the class that follows."""
+
+Tables = dict[tuple[str, str], Trials]
+"""Trials by table and competitor."""
+OF_BENCHEVAL = ("method", "task", "metric_error")
+OF_SKORE = ("estimator", "name", "score")
+"""Columns by which the frames of other libraries are recognised."""
+THEIR_NAMES = {"roc_auc": "auroc", "log_loss": "log_loss", "brier_score": "brier_score", "mean_absolute_error": "mae",
+               "root_mean_squared_error": "rmse"}  # fmt: skip
+"""Names of metrics that other libraries call otherwise."""
+
+
+def in_our_columns(frame: pd.DataFrame, metric: Metric) -> pd.DataFrame:
+    """A frame of bencheval or of skore with our columns; any other one as it is.
+
+    >>> from scarf_lightning.metrics import metric_named
+    >>> theirs = pd.DataFrame([{"method": "forest", "task": "wine", "seed": 0, "metric_error": 0.25}])
+    >>> in_our_columns(theirs, metric_named("accuracy")).to_dict("records")
+    [{'dataset': 'wine', 'trial': 0, 'competitor': 'forest', 'accuracy': 0.75}]
+    """
+    columns = set(map(str, frame.columns))
+    if columns >= set(OF_BENCHEVAL):
+        return _of_bencheval(frame, metric)
+    if columns >= set(OF_SKORE):
+        return _of_skore(frame, metric)
+    return frame
+
+
+def _of_bencheval(frame: pd.DataFrame, metric: Metric) -> pd.DataFrame:
+    """A frame with a row a method, task and seed, and an error: 1 - metric for metrics whose higher values are
+    better."""
+    if "metric" in frame.columns:
+        # A benchmark may lead with another metric on each kind of task.
+        frame = frame[frame["metric"].map(lambda name: THEIR_NAMES.get(name, name)) == metric.name]
+        if frame.empty:
+            raise UsageError(f"No task of this frame has the metric {metric.name}; name one of its column metric.")
+    if metric.higher_is_better and metric.bounds[1] != 1.0:
+        raise UsageError(f"metric_error of {metric.name} is not known; give a frame with a column {metric.name}.")
+    values = 1 - frame["metric_error"] if metric.higher_is_better else frame["metric_error"]
+    trial = frame["seed"] if "seed" in frame.columns else frame.get("fold", 0)
+    return pd.DataFrame({"dataset": frame["task"], "trial": trial, "competitor": frame["method"], metric.name: values})
+
+
+def _of_skore(frame: pd.DataFrame, metric: Metric) -> pd.DataFrame:
+    """The summary of a report of skore: a row an estimator, split and metric. Its table has no name."""
+    names = frame["name"].map(lambda name: THEIR_NAMES.get(name, name))
+    chosen = frame[names == metric.name]
+    if "data_source" in frame.columns:
+        chosen = chosen[chosen["data_source"].fillna("test") == "test"]
+    # A metric may have a row for each class, beside or in the place of one for all.
+    if "label" in frame.columns:
+        chosen = chosen[chosen["label"].isna()]
+    if chosen.empty:
+        raise UsageError(
+            f"The summary has no value of {metric.name} over all classes; it has: "
+            f"{', '.join(dict.fromkeys(map(str, frame['name'])))}."
+        )
+    trial = chosen["split"] if "split" in chosen.columns else 0
+    return pd.DataFrame(
+        {"dataset": "the table", "trial": trial, "competitor": chosen["estimator"], metric.name: chosen["score"]}
+    )
+
+
+def tables_by_labels(
+    frame: pd.DataFrame, labels: str | None, metric: Metric, test_to_train: float
+) -> dict[float, Tables]:
+    """The trials by number of labels, ascending; by NaN alone if no column holds it."""
+    if labels is None:
+        return {math.nan: _tables(frame, metric, test_to_train)}
+    if labels not in frame.columns:
+        raise UsageError(f"The frame lacks the column {labels}, which labels names.")
+    numbers = pd.to_numeric(frame[labels], errors="coerce")
+    if not (numbers > 0).all() or np.isinf(numbers).any():
+        wrong = frame.loc[~(numbers > 0) | np.isinf(numbers), labels].iloc[0]
+        raise UsageError(f"The column {labels} holds {wrong}; a number of labels is above zero.")
+    by_labels = {}
+    for n in sorted(numbers.unique()):
+        by_labels[float(n)] = _tables(frame[numbers == n], metric, test_to_train)
+    return by_labels
+
+
+def _tables(frame: pd.DataFrame, metric: Metric, test_to_train: float) -> Tables:
+    """The trials of each table and competitor."""
+    for column in KEYS:
+        if column not in frame.columns:
+            raise UsageError(f"The frame lacks the column {column}; it needs {', '.join(KEYS)}.")
+    if frame[list(KEYS)].isna().any(axis=None):
+        raise UsageError("The frame has rows without a dataset, trial or competitor; fill or drop these rows.")
+    if metric.name in frame.columns:
+        return _of_metrics(frame, metric, test_to_train)
+
+    probabilities = [str(column) for column in frame.columns if str(column).startswith(PROBABILITY)]
+    for column in PREDICTED:
+        # Probabilities of the classes stand in place of a prediction.
+        is_needed = column != "prediction" or not probabilities
+        if is_needed and column not in frame.columns:
+            raise UsageError(
+                f"The frame has neither the column {metric.name}, a row a trial, nor {column}; predictions need "
+                f"{', '.join(PREDICTED)}, a row a test row."
+            )
+    return _of_predictions(frame, metric, probabilities, test_to_train)
+
+
+def _of_metrics(frame: pd.DataFrame, metric: Metric, test_to_train: float) -> Tables:
+    """The trials of a frame with a row a trial."""
+    is_repeated = frame.duplicated(list(KEYS))
+    if is_repeated.any():
+        twice = frame[is_repeated].iloc[0]
+        raise UsageError(
+            f"Competitor {twice['competitor']} has two rows for trial {twice['trial']} of {twice['dataset']}; "
+            "a metric has one row a trial."
+        )
+    if np.isinf(frame[metric.name].to_numpy(dtype=np.float64, na_value=np.nan)).any():
+        raise UsageError(f"The column {metric.name} holds an infinite value; leave a trial without a value empty.")
+    values: dict[tuple[str, str], dict[Hashable, float]] = {}
+    for row in frame.dropna(subset=[metric.name]).to_dict("records"):
+        of_trials = values.setdefault((str(row["dataset"]), str(row["competitor"])), {})
+        of_trials[row["trial"]] = float(row[metric.name])
+    return {key: Trials(of_trials, test_to_train=test_to_train) for key, of_trials in values.items()}
+
+
+def _of_predictions(frame: pd.DataFrame, metric: Metric, probabilities: list[str], test_to_train: float) -> Tables:
+    """The trials of a frame with a row a test row of a trial."""
+    columns = ["row", "label", *(probabilities or ["prediction"])]
+    if frame[columns].isna().any(axis=None):
+        raise UsageError(f"The frame has rows without a value of {', '.join(columns)}; fill or drop these rows.")
+    is_repeated = frame.duplicated([*KEYS, "row"])
+    if is_repeated.any():
+        twice = frame[is_repeated].iloc[0]
+        raise UsageError(
+            f"Competitor {twice['competitor']} has two predictions for row {twice['row']} in trial {twice['trial']} of "
+            f"{twice['dataset']}; keep one."
+        )
+    rows_of: dict[tuple[str, str], dict[Hashable, RowsOfTrial]] = {}
+    for dataset, of_table in frame.groupby("dataset", sort=False):
+        # Rows may be called by any names, so their ranks within the table stand for them.
+        numbers = pd.factorize(of_table["row"], sort=True)[0]
+        predictions, labels = _predictions_of(of_table, metric, probabilities)
+        for (competitor, trial), of_trial in of_table.reset_index(drop=True).groupby(
+            ["competitor", "trial"], sort=False
+        ):
+            positions = of_trial.index.to_numpy()
+            # Two competitors may list their rows in different orders, and are compared row by row.
+            positions = positions[np.argsort(numbers[positions])]
+            rows = rows_of_trial(metric, predictions[positions], labels[positions], numbers[positions])
+            # A metric may be undefined on a trial's test rows, such as the AUROC of one class.
+            if rows is None:
+                continue
+            rows_of.setdefault((str(dataset), str(competitor)), {})[trial] = rows
+    tables: Tables = {}
+    for key, by_trial in rows_of.items():
+        values = {trial: float(rows.values.mean()) for trial, rows in by_trial.items()}
+        tables[key] = Trials(values, by_trial, test_to_train=test_to_train)
+    return tables
+
+
+def _predictions_of(frame: pd.DataFrame, metric: Metric, probabilities: list[str]) -> tuple[Floats, Labels]:
+    """Predictions and labels as metrics take them."""
+    if "number" in metric.targets:
+        return frame["prediction"].to_numpy(dtype=np.float64), frame["label"].to_numpy(dtype=np.float64)
+    # Labels may be numbers, and classes in the names of columns are texts.
+    labels = frame["label"].astype(str)
+    if probabilities:
+        classes = [column.removeprefix(PROBABILITY) for column in probabilities]
+        predictions = frame[probabilities].to_numpy(dtype=np.float64)
+    else:
+        predicted = frame["prediction"].astype(str)
+        # Classes that only predictions have count as classes too.
+        classes = sorted(set(labels) | set(predicted))
+        # A predicted class is a certain one: probability 1 for it, 0 for the others.
+        predictions = np.eye(len(classes))[pd.Categorical(predicted, categories=classes).codes]
+    if unknown := sorted(set(labels) - set(classes)):
+        raise UsageError(f"The label {unknown[0]} has no column {PROBABILITY}{unknown[0]}; add it.")
+    return predictions, np.asarray(pd.Categorical(labels, categories=classes).codes, dtype=np.int64)
+
+
+def levels_of_tables(by_labels: Mapping[float, Tables], metric: Metric, *, with_labels: bool) -> pd.DataFrame:
+    """Each competitor's metric on each table with its interval."""
+    rows = []
+    for n, tables in by_labels.items():
+        for (dataset, competitor), trials in tables.items():
+            rows.append((dataset, competitor, n, *trials.level(metric), len(trials.values)))
+    levels = pd.DataFrame(rows, columns=["dataset", "competitor", "labels", "mean", "low", "high", "trials"])
+    return levels if with_labels else levels.drop(columns="labels")

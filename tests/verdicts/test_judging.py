@@ -1,0 +1,90 @@
+"""Families of answers, and sides that have not learnt."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scarf_lightning.metrics import metric_named
+from scarf_lightning.verdicts import Judged, Trials, claimed_together, compare, judged
+from scarf_lightning.verdicts.judging import BESIDE, COMPETITOR, REFERENCE
+from tests.report.cell_results import gains_at
+
+ACCURACY = metric_named("accuracy")
+
+
+def beside(gains: np.ndarray, **known: str) -> Judged:
+    """A competitor that gains this much in each trial, beside its reference."""
+    cells = {
+        COMPETITOR: Trials(dict(enumerate((0.6 + gains).tolist())), test_to_train=1 / 9),
+        REFERENCE: Trials(dict.fromkeys(range(len(gains)), 0.6), test_to_train=1 / 9),
+    }
+    return judged(BESIDE, {"iris": cells}, ACCURACY, name="scarf", reference="none", **known)
+
+
+def test_over_numbers_of_labels_the_answers_on_each_competitor_are_a_family() -> None:
+    random = np.random.default_rng(0)
+    rows = []
+    for trial in range(8):
+        for labels in (20, 40):
+            for name, gain in (("base", 0.0), ("one", 0.05), ("other", 0.01)):
+                rows.append(("t", trial, name, labels, 0.7 + gain + labels / 400 + random.normal(0, 0.01)))
+    frame = pd.DataFrame(rows, columns=["dataset", "trial", "competitor", "n_labels", "accuracy"])
+
+    def found(of: pd.DataFrame) -> pd.DataFrame:
+        return compare(of, metric="accuracy", reference="base", labels="n_labels").frame
+
+    both = found(frame)
+    assert set(both["coverage"].round(3)) == {0.95, 0.975}
+    for name in ("one", "other"):
+        alone = found(frame[frame["competitor"].isin(["base", name])])
+        pd.testing.assert_frame_equal(both[both["competitor"] == name].reset_index(drop=True), alone)
+
+
+def test_each_factor_and_all_interactions_are_a_family_each() -> None:
+    random = np.random.default_rng(1)
+    rows = []
+    for trial in range(8):
+        for a in ("a0", "a1", "a2"):
+            for b in ("b0", "b1"):
+                rows.append(("t", trial, a, b, 0.7 + 0.05 * (a == "a1") + random.normal(0, 0.01)))
+    frame = pd.DataFrame(rows, columns=["dataset", "trial", "a", "b", "accuracy"])
+
+    effects = compare(frame, metric="accuracy", factors=["a", "b"]).effects
+
+    assert [each.family for each in effects] == ["a", "a", "b", "interactions", "interactions"]
+    coverage = [round(each.verdict.coverage, 3) for each in effects]
+    # The surest of two, one and two questions is held against this share of the level.
+    assert coverage == [0.975, 0.975, 0.95, 0.975, 0.975]
+
+
+@pytest.mark.parametrize(
+    ("gain", "side", "reason"),
+    [
+        (-1.0, "broken", "it predicts one class"),
+        (1.0, "broken", ""),
+        (1.0, "broken_reference", "none predicts one class"),
+        (-1.0, "broken_reference", ""),
+    ],
+)
+def test_a_side_that_has_not_learnt_gives_no_answer_where_it_is_worse(gain: float, side: str, reason: str) -> None:
+    gains = gain * gains_at(0.001, 12, 1 / 9)
+
+    (found,) = claimed_together([beside(gains, **{side: "predicts one class"})])
+
+    assert found.spoilt == found.verdict.reason == reason
+    assert found.claimed == ("cannot tell" if reason else ("helps" if gain > 0 else "hurts"))
+    assert found.p_together == (1.0 if reason else pytest.approx(0.001, rel=1e-6))
+
+
+def test_a_spoilt_answer_stays_in_its_family() -> None:
+    """Whether a side has learnt is seen in the same results as the levels, so it leaves no room to the others."""
+    gains = gains_at(0.03, 12, 1 / 9)
+    sound = replace(beside(gains), name="vime")
+
+    alone = claimed_together([sound])
+    (_, beside_a_spoilt_one) = claimed_together([replace(beside(gains), spoilt="it is broken"), sound])
+
+    assert alone[0].claimed == "helps, size open"
+    assert beside_a_spoilt_one.claimed == "cannot tell"
