@@ -109,18 +109,37 @@ def named_competitors(results: CellResults, names: "pd.Series[str]", metric: Met
     return Competitors(scores, with_scores, empty)
 
 
-def grid_over_reference(
-    results: CellResults, cells: pd.DataFrame, rows: Sequence[str], columns: Sequence[str], reference: str
-) -> tuple[dict[tuple[str, str], Pair], list[str]]:
-    """Each (row, column) of these cells against the reference column of the same row: the values of its columns, joined
-    by `` + ``.
+@dataclass(frozen=True)
+class GridOverReference:
+    """Cells as a grid of which each column is compared with the reference column of the same row.
 
-    Returns:
-        The grid, of names as `competing` gives them for ``rows + columns``; and the rows that have no reference.
+    Attributes:
+        competitors: the cells, with names by the columns of both axes of the grid.
+        pairs: by (row, column) the names of a cell and of its reference.
+        reference: the name of the reference column.
+        alone: the rows that have no reference.
+    """
+
+    competitors: Competitors
+    pairs: Mapping[tuple[str, str], Pair]
+    reference: str
+    alone: Sequence[str]
+
+
+def grid_over_reference(
+    results: CellResults,
+    cells: pd.DataFrame,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    reference: str,
+    metric: Metric,
+) -> GridOverReference:
+    """These cells as a grid. The reference is given by the values of its ``columns``, joined by `` + ``.
 
     Raises:
-        UsageError: no row has the reference.
+        UsageError: a column is unknown, no trial has the metric, or no row has the reference.
     """
+    competitors = competing(results, cells, [*rows, *columns], metric)
     settings = list(map(_joined, cells[list(columns)].itertuples(index=False)))
     row_names = named_by(results, cells, rows)
     column_names = named_by(results, cells, columns)
@@ -145,10 +164,10 @@ def grid_over_reference(
             grid[row, column] = (name, references[row])
         elif row not in without_reference:
             without_reference.append(row)
-    return grid, without_reference
+    return GridOverReference(competitors, grid, _reference_in_words(results, columns, reference), without_reference)
 
 
-def reference_in_words(results: CellResults, columns: Sequence[str], reference: str) -> str:
+def _reference_in_words(results: CellResults, columns: Sequence[str], reference: str) -> str:
     """The name of the reference in a figure: that of its cells by these columns."""
     rows = list(results.rows.values())
     for row in rows:

@@ -112,17 +112,18 @@ def make_report(
     # The metric is settled once, so that every section of the page is about the same one.
     options = options.of(results)
     _check_results(results, options.measure)
+    covered = completeness(results)
     made = [
         *answer_sections(answers_of(results, options), more_trials, price),
         *draw_all(results, drawings, options),
         *sections,
-        provenance_section(results, command),
+        provenance_section(results, command, covered),
     ]
     about = []
     if paper:
         about.append(f"The paper: {paper}")
     about.append(on_competitors(results, options.reference))
-    about.append(completeness(results))
+    about.append(covered)
     about.append(on_wins(made, options))
     about.append(of_another_kind(results, options.measure))
     about.append(on_copies(results))
@@ -294,10 +295,13 @@ def on_copies(results: CellResults) -> str:
     return f"{equal} split.copies=together keeps equal rows in one part of a random split, apart does not."
 
 
-def provenance_section(results: CellResults, command: str) -> Section:
-    """Section of missing and damaged results, versions and hardware, fingerprints, and the command."""
+def provenance_section(results: CellResults, command: str, covered: str) -> Section:
+    """Section of missing and damaged results, versions and hardware, fingerprints, and the command.
+
+    ``covered`` says how many of the cells are finished.
+    """
     unfinished = results.unfinished
-    blocks: list[Block] = [Paragraph(completeness(results), warns=not unfinished.empty)]
+    blocks: list[Block] = [Paragraph(covered, warns=not unfinished.empty)]
     columns = _columns(results)
     if not unfinished.empty:
         shown = [*columns, "finished", "wanted"]

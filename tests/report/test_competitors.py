@@ -66,7 +66,7 @@ def test_cells_are_called_in_words_by_what_they_use_and_never_alike() -> None:
     results = results_of([a_cell([0.8, 0.9], pretrain=p, **columns) for p, columns in corruptions.items()])
     found = competing(results, results.cells, ["corruption"], ACCURACY)
     assert found.names == ["corruption not used", "no corruption", "marginal corruption"]
-    grid, _ = grid_over_reference(results, results.cells, ["method"], ["corruption"], "none")
+    grid = grid_over_reference(results, results.cells, ["method"], ["corruption"], "none", ACCURACY).pairs
     assert {reference for _, reference in grid.values()} == {"control, no corruption"}
 
 
@@ -99,7 +99,8 @@ def test_a_grid_puts_each_column_against_the_reference_of_its_row() -> None:
     of_methods = {"control": ("none", "scarf"), "mixup": ("none", "scarf"), "distill": ("scarf",)}
     results = results_of([a_cell([1], pretrain=p, method=m) for m, its in of_methods.items() for p in its])
 
-    grid, alone = grid_over_reference(results, results.cells, ["regime", "method"], ["pretrain"], "none")
+    found = grid_over_reference(results, results.cells, ["regime", "method"], ["pretrain"], "none", ACCURACY)
+    grid, alone = found.pairs, found.alone
 
     assert grid == {
         ("all labels, control", "SCARF"): ("all labels, SCARF", "all labels, no pre-training"),
@@ -107,4 +108,4 @@ def test_a_grid_puts_each_column_against_the_reference_of_its_row() -> None:
     }
     assert alone == ["all labels, distillation"]
     with pytest.raises(UsageError, match=r"^No cell is the reference scarf_ae; pretrain has: none, scarf\.$"):
-        grid_over_reference(results, results.cells, ["method"], ["pretrain"], "scarf_ae")
+        grid_over_reference(results, results.cells, ["method"], ["pretrain"], "scarf_ae", ACCURACY)

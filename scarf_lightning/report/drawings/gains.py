@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from ...errors import counted
 from ...verdicts import gain_table, relative_gains
 from ..blocks import NOTHING, Block, Entry, Picture, Table, named, number
-from ..competitors import competing, grid_over_reference, reference_in_words
+from ..competitors import GridOverReference, grid_over_reference
 from ..loading import CellResults
 from ..names import columns_in_words, shortened
 from ..report_options import ReportOptions
@@ -38,11 +38,13 @@ class GainTable(Drawing):
     reference: str
 
     def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
-        gains, notes = gains_over(results, self.cells(results), self.rows, self.columns, self.reference, options)
+        grid = grid_over_reference(
+            results, self.cells(results), self.rows, self.columns, self.reference, options.measure
+        )
+        gains, notes = gains_over(grid, options)
         if gains["gain"].isna().all():
             return notes
-        averages = gain_table(gains)
-        reference = reference_in_words(results, self.columns, self.reference)
+        averages, reference = gain_table(gains), grid.reference
         return [
             average_table(averages, name, self.rows, self.columns, options),
             *notes,
@@ -87,26 +89,17 @@ def gain_dots(table: pd.DataFrame, *, reference: str) -> Figure:
     return figure
 
 
-def gains_over(
-    results: CellResults,
-    cells: pd.DataFrame,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    reference: str,
-    options: ReportOptions,
-) -> tuple[pd.DataFrame, list[Block]]:
+def gains_over(grid: GridOverReference, options: ReportOptions) -> tuple[pd.DataFrame, list[Block]]:
     """Gains of every cell of the grid on every dataset, and notes that name the missing ones."""
-    competitors = competing(results, cells, [*rows, *columns], options.measure)
-    grid, alone = grid_over_reference(results, cells, rows, columns, reference)
-    gains = relative_gains(competitors.scores, grid, alpha=FILTER, test=options.test)
+    gains = relative_gains(grid.competitors.scores, grid.pairs, alpha=FILTER, test=options.test)
     unknown = gains.loc[gains["gain"].isna(), ["dataset", "competitor"]]
     missing = []
     for dataset, competitor in unknown.itertuples(index=False):
         # Not every competitor of a mixed folder meets every dataset.
-        if (dataset, competitor) in competitors.wanted:
+        if (dataset, competitor) in grid.competitors.wanted:
             missing.append(f"{dataset} {competitor}")
     notes = warning(f"{counted(len(missing), 'gain')} not known yet, of {len(gains)}", missing)
-    return gains, notes + warning(NO_REFERENCE, alone)
+    return gains, notes + warning(NO_REFERENCE, list(grid.alone))
 
 
 def average_table(
@@ -171,11 +164,13 @@ class BoxPlot(Drawing):
     panels: list[str]
 
     def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
-        gains, notes = gains_over(results, self.cells(results), self.panels, self.compare, self.reference, options)
+        grid = grid_over_reference(
+            results, self.cells(results), self.panels, self.compare, self.reference, options.measure
+        )
+        gains, notes = gains_over(grid, options)
         if gains["gain"].isna().all():
             return notes
-        averages = gain_table(gains)
-        reference = reference_in_words(results, self.compare, self.reference)
+        averages, reference = gain_table(gains), grid.reference
         return [
             Picture(
                 name,

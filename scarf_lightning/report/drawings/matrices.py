@@ -27,7 +27,7 @@ from ...verdicts import (
 )
 from ...verdicts.ranks import Cliques
 from ..blocks import Block, Paragraph, Picture, Table, named, table
-from ..competitors import Competitors, competing, grid_over_reference, reference_in_words
+from ..competitors import Competitors, competing, grid_over_reference
 from ..loading import CellResults
 from ..names import columns_in_words, shortened
 from ..report_options import ReportOptions
@@ -222,11 +222,11 @@ class WinsOverReference(Drawing):
     reference: str
 
     def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
-        cells = self.cells(results)
-        competitors = competing(results, cells, [*self.rows, *self.columns], options.measure)
-        every, alone = grid_over_reference(results, cells, self.rows, self.columns, self.reference)
-        grid = {place: pair for place, pair in every.items() if not set(pair) & set(competitors.empty)}
-        reference = reference_in_words(results, self.columns, self.reference)
+        every = grid_over_reference(
+            results, self.cells(results), self.rows, self.columns, self.reference, options.measure
+        )
+        competitors, reference, alone = every.competitors, every.reference, list(every.alone)
+        grid = {place: pair for place, pair in every.pairs.items() if not set(pair) & set(competitors.empty)}
         if not grid:
             return [Paragraph(f"Nothing is finished that could be compared with {reference}.", warns=True)]
         matrix = reference_win_matrix(competitors.scores, grid, **options.how)
