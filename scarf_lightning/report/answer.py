@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ..errors import counted
@@ -20,7 +19,7 @@ from .blocks import NOTHING, Block, Command, Entry, Paragraph, Section, Table, e
 from .comparisons import Comparison, compare_all
 from .competitors import named_by, named_cells
 from .effects import curve_points, effects_picture, forest_picture, label_curve, outlying_in_words
-from .levels import level_of
+from .levels import level_of, level_over
 from .loading import CellResults
 from .names import DROPPED, labels_in_words
 from .questions import Answers
@@ -321,10 +320,7 @@ def _level(label: str, cells: Sequence[int], results: CellResults, metric: Metri
     """A competitor's own metric, on one dataset with its interval."""
     trials = results.trials[results.trials["cell"].isin(cells)].dropna(subset=[metric.name])
     by_cell = trials.groupby("cell")[metric.name]
-    mean, low, high = float(np.mean(by_cell.mean())), math.nan, math.nan
-    # The interval of one cell is about its table; over datasets the level has none.
-    if len(cells) == 1:
-        mean, low, high = level_of(results, int(cells[0]), metric)
+    mean, low, high = level_over(results, [int(str(cell)) for cell in by_cell.groups], metric)
     n = by_cell.ngroups if many else len(trials)
     entries = {
         "competitor": Entry(label, label),

@@ -14,7 +14,7 @@ from ..verdicts.answers import CANNOT_TELL
 from ..verdicts.factors import Contrast, Setting, interactions, main_effects, simple_effects
 from ..verdicts.judging import claimed_together
 from .comparisons import Comparison, compared
-from .levels import level_of, trials_of
+from .levels import level_over
 from .loading import CellResults
 from .looks import after_all_looks
 from .names import column_in_words, text_of, value_in_words
@@ -166,14 +166,6 @@ def _answered_as(comparison: Comparison, effect: Effect) -> Effect:
         spoilt=comparison.spoilt,
         looks=comparison.looks,
     )
-
-
-def level_over(results: CellResults, cells: Sequence[int], metric: Metric) -> Interval:
-    """The metric of one cell, or the mean over the cells of several datasets, which has no interval."""
-    if len(cells) == 1:
-        return level_of(results, cells[0], metric)
-    means = [trials_of(results, cell, metric).mean for cell in cells]
-    return Interval(float(np.mean(means)), float("nan"), float("nan"))
 
 
 def value_alone(axis: str, value: str, results: CellResults) -> str:

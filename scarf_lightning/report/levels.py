@@ -107,6 +107,14 @@ def level_of(results: "CellResults", cell: int, metric: Metric) -> Interval:
     return trials_of(results, cell, metric).level(metric)
 
 
+def level_over(results: "CellResults", cells: Sequence[int], metric: Metric) -> Interval:
+    """The level of one cell, or the mean over the cells of several datasets, which has no interval."""
+    if len(cells) == 1:
+        return level_of(results, cells[0], metric)
+    means = [trials_of(results, cell, metric).mean for cell in cells]
+    return Interval(sum(means) / len(means), float("nan"), float("nan"))
+
+
 def trials_of(results: "CellResults", cell: int, metric: Metric) -> "Trials":
     """The trials of a cell that have the metric, with the test rows of those whose predictions were kept."""
     # A page asks for a cell's trials many times, as a competitor and as a reference of others.

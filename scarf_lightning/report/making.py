@@ -26,7 +26,6 @@ from .blocks import FORMATS, Block, Command, Paragraph, Picture, Section, Table,
 from .competitors import named_cells
 from .drawings import Drawing, draw_all
 from .loading import CellResults, environments
-from .pairing import on_competitors
 from .questions import answers_of
 from .report_options import ReportOptions
 from .schema import documented
@@ -112,9 +111,9 @@ def make_report(
     # The metric is settled once, so that every section of the page is about the same one.
     options = options.of(results)
     _check_results(results, options.measure)
-    covered = completeness(results)
+    answers, covered = answers_of(results, options), completeness(results)
     made = [
-        *answer_sections(answers_of(results, options), more_trials, price),
+        *answer_sections(answers, more_trials, price),
         *draw_all(results, drawings, options),
         *sections,
         provenance_section(results, command, covered),
@@ -122,7 +121,7 @@ def make_report(
     about = []
     if paper:
         about.append(f"The paper: {paper}")
-    about.append(on_competitors(results, options.reference))
+    about.append(answers.on_competitors())
     about.append(covered)
     about.append(on_wins(made, options))
     about.append(of_another_kind(results, options.measure))

@@ -105,34 +105,6 @@ def _refuse_ambiguous(reference: str, names: Mapping[int, str], fitting: Sequenc
         )
 
 
-def on_competitors(results: CellResults, reference: str | None = None, *, only_dropped: bool = False) -> str:
-    """A sentence on the number of competitors, and on those that are in no comparison, with the reason; empty if
-    nothing is compared, or with ``only_dropped`` if none of them is missing.
-
-    Raises:
-        UsageError: no competitor is the reference, or several are.
-    """
-    names = results.competition.names
-    finished = {label for label in names if results.cells.loc[label, "finished"]}
-    shown = set[str]()
-    for pair in pairs_of(results, reference):
-        if {pair.cell, pair.reference} <= finished:
-            shown |= {pair.name, pair.reference_name}
-    every = list(dict.fromkeys(names.values()))
-    if not shown or (only_dropped and len(shown) == len(every)):
-        return ""
-    have_trials = {names[label] for label in finished}
-    dropped = []
-    for name in every:
-        if name not in shown:
-            reason = (
-                "nothing that is otherwise alike to compare it with" if name in have_trials else "no finished trial"
-            )
-            dropped.append(f"{name} ({reason})")
-    missing = f"; not shown: {'; '.join(dropped)}" if dropped else ""
-    return f"{len(every)} competitors, {len(shown)} shown{missing}."
-
-
 def _references(results: CellResults, competing: Competition, reference: str | None) -> References:
     names, rows = competing.names, results.rows
     if reference is not None:

@@ -45,6 +45,26 @@ class Answers:
         """The comparisons that advice is about."""
         return self.comparisons if self.by_axis is None else asked(self.by_axis)
 
+    def on_competitors(self, *, only_dropped: bool = False) -> str:
+        """A sentence on the number of competitors, and on those that are in no comparison, with the reason; empty if
+        nothing is compared, or with ``only_dropped`` if none of them is missing."""
+        results = self.results
+        names = results.competition.names
+        shown = {name for each in self.every for name in (each.name, each.reference)}
+        every = list(dict.fromkeys(names.values()))
+        if not shown or (only_dropped and len(shown) == len(every)):
+            return ""
+        have_trials = {name for label, name in names.items() if results.cells.loc[label, "finished"]}
+        dropped = []
+        for name in every:
+            if name not in shown:
+                reason = (
+                    "nothing that is otherwise alike to compare it with" if name in have_trials else "no finished trial"
+                )
+                dropped.append(f"{name} ({reason})")
+        missing = f"; not shown: {'; '.join(dropped)}" if dropped else ""
+        return f"{len(every)} competitors, {len(shown)} shown{missing}."
+
     @property
     def in_words(self) -> list[str]:
         """The answer in sentences; none if nothing is compared."""

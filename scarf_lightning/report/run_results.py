@@ -12,7 +12,7 @@ from ..sweeping.expand import ExpandedSweep
 from ..verdicts.answers import CANNOT_TELL
 from .advice import by_sweep, price_of, trials_may_settle, what_would_settle
 from .loading import ReportedCell, read_results
-from .pairing import on_competitors, pairs_of
+from .pairing import pairs_of
 from .questions import Answers, answers_of
 from .report_options import ReportOptions
 
@@ -24,12 +24,10 @@ class ComparedRun:
     Attributes:
         tried: the cells.
         answers: that they give; those of a single cell are none.
-        dropped: a sentence on competitors that are in no comparison; empty if there are none.
     """
 
     tried: Sequence[SurveyedCell]
     answers: Answers
-    dropped: str = ""
 
     @property
     def in_words(self) -> list[str]:
@@ -37,7 +35,7 @@ class ComparedRun:
         answers = self.answers
         if answers.by_axis is not None or not answers.comparisons:
             return answers.in_words
-        return [*answers.in_words, *filter(None, [answers.why_not, self.dropped])]
+        return [*answers.in_words, *filter(None, [answers.why_not, answers.on_competitors(only_dropped=True)])]
 
     @property
     def undecided(self) -> set[str]:
@@ -81,8 +79,7 @@ def compared_run(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> Co
     options = ReportOptions(reference=request.cells[0].config.reference).of(results)
     if len(tried) < 2:
         return ComparedRun(tried, Answers(results, options, []))
-    dropped = on_competitors(results, options.reference, only_dropped=True)
-    return ComparedRun(tried, answers_of(results, options), dropped)
+    return ComparedRun(tried, answers_of(results, options))
 
 
 def check_reference(cells: Sequence[Cell]) -> None:
