@@ -94,6 +94,7 @@ class Method(Options, Supervision, ABC):
     - ``needs_unlabelled_rows``: whether there must be training rows without a label;
     - ``uses``: the settings that it uses: ``network``, ``finetune``, or single options of these;
     - ``trains_each_alone``: whether the trials of a stack are fitted one after the other;
+    - ``needs_device``: whether it may train on the GPU of its stack; others have the processor's cores beside it;
     - ``has_encoder``: whether it ends with one encoder;
     - ``embeds``: whether another model learns from the embeddings of all rows;
     - ``validates``: whether it stops or chooses by validation labels, other than by the settings ``finetune``;
@@ -110,6 +111,7 @@ class Method(Options, Supervision, ABC):
     pretrainable: ClassVar[bool] = True
     needs_unlabelled_rows: ClassVar[bool] = False
     uses: ClassVar[tuple[str, ...]] = ("network", "finetune")
+    needs_device: ClassVar[bool] = True
     has_encoder: ClassVar[bool] = True
     embeds: ClassVar[bool] = False
     validates: ClassVar[bool] = False

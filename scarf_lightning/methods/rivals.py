@@ -69,6 +69,7 @@ class Rival(Method):
 
     pretrainable: ClassVar[bool] = False
     uses: ClassVar[tuple[str, ...]] = ("finetune.class_weight", "finetune.metric")
+    needs_device: ClassVar[bool] = False
     has_encoder: ClassVar[bool] = False
     trains_each_alone: ClassVar[bool] = True
     stream: ClassVar[str] = "another library's classifier"

@@ -28,6 +28,7 @@ class TabM(Rival):
     name: ClassVar[str] = "tabm"
     typical_seconds: ClassVar[tuple[float, float]] = (3.0, 10.0)
     package: ClassVar[str] = "tabm"
+    needs_device: ClassVar[bool] = True
     label: ClassVar[str] = "plain TabM"
     validates: ClassVar[bool] = True
     paper: ClassVar[str] = "Gorishniy et al., 2025, arXiv:2410.24210"

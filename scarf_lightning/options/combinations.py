@@ -63,6 +63,12 @@ def is_pretrained(config: Config) -> bool:
     return config.pretrain.name != "none"
 
 
+def needs_gpu(config: Config) -> bool:
+    """Tell whether the cell is trained on a GPU where there is one: it has a network, or a number format of a GPU."""
+    is_plain = config.trainer.precision == options_of(type(config.trainer))["precision"].default
+    return is_pretrained(config) or bool(method_of(config).needs_device) or not is_plain
+
+
 def is_cotrained(config: Config) -> bool:
     """Tell whether the method has a pretext task of its own."""
     return "pretext" in field_names(method_of(config))

@@ -206,7 +206,11 @@ def _workers(plan: Plan, launch: Launch, show: Show, launcher: str, training: Tr
     # Before the workers are forked, so that the imports are paid once.
     train = training.imported()
     gpus = training.gpus(config.trainer)
-    shared = counted(len(gpus), "GPU") if gpus else counted(usable_cores(), "core")
+    shared = counted(usable_cores(), "core")
+    if gpus:
+        shared = counted(len(gpus), "GPU")
+        if number > len(gpus):
+            shared += f" and {counted(number - len(gpus), 'core')} beside"
     show.say(f"{number} workers train, on {shared}; workers=1 trains in one process.")
     with Workers(number, train, show.say, show.prepare, gpus) as workers:
         yield workers

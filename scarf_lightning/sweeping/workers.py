@@ -8,6 +8,9 @@ run pays for the imports once, however many workers it has.
 
 A worker that is killed loses the stack that it trained. The run starts another worker in its place, and trains the
 cell again from its last finished stack.
+
+Where GPUs train, each has a worker. Others have the processor's cores, and train the cells that need no GPU meanwhile:
+those of other libraries' models.
 """
 
 import io
@@ -30,9 +33,10 @@ from ..errors import UnfinishedError, UsageError, counted, explained
 from ..forks import end_with_parent, ending, why_no_fork
 from ..machine import can_end_openmp_threads, end_openmp_threads, free_memory, usable_cores
 from ..options import Config
+from ..options.combinations import needs_gpu
 from ..options.settings import TrainerSettings
 from ..results import give_back
-from .cell import Cell
+from .cell import Cell, SurveyedCell
 from .chunks import Chunk
 from .plan import Plan
 from .shares import Exactness, can_be_divided
@@ -68,24 +72,30 @@ class _Message(Enum):
 def n_workers(config: Config, plan: Plan, training: Training) -> int:
     """The number of workers of a run: one a core, as far as memory and work suffice, or `workers` if that is set.
 
-    Where GPUs train there is one worker a GPU.
+    Where GPUs train there is one worker a GPU, and one a core for cells that need none.
 
     Raises:
-        UsageError: several workers are asked for where a process cannot be forked, or more than there are GPUs.
+        UsageError: several workers are asked for where a process cannot be forked, or more than there are GPUs, and
+            cells that need none.
     """
-    most = _most_at_once(plan, training, config.workers or usable_cores())
     gpus = training.gpus(config.trainer)
-    reason = _obstacle(config, training, len(gpus))
+    beside = [group for group in plan.groups if not _needs_gpu(group.cells)] if gpus else []
+    on_gpus = min(len(gpus), len(plan.groups) - len(beside))
+    most = on_gpus + len(beside) if gpus else _most_at_once(plan, training, config.workers or usable_cores())
+    reason = _obstacle(config, training, len(gpus), len(beside))
     if reason is not None:
         if config.workers is not None and config.workers > 1:
             raise UsageError(f"workers={config.workers} is not possible here: {reason}; leave workers out.")
         return 1
     if config.workers is not None:
         return max(1, min(config.workers, most))
-    if gpus:
-        return max(1, min(len(gpus), most))
     # Of the limits on memory the least one counts. Where nobody knows any, memory is no reason for fewer.
     in_memory = min(free_memory(), default=BYTES_A_WORKER * most) // BYTES_A_WORKER
+    if gpus:
+        # A worker on a GPU goes on with what is left for the cores, so none is started for less than its start takes.
+        busy = math.floor(sum(group.seconds for group in beside) / SECONDS_A_WORKER)
+        on_cores = min(usable_cores() - on_gpus, in_memory - on_gpus, busy, len(beside))
+        return max(1, on_gpus + max(0, on_cores))
     busy = math.ceil(plan.seconds / SECONDS_A_WORKER)
     return max(1, min(usable_cores(), in_memory, busy, most))
 
@@ -103,14 +113,19 @@ def _most_at_once(plan: Plan, training: Training, enough: int) -> int:
     return number
 
 
-def _obstacle(config: Config, training: Training, n_gpus: int) -> str | None:
+def _needs_gpu(surveyed: Sequence[SurveyedCell]) -> bool:
+    """True if one of the cells is trained on a GPU where there is one."""
+    return any(needs_gpu(each.cell.config) for each in surveyed)
+
+
+def _obstacle(config: Config, training: Training, n_gpus: int, n_beside: int) -> str | None:
     """The reason why this process cannot fork the workers that are asked for, if there is one."""
     reason = why_no_fork()
     if reason is not None:
         return reason
     if n_gpus and training.has_begun_cuda():
         return "this process has computed on a GPU, which its forks then cannot"
-    if n_gpus and config.workers is not None and config.workers > n_gpus:
+    if n_gpus and config.workers is not None and config.workers > n_gpus and not n_beside:
         gpus = counted(n_gpus, "GPU")
         return f"each worker trains on a GPU of its own, and torch finds {gpus}"
     # One thread waits for no other.
@@ -126,7 +141,7 @@ class _Worker:
     process: ForkProcess
     pipe: Connection
     gpu: int | None
-    """The number of the GPU that it trains on; None for the processor."""
+    """The number of the GPU that it trains on; None for the processor, or for the GPU that a cell names."""
     chunk: Chunk | None = None
     dataset: str | None = field(default=None)
     """The key of the source that it trained last, whose table it still has."""
@@ -142,7 +157,8 @@ class Workers:
         train: trains cells in a worker. Each worker has a copy of it.
         say: shows a sentence.
         prepare: called once a launch, while the workers train and this process has nothing else to do.
-        gpus: their numbers, one a worker; none to train on the processor, or on the GPU that a cell names.
+        gpus: their numbers, one a worker; further workers train what needs none, on the processor. Without any, all
+            train on the processor, or on the GPU that a cell names.
 
     Attributes:
         endings: the words on how the last worker ended that died while it had a cell, by the cell's key.
@@ -215,9 +231,22 @@ class Workers:
         idle = [worker for worker in self._workers if worker.chunk is None]
         while pending and idle:
             worker = idle.pop(0)
+            place = self._next(worker, pending)
             # The chunk stays pending if its worker died while it was idle.
-            if not self._give(worker, pending):
+            if place is not None and not self._give(worker, pending, place):
                 idle.append(self._replace(worker))
+
+    def _next(self, worker: _Worker, pending: Sequence[Chunk]) -> int | None:
+        """The place of a worker's next chunk: of the table that it has loaded if there is one, else the first. None if
+        all wait for a GPU, and it has none."""
+        places = list(range(len(pending)))
+        if self._gpus:
+            for_gpus = [place for place in places if _is_for_gpu(pending[place])]
+            for_cores = [place for place in places if place not in for_gpus]
+            # A GPU trains what needs it first.
+            places = for_cores if worker.gpu is None else for_gpus or for_cores
+        loaded = [place for place in places if pending[place].cells[0].source.key == worker.dataset]
+        return next(iter([*loaded, *places]), None)
 
     def _started(self) -> _Worker:
         """Another worker, on a GPU that no other one has."""
@@ -235,17 +264,14 @@ class Workers:
         theirs.close()
         return _Worker(process, ours, free[0] if free else None)
 
-    def _give(self, worker: _Worker, pending: list[Chunk]) -> bool:
-        """Hand a worker its next chunk: of the table that it has loaded if there is one, else the first. False if the
-        worker has died."""
-        place = 0
-        for position, chunk in enumerate(pending):
-            if chunk.cells[0].source.key == worker.dataset:
-                place = position
-                break
+    def _give(self, worker: _Worker, pending: list[Chunk], place: int) -> bool:
+        """Hand a worker the chunk at a place; false if the worker has died."""
         chunk = pending[place]
+        cells: Sequence[Cell] = chunk.cells
+        if self._gpus:
+            cells = _on_device(cells, worker.gpu if _is_for_gpu(chunk) else None)
         try:
-            worker.pipe.send(_on_gpu(chunk.cells, worker.gpu))
+            worker.pipe.send(cells)
         except OSError:
             return False
         worker.chunk = pending.pop(place)
@@ -301,13 +327,18 @@ class Workers:
         self._workers.clear()
 
 
-def _on_gpu(cells: Sequence[Cell], gpu: int | None) -> Sequence[Cell]:
-    """The cells, to be trained on the GPU of this number, if there is one."""
-    if gpu is None:
-        return cells
+def _is_for_gpu(chunk: Chunk) -> bool:
+    """True if a cell of the chunk is trained on a GPU where there is one."""
+    return any(needs_gpu(cell.config) for cell in chunk.cells)
+
+
+def _on_device(cells: Sequence[Cell], gpu: int | None) -> list[Cell]:
+    """The cells, to be trained on the GPU of this number; on the processor if there is none."""
     moved = []
     for cell in cells:
         trainer = replace(cell.config.trainer, device=gpu)
+        if gpu is None:
+            trainer = replace(trainer, accelerator="cpu")
         moved.append(replace(cell, config=replace(cell.config, trainer=trainer)))
     return moved
 

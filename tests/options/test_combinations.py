@@ -12,6 +12,7 @@ from scarf_lightning.options.combinations import (
     check_labels,
     check_method,
     check_target,
+    needs_gpu,
     on_data,
     on_no_effect,
     on_target,
@@ -430,3 +431,22 @@ def test_the_practical_recipe_stops_numbers_early_with_any_number_of_labels() ->
     assert on_target(practical, Classes).finetune.fixed_below == 1000
     settings = on_target(practical, Number).finetune
     assert (settings.fixed_below, settings.monitor, settings.min_steps, settings.patience) == (0, "error", 300, 20)
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ([], True),
+        (["pretrain=none"], True),
+        (["pretrain=none", "method=random_forest"], False),
+        (["pretrain=none", "method=logistic"], False),
+        (["pretrain=none", "method=constant"], False),
+        (["pretrain=none", "method=probe"], True),
+        # A network on the stack's device, a class that may choose one by itself, and a format that only a GPU has.
+        (["pretrain=none", "method=tabm"], True),
+        (["pretrain=none", "method=sklearn"], True),
+        (["pretrain=none", "method=random_forest", "trainer.precision=tf32"], True),
+    ],
+)
+def test_cells_of_other_libraries_models_need_no_gpu(asked: list[str], expected: bool) -> None:
+    assert needs_gpu(config_of(*asked)) == expected

@@ -38,8 +38,13 @@ def chunks(n: int) -> list[Chunk]:
     return [Chunk([cell], 1.0) for cell in cells(n)]
 
 
-def plan_of(n: int) -> Plan:
-    return make_plan(survey(cells(n)))
+def forests(n: int) -> list[Cell]:
+    """Cells that need no GPU."""
+    return cells(n, method={"name": "random_forest"})
+
+
+def plan_of(n: int, n_forests: int = 0) -> Plan:
+    return make_plan(survey([*cells(n), *forests(n_forests)]))
 
 
 @dataclass
@@ -102,6 +107,33 @@ class TestNumber:
         self, n_cells: int, machine: OnGpus, chosen: dict[str, object], expected: int
     ) -> None:
         assert self.number(n_cells, machine, **chosen) == expected
+
+    @pytest.mark.parametrize(
+        ("n_networks", "n_forests", "n_gpus", "chosen", "expected"),
+        [
+            # One a GPU that has a network to train, and of the four cores the others.
+            (10, 10, 1, None, 4),
+            (10, 2, 1, None, 3),
+            (1, 10, 3, None, 4),
+            (10, 10, 6, None, 6),
+            (0, 10, 1, None, 4),
+            (10, 10, 1, 2, 2),
+            (10, 3, 1, 8, 4),
+        ],
+    )
+    def test_cells_that_need_no_gpu_have_the_cores_beside_it(
+        self, n_networks: int, n_forests: int, n_gpus: int, chosen: int | None, expected: int
+    ) -> None:
+        config = replace(cells(1)[0].config, trainer=ON_ANY, workers=chosen)
+        assert n_workers(config, plan_of(n_networks, n_forests), OnGpus(n_gpus)) == expected
+
+    def test_a_core_beside_a_gpu_is_worth_its_start(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        config = replace(cells(1)[0].config, trainer=ON_ANY)
+        monkeypatch.setattr(workers, "SECONDS_A_WORKER", 1.01 * plan_of(0, 2).seconds)
+        assert n_workers(config, plan_of(10, 2), OnGpus()) == 1
+        assert n_workers(config, plan_of(10, 3), OnGpus()) == 2
+        monkeypatch.setattr(workers, "free_memory", lambda: [workers.BYTES_A_WORKER])
+        assert n_workers(config, plan_of(10, 3), OnGpus()) == 1, "there is no memory for another"
 
     @pytest.mark.parametrize(
         ("machine", "n", "why"),
@@ -204,6 +236,39 @@ class TestTraining:
         assert len({(pid, word) for pid, word in log.lines() if word.startswith("gpu")}) == 3, (
             "no worker changes its GPU"
         )
+
+    def test_workers_without_a_gpu_train_what_needs_none_on_the_processor(self, log: Log) -> None:
+        def seen(what: str) -> set[str]:
+            return {pid for pid, word in log.lines() if word.startswith(what)}
+
+        def train(cell: Cell) -> None:
+            trainer = cell.config.trainer
+            log.add(os.getpid(), f"{cell.config.method['name']}-{trainer.accelerator}-{trainer.device}")
+            # Each worker waits until the other one has begun.
+            soon(lambda: bool(seen("control")) and bool(seen("random_forest")))
+
+        of_networks = cells(4)
+        asked = [Chunk([replace(cell, config=replace(cell.config, trainer=ON_ANY))], 1.0) for cell in of_networks]
+        asked += [Chunk([replace(cell, config=replace(cell.config, trainer=ON_ANY))], 1.0) for cell in forests(1)]
+        with Workers(2, trainer(log, train), lambda _: None, gpus=(5,)) as launch:
+            launch(asked)
+
+        trained = [word for _, word in log.lines() if "-" in word]
+        assert sorted(trained) == ["control-auto-5"] * 4 + ["random_forest-cpu-None"]
+        assert len(seen("control")) == 1
+        assert seen("control").isdisjoint(seen("random_forest"))
+
+    def test_a_gpu_goes_on_with_what_is_left_for_the_cores(self, log: Log) -> None:
+        def train(cell: Cell) -> None:
+            log.add(os.getpid(), f"{cell.config.method['name']}-{cell.config.trainer.accelerator}")
+
+        asked = [Chunk([replace(each, config=replace(each.config, trainer=ON_ANY))], 1.0) for each in forests(2)]
+        asked += [Chunk([replace(each, config=replace(each.config, trainer=ON_ANY))], 1.0) for each in cells(2)]
+        with Workers(1, trainer(log, train), lambda _: None, gpus=(0,)) as launch:
+            launch(asked)
+
+        trained = [word for _, word in log.lines() if "-" in word]
+        assert trained == ["control-auto"] * 2 + ["random_forest-cpu"] * 2, "networks first"
 
     def test_a_cell_on_the_processor_is_sent_as_it_is(self, log: Log) -> None:
         with Workers(1, trainer(log, lambda cell: log.add(os.getpid(), cell.config.trainer.device)), print) as launch:
