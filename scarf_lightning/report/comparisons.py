@@ -9,7 +9,7 @@ import numpy as np
 from ..verdicts import Verdict
 from ..verdicts.factors import Cells, Contrast, Setting, contrast_gains, judge_contrast
 from ..verdicts.judging import BESIDE, COMPETITOR, REFERENCE, Judged, claimed_together, judged
-from .learning import FEWEST_CONSTANT, LEARNS_NOTHING, not_learnt
+from .learning import FEWEST_CONSTANT, LEARNS_NOTHING
 from .levels import trials_of
 from .loading import CellResults
 from .looks import after_all_looks
@@ -182,10 +182,9 @@ def on_not_learnt(cells: Sequence[int], results: CellResults) -> str:
     signs = []
     for cell in cells:
         # The baseline is to predict one class, so this is no sign of a fault.
-        if results.cells.loc[cell, "method"] == LEARNS_NOTHING:
+        if results.rows[cell]["method"] == LEARNS_NOTHING:
             continue
-        rows = results.evidence_of(cell)
-        if sign := not_learnt(rows, results.targets.get(cell)):
+        if sign := results.sign_of(cell):
             signs.append(sign)
     # On a hard dataset or two nothing may be learnt by any method.
     if len(signs) < max(1, FEWEST_CONSTANT * len(cells)):

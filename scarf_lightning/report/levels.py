@@ -120,10 +120,10 @@ def trials_of(results: "CellResults", cell: int, metric: Metric) -> "Trials":
     # A page asks for a cell's trials many times, as a competitor and as a reference of others.
     key = (cell, metric.name)
     if key not in results.measured:
-        frame = results.trials_of(cell)
-        split = str(results.cells.loc[cell, "split"]) if "split" in results.cells else None
+        row = results.rows[cell]
+        split = str(row["split"]) if "split" in row else None
         (results.measured[key],) = trials_by_metric(
-            [metric], lambda name: frame[name].tolist(), _predictions(results, cell), split
+            [metric], lambda name: results.values_of(cell, name), _predictions(results, cell), split
         )
     kept: Trials = results.measured[key]
     return kept
