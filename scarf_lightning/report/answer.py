@@ -24,11 +24,13 @@ from .loading import CellResults
 from .names import DROPPED, labels_in_words
 from .questions import Answers
 from .report_options import ReportOptions
-from .schema import in_order
+from .schema import evidence_columns, in_order
 from .sentences import OVER_LABELS, TOGETHER, mean_and_median, references, shown_answer
 from .worth_table import worth_in_words, worth_table
 
 BLANK = Entry(NOTHING, None)
+BY_METRIC = ("answer", "difference", "difference_low", "difference_high", "difference_coverage")
+"""The columns that the file of several metrics has for each comparison."""
 OF_CLASSES, OF_NUMBERS = ("accuracy", "log_loss", "auroc"), ("rmse", "mae", "spearman")
 """Metrics that are answered side by side, by the kind of target. Log-loss often tells where accuracy cannot."""
 
@@ -114,17 +116,8 @@ def metrics_table(answers: Answers) -> Table | None:
             if other is None:
                 continue
             row[name] = f"{other.claimed}; {effect(other, metric_named(name))}"
-            data.append(
-                {
-                    "competitor": each.label,
-                    "metric": name,
-                    "answer": other.claimed,
-                    "difference": other.verdict.difference,
-                    "difference_low": other.verdict.low,
-                    "difference_high": other.verdict.high,
-                    "difference_coverage": other.verdict.coverage,
-                }
-            )
+            known = evidence_columns(other)
+            data.append({"competitor": each.label, "metric": name} | {column: known[column] for column in BY_METRIC})
         rows.append(row)
     frame = pd.DataFrame(rows, columns=["competitor", *by_metric]).fillna(NOTHING)
     headings = {name: metric_named(name).label for name in by_metric}
@@ -273,18 +266,10 @@ def _line(comparison: Comparison, results: CellResults, metric: Metric, *, many:
         "won": Entry(f"{verdict.won} of {units}", verdict.won / units),
         "better": entry(verdict.better, ".2f"),
     }
-    data = {
+    data = evidence_columns(comparison) | {
         "context": comparison.context,
         "reference": comparison.reference,
-        "answer": comparison.claimed,
-        "answer_alone": verdict.answer,
-        "claim": verdict.claim,
-        "basis": verdict.basis,
         "not_learnt": comparison.not_learnt or comparison.spoilt,
-        "difference": verdict.difference,
-        "difference_low": verdict.low,
-        "difference_high": verdict.high,
-        "difference_coverage": verdict.coverage,
         "mean_difference": average.mean,
         "mean_difference_low": average.low,
         "mean_difference_high": average.high,
@@ -295,15 +280,11 @@ def _line(comparison: Comparison, results: CellResults, metric: Metric, *, many:
         "probability_hurts": verdict.hurts,
         "won": verdict.won,
         "lost": verdict.lost,
-        "trials": verdict.trials,
-        "datasets": verdict.datasets,
-        "p_direction": verdict.levels.direction,
         "p_beyond": verdict.levels.beyond,
         "p_within": verdict.levels.within,
         "share_of_rows": _share_of_rows(verdict),
         "next_gains": math.nan if verdict.next_table is None else verdict.next_table.gains,
         "next_loses": math.nan if verdict.next_table is None else verdict.next_table.loses,
-        "reason": verdict.reason,
     }
     return Line(level.mean, level.entries | entries, level.data | data, stars_of(comparison.p_together))
 

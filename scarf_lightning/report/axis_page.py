@@ -17,7 +17,7 @@ from .loading import CellResults
 from .names import column_in_words
 from .questions import Answers
 from .report_options import ReportOptions
-from .schema import in_order
+from .schema import evidence_columns, in_order
 from .sentences import shown_answer
 
 
@@ -72,27 +72,14 @@ def effects_frame(effects: Sequence[Effect]) -> pd.DataFrame:
     """A row an effect or interaction, as CSV and JSON have it."""
     data = []
     for each in effects:
-        verdict = each.verdict
-        row = {
+        named = {
             "effect": " × ".join(each.axes),
             "value": " × ".join(each.values),
             "reference": " × ".join(each.references),
             "over": each.over,
             "context": each.context,
-            "answer": each.claimed,
-            "answer_alone": verdict.answer,
-            "claim": verdict.claim,
-            "basis": verdict.basis,
-            "difference": verdict.difference,
-            "difference_low": verdict.low,
-            "difference_high": verdict.high,
-            "difference_coverage": verdict.coverage,
-            "p_direction": verdict.levels.direction,
-            "trials": verdict.trials,
-            "datasets": verdict.datasets,
-            "reason": verdict.reason,
         }
-        data.append(row)
+        data.append(named | evidence_columns(each))
     return in_order("effects", pd.DataFrame(data))
 
 

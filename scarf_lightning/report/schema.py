@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
 from ..metrics import PROBES, metrics
+from ..verdicts.judging import Judged
 
 OF_A_METRIC = {
     "{}": "mean of {label} over trials; of several datasets, the mean of their means",
@@ -46,6 +48,11 @@ OF_A_COMPARISON = {
     "next_loses": "over datasets, probability that the next one loses more than the margin",
     "reason": "why there is no answer, if it is another than too few trials",
 }
+
+IN_FILES = {
+    "low": "difference_low", "high": "difference_high", "coverage": "difference_coverage", "p": "p_direction",
+}  # fmt: skip
+"""Columns of `Judged.columns` that have a longer name in files, where a level has an interval of its own."""
 
 TABLES: dict[str, Mapping[str, str]] = {
     "summary": {"competitor": "name of the competitor", **OF_A_METRIC, **OF_A_COMPARISON},
@@ -180,6 +187,13 @@ def meaning_of(table: str, column: str, options: Iterable[str] = ()) -> str:
             if template in schema and column == template.format(metric.name):
                 return schema[template].format(label=metric.label)
     return OPTION if column in options else ""
+
+
+def evidence_columns(comparison: Judged) -> dict[str, Any]:
+    """The answer on a comparison and its evidence, by the columns that files have for them."""
+    columns = {IN_FILES.get(name, name): value for name, value in comparison.columns.items()}
+    verdict = comparison.verdict
+    return columns | {"answer_alone": verdict.answer, "reason": verdict.reason}
 
 
 def in_order(table: str, frame: pd.DataFrame) -> pd.DataFrame:
