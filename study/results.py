@@ -24,9 +24,9 @@ KEY = ["dataset", "labels", "competitor", "trial"]
 HEADLINES = ["accuracy", "rmse"]
 """A metric that every trial has: of classes the first, of numbers the second."""
 MEASURED = [
-    *HEADLINES, "balanced_accuracy", "auroc", "log_loss", "spearman", "r2", "one_class", "n_label_classes",
-    "pretrain_steps", "finetune_steps", "pretrain_seconds", "finetune_seconds", "n_train", "n_labels", "n_labelled",
-    "n_test",
+    *HEADLINES, "balanced_accuracy", "auroc", "log_loss", "spearman", "r2", "one_class", "worse_than_frequencies",
+    "n_label_classes", "pretrain_steps", "finetune_steps", "pretrain_seconds", "finetune_seconds", "n_train",
+    "n_labels", "n_labelled", "n_test",
 ]  # fmt: skip
 FACTS = ["rows", "columns", "categorical_share", "classes"]
 """What is known of a table."""

@@ -173,7 +173,7 @@ class Terminal:
             console.say(f"{describe(each.axes, each.cell.settings(), recipes)}{ending}")
             if each.rows:
                 console.print(cell_table(each.axes, rows[0], metric))
-        from ..report.learning import LEARNS_NOTHING, on_few_classes, on_not_learnt
+        from ..report.learning import LEARNS_NOTHING, on_few_classes, on_not_learnt, on_probabilities
 
         # The constant prediction is no sign that something went wrong.
         learning = []
@@ -181,7 +181,8 @@ class Terminal:
             if each.rows and each.axes.get("method") != LEARNS_NOTHING:
                 learning.append((each.cell.called, each.rows, each.target))
         signs = on_not_learnt(learning)
-        signs += on_few_classes([(name, its) for name, its, _ in learning])
+        named_rows = [(name, its) for name, its, _ in learning]
+        signs += [*on_few_classes(named_rows), *on_probabilities(named_rows)]
         unread = [columns for columns, its in shown if not levels_of(its)]
         # Reservations come last, below what they are about.
         for sentence in (

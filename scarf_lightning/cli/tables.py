@@ -47,6 +47,13 @@ UNKNOWN = "–"
 NOT_SHOWN = ("fingerprint", "data", "dataset_id")
 """Columns of records that name a cell or its data for the store."""
 PHASES = ("pretrain", "finetune")
+FLAGS_IN_WORDS = {
+    "one_class": "one class for every test row",
+    "worse_than_frequencies": "probabilities worse than class frequencies",
+}
+"""What it means that a trial has a flag."""
+FLAG_HEADINGS = {"one_class": "one class", "worse_than_frequencies": "worse than frequencies"}
+"""The same above a column."""
 
 
 def cell_table(axes: Row, rows: Sequence[Row], chosen: Metric = CHOSEN) -> Table:
@@ -62,9 +69,9 @@ def cell_table(axes: Row, rows: Sequence[Row], chosen: Metric = CHOSEN) -> Table
     # Means are those of the other trials, so a reader must see how many are missing from them.
     if n_diverged(rows):
         table.add_row("diverged, without metrics", "", "", str(n_diverged(rows)))
-    constant = of_one_class(rows)
-    if constant:
-        table.add_row("one class for every test row", "", "", constant)
+    for flag, meaning in FLAGS_IN_WORDS.items():
+        if flagged := n_flagged(rows, flag):
+            table.add_row(meaning, "", "", flagged)
     table.add_section()
     for phase in ("pretrain", "finetune"):
         epochs = _known(rows, f"{phase}_epochs")
@@ -250,9 +257,9 @@ def _with_interval(axes: Row, rows: Sequence[Row], chosen: Metric) -> str:
     lines = [chosen.plain(mean)]
     if not math.isnan(low):
         lines.append(f"{chosen.plain(low)} to {chosen.plain(high)}")
-    constant = of_one_class(rows)
-    if constant:
-        lines.append(f"{constant} one class")
+    for flag, heading in FLAG_HEADINGS.items():
+        if flagged := n_flagged(rows, flag):
+            lines.append(f"{flagged} {heading}")
     return "\n".join(lines)
 
 
@@ -450,9 +457,8 @@ def _columns_of(cells: Sequence[Row]) -> list[str]:
 
 def _outcome(axes: Row, rows: Sequence[Row], chosen: Metric) -> dict[str, str]:
     """The results of a cell by the heading of their column."""
-    outcome = dict.fromkeys(
-        ("trials", chosen.label, "95 % interval", "one class", "pretrain epochs", "finetune epochs", "seconds"), ""
-    )
+    of_metric, of_phases = (chosen.label, "95 % interval"), ("pretrain epochs", "finetune epochs", "seconds")
+    outcome = dict.fromkeys(("trials", *of_metric, *FLAG_HEADINGS.values(), *of_phases), "")
     if not rows:
         return outcome | {"trials": "0", chosen.label: "not finished"}
     diverged = n_diverged(rows)
@@ -463,7 +469,8 @@ def _outcome(axes: Row, rows: Sequence[Row], chosen: Metric) -> dict[str, str]:
     if _known(rows, chosen.name):
         mean, interval = _in_words(axes, rows, chosen)
         outcome[chosen.label], outcome["95 % interval"] = mean, interval
-    outcome["one class"] = of_one_class(rows)
+    for flag, heading in FLAG_HEADINGS.items():
+        outcome[heading] = n_flagged(rows, flag)
     seconds = 0.0
     for phase in ("pretrain", "finetune"):
         epochs = _known(rows, f"{phase}_epochs")
@@ -477,12 +484,12 @@ def _outcome(axes: Row, rows: Sequence[Row], chosen: Metric) -> dict[str, str]:
     return outcome
 
 
-def of_one_class(rows: Sequence[Row]) -> str:
-    """The trials that predict one class for every test row, such as ``2 of 5``; empty if none does."""
-    constant = _known(rows, "one_class")
-    if not any(constant):
+def n_flagged(rows: Sequence[Row], flag: str) -> str:
+    """The trials that have a flag, such as ``2 of 5``; empty if none does."""
+    flags = _known(rows, flag)
+    if not any(flags):
         return ""
-    return f"{sum(constant)} of {len(constant)}"
+    return f"{sum(flags)} of {len(flags)}"
 
 
 def _known(rows: Sequence[Row], name: str) -> list[Any]:

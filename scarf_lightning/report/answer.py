@@ -19,6 +19,7 @@ from .blocks import NOTHING, Block, Command, Entry, Paragraph, Section, Table, e
 from .comparisons import Comparison, compare_all
 from .competitors import named_by, named_cells
 from .effects import curve_points, effects_picture, forest_picture, label_curve, outlying_in_words
+from .learning import on_probabilities
 from .levels import level_of, level_over
 from .loading import CellResults
 from .names import DROPPED, labels_in_words
@@ -39,7 +40,8 @@ def answer_sections(answers: Answers, commands: Commands, price: Price | None = 
     """The first screen: the answer in sentences, one figure, one table, and what would settle what is open; then the
     rest of what is known of it."""
     if not answers.comparisons:
-        return [Section("summary", "The answer", _without_comparison(answers.results, answers.options))]
+        levels = _without_comparison(answers.results, answers.options)
+        return [Section("summary", "The answer", [*levels, *_reservations(answers.results)])]
     details = _details(answers)
     if answers.by_axis is not None:
         first = axis_blocks(answers.by_axis, answers.results, answers.options)
@@ -53,10 +55,21 @@ def answer_sections(answers: Answers, commands: Commands, price: Price | None = 
     margin = answers.options.rope
     for sentence, command in what_would_settle(answers.asked, commands, answers.results, margin, price=price):
         blocks.append(Command(command, sentence) if command else Paragraph(f"{sentence}."))
+    blocks += _reservations(answers.results)
     sections = [Section("summary", "The answer", blocks)]
     if details:
         sections.append(Section("details", "More on the answer", details))
     return sections
+
+
+def _reservations(results: CellResults) -> list[Block]:
+    """The sentence on the cells whose probabilities are worth nothing, if there are any."""
+    # Most pages have none, and names of thousands of cells take a while.
+    if not (results.trials["worse_than_frequencies"] == 1).any():
+        return []
+    names = named_cells(results, results.cells)
+    of_cells = [(name, results.evidence_of(int(str(cell)))) for cell, name in names.items()]
+    return [*map(Paragraph, on_probabilities(of_cells))]
 
 
 def _cell_by_cell(answers: Answers) -> list[Block]:

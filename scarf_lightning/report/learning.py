@@ -10,13 +10,15 @@ from ..data.targets import Target
 from ..errors import counted
 from ..intervals import TESTS_OF_A_TABLE
 from ..results import values_of
+from ..results.store import FLAGS
 
 FEWEST_CONSTANT = 1 / 3
-"""The share of trials that predict one class for every test row, from which on a cell has not learnt."""
+"""The share of trials that predict one class for every test row, from which on a cell has not learnt; and of those with
+bad probabilities, from which on they are named."""
 LABEL_CLASSES = "n_label_classes"
 """The column of the classes among a trial's labels."""
-EVIDENCE = ("one_class", "r2", "balanced_accuracy", "n_test", LABEL_CLASSES)
-"""The columns of a trial that show whether it has learnt."""
+EVIDENCE = (*FLAGS, "r2", "balanced_accuracy", "n_test", LABEL_CLASSES)
+"""The columns of a trial that show whether it has learnt, and whether its probabilities are worth anything."""
 LEARNS_NOTHING = "constant"
 """The method that is to learn nothing."""
 MOST_NAMED = 3
@@ -102,6 +104,29 @@ def on_few_classes(cells: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> 
     if not clauses:
         return []
     return [f"All training labels were of one class: {_listed(clauses)}. Show more labels."]
+
+
+def on_probabilities(cells: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> list[str]:
+    """A sentence on the cells whose probabilities are worse than the class frequencies of their labels, by log-loss.
+
+    They are so in a third of a cell's trials or more; rows of older versions do not tell. It is no sign that a cell has
+    not learnt: an overconfident network may rank and classify well.
+
+    Args:
+        cells: the name of each, and the rows of its trials.
+    """
+    clauses = []
+    for name, rows in cells:
+        flags = _known(rows, "worse_than_frequencies")
+        n_worse = sum(map(bool, flags))
+        if n_worse and n_worse >= FEWEST_CONSTANT * len(flags):
+            clauses.append(f"{name} in {n_worse} of {counted(len(flags), 'trial')}")
+    if not clauses:
+        return []
+    return [
+        f"Probabilities are worse than the class frequencies, by log-loss: {_listed(clauses)}. Classes and ranks may "
+        "be right, but do not use these probabilities."
+    ]
 
 
 def _listed(clauses: Sequence[str]) -> str:

@@ -30,6 +30,7 @@ from ..results import (
 )
 from ..results.identity import NULL, is_of_reading, with_reading
 from ..results.records import Row
+from ..results.store import FLAGS
 from .learning import EVIDENCE, not_learnt
 from .names import Competition, Labels, asked_for, competition, distinguishing_columns, is_context
 
@@ -85,8 +86,8 @@ class CellResults:
             NaN if it did or if the row is older than the metric and has no predictions; ``finetune_epochs``;
             ``n_train, n_test, n_labelled``, rows of the split; ``n_labels``, with those that validate;
             ``n_label_classes``, the classes among the labels; ``one_class``, 1 if all test rows were predicted as one
-            class; ``pretrain_seconds, finetune_seconds``, NaN without such a
-            phase.
+            class; ``worse_than_frequencies``, 1 if the log-loss is above that of the labels' class frequencies;
+            ``pretrain_seconds, finetune_seconds``, NaN without such a phase.
         folders: of the cells in the store, by label.
         damaged: records that cannot be used, and why.
         usual: the axis columns of a cell without overrides; names leave out what is usual.
@@ -287,7 +288,8 @@ def _frame_of_trials(rows_of_cells: Sequence[Sequence[Row]]) -> pd.DataFrame:
         "diverged": pd.Series(has_diverged, dtype="bool"),
     }
     names_of_metrics = [metric.name for metric in metrics()]
-    for name in (*names_of_metrics, "finetune_epochs", *SIZES, "n_labels", "n_label_classes", "one_class", *SECONDS):
+    counts = ("finetune_epochs", *SIZES, "n_labels", "n_label_classes")
+    for name in (*names_of_metrics, *counts, *FLAGS, *SECONDS):
         trials[name] = pd.Series(column(name), dtype="float64")
     return pd.DataFrame(trials)
 

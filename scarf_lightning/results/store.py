@@ -76,7 +76,7 @@ COUNTS = (
     "n_validation", "n_test", "n_features", "threads",
 )  # fmt: skip
 TEXTS = ("diverged", "device", "precision")
-FLAGS = ("one_class",)
+FLAGS = ("one_class", "worse_than_frequencies")
 SECONDS = ("pretrain_seconds", "finetune_seconds")
 MOST_TRIALS = 10_000
 COUNT: set[type] = {int, NoneType}

@@ -80,8 +80,10 @@ class TrainedStack:
         diverged = self._diverged(position)
         measured: Row = dict.fromkeys(metric.name for metric in target.metrics())
         if diverged is None:
-            measured |= target.measured(predictions, self.stack.table.labels[test])
+            labels, taught = self.stack.table.labels[test], data.labels[position]
+            measured |= target.measured(predictions, labels)
             measured["one_class"] = target.is_one_class(predictions)
+            measured["worse_than_frequencies"] = target.is_worse_than_frequencies(predictions, labels, taught)
         row: Row = {"trial": data.trials[position], "diverged": diverged, **measured}
         row |= _effort("pretrain", self.pretraining, position)
         row |= _effort("finetune", outcome.fit, position)

@@ -303,6 +303,23 @@ def test_a_line_a_competitor_has_a_column_for_each_number_of_labels() -> None:
     ]
 
 
+def test_trials_with_a_flag_are_counted_in_every_table_and_rows_of_older_versions_have_none() -> None:
+    rows = [row | {"worse_than_frequencies": trial < 2, "one_class": None} for trial, row in enumerate(rows_of(3))]
+    assert of_cell(rows)["probabilities worse than class frequencies"] == ["", "", "2 of 3"]
+    assert "one class for every test row" not in of_cell(rows)
+    assert "probabilities worse than class frequencies" not in of_cell(rows_of(3))
+
+    cells = [(axes_of(some_config(seed=0)), rows), (axes_of(some_config(seed=1)), rows_of(3))]
+    headings, *lines = grid(sweep_table(cells))
+    assert [line[headings.index("worse than frequencies")] for line in lines] == ["2 of 3", ""]
+    assert "one class" not in headings
+
+    few = [({"dataset": "wdbc", "pretrain": "none", "regime": "few", "regime.labels": 20}, rows)]
+    every = [({"dataset": "wdbc", "pretrain": "none", "regime": "full"}, [])]
+    _, (shown, _) = grid(label_table([*few, *every]))
+    assert shown.endswith("2 of 3 worse than frequencies")
+
+
 def test_how_a_table_was_read_is_told_in_words() -> None:
     drops = ("[a b]", "[c]", None)
     cells = [(axes_of(some_config()) | ({"dataset.drop": drop} if drop else {}), rows_of(3)) for drop in drops]

@@ -59,6 +59,7 @@ def results_of(
         "n_labelled",
         "n_labels",
         "one_class",
+        "worse_than_frequencies",
         *SECONDS,
     ]
     return CellResults(

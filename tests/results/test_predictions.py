@@ -182,6 +182,8 @@ def test_a_later_metric_and_whether_one_class_is_predicted_are_had_of_trials_tha
         for name, values in expected.items():
             assert frame[name].tolist()[:2] == values
             assert pd.isna(frame[name].iloc[2])
+        # The labels that trained are not kept, so an older row cannot tell whether it is worse than their frequencies.
+        assert "worse_than_frequencies" not in frame
 
 
 def test_a_trial_that_diverged_is_not_measured_later(results: Path, late: Metric) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UsageError
+from ...metrics import log_loss
 from ..columns import Advice, Note
 from .answers import TEXT, answers_of, dtype_of
 from .target import Floats, Ints, Labels, Learn, Predictions, Target
@@ -209,6 +210,12 @@ class Classes(Target):
     def is_one_class(self, predictions: Predictions) -> bool:
         classes = predictions.argmax(axis=1)
         return bool((classes == classes[0]).all())
+
+    def is_worse_than_frequencies(self, predictions: Predictions, labels: Labels, taught: Labels) -> bool:
+        frequencies = np.bincount(taught, minlength=self.n_outputs) / len(taught)
+        of_frequencies = log_loss(np.tile(frequencies, (len(labels), 1)), labels)
+        # Rounding alone must not make `method=constant` worse than itself.
+        return log_loss(predictions, labels) > of_frequencies * (1 + 1e-9)
 
     def n_classes_among(self, labels: Labels) -> int:
         return len(np.unique(labels))

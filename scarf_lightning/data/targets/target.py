@@ -204,6 +204,16 @@ class Target(ABC):
         """True if all rows get the same class; None if there are no classes."""
         return None
 
+    def is_worse_than_frequencies(self, predictions: Predictions, labels: Labels, taught: Labels) -> bool | None:
+        """True if the log-loss of predictions is above that of the class frequencies; None if there are no classes.
+
+        Args:
+            predictions: of the test rows.
+            labels: of the test rows.
+            taught: the labels that training saw, whose frequencies are one answer for every row.
+        """
+        return None
+
     def n_classes_among(self, labels: Labels) -> int | None:
         """The classes that occur among labels; None if there are no classes."""
         return None

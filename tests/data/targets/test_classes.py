@@ -121,3 +121,26 @@ def test_what_is_decided_is_named_and_one_class_is_decided_for_every_row() -> No
     named = target.named(np.array([1, -1, 0]))
     assert (named.name, named[0]) == ("class", "yes")
     assert named.isna().tolist() == [False, True, False], "rows without a label have no name"
+
+
+@pytest.mark.parametrize(
+    ("taught", "sure", "is_worse"),
+    [
+        ([0, 1], 0.5, False), ([0, 1], 0.75, False), ([0, 1], 0.919, False), ([0, 1], 0.92, True), ([0, 1], 1.0, True),
+        ([0, 0, 1, 0], 0.75, False), ([0, 0, 1, 0], 0.8, True),
+    ],
+)  # fmt: skip
+def test_probabilities_are_worse_than_frequencies_from_the_confidence_that_costs_as_much(
+    taught: list[int], sure: float, is_worse: bool
+) -> None:
+    """Of four rows three are right, each with probability s, which costs -(3 log s + log(1 - s)) / 4. Halves cost
+    log 2, as much as s = 0.9196 does, the root of s^3 (1 - s) = 1 / 16; quarters cost as much as s = 3 / 4."""
+    labels, said_yes = np.array([0, 0, 0, 1]), np.array([False, False, True, True])
+    yes = np.where(said_yes, sure, 1 - sure)
+    predictions = np.column_stack([1 - yes, yes])
+
+    assert Classes(("no", "yes")).is_worse_than_frequencies(predictions, labels, np.array(taught)) is is_worse
+
+
+def test_numbers_have_no_class_frequencies() -> None:
+    assert Number("y").is_worse_than_frequencies(np.zeros(2), np.zeros(2), np.zeros(2)) is None
