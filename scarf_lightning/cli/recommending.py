@@ -242,7 +242,7 @@ def recommend(results: CellResults, options: ReportOptions) -> Recommendation | 
     Returns:
         None if the results are of several tables, or if no such model has a trial with the metric.
     """
-    options = options.of(results)
+    options = options.with_metric(results.metric)
     # The best model of one table says nothing about another one.
     if len(set(results.cells["dataset"])) != 1:
         return None

@@ -197,7 +197,7 @@ def write(
     with gathered(asked, results, config_dir) as material:
         # Checked within the context, since a plugin may have registered the metric.
         chosen = checked(ReportOptions, options)
-        metric = chosen.of(material.results).measure.name
+        metric = chosen.with_metric(material.results.metric).measure.name
         # Sections may compose cells, by `row_of`, as long as Hydra runs.
         more = []
         for make in makers:

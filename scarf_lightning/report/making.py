@@ -109,7 +109,7 @@ def make_report(
         UsageError: no trial has the metric.
     """
     # The metric is settled once, so that every section of the page is about the same one.
-    options = options.of(results)
+    options = options.with_metric(results.metric)
     _check_results(results, options.measure)
     answers, covered = answers_of(results, options), completeness(results)
     made = [

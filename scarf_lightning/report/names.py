@@ -226,12 +226,14 @@ class Competition:
     """The cells of a report as competitors.
 
     Attributes:
+        compared: the columns that make cells competitors.
         names: of the cells by label, made of the columns in which competitors differ.
         contexts: of the cells, in words.
         budgets: how many labels each cell trains with, infinity for all, a share below one, if they differ in it and
             compete at each number; else None.
     """
 
+    compared: Sequence[str]
     names: Mapping[int, str]
     contexts: Mapping[int, str]
     budgets: Mapping[int, float] | None = None
@@ -253,14 +255,17 @@ def competition(
         return {label: namer(row) for label, row in rows.items()}
 
     budgets = _label_budgets(rows, contexts)
+    columns = compared
     if not compared and budgets is None:
         # Seeds, or regimes that are no number of labels, are all that the user varied.
-        compared, contexts = contexts, []
-    names = named(compared or ["pretrain", "method"])
+        columns, contexts = contexts, []
+    names = named(columns or ["pretrain", "method"])
     if budgets is not None:
         # By the budget: two regimes may ask for one number of labels in two ways.
-        return Competition(names, {label: labels_in_words(budget) for label, budget in budgets.items()}, budgets)
-    return Competition(names, named(contexts) if contexts else dict.fromkeys(names, ""))
+        return Competition(
+            compared, names, {label: labels_in_words(budget) for label, budget in budgets.items()}, budgets
+        )
+    return Competition(compared, names, named(contexts) if contexts else dict.fromkeys(names, ""))
 
 
 def _label_budgets(rows: Mapping[int, Row], contexts: Sequence[str]) -> dict[int, float] | None:

@@ -108,8 +108,8 @@ def _refuse_ambiguous(reference: str, names: Mapping[int, str], fitting: Sequenc
 def _references(results: CellResults, competing: Competition, reference: str | None) -> References:
     names, rows = competing.names, results.rows
     if reference is not None:
-        wanted = _asked_for(results, names, reference)
-        return References(_usual_first(results, wanted))
+        wanted = _asked_for(results, competing, reference)
+        return References(_usual_first(results, competing.compared, wanted))
     pretrained = set[str]()
     for row in rows.values():
         if row["pretrain"] != "none":
@@ -122,17 +122,17 @@ def _references(results: CellResults, competing: Competition, reference: str | N
             without.append(label)
     if pretrained and without:
         # Each method beside itself without pre-training: a pair may differ in nothing else.
-        references = _usual_first(results, without)
+        references = _usual_first(results, competing.compared, without)
         return References(references, frozenset({"pretrain"}), NO_PRETRAINING)
     # Without pre-training to compare, one competitor is the reference of all others.
-    most_usual, *_ = _usual_first(results, list(rows))
+    most_usual, *_ = _usual_first(results, competing.compared, list(rows))
     usual = names[most_usual]
     return References([label for label, name in names.items() if name == usual])
 
 
-def _asked_for(results: CellResults, names: Mapping[int, str], reference: str) -> list[int]:
+def _asked_for(results: CellResults, competing: Competition, reference: str) -> list[int]:
     """The cells of the reference that the user names."""
-    wanted, columns = reference, results.compared
+    wanted, columns, names = reference, competing.compared, competing.names
     # Names come first: what a report calls a competitor is what a reader will type.
     candidates = [names]
     if "=" in reference and reference.partition("=")[0] in results.axes:
@@ -153,17 +153,17 @@ def _asked_for(results: CellResults, names: Mapping[int, str], reference: str) -
     known = list(dict.fromkeys(names.values()))
     raise UsageError(
         f"reference={reference} is no competitor of these results; they are: {'; '.join(known)}. Name one of them, or "
-        f"a value of an option in which they differ ({', '.join(results.compared) or 'none'})."
+        f"a value of an option in which they differ ({', '.join(competing.compared) or 'none'})."
         f"{did_you_mean(wanted, possible)}"
     )
 
 
-def _usual_first(results: CellResults, labels: Sequence[int]) -> list[int]:
-    """These cells by how many of the columns in which cells differ have a value that is not the usual one."""
+def _usual_first(results: CellResults, compared: Sequence[str], labels: Sequence[int]) -> list[int]:
+    """These cells by how many of the ``compared`` columns have a value that is not the usual one."""
 
     def unusual(label: int) -> int:
         row, count = results.rows[label], 0
-        for column in results.compared:
+        for column in compared:
             count += row.get(column) != results.usual.get(column)
         return count
 

@@ -1,15 +1,12 @@
 """The options of a report."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from ..data.targets import Classes
 from ..metrics import Metric, metric_named
 from ..options.option import Options, option, options_of
 from ..verdicts import Test
-
-if TYPE_CHECKING:
-    from .loading import CellResults
 
 TEST_NAMES: dict[str, str] = {
     "welch": "Welch's t-test, as in the paper, which finds up to 27 % of equal competitors different in 30 trials",
@@ -49,9 +46,9 @@ class ReportOptions(Options):
         if self.metric is not None:
             metric_named(self.metric)
 
-    def of(self, results: "CellResults") -> "ReportOptions":
-        """The options with the metric of these results, if none is set."""
-        return self if self.metric is not None else replace(self, metric=results.metric)
+    def with_metric(self, usual: str) -> "ReportOptions":
+        """The options with the usual metric of some results, if none is set."""
+        return self if self.metric is not None else replace(self, metric=usual)
 
     @property
     def measure(self) -> Metric:

@@ -76,7 +76,7 @@ def compared_run(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> Co
     if request.sweep is not None and request.cells[0].config.metric is None:
         results = replace(results, metric=request.sweep.leading(results.metric))
     # A run has no option for the margin, so its answer is by the default of a report.
-    options = ReportOptions(reference=request.cells[0].config.reference).of(results)
+    options = ReportOptions(reference=request.cells[0].config.reference).with_metric(results.metric)
     if len(tried) < 2:
         return ComparedRun(tried, Answers(results, options, []))
     return ComparedRun(tried, answers_of(results, options))

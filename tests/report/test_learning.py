@@ -121,7 +121,7 @@ def test_no_comparison_counts_against_a_cell_that_has_not_learnt(broken: int | N
     """A reference that is good and a competitor that is bad, or the reverse; one of them has not learnt."""
     values = [HIGH, LOW] if broken == 1 else [LOW, HIGH]
     results = flagged([({"pretrain": p}, values[n], n == broken) for n, p in enumerate(("none", "scarf"))])
-    options = ReportOptions().of(results)
+    options = ReportOptions().with_metric(results.metric)
     (comparison,) = compare_all(results, options)
     sentence, *_ = answer_in_words([comparison], options)
 
@@ -142,7 +142,7 @@ def test_over_the_number_of_labels_the_sentence_says_where_it_has_not_learnt() -
             for is_bad in [method == "xgboost" and labels == 20]
         ]
     )
-    options = ReportOptions().of(results)
+    options = ReportOptions().with_metric(results.metric)
 
     sentences = answer_in_words(compare_all(results, options), options)
 
@@ -163,7 +163,7 @@ def test_over_datasets_a_third_of_them_is_enough(n_broken: int, spoilt: str, cla
         ]
     )
 
-    (comparison,) = compare_all(results, ReportOptions().of(results))
+    (comparison,) = compare_all(results, ReportOptions().with_metric(results.metric))
 
     assert comparison.spoilt.endswith(spoilt)
     assert bool(comparison.spoilt) == bool(spoilt)
