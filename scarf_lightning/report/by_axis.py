@@ -12,11 +12,9 @@ from ..intervals import Interval
 from ..metrics import Metric
 from ..verdicts.answers import CANNOT_TELL
 from ..verdicts.factors import Contrast, Setting, interactions, main_effects, simple_effects
-from ..verdicts.judging import claimed_together
-from .comparisons import Comparison, compared
+from .comparisons import Comparison, claimed_after_looks, compared
 from .levels import level_over
 from .loading import CellResults
-from .looks import after_all_looks
 from .names import column_in_words, text_of, value_in_words
 from .report_options import ReportOptions
 
@@ -128,11 +126,10 @@ def product_of(results: CellResults, options: ReportOptions) -> tuple[Product | 
 
 def answers_by_axis(product: Product, results: CellResults, options: ReportOptions) -> AnswersByAxis:
     """The effect of each axis and the interaction of each two, with the answers that hold together."""
-    effects = _compared(main_effects(product.axes), product, results, options)
-    both = _compared(interactions(product.axes), product, results, options)
-    effects, both = (after_all_looks(each, results, options) for each in (effects, both))
-    effects, both = (claimed_together(each, options.rope) for each in (effects, both))
-    return AnswersByAxis(product, effects, both)
+    contrasts = [*main_effects(product.axes), *interactions(product.axes)]
+    every = claimed_after_looks(_compared(contrasts, product, results, options), results, options)
+    effects = [each for each in every if not each.contrast.is_interaction]
+    return AnswersByAxis(product, effects, every[len(effects) :])
 
 
 def effects_within(
@@ -150,7 +147,7 @@ def effects_within(
     effects = _compared(within, product, results, options)
     known: dict[frozenset[tuple[int, int]], Comparison] = {frozenset(each.pairs): each for each in comparisons}
     others = [each for each in effects if frozenset(each.pairs) not in known]
-    for each in claimed_together(after_all_looks(others, results, options), options.rope, lambda _: SIMPLE):
+    for each in claimed_after_looks(others, results, options, lambda _: SIMPLE):
         known[frozenset(each.pairs)] = each
     return [_answered_as(known[frozenset(each.pairs)], each) for each in effects]
 

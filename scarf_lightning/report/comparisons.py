@@ -1,8 +1,9 @@
 """Comparisons of a report: the verdict on each competitor beside its reference."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from .report_options import ReportOptions
 
 MOST_IN_A_FOREST = 12
 """Datasets that have a line each in the first figure."""
+
+
+C = TypeVar("C", bound="Comparison")
 
 
 @dataclass(frozen=True)
@@ -75,10 +79,18 @@ def compare_all(results: CellResults, options: ReportOptions) -> list[Comparison
     several = len({pair.context for pair in pairs}) > 1
     for group in groups.values():
         comparisons.append(_compare(group, results, options, several=several))
-    comparisons = after_all_looks(comparisons, results, options)
     # Answers are corrected before they are sorted, and the order decides nothing.
-    claimed = claimed_together(comparisons, options.rope)
-    return sorted(claimed, key=_best_first)
+    return sorted(claimed_after_looks(comparisons, results, options), key=_best_first)
+
+
+def claimed_after_looks(
+    comparisons: Sequence[C],
+    results: CellResults,
+    options: ReportOptions,
+    family_of: Callable[[C], str] = lambda its: its.family,
+) -> list[C]:
+    """The comparisons with the answers that hold together in each family, however often they were looked at."""
+    return claimed_together(after_all_looks(comparisons, results, options), options.rope, family_of)
 
 
 def _best_first(comparison: Comparison) -> float:
