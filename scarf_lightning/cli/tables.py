@@ -437,12 +437,9 @@ def differing_options(cells: Sequence[Row]) -> list[str]:
     ordered += [column for column in columns if column not in COLUMNS]
     differing = []
     for column in ordered:
+        used = [cell[column] for cell in cells if cell.get(column) is not None]
         # As text, which the table shows: values that look alike would make a column of equal texts.
-        values = set()
-        for cell in cells:
-            if cell.get(column) is not None:
-                values.add(str(cell[column]))
-        if len(values) > 1:
+        if any(value is not used[0] and str(value) != str(used[0]) for value in used):
             differing.append(column)
     return differing
 

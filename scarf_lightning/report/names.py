@@ -119,10 +119,18 @@ def _varying(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
         if column == "dataset":
             continue
         for of_dataset in by_dataset.values():
-            if len(_values(of_dataset, [column])) > 1:
+            if _differ([row.get(column) for row in of_dataset]):
                 varying.append(column)
                 break
     return varying
+
+
+def _differ(values: Sequence[Any]) -> bool:
+    """True if the texts of these values differ."""
+    # Most cells of a sweep share the very objects, and a text takes ten times as long as the look.
+    first = values[0]
+    text = repr(first)
+    return any(value is not first and repr(value) != text for value in values)
 
 
 Setting = tuple[str, ...]

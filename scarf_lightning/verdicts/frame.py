@@ -6,6 +6,7 @@ All that is shown of a difference or a level is made here, of results of any lib
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from .answers import MARGIN
 from .rows_and_fits import Integers
 from .scores import Floats
 from .trials import RowsOfTrial, Split, judge_trials, level_of_trials
-from .verdict import Verdict, error_of, judge, judge_tables, no_verdict
+from .verdict import Verdict, error_of, error_on_table, judge, judge_tables, no_verdict
 
 NOT_KEPT = "all trials share their test rows, and their predictions, from which the error would be known, were not kept"
 PRIME = 1_000_003
@@ -102,27 +103,25 @@ def verdict_on(
             reference if not given.
         reach: the largest difference, in widths of the metric's bounds; 2 for the difference of two differences.
     """
-    verdicts: list[Verdict] = []
-    differences: list[Floats] = []
+    tables: list[_OneTable] = []
     for table, (first, second) in enumerate(pairs):
         common = _common(first, second)
         if not common:
             continue
         base = sizes[table] if sizes else second
         size = _size([base.values[trial] for trial in common], metric)
-        of_table = _differences(first, second, common, metric, size)
-        differences.append(of_table)
-        verdicts.append(_on_one(first, second, base, common, of_table, size, metric, margin, reach))
-    if not verdicts:
+        differences = _differences(first, second, common, metric, size)
+        tables.append(_OneTable(first, second, base, common, differences, size))
+    if not tables:
         return no_verdict(np.empty(0))
-    if len(verdicts) == 1:
-        return verdicts[0]
+    if len(tables) == 1:
+        return _on_one(tables[0], metric, margin, reach)
     # Tables may have different numbers of trials; NaN fills up the shorter ones.
-    padded = np.full((len(verdicts), max(map(len, differences))), np.nan)
-    for row, of_table in zip(padded, differences, strict=True):
-        row[: len(of_table)] = of_table
+    padded = np.full((len(tables), max(len(each.common) for each in tables)), np.nan)
+    for row, each in zip(padded, tables, strict=True):
+        row[: len(each.common)] = each.differences
     # Each table counts by its error, because a noisy one tells less.
-    errors = np.array([error_of(verdict) for verdict in verdicts])
+    errors = np.array([_error_on_one(each, metric, margin, reach) for each in tables])
     return judge_tables(padded, errors, margin=margin)
 
 
@@ -191,18 +190,37 @@ def _differences(first: Trials, second: Trials, common: Sequence[Hashable], metr
     return np.asarray((values - others) * metric.sign / size, dtype=np.float64)
 
 
-def _on_one(
-    first: Trials,
-    second: Trials,
-    base: Trials,
-    common: Sequence[Hashable],
-    differences: Floats,
-    size: float,
-    metric: Metric,
-    margin: float,
-    reach: float,
-) -> Verdict:
+class _OneTable(NamedTuple):
+    """A competitor beside its reference on one table.
+
+    Attributes:
+        base: the trials that relative differences are parts of.
+        common: the trials that both have, with their ``differences`` in parts of ``size``.
+    """
+
+    first: Trials
+    second: Trials
+    base: Trials
+    common: Sequence[Hashable]
+    differences: Floats
+    size: float
+
+
+def _error_on_one(table: _OneTable, metric: Metric, margin: float, reach: float) -> float:
+    """The standard error on one of several tables."""
+    first = table.first
+    kept = (table.first.rows, table.second.rows, table.base.rows)
+    may_have_rows = all(trial in rows for rows in kept for trial in table.common)
+    if may_have_rows or first.split.name in FIXED_SPLITS:
+        return error_of(_on_one(table, metric, margin, reach))
+    return error_on_table(
+        table.differences, test_to_train=first.test_to_train, n_test=first.n_test, width=reach * _width(metric)
+    )
+
+
+def _on_one(table: _OneTable, metric: Metric, margin: float, reach: float) -> Verdict:
     """The verdict on one table: from rows and fits, or by the resampled t-test if a prediction was not kept."""
+    first, second, base, common, differences, size = table
     if len(common) < FEWEST:
         return no_verdict(differences)
     tested: list[list[RowsOfTrial]] = []

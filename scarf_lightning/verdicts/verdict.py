@@ -160,11 +160,7 @@ def judge(
     n = len(paired)
     if n < FEWEST:
         return no_verdict(paired)
-    error = float(resampled_errors(paired[None], test_to_train)[0])
-    # Trials that agree have no spread, and yet rows that none of them tested may differ.
-    if are_equal(paired):
-        error = _error_of_unseen(unseen_share(n_test, n), n - 1, min(width, 1.0))
-    mean = float(paired.mean())
+    mean, error = _resampled(paired, test_to_train, n_test, width)
     return _verdict(
         partial(student_interval, mean, error, n - 1, (-width, width)),
         _student(mean, error, n - 1),
@@ -174,6 +170,35 @@ def judge(
         basis="resampled t-test",
         may_be_same=n >= FEWEST_FOR_SAME,
     )
+
+
+def error_on_table(
+    paired: Floats, *, test_to_train: float = TEST_TO_TRAIN, n_test: float = math.inf, width: float = math.inf
+) -> float:
+    """The `error_of` the verdict that `judge` gives on the paired differences ``(T,)`` of one table.
+
+    Over hundreds of tables nobody reads the verdict on each.
+
+    >>> trials = np.array([0.021, 0.034, 0.030, 0.028])
+    >>> error_on_table(trials) == error_of(judge(trials[None]))
+    True
+    """
+    paired = paired[np.isfinite(paired)]
+    if len(paired) < FEWEST:
+        return math.nan
+    mean, error = _resampled(paired, test_to_train, n_test, width)
+    _, low, high = student_interval(mean, error, len(paired) - 1, (-width, width))
+    return (high - low) / 2 / NORMAL_END
+
+
+def _resampled(paired: Floats, test_to_train: float, n_test: float, width: float) -> tuple[float, float]:
+    """The mean of paired differences, and its standard error in the corrected resampled t-test."""
+    n = len(paired)
+    error = float(resampled_errors(paired[None], test_to_train)[0])
+    # Trials that agree have no spread, and yet rows that none of them tested may differ.
+    if are_equal(paired):
+        error = _error_of_unseen(unseen_share(n_test, n), n - 1, min(width, 1.0))
+    return float(paired.mean()), error
 
 
 def judge_rows(

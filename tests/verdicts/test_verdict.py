@@ -17,6 +17,7 @@ from scarf_lightning.verdicts.verdict import (
     answers_together,
     decided_together,
     error_of,
+    error_on_table,
     judge,
     judge_rows,
     judge_tables,
@@ -80,6 +81,19 @@ def test_the_error_of_a_verdict_is_that_of_its_parts_or_that_of_its_interval() -
     without_parts = of_one(differences, test_to_train=RATIO)
     assert error_of(without_parts) == pytest.approx(scale * stats.t(11).ppf(0.975) / 1.96)
     assert math.isnan(error_of(of_one(differences[:1])))
+
+
+@pytest.mark.parametrize("n_test", [30, math.inf])
+@pytest.mark.parametrize("width", [1.0, 0.01, math.inf])
+@pytest.mark.parametrize(
+    "paired", [[0.02, 0.05, -0.01, 0.03], [0.1] * 5, [0.0] * 12, [0.1, 0.2, math.nan, 0.4], [0.1, 0.2], [0.1]]
+)
+def test_the_error_on_a_table_is_that_of_the_verdict_which_nobody_reads(
+    paired: list[float], width: float, n_test: float
+) -> None:
+    values, given = np.array(paired), {"test_to_train": 0.3, "n_test": n_test, "width": width}
+    expected = error_of(judge(values[None], **given))
+    assert error_on_table(values, **given) == pytest.approx(expected, rel=0, abs=0, nan_ok=True)
 
 
 def test_no_level_is_above_one() -> None:
