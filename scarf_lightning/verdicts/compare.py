@@ -16,6 +16,7 @@ from .frame import Trials
 from .frame_columns import Tables, in_our_columns, levels_of_tables, tables_by_labels
 from .judging import BESIDE, COMPETITOR, REFERENCE, Judged, claimed_together, judged
 from .looks import Look
+from .ranks import Ranking, rank_competitors
 from .verdict import Verdict, after_looks
 from .worth import Worth, worth_of_trials, worth_sentence
 
@@ -57,6 +58,19 @@ class ComparedResults:
     def answers(self) -> list[Answer]:
         """The answer of each comparison: all may be claimed together, or with labels those of each competitor."""
         return [each.claimed for each in self.comparisons]
+
+    @property
+    def ranking(self) -> Ranking:
+        """The competitors, the reference too, ranked by their mean metric on each table, with labels at each number.
+
+        Raises:
+            UsageError: no table has a value of all competitors.
+        """
+        scores = self.levels.assign(trial=0, value=self.metric.sign * self.levels["mean"])
+        if "labels" in scores:
+            # A table at another number of labels is another place to rank at.
+            scores["dataset"] = scores["dataset"] + scores["labels"].map(" with {:,g} labels".format)
+        return rank_competitors(scores)
 
     @property
     def frame(self) -> pd.DataFrame:

@@ -223,3 +223,19 @@ def test_a_frame_without_numbers_of_labels_is_refused(
 ) -> None:
     with pytest.raises(UsageError, match=message):
         compare(over_labels().assign(**changes), metric="accuracy", reference="base", **options)  # type: ignore[arg-type]
+
+
+def test_competitors_are_ranked_on_each_table_and_at_each_number_of_labels() -> None:
+    frame = metrics_of(tables=5)
+    means = frame.pivot_table(index="dataset", columns="competitor", values="accuracy")
+
+    ranking = compare(frame, metric="accuracy", reference="base").ranking
+
+    expected = np.mean([stats.rankdata(-row) for row in means.to_numpy()], axis=0)
+    assert ranking.mean_ranks[means.columns].tolist() == pytest.approx(expected.tolist())
+    assert ranking.mean_ranks.index[0] == "better"
+    # Of a loss the lowest value is best.
+    losses = frame.rename(columns={"accuracy": "log_loss"})
+    assert compare(losses, metric="log_loss", reference="base").ranking.mean_ranks["better"] == 3
+    labelled = compare(over_labels(2), metric="accuracy", reference="base", labels="n_labels").ranking
+    assert (len(labelled.ranks), labelled.mean_ranks.to_dict()) == (6, {"better": 1.0, "base": 2.0})
