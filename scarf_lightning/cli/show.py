@@ -19,7 +19,7 @@ from rich.text import Text
 from ..errors import counted, on_system_error
 from ..importing import without_garbage_collection
 from ..report.levels import LevelledRows, levels_of, levels_of_cell
-from ..results import Rows, on_few_steps, write_whole
+from ..results import Rows, Trained, on_few_steps, write_whole
 from ..screen import NotebookLine, doing, screen
 from ..sweeping.cell import Cell, State, SurveyedCell, chosen_metric, survey
 from ..sweeping.expand import ExpandedSweep
@@ -188,7 +188,7 @@ class Terminal:
         for sentence in (
             *why_no_interval(unread),
             *on_wide_intervals(shown),
-            *on_few_steps([each.rows for each in surveyed]),
+            *on_few_steps([_trained(each) for each in surveyed]),
             *signs,
         ):
             console.say(sentence)
@@ -196,6 +196,12 @@ class Terminal:
         # After a failure the last line is the error.
         if results.exists() and all(each.state is State.FINISHED for each in surveyed):
             console.say(f"Results are in {results.absolute()}")
+
+
+def _trained(surveyed: SurveyedCell) -> Trained:
+    """A cell's rows, with what decides how long they train."""
+    config = surveyed.cell.config
+    return Trained(surveyed.rows, config.recipe, config.pretrain.max_epochs)
 
 
 def _log_answers(run: "ComparedRun", request: ExpandedSweep, first: Cell) -> list[str]:

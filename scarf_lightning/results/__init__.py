@@ -12,7 +12,7 @@ from .identity import (
     reading_columns,
     with_reading,
 )
-from .index import Index, Rows, on_few_steps, read_summary, values_of
+from .index import Index, Rows, Trained, on_few_steps, read_summary, values_of
 from .loading import (
     StoredCell,
     StoredTrial,
@@ -55,6 +55,7 @@ __all__ = (
     "Stored",
     "StoredCell",
     "StoredTrial",
+    "Trained",
     "check_folder",
     "claim",
     "claim_when_free",
