@@ -81,6 +81,7 @@ class Purpose(StrEnum):
     MIXUP = "mixup"
     BOOTSTRAP = "bootstrap samples"
     TUNING = "search for options"
+    FOLDS = "folds of labels"
 
 
 @dataclass(frozen=True)

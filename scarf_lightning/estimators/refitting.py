@@ -58,6 +58,8 @@ class KeepingLesson(Lesson):
 def why_not_kept(config: Config) -> str | None:
     """The reason why the model of a cell cannot be kept; None if it can."""
     method = method_of(config)
+    if config.finetune.temperature:
+        return "a kept model would predict without its temperature; train with finetune.temperature=false"
     if method.name in KEPT:
         return None if find_spec("skops") else "skops is not installed: pip install 'scarf-lightning[skops]'"
     return why_no_model(config)

@@ -37,6 +37,9 @@ NOT_SECTIONS = {*OF_THE_RUN, "dataset", "plugins", *SHORTHANDS, *SPLIT_BY}
 """Options that are not hashed under their own names: those of the run; the dataset, columns of a split and plugins,
 which are hashed by content; and shorthands, which are hashed as ``pretrain.*`` and ``finetune.*``."""
 
+OF_EVERY_METHOD = ("finetune.temperature",)
+"""Options that change what any method has predicted."""
+
 SCORES = ("finetune.metric",)
 """Options that rivals use only with ``tune``."""
 
@@ -124,6 +127,11 @@ def check_combination(config: Config) -> None:
             raise UsageError(
                 f"finetune.freeze={config.finetune.freeze} does not go with method={name}, which trains f."
             )
+    if config.finetune.temperature and config.keep_weights:
+        raise UsageError(
+            "keep_weights=true does not go with finetune.temperature=true: a kept network would predict without its "
+            "temperature. An estimator keeps its networks, so leave finetune.temperature out there."
+        )
     if config.tune and config.keep_weights and "network" in method.uses:
         raise UsageError(
             "keep_weights=true does not go with tune: each trial has a network of its own shape; keep the weights of "
@@ -271,12 +279,9 @@ def _unused_of_labels(config: Config) -> set[str]:
 
 
 def _unused_of_finetune(used: Sequence[str]) -> set[str]:
-    """The options ``finetune.*`` that are not among those that a method uses."""
+    """The options ``finetune.*`` that are neither among those that a method uses nor `OF_EVERY_METHOD`."""
     options = {f"finetune.{name}" for name in _field_names(FinetuneSettings)}
-    # The whole group, so that its messages name no single options.
-    if options.isdisjoint(used):
-        return {"finetune"}
-    return options.difference(used)
+    return options.difference((*used, *OF_EVERY_METHOD))
 
 
 def _field_names(cls: type[Any]) -> set[str]:
@@ -390,7 +395,8 @@ def _of_part(option: str, axis: str, name: str, values: Choice, place: str) -> I
 
 
 def on_target(config: Config, kind: "type[Target]") -> Config:
-    """The configuration for a kind of target: numbers have no label smoothing, and may have less ``fixed_below``."""
+    """The configuration for a kind of target: numbers have neither label smoothing nor a temperature, and may have less
+    ``fixed_below``."""
     # Cells that differ only in what this kind does not use must become equal, or they would be trained twice.
     settings = config.finetune
     of_numbers = settings.fixed_below_numbers
@@ -401,6 +407,8 @@ def on_target(config: Config, kind: "type[Target]") -> Config:
         settings = replace(settings, fixed_below_numbers=None)
     if settings.label_smoothing and not kind.can_smooth:
         settings = replace(settings, label_smoothing=0.0)
+    if settings.temperature and not kind.has_probabilities:
+        settings = replace(settings, temperature=False)
     return config if settings is config.finetune else replace(config, finetune=settings)
 
 
@@ -463,9 +471,9 @@ def on_no_effect(config: Config, amounting: Config, of_recipe: Mapping[str, Any]
 
 def _idle_on_numbers(config: Config, amounting: Config, of_recipe: Mapping[str, Any]) -> list[str]:
     """A sentence on each option for classes that `on_target` changed, unless the recipe asked for it."""
-    if "finetune" not in method_of(config).uses:
-        return []
-    reasons = {"label_smoothing": "is for classes", "fixed_below": "is more than finetune.fixed_below_numbers"}
+    reasons = {"temperature": "is for classes"}
+    if "finetune" in method_of(config).uses:
+        reasons |= {"label_smoothing": "is for classes", "fixed_below": "is more than finetune.fixed_below_numbers"}
     sentences = []
     for name, reason in reasons.items():
         option = f"finetune.{name}"
@@ -474,10 +482,14 @@ def _idle_on_numbers(config: Config, amounting: Config, of_recipe: Mapping[str, 
         is_of_recipe = of_recipe.get(option) == value
         if value == counted or is_of_recipe:
             continue
-        sentences.append(
-            f"{option}={value:g} {reason}: on numbers the cell trains, and counts, as {option}={counted:g}."
-        )
+        asked, trained = _as_typed(value), _as_typed(counted)
+        sentences.append(f"{option}={asked} {reason}: on numbers the cell trains, and counts, as {option}={trained}.")
     return sentences
+
+
+def _as_typed(value: float | bool) -> str:
+    """A number or a truth value as the command line has it."""
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}"
 
 
 def labels(config: Config) -> Mapping[str, str]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from ..options import Config
 from ..options.axes import part
 from ..options.combinations import is_pretrained, method_of
-from ..options.settings import FitSettings
+from ..options.settings import TEMPERATURE_FOLDS, FitSettings
 from .sizes import Size
 
 # Measured on one core of the machine in docs/speed.md. On another machine `_pace` in plan.py corrects them.
@@ -74,12 +74,14 @@ def seconds_of_trial(config: Config, size: Size) -> Phases:
     rows = Rows.of(config, size.n_rows)
     # A search trains both phases once for each of its tries.
     tries = max(1, config.tune)
+    # A temperature runs the supervised phase once more for each fold.
+    fits = tries * (1 + TEMPERATURE_FOLDS * config.finetune.temperature)
     phases = {}
     if is_pretrained(config):
         # Pre-training needs no labels, so it learns from every training row.
         one = _fit(config, config.pretrain, "pretrain", rows.all, size)
         phases["pretrain"] = tries * one
-    phases["finetune"] = tries * _supervised(config, rows, size)
+    phases["finetune"] = fits * _supervised(config, rows, size)
     return phases
 
 

@@ -50,6 +50,7 @@ from ..randomness import Purpose, Streams
 from ..results import CellStore, Claim, PretrainingStore, StackRecord, columns, identity, pretraining_identity
 from ..sweeping.folders import recipe_options
 from .pretraining import Start, cached
+from .temperature import with_temperature
 from .trained_stack import TrainedStack, package_versions
 from .tuning import tune, tuning_metric
 
@@ -283,7 +284,8 @@ class CellTraining:
             start = self.start.weights(stack.trials)
         elif pretraining is not None:
             start = pretraining.part("encoder")
-        outcome = self.parts.method.run(stack, SupervisedPhase(self.config.finetune, start))
+        phase = SupervisedPhase(self.config.finetune, start)
+        outcome = self.parts.method.run(stack, phase)
         # A plugin's method may predict the test rows alone, and would be measured on other rows than it predicted.
         if outcome.predictions.shape[:2] != stack.data.predicted.shape:
             name, wanted = self.parts.method.name, stack.data.predicted.shape[1]
@@ -291,8 +293,12 @@ class CellTraining:
                 f"method={name} predicts {outcome.predictions.shape[1]} rows instead of {wanted}; it must predict "
                 "stack.data.predicted."
             )
+        temperatures = None
+        if self.config.finetune.temperature:
+            outcome, temperatures = with_temperature(self.parts.method, stack, phase, outcome)
         probed = self._probed(stack, pretraining)
-        return TrainedStack(self.config, stack, self.parts.method, pretraining, outcome, len(together), probed)
+        method, n_together = self.parts.method, len(together)
+        return TrainedStack(self.config, stack, method, pretraining, outcome, n_together, probed, temperatures)
 
     def _probed(self, stack: Stack, pretraining: Fit | None) -> Mapping[str, NDArray[np.float64]]:
         """The measures of the frozen embeddings by their names, ``(T,)`` each; empty if nobody asks for them."""

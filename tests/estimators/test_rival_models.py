@@ -119,6 +119,12 @@ def test_a_method_of_another_kind_is_not_kept() -> None:
         refitted(config, None, {})  # type: ignore[arg-type]
 
 
+def test_a_model_with_a_temperature_is_not_kept() -> None:
+    reason = why_not_kept(config_of("method=logistic", "pretrain=none", "finetune.temperature=true"))
+    assert reason is not None
+    assert reason.startswith("a kept model would predict without its temperature")
+
+
 def test_without_skops_no_model_is_kept_and_the_reason_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scarf_lightning.estimators.refitting.find_spec", lambda name: None)
     reason = why_not_kept(config_of("method=ridge", "pretrain=none", *read(0)[0]))

@@ -7,6 +7,7 @@ from itertools import cycle, product
 import pytest
 
 from scarf_lightning.data.targets import Classes, Number, Target
+from scarf_lightning.errors import UsageError
 from scarf_lightning.options import build_parts, check_combination, labels, options_of, parts, unused_options
 from scarf_lightning.options.combinations import (
     check_labels,
@@ -20,7 +21,7 @@ from scarf_lightning.options.combinations import (
 )
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from scarf_lightning.randomness import StackedGenerator
-from scarf_lightning.results import identity
+from scarf_lightning.results import identity, pretraining_identity
 from tests.composing import (
     RIVALS,
     cells_of,
@@ -33,7 +34,8 @@ from tests.composing import (
     with_a_loss,
 )
 
-OF_FINETUNE = {f"finetune.{field.name}" for field in fields(FinetuneSettings)} - {"finetune.class_weight"}
+OF_FINETUNE = {f"finetune.{field.name}" for field in fields(FinetuneSettings)}
+OF_FINETUNE -= {"finetune.class_weight", "finetune.temperature"}
 """What a method without networks of ours has no part of."""
 OF_PRETRAIN = {f"pretrain.{field.name}" for field in fields(PretrainSettings)} - {"pretrain.name"}
 SHARED = {"batch_size", "learning_rate", "max_epochs"}
@@ -253,10 +255,13 @@ class TestUnused:
             ("method=xgboost", NO_NETWORK),
             ("method=logistic tune=2", NO_NETWORK - {"finetune.metric"}),
             ("finetune.metric=auroc", {"cotrain", "finetune.monitor"}),
-            ("method=probe", {"cotrain", "finetune", "network.head"}),
+            ("method=probe", {"cotrain", "network.head", "finetune.class_weight"} | OF_FINETUNE),
             (
                 "method=probe pretrain=none",
-                NO_PRETRAINING | SHARED | {"corruption", "selection", "finetune", "network.head"},
+                NO_PRETRAINING
+                | SHARED
+                | OF_FINETUNE
+                | {"corruption", "selection", "network.head", "finetune.class_weight"},
             ),
             ("method=distill pretrain=scarf", {"cotrain"}),
             ("method=self_train regime=semi25 pretrain=scarf_ae", {"cotrain", "views", "regime.validation_share"}),
@@ -289,6 +294,7 @@ class TestUnused:
             ),
             ("finetune.weight_decay=0.1", set(), {"finetune.decayed", "finetune.weight_decay_schedule"}),
             ("finetune.fixed_below=9", set(), {"finetune.fixed_steps", "finetune.patience"}),
+            *((f"method={name}", set(), {"finetune.temperature"}) for name in ("control", "xgboost", "probe")),
         ],
     )
     def test_options_of_a_phase_beside_the_others(self, overrides: str, unused: set[str], used: set[str]) -> None:
@@ -406,6 +412,27 @@ def test_numbers_are_not_smoothed_and_the_cell_counts_as_one_without_smoothing()
     assert on_no_effect(config, amounting, {"finetune.label_smoothing": 0.1}) == [], "of a recipe, which serves both"
     assert on_target(config, Classes) is config
     assert on_no_effect(config, config) == []
+
+
+@pytest.mark.parametrize("method", ["control", "xgboost"])
+def test_numbers_have_no_temperature_and_count_as_one_cell_without(method: str) -> None:
+    config, without = (config_of(f"method={method}", f"finetune.temperature={each}") for each in ("true", "false"))
+    assert identity(config, "") != identity(without, "")
+    assert pretraining_identity(config, "") == pretraining_identity(without, "")
+    assert identity(without, "") == identity(config_of(f"method={method}"), "")
+    amounting = on_target(config, Number)
+    assert identity(amounting, "") == identity(without, "")
+    (sentence,) = on_no_effect(config, amounting)
+    start, end = sentence.split(": ")
+    assert start == "finetune.temperature=true is for classes"
+    assert end == "on numbers the cell trains, and counts, as finetune.temperature=false."
+
+
+@pytest.mark.parametrize("method", ["control", "logistic"])
+def test_a_kept_network_has_no_temperature(method: str) -> None:
+    config = config_of(f"method={method}", "finetune.temperature=true", "keep_weights=true")
+    with pytest.raises(UsageError, match=r"^keep_weights=true does not go with finetune\.temperature=true: a kept"):
+        check_combination(config)
 
 
 def test_numbers_may_have_a_fixed_length_of_their_own() -> None:

@@ -64,6 +64,8 @@ def seconds(*, n_columns: int = 30, **chosen: Any) -> float:
             for name in ("self_train", "tri_train")
         ),
         ({"tune": 3}, 3 * USUAL),
+        # Once for all labels, and once more without each fold of them.
+        ({"finetune": FinetuneSettings(temperature=True)}, 6 * USUAL),
     ],
 )
 def test_a_fit_takes_so_much_for_each_step_and_each_row(chosen: dict[str, Any], expected: float) -> None:
