@@ -2,7 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RUNS := $(VENV)/.runs
 INSTALLED := $(VENV)/.installed
+# Where pip finds another torch than that of its usual index, such as one for processors alone: TORCH_INDEX=ADDRESS.
+PIP_INSTALL := $(BIN)/pip install $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --constraint constraints.txt --editable
 ALL_MARKS := not gpu and not slurm and not corpus and not ray and not beside
 
 # Bytecode is kept whatever the environment says: without it every process needs up to ten seconds more to start.
@@ -11,9 +14,8 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: ablation test test-all check format docs notebooks lowest middle newest dist installed benchmark calibration slurm gpu mutants
 .PHONY: fuzzing corpus study study-packages mlflow ray beside clean
 
-ablation: $(INSTALLED)
-	$(BIN)/python train.py sweeps=answer time_limit=2min
-	$(BIN)/python train.py -m corruption=mean,marginal scaling=zscore,minmax
+ablation: $(RUNS)
+	$(BIN)/python train.py -m corruption=mean,marginal scaling=zscore,minmax recipe=practical
 
 # In one process, for each would import and collect all by itself, and make what tests share.
 test: $(INSTALLED)
@@ -119,10 +121,17 @@ gpu: $(INSTALLED)
 	$(BIN)/pytest -v --no-header -m gpu
 	$(BIN)/python -m tools.benchmarks.gpu_time
 
+# What it takes to train, to report and to answer.
+$(RUNS): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	@echo "Installing 57 packages into $(VENV): 1.6 GB with a torch for processors; one for GPUs brings Nvidia's libraries besides."
+	$(PIP_INSTALL) '.[report,skops,xgboost]'
+	touch $@
+
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
-	touch $@
+	$(PIP_INSTALL) '.[dev]' --quiet
+	touch $(RUNS) $@
 
 # Small faults, one at a time, and which of them no test notices.
 mutants: $(INSTALLED)

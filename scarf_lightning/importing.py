@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
@@ -54,13 +55,31 @@ def require(package: str, what: str) -> None:
     Raises:
         UsageError: it is not installed; the message ends with the command that installs it.
     """
-    installed = WITHOUT_EXTRA.get(package)
-    if installed is None:
-        installed = f"'scarf-lightning[{EXTRAS[package]}]'"
     # The package is looked for, not imported: an import may take seconds.
     if find_spec(package) is None:
         name = package.rpartition(".")[2]
-        raise UsageError(f"{what} needs the package {name}: pip install {installed}.")
+        without_extra = WITHOUT_EXTRA.get(package)
+        command = f"pip install {without_extra}" if without_extra else installing(EXTRAS[package])
+        raise UsageError(f"{what} needs the package {name}: {command}.")
+
+
+def installing(extra: str) -> str:
+    """The command that installs the packages of an extra, for a checkout and an installed wheel alike.
+
+    >>> installing("completion")
+    "pip install 'shtab<2,>=1.13'"
+    """
+    try:
+        requirements = requires("scarf-lightning") or []
+    except PackageNotFoundError:
+        # Nobody has installed a checkout that is run from its folder.
+        return f"pip install '.[{extra}]'"
+    packages = []
+    for requirement in requirements:
+        package, _, condition = requirement.partition(";")
+        if f'extra == "{extra}"' in condition.replace("'", '"'):
+            packages.append(f"'{package.strip()}'")
+    return f"pip install {' '.join(packages)}"
 
 
 def require_report(what: str) -> None:

@@ -48,7 +48,7 @@ except UsageError as error:
 OURS = ("conf", "hydra_plugins", "scarf_lightning", "sweeps")
 OUTSIDE = ("docs", "notebooks", "paper", "study", "tests", "tools")
 """Folders of the repository that no user's installation has."""
-NO_REPORT = "A report needs the package matplotlib: pip install 'scarf-lightning[report]'."
+NO_REPORT = "A report needs the package matplotlib: pip install 'matplotlib>=3.9' 'jinja2>=3.1' 'markupsafe>=2.1'."
 REFUSED = {
     "dataset=openml dataset.id=31": "OpenML dataset 31 needs the package openml: pip install '{}[openml]'.",
     "logger=wandb seed=7": "logger=wandb needs the package wandb: pip install '{}[wandb]'.",

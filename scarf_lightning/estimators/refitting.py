@@ -14,6 +14,7 @@ from ..data.splits import Split, Splitting
 from ..data.table import Table
 from ..engine.stack import Stack
 from ..errors import UsageError
+from ..importing import installing
 from ..methods.rivals import Floats, Lesson, Rival
 from ..options import Config
 from ..options.combinations import method_of
@@ -61,7 +62,7 @@ def why_not_kept(config: Config) -> str | None:
     if config.finetune.temperature:
         return "a kept model would predict without its temperature; train with finetune.temperature=false"
     if method.name in KEPT:
-        return None if find_spec("skops") else "skops is not installed: pip install 'scarf-lightning[skops]'"
+        return None if find_spec("skops") else f"skops is not installed: {installing('skops')}"
     return why_no_model(config)
 
 

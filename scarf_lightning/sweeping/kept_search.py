@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ..errors import RecordWarning, UsageError
+from ..importing import installing
 from ..results import claim, claim_when_free
 from .search import Search
 
@@ -312,7 +313,7 @@ def _set_aside(journal: Path, error: Exception) -> str:
 def require_optuna() -> None:
     """Refuse a missing or an old Optuna by a `UsageError`."""
     need = "hydra/sweeper=optuna needs the package optuna, version 4 or 5"
-    command = "pip install 'scarf-lightning[optuna]'"
+    command = installing("optuna")
     if find_spec("optuna") is None:
         raise UsageError(f"{need}: {command}.")
     import optuna

@@ -87,7 +87,5 @@ def test_words_are_the_options_with_their_values() -> None:
 def test_a_script_without_shtab_says_what_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "shtab", None)
 
-    with pytest.raises(
-        UsageError, match=re.escape("needs the package shtab: pip install 'scarf-lightning[completion]'")
-    ):
+    with pytest.raises(UsageError, match=re.escape("needs the package shtab: pip install 'shtab<2,>=1.13'")):
         script("bash", make_parser())

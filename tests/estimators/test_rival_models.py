@@ -128,7 +128,7 @@ def test_a_model_with_a_temperature_is_not_kept() -> None:
 def test_without_skops_no_model_is_kept_and_the_reason_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scarf_lightning.estimators.refitting.find_spec", lambda name: None)
     reason = why_not_kept(config_of("method=ridge", "pretrain=none", *read(0)[0]))
-    assert reason == "skops is not installed: pip install 'scarf-lightning[skops]'"
+    assert reason == "skops is not installed: pip install 'skops<1,>=0.16'"
 
 
 @pytest.fixture(scope="module")

@@ -109,5 +109,5 @@ def test_no_search_is_no_part_of_what_a_cell_is_and_another_number_of_tries_is_a
 
 def test_without_optuna_a_sentence_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(UsageError, match=r"tune=2 needs the package optuna: pip install 'scarf-lightning\[tune\]'"):
+    with pytest.raises(UsageError, match=r"tune=2 needs the package optuna: pip install 'optuna<6,>=4'"):
         build_parts(config_of("tune=2"))

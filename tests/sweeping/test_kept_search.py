@@ -231,9 +231,9 @@ def test_optuna_may_be_too_old_or_missing(monkeypatch: pytest.MonkeyPatch) -> No
     need = "hydra/sweeper=optuna needs the package optuna, version 4 or 5"
     with pytest.raises(UsageError) as caught:
         module.require_optuna()
-    assert str(caught.value) == f"{need}, and 3.6.2 is installed: pip install 'scarf-lightning[optuna]'."
+    assert str(caught.value) == f"{need}, and 3.6.2 is installed: pip install 'optuna<6,>=4'."
 
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     with pytest.raises(UsageError) as caught:
         module.require_optuna()
-    assert str(caught.value) == f"{need}: pip install 'scarf-lightning[optuna]'."
+    assert str(caught.value) == f"{need}: pip install 'optuna<6,>=4'."
