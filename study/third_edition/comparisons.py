@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from scarf_lightning.verdicts import holm
+from scarf_lightning.verdicts import Levels, holm
+from scarf_lightning.verdicts.answers import needed_together
 
 Floats = NDArray[np.float64]
 
@@ -150,12 +151,14 @@ def compare(several: Sequence[Tables], budgets: Sequence[int], n_draws: int = DR
         above, below = (drawn >= t).sum(), (drawn <= t).sum()
         p = min(1.0, 2 * (min(above, below) + 1) / (len(drawn) + 1)) if mean else 1.0
         known.append((float(mean), float(error), drawn, float(p), tables))
-    levels = _levels([p for _, _, _, p, _ in known])
+    needed = needed_together([Levels(direction=p) for _, _, _, p, _ in known], LEVEL)
     adjusted = holm([p for _, _, _, p, _ in known])
     compared = []
-    for labels, (mean, error, drawn, p, tables), level, corrected in zip(budgets, known, levels, adjusted, strict=True):
-        low = mean - float(np.quantile(drawn, 1 - level / 2)) * error
-        high = mean - float(np.quantile(drawn, level / 2)) * error
+    for labels, (mean, error, drawn, p, tables), levels, corrected in zip(
+        budgets, known, needed, adjusted, strict=True
+    ):
+        low = mean - float(np.quantile(drawn, 1 - levels.direction / 2)) * error
+        high = mean - float(np.quantile(drawn, levels.direction / 2)) * error
         answer = "cannot tell"
         if corrected <= LEVEL:
             answer = "yes" if mean > 0 else "hurts"
@@ -163,19 +166,6 @@ def compare(several: Sequence[Tables], budgets: Sequence[int], n_draws: int = DR
         median = float(np.median(tables.differences))
         compared.append(Compared(labels, mean, low, high, p, answer, is_alike, median, len(tables.names)))
     return compared
-
-
-def _levels(p: Sequence[float]) -> list[float]:
-    """The level at which Holm's procedure reads each of several answers."""
-    levels = [LEVEL] * len(p)
-    order = np.argsort(p, kind="stable")
-    level = LEVEL / len(p)
-    for rank, place in enumerate(order):
-        # After the first that is not found, no other is, at any level.
-        if rank == 0 or p[order[rank - 1]] <= level:
-            level = LEVEL / (len(p) - rank)
-        levels[place] = level
-    return levels
 
 
 def worth(
