@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from scarf_lightning.verdicts import Levels, holm
+from scarf_lightning.verdicts import Interval, Levels, holm, median_gain
 from scarf_lightning.verdicts.answers import needed_together
 
 Floats = NDArray[np.float64]
@@ -48,7 +48,7 @@ class Compared:
         p: two-sided level at which the mean differs from zero, by itself.
         answer: ``yes``, ``hurts`` or ``cannot tell``.
         is_alike: the interval lies within `MARGIN`.
-        median: over tables, in points.
+        median: over tables, in points, with the 95 % interval of the sign test.
         n: tables.
     """
 
@@ -59,7 +59,7 @@ class Compared:
     p: float
     answer: str
     is_alike: bool
-    median: float
+    median: Interval
     n: int
 
 
@@ -145,7 +145,8 @@ def compare(several: Sequence[Tables], budgets: Sequence[int], n_draws: int = DR
         (mean,), (error,) = mean_and_error(values, as_it_is)
         means, errors = mean_and_error(values, draws_of(families, n_draws))
         # A draw of one family alone has no error.
-        drawn = np.sort(((means - mean) / errors)[errors > 0])
+        has_error = errors > 0
+        drawn = np.sort((means[has_error] - mean) / errors[has_error])
         t = mean / error if error > 0 else np.inf * np.sign(mean)
         # Of the draws and of what was seen, so that no level is zero.
         above, below = (drawn >= t).sum(), (drawn <= t).sum()
@@ -163,7 +164,7 @@ def compare(several: Sequence[Tables], budgets: Sequence[int], n_draws: int = DR
         if corrected <= LEVEL:
             answer = "yes" if mean > 0 else "hurts"
         is_alike = low >= -MARGIN and high <= MARGIN
-        median = float(np.median(tables.differences))
+        median = median_gain(tables.differences)
         compared.append(Compared(labels, mean, low, high, p, answer, is_alike, median, len(tables.names)))
     return compared
 

@@ -1,0 +1,54 @@
+"""The figure of the third edition: what pre-trainings and other models are worth, in labels."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from scarf_lightning.report.style import GREY, PAGE, colour, marker, new_figure, styled
+
+from .comparisons import WorthAt
+
+SMALLEST, LARGEST = 1 / 8, 8.0
+"""The ends of the axis; a worth beyond it stands at its edge."""
+
+
+TICKS = (0.125, 0.25, 0.5, 1, 2, 4, 8)
+
+
+@styled()
+def worths_figure(worths: Mapping[str, Sequence[WorthAt]], pretrainings: Sequence[str]) -> Figure:
+    """The worth of each competitor at each budget with its 95 % interval, on one scale.
+
+    Args:
+        worths: by competitor.
+        pretrainings: those that are on the left; other models are on the right.
+    """
+    figure, (left, right) = new_figure(PAGE, 3.2, 1, 2, sharey=True)
+    _draw(left, {name: its for name, its in worths.items() if name in pretrainings})
+    _draw(right, {name: its for name, its in worths.items() if name not in pretrainings})
+    left.set_title("pre-training the network")
+    right.set_title("another model in its place")
+    left.set_yscale("log", base=2)
+    left.set_ylim(SMALLEST, LARGEST)
+    left.set_yticks(TICKS, [f"×{each:g}" for each in TICKS])
+    left.set_ylabel("worth in labels")
+    return figure
+
+
+def _draw(axes: Axes, worths: Mapping[str, Sequence[WorthAt]]) -> None:
+    """Draw a mark with its interval for each competitor, side by side at each budget."""
+    budgets = sorted({each.labels for several in worths.values() for each in several})
+    for place, (name, several) in enumerate(worths.items()):
+        shift = (place - (len(worths) - 1) / 2) * 0.7 / len(worths)
+        at = [budgets.index(each.labels) + shift for each in several]
+        ends = np.array([(each.factor, each.low, each.high) for each in several])
+        factor, low, high = np.clip(ends, SMALLEST, LARGEST).T
+        look: dict[str, Any] = {"fmt": marker(place), "color": colour(place), "ms": 3.5, "lw": 1.0}
+        axes.errorbar(at, factor, [factor - low, high - factor], label=name, **look)
+    axes.axhline(1, color=GREY, lw=0.8, zorder=0)
+    axes.set_xticks(range(len(budgets)), [f"{each}" for each in budgets])
+    axes.set_xlabel("labels")
+    axes.legend(fontsize=7, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)

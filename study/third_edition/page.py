@@ -1,0 +1,309 @@
+"""The page of the third edition with its figure, by the rules of study/third_edition.md.
+
+    python -m study.third_edition.page trials=FILE [out=FILE.md]
+
+``trials`` is a file that ``python -m study.results results=results/third_edition out=FILE`` writes.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from scarf_lightning.cli.commands import answered
+from scarf_lightning.errors import UsageError, counted
+from scarf_lightning.report.blocks import table, to_markdown
+from scarf_lightning.verdicts import Interval
+
+from ..results import ALL, NONE, SCARF
+from ..writing import FEWEST_TABLES, write_page
+from .comparisons import Compared, Tables, WorthAt, compare, means_of, tables_of, worth
+from .figures import worths_figure
+from .findings import AUROC, BUDGETS, CATBOOST, LINEAR, TRIALS, findings
+from .learnt import CONSTANT, counts
+from .sensitivity import VARIANTS
+
+FOLDER = Path(__file__).parent
+RATE, FROZEN, REALMLP = "SCARF, rate 0.3", "SCARF, frozen", "RealMLP"
+ON_REALMLP = f"{REALMLP} with {SCARF}"
+NAMES = {"SCARF, corruption.rate=0.3": RATE, "SCARF, probe": FROZEN, "ridge regression": LINEAR}
+"""Competitors that the page calls otherwise than `study.results`: the linear model of classes and of numbers is one."""
+PRETRAININGS = (SCARF, RATE, "VIME", "SCARF AE", "binning")
+OTHERS = (LINEAR, "random forest", "XGBoost", CATBOOST, REALMLP)
+PAIRS = [*((name, NONE) for name in (*PRETRAININGS, FROZEN)), (ON_REALMLP, REALMLP), *((name, NONE) for name in OTHERS)]
+AMONG = [(name, SCARF) for name in PRETRAININGS[1:]]
+SENSITIVE = [(SCARF, NONE), (CATBOOST, NONE)]
+"""The pairs of the sensitivity analysis: one of question 1 and one of question 4."""
+
+
+FOUNDATION = (
+    "TabPFN and TabICL were not run here: neither their packages nor their weights are at hand. `python -m "
+    "study.third_edition.run tabpfn=FILE tabicl=FILE` trains them where they are."
+)
+"""What the page says of the foundation models."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The kind of target of some tables.
+
+    Attributes:
+        name: in tables.csv.
+        heading: of its part of the page.
+        metrics: by their headings, from a frame of trials; higher is better. The first one is primary.
+    """
+
+    name: str
+    heading: str
+    metrics: dict[str, Callable[[pd.DataFrame], pd.Series]]
+
+
+KINDS = (
+    Kind(
+        "classes",
+        "Classes",
+        {
+            "AUROC": lambda trials: trials[AUROC],
+            "accuracy": lambda trials: trials["accuracy"],
+            "balanced accuracy": lambda trials: trials["balanced_accuracy"],
+            "log-loss, hundredths less": lambda trials: -trials["log_loss"],
+        },
+    ),
+    Kind(
+        "number",
+        "Numbers",
+        {
+            "rank correlation": lambda trials: trials["spearman"],
+            "R2": lambda trials: trials["r2"],
+            # The RMSE has a unit of each table's own; a difference of logarithms has none.
+            "RMSE, percent less": lambda trials: -np.log(trials["rmse"]),
+        },
+    ),
+)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Write the page.
+
+    Raises:
+        UsageError: an argument is unknown, or no file of trials is named.
+    """
+    given = dict(each.partition("=")[::2] for each in arguments)
+    if set(given) - {"trials", "out"} or "trials" not in given:
+        raise UsageError(
+            "Name the file of trials that study.results wrote: trials=FILE, and out=FILE.md for another page."
+        )
+    trials = pd.read_parquet(given["trials"])
+    text, figures = page(prepared(trials), pd.read_csv(FOLDER / "tables.csv"))
+    write_page(Path(given.get("out") or FOLDER / "page.md"), text, figures, len(trials))
+
+
+def prepared(trials: pd.DataFrame) -> pd.DataFrame:
+    """The trials of `study.results` with numbers of labels, and the page's names of tables and competitors."""
+    few = trials[trials["labels"] != ALL]
+    return few.assign(
+        labels=few["labels"].astype(int),
+        competitor=few["competitor"].replace(NAMES),
+    )
+
+
+def page(
+    trials: pd.DataFrame, tables: pd.DataFrame, *, n_trials: int = TRIALS, n_draws: int = 10_000
+) -> tuple[str, dict[str, Figure]]:
+    """The page in Markdown, and its figure by name.
+
+    Args:
+        trials: as `prepared` gives them.
+        tables: tables.csv.
+        n_trials: that a mean on a table needs.
+        n_draws: of the bootstrap.
+    """
+    facts = tables.assign(table=tables["table"].str.removeprefix("cc18-")).set_index("table")
+    classes = trials[trials["dataset"].isin(facts.index[facts["kind"] == KINDS[0].name])]
+    means = means_of(classes, AUROC, n_trials)
+    known = {name: _worths(means, facts["family"], name, NONE, n_draws) for name in (*PRETRAININGS, *OTHERS)}
+    figure = worths_figure({name: its for name, its in known.items() if its}, PRETRAININGS)
+    sections = [
+        "# What is pre-training worth, in labels?",
+        "\n".join(f"- {each}" for each in findings(classes, facts["family"], n_trials=n_trials, n_draws=n_draws)),
+        "![Worth in labels of pre-trainings and of other models, by number of labels, with 95 % intervals](worth.svg)",
+        "By the rules of [the protocol](../third_edition.md), on [tables](data.md) that no study here used before. "
+        + _extent(classes),
+    ]
+    for kind in KINDS:
+        of_kind = trials[trials["dataset"].isin(facts.index[facts["kind"] == kind.name])]
+        if len(of_kind):
+            sections += _of_kind(kind, of_kind, facts, n_trials, n_draws)
+    sections += ["## Trials that have not learnt", _not_learnt(classes), FOUNDATION]
+    return "\n\n".join(sections) + "\n", {"worth": figure}
+
+
+def _extent(trials: pd.DataFrame) -> str:
+    """A sentence on how much there is."""
+    most = int(trials.groupby(["dataset", "labels", "competitor"]).size().max())
+    return (
+        f"{counted(len(trials), 'trial')} of {counted(trials['competitor'].nunique(), 'competitor')} on "
+        f"{counted(trials['dataset'].nunique(), 'table')} with classes, up to {counted(most, 'trial')} each."
+    )
+
+
+def _of_kind(kind: Kind, trials: pd.DataFrame, facts: pd.DataFrame, n_trials: int, n_draws: int) -> list[str]:
+    """The tables of one kind of target."""
+    families = facts["family"]
+    by_metric = {}
+    for heading, values in kind.metrics.items():
+        by_metric[heading] = means_of(trials.assign(metric=values(trials)), "metric", n_trials)
+    primary, *_ = by_metric
+    of_primary = by_metric[primary]
+
+    helped = _answers(of_primary, families, PAIRS, n_draws)
+    among = _answers(of_primary, families, AMONG, n_draws, together=True)
+    sections = [
+        f"## {kind.heading}: does it help, and beside what?",
+        _answers_table("answers", f"Mean difference in points of {primary}, with its interval and answer", helped),
+        f"## {kind.heading}: which pre-training?",
+        _answers_table("among", f"Beside SCARF, in points of {primary}; alike: within ±0.25 points", among, alike=True),
+        f"## {kind.heading}: how many labels is it worth?",
+        _worth_table(of_primary, families, n_draws),
+        f"## {kind.heading}: by every metric",
+    ]
+    rows = []
+    for heading, means in by_metric.items():
+        for pair, several in _answers(means, families, PAIRS, n_draws):
+            for each in several:
+                rows.append((pair, heading, each.labels, each.answer, _size(each), _ends(each.median), each.n))
+    columns = ["pair", "metric", "labels", "answer", "mean", "median", "tables"]
+    caption = "The same by every metric, in points, and the median table with the interval of the sign test"
+    sections.append(to_markdown(table("metrics", caption, pd.DataFrame(rows, columns=columns))))
+    sections += [f"## {kind.heading}: without some tables", _sensitivity(of_primary, facts, n_draws)]
+    return sections
+
+
+def _answers(
+    means: pd.DataFrame,
+    families: pd.Series,
+    pairs: Sequence[tuple[str, str]],
+    n_draws: int,
+    *,
+    together: bool = False,
+) -> list[tuple[str, list[Compared]]]:
+    """The answers on each pair with enough tables, at each budget.
+
+    Holm's correction is over the budgets of a pair, or over those of all pairs ``together``.
+    """
+    names, several = [], []
+    for competitor, reference in pairs:
+        if tables := _several(means, families, competitor, reference):
+            names.append(f"{competitor}, over {reference}")
+            several.append(tables)
+    if not together:
+        return [(name, compare(its, BUDGETS, n_draws)) for name, its in zip(names, several, strict=True)]
+    every = (
+        compare([tables for its in several for tables in its], [*BUDGETS] * len(several), n_draws) if several else []
+    )
+    n = len(BUDGETS)
+    return [(name, every[place * n : (place + 1) * n]) for place, name in enumerate(names)]
+
+
+def _several(means: pd.DataFrame, families: pd.Series, competitor: str, reference: str) -> list[Tables]:
+    """The tables of a pair at each budget; none unless each budget has enough."""
+    if not all((labels, name) in means.columns for labels in BUDGETS for name in (competitor, reference)):
+        return []
+    several = [tables_of(means, families, competitor, reference, labels) for labels in BUDGETS]
+    return several if _are_enough(several) else []
+
+
+def _are_enough(several: Sequence[Tables]) -> bool:
+    """True if there are enough families at each budget for an answer."""
+    return min(len(set(each.families)) for each in several) >= FEWEST_TABLES
+
+
+def _size(each: Compared) -> str:
+    return _ends(Interval(each.mean, each.low, each.high))
+
+
+def _ends(interval: Interval) -> str:
+    return f"{interval.mean:+.2f} ({interval.low:+.2f} to {interval.high:+.2f})"
+
+
+def _answers_table(
+    name: str, caption: str, rows: Sequence[tuple[str, Sequence[Compared]]], *, alike: bool = False
+) -> str:
+    """A line a pair: at each budget the mean difference with its interval, and the answer."""
+    lines = []
+    for pair, several in rows:
+        cells = []
+        for each in several:
+            answer = "alike" if alike and each.is_alike else each.answer
+            cells.append(f"{_size(each)}: {answer}")
+        lines.append((pair, *cells))
+    return to_markdown(table(name, caption, pd.DataFrame(lines, columns=["pair", *map(str, BUDGETS)])))
+
+
+def _worths(means: pd.DataFrame, families: pd.Series, competitor: str, reference: str, n_draws: int) -> list[WorthAt]:
+    """The worth of a competitor at each budget; none if there are too few tables, or no curve that rises."""
+    if not _several(means, families, competitor, reference):
+        return []
+    found = [worth(means, families, competitor, reference, labels, BUDGETS, n_draws) for labels in BUDGETS]
+    return [each for each in found if each is not None]
+
+
+def _worth_table(means: pd.DataFrame, families: pd.Series, n_draws: int) -> str:
+    """A line a pair: how many times the labels it is worth at each budget."""
+    lines = []
+    for competitor, reference in PAIRS:
+        found = {each.labels: each for each in _worths(means, families, competitor, reference, n_draws)}
+        if found:
+            cells = [
+                f"×{found[labels].factor:.2f} ({found[labels].low:.2f} to {found[labels].high:.2f})"
+                if labels in found
+                else "unknown"
+                for labels in BUDGETS
+            ]
+            lines.append((f"{competitor}, over {reference}", *cells))
+    caption = "Times the labels that the reference needs for the same metric, with 95 % intervals"
+    return to_markdown(table("worth", caption, pd.DataFrame(lines, columns=["pair", *map(str, BUDGETS)])))
+
+
+def _sensitivity(means: pd.DataFrame, facts: pd.DataFrame, n_draws: int) -> str:
+    """The primary metric again: one mean a family, and without tables that might decide by themselves."""
+    rows = []
+    for competitor, reference in SENSITIVE:
+        several = _several(means, facts["family"], competitor, reference)
+        if not several:
+            continue
+        for heading, keep in VARIANTS.items():
+            kept = [keep(tables, facts) for tables in several]
+            if _are_enough(kept):
+                rows.append((f"{competitor}, over {reference}; {heading}", compare(kept, BUDGETS, n_draws)))
+    return _answers_table("sensitivity", "The same answers without some tables", rows)
+
+
+def _not_learnt(trials: pd.DataFrame) -> str:
+    """A line a competitor: trials that predict one class, and those that are worse than class frequencies."""
+    if CONSTANT not in set(trials["competitor"]):
+        return f"Without {CONSTANT} it is not known which trials are worse than the class frequencies."
+    found = counts(trials).reset_index()
+    lines = []
+    for name, of_competitor in found.groupby("competitor", sort=False):
+        by_budget = of_competitor.set_index("labels")
+        cells = []
+        for labels in BUDGETS:
+            if labels in by_budget.index:
+                its = by_budget.loc[labels]
+                cells.append(f"{its['one_class']} and {its['worse']} of {its['trials']}")
+            else:
+                cells.append("none")
+        lines.append((str(name), *cells))
+    caption = (
+        "Trials that predict one class, and those worse than the class frequencies by log-loss, by number of labels"
+    )
+    return to_markdown(table("learnt", caption, pd.DataFrame(lines, columns=["competitor", *map(str, BUDGETS)])))
+
+
+if __name__ == "__main__":
+    sys.exit(answered(main))

@@ -1,0 +1,121 @@
+"""The page of the third edition, from made-up trials of a known truth."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from study.third_edition.comparisons import Tables
+from study.third_edition.figures import SMALLEST, worths_figure
+from study.third_edition.findings import BUDGETS
+from study.third_edition.page import PRETRAININGS, WorthAt, page, prepared
+from study.third_edition.sensitivity import VARIANTS
+
+FAMILIES = np.repeat(np.arange(9), [1, 1, 2, 2, 3, 3, 4, 5, 6])
+NAMES = [f"table {number}" for number in range(len(FAMILIES))]
+NUMBERS = [f"numbers {number}" for number in range(8)]
+FACTS = pd.DataFrame(
+    {
+        "table": [f"cc18-{NAMES[0]}", *NAMES[1:], *NUMBERS],
+        "kind": ["classes"] * len(NAMES) + ["number"] * len(NUMBERS),
+        "family": [f"family {family}" for family in (*FAMILIES, *range(8))],
+        "signal": [0.6, *[0.9] * (len(NAMES) + len(NUMBERS) - 1)],
+        "copies": [0.0, 0.2, *[0.0] * (len(NAMES) + len(NUMBERS) - 2)],
+    }
+)
+WORTH = {"no pre-training": 1.0, "SCARF": 1.5, "VIME": 1.5, "CatBoost": 2.0, "logistic regression": 1.0}
+
+
+def made_up() -> pd.DataFrame:
+    """Trials as `study.results` has them, whose AUROC rises by 4 points with each doubling of the labels."""
+    random, rows = np.random.default_rng(0), []
+    for dataset in (*NAMES, *NUMBERS):
+        level = random.normal(60, 6)
+        for labels in BUDGETS:
+            for competitor, times in WORTH.items():
+                of_numbers = dataset in NUMBERS
+                name = "ridge regression" if of_numbers and competitor == "logistic regression" else competitor
+                for trial in range(2):
+                    value = (level + 4 * np.log2(labels * times / 20) + random.normal(0, 0.2)) / 100
+                    row = {"dataset": dataset, "labels": f"{labels}", "competitor": name, "trial": trial}
+                    if of_numbers:
+                        row |= {"spearman": value, "r2": value, "rmse": 2 - value}
+                    else:
+                        measured = {"auroc": value, "accuracy": value, "balanced_accuracy": value}
+                        row |= measured | {"log_loss": 1.2 - value, "one_class": 0.0, "n_label_classes": 2.0}
+                    rows.append(row)
+            if dataset in NAMES:
+                constant = {"dataset": dataset, "labels": f"{labels}", "competitor": "always the commonest answer"}
+                rows += [constant | {"trial": trial, "auroc": 0.5, "log_loss": 0.65} for trial in range(2)]
+    rows.append({"dataset": NAMES[0], "labels": "all", "competitor": "SCARF", "trial": 0, "auroc": 0.1})
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture(scope="module")
+def made() -> str:
+    text, figures = page(prepared(made_up()), FACTS, n_trials=2, n_draws=300)
+    assert list(figures) == ["worth"]
+    return text
+
+
+def row(text: str, section: str, begins: str) -> list[str]:
+    """The cells of a table's line, by the heading of its section and its first cell."""
+    _, _, rest = text.partition(f"## {section}\n")
+    (line,) = [each for each in rest.partition("\n## ")[0].splitlines() if each.startswith(f"| {begins} |")]
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_findings_come_first_and_tables_say_the_truth(made: str) -> None:
+    lines = made.splitlines()
+    assert lines[2].startswith("- SCARF adds AUROC: yes with 20, 50, 100 and 500 labels (+2.")
+    assert "classes, up to 2 trials each" in made
+    _, *answers = row(made, "Classes: does it help, and beside what?", "SCARF, over no pre-training")
+    # Half a doubling and a little is 2.3 points.
+    assert all(re.match(r"\+2\.[234]\d \(\+2\.\d\d to \+2\.\d\d\): yes$", each) for each in answers)
+    _, *answers = row(made, "Classes: which pre-training?", "VIME, over SCARF")
+    assert "alike" in {each.rpartition(": ")[2] for each in answers} <= {"alike", "cannot tell"}
+    _, *worths = row(made, "Classes: how many labels is it worth?", "CatBoost, over no pre-training")
+    assert [float(each[1:].split()[0]) for each in worths] == pytest.approx([2.0] * 4, abs=0.1)
+    # Numbers have their own part, where the linear model is the ridge regression.
+    _, *answers = row(made, "Numbers: does it help, and beside what?", "logistic regression, over no pre-training")
+    assert all("cannot tell" in each for each in answers)
+
+
+def test_every_metric_has_the_same_sign_where_it_says_the_same(made: str) -> None:
+    _, _, rest = made.partition("## Classes: by every metric\n")
+    lines = [each.split("|")[1:6] for each in rest.partition("\n## ")[0].splitlines() if each.startswith("| SCARF")]
+    assert {metric.strip() for _, metric, *_ in lines} == {
+        "AUROC", "accuracy", "balanced accuracy", "log-loss, hundredths less"
+    }  # fmt: skip
+    assert {answer.strip() for *_, answer, _ in lines} == {"yes"}
+
+
+def test_trials_worse_than_the_class_frequencies_are_counted(made: str) -> None:
+    """With 20 labels a log-loss of 1.2 - 0.6 is near the constant's, with 500 it is better on every table."""
+    _, *counts = row(made, "Trials that have not learnt", "CatBoost")
+    assert counts[-1] == f"0 and 0 of {2 * len(NAMES)}"
+
+
+def test_the_sensitivity_leaves_out_what_it_says() -> None:
+    differences = np.arange(float(len(NAMES)))
+    facts = FACTS.assign(table=FACTS["table"].str.removeprefix("cc18-")).set_index("table")
+    tables = Tables(tuple(NAMES), FAMILIES, differences)
+
+    found = {name: keep(tables, facts) for name, keep in VARIANTS.items()}
+
+    one, extremes, signal, copies = found.values()
+    expected = [differences[family == FAMILIES].mean() for family in range(9)]
+    assert one.differences.tolist() == pytest.approx(expected)
+    assert extremes.names == tuple(NAMES[:-3])
+    assert signal.names == tuple(NAMES[1:])
+    assert copies.names == (NAMES[0], *NAMES[2:])
+    assert set(copies.families) == set(range(8))
+
+
+def test_a_worth_beyond_the_axis_stands_at_its_edge() -> None:
+    known = {"SCARF": [WorthAt(20, 1.5, 1.2, 2.0)], "CatBoost": [WorthAt(20, 0.05, 0.0, np.inf)]}
+    left, right = worths_figure(known, PRETRAININGS).axes
+    assert left.get_title() == "pre-training the network"
+    (mark, *_) = right.containers[0]
+    assert mark.get_ydata().tolist() == [SMALLEST]
