@@ -19,6 +19,9 @@ from scarf_lightning.sweeping.hydra import checked_files, usage_error
 from tests.composing import SWEEPS, _composer
 from tests.processes import here
 
+# Each composes a configuration, most of a second: together a tenth of the fast tests' time.
+pytestmark = pytest.mark.slow
+
 TABLE = ("dataset=csv", "dataset.path=t.csv", "dataset.target=y")
 GLOBAL = "# @package _global_\n"
 OF_HYDRA = ("hydra.cc", "Traceback", "Exception", "EOF", "Error parsing", "full_key", "codec", "struct", "token")

@@ -28,6 +28,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", CASES)
 def test_the_overrides_of_a_composed_configuration_compose_the_same_cell(line: str) -> None:
     overrides = spelled_out(shlex.split(line))
@@ -37,6 +38,7 @@ def test_the_overrides_of_a_composed_configuration_compose_the_same_cell(line: s
     assert again == config_of(*overrides)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", CASES)
 def test_run_takes_the_composed_configuration_and_asks_for_nothing_that_its_cell_does_not_use(line: str) -> None:
     overrides = spelled_out(shlex.split(line))
