@@ -29,6 +29,8 @@ WRITERS = {
 """Functions that write a frame, by the ending of the file."""
 AGES = ((60.0, "s"), (60.0, "min"), (24.0, "h"), (365.0, "days"))
 """The number of each unit that makes one of the next; years come last."""
+NOTHING = "–"
+"""What a table shows of a value that a cell has not yet."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,8 @@ class ListedCell:
         metric: the name of the metric that its target leads with.
         value: the mean of that metric; NaN without a trial that has it.
         trials: that were trained.
-        written: time of its last record, in seconds since the epoch.
-        version: of this package that trained it.
+        written: time of its last record, in seconds since the epoch; None before the first one.
+        version: of this package that trained it, a question mark if its records do not say it; None without a record.
     """
 
     folder: Path
@@ -82,8 +84,8 @@ class ListedCell:
     metric: str
     value: float
     trials: int
-    written: float
-    version: str
+    written: float | None
+    version: str | None
 
     def plain(self) -> dict[str, Any]:
         """Its line as JSON."""
@@ -93,7 +95,7 @@ class ListedCell:
             "trials": self.trials,
             "metric": self.metric,
             "value": self.value,
-            "written": datetime.fromtimestamp(self.written, UTC).isoformat(timespec="seconds"),
+            "written": None if self.written is None else _as_date(self.written),
             "version": self.version,
             "options": dict(self.options),
         }
@@ -105,7 +107,7 @@ def list_cells(words: Sequence[str], *, as_json: bool = False) -> None:
     if asked.names:
         raise UsageError(f"{asked.names[0]}: scarf results ls takes options such as pretrain=scarf.")
     # Whoever looks has mostly trained something just before.
-    listed = sorted(_listed(asked), key=lambda each: -each.written)
+    listed = sorted(_listed(asked), key=lambda each: -(each.written or 0))
     if as_json:
         cells = [each.plain() for each in listed]
         write({"folder": asked.folder.absolute(), "cells": cells})
@@ -116,8 +118,8 @@ def list_cells(words: Sequence[str], *, as_json: bool = False) -> None:
         table.add_column(heading, justify="left" if is_text else "right", overflow="fold")
     for each in listed:
         fingerprint = each.folder.name[:SHOWN_LETTERS]
-        age = _age(time.time() - each.written)
-        table.add_row(fingerprint, each.name, each.metric, _shown(each), str(each.trials), age, each.version)
+        age = NOTHING if each.written is None else _age(time.time() - each.written)
+        table.add_row(fingerprint, each.name, each.metric, _shown(each), str(each.trials), age, each.version or NOTHING)
     screen().print(table)
 
 
@@ -206,8 +208,8 @@ def _listed(asked: Asked) -> list[ListedCell]:
                 metric=metric,
                 value=float(np.mean(values)) if values else math.nan,
                 trials=len(stored.rows),
-                written=stored.written,
-                version=packages_of(stored).get("scarf-lightning", "?"),
+                written=stored.written if stored.rows else None,
+                version=packages_of(stored).get("scarf-lightning", "?") if stored.rows else None,
             )
         )
     return listed
@@ -231,8 +233,13 @@ def _shown(cell: ListedCell) -> str:
     from ..metrics import metric_named
 
     if math.isnan(cell.value):
-        return "–"
+        return NOTHING
     return metric_named(cell.metric).plain(cell.value)
+
+
+def _as_date(seconds: float) -> str:
+    """A time in seconds since the epoch, in UTC as ISO 8601 has it."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def _age(seconds: float) -> str:

@@ -3,7 +3,7 @@
 import json
 import re
 from pathlib import Path
-from shutil import copytree
+from shutil import copytree, rmtree
 from typing import Any
 
 import pandas as pd
@@ -59,6 +59,20 @@ def test_ls_has_a_line_for_each_cell_with_its_mean_the_newest_first(store: Path,
     assert written == sorted(written, reverse=True)
     narrowed = listed(capsys, "pretrain=scarf")
     assert ["SCARF" in cell["name"] for cell in narrowed] == [True, True]
+
+
+def test_a_cell_without_a_trial_has_no_age_and_comes_last(store: Path, capsys: Shown) -> None:
+    empty = sorted(store.glob("*/cell.json"))[0].parent
+    rmtree(empty / "stacks")
+
+    last = listed(capsys)[-1]
+    run(["results", "ls"])
+    shown = capsys.readouterr().out
+
+    assert last["cell"] == empty.name
+    assert (last["trials"], last["value"], last["written"], last["version"]) == (0, None, None, None)
+    (line,) = [line.split() for line in shown.splitlines() if line.startswith(empty.name[:8])]
+    assert line[-4:] == ["–", "0", "–", "–"]
 
 
 def test_dropped_cells_are_read_no_more_and_kept(store: Path, capsys: Shown) -> None:
