@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from ..errors import NoSubjectError, RecordWarning, UnfinishedError, UsageError, did_you_mean, explained
 from ..importing import require_report, without_garbage_collection
@@ -263,7 +263,7 @@ def run_report(arguments: list[str]) -> "WrittenReport | None":
             given[key] = value
     overrides = spelled_out([argument for argument in arguments if argument.partition("=")[0] not in given])
     written = write(overrides, config_dir=config_dir, **given)
-    sys.stdout.write(f"{_escaped(str(written))}\n")
+    _write(str(written), sys.stdout)
     return written
 
 
@@ -335,7 +335,7 @@ def answered(command: Callable[[list[str]], object], arguments: list[str] | None
         # A mistake in the code keeps its traceback.
         if wants_traceback or problem is None:
             raise
-        sys.stderr.write(f"{_escaped(str(problem))}\n")
+        _write(str(problem), sys.stderr)
         return problem.status
     finally:
         warnings.formatwarning = usual
@@ -358,6 +358,17 @@ def _in_words(usual: Callable[..., str]) -> Callable[..., str]:
         return _escaped(usual(message, category, *where, **named))
 
     return format_warning
+
+
+def _write(text: str, stream: TextIO) -> None:
+    """Write a text; on a terminal its lines break between words."""
+    if stream.isatty():
+        # Imports rich.
+        from ..screen import screen
+
+        screen(stderr=stream is sys.stderr).say(_escaped(text))
+    else:
+        stream.write(f"{_escaped(text)}\n")
 
 
 def _problem(error: Exception) -> UsageError | UnfinishedError | None:

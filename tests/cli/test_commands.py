@@ -1,5 +1,6 @@
 """The command lines in this process: what they answer without training, and how Ctrl-C ends them."""
 
+import io
 import re
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from scarf_lightning.cli import commands
+from scarf_lightning.errors import UsageError
 from tests.composing import ROOT
 from tests.processes import TINY, here
 
@@ -42,6 +44,7 @@ def test_a_mistake_is_answered_in_a_line(arguments: str, sentence: str, tmp_path
 INTERRUPTED = """
 import signal, sys
 from scarf_lightning.cli import commands
+from scarf_lightning.errors import UsageError
 from scarf_lightning.engine.loop import StackLoop
 
 StackLoop.training_step = lambda *_: signal.raise_signal(signal.SIGINT)
@@ -96,3 +99,33 @@ def test_completion_names_the_options_of_an_axis(tmp_path: Path, monkeypatch: py
     ran = here(commands.train, "-sc", "query=bash", cwd=tmp_path)
 
     assert ran.stdout.split() == ["pretrain=scarf", "pretrain=scarf_ae", "pretrain=scarf_disc"]
+
+
+class Terminal(io.StringIO):
+    """A stream that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_refusal_breaks_between_words_on_a_terminal_and_stays_whole_in_a_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sentence = "corruption=marginl is not an option; the options of corruption are: gaussian, joint, marginal, mean"
+    shown, file = Terminal(), io.StringIO()
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("TERM", "xterm")
+
+    def refuse(_: list[str]) -> None:
+        raise UsageError(sentence)
+
+    for stream in (shown, file):
+        # The first command asks Hydra for whole errors, which a second one would show.
+        monkeypatch.setenv("HYDRA_FULL_ERROR", "0")
+        monkeypatch.setattr(sys, "stderr", stream)
+        assert commands.answered(refuse, []) == 2
+
+    lines = shown.getvalue().splitlines()
+    assert max(map(len, lines)) <= 40
+    assert " ".join(lines) == sentence
+    assert file.getvalue() == f"{sentence}\n"
