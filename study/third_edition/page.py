@@ -111,6 +111,11 @@ def prepared(trials: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def facts_of(tables: pd.DataFrame) -> pd.DataFrame:
+    """The facts of tables.csv by the names that results have."""
+    return tables.assign(table=tables["table"].str.removeprefix("cc18-")).set_index("table")
+
+
 def page(
     trials: pd.DataFrame, tables: pd.DataFrame, *, n_trials: int = TRIALS, n_draws: int = 10_000
 ) -> tuple[str, dict[str, Figure]]:
@@ -122,7 +127,7 @@ def page(
         n_trials: that a mean on a table needs.
         n_draws: of the bootstrap.
     """
-    facts = tables.assign(table=tables["table"].str.removeprefix("cc18-")).set_index("table")
+    facts = facts_of(tables)
     classes = trials[trials["dataset"].isin(facts.index[facts["kind"] == KINDS[0].name])]
     means = means_of(classes, AUROC, n_trials)
     known = {name: _worths(means, facts["family"], name, NONE, n_draws) for name in (*PRETRAININGS, *OTHERS)}
