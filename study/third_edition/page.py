@@ -1,14 +1,17 @@
 """The page of the third edition with its figure, by the rules of study/third_edition.md.
 
-    python -m study.third_edition.page trials=FILE [out=FILE.md]
+    python -m study.third_edition.page trials=FILE [where=FILE] [out=FILE.md]
 
-``trials`` is a file that ``python -m study.results results=results/third_edition out=FILE`` writes.
+``trials`` is a file that ``python -m study.results results=results/third_edition out=FILE`` writes, ``where`` one that
+``python -m study.third_edition.where`` writes.
 """
 
+import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +24,7 @@ from scarf_lightning.verdicts import Interval
 
 from ..results import ALL, NONE, SCARF
 from ..writing import FEWEST_TABLES, write_page
-from .comparisons import Compared, Tables, WorthAt, compare, means_of, tables_of, worth
+from .comparisons import DRAWS, Compared, Tables, WorthAt, compare, means_of, tables_of, worth
 from .figures import worths_figure
 from .findings import AUROC, BUDGETS, CATBOOST, LINEAR, TRIALS, findings
 from .learnt import CONSTANT, counts
@@ -40,6 +43,8 @@ SENSITIVE = [(SCARF, NONE), (CATBOOST, NONE)]
 """The pairs of the sensitivity analysis: one of question 1 and one of question 4."""
 
 
+LARGEST_R_HAT = 1.01
+"""The largest r-hat with which the model of question 3 is used."""
 FOUNDATION = (
     "TabPFN and TabICL were not run here: neither their packages nor their weights are at hand. `python -m "
     "study.third_edition.run tabpfn=FILE tabicl=FILE` trains them where they are."
@@ -93,12 +98,14 @@ def main(arguments: Sequence[str]) -> None:
         UsageError: an argument is unknown, or no file of trials is named.
     """
     given = dict(each.partition("=")[::2] for each in arguments)
-    if set(given) - {"trials", "out"} or "trials" not in given:
+    if set(given) - {"trials", "where", "out"} or "trials" not in given:
         raise UsageError(
-            "Name the file of trials that study.results wrote: trials=FILE, and out=FILE.md for another page."
+            "Name the file of trials that study.results wrote: trials=FILE, where=FILE for question 3, and out=FILE.md "
+            "for another page."
         )
     trials = pd.read_parquet(given["trials"])
-    text, figures = page(prepared(trials), pd.read_csv(FOLDER / "tables.csv"))
+    where = json.loads(Path(given["where"]).read_text(encoding="utf-8")) if "where" in given else None
+    text, figures = page(prepared(trials), pd.read_csv(FOLDER / "tables.csv"), where)
     write_page(Path(given.get("out") or FOLDER / "page.md"), text, figures, len(trials))
 
 
@@ -117,13 +124,19 @@ def facts_of(tables: pd.DataFrame) -> pd.DataFrame:
 
 
 def page(
-    trials: pd.DataFrame, tables: pd.DataFrame, *, n_trials: int = TRIALS, n_draws: int = 10_000
+    trials: pd.DataFrame,
+    tables: pd.DataFrame,
+    where: Mapping[str, Any] | None = None,
+    *,
+    n_trials: int = TRIALS,
+    n_draws: int = DRAWS,
 ) -> tuple[str, dict[str, Figure]]:
     """The page in Markdown, and its figure by name.
 
     Args:
         trials: as `prepared` gives them.
         tables: tables.csv.
+        where: as `where.fitted` gives it, if that model was fitted.
         n_trials: that a mean on a table needs.
         n_draws: of the bootstrap.
     """
@@ -143,6 +156,8 @@ def page(
         of_kind = trials[trials["dataset"].isin(facts.index[facts["kind"] == kind.name])]
         if len(of_kind):
             sections += _of_kind(kind, of_kind, facts, n_trials, n_draws)
+    if where is not None:
+        sections += ["## Where does SCARF gain?", *_where(where)]
     sections += ["## Trials that have not learnt", _not_learnt(classes), FOUNDATION]
     return "\n\n".join(sections) + "\n", {"worth": figure}
 
@@ -286,6 +301,22 @@ def _sensitivity(means: pd.DataFrame, facts: pd.DataFrame, n_draws: int) -> str:
             if _are_enough(kept):
                 rows.append((f"{competitor}, over {reference}; {heading}", compare(kept, BUDGETS, n_draws)))
     return _answers_table("sensitivity", "The same answers without some tables", rows)
+
+
+def _where(found: Mapping[str, Any]) -> list[str]:
+    """Question 3: the facts of tables that go with a gain, or why the model is not used."""
+    failed = [f"{each['measure']} at {each['budget']}" for each in found["checks"] if not each["is_inside"]]
+    if not found["is_used"]:
+        reasons = [f"its chains do not agree (r-hat {found['r_hat']:.3f})"] if found["r_hat"] > LARGEST_R_HAT else []
+        reasons += [f"it draws other gains than were seen: {', '.join(failed)}"] if failed else []
+        return [f"The model of question 3 failed, so it says nothing: {' and '.join(reasons)}."]
+    lines = []
+    for each in found["facts"]:
+        size = _ends(Interval(each["mean"], each["low"], each["high"]))
+        lines.append((each["fact"].replace("_", " "), each["labels"], size, "named" if each["named"] else ""))
+    caption = "Points of AUROC that SCARF gains more with one standard deviation of a fact of the table"
+    columns = ["fact", "labels", "mean, 95 % interval", "beside zero"]
+    return [to_markdown(table("where", caption, pd.DataFrame(lines, columns=columns)))]
 
 
 def _not_learnt(trials: pd.DataFrame) -> str:

@@ -21,14 +21,13 @@ from scarf_lightning.errors import UsageError
 
 from ..results import NONE, SCARF
 from .findings import AUROC, BUDGETS
-from .page import FOLDER, facts_of, prepared
+from .page import FOLDER, LARGEST_R_HAT, facts_of, prepared
 
 Floats = NDArray[np.float64]
 
 FACTS = ("signal", "log_rows", "log_columns", "categorical_share", "log_classes")
 FORMULA = f"d ~ 0 + budget + budget:({' + '.join(FACTS)}) + (1 | family) + (0 + budget | table)"
 CHAINS, DRAWS, MORE_DRAWS = 4, 1_000, 4_000
-LARGEST_R_HAT = 1.01
 ENDS = (0.025, 0.975)
 SEED = 0
 

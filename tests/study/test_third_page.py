@@ -119,3 +119,22 @@ def test_a_worth_beyond_the_axis_stands_at_its_edge() -> None:
     assert left.get_title() == "pre-training the network"
     (mark, *_) = right.containers[0]
     assert mark.get_ydata().tolist() == [SMALLEST]
+
+
+@pytest.mark.parametrize(
+    ("r_hat", "inside", "said"),
+    [
+        (1.0, True, "| categorical share | 20 | +0.50 (+0.10 to +0.90) | named |"),
+        (1.2, True, "failed, so it says nothing: its chains do not agree (r-hat 1.200)."),
+        (1.0, False, "it draws other gains than were seen: deviation over tables at b020."),
+    ],
+)
+def test_question_three_is_shown_or_said_to_have_failed(r_hat: float, inside: bool, said: str) -> None:
+    where = {
+        "r_hat": r_hat,
+        "is_used": r_hat <= 1.01 and inside,
+        "checks": [{"budget": "b020", "measure": "deviation over tables", "is_inside": inside}],
+        "facts": [{"fact": "categorical_share", "labels": 20, "mean": 0.5, "low": 0.1, "high": 0.9, "named": True}],
+    }
+    text, _ = page(prepared(made_up()), FACTS, where, n_trials=2, n_draws=50)
+    assert said in text.partition("## Where does SCARF gain?")[2]
