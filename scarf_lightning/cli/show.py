@@ -179,7 +179,9 @@ class Terminal:
         learning = []
         for each in surveyed:
             if each.rows and each.axes.get("method") != LEARNS_NOTHING:
-                learning.append((each.cell.called, each.rows, each.target))
+                # The name of the only cell is all that was typed.
+                name = each.cell.called if len(surveyed) > 1 else "this cell"
+                learning.append((name, each.rows, each.target))
         signs = on_not_learnt(learning)
         named_rows = [(name, its) for name, its, _ in learning]
         signs += [*on_few_classes(named_rows), *on_probabilities(named_rows)]
