@@ -30,7 +30,7 @@ WRITERS = {
 AGES = ((60.0, "s"), (60.0, "min"), (24.0, "h"), (365.0, "days"))
 """The number of each unit that makes one of the next; years come last."""
 NOTHING = "–"
-"""What a table shows of a value that a cell has not yet."""
+"""Placeholder for a value that a cell does not have."""
 
 
 @dataclass(frozen=True)

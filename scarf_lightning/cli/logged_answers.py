@@ -14,6 +14,7 @@ from ..loggers import CellView, cell_view, write_views
 from ..options.run_settings import LoggerSettings
 from ..report.advice import by_sweep
 from ..report.run_results import ComparedRun
+from ..report.schema import evidence_columns
 from ..report.sentences import shown_answer, title_of
 from ..results import write_whole
 from ..screen import command_line
@@ -84,13 +85,9 @@ def _answers(run: ComparedRun) -> dict[int, Answered]:
     metric = run.answers.options.measure
     found: dict[int, Answered] = {}
     for each in run.answers.comparisons:
-        verdict = each.verdict
+        known = evidence_columns(each)
         words = {"answer": shown_answer(each), "against": each.reference_label}
-        numbers = {
-            "difference": verdict.difference,
-            "difference_low": verdict.low,
-            "difference_high": verdict.high,
-        }
+        numbers = {name: known[name] for name in ("difference", "difference_low", "difference_high")}
         sentence = f"{each.label}: {shown_answer(each)}, {effect_over(each, metric)}."
         for cell, reference in each.pairs:
             found[cell] = words, numbers, sentence

@@ -51,7 +51,7 @@ FLAGS_IN_WORDS = {
     "one_class": "one class for every test row",
     "worse_than_frequencies": "probabilities worse than class frequencies",
 }
-"""What it means that a trial has a flag."""
+"""Meanings of the flags of a trial."""
 FLAG_HEADINGS = {"one_class": "one class", "worse_than_frequencies": "worse than frequencies"}
 """The same above a column."""
 

@@ -61,6 +61,11 @@ class Effect(Comparison):
         return self.contrast.factors
 
     @property
+    def family(self) -> str:
+        """Its axis, that of all interactions, or that of all effects within one setting of the other axes."""
+        return SIMPLE if len(self.contrast.ones) == 1 else super().family
+
+    @property
     def question(self) -> str:
         """The axes with the number of settings that it is over, which an effect within one of them has not."""
         n_pairs = len(self.pairs) // len(self.datasets)
@@ -129,7 +134,8 @@ def answers_by_axis(product: Product, results: CellResults, options: ReportOptio
     contrasts = [*main_effects(product.axes), *interactions(product.axes)]
     every = claimed_after_looks(_compared(contrasts, product, results, options), results, options)
     effects = [each for each in every if not each.contrast.is_interaction]
-    return AnswersByAxis(product, effects, every[len(effects) :])
+    both = [each for each in every if each.contrast.is_interaction]
+    return AnswersByAxis(product, effects, both)
 
 
 def effects_within(
@@ -147,7 +153,7 @@ def effects_within(
     effects = _compared(within, product, results, options)
     known: dict[frozenset[tuple[int, int]], Comparison] = {frozenset(each.pairs): each for each in comparisons}
     others = [each for each in effects if frozenset(each.pairs) not in known]
-    for each in claimed_after_looks(others, results, options, lambda _: SIMPLE):
+    for each in claimed_after_looks(others, results, options):
         known[frozenset(each.pairs)] = each
     return [_answered_as(known[frozenset(each.pairs)], each) for each in effects]
 

@@ -1,7 +1,7 @@
 """Comparisons of a report: the verdict on each competitor beside its reference."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -52,7 +52,8 @@ class Comparison(Judged):
     @property
     def family(self) -> str:
         """That of any difference, but a baseline has its own: nobody asks whether it helps."""
-        return self.name if self.is_baseline else super().family
+        is_alone = self.is_baseline and not self.contrast.factors
+        return self.name if is_alone else super().family
 
     @property
     def question(self) -> str:
@@ -83,14 +84,9 @@ def compare_all(results: CellResults, options: ReportOptions) -> list[Comparison
     return sorted(claimed_after_looks(comparisons, results, options), key=_best_first)
 
 
-def claimed_after_looks(
-    comparisons: Sequence[C],
-    results: CellResults,
-    options: ReportOptions,
-    family_of: Callable[[C], str] = lambda its: its.family,
-) -> list[C]:
+def claimed_after_looks(comparisons: Sequence[C], results: CellResults, options: ReportOptions) -> list[C]:
     """The comparisons with the answers that hold together in each family, however often they were looked at."""
-    return claimed_together(after_all_looks(comparisons, results, options), options.rope, family_of)
+    return claimed_together(after_all_looks(comparisons, results, options), options.rope)
 
 
 def _best_first(comparison: Comparison) -> float:

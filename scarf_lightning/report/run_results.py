@@ -40,7 +40,7 @@ class ComparedRun:
     @property
     def undecided(self) -> set[str]:
         """The keys of the cells of whose comparison we cannot tell, and of which more trials may tell."""
-        margin = ReportOptions().rope
+        margin = self.answers.options.rope
         keys = set[str]()
         for each in self.answers.comparisons:
             # A side that has not learnt does not begin to learn with more trials.

@@ -20,7 +20,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
@@ -36,7 +36,7 @@ from ..options import Config
 from ..options.combinations import needs_gpu
 from ..options.settings import TrainerSettings
 from ..results import give_back
-from .cell import Cell, SurveyedCell
+from .cell import Cell
 from .chunks import Chunk
 from .plan import Plan
 from .shares import Exactness, can_be_divided
@@ -79,7 +79,7 @@ def n_workers(config: Config, plan: Plan, training: Training) -> int:
             cells that need none.
     """
     gpus = training.gpus(config.trainer)
-    beside = [group for group in plan.groups if not _needs_gpu(group.cells)] if gpus else []
+    beside = [group for group in plan.groups if not _needs_gpu(each.cell for each in group.cells)] if gpus else []
     on_gpus = min(len(gpus), len(plan.groups) - len(beside))
     most = on_gpus + len(beside) if gpus else _most_at_once(plan, training, config.workers or usable_cores())
     reason = _obstacle(config, training, len(gpus), len(beside))
@@ -113,9 +113,9 @@ def _most_at_once(plan: Plan, training: Training, enough: int) -> int:
     return number
 
 
-def _needs_gpu(surveyed: Sequence[SurveyedCell]) -> bool:
+def _needs_gpu(cells: Iterable[Cell]) -> bool:
     """True if one of the cells is trained on a GPU where there is one."""
-    return any(needs_gpu(each.cell.config) for each in surveyed)
+    return any(needs_gpu(cell.config) for cell in cells)
 
 
 def _obstacle(config: Config, training: Training, n_gpus: int, n_beside: int) -> str | None:
@@ -241,7 +241,7 @@ class Workers:
         all wait for a GPU, and it has none."""
         places = list(range(len(pending)))
         if self._gpus:
-            for_gpus = [place for place in places if _is_for_gpu(pending[place])]
+            for_gpus = [place for place in places if _needs_gpu(pending[place].cells)]
             for_cores = [place for place in places if place not in for_gpus]
             # A GPU trains what needs it first.
             places = for_cores if worker.gpu is None else for_gpus or for_cores
@@ -269,7 +269,7 @@ class Workers:
         chunk = pending[place]
         cells: Sequence[Cell] = chunk.cells
         if self._gpus:
-            cells = _on_device(cells, worker.gpu if _is_for_gpu(chunk) else None)
+            cells = _on_device(cells, worker.gpu if _needs_gpu(chunk.cells) else None)
         try:
             worker.pipe.send(cells)
         except OSError:
@@ -325,11 +325,6 @@ class Workers:
             _release(worker)
             worker.pipe.close()
         self._workers.clear()
-
-
-def _is_for_gpu(chunk: Chunk) -> bool:
-    """True if a cell of the chunk is trained on a GPU where there is one."""
-    return any(needs_gpu(cell.config) for cell in chunk.cells)
 
 
 def _on_device(cells: Sequence[Cell], gpu: int | None) -> list[Cell]:

@@ -3,7 +3,7 @@
 `compare` answers by it for frames of any library, and the report for cells of a sweep.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -132,9 +132,7 @@ def judged(
     return Judged(name, reference, contrast, list(tables), verdict, context, labels, against, spoilt=spoilt)
 
 
-def claimed_together(
-    comparisons: Sequence[J], margin: float = MARGIN, family_of: Callable[[J], str] = lambda its: its.family
-) -> list[J]:
+def claimed_together(comparisons: Sequence[J], margin: float = MARGIN) -> list[J]:
     """The comparisons with the answers that hold together in each family, family by family.
 
     A gain whose direction is found at 4 % alone is not found beside another one:
@@ -150,7 +148,7 @@ def claimed_together(
     """
     families: dict[str, list[J]] = {}
     for each in comparisons:
-        families.setdefault(family_of(each), []).append(each)
+        families.setdefault(each.family, []).append(each)
     answered = []
     for family in families.values():
         decisions = decided_together([each.verdict for each in family], margin)

@@ -49,7 +49,7 @@ FOUNDATION = (
     "TabPFN and TabICL were not run here: neither their packages nor their weights are at hand. `python -m "
     "study.third_edition.run tabpfn=FILE tabicl=FILE` trains them where they are."
 )
-"""What the page says of the foundation models."""
+"""Sentence on the foundation models."""
 
 
 @dataclass(frozen=True)
@@ -180,11 +180,13 @@ def _of_kind(kind: Kind, trials: pd.DataFrame, facts: pd.DataFrame, n_trials: in
     primary, *_ = by_metric
     of_primary = by_metric[primary]
 
-    helped = _answers(of_primary, families, PAIRS, n_draws)
+    by_pair = {heading: _answers(means, families, PAIRS, n_draws) for heading, means in by_metric.items()}
     among = _answers(of_primary, families, AMONG, n_draws, together=True)
     sections = [
         f"## {kind.heading}: does it help, and beside what?",
-        _answers_table("answers", f"Mean difference in points of {primary}, with its interval and answer", helped),
+        _answers_table(
+            "answers", f"Mean difference in points of {primary}, with its interval and answer", by_pair[primary]
+        ),
         f"## {kind.heading}: which pre-training?",
         _answers_table("among", f"Beside SCARF, in points of {primary}; alike: within ±0.25 points", among, alike=True),
         f"## {kind.heading}: how many labels is it worth?",
@@ -192,8 +194,8 @@ def _of_kind(kind: Kind, trials: pd.DataFrame, facts: pd.DataFrame, n_trials: in
         f"## {kind.heading}: by every metric",
     ]
     rows = []
-    for heading, means in by_metric.items():
-        for pair, several in _answers(means, families, PAIRS, n_draws):
+    for heading, answers in by_pair.items():
+        for pair, several in answers:
             for each in several:
                 rows.append((pair, heading, each.labels, each.answer, _size(each), _ends(each.median), each.n))
     columns = ["pair", "metric", "labels", "answer", "mean", "median", "tables"]

@@ -210,6 +210,20 @@ def test_a_page_lists_no_more_simple_effects_than_anybody_reads() -> None:
     assert effects_within(product, [], results, OPTIONS) == []
 
 
+def test_an_effect_is_of_the_family_of_its_axis_also_where_a_side_is_the_baseline() -> None:
+    results = two_by_two()
+    product, _ = product_of(results, OPTIONS)
+    assert product is not None
+    answers = answers_by_axis(product, results, OPTIONS)
+    within = effects_within(product, [], results, OPTIONS)
+
+    for effect in (*answers.effects, *answers.interactions, *within):
+        assert replace(effect, is_baseline=True).family == effect.family
+    assert [each.family for each in answers.effects] == [each.axes[0] for each in answers.effects]
+    assert {each.family for each in answers.interactions} == {"interactions"}
+    assert {each.family for each in within} == {"simple effects"}
+
+
 def test_a_folder_asks_for_all_cells_of_an_effect_by_one_command() -> None:
     results = two_by_two()
     results.cells["overrides"] = [(f"corruption={c}", f"scaling={s}") for c, s in settings()]

@@ -157,7 +157,7 @@ NAMED = (
 
 REFACTORED = (
     # Every competitor of a page is corrected alone: Holm's family is taken apart.
-    ("report/comparisons.py", "return self.name if self.is_baseline else super().family", "return super().family"),
+    ("report/comparisons.py", "return self.name if is_alone else super().family", "return super().family"),
     # Test rows leak into the fitted scaling, because the option is not passed on.
     ("training/cell_training.py", "fit_on=self.config.fit_on,", 'fit_on="all",'),
     # The mean of a stack is taken over its trials instead of its rows.
