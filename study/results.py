@@ -45,7 +45,7 @@ OF_THE_STUDY = {
     "plugins",
 }
 """Axes and options that the name of a competitor leaves out, or says by a label."""
-OF_A_RECIPE = {"finetune.fixed_below"}
+OF_A_RECIPE = {"finetune.fixed_below", "network.encoder.dropout"}
 """Options that adapt a recipe to few labels."""
 OF_SCARF = {"corruption=marginal"}
 """Choices that SCARF makes by itself, which a sweep over parts asks for again."""

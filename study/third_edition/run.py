@@ -1,37 +1,60 @@
 """The trainings of the third edition: `python -m study.third_edition.run`.
 
-    python -m study.third_edition.run openml=CACHE [results=FOLDER] [trials=5] [workers=N] [only=few,...]
-                                      [tabpfn=FILE] [tabicl=FILE]
+    python -m study.third_edition.run openml=CACHE [results=FOLDER] [kept=FILE] [trials=5] [workers=N]
+                                      [only=few,...] [tabpfn=FILE] [tabicl=FILE]
 
-copies the tables and trains the sweeps of `SWEEPS` in their order: one trial of all of them, then a second, and so on.
-What is trained stays, so the same command resumes. TabPFN and TabICL are trained where their packages are installed and
-the file of their weights is named, and else skipped with a sentence.
+copies the tables and trains the sweeps of `SWEEPS`, a few tables at a time: those of classes, then those of numbers,
+small ones first. After each few it adds their trials to ``kept``, a file of `study.results`. A table whose trials are
+all in that file is left out, so the same command resumes, also on a machine that has the file and not the results.
+TabPFN and TabICL are trained where their packages are installed and the file of their weights is named, and else
+skipped with a sentence.
 """
 
 import importlib.util
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
 
 from scarf_lightning.cli.commands import answered
 from scarf_lightning.errors import UsageError
+from study import results
 from study.packaged import ROOT
 from study.third_edition.tables import FOLDER, copy_all, tables
 
-SWEEPS = ("few", "few_numbers", "frozen", "realmlp", "realmlp_numbers")
-"""Files of this folder. Those that the findings of RealMLP may still change come last."""
+NETWORKS = ("no pre-training", "SCARF", "VIME", "SCARF AE", "binning", "SCARF, corruption.rate=0.3")
+RIVALS = ("random forest", "XGBoost", "CatBoost", "always the commonest answer")
+REALMLP = ("RealMLP", "RealMLP with SCARF")
+SWEEPS = {
+    "few": (*NETWORKS, "logistic regression", *RIVALS),
+    "frozen": ("SCARF, probe",),
+    "realmlp": REALMLP,
+    "few_numbers": (*NETWORKS, "ridge regression", *RIVALS),
+    "realmlp_numbers": REALMLP,
+}
+"""Files of this folder, with the names that `study.results` gives to their competitors."""
 FOUNDATION = "foundation"
 ESTIMATORS = {"tabpfn": "tabpfn.TabPFNClassifier", "tabicl": "tabicl.TabICLClassifier"}
 RESULTS = "results/third_edition"
+KEPT = Path(__file__).with_name("trials.parquet")
+FACTS = Path(__file__).with_name("tables.csv")
 TRIALS = 5
-OPTIONS = {"openml", "results", "trials", "workers", "only", *ESTIMATORS}
+BUDGETS = ("20", "50", "100", "500")
+OF_OPENML = "cc18-"
+"""What results leave out of the name of a dataset option."""
+AT_ONCE = 6
+"""Tables that are trained before their trials are kept."""
+OPTIONS = {"openml", "results", "kept", "trials", "workers", "only", *ESTIMATORS}
 MISTAKE, STOPPED = 2, 128
 """The exit status of a mistake in a command, and the largest of one that no signal ended."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Train what is left, and return the largest exit status of the trainings.
+    """Train the tables that are left, and return the largest exit status of the trainings.
 
     Raises:
         UsageError: an argument is unknown, no cache of OpenML is named, or the packages are not installed.
@@ -54,34 +77,84 @@ def main(arguments: Sequence[str]) -> int:
     if not trials.isdecimal() or int(trials) < 1:
         raise UsageError(f"trials={trials} is no number of trials; write a whole number from 1 on.")
     copy_all(tables())
-    commands = trainings(given, only)
+    folder, kept = given.get("results", RESULTS), Path(given.get("kept", KEPT))
+    trainings = trainings_of(given, only)
     worst = 0
-    for n_trials in range(1, int(trials) + 1):
-        for words in commands:
-            status = subprocess.run([*words, f"trials={n_trials}"], cwd=ROOT, check=False).returncode
+    for chunk in chunks():
+        asked = 0
+        for sweep, words in trainings:
+            left = unfinished(chunk, sweep, int(trials), kept)
+            if not left:
+                continue
+            command = [*words, f"sweeps={narrowed(sweep, left)}", f"trials={trials}"]
+            status = subprocess.run(command, cwd=ROOT, check=False).returncode
             if status == MISTAKE or status < 0 or status > STOPPED:
                 return abs(status)
             worst = max(worst, status)
+            asked += 1
+        if asked:
+            results.main([f"results={ROOT / folder}", f"out={kept}"])
     return worst
 
 
-def trainings(given: dict[str, str], only: Sequence[str]) -> list[list[str]]:
-    """The commands that train one more trial of all sweeps, without their number of trials."""
+def chunks() -> Iterator[list[str]]:
+    """The dataset options of the study, as many at once as are trained before their trials are kept.
+
+    Those of classes come first, and small tables before large ones.
+    """
+    facts = pd.read_csv(FACTS, keep_default_na=False)
+    facts = facts[facts["left_out"] == ""].sort_values(["kind", "rows"], kind="stable")
+    for _, names in facts.groupby("kind")["table"]:
+        for start in range(0, len(names), AT_ONCE):
+            yield list(names[start : start + AT_ONCE])
+
+
+def unfinished(chunk: Sequence[str], sweep: str, trials: int, kept: Path) -> list[str]:
+    """The dataset options of those tables of a sweep that miss a trial in the file ``kept``."""
+    chosen = [name for name in chunk if name in sweep_of(sweep)["cells"][0]["dataset"]]
+    if sweep == FOUNDATION or not kept.exists():
+        return chosen
+    known = pd.read_parquet(kept, columns=results.KEY)
+    is_asked = known["competitor"].isin(SWEEPS[sweep]) & known["labels"].isin(BUDGETS) & (known["trial"] < trials)
+    counts = known[is_asked]["dataset"].value_counts()
+    whole = len(SWEEPS[sweep]) * len(BUDGETS) * trials
+    return [name for name in chosen if counts.get(name.removeprefix(OF_OPENML), 0) < whole]
+
+
+def narrowed(sweep: str, names: Sequence[str]) -> Path:
+    """A copy of a sweep's file with some of its tables only."""
+    content = sweep_of(sweep)
+    for block in content["cells"]:
+        block["dataset"] = list(names)
+    # Hydra takes a folder called sweeps for a group of the configuration.
+    file = FOLDER / "left" / f"{sweep}.yaml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    return file
+
+
+def sweep_of(name: str) -> dict[str, Any]:
+    """The content of a sweep's file, with its merges made."""
+    content: dict[str, Any] = yaml.safe_load(Path(__file__).with_name(f"{name}.yaml").read_text(encoding="utf-8"))
+    return content
+
+
+def trainings_of(given: dict[str, str], only: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """The sweeps, each with the command that trains it but for its tables and trials."""
     common = [
         sys.executable,
         "train.py",
         "--config-dir",
         str(FOLDER),
         f"paths.openml={Path(given['openml']).resolve()}",
+        f"paths.results={given.get('results', RESULTS)}",
     ]
-    common.append(f"paths.results={given.get('results', RESULTS)}")
     if "workers" in given:
         common.append(f"workers={given['workers']}")
-    commands = []
+    commands: list[tuple[str, list[str]]] = []
     for sweep in only:
-        words = [*common, f"sweeps=study/third_edition/{sweep}.yaml"]
         if sweep != FOUNDATION:
-            commands.append(words)
+            commands.append((sweep, common))
             continue
         for name, estimator in ESTIMATORS.items():
             why = why_skipped(name, given)
@@ -89,7 +162,7 @@ def trainings(given: dict[str, str], only: Sequence[str]) -> list[list[str]]:
                 sys.stdout.write(f"{estimator} is skipped: {why}.\n")
             else:
                 options = f"method.options={{model_path:{Path(given[name]).resolve()},device:cpu}}"
-                commands.append([*words, f"method.estimator={estimator}", options])
+                commands.append((sweep, [*common, f"method.estimator={estimator}", options]))
     return commands
 
 

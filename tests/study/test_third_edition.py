@@ -3,6 +3,9 @@
 import io
 import subprocess
 import tarfile
+from collections.abc import Sequence
+from itertools import chain, product
+from math import prod
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,9 +16,11 @@ import pytest
 import yaml
 
 from scarf_lightning.errors import UsageError
-from study import packaged
+from study import packaged, results
 from study.many_labels import TABLES as TABLES_OF_MANY_LABELS
-from study.third_edition import run, screening, tables
+from study.results import NONE
+from study.third_edition import page, run, screening, tables
+from study.third_edition.learnt import CONSTANT
 from tests.composing import ROOT
 
 FOLDER = ROOT / "study/third_edition"
@@ -232,12 +237,13 @@ def openml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A cache, and nothing to copy."""
     (tmp_path / "org").mkdir()
     monkeypatch.setattr(run, "copy_all", lambda _: None)
+    monkeypatch.setattr(run, "FOLDER", tmp_path)
     return f"openml={tmp_path}"
 
 
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """The commands that were run; the second ends with 1."""
+    """The commands that were run, those that keep trials among them; the second one ends with 1."""
     commands: list[list[str]] = []
 
     def fake(words: list[str], cwd: Path, check: bool) -> SimpleNamespace:
@@ -246,20 +252,99 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         return SimpleNamespace(returncode=int(len(commands) == 2))
 
     monkeypatch.setattr(subprocess, "run", fake)
+    monkeypatch.setattr(run.results, "main", lambda words: commands.append(["keep", *words]))
     return commands
 
 
-def test_a_trial_of_all_sweeps_is_trained_before_the_next(
-    openml: str, ran: list[list[str]], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run.main([openml, "trials=2", "workers=1", "results=elsewhere"]) == 1
+@pytest.fixture
+def tables_asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The tables of each command, in the order of the commands."""
+    asked: list[list[str]] = []
+    narrowed = run.narrowed
 
-    asked = [(words[-2].rpartition("/")[2], words[-1]) for words in ran]
-    assert asked == [(f"{name}.yaml", f"trials={trials}") for trials in (1, 2) for name in run.SWEEPS]
+    def fake(sweep: str, names: list[str]) -> Path:
+        asked.append(list(names))
+        file = narrowed(sweep, names)
+        assert all(block["dataset"] == names for block in cells_of(file))
+        assert [len(block) for block in cells_of(file)] == [len(block) for block in cells_of(FOLDER / f"{sweep}.yaml")]
+        return file
+
+    monkeypatch.setattr(run, "narrowed", fake)
+    return asked
+
+
+def kept_trials(names: Sequence[str], sweep: str, trials: int) -> pd.DataFrame:
+    """Trials of every competitor of a sweep, with what tells them apart."""
+    rows = product(names, run.BUDGETS, run.SWEEPS[sweep], range(trials))
+    return pd.DataFrame(rows, columns=results.KEY)
+
+
+def test_a_sweep_has_as_many_competitors_as_its_file_makes() -> None:
+    for sweep, names in run.SWEEPS.items():
+        cells = 0
+        for block in cells_of(FOLDER / f"{sweep}.yaml"):
+            assert [str(budget) for budget in block["regime.labels"]] == list(run.BUDGETS)
+            axes = set(block) - {"dataset", "regime.labels"}
+            cells += prod(len(block[axis]) if isinstance(block[axis], list) else 1 for axis in axes)
+        assert cells == len(set(names)) == len(names), sweep
+
+
+def test_the_page_shows_every_competitor_that_is_trained() -> None:
+    shown = {*page.PRETRAININGS, *page.OTHERS, page.FROZEN, page.ON_REALMLP, NONE, CONSTANT}
+    assert {page.NAMES.get(name, name) for names in run.SWEEPS.values() for name in names} == shown
+
+
+def test_all_sweeps_train_a_few_tables_whose_trials_are_kept_before_the_next(
+    openml: str, ran: list[list[str]], tables_asked: list[list[str]], facts: pd.DataFrame, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    kept = tmp_path / "kept.parquet"
+    assert run.main([openml, "trials=2", "workers=1", "results=elsewhere", f"kept={kept}"]) == 1
+
+    chunks = list(run.chunks())
+    assert sorted(chain(*chunks)) == sorted(facts["table"][facts["left_out"] == ""])
+    assert max(map(len, chunks)) == run.AT_ONCE
+    sizes = facts.set_index("table")["rows"]
+    of_classes = [sizes[name] for name in chain(*chunks[:12])]
+    assert of_classes == sorted(of_classes)
+
+    keep = ["keep", f"results={ROOT / 'elsewhere'}", f"out={kept}"]
+    trainings = [words if words == keep else (Path(words[-2]).stem, words[-1]) for words in ran]
+    expected = []
+    for chunk in chunks:
+        is_of_numbers = facts.set_index("table")["kind"][chunk[0]] == "number"
+        sweeps = [name for name in run.SWEEPS if name.endswith("numbers") == is_of_numbers]
+        expected += [*((name, "trials=2") for name in sweeps), keep]
+    assert trainings == expected
+    assert tables_asked[:4] == [chunks[0]] * 3 + [chunks[1]]
     assert {"paths.results=elsewhere", "workers=1"} < set(ran[0])
     printed = capsys.readouterr().out
     for name in ("tabpfn.TabPFNClassifier", "tabicl.TabICLClassifier"):
         assert printed.count(f"{name} is skipped: the package {name.partition('.')[0]} is not installed") == 1
+
+
+def test_a_table_whose_trials_are_all_kept_is_not_trained_again(
+    openml: str, ran: list[list[str]], tables_asked: list[list[str]], tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept.parquet"
+    chunk, *_, last_of_classes = list(run.chunks())[:12]
+    adult = last_of_classes.index("cc18-adult")
+    whole = [name.removeprefix("cc18-") for name in [*chunk, last_of_classes[adult]]]
+    frame = kept_trials(whole, "few", 2)
+    frame = frame[~((frame["dataset"] == chunk[1]) & (frame["trial"] == 1) & (frame["competitor"] == "SCARF"))]
+    frame.to_parquet(kept)
+
+    run.main([openml, "trials=2", f"kept={kept}", "only=few"])
+    assert tables_asked[0] == [chunk[1]]
+    assert tables_asked[-1] == [name for name in last_of_classes if name != "cc18-adult"]
+    asked = len(tables_asked)
+
+    kept_trials([name.removeprefix("cc18-") for name in chain(*run.chunks())], "few", 2).to_parquet(kept)
+    ran.clear()
+    assert run.main([openml, "trials=2", f"kept={kept}", "only=few"]) == 0
+    assert ran == []
+    run.main([openml, "trials=3", f"kept={kept}", "only=few"])
+    assert len(tables_asked) == asked + 12
 
 
 def test_a_foundation_model_with_its_weights_is_trained(
@@ -270,7 +355,7 @@ def test_a_foundation_model_with_its_weights_is_trained(
     weights.touch()
     run.main([openml, "trials=1", "only=foundation", f"tabpfn={weights}"])
 
-    assert len(ran) == 1
+    assert [words[0] == "keep" for words in ran] == [False, True] * 12
     assert "method.estimator=tabpfn.TabPFNClassifier" in ran[0]
     assert f"method.options={{model_path:{weights},device:cpu}}" in ran[0]
 
