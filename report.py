@@ -3,8 +3,8 @@
 The same as the command `scarf report` and, in Python, `scarf_lightning.report("quick")`. From top to bottom:
 
 1. `scarf_lightning.cli.commands.report` reads the command line.
-2. `scarf_lightning.cli.reporting` finds the cells, of a sweep or of a folder, and what the store has of them.
-3. `scarf_lightning.report.making` draws and counts, and writes the page.
+2. `scarf_lightning.cli.report_command` finds the cells, of a sweep or of a folder, and what the store has of them.
+3. `scarf_lightning.reporting.making` draws and counts, and writes the page.
 """
 
 import sys

@@ -39,8 +39,8 @@ from scarf_lightning.estimators import (
     load_rows,
     uniformity,
 )
-from scarf_lightning.report.drawings.curves import loss_curves
-from scarf_lightning.report.style import COLOURS, GREY
+from scarf_lightning.reporting.drawings.curves import loss_curves
+from scarf_lightning.reporting.style import COLOURS, GREY
 from scarf_lightning.results import load_cell
 
 plt.rcParams |= {"figure.constrained_layout.use": True, "axes.spines.top": False, "axes.spines.right": False}

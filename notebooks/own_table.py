@@ -37,7 +37,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from scarf_lightning import ScarfClassifier, load_model
-from scarf_lightning.report.style import COLOURS
+from scarf_lightning.reporting.style import COLOURS
 
 plt.rcParams |= {"figure.constrained_layout.use": True, "axes.spines.top": False, "axes.spines.right": False}
 

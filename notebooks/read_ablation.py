@@ -29,9 +29,9 @@ import yaml
 from sklearn.datasets import load_iris, load_wine
 
 import scarf_lightning
-from scarf_lightning.report.drawings.gains import box_plots
-from scarf_lightning.report.drawings.matrices import heat_map
-from scarf_lightning.report.style import COLOURS
+from scarf_lightning.reporting.drawings.gains import box_plots
+from scarf_lightning.reporting.drawings.matrices import heat_map
+from scarf_lightning.reporting.style import COLOURS
 from scarf_lightning.verdicts import (
     cell_means,
     pretraining_grid,

@@ -29,7 +29,7 @@ from IPython.display import HTML
 import scarf_lightning
 from scarf_lightning import load_model
 from scarf_lightning.estimators import corrupted_view, load_rows
-from scarf_lightning.report.style import COLOURS, GREY
+from scarf_lightning.reporting.style import COLOURS, GREY
 from scarf_lightning.results import load_predictions
 
 plt.rcParams |= {"figure.constrained_layout.use": True, "axes.spines.top": False, "axes.spines.right": False}

@@ -35,7 +35,7 @@ from torch.nn import functional as F
 from scarf_lightning.lightning import PretrainModule, TableDataModule
 from scarf_lightning.losses.loss import InfoNCE
 from scarf_lightning.randomness import StackedGenerator
-from scarf_lightning.report.style import COLOURS, GREY
+from scarf_lightning.reporting.style import COLOURS, GREY
 
 logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
 warnings.filterwarnings("ignore", module="pytorch_lightning")

@@ -11,11 +11,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from scarf_lightning.errors import UsageError, counted
-from scarf_lightning.report.blocks import Block, Paragraph, Picture, Section, number, table
-from scarf_lightning.report.drawings.gains import FILTER
-from scarf_lightning.report.loading import NOT_AXES, CellResults
-from scarf_lightning.report.making import RowOf
-from scarf_lightning.report.style import COLUMN, GREY, PAGE, colour, marker, new_figure, styled
+from scarf_lightning.reporting.blocks import Block, Paragraph, Picture, Section, number, table
+from scarf_lightning.reporting.drawings.gains import FILTER
+from scarf_lightning.reporting.loading import NOT_AXES, CellResults
+from scarf_lightning.reporting.making import RowOf
+from scarf_lightning.reporting.style import COLUMN, GREY, PAGE, colour, marker, new_figure, styled
 from scarf_lightning.results import Row
 from scarf_lightning.verdicts import (
     gain_table,

@@ -23,10 +23,10 @@ from .version import __version__ as __version__
 
 if TYPE_CHECKING:
     from .cli.api import answer, plan, run
-    from .cli.reporting import report
+    from .cli.report_command import report
     from .errors import UnfinishedError, UsageError
     from .estimators import ScarfClassifier, ScarfRegressor, ScarfTransformer, load_model
-    from .report.own_results import compare
+    from .reporting.own_results import compare
     from .results import load
 
 __all__ = [
@@ -46,10 +46,10 @@ __all__ = [
 
 _HOMES = {
     ".cli.api": ("answer", "plan", "run"),
-    ".cli.reporting": ("report",),
+    ".cli.report_command": ("report",),
     ".errors": ("UnfinishedError", "UsageError"),
     ".estimators": ("ScarfClassifier", "ScarfRegressor", "ScarfTransformer", "load_model"),
-    ".report.own_results": ("compare",),
+    ".reporting.own_results": ("compare",),
     ".results": ("load",),
 }
 """The modules of the public names, imported when one is first asked for, so that importing the package is fast."""
@@ -60,12 +60,6 @@ _HOMES = {
 # computes; importing torch first is fine. Where it comes too late, `engine.hardware.promise` notices. Child processes
 # inherit it.
 os.environ.setdefault("MKL_CBWR", "AUTO")
-
-# Importing a package sets it as an attribute of this one, once. The package `report` is imported here and its attribute
-# removed, so that `scarf_lightning.report` is the function, whatever else of the package is imported later.
-importlib.import_module(".report", __name__)
-# A reload does not set it again.
-globals().pop("report", None)
 
 
 def __getattr__(name: str) -> Any:

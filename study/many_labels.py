@@ -25,8 +25,8 @@ from scarf_lightning.data.targets import Classes
 from scarf_lightning.engine.hardware import prepare_process
 from scarf_lightning.errors import UsageError, counted
 from scarf_lightning.metrics import accuracy, calibration_error, log_loss
-from scarf_lightning.report.blocks import table as block
-from scarf_lightning.report.blocks import to_markdown
+from scarf_lightning.reporting.blocks import table as block
+from scarf_lightning.reporting.blocks import to_markdown
 from study.second_recipe import mean_and_error
 
 FILE = Path(__file__).with_name("many_labels.csv")

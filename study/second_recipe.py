@@ -19,7 +19,7 @@ import pandas as pd
 import scarf_lightning
 from scarf_lightning.cli.commands import answered
 from scarf_lightning.errors import UsageError, counted
-from scarf_lightning.report.blocks import table, to_markdown
+from scarf_lightning.reporting.blocks import table, to_markdown
 
 FILE = Path(__file__).with_name("second_recipe.csv")
 BASE: dict[str, Any] = {

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from scarf_lightning.errors import counted
-from scarf_lightning.report.style import save
+from scarf_lightning.reporting.style import save
 
 from .results import ALL
 

@@ -37,7 +37,7 @@ MAY_USE = {
     },
     "cli": {
         "options", "data.reading.shown", "data.sources", "data.table", "data.targets", "errors", "forks", "importing",
-        "intervals", "loggers", "machine", "metrics", "report", "results", "screen", "notebook", "sweeping",
+        "intervals", "loggers", "machine", "metrics", "reporting", "results", "screen", "notebook", "sweeping",
         "estimators", "training", "trying", "engine", "user_cache", "verdicts", "version",
     },
     "trying": GROUND
@@ -45,11 +45,11 @@ MAY_USE = {
     "training": GROUND
     | {"data", "engine", "loggers", "methods", "metrics", "results", "screen", "sweeping", "version"},
     "verdicts": {"errors", "intervals", "metrics"},
-    "report": {
+    "reporting": {
         "options", "results", "sweeping", "metrics", "intervals", "errors", "importing", "notebook", "screen",
         "data.targets", "verdicts", "version",
     },
-    "loggers": {"options", "results", "metrics", "intervals", "errors", "importing", "screen", "report.levels"},
+    "loggers": {"options", "results", "metrics", "intervals", "errors", "importing", "screen", "reporting.levels"},
     "screen": set(),
     "version": set(),
     "notebook": set(),
@@ -70,7 +70,7 @@ OPTIONS_MAY_USE = {"errors", "importing"}
 KNOW_HYDRA = {"sweeping", "cli", "estimators"}
 KNOW_LIGHTNING = {"data", "engine", "lightning", "loggers", "training"}
 FREE_OF_TORCH = {
-    "options", "results", "sweeping", "report", "verdicts", "metrics", "intervals", "errors", "importing", "forks",
+    "options", "results", "sweeping", "reporting", "verdicts", "metrics", "intervals", "errors", "importing", "forks",
     "machine", "screen", "version",
 }  # fmt: skip
 HEAVY = {"torch", "pytorch_lightning", "lightning_fabric", "openml", "sklearn", "pandas", "matplotlib", "wandb"}
@@ -272,7 +272,7 @@ def test_trials_leave_in_one_place() -> None:
     found = [
         f"{path.stem}.{node.name}"
         for path in PATHS.values()
-        if part_of(path) not in ("results", "report", "sweeping") and "def keep(" in source_of(path)
+        if part_of(path) not in ("results", "reporting", "sweeping") and "def keep(" in source_of(path)
         for node in ast.walk(ast.parse(source_of(path)))
         if isinstance(node, ast.ClassDef)
         and any(isinstance(child, ast.FunctionDef) and child.name == "keep" for child in node.body)

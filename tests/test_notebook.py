@@ -3,8 +3,8 @@
 from xml.etree import ElementTree
 
 from scarf_lightning.notebook import facts, grid, heading, paragraph
-from scarf_lightning.report.blocks import Table, table
-from tests.report.cell_results import HOSTILE
+from scarf_lightning.reporting.blocks import Table, table
+from tests.reporting.cell_results import HOSTILE
 
 
 def parsed(html: str) -> ElementTree.Element:

@@ -20,7 +20,7 @@ HELD_BY = {
     "estimators/saving.py": "estimators/test_saving.py",
     "loggers/places.py": "loggers/test_places.py",
     "loggers/wandb_runs.py": "loggers/test_views.py",
-    "report/making.py": "report/test_making.py",
+    "reporting/making.py": "reporting/test_making.py",
     "results/claims.py": "results/test_claims.py",
     "results/files.py": "results/test_files.py",
     "results/index.py": "results/test_index.py",

@@ -13,7 +13,7 @@ from scarf_lightning.results import CellStore, identity
 from tests.cells import finish, some_config, some_record
 from tests.composing import ROOT, cells_of
 from tests.processes import Process, here
-from tests.report.store import described, fill_store
+from tests.reporting.store import described, fill_store
 
 HEAVY = {"pytorch_lightning", "lightning_fabric", "openml", "sklearn", "xgboost", "wandb"}
 

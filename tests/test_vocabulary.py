@@ -11,19 +11,19 @@ import pytest
 import scarf_lightning
 from scarf_lightning.loggers import cell_view, write_views
 from scarf_lightning.options.run_settings import LoggerSettings, WandbSettings
-from scarf_lightning.report.advice import by_sweep
-from scarf_lightning.report.answer import answer_sections
-from scarf_lightning.report.blocks import Command, Paragraph, Picture, Table
-from scarf_lightning.report.comparisons import compare_all
-from scarf_lightning.report.loading import CellResults
-from scarf_lightning.report.making import make_report, write_report
-from scarf_lightning.report.questions import answers_of
-from scarf_lightning.report.report_options import ReportOptions
-from scarf_lightning.report.sentences import VERBS, answer_with_subject
+from scarf_lightning.reporting.advice import by_sweep
+from scarf_lightning.reporting.answer import answer_sections
+from scarf_lightning.reporting.blocks import Command, Paragraph, Picture, Table
+from scarf_lightning.reporting.comparisons import compare_all
+from scarf_lightning.reporting.loading import CellResults
+from scarf_lightning.reporting.making import make_report, write_report
+from scarf_lightning.reporting.questions import answers_of
+from scarf_lightning.reporting.report_options import ReportOptions
+from scarf_lightning.reporting.sentences import VERBS, answer_with_subject
 from scarf_lightning.verdicts.answers import ANSWERS
 from tests.cells import finish, results_in, some_cell
 from tests.loggers.wandb_files import runs
-from tests.report.cell_results import compared
+from tests.reporting.cell_results import compared
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(scarf_lightning.__file__).parent
@@ -58,7 +58,7 @@ def test_pages_and_texts_have_no_other_name_for_an_answer() -> None:
     pages = {str(page): page.read_text(encoding="utf-8") for page in PAGES if page.name not in OWN}
     assert {name: found for name, text in pages.items() if (found := OTHER_NAMES.findall(text))} == {}
     found = []
-    for path in [*(PACKAGE / "report").rglob("*.py"), *(ROOT / "study").rglob("*.py")]:
+    for path in [*(PACKAGE / "reporting").rglob("*.py"), *(ROOT / "study").rglob("*.py")]:
         source = path.read_text(encoding="utf-8")
         nodes = ast.walk(ast.parse(source)) if IN_TEXTS.search(source) else ()
         texts = (node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))

@@ -29,7 +29,7 @@ from .running import train_job
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .reporting import WrittenReport
+    from .report_command import WrittenReport
     from .searching import TriedCell
 
 NOT_HERE = {"hydra.mode": "train.py takes it", "plan": "use scarf_lightning.plan"}
@@ -156,7 +156,7 @@ def answer(
     """
     import pandas as pd
 
-    from .reporting import report, with_model
+    from .report_command import report, with_model
 
     require_report("The page of an answer")
     if isinstance(table, pd.DataFrame):

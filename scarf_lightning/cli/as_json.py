@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .reporting import WrittenReport
+    from .report_command import WrittenReport
 
 OF_A_PLAN = ("state", "trials", "missing", "core_hours")
 """Columns of a plan that are no options."""

@@ -26,7 +26,7 @@ from .signals import Terminated, ended_by_signals, note_start
 from .streams import give_up_full_output, is_reader_gone, prepare_streams, written_together
 
 if TYPE_CHECKING:
-    from .reporting import WrittenReport
+    from .report_command import WrittenReport
 
 OPEN = 3
 """The exit status of `scarf answer` and `scarf report` where of no comparison we can tell."""
@@ -125,7 +125,7 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
 def _page_with_model(overrides: Sequence[str], config_dir: str | None = None) -> "WrittenReport":
     """Write the page of a sweep in rounds, and train the model that it recommends."""
     # Imports matplotlib.
-    from .reporting import with_model, write
+    from .report_command import with_model, write
 
     written = write(overrides, config_dir=config_dir)
     # The page is there before the model trains, which may take the rest of the time.
@@ -240,7 +240,7 @@ def answer_arguments(arguments: Sequence[str]) -> list[str]:
 def run_report(arguments: list[str]) -> "WrittenReport | None":
     """Write the report that a command line asks for, and say what it found; None if it asks for help."""
     if not HELP.isdisjoint(arguments):
-        from ..report.report_options import help_lines
+        from ..reporting.report_options import help_lines
         from ..screen import program
 
         sys.stdout.write(USAGE.format(program=program("report.py"), options="\n".join(help_lines())))
@@ -249,9 +249,9 @@ def run_report(arguments: list[str]) -> "WrittenReport | None":
     if not arguments:
         raise NoSubjectError
     with without_garbage_collection():
-        from ..report.report_options import NAMES
+        from ..reporting.report_options import NAMES
         from ..sweeping.overrides import spelled_out
-    from .reporting import write
+    from .report_command import write
 
     config_dir, arguments = _config_dir(arguments)
     known = ("results", "out", "sections", *NAMES)

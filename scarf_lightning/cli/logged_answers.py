@@ -12,10 +12,10 @@ from ..errors import UsageError
 from ..importing import require_report
 from ..loggers import CellView, cell_view, write_views
 from ..options.run_settings import LoggerSettings
-from ..report.advice import by_sweep
-from ..report.run_results import ComparedRun
-from ..report.schema import evidence_columns
-from ..report.sentences import shown_answer, title_of
+from ..reporting.advice import by_sweep
+from ..reporting.run_results import ComparedRun
+from ..reporting.schema import evidence_columns
+from ..reporting.sentences import shown_answer, title_of
 from ..results import write_whole
 from ..screen import command_line
 from ..sweeping.cell import SurveyedCell
@@ -145,9 +145,9 @@ def _log_sweep(run: ComparedRun, request: ExpandedSweep, settings: LoggerSetting
 
 def _page(run: ComparedRun, request: ExpandedSweep, results: Path, folder: Path) -> "dict[str, pd.DataFrame]":
     """Write the page of a run, and give its tables as frames, by name."""
-    from ..report.blocks import Table
-    from ..report.defaults import default_drawings
-    from ..report.making import make_report, write_report
+    from ..reporting.blocks import Table
+    from ..reporting.defaults import default_drawings
+    from ..reporting.making import make_report, write_report
 
     page = make_report(
         run.answers.results,

@@ -17,13 +17,13 @@ from ..errors import UsageError
 from ..intervals import Interval
 from ..metrics import Metric
 from ..options import read
-from ..report.advice import what_would_tell
-from ..report.comparisons import Comparison, compare_all
-from ..report.levels import level_of, trials_of
-from ..report.loading import CellResults
-from ..report.names import NO_PRETRAINING, THE_NETWORK
-from ..report.report_options import ReportOptions
-from ..report.sentences import verb_of
+from ..reporting.advice import what_would_tell
+from ..reporting.comparisons import Comparison, compare_all
+from ..reporting.levels import level_of, trials_of
+from ..reporting.loading import CellResults
+from ..reporting.names import NO_PRETRAINING, THE_NETWORK
+from ..reporting.report_options import ReportOptions
+from ..reporting.sentences import verb_of
 from ..results import Stored, read_cell, read_predictions
 from ..screen import command_line
 from ..verdicts.amounts import in_words, signed

@@ -59,7 +59,7 @@ def run_all(request: ExpandedSweep, launch: Launch, terminal: Terminal, launcher
     # A wrong reference is refused before hours of training, not by the report behind them.
     if options.reference is not None:
         # Imports pandas.
-        from ..report.run_results import check_reference
+        from ..reporting.run_results import check_reference
 
         check_reference(request.cells)
     check_own_parts(request.cells)
@@ -102,7 +102,7 @@ def _in_rounds(
     request: ExpandedSweep, sweep: SweepFile, launch: Launch, terminal: Terminal, launcher: str
 ) -> list[SurveyedCell]:
     """Train the cells with few trials, and those of open comparisons with more, round after round."""
-    from ..report.run_results import compared_run
+    from ..reporting.run_results import compared_run
 
     def train(cells: Sequence[Cell]) -> list[SurveyedCell]:
         return run(replace(request, cells=list(cells)), launch, SoFar(), launcher, OwnTraining(), in_order=True)

@@ -16,7 +16,7 @@ from .commands import answered
 from .parser import AXES, JSON, OVERRIDES, Parser
 
 if TYPE_CHECKING:
-    from .reporting import WrittenReport
+    from .report_command import WrittenReport
 
 STATUS = """\
 Exit status: 0 answered, or done; 1 not finished; 2 a mistake in the command;

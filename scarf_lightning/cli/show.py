@@ -18,7 +18,7 @@ from rich.text import Text
 
 from ..errors import counted, on_system_error
 from ..importing import without_garbage_collection
-from ..report.levels import LevelledRows, levels_of, levels_of_cell
+from ..reporting.levels import LevelledRows, levels_of, levels_of_cell
 from ..results import Rows, Trained, on_few_steps, write_whole
 from ..screen import NotebookLine, doing, screen
 from ..sweeping.cell import Cell, State, SurveyedCell, chosen_metric, survey
@@ -42,7 +42,7 @@ from .tables import (
 
 if TYPE_CHECKING:
     from ..data.table import Table as DataTable
-    from ..report.run_results import ComparedRun
+    from ..reporting.run_results import ComparedRun
 
 LONGEST_TABLE = 200
 """Cells above which a sweep is shown a line a setting, over the datasets, instead of a line a cell."""
@@ -114,7 +114,7 @@ class Terminal:
     def prepare(self) -> None:
         """Import what the results are shown with: pandas and SciPy, which take half a second."""
         with without_garbage_collection():
-            from ..report import advice, learning  # noqa: F401
+            from ..reporting import advice, learning  # noqa: F401
 
     def results(self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None:
         """Show the table of the cells, the conclusion in sentences, and where the results are."""
@@ -143,7 +143,7 @@ class Terminal:
                 console.print(sweep_table(shown, console.width, metric))
             # Imports pandas and SciPy.
             with without_garbage_collection():
-                from ..report.run_results import advice_of_run, compared_run
+                from ..reporting.run_results import advice_of_run, compared_run
 
             run = compared_run(request, surveyed)
             for sentence in run.in_words:
@@ -173,7 +173,7 @@ class Terminal:
             console.say(f"{describe(each.axes, each.cell.settings(), recipes)}{ending}")
             if each.rows:
                 console.print(cell_table(each.axes, rows[0], metric))
-        from ..report.learning import LEARNS_NOTHING, on_few_classes, on_not_learnt, on_probabilities
+        from ..reporting.learning import LEARNS_NOTHING, on_few_classes, on_not_learnt, on_probabilities
 
         # The constant prediction is no sign that something went wrong.
         learning = []
@@ -329,7 +329,7 @@ class SoFar(Terminal):
 
     def results(self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None:
         # Imports pandas.
-        from ..report.run_results import compared_run
+        from ..reporting.run_results import compared_run
 
         answer = compared_run(request, surveyed).in_words
         # A round in which nothing was trained has the answer of the one before it.

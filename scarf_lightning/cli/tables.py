@@ -15,14 +15,14 @@ from rich.table import Table
 from ..intervals import FEWEST, FIXED_SPLITS, SIZES, Interval, level_interval, level_intervals, median_sizes
 from ..metrics import METRICS, PROBES, Metric, metrics
 from ..options.axes import COLUMNS
-from ..report.levels import levels_of
-from ..report.names import column_in_words, value_in_words
+from ..reporting.levels import levels_of
+from ..reporting.names import column_in_words, value_in_words
 from ..results import is_of_reading, values_of, with_reading
 from ..screen import Screen, spreadsheet
 
 if TYPE_CHECKING:
-    from ..report.by_axis import MeansGrid, Product
-    from ..report.loading import CellResults
+    from ..reporting.by_axis import MeansGrid, Product
+    from ..reporting.loading import CellResults
 
 Row = dict[str, Any]
 ShownCells = Sequence[tuple[Row, Sequence[Row]]]
@@ -183,7 +183,7 @@ def summary_table(cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CH
 def means_by_axis(product: "Product", results: "CellResults", chosen: Metric, width: int = UNBOUNDED) -> Table:
     """The metric of each setting of a product, one axis across and the others down, and the means over an axis."""
     # Imports pandas and SciPy.
-    from ..report.by_axis import means_grid
+    from ..reporting.by_axis import means_grid
 
     grid = means_grid(product, results, chosen)
     table = _means_table(grid, chosen, "{} ({} to {})")
@@ -364,7 +364,7 @@ def on_wide_intervals(cells: ShownCells) -> list[str]:
 
 def full_table(cells: ShownCells) -> str:
     """All columns of the cells as CSV: options, every metric with its interval, epochs and seconds; see
-    `scarf_lightning.report.schema`."""
+    `scarf_lightning.reporting.schema`."""
     cells = _with_reading(cells)
     axes = _columns_of([of_cell for of_cell, _ in cells])
     measured = []

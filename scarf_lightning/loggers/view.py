@@ -9,7 +9,7 @@ from ..intervals import SIZES, Interval, level_interval, median_sizes
 from ..metrics import PROBES, metrics
 from ..options import AXES
 from ..options.axes import distinguishing_names
-from ..report.levels import FROM_PREDICTIONS, FROM_TRIALS, levels_of_cell
+from ..reporting.levels import FROM_PREDICTIONS, FROM_TRIALS, levels_of_cell
 from ..results import StoredCell, load_cell, read_cell, read_environments
 from ..screen import command_line
 

@@ -65,7 +65,7 @@ class SweepFile:
         cells: blocks; each is a product of axes, with one value or a list of values for each.
         paper: the figure or table of the paper.
         trials: of each cell, unless the command line sets them.
-        report: the drawings of its report, see `scarf_lightning.report`.
+        report: the drawings of its report, see `scarf_lightning.reporting`.
         rounds: numbers of trials that cells get one after the other, until they answer the question.
         time_limit: of training, unless the command line sets it.
         instead: methods by the name of those that they replace if its package is not installed.

@@ -18,7 +18,7 @@ from .places import line_with, named
 
 TARGET = "target"
 """The kind of part that is chosen by `dataset.target_kind`, and not by an axis."""
-DRAWINGS = "scarf_lightning.report.drawings"
+DRAWINGS = "scarf_lightning.reporting.drawings"
 HINTS = {
     "replacement": "scarf_lightning.corruption.SelectiveCorruption",
     "mask": "scarf_lightning.corruption.Selection",

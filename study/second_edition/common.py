@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 from scipy import stats
 
-from scarf_lightning.report.blocks import named, number, table, to_markdown
+from scarf_lightning.reporting.blocks import named, number, table, to_markdown
 from scarf_lightning.verdicts import holm
 
 from ..results import FACTS, NONE, SCARF

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from scarf_lightning.report.learning import FEWEST_CONSTANT
+from scarf_lightning.reporting.learning import FEWEST_CONSTANT
 from scarf_lightning.verdicts import Interval, Verdict, answers_together, judge
 from scarf_lightning.verdicts.verdict import DECIMALS
 

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from scarf_lightning.report.style import GREY, PAGE, colour, marker, new_figure, styled
+from scarf_lightning.reporting.style import GREY, PAGE, colour, marker, new_figure, styled
 from scarf_lightning.verdicts import mean_interval, overlap_ratio
 
 from ..results import ALL, NONE, SCARF

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from scarf_lightning.report.blocks import number
+from scarf_lightning.reporting.blocks import number
 
 from ..results import ALL, NONE, SCARF
 from ..writing import budgets_of, named_in_turn

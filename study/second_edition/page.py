@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from scarf_lightning.cli.commands import answered
 from scarf_lightning.errors import UsageError, counted
-from scarf_lightning.report.blocks import number
+from scarf_lightning.reporting.blocks import number
 
 from ..results import NONE, SCARF, read
 from ..writing import budgets_of, counted_range, named_in_turn, write_page

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from scarf_lightning.errors import counted
-from scarf_lightning.report.blocks import named, number, table, to_markdown
+from scarf_lightning.reporting.blocks import named, number, table, to_markdown
 from scarf_lightning.verdicts import Interval
 
 from ..results import NONE, SCARF

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 
 from scarf_lightning.cli.commands import answered
 from scarf_lightning.errors import UsageError, counted
-from scarf_lightning.report.blocks import table, to_markdown
+from scarf_lightning.reporting.blocks import table, to_markdown
 from scarf_lightning.verdicts import Interval
 
 from ..results import ALL, NONE, SCARF

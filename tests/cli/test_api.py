@@ -15,7 +15,7 @@ import scarf_lightning
 from scarf_lightning import UnfinishedError, UsageError
 from scarf_lightning.cli import api as module
 from scarf_lightning.cli import commands
-from scarf_lightning.report import drawings
+from scarf_lightning.reporting import drawings
 from scarf_lightning.sweeping.hydra import OF_TODAY
 from tests.composing import composing_once
 from tests.processes import TINY, here

@@ -13,7 +13,7 @@ from scarf_lightning.cli.scarf import run
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import load
 from scarf_lightning.results.records import read_sealed, sealed
-from tests.report.store import fill_store
+from tests.reporting.store import fill_store
 
 Shown = pytest.CaptureFixture[str]
 

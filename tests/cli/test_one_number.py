@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from scarf_lightning.cli.as_json import of_report
-from scarf_lightning.cli.reporting import write
+from scarf_lightning.cli.report_command import write
 from scarf_lightning.cli.scarf import run
 from scarf_lightning.cli.show import _with_levels
 from scarf_lightning.cli.tables import cell_table, full_table, result_in_words, sweep_table
@@ -21,13 +21,13 @@ from scarf_lightning.data.targets import Classes, Number, Target
 from scarf_lightning.loggers.view import cell_view
 from scarf_lightning.metrics import Metric, metric_named
 from scarf_lightning.options import labels
-from scarf_lightning.report import defaults
-from scarf_lightning.report.advice import by_sweep
-from scarf_lightning.report.answer import answer_sections
-from scarf_lightning.report.blocks import Table
-from scarf_lightning.report.loading import cells_of_folder, read_results
-from scarf_lightning.report.questions import answers_of
-from scarf_lightning.report.report_options import ReportOptions
+from scarf_lightning.reporting import defaults
+from scarf_lightning.reporting.advice import by_sweep
+from scarf_lightning.reporting.answer import answer_sections
+from scarf_lightning.reporting.blocks import Table
+from scarf_lightning.reporting.loading import cells_of_folder, read_results
+from scarf_lightning.reporting.questions import answers_of
+from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.results import (
     CellStore,
     Predictions,

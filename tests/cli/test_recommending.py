@@ -12,10 +12,10 @@ import scarf_lightning
 from scarf_lightning.cli.recommending import BASELINE, Recommendation, _carriers, _on_carriers, recommend
 from scarf_lightning.estimators.carrying import Carrier
 from scarf_lightning.metrics import metric_named
-from scarf_lightning.report.loading import CellResults
-from scarf_lightning.report.report_options import ReportOptions
+from scarf_lightning.reporting.loading import CellResults
+from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.results import read_cell
-from tests.report.cell_results import results_of
+from tests.reporting.cell_results import results_of
 
 NONE, SCARF = ("control", "none"), ("control", "scarf")
 LOGISTIC, XGBOOST, CONSTANT = ("logistic", "none"), ("xgboost", "none"), (BASELINE, "none")

@@ -11,12 +11,12 @@ import pytest
 
 from scarf_lightning.cli import api, commands
 from scarf_lightning.cli import scarf as module
-from scarf_lightning.cli.reporting import WrittenReport
+from scarf_lightning.cli.report_command import WrittenReport
 from scarf_lightning.cli.scarf import make_parser, scarf
 from scarf_lightning.sweeping.cost import START_UP
 from tests.composing import composing_once
 from tests.processes import TINY, Process, here
-from tests.report.store import fill_store
+from tests.reporting.store import fill_store
 
 COMMANDS = list(make_parser().commands.choices)  # type: ignore[union-attr]
 

@@ -26,9 +26,9 @@ def error_rate(probabilities, labels):
 FIGURE = """
 from dataclasses import dataclass
 
-from scarf_lightning.report.blocks import Picture
-from scarf_lightning.report.drawings import Drawing
-from scarf_lightning.report.style import new_figure
+from scarf_lightning.reporting.blocks import Picture
+from scarf_lightning.reporting.drawings import Drawing
+from scarf_lightning.reporting.style import new_figure
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,7 +39,7 @@ class Halved(SelectiveCorruption):
 DRAWING = """
 from dataclasses import dataclass
 
-from scarf_lightning.report.drawings import Drawing
+from scarf_lightning.reporting.drawings import Drawing
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from scarf_lightning.cli import commands
-from scarf_lightning.cli.reporting import report
+from scarf_lightning.cli.report_command import report
 from scarf_lightning.data.reading.pandas_two import EXACT_FLOATS
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators import cell_models, load_model

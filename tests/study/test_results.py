@@ -11,7 +11,7 @@ from study import results as study_results
 from study.results import NONE, SCARF
 from tests.cells import some_record
 from tests.composing import config_of
-from tests.report.store import described
+from tests.reporting.store import described
 
 CALLED = {"pretrain": "SCARF", "network": "MLP-PLR"}
 OF_SCARF = {"pretrain": "scarf", "method": "control", "network": "mlp", "fit_on": "train"}

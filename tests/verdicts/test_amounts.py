@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from scarf_lightning.metrics import Metric, metric_named
-from scarf_lightning.report.comparisons import Comparison, compare_all
-from scarf_lightning.report.report_options import ReportOptions
+from scarf_lightning.reporting.comparisons import Comparison, compare_all
+from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.verdicts import Interval
 from scarf_lightning.verdicts.amounts import brief_effect, effect, effect_over
-from tests.report.cell_results import compared
+from tests.reporting.cell_results import compared
 
 ERROR = Metric("error_rate", "error rate", False, (0.0, 1.0), lambda _, __: 0.0)
 ACCURACY, LOG_LOSS = metric_named("accuracy"), metric_named("log_loss")

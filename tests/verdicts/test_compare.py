@@ -11,7 +11,7 @@ from scipy import stats
 import scarf_lightning
 from scarf_lightning.errors import UsageError
 from scarf_lightning.verdicts import compare, judge, judge_rows, median_gain
-from tests.report.cell_results import gains_at
+from tests.reporting.cell_results import gains_at
 
 
 def metrics_of(tables: int = 1, trials: int = 6) -> pd.DataFrame:

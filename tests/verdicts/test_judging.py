@@ -9,7 +9,7 @@ import pytest
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.verdicts import Judged, Trials, claimed_together, compare, judged
 from scarf_lightning.verdicts.judging import BESIDE, COMPETITOR, REFERENCE
-from tests.report.cell_results import gains_at
+from tests.reporting.cell_results import gains_at
 
 ACCURACY = metric_named("accuracy")
 

@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 from scarf_lightning.metrics import METRICS
 from tests.composing import ROOT
-from tests.report.store import PRETRAINS, fill_store
+from tests.reporting.store import PRETRAINS, fill_store
 
 DATASETS, TRIALS = 69, 30
 REGIMES = [("full",), ("full", "semi25", "noise30")]

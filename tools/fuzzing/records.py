@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from safetensors.numpy import load_file, save
 
-from scarf_lightning.cli.reporting import report
+from scarf_lightning.cli.report_command import report
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators import load_model
 from scarf_lightning.results import CellStore, load, load_cell, load_predictions, load_trials, read_cell

@@ -113,7 +113,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
     ),
     "verdicts/centres.py": ("verdicts/test_centres",),
     "verdicts/judging.py": ("verdicts/test_judging",),
-    "verdicts/trials.py": ("verdicts/test_rows_of_trials", "report/test_trials_of_cells"),
+    "verdicts/trials.py": ("verdicts/test_rows_of_trials", "reporting/test_trials_of_cells"),
     "verdicts/": (
         "verdicts/test_examples",
         "verdicts/test_calibration",
@@ -157,7 +157,7 @@ NAMED = (
 
 REFACTORED = (
     # Every competitor of a page is corrected alone: Holm's family is taken apart.
-    ("report/comparisons.py", "return self.name if is_alone else super().family", "return super().family"),
+    ("reporting/comparisons.py", "return self.name if is_alone else super().family", "return super().family"),
     # Test rows leak into the fitted scaling, because the option is not passed on.
     ("training/cell_training.py", "fit_on=self.config.fit_on,", 'fit_on="all",'),
     # The mean of a stack is taken over its trials instead of its rows.

@@ -1,0 +1,420 @@
+"""The report of a sweep or of a folder of results: load, make and write it."""
+
+import importlib
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from ..errors import NoSubjectError, UsageError
+from ..importing import require_report
+from ..notebook import heading, paragraph
+from ..options import load_plugins
+from ..options.checking import checked
+from ..reporting.advice import Price, by_cells, by_sweep, price_of
+from ..reporting.blocks import Paragraph, Table
+from ..reporting.loading import CellResults, ReportedCell, cells_of_folder, narrowed, read_results
+from ..reporting.report_options import NAMES, ReportOptions
+from ..reporting.run_results import reported
+from ..reporting.sentences import title_of
+from ..results import columns, read_failure
+from ..screen import command_line, doing, screen
+from ..sweeping.cell import distinct
+from ..sweeping.composer import Composer
+from ..sweeping.expand import expand
+from ..sweeping.folders import SWEEPS, in_notation
+from ..sweeping.hydra import hydra_started, master_of, named_plugins
+from ..sweeping.overrides import overrides_of
+from ..verdicts.answers import CANNOT_TELL
+from .recommending import Recommendation, keep, recommend
+from .running import as_far_as_trained, goes_in_rounds
+
+if TYPE_CHECKING:
+    from ..reporting.drawings import Drawing
+    from ..reporting.making import MakeSection, Report, RowOf
+
+REFERENCE = "reference"
+"""The answer of a competitor that others are compared with."""
+OPTIONS = ("results", "sweeps", "out", "sections", "plugins", *NAMES)
+"""The options of a report; other arguments narrow it by columns of its results."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The subject of a report: a sweep, or a folder of results.
+
+    Attributes:
+        name: names the folder of the report.
+        title: of its page; empty takes one made of the results.
+        cells: that it covers.
+        damaged: reasons by the folder of each cell that cannot be read.
+        drawings: that its sweep names; none takes those that fit the results.
+        paper: the figure or table of the paper.
+        left_out: sentences on cells that are missing on purpose.
+        price: processor time of the commands of a sweep.
+        leading: gives the metric that leads in the place of the usual one.
+    """
+
+    name: str
+    title: str
+    cells: list[ReportedCell]
+    damaged: dict[Path, str] = field(default_factory=dict)
+    drawings: "Sequence[Drawing]" = ()
+    paper: str | None = None
+    left_out: Sequence[str] = ()
+    price: Price | None = None
+    leading: Callable[[str], str] | None = None
+
+
+@dataclass(frozen=True)
+class Material:
+    """The material of a report.
+
+    Attributes:
+        subject: of the report.
+        results: of its cells.
+        row_of: gives the axis columns of the cell that overrides ask for.
+        overrides: that ask for the report.
+    """
+
+    subject: Subject
+    results: CellResults
+    row_of: "RowOf"
+    overrides: Sequence[str]
+
+
+@dataclass(frozen=True)
+class WrittenReport:
+    """A report on the disk.
+
+    Attributes:
+        index: its page.
+        answer: in sentences.
+        notes: sentences on what it covers and what is missing.
+        summary: a row for each competitor, with the columns of the file ``tables/summary.csv``; empty if nothing is
+            compared.
+        effects: of a product of axes, a row for each effect of an axis and for each interaction, with the columns of
+            the file ``tables/effects.csv``; else empty.
+        worths: over numbers of labels, a row for the worth of each competitor at each of them, with the columns of the
+            file ``tables/worth.csv``; else empty.
+        metric: the one that competitors are compared by.
+        recommendation: of a sweep that goes on until it is answered, the model to use.
+        model: the folder of that model, once it is kept.
+    """
+
+    index: Path
+    answer: list[str]
+    notes: list[str]
+    summary: pd.DataFrame
+    effects: pd.DataFrame
+    worths: pd.DataFrame
+    metric: str
+    recommendation: Recommendation | None
+    _material: Material = field(repr=False)
+    _made_by: dict[str, Any] = field(repr=False)
+    _table: Table | None = field(default=None, repr=False)
+    model: Path | None = None
+
+    @property
+    def place(self) -> str:
+        """A sentence with the path of the page."""
+        return f"The report is {self.index.absolute()}"
+
+    @property
+    def is_open(self) -> bool:
+        """True if there are comparisons and of none we can tell."""
+        answers = [each for each in self.summary.get("answer", ()) if each != REFERENCE]
+        # A page without comparisons asks nothing, so nothing is open.
+        return bool(answers) and all(each == CANNOT_TELL for each in answers)
+
+    def __str__(self) -> str:
+        return "\n".join([*dict.fromkeys([*self.answer, *self.notes]), self.place])
+
+    @property
+    def table(self) -> Table | None:
+        """The table of all competitors, as the page shows it; None if nothing is compared."""
+        return self._table
+
+    def _repr_html_(self) -> str:
+        """The report in a notebook: the answer, the competitors, and where the page is."""
+        first, *others = self.answer
+        parts = [heading(first), *map(paragraph, others)]
+        if self._table is not None:
+            parts.append(self._table._repr_html_())
+        parts.append(paragraph(self.place))
+        return "".join(parts)
+
+
+def report(
+    asked: str | Sequence[str] = (),
+    *overrides: str,
+    results: str | Path | None = None,
+    out: str | Path | None = None,
+    sections: "Sequence[str | MakeSection]" = (),
+    config_dir: str | Path | None = None,
+    **options: Any,
+) -> WrittenReport:
+    """Write the page, figures and tables of a sweep or of a folder of results. Nothing is trained.
+
+    ``report("quick")``, ``report("quick", "regime=full", metric="auroc")``, ``report(results="results")``. Print the
+    returned object to see what ``report.py`` prints.
+
+    Args:
+        asked: a sweep by its name or path, or overrides that narrow the report.
+        overrides: more overrides.
+        results: a folder; the report covers all its cells instead of a sweep.
+        out: the folder to write to, by default ``reports/NAME``.
+        sections: more sections of the page, each a function (see `scarf_lightning.reporting.making.MakeSection`) or the
+            name of a module whose function ``report_section`` is one.
+        config_dir: a folder with files of options of yours, as ``--config-dir`` of ``train.py``.
+        options: see `scarf_lightning.reporting.report_options.ReportOptions`.
+
+    Raises:
+        UsageError: an option is wrong, or nothing is finished yet.
+    """
+    asked = overrides_of(asked, overrides)
+    return write(asked, results=results, out=out, sections=sections, config_dir=config_dir, **options)
+
+
+def write(
+    asked: Sequence[str],
+    *,
+    results: str | Path | None = None,
+    out: str | Path | None = None,
+    sections: "str | Sequence[str | MakeSection]" = (),
+    config_dir: str | Path | None = None,
+    **options: Any,
+) -> WrittenReport:
+    """Like `report`, from a list of overrides."""
+    require_report("A report")
+    from ..reporting.defaults import default_drawings
+    from ..reporting.making import make_report, write_report
+
+    makers = makers_of(sections)
+    with gathered(asked, results, config_dir) as material:
+        # Checked within the context, since a plugin may have registered the metric.
+        chosen = checked(ReportOptions, options)
+        metric = chosen.with_metric(material.results.metric).measure.name
+        # Sections may compose cells, by `row_of`, as long as Hydra runs.
+        more = []
+        for make in makers:
+            section = make(material.results, material.row_of)
+            if section is not None:
+                more.append(section)
+        in_rounds = results is None and goes_in_rounds(material.overrides)
+    subject, read = material.subject, material.results
+    # The page shows the command that makes it again.
+    given = {"results": results, **options, "out": out, "sections": sections or None}
+    flags = [] if config_dir is None else ["--config-dir", str(config_dir)]
+    command = command_of("report.py", [*flags, *asked], given)
+    more_trials = by_sweep(material.overrides, flags)
+    # A folder's cells are trained on by the overrides that each of them records.
+    if results is not None:
+        more_trials = by_cells(read, Path(results))
+    page = make_report(
+        read,
+        subject.drawings or default_drawings(read),
+        chosen,
+        title=subject.title or title_of(read, chosen.reference),
+        price=subject.price,
+        paper=subject.paper,
+        left_out=subject.left_out,
+        command=command,
+        more_trials=more_trials,
+        sections=more,
+    )
+    # Only a sweep in rounds asks which model to use.
+    recommendation = recommend(read, chosen) if in_rounds else None
+    if recommendation is not None:
+        # What to do comes first.
+        page.sections[0].blocks[:0] = [Paragraph(" ".join(recommendation.sentences))]
+    index = write_report(page, Path(out or f"reports/{subject.name}"))
+    made_by = {"command": command} | asdict(chosen)
+    notes = [*page.about, *page.warnings]
+    table = _summary(page)
+    return WrittenReport(
+        index=index,
+        answer=page.answer,
+        notes=notes,
+        summary=_data_of(table),
+        effects=_data_of(_table_named(page, "effects")),
+        worths=_data_of(_table_named(page, "worth")),
+        metric=metric,
+        recommendation=recommendation,
+        _material=material,
+        _made_by=made_by,
+        _table=table,
+    )
+
+
+def with_model(written: WrittenReport) -> WrittenReport:
+    """Keep the model that a report recommends, and say what it recommends and where that model is."""
+    if written.recommendation is None:
+        return written
+    with doing(f"Training {written.recommendation.name} on all labels"):
+        kept = keep(written.recommendation)
+    # A blank line sets the recommendation apart from what the run has printed.
+    for sentence in ("", *written.recommendation.sentences, kept.sentence):
+        screen().say(sentence)
+    return replace(written, model=kept.folder)
+
+
+def _data_of(table: Table | None) -> pd.DataFrame:
+    """The data of a table; empty if the page has none."""
+    return pd.DataFrame() if table is None else table.data
+
+
+def _summary(page: "Report") -> Table | None:
+    """The table of all competitors; None if nothing is compared."""
+    return _table_named(page, "summary")
+
+
+def _table_named(page: "Report", name: str) -> Table | None:
+    """The table of this name; None if the page has none."""
+    for section in page.sections:
+        for block in section.blocks:
+            if isinstance(block, Table) and block.name == name:
+                return block
+    return None
+
+
+def of_loggers(asked: Sequence[str]) -> list[str]:
+    """The overrides that set options of loggers."""
+    return [each for each in asked if each.lstrip("+").startswith("logger.")]
+
+
+@contextmanager
+def gathered(
+    asked: Sequence[str], results: str | Path | None, config_dir: str | Path | None = None
+) -> Iterator[Material]:
+    """The results of a sweep, or of a folder; cells can be composed until the context ends."""
+    plugins = named_plugins(asked)
+    load_plugins(plugins)
+    # A logger says nothing about which cells there are.
+    of_logger = of_loggers(asked)
+    overrides = [override for override in asked if override not in of_logger]
+    with hydra_started(plugins) as hydra:
+        master = master_of(hydra, config_dir)
+        compose = Composer(hydra.config_loader, master)
+
+        def row_of(overrides: Sequence[str]) -> dict[str, Any]:
+            return columns(compose(tuple(overrides)))
+
+        if results is None:
+            known = {str(section) for section in master}
+            if config_dir is not None:
+                # Such as +experiment=NAME, of the file experiment/NAME.yaml.
+                known |= {group.name for group in Path(config_dir).iterdir()}
+            subject = of_sweep(overrides, compose, known)
+        else:
+            subject = of_folder(Path(results), overrides, plugins)
+        read = read_results(subject.cells, subject.damaged, row_of(()))
+        # A metric that the user asks for leads before that of the sweep.
+        is_free = all(cell.metric is None for cell in subject.cells)
+        if subject.leading is not None and is_free:
+            read = replace(read, metric=subject.leading(read.metric))
+        yield Material(subject, read, row_of, overrides)
+
+
+def makers_of(sections: "str | Sequence[str | MakeSection]") -> "list[MakeSection]":
+    """The functions that add sections: those given, and ``report_section`` of the modules named."""
+    # A command line has one text, sections=[mine,theirs].
+    each = sections.strip("[]").split(",") if isinstance(sections, str) else sections
+    makers = []
+    for one in each:
+        if isinstance(one, str):
+            name = one.strip()
+            load_plugins([name])
+            maker = getattr(importlib.import_module(name), "report_section", None)
+            if maker is None:
+                raise UsageError(f"sections={name}: the module has no function report_section.")
+            makers.append(maker)
+        else:
+            makers.append(one)
+    return makers
+
+
+def command_of(program: str, asked: Sequence[str], given: dict[str, Any]) -> str:
+    """The command line that asks for the same."""
+    options = []
+    for name, value in given.items():
+        if value is not None:
+            options.append(f"{name}={in_notation(value, _name_or_text)}")
+    return command_line(program, [*asked, *options])
+
+
+def _name_or_text(value: Any) -> str:
+    """A value, or the name of a section that was given as a function."""
+    return str(getattr(value, "__qualname__", value))
+
+
+def of_sweep(overrides: Sequence[str], compose: Composer, known: Collection[str]) -> Subject:
+    """The cells of a sweep, narrowed by other overrides.
+
+    Args:
+        overrides: of the sweep.
+        compose: makes the configurations of its cells.
+        known: the sections and the groups of options that there are.
+    """
+    for override in overrides:
+        key, sign, _ = override.partition("=")
+        # Checked here, since Hydra's own message would not lead to the options of a report.
+        section = key.lstrip("+~").replace("/", ".").partition(".")[0].partition("@")[0]
+        if not sign or section not in known:
+            raise UsageError(f"{override} is not an option; --help names those of a report, train.py --help the axes.")
+    request = expand(overrides, compose, SWEEPS)
+    sweep, cells = request.sweep, distinct(request.cells)
+    if sweep is None:
+        raise NoSubjectError
+    # Rounds gave each cell its own number of trials.
+    if goes_in_rounds(overrides):
+        cells = as_far_as_trained(cells)
+    wanted = []
+    for cell in cells:
+        store, failure = cell.store(), read_failure(cell.results, cell.key)
+        folder = None if store is None else store.folder
+        error = None if failure is None else failure.error
+        wanted.append(reported(cell, cell.axes(), folder, failure=error))
+    from ..reporting.drawings import read_drawings
+
+    drawings = read_drawings(sweep.report, f"sweeps/{sweep.name}.yaml")
+    return Subject(
+        name=sweep.name,
+        title=sweep.title,
+        cells=wanted,
+        drawings=drawings,
+        paper=sweep.paper,
+        left_out=request.left_out,
+        price=price_of(cells),
+        leading=sweep.leading,
+    )
+
+
+def of_folder(folder: Path, overrides: Sequence[str], plugins: Sequence[str]) -> Subject:
+    """The cells of a folder that have these options.
+
+    A module that only the cells name is not imported, since the folder may be a stranger's; a sentence names it.
+    """
+    cells, damaged, of_versions = cells_of_folder(folder)
+    # Every other override is an option that the cells must have.
+    conditions = [each for each in overrides if not each.startswith("plugins=")]
+    wanted = narrowed(cells, conditions, OPTIONS)
+    others = list[str]()
+    for cell in wanted:
+        for name in named_plugins(cell.overrides):
+            if name not in plugins and name not in others:
+                others.append(name)
+    left_out = of_versions
+    if others:
+        are = "a plugin that is" if len(others) == 1 else "plugins that are"
+        left_out = [
+            *of_versions,
+            f"The cells name {are} not imported: {', '.join(others)}. "
+            "Metrics and labels of their parts are missing here; "
+            f"plugins=[{','.join([*plugins, *others])}] adds them, from the folder that the modules are in.",
+        ]
+    # The folder may be given as "."; its own name becomes that of the page's folder.
+    return Subject(folder.resolve().name, "", wanted, damaged, left_out=left_out)

@@ -1,0 +1,165 @@
+"""The interface of all drawings: entries in a sweep file's ``report:``, their reading, and panels and notes."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
+from typing import Any, ClassVar, get_origin, get_type_hints
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ...errors import UsageError, did_you_mean
+from ...options.axes import registered
+from ..blocks import Block, Paragraph, Section, named
+from ..competitors import select
+from ..loading import CellResults
+from ..report_options import ReportOptions
+from ..style import new_figure
+
+BASE = "scarf_lightning.reporting.drawings:Drawing"
+NO_REFERENCE = "Without a reference, and left out"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawing(ABC):
+    """One entry of a sweep file's ``report:``; ``draw:`` is its ``name``, its fields are the other keys.
+
+    A list of columns may be given as one column.
+
+    Args:
+        title: of its section.
+        where: the cells that it shows: for each of these columns one value or a list of values.
+        metric: the metric that it compares by; the report's if not given.
+    """
+
+    name: ClassVar[str]
+    # So a plugin of drawings is no part of a cell's identity.
+    only_draws: ClassVar[bool] = True
+
+    title: str
+    where: dict[str, Any] = field(default_factory=dict)
+    metric: str | None = None
+
+    @abstractmethod
+    def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
+        """The blocks of the section; the names of its figures and tables begin with ``name``.
+
+        Raises:
+            UsageError: these cells cannot be drawn, or not yet.
+        """
+
+    def cells(self, results: CellResults) -> pd.DataFrame:
+        """The cells that it shows."""
+        return select(results, self.where)
+
+
+def left_out(n_shown: int, n_found: int) -> list[Block]:
+    """A sentence, if only the first cells are shown."""
+    if n_found <= n_shown:
+        return []
+    return [Paragraph(f"The first {n_shown} of {n_found} cells are shown; the drawing's where chooses others.")]
+
+
+def warning(words: str, items: list[str], longest: int = 8) -> list[Block]:
+    """A warning that names these items, the first few of many; nothing without items."""
+    return [Paragraph(f"{words}: {named(items, longest)}.", warns=True)] if items else []
+
+
+def panels(
+    titles: Sequence[str], width: float, height: float, x_title: str, y_title: str, **options: Any
+) -> tuple[Figure, list[Axes]]:
+    """A figure with a panel for each title, two in a row; a single panel has no title.
+
+    Args:
+        titles: of the panels.
+        width: of the figure.
+        height: of a row of panels.
+        x_title, y_title: of the axes of all panels.
+        options: see `new_figure`.
+    """
+    across = min(2, len(titles))
+    down = -(-len(titles) // across)
+    figure, axes = new_figure(width, height * down, down, across, **options)
+    for place, title in zip(axes, titles, strict=False):
+        place.set_title(title if len(titles) > 1 else "")
+    # An odd number of panels leaves a place empty.
+    for place in axes[len(titles) :]:
+        place.set_visible(False)
+    figure.supxlabel(x_title, fontsize=8)
+    figure.supylabel(y_title, fontsize=8)
+    return figure, axes[: len(titles)]
+
+
+def read_drawings(entries: Sequence[Any], file: str) -> list[Drawing]:
+    """Drawings as the ``report`` of a sweep file gives them, checked before anything is read.
+
+    Raises:
+        UsageError: an unknown drawing, or a key that is missing, unknown or of the wrong type.
+    """
+    known = registered(BASE)
+    choices = ", ".join(sorted(known))
+    drawings = []
+    for number, entry in enumerate(entries, start=1):
+        place = f"{file}, drawing {number} of report"
+        if not isinstance(entry, dict) or "draw" not in entry:
+            raise UsageError(f"{place} must say what to draw; the drawings are: {choices}.")
+        # A copy, because the caller's entry keeps its `draw`.
+        keys = dict(entry)
+        name = keys.pop("draw")
+        if not isinstance(name, str) or name not in known:
+            raise UsageError(f"{place}: {name!s:.80} is not a drawing; the drawings are: {choices}.")
+        try:
+            drawings.append(_read(known[name], keys))
+        except UsageError as error:
+            raise UsageError(f"{place}: {error}") from error
+    return drawings
+
+
+def draw_all(results: CellResults, drawings: Sequence[Drawing], options: ReportOptions) -> list[Section]:
+    """A section a drawing; one that cannot be drawn yet says why in its place."""
+    sections = []
+    for number, drawing in enumerate(drawings, start=1):
+        name = f"{number:02d}-{drawing.name}"
+        try:
+            own = options if drawing.metric is None else replace(options, metric=drawing.metric)
+            blocks = drawing.blocks(results, own, name)
+        except UsageError as error:
+            # A page may be made while its sweep still runs, so what is missing must not cost the rest.
+            blocks = [Paragraph(f"Not drawn: {error}", warns=True)]
+        sections.append(Section(name, drawing.title, blocks))
+    return sections
+
+
+def _read(kind: type[Drawing], keys: dict[str, Any]) -> Drawing:
+    """A drawing from its keys."""
+    known = [each.name for each in fields(kind)]
+    choices = f"its keys are: draw, {', '.join(known)}."
+    for name in keys:
+        if name not in known:
+            raise UsageError(f"{kind.name} has no key {name}; {choices}{did_you_mean(name, known)}")
+    types = get_type_hints(kind)
+    values: dict[str, Any] = {}
+    for name, value in keys.items():
+        # One column may stand for a list of one.
+        is_list = get_origin(types[name]) is list
+        values[name] = [value] if is_list and isinstance(value, str) else value
+    for each in fields(kind):
+        has_default = each.default is not MISSING or each.default_factory is not MISSING
+        if not has_default and not values.get(each.name):
+            raise UsageError(f"{kind.name} needs {each.name}; {choices}")
+    for name, value in values.items():
+        _check_value(name, value, types[name])
+    return kind(**values)
+
+
+def _check_value(name: str, value: Any, annotation: Any) -> None:
+    """Raise a UsageError if a key's value is not of the type of its field."""
+    if get_origin(annotation) is list:
+        if not isinstance(value, list) or not all(isinstance(column, str) for column in value):
+            raise UsageError(f"{name} must name a column, or a list of columns, not {value}.")
+    elif name == "where":
+        if not isinstance(value, dict):
+            raise UsageError(f"where must give columns their values, as in {{regime: full}}, not {value}.")
+    elif annotation in (str, str | None) and not isinstance(value, str):
+        raise UsageError(f"{name} must be one text, not {value}.")

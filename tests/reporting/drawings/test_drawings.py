@@ -1,0 +1,372 @@
+"""Drawings from results: that each kind is drawn, of any metric, and what their tables and sentences say."""
+
+import gc
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from scipy import stats
+from sklearn.metrics import confusion_matrix
+
+from scarf_lightning.data.targets import Classes
+from scarf_lightning.errors import UsageError
+from scarf_lightning.metrics import METRICS, auroc, metric_named
+from scarf_lightning.options.axes import registered
+from scarf_lightning.reporting.blocks import Block, Paragraph, Picture
+from scarf_lightning.reporting.defaults import default_drawings
+from scarf_lightning.reporting.drawings import draw_all, read_drawings
+from scarf_lightning.reporting.drawings.curves import relative_to_best
+from scarf_lightning.reporting.drawings.drawing import BASE, Drawing
+from scarf_lightning.reporting.drawings.matrices import WinsOverReference
+from scarf_lightning.reporting.drawings.predicted import (
+    area,
+    confusion,
+    confusion_matrices,
+    curves_of_trials,
+    mistakes,
+    predicted_cells,
+)
+from scarf_lightning.reporting.loading import CellResults, cells_of_folder, read_results
+from scarf_lightning.reporting.report_options import ReportOptions
+from scarf_lightning.verdicts import scores_of, win_matrix
+from tests.composing import ROOT
+from tests.reporting.cell_results import a_cell, compared, results_of
+from tests.reporting.shown import entries, pictures, said, table_named, tables
+from tests.reporting.store import fill_store
+
+OF_DATASET = {"where": {"dataset": "dataset-6"}}
+GRID = {"rows": ["regime", "method"], "columns": "pretrain", "reference": "none"}
+SMALLEST: dict[str, dict[str, Any]] = {
+    "win_matrix": {"compare": "pretrain"},
+    "wins_over_reference": GRID,
+    "box_plot": {"compare": "pretrain", "reference": "none", "panels": "method"},
+    "gain_table": GRID,
+    "metric_table": {"columns": ["pretrain", "method"]},
+    "epochs_table": {"columns": "pretrain"},
+    "loss_curves": OF_DATASET,
+    "sensitivity": {"x": "corruption.rate"},
+    "roc_curves": OF_DATASET,
+    "confusion_matrix": OF_DATASET,
+}
+"""The least that each kind needs."""
+MATRIX, CURVES = {"draw": "win_matrix", "title": "t"}, {"draw": "loss_curves", "title": "t"}
+PRETRAINS = {"none": "no pre-training", "scarf": "SCARF", "scarf_ae": "SCARF AE"}
+LOG_LOSS = metric_named("log_loss")
+
+
+def blocks_of(results: CellResults, kind: str, options: ReportOptions | None = None, **keys: Any) -> list[Block]:
+    drawings = read_drawings([{"draw": kind, "title": "A title", **keys}], "a file")
+    (section,) = draw_all(results, drawings, options or ReportOptions())
+    return section.blocks
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[CellResults, pd.DataFrame]:
+    """Three datasets, three pre-trainings, four trials, in a store; and the accuracies in it."""
+    results = tmp_path_factory.mktemp("results")
+    values = fill_store(results, datasets=3, trials=4, pretrains=("none", "scarf", "scarf_ae"))
+    return read_results(cells_of_folder(results)[0]), values
+
+
+@pytest.mark.parametrize("kind", sorted(set(registered(BASE)) - {"sensitivity", "predicted_against_true"}))
+@pytest.mark.slow
+def test_every_kind_is_drawn(kind: str, stored: tuple[CellResults, pd.DataFrame]) -> None:
+    blocks = blocks_of(stored[0], kind, **SMALLEST[kind])
+
+    assert [text for text in said(blocks) if "Not drawn" in text] == []
+    names = [(type(block).__name__, block.name) for block in blocks if not isinstance(block, Paragraph)]
+    assert len(set(names)) == len(names) > 0
+    assert all(name.startswith(f"01-{kind}") for _, name in names)
+    assert all(picture.alt and picture.caption for picture in pictures(blocks))
+
+
+def test_the_drawings_of_every_sweep_can_be_understood() -> None:
+    for file in sorted((ROOT / "sweeps").glob("*.yaml")):
+        report = yaml.safe_load(file.read_text(encoding="utf-8")).get("report", [])
+
+        assert report or file.stem in ("answer", "columns"), "these two have a page of their own"
+        assert len(read_drawings(report, file.name)) == len(report)
+
+
+@pytest.mark.parametrize(
+    ("drawing", "sentence"),
+    [
+        ("win_matrix", r"must say what to draw; the drawings are: box_plot, .*\."),
+        ({"title": "t"}, r"must say what to draw; the drawings are: .*\."),
+        ({"draw": "pie", "title": "t"}, r": pie is not a drawing; the drawings are: .*\."),
+        ({"draw": ["pie"], "title": "t"}, r": \['pie'\] is not a drawing; the drawings are: .*\."),
+        (MATRIX, r": win_matrix needs compare; its keys are: draw, title, where, metric, compare\."),
+        ({"draw": "win_matrix", "compare": "loss"}, r": win_matrix needs title; .*\."),
+        (CURVES | {"x": "loss"}, r": loss_curves has no key x; its keys are: draw, title, where, metric\."),
+        (MATRIX | {"compare": []}, r": win_matrix needs compare; .*\."),
+        (MATRIX | {"compare": {"a": 1}}, r": compare must name a column, or a list of columns, not .*\."),
+        ({"draw": "sensitivity", "title": "t", "x": ["a"]}, r": x must be one text, not \['a'\]\."),
+        ({"draw": "loss_curves", "title": None}, r": loss_curves needs title; .*\."),
+        (CURVES | {"where": "full"}, r": where must give columns their values, .*\."),
+    ],
+)
+def test_a_drawing_that_cannot_be_understood_is_named(drawing: Any, sentence: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        read_drawings([CURVES, drawing], "sweeps/mine.yaml")
+    assert re.fullmatch(r"sweeps/mine\.yaml, drawing 2 of report ?" + sentence, str(refused.value))
+
+
+def test_one_that_cannot_be_drawn_yet_says_why_and_stops_no_other(stored: tuple[CellResults, pd.DataFrame]) -> None:
+    wrong = {"draw": "win_matrix", "title": "Wrong", "compare": "losss"}
+    right = {"draw": "win_matrix", "title": "Right", "compare": "pretrain"}
+
+    first, second = draw_all(stored[0], read_drawings([wrong, right], "a file"), ReportOptions())
+
+    assert first.blocks == [Paragraph(first.blocks[0].text, warns=True)]  # type: ignore[union-attr]
+    assert said(first.blocks)[0].startswith("Not drawn: No cell uses losss; the columns are: ")
+    assert isinstance(second.blocks[0], Picture)
+
+
+@pytest.mark.parametrize("kind", ["metric_table", "gain_table", "win_matrix", "box_plot", "wins_over_reference"])
+def test_every_drawing_is_of_any_metric_and_turns_it_once(kind: str) -> None:
+    for metric in METRICS if kind == "metric_table" else (LOG_LOSS,):
+        better, worse = ([0.80, 0.81, 0.79], [0.50, 0.51, 0.49])[:: metric.sign]
+        cells = [
+            a_cell(values, dataset=dataset, pretrain=pretrain)
+            for dataset in ("iris", "wine")
+            for pretrain, values in (("none", worse), ("scarf", better))
+        ]
+        results, options = results_of(cells, metric=metric.name), ReportOptions(metric=metric.name)
+
+        blocks = blocks_of(results, kind, options, **SMALLEST[kind])
+
+        assert [text for text in said(blocks) if "Not drawn" in text] == []
+        shown = " ".join(picture.alt + picture.caption for picture in pictures(blocks))
+        if kind == "win_matrix":
+            wilcoxon = entries(table_named(blocks, "wilcoxon"))
+            assert wilcoxon[0][:4] == ["SCARF", "no pre-training", "2", "0"]
+            assert shown == ""  # two competitors need no matrix of two cells
+        elif kind == "metric_table":
+            table = table_named(blocks, "metric_table")
+            assert [[entry.best for entry in row] for row in table.rows] == [[False, False, True]] * 2
+            assert table.rows[0][2].sort == pytest.approx(metric.scale * np.mean(better))
+        elif kind in ("gain_table", "box_plot"):
+            gain = 100 * metric.sign * (np.mean(better) / np.mean(worse) - 1)
+            assert f"SCARF {gain:+.2f} %" in shown
+
+
+@pytest.mark.parametrize("kind", ["win_matrix", "wins_over_reference"])
+@pytest.mark.parametrize("gain", [0.0, 0.3])
+def test_a_matrix_of_nothing_but_ties_is_a_sentence(kind: str, gain: float) -> None:
+    values = np.array([0.80, 0.50, 0.65, 0.71])
+    cells = []
+    for place, pretrain in enumerate(("none", "scarf", "vime")):
+        cells.append(a_cell(np.roll(values, place) + gain * (place == 2), pretrain=pretrain))
+
+    blocks = blocks_of(results_of(cells), kind, ReportOptions(), **SMALLEST[kind])
+
+    sentence = "No pair of competitors differs on any dataset at p < 0.05, by Welch's test, paired over trials, "
+    is_said = [text.startswith(sentence) for text in said(blocks)]
+    assert any(is_said) == (not gain)
+    assert bool(pictures(blocks)) == bool(gain)
+
+
+def test_a_drawing_may_have_a_metric_of_its_own(stored: tuple[CellResults, pd.DataFrame]) -> None:
+    blocks = blocks_of(stored[0], "metric_table", columns="pretrain", metric="log_loss")
+
+    assert table_named(blocks, "metric_table").caption.startswith("Mean log-loss, ± standard error")
+    known = ", ".join(metric.name for metric in METRICS)
+    assert blocks_of(stored[0], "metric_table", columns="pretrain", metric="gini") == [
+        Paragraph(f"Not drawn: metric=gini is unknown; the metrics are: {known}.", warns=True)
+    ]
+
+
+def test_a_users_drawing_is_registered_by_being_a_subclass(stored: tuple[CellResults, pd.DataFrame]) -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Counted(Drawing):
+        name = "counted_for_a_test"
+        what: str = "cells"
+
+        def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
+            return [Paragraph(f"{len(self.cells(results))} {self.what} {options.measure.name}")]
+
+    try:
+        blocks = blocks_of(stored[0], "counted_for_a_test", what="of them", where={"pretrain": "scarf"})
+        assert said(blocks) == ["3 of them accuracy"]
+    finally:
+        del Counted
+        gc.collect()
+
+
+@pytest.mark.parametrize("test", ["corrected", "welch"])
+def test_the_win_matrix_counts_wins_by_the_test_that_is_asked_for_and_ranks_means(
+    stored: tuple[CellResults, pd.DataFrame], test: Any
+) -> None:
+    results, values = stored
+    scores = values.assign(method="control", dataset=values["dataset_id"])
+    matrix = win_matrix(scores_of(scores, competitor=["pretrain"]), test=test)
+    wins, losses = (int(its.loc["scarf", "none"]) for its in (matrix.wins, matrix.losses))
+    assert wins > 0 or test == "corrected"
+
+    options = None if test == "corrected" else ReportOptions(test=test)
+    blocks = blocks_of(results, "win_matrix", options, compare="pretrain")
+
+    (axes,) = pictures(blocks)[0].figure.axes
+    assert f"{wins}/{wins + losses}" in [t.get_text() for t in axes.texts if t.get_position() == (0, 1)]
+    surviving = table_named(blocks, "surviving-wins")
+    row = dict(zip(surviving.columns, entries(surviving)[0], strict=True))
+    assert (row["competitor"], row["reference"], row[test]) == ("no pre-training", "SCARF", f"{losses}–{wins}")
+    means = values.pivot_table(index="dataset_id", columns="pretrain", values="accuracy")
+    ranks = means.rank(axis=1, ascending=False)
+    of_ranks = table_named(blocks, "-ranks")
+    shown = {row[0]: row[1] for row in entries(of_ranks)}
+    assert shown == {PRETRAINS[str(name)]: f"{rank:.2f}" for name, rank in ranks.mean().items()}
+    friedman = stats.friedmanchisquare(*ranks.to_numpy().T)
+    assert f"Friedman's chi-squared {friedman.statistic:.1f}, p = {friedman.pvalue:.2g}." in of_ranks.caption
+
+
+def test_tables_have_standard_errors_and_the_best_is_bold() -> None:
+    results = compared(
+        {"iris": {"none": [0.5, 0.7], "scarf": [0.8]}, "wine": {"none": [0.9, 0.9], "scarf": [0.6, 0.5]}}
+    )
+
+    table = table_named(blocks_of(results, "metric_table", columns="pretrain"), "metric_table")
+    epochs = table_named(blocks_of(results, "epochs_table", columns="pretrain"), "epochs_table")
+
+    assert table.columns == ("dataset", "no pre-training", "SCARF")
+    assert entries(table) == [["iris", "60.00 ± 10.00", "80.00 (1)"], ["wine", "90.00 ± 0.00", "55.00 ± 5.00"]]
+    assert [[entry.best for entry in row] for row in table.rows] == [[False, False, True], [False, True, False]]
+    assert table.data.loc[1, ["mean", "standard_error"]].tolist() == pytest.approx([60, 10])
+    assert entries(epochs)[0] == ["iris", "10.50 ± 0.50", "10.00 (1)"]
+    assert not any(entry.best for row in epochs.rows for entry in row)
+
+
+def test_gains_are_shown_filtered_beside_all() -> None:
+    results = compared(
+        {
+            "sure": {"none": [0.50, 0.51, 0.49], "scarf": [0.60, 0.61, 0.59]},  # + 20 %
+            "unsure": {"none": [0.40, 0.60, 0.50], "scarf": [0.50, 0.65, 0.35]},  # 0 %
+        }
+    )
+
+    table = table_named(blocks_of(results, "gain_table", **GRID), "gain_table")
+
+    assert table.columns == ("labels, method", "SCARF, p < 0.20", "SCARF, all")
+    assert entries(table) == [["all labels, control", "+20.00 (1)", "+10.00 (2)"]]
+
+
+def test_what_is_missing_is_counted_and_named() -> None:
+    nan = float("nan")
+    results = compared(
+        {"iris": {"none": [0.5, 0.6, 0.7], "scarf": [0.6, 0.7, nan]}, "wine": {"none": [0.5, 0.6, 0.7], "scarf": []}}
+    )
+
+    blocks = blocks_of(results, "win_matrix", compare="pretrain")
+    assert said(blocks)[0] == (
+        "2 cells of this drawing with fewer trials than the fullest: "
+        "iris SCARF (2 of 3 trials), wine SCARF (0 of 3 trials)."
+    )
+    assert "1 dataset not ranked, for want of a competitor: wine (SCARF)." in said(blocks)
+    gains = said(blocks_of(results, "gain_table", **GRID))
+    assert "1 gain not known yet, of 2: wine all labels, SCARF." in gains
+    assert said(blocks_of(results, "metric_table", columns="pretrain")) == ["1 cell without a trial: wine SCARF."]
+    trials = {"none": [0.5, 0.6], "scarf": [0.6, 0.7], "scarf_ae": []}
+    of_others = blocks_of(compared({"iris": trials, "wine": trials}), "win_matrix", compare="pretrain")
+    assert "Without any finished trial, and left out: SCARF AE." in said(of_others)
+    assert tables(of_others) != []
+
+
+def test_what_cannot_be_drawn_says_why() -> None:
+    two_settings = [a_cell([0.5], pretrain="scarf", corruption__rate=rate) for rate in (0.3, 0.6)]
+    (sentence,) = said(blocks_of(results_of([*two_settings, a_cell([0.5])]), "win_matrix", compare="pretrain"))
+    assert sentence.startswith("Not drawn: Competitor SCARF has two values for trial 0 on dataset iris; ")
+
+    without_predictions = compared({"a": {"none": [0.5, 0.6], "scarf": [0.6, 0.7]}})
+    for kind in ("roc_curves", "confusion_matrix"):
+        (sentence,) = said(blocks_of(without_predictions, kind))
+        assert "have kept no predictions; keep_predictions_mb=80 force=true" in sentence
+
+
+def test_sensitivity_is_relative_to_each_datasets_best() -> None:
+    means = pd.DataFrame({0.3: [0.8, 0.5], 0.6: [1.0, 0.4]}, index=["iris", "wine"])
+
+    relative = relative_to_best(means)
+
+    assert relative["x"].tolist() == [0.3, 0.6]
+    assert relative["mean"].tolist() == pytest.approx([90, 90])
+    low, high = stats.t.interval(0.95, 1, 90, stats.sem([80, 100]))
+    assert relative.loc[0, ["low", "high"]].tolist() == pytest.approx([low, high])
+    assert relative_to_best(means.iloc[:1])[["low", "high"]].isna().all(axis=None)
+
+
+def test_sensitivity_names_datasets_that_lack_a_setting() -> None:
+    cells = [("iris", 0.3, [0.5]), ("iris", 0.6, [0.6]), ("wine", 0.3, [0.5]), ("wine", 0.6, [])]
+    results = results_of(
+        [a_cell(values, dataset=d, pretrain="scarf", corruption__rate=rate) for d, rate, values in cells]
+    )
+
+    blocks = blocks_of(results, "sensitivity", x="corruption.rate")
+
+    assert said(blocks) == ["Without trials of every corruption rate, and left out: wine."]
+    assert [row[:2] for row in entries(table_named(blocks, "sensitivity"))] == [["0.3", "83.33"], ["0.6", "100.00"]]
+    of_methods = said(blocks_of(results, "sensitivity", x="method"))
+    assert of_methods == ["Not drawn: method has values that are not numbers: control."]
+
+
+def test_a_folder_of_pretrainings_is_drawn_by_default(stored: tuple[CellResults, pd.DataFrame]) -> None:
+    drawings = default_drawings(stored[0])
+
+    of_pretrain = ("win_matrix", "metric_table", "wins_over_reference", "gain_table")
+    assert [(d.name, getattr(d, "compare", None) or getattr(d, "columns", None)) for d in drawings] == [
+        *[(name, ["pretrain"]) for name in of_pretrain],
+        *[("loss_curves", None)] * 3,
+        *[("roc_curves", None), ("confusion_matrix", None)] * 3,
+    ]
+    assert len({drawing.where["dataset"] for drawing in drawings[4:7]}) == 3
+
+
+def test_regimes_are_not_compared_and_numbers_have_their_sensitivity_by_default() -> None:
+    cells = [a_cell([0.5, 0.6], regime=r, pretrain=p) for r in ("full", "semi25") for p in ("none", "scarf")]
+    drawings = default_drawings(results_of(cells))
+    matrices = [d for d in drawings if d.name == "win_matrix"]
+    assert [(d.title, d.where) for d in matrices] == [
+        ("All against each other, all labels", {"regime": "full"}),
+        ("All against each other, 25 % labelled", {"regime": "semi25"}),
+    ]
+    (over,) = [d for d in drawings if isinstance(d, WinsOverReference)]
+    assert (over.rows, over.columns) == (["regime"], ["pretrain"])
+
+    rates = results_of([a_cell([0.5], pretrain="scarf", corruption__rate=rate) for rate in (0.3, 0.6)])
+    drawn = [(d.name, getattr(d, "x", None)) for d in default_drawings(rates)]
+    names = [("win_matrix", None), ("metric_table", None), ("sensitivity", "corruption.rate"), ("loss_curves", None)]
+    assert drawn == names
+
+
+def test_the_confusion_matrix_is_scikit_learns_and_the_area_of_a_roc_curve_is_the_metric(
+    stored: tuple[CellResults, pd.DataFrame],
+) -> None:
+    results, _ = stored
+    (cell,) = predicted_cells(results, results.cells.iloc[:1], Classes)
+    labels = np.concatenate([each.labels for each in cell.trials])
+    given = np.concatenate([each.values.argmax(axis=1) for each in cell.trials])
+
+    shares = confusion(cell)
+
+    np.testing.assert_allclose(shares, 100 * confusion_matrix(labels, given, normalize="true"))
+    a, b = (0, 1) if shares[0, 1] > shares[1, 0] else (1, 0)
+    assert f"takes {shares[a, b]:.1f} % of {cell.classes[a]} for {cell.classes[b]}" in mistakes(cell)
+    expected = np.mean([auroc(each.values, each.labels) for each in cell.trials])
+    assert area(curves_of_trials(cell)) == pytest.approx(expected, abs=0.02)
+
+
+def test_short_class_names_are_written_upright(stored: tuple[CellResults, pd.DataFrame]) -> None:
+    (cell,) = predicted_cells(stored[0], stored[0].cells.iloc[:1], Classes)
+    for classes, angle in ((("+", "-"), 0), (("returned", "kept"), 0), (("w" * 13, "v" * 13), 45)):
+        trials = [
+            replace(each, values=each.values[:, :2], labels=each.labels % 2, target=Classes(classes))
+            for each in cell.trials
+        ]
+
+        (axes,) = confusion_matrices([replace(cell, trials=trials)]).axes
+
+        assert [label.get_text() for label in axes.get_xticklabels()] == list(classes)
+        assert {label.get_rotation() for label in axes.get_xticklabels()} == {angle}

@@ -1,0 +1,172 @@
+"""What figures show, read off their artists."""
+
+from collections import Counter
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
+from matplotlib.colors import to_hex
+
+from paper.report import agreement_scatter
+from scarf_lightning.reporting.drawings.curves import loss_curves, sensitivity_line
+from scarf_lightning.reporting.drawings.gains import box_plots, gain_dots
+from scarf_lightning.reporting.drawings.matrices import critical_difference, heat_map
+from scarf_lightning.reporting.style import COLOURS, GREY, save
+from scarf_lightning.verdicts import WinMatrix, gain_table
+from tests.reporting.cell_results import HOSTILE
+
+NAMES = ["none", "scarf", "scarf_ae"]
+
+
+def frame(values: list[list[int]], rows: list[str] = NAMES) -> pd.DataFrame:
+    return pd.DataFrame(values, index=rows, columns=NAMES)
+
+
+def matrix(rows: list[str] = NAMES) -> WinMatrix:
+    wins = frame([[0, 2, 0], [6, 0, 5], [0, 1, 0]], rows)
+    zero = frame([[0] * 3] * 3, rows)
+    ties = frame([[0, 2, 10], [2, 0, 4], [10, 4, 0]], rows)
+    incomplete = pd.DataFrame(columns=["dataset", "competitor", "trials", "expected"])
+    losses = frame([[0, 6, 0], [2, 0, 1], [0, 5, 0]], rows)
+    return WinMatrix(wins, losses, ties, zero, incomplete)
+
+
+def texts(axes: Axes) -> dict[tuple[float, float], str]:
+    return {
+        (round(float(text.get_position()[0]), 2), float(text.get_position()[1])): text.get_text() for text in axes.texts
+    }
+
+
+def test_the_heat_map_writes_fractions_and_the_minimum_of_each_row_and_wins_are_blue() -> None:
+    (axes,) = heat_map(matrix(), row_title="pretrain", column_title="against pretrain").axes
+
+    by_row = {0: {1: "2/8", 2: "0/0", 3.35: "2/8"}, 1: {0: "6/8", 2: "5/6", 3.35: "6/8"},
+              2: {0: "0/0", 1: "1/6", 3.35: "1/6"}}  # fmt: skip
+    assert texts(axes) == {(x, y): text for y, row in by_row.items() for x, text in row.items()}
+    assert [label.get_text() for label in axes.get_xticklabels()] == [*NAMES, "min"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == NAMES
+    assert axes.yaxis_inverted()
+    faces = {tuple(np.round(patch.get_xy().mean(axis=0)).astype(int)): patch.get_facecolor() for patch in axes.patches}
+    lost, won = faces[1, 0], faces[0, 1]
+    assert lost[0] > lost[2], "red"
+    assert won[2] > won[0], "blue"
+    assert faces[2, 0][:3] == (0.9, 0.9, 0.9), "nothing is grey"
+
+
+def gains() -> pd.DataFrame:
+    values = {"scarf": [1.0, 2.0, 3.0, 500.0], "scarf_ae": [0.0, -1.0, np.nan, 0.5]}
+    kept = {"scarf": [True, True, False, True], "scarf_ae": [False, True, False, False]}
+    return pd.concat(
+        pd.DataFrame({"row": "control", "column": c, "dataset": list("abcd"), "gain": values[c], "kept": kept[c]})
+        for c in values
+    )
+
+
+def test_box_plots_have_a_point_a_dataset_kept_beside_all_and_far_ones_at_the_edge() -> None:
+    (axes,) = box_plots(gains(), reference="none", column_title="pretrain").axes
+    points = Counter(
+        (round(float(x)), to_hex(collection.get_facecolor()[0]))
+        for collection in axes.collections
+        for x, _ in np.asarray(collection.get_offsets())
+    )
+
+    assert points == {(0, COLOURS[0].lower()): 3, (0, GREY): 4, (1, COLOURS[1].lower()): 1, (1, GREY): 3}
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["scarf", "scarf_ae"]
+    values = [1, 2, 3, 4, 5, 6, 7, 8, 900.0]
+    many = pd.DataFrame({"row": "m", "column": "c", "dataset": range(9), "gain": values, "kept": True})
+    (axes,) = box_plots(many, reference="none", column_title="pretrain").axes
+    low, high = axes.get_ylim()
+    assert low < 0
+    assert 8 < high < 10
+    heights = np.concatenate([np.asarray(c.get_offsets())[:, 1] for c in axes.collections if len(c.get_offsets())])
+    assert sorted(heights)[-2:] == [high, high]
+
+
+def test_gains_have_a_mark_for_the_kept_and_one_for_all() -> None:
+    table = gain_table(gains().assign(competitor="", reference="", p=0.5))
+    (axes,) = gain_dots(table, reference="none").axes
+    marks = [float(np.asarray(c.get_offsets())[0, 0]) for c in axes.collections if isinstance(c, PathCollection)]
+
+    kept, every = table["kept_mean"], table["mean"]
+    assert marks == pytest.approx([kept.iloc[0], every.iloc[0], kept.iloc[1], every.iloc[1]])
+
+
+def test_curves_end_where_half_of_the_trials_have_stopped() -> None:
+    epochs = {"a": 2, "b": 4, "c": 6}
+    curves = pd.DataFrame(
+        [
+            {"panel": "p", "phase": "pretrain", "line": line, "epoch": e, "train_loss": e, "validation_loss": 2 * e}
+            for line, last in epochs.items()
+            for e in range(1, last + 1)
+        ]
+    )
+
+    training, validation = loss_curves(curves).axes
+
+    assert [axes.get_title() for axes in (training, validation)] == ["training", "validation"]
+    faint, mean = training.lines[:-1], training.lines[-1]
+    assert sorted(int(np.isfinite(np.asarray(line.get_ydata())).sum()) for line in faint) == [2, 4, 6]
+    assert list(np.asarray(mean.get_xdata())) == [1, 2, 3, 4]
+    assert list(np.asarray(validation.lines[-1].get_ydata())) == [2, 4, 6, 8]
+
+
+def test_the_diagram_names_mean_ranks_and_joins_cliques() -> None:
+    ranks = pd.Series({"scarf": 1.2, "scarf_ae": 2.1, "none": 2.7})
+
+    (axes,) = critical_difference(ranks, [("scarf_ae", "none")]).axes
+
+    shown = [text.get_text() for text in axes.texts]
+    assert shown == ["1", "2", "3", "scarf  1.20", "scarf_ae  2.10", "none  2.70"]
+    (bar,) = [line for line in axes.lines if line.get_linewidth() == 3]
+    left, right = np.asarray(bar.get_xdata(), dtype=float)
+    assert 1.2 < left <= 2.1
+    assert 2.7 <= right < 3
+
+
+@pytest.mark.parametrize(
+    ("x", "scale"), [([0.1, 0.5, 0.9], "linear"), ([32, 128, 1024], "log"), ([0, 10, 100], "linear")]
+)
+def test_the_sensitivity_line_suits_its_values(x: list[float], scale: str) -> None:
+    relative = pd.DataFrame({"x": x, "mean": [98.0, 100.0, 97.0], "low": np.nan, "high": np.nan})
+
+    (axes,) = sensitivity_line(relative, x_title="corruption.rate", y_title="accuracy").axes
+
+    assert axes.get_xscale() == scale
+    assert list(np.asarray(axes.lines[0].get_ydata())) == [98, 100, 97]
+    assert [label.get_text() for label in axes.get_xticklabels()] == [f"{value:g}" for value in x]
+
+
+def test_agreement_puts_the_paper_along_x_and_chance_apart() -> None:
+    columns = ["regime", "competitor", "mean", "published", "difference", "low", "high", "at_chance"]
+    rows = [
+        ("full", "scarf + control", 0.9, 0.95, -0.05, -0.06, -0.04, False),
+        ("full", "scarf + control", 0.8, 0.02, 0.78, np.nan, np.nan, True),
+    ]
+
+    scatter, below = agreement_scatter(pd.DataFrame(rows, columns=columns)).axes
+
+    ours = {tuple(np.round(np.column_stack(line.get_data()).astype(float), 6)[0]) for line in scatter.lines[1:]}
+    assert ours == {(95.0, 90.0), (2.0, 80.0)}
+    assert scatter.lines[-1].get_marker() == "x"
+    assert np.asarray(below.lines[0].get_ydata()) == pytest.approx([-5])
+
+
+def test_names_are_text_and_figures_are_files_and_leave_no_state(tmp_path: Path) -> None:
+    before = dict(matplotlib.rcParams)
+    for name in ("first", "again"):
+        figure = heat_map(matrix([HOSTILE, "a $b^2$", "n" * 200]), row_title=HOSTILE, column_title="")
+        save(figure, tmp_path, name)
+
+    first, second, third = figure.axes[0].get_yticklabels()
+    assert first.get_text().startswith('<script>alert("x")')
+    assert second.get_text() == "a $b^2$"
+    assert not second.get_parse_math()
+    assert len(third.get_text()) == 32
+    assert dict(matplotlib.rcParams) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["again.png", "again.svg", "first.png", "first.svg"]
+    assert (tmp_path / "first.svg").read_bytes() == (tmp_path / "again.svg").read_bytes()
+    assert (tmp_path / "first.png").read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,142 @@
+"""Tables as CSV, Markdown and LaTeX: what is shown, and what a hostile name may not do."""
+
+import io
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from scarf_lightning.reporting.blocks import (
+    Entry,
+    Table,
+    entry,
+    latex,
+    markdown,
+    number,
+    table,
+    to_csv,
+    to_latex,
+    to_markdown,
+)
+from tests.programs import compiled
+from tests.reporting.cell_results import HOSTILE
+
+DATA = pd.DataFrame({"competitor": ["scarf_ae", "none"], "mean_rank": [1.23456, None], "best_on": [3, 0]})
+
+
+def test_a_frame_is_shown_a_column_a_column_and_csv_holds_it_in_full() -> None:
+    made = table("ranks", "Mean ranks", DATA, formats={"mean_rank": ".2f"}, headings={"best_on": "best on, datasets"})
+
+    assert made.columns == ("competitor", "mean rank", "best on, datasets")
+    assert [[entry.text for entry in row] for row in made.rows] == [["scarf_ae", "1.23", "3"], ["none", "–", "0"]]
+    assert [[entry.sort for entry in row] for row in made.rows] == [["scarf_ae", 1.23456, 3.0], ["none", None, 0.0]]
+    assert made.numeric == {1, 2}
+    assert made.numeric is made.numeric, "a page asks each entry once"
+    pd.testing.assert_frame_equal(pd.read_csv(io.StringIO(to_csv(made))), DATA)
+    for missing in (None, float("nan"), pd.NA):
+        assert entry(missing, ".2f") == Entry("–", None)
+    assert [entry(value).text for value in (True, False)] == ["yes", "no"]
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+def test_a_spreadsheet_runs_nothing_in_csv(start: str) -> None:
+    name = f'{start}HYPERLINK("file:///etc/passwd")'
+    data = pd.DataFrame({name: [name, "b"], "value": [-1.5, None]})
+
+    read = pd.read_csv(io.StringIO(to_csv(table("t", "", data))))
+
+    shown = name.replace("\r", r"\r")
+    assert list(read.columns) == [f"'{shown}", "value"]
+    assert read.iloc[:, 0].tolist() == [f"'{shown}", "b"]
+    assert read["value"].tolist()[0] == -1.5
+    assert data.columns[0] == name, "the table is left alone"
+
+
+def test_markdown_is_a_pipe_table_under_its_caption_and_sees_nothing_but_text() -> None:
+    rows = ((Entry("a|b", "a|b"), Entry("1.0", 1.0, best=True)),)
+
+    text = to_markdown(Table("t", "Two_words", ("name", "value"), rows, DATA))
+
+    assert text == "Two\\_words\n\n| name | value |\n| --- | --: |\n| a\\|b | **1.0** |\n"
+    assert markdown("a|b *c* <i> `d` e_f \\ \n g") == r"a\|b \*c\* &lt;i&gt; \`d\` e\_f \\   g"
+
+
+def test_latex_has_the_rules_of_booktabs_and_bold_bests() -> None:
+    rows = ((Entry("d_1", "d_1"), Entry("95.61 ± 0.52", 95.61, best=True), Entry("−1", -1.0)),)
+
+    lines = to_latex(Table("accuracy", "In %", ("dataset", "a & b", "c"), rows, DATA)).splitlines()
+
+    assert lines[0] == r"% needs \usepackage{booktabs,graphicx}"
+    assert lines[3:5] == [r"\caption{In \%}", r"\label{tab:accuracy}"]
+    assert lines[5:11] == [
+        r"\begin{tabular}{lrr}",
+        r"\toprule",
+        r"dataset & a \& b & c \\",
+        r"\midrule",
+        r"d\_1 & \textbf{95.61 $\pm$ 0.52} & $-$1 \\",
+        r"\bottomrule",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("a_b", r"a\_b"),
+        ("50%", r"50\%"),
+        ("$x^2$", r"\$x\textasciicircum{}2\$"),
+        (r"C:\new", r"C:\textbackslash{}new"),
+        ("{~}#&", r"\{\textasciitilde{}\}\#\&"),
+        ("<|>", r"\textless{}\textbar{}\textgreater{}"),
+        ("two\nlines", "two lines"),
+        ("10–20 −3", "10--20 $-$3"),
+    ],
+)
+def test_latex_sees_nothing_but_text(text: str, escaped: str) -> None:
+    assert latex(text) == escaped
+
+
+def test_a_latex_table_fits_the_text_and_the_page() -> None:
+    wide = pd.DataFrame({f"a column with a long heading, {n}": range(100) for n in range(6)})
+
+    lines = to_latex(table("long", "In %", wide)).splitlines()
+
+    assert lines.count(r"\begin{table}") == lines.count(r"\end{table}") == 3
+    assert lines.count(r"\resizebox{\textwidth}{!}{%") == lines.count("}") == 3
+    assert lines.count(r"\label{tab:long}") == 1
+    captions = [r"\caption{In \%}", r"\caption{In \%, continued}", r"\caption{In \%, continued}"]
+    assert [line for line in lines if "caption" in line] == captions
+    assert sum(line.endswith(r"\\") for line in lines) == 100 + 3
+
+
+def test_a_hostile_name_breaks_no_table(tmp_path: Path) -> None:
+    made = table("t", HOSTILE, pd.DataFrame({HOSTILE: [HOSTILE], "value": [1]}))
+
+    (*_, heading, _, row) = to_markdown(made).splitlines()
+    assert heading.replace(r"\|", "").count("|") == row.replace(r"\|", "").count("|") == 3
+    body = [line for line in to_latex(made).splitlines() if line.endswith(r"\\")]
+    assert [line.replace(r"\&", "").count("&") for line in body] == [1, 1]
+    assert all(line.count("{") - line.count(r"\{") == line.count("}") - line.count(r"\}") for line in body)
+    # Control characters are written out in every format.
+    control = table("t", "", pd.DataFrame({"dataset": ["\x1b[31m\x00"]}))
+    assert r"\x1b[31m\x00" in to_csv(control)
+    assert r"\\x1b\[31m\\x00" in to_markdown(control)
+    assert r"\textbackslash{}x1b[31m\textbackslash{}x00" in to_latex(control)
+    # LaTeX compiles it.
+    name = HOSTILE.replace("\u2028", " ")
+    text = to_latex(table("t", name, pd.DataFrame({"name, ±": [name], "value": [-1]})))
+    document = [r"\documentclass{article}\usepackage{booktabs,graphicx}\begin{document}", text, r"\end{document}"]
+    assert "Output written on t.pdf" in compiled(document, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("value", "format", "text"),
+    [
+        (-0.5, "+.2f", "−0.50"),
+        (0.5, "+.2f", "+0.50"),
+        (-0.001, "+.2f", "+0.00"),
+        (8.2e-05, ".2g", "8.2e-05"),
+        (3, "", "3"),
+    ],
+)
+def test_numbers_have_a_minus_sign_and_no_negative_zero(value: float, format: str, text: str) -> None:
+    assert number(value, format) == text

@@ -1,0 +1,310 @@
+"""Answers by axis: which cells are a product, what is the reference of an axis, and how the answers read."""
+
+import itertools
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scarf_lightning.cli.tables import means_by_axis
+from scarf_lightning.metrics import metric_named
+from scarf_lightning.reporting.advice import by_cells
+from scarf_lightning.reporting.axis_sentences import by_axis_in_words
+from scarf_lightning.reporting.by_axis import answers_by_axis, effects_within, product_of
+from scarf_lightning.reporting.comparisons import compare_all
+from scarf_lightning.reporting.loading import CellResults
+from scarf_lightning.reporting.report_options import ReportOptions
+from scarf_lightning.screen import Screen
+from scarf_lightning.verdicts import Levels
+from tests.reporting.cell_results import a_cell, over_labels, results_of
+from tests.reporting.shown import answer_of, entries, picture_named, said, table_named, tables
+
+OPTIONS = ReportOptions(metric="accuracy")
+USUAL = {"corruption": "marginal", "scaling": "zscore"}
+NOISE = np.random.default_rng(0).normal(0, 0.002, (12, 10))
+
+
+def values(level: float, place: int = 0) -> list[float]:
+    return (level + NOISE[place]).tolist()
+
+
+def two_by_two(scaling: float = -0.1, corruption: float = 0.0, both: float = 0.0, **more: Any) -> CellResults:
+    """The cells of ``corruption=mean,marginal scaling=zscore,minmax`` with these effects of mean and minmax."""
+    cells = []
+    for place, (c, s) in enumerate(itertools.product(("mean", "marginal"), ("zscore", "minmax"))):
+        level = 0.8 + corruption * (c == "mean") + scaling * (s == "minmax") + both * ((c, s) == ("mean", "minmax"))
+        cells.append(a_cell(values(level, place), pretrain="scarf", corruption=c, scaling=s, **more))
+    return results_of(cells, usual=USUAL)
+
+
+def sentences(results: CellResults, options: ReportOptions = OPTIONS) -> list[str]:
+    product, why_not = product_of(results, options)
+    assert product is not None, why_not
+    return by_axis_in_words(answers_by_axis(product, results, options), options)
+
+
+def settings() -> list[tuple[str, str]]:
+    return list(itertools.product(("mean", "marginal"), ("zscore", "minmax")))
+
+
+def why_not(results: CellResults) -> str:
+    product, reason = product_of(results, OPTIONS)
+    assert product is None
+    return reason
+
+
+def test_each_axis_has_a_sentence_and_so_has_the_interaction() -> None:
+    scaling, corruption, both = sorted(sentences(two_by_two()), key=lambda each: "SCI".index(each[0]))
+
+    assert scaling.startswith("Scaling: minmax hurts beside zscore, −10.")
+    assert scaling.endswith(", over both corruptions.")
+    assert corruption.startswith("Corruption: no practical difference between mean and marginal, ")
+    assert corruption.endswith(", over both scalings.")
+    assert both.startswith("Interaction of ")
+    assert ": none that matters, " in both
+
+
+def test_an_interaction_says_which_value_gains_with_which() -> None:
+    (both,) = [each for each in sentences(two_by_two(both=0.06)) if each.startswith("Interaction")]
+
+    assert "instead of" in both
+    assert " gains " in both
+    assert " points of accuracy (" in both
+    assert " more" in both
+
+
+def test_the_reference_of_an_axis_is_its_usual_value_or_the_one_that_is_named() -> None:
+    results = two_by_two(corruption=0.05)
+
+    for reference, gain in ((None, "+4."), ("marginal", "+4."), ("corruption=marginal", "+4."), ("mean", "−4.")):
+        (sentence,) = [
+            each for each in sentences(results, ReportOptions("accuracy", reference=reference)) if "ion: " in each
+        ]
+        assert f", {gain}" in sentence or f", {gain.replace('4', '5')}" in sentence, reference
+    product, reason = product_of(results, ReportOptions("accuracy", reference="marginal corruption, zscore scaling"))
+    assert (product, reason) == (None, ""), "a competitor is compared cell by cell"
+
+
+def test_cells_that_are_no_product_are_compared_as_they_were() -> None:
+    star = [
+        a_cell(values(0.8), corruption="marginal", scaling="zscore"),
+        a_cell(values(0.8), corruption="mean", scaling="zscore"),
+    ]
+    star.append(a_cell(values(0.8), corruption="marginal", scaling="minmax"))
+
+    assert why_not(results_of(star, usual=USUAL)) == ""
+    assert why_not(results_of(star[:2], usual=USUAL)) == "", "one axis"
+
+
+def test_a_product_with_a_hole_is_refused_with_the_reason() -> None:
+    hole = [a_cell(values(0.8, place), pretrain="scarf", corruption=c) for place, c in enumerate(("mean", "marginal"))]
+    hole.append(a_cell(values(0.7, 3), pretrain="none", corruption=None))
+    results = results_of(hole, usual=USUAL)
+
+    assert why_not(results) == "There is no answer by axis, because some cells use no corruption."
+    assert why_not(results) in said(answer_of(results))
+
+
+def test_a_setting_without_a_trial_yet_is_named() -> None:
+    cells = [
+        a_cell(values(0.8) if (c, s) != ("mean", "minmax") else [float("nan")] * 10, corruption=c, scaling=s)
+        for c, s in itertools.product(("mean", "marginal"), ("zscore", "minmax"))
+    ]
+
+    assert why_not(results_of(cells, usual=USUAL)).startswith("There is no answer by axis yet: iris has no trial of ")
+
+
+def test_each_number_of_labels_has_its_effects_in_one_family() -> None:
+    cells = []
+    for place, (labels, (c, s)) in enumerate(itertools.product((20, 100), settings())):
+        its = values(0.6 + labels / 1000 - 0.05 * (s == "minmax"), place)
+        cells.append(a_cell(its, corruption=c, scaling=s, regime="few", regime__labels=labels))
+    results = over_labels(results_of(cells, usual=USUAL))
+
+    (scaling,) = [each for each in sentences(results) if each.startswith("Scaling")]
+    product, _ = product_of(results, OPTIONS)
+    assert product is not None
+    answers = answers_by_axis(product, results, OPTIONS)
+
+    assert "with 20 labels; minmax hurts" in scaling
+    assert "with 100 labels, over both corruptions." in scaling
+    for axis in ("scaling", "corruption"):
+        its = [each for each in answers.effects if each.axes == (axis,)]
+        assert len(its) == 2
+        # Holm's smallest level is twice what it is alone.
+        smallest = min(its, key=lambda each: each.verdict.levels.direction)
+        assert smallest.p_together == pytest.approx(min(1.0, 2 * smallest.verdict.levels.direction))
+
+
+def test_several_datasets_have_one_effect_each_and_one_that_lacks_settings_is_left_out() -> None:
+    cells = []
+    for (place, dataset), (c, s) in itertools.product(enumerate("abcdefg"), settings()):
+        if (dataset, c, s) != ("g", "mean", "minmax"):
+            its = values(0.8 - 0.05 * (s == "minmax"), place)
+            cells.append(a_cell(its, dataset=dataset, corruption=c, scaling=s))
+    results = results_of(cells, usual=USUAL)
+    product, _ = product_of(results, OPTIONS)
+    assert product is not None
+
+    answers = answers_by_axis(product, results, OPTIONS)
+
+    (scaling,) = [each for each in answers.effects if each.axes == ("scaling",)]
+    assert (scaling.verdict.datasets, scaling.claimed) == (6, "hurts")
+    assert product.left_out == ["Left out of the answers by axis: g lacks 1 of 4 settings."]
+    assert product.left_out[0] in said(answer_of(results))
+
+
+def test_the_page_has_the_answers_one_figure_and_one_table_first() -> None:
+    results = two_by_two()
+    blocks = answer_of(results, OPTIONS)
+
+    kinds = [type(block).__name__ for block in blocks]
+    assert picture_named(blocks, "effects") is blocks[kinds.index("Picture")]
+    first_figure, first_table = kinds.index("Picture"), kinds.index("Table")
+    assert first_figure < first_table
+    assert kinds[:3] == ["Paragraph"] * 3
+    means = table_named(blocks, "means")
+    rows = entries(means)
+    assert [row[0] for row in rows][-1] == means.columns[-1] == "average"
+    flat = [entry for row in rows for entry in row]
+    assert sum("(" in entry for entry in flat) == 4, "each setting has its interval"
+    assert means.data["mean"].mean() == pytest.approx(0.75, abs=0.002)
+    (effects,) = [table.data for table in tables(blocks) if table.name == "effects"]
+    assert effects["effect"].tolist()[-1].count("×") == 1
+    assert set(table_named(blocks, "simple_effects").data["over"]) == {
+        "with marginal corruption", "with mean corruption", "with zscore scaling", "with minmax scaling",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_the_table_of_means_keeps_its_names_on_a_narrow_screen(width: int) -> None:
+    results = two_by_two()
+    product, _ = product_of(results, OPTIONS)
+    assert product is not None
+    screen = Screen(width=width, force_terminal=False, record=True, file=StringIO())
+
+    screen.print(means_by_axis(product, results, metric_named("accuracy"), width))
+
+    text = screen.export_text()
+    for name in ("zscore", "minmax", "marginal", "mean", "0.8"):
+        assert name in text
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+
+
+def test_a_page_lists_no_more_simple_effects_than_anybody_reads() -> None:
+    cells = []
+    for place, (c, s, seed) in enumerate(itertools.product(range(7), range(6), (0,))):
+        cells.append(a_cell(values(0.8, place % 12), corruption=f"c{c}", scaling=f"s{s}", seed=seed))
+    results = results_of(cells)
+    product, _ = product_of(results, OPTIONS)
+    assert product is not None
+
+    answers = answers_by_axis(product, results, OPTIONS)
+
+    assert len(answers.effects) == 6 + 5
+    assert len(answers.interactions) == 30
+    assert effects_within(product, [], results, OPTIONS) == []
+
+
+def test_an_effect_is_of_the_family_of_its_axis_also_where_a_side_is_the_baseline() -> None:
+    results = two_by_two()
+    product, _ = product_of(results, OPTIONS)
+    assert product is not None
+    answers = answers_by_axis(product, results, OPTIONS)
+    within = effects_within(product, [], results, OPTIONS)
+
+    for effect in (*answers.effects, *answers.interactions, *within):
+        assert replace(effect, is_baseline=True).family == effect.family
+    assert [each.family for each in answers.effects] == [each.axes[0] for each in answers.effects]
+    assert {each.family for each in answers.interactions} == {"interactions"}
+    assert {each.family for each in within} == {"simple effects"}
+
+
+def test_a_folder_asks_for_all_cells_of_an_effect_by_one_command() -> None:
+    results = two_by_two()
+    results.cells["overrides"] = [(f"corruption={c}", f"scaling={s}") for c, s in settings()]
+    product, _ = product_of(results, OPTIONS)
+    assert product is not None
+    effects = answers_by_axis(product, results, OPTIONS).effects
+    scaling = next(each for each in effects if each.axes == ("scaling",))
+
+    command = by_cells(results, Path("results"))(scaling, "trials=25")
+
+    program, *overrides = command.removeprefix("python ").split()
+    swept = [set(override.partition("=")[2].split(",")) for override in sorted(overrides)]
+    assert program == "train.py"
+    assert swept == [{"mean", "marginal"}, {"zscore", "minmax"}, {"25"}]
+
+
+def test_an_effect_within_a_setting_is_the_comparison_of_its_two_cells() -> None:
+    results = two_by_two(corruption=0.02)
+    product, _ = product_of(results, OPTIONS)
+    assert product is not None
+    comparisons = compare_all(results, OPTIONS)
+
+    within = effects_within(product, comparisons, results, OPTIONS)
+
+    judged = {tuple(each.pairs): each for each in comparisons}
+    shared = [each for each in within if tuple(each.pairs) in judged]
+    assert (len(within), len(shared)) == (4, 2), "each of two axes beside the reference of both"
+    for each in shared:
+        comparison = judged[tuple(each.pairs)]
+        assert (each.verdict, each.claimed) == (comparison.verdict, comparison.claimed)
+    blocks = answer_of(results, OPTIONS)
+    effects, summary = table_named(blocks, "simple_effects").data, table_named(blocks, "summary").data
+    ends = set(zip(summary["difference_low"], summary["difference_high"], strict=True))
+    assert sum(each in ends for each in zip(effects["difference_low"], effects["difference_high"], strict=True)) == 2
+
+
+def test_effects_that_share_cells_remember_no_look_of_each_other(tmp_path: Path) -> None:
+    """An interaction with one value has cells of that with another one, and an effect has those within a setting."""
+
+    def looked(trials: int) -> list[tuple[tuple[int, ...], Levels]]:
+        cells = []
+        for place, (c, s) in enumerate(itertools.product(("marginal", "mean"), ("zscore", "minmax", "none"))):
+            both = {("mean", "minmax"): 0.1, ("mean", "none"): 0.002}.get((c, s), 0.0)
+            its = values(0.8 + both, place)[:trials]
+            cells.append(a_cell(its, pretrain="scarf", corruption=c, scaling=s))
+        results = results_of(cells, usual=USUAL)
+        results = replace(results, folders={label: tmp_path / f"cell-{label}" for label in results.rows})
+        product, _ = product_of(results, OPTIONS)
+        assert product is not None
+        answers = answers_by_axis(product, results, OPTIONS)
+        within = effects_within(product, [], results, OPTIONS)
+        return [(each.looks, each.verdict.levels) for each in (*answers.effects, *answers.interactions, *within)]
+
+    first = looked(5)
+    assert [looks for looks, _ in first] == [(5,)] * (3 + 2 + 7)
+    assert looked(5) == first, "the same look again"
+    later = looked(10)
+    assert [looks for looks, _ in later] == [(5, 10)] * 12
+    minmax, none = sorted(levels.direction for _, levels in later[3:5])
+    assert minmax < 0.001 < 0.05 < none, "two interactions share cells, and one claims nothing for the other"
+
+
+def test_a_comparison_of_two_cells_is_a_contrast_of_two_settings() -> None:
+    """Products of one dataset and of several: the same difference, whichever room asks for it."""
+    for names in ("a", "abcdefg"):
+        cells = []
+        for (place, dataset), (c, s) in itertools.product(enumerate(names), settings()):
+            cells.append(a_cell(values(0.8 - 0.05 * (s == "minmax"), place), dataset=dataset, corruption=c, scaling=s))
+        results = results_of(cells, usual=USUAL)
+        product, _ = product_of(results, OPTIONS)
+        assert product is not None
+        by_pairs = {frozenset(each.pairs): each for each in compare_all(results, OPTIONS)}
+
+        alone = effects_within(product, [], results, OPTIONS)
+
+        shared = [each for each in alone if frozenset(each.pairs) in by_pairs]
+        assert len(shared) == 2
+        for each in shared:
+            comparison = by_pairs[frozenset(each.pairs)]
+            assert each.verdict.difference == comparison.verdict.difference
+            assert each.verdict.levels == comparison.verdict.levels
+            assert (each.means, each.by_dataset, each.datasets) == (
+                comparison.means, comparison.by_dataset, comparison.datasets,
+            )  # fmt: skip

@@ -1,0 +1,412 @@
+"""The answer of a page: its sentences, advice, pairs, table and picture, by hand."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scarf_lightning.metrics import METRICS
+from scarf_lightning.reporting.advice import by_cells, by_sweep, in_one_line, what_would_settle
+from scarf_lightning.reporting.blocks import to_latex, to_markdown
+from scarf_lightning.reporting.comparisons import Comparison, answered, compare_all
+from scarf_lightning.reporting.effects import Effect, effects_figure, effects_picture
+from scarf_lightning.reporting.loading import CellResults, ReportedCell, read_results
+from scarf_lightning.reporting.pairing import pairs_of
+from scarf_lightning.reporting.report_options import ReportOptions
+from scarf_lightning.reporting.sentences import CLAIMS, WITHOUT_PREDICTIONS, answer_in_words
+from scarf_lightning.reporting.style import as_inline, save
+from scarf_lightning.verdicts import ErrorParts
+from scarf_lightning.verdicts.answers import ALONE, Levels
+from scarf_lightning.verdicts.verdict import Basis
+from tests.programs import compiled
+from tests.reporting.cell_results import ALIKE, HOSTILE, a_cell, compared, results_of
+from tests.reporting.shown import answer_of, entries, pictures, table_named, tables
+from tests.reporting.shown import said as texts_of
+
+HIGH, LOW = [0.80, 0.81, 0.79, 0.80], [0.50, 0.51, 0.49, 0.51]
+SPREAD, OTHER = [0.40, 0.60, 0.50, 0.70], [0.50, 0.42, 0.60, 0.61]
+USUAL = {"regime": "full", "method": "control", "pretrain": "scarf", "corruption": "marginal", "corruption.rate": 0.6}
+OPTIONS = ReportOptions()
+ONE = compared({"iris": {"none": LOW, "scarf": HIGH}})
+OPEN = compared({"iris": {"none": LOW, "scarf": OTHER}})
+COMMANDS = by_sweep(["sweeps=mine", "trials=4"])
+
+
+def said(results: CellResults) -> list[str]:
+    """The sentences of an answer, and what would settle it."""
+    comparisons = answered(compare_all(results, OPTIONS))
+    advice = what_would_settle(comparisons, COMMANDS, results, OPTIONS.rope)
+    return [*answer_in_words(comparisons, OPTIONS), *(in_one_line(*each) for each in advice)]
+
+
+def gained(gain: Sequence[float] | float, base: Sequence[float] = LOW) -> list[float]:
+    return (np.asarray(base) + gain).tolist()
+
+
+def one_axis(values: Mapping[str, Sequence[float]]) -> CellResults:
+    """SCARF with each corruption."""
+    return results_of([a_cell(v, pretrain="scarf", corruption=c) for c, v in values.items()], usual=USUAL)
+
+
+def over_tables(gains: Mapping[str, Sequence[float]]) -> CellResults:
+    n = len(next(iter(gains.values())))
+    return compared({f"d{i}": {"none": LOW} | {name: gained(its[i]) for name, its in gains.items()} for i in range(n)})
+
+
+def of_methods(*methods: tuple[str, list[float]]) -> CellResults:
+    networks = {"control": "mlp"}
+    return results_of([a_cell(its, method=name, network=networks.get(name)) for name, its in methods])
+
+
+SMALL = np.random.default_rng(0).normal(0.007, 0.002, size=8) + np.linspace(0, 0.004, 8)
+CONSTANT = ("constant", [0.1, 0.1, 0.2, 0.1])
+
+
+@pytest.mark.parametrize(
+    ("results", "start", "end", "last"),
+    [
+        (ONE, "SCARF helps on iris: +29.75 points of accuracy (+", ") over no pre-training, better in 4 of 4 trials.",
+         f"{WITHOUT_PREDICTIONS}\n{CLAIMS['this table']}"),
+        (compared({"iris": {"none": LOW, "scarf": gained([0.012, 0.010, 0.014, 0.011])}}),
+         "SCARF helps, size open, on iris: +1.18 points of accuracy (+", "", ""),
+        (compared({"iris": {"none": [*SPREAD, 0.5], "scarf": [*OTHER, 0.5]}}),
+         "We cannot tell whether SCARF helps on iris: −1.40 points of accuracy (−", "better in 2 of 5 trials.",
+         "SCARF: few trials; go on to 10: python train.py sweeps=mine trials=10"),
+        (compared({"iris": {"none": LOW[:2], "scarf": HIGH[:2]}}),
+         "We cannot tell whether SCARF helps on iris: +30.00 points of accuracy over no pre-training, ",
+         "better in 2 of 2 trials.", "SCARF: too few trials to tell; go on to 10: python train.py sweeps=mine "
+         "trials=10"),
+        (compared({f"d{i}": {"none": LOW, "scarf": HIGH} for i in range(3)}), "", "",
+         "SCARF: an answer over datasets needs 6 or more: python train.py sweeps=mine trials=4 "
+         "dataset=cc18-balance-scale,cc18-credit-approval,cc18-tic-tac-toe"),
+        (over_tables({"scarf": np.random.default_rng(0).normal(0.1, 0.01, size=8).tolist()}),
+         "SCARF helps over 8 datasets: +", "over no pre-training, better on 8, worse on 0 of 8 datasets.", ""),
+        (over_tables({"scarf": SMALL.tolist(), "scarf_ae": [0.0] * 8}),
+         "Over 8 datasets, beside no pre-training: SCARF helps, size open, +0.",
+         "on the median dataset.", ""),
+        (one_axis({"mean": LOW, "marginal": HIGH, "none": HIGH}),
+         "On iris, beside marginal corruption: we cannot tell whether no corruption helps, +0.00 points of", "", ""),
+        (of_methods(("control", HIGH), ("constant", LOW)), "Constant is behind on iris", "", ""),
+    ],
+    ids=["helps", "open", "unknown", "few trials", "few tables", "tables", "open over tables", "an axis", "a constant"],
+)  # fmt: skip
+def test_the_headline_says_the_answer_and_the_last_sentence_what_to_do(
+    results: CellResults, start: str, end: str, last: str
+) -> None:
+    headline, *others = said(results)
+
+    assert headline.startswith(start)
+    assert headline.endswith(end)
+    assert "\n".join(others).endswith(last)
+
+
+def test_over_datasets_the_second_line_says_the_mean_and_the_median_gains() -> None:
+    """Few datasets that gain much lift the mean alone."""
+    texts = texts_of(answer_of(over_tables({"scarf": [0.0] * 5 + [0.30], "scarf_ae": [0.01] * 6})))
+
+    assert (
+        "On average over datasets the gains go from +1.00 (SCARF AE) to +5.00 points (SCARF); on the median dataset "
+        "they go from +0.00 to +1.00 points."
+    ) in texts
+    (expected,) = [text for text in texts if text.startswith("SCARF: a table like these")]
+    assert expected.endswith(
+        "Of these 6, 1 gain more, 5 differ by less, and 0 lose more, as far as noise lets one see."
+    )
+    assert CLAIMS["tables like these"] in texts
+
+
+def of_parts(difference: float, of_rows: float, of_fits: float, needed: Levels | None = None) -> str:
+    """Advice on an open comparison whose error has these parts."""
+    (comparison,) = compare_all(OPEN, OPTIONS)
+    parts = ErrorParts(difference, of_rows, of_fits, 20.0, 10, 500, 120, 0.2, True)
+    verdict = replace(comparison.verdict, parts=parts, difference=difference, trials=10)
+    other = replace(comparison, verdict=verdict, claimed="cannot tell", needed=needed or ALONE)
+    ((sentence, command),) = what_would_settle([other], by_sweep(["trials=10"]), OPEN)
+    return in_one_line(sentence, command)
+
+
+def test_with_predictions_advice_says_whether_trials_or_rows_would_settle_it() -> None:
+    """Most of the variance is of fits, or most of it is of rows, or nothing can be reached."""
+    assert of_parts(0.018, 1e-5, 9e-5) == (
+        "SCARF: 32 more trials will settle it in four cases of five: python train.py trials=42"
+    )
+    assert of_parts(0.012, 9e-5, 1e-5) == (
+        "SCARF: more trials will not help, because 90 % of the error's variance comes from which rows the table has; "
+        "about 3,000 labelled rows would settle it (four times in five)."
+    )
+    assert of_parts(0.01, 0.0, 1e-2).startswith("SCARF: neither trials nor labelled rows in reach will settle it")
+    # Trials that settle one comparison alone do not after Holm's correction over ten.
+    alone, of_ten = (of_parts(0.018, 0.0, 9e-5, its) for its in (ALONE, Levels(0.005, 0.005, 0.005)))
+    assert int(of_ten.split("trials=")[1]) > int(alone.split("trials=")[1])
+
+
+def test_comparisons_of_which_we_cannot_tell_share_the_level_that_is_left() -> None:
+    found = compare_all(compared({"iris": {"none": SPREAD, "scarf": OTHER, "scarf_ae": OTHER}}), OPTIONS)
+
+    assert [each.claimed for each in found] == ["cannot tell", "cannot tell"]
+    assert [each.needed for each in found] == [pytest.approx((0.025, 0.025, 0.025))] * 2
+
+
+def test_advice_says_what_it_costs_and_names_other_tables_only_where_there_are_some() -> None:
+    """Trials take as long as those before; datasets as long as these."""
+    of_one = compared({"iris": {"none": LOW[:2], "scarf": HIGH[:2]}})
+    of_one.trials["finetune_seconds"], of_one.trials["pretrain_seconds"] = 3.0, [np.nan] * 2 + [22.0] * 2
+    of_two = compared({name: {"none": LOW[:2], "scarf": OTHER[:2]} for name in ("iris", "car")})
+    of_two.trials["finetune_seconds"] = 150.0
+
+    assert "go on to 10 (about 4 min on one core): python" in said(of_one)[-1]
+    assert "needs 6 or more (about 40 min on one core, if they take as long as these): python" in said(of_two)[-1]
+    for trials in (2, 10):
+        values = {"none": (SPREAD * 3)[:trials], "scarf": (OTHER * 3)[:trials]}
+        assert "dataset" not in " ".join(said(compared({"iris": values})))
+
+
+def test_a_few_competitors_have_a_clause_each_and_many_are_grouped_by_their_answers() -> None:
+    three = compared({"iris": {"none": SPREAD, "scarf": gained(0.3, SPREAD), "scarf_ae": OTHER}})
+    names = ("no_noise_ae", "add_noise_ae", "scarf_disc", "vime")
+    values = {"none": SPREAD, "scarf": gained(0.3, SPREAD)} | dict.fromkeys(names, OTHER)
+
+    headline = said(three)[0]
+    assert headline.startswith("On iris, beside no pre-training: SCARF helps, +30.00 points of accuracy (97.5 %: +")
+    assert "; we cannot tell whether SCARF AE helps, −" in headline
+    assert said(compared({"iris": values}))[0] == (
+        "On iris, beside no pre-training: SCARF (+30.00 points) helps; we cannot tell of no-noise AE, additive-noise "
+        "AE, discriminative SCARF and 1 more."
+    )
+    assert [row[0] for row in entries(tables(answer_of(three))[0])] == ["SCARF", "no pre-training", "SCARF AE"]
+
+
+def test_a_rival_is_ahead_or_behind_and_does_not_hurt_the_network() -> None:
+    results = of_methods(("control", HIGH), ("xgboost", LOW), ("logistic", gained(0.1, HIGH)))
+
+    headline = said(results)[0]
+
+    assert "logistic is ahead, +10.00 points" in headline
+    assert "XGBoost is behind, −" in headline
+    assert "helps" not in headline
+    assert "hurts" not in headline
+    (summary, *_) = tables(answer_of(results))
+    assert {row[0]: row[1] for row in entries(summary)} == {
+        "logistic": "ahead",
+        "the network": "reference",
+        "XGBoost": "behind",
+    }
+    assert summary.data["answer"].tolist() == ["helps", "reference", "hurts"]
+
+
+def of_recipes(*cells: tuple[str, Mapping[str, Any]]) -> CellResults:
+    """Cells that a recipe asks for, by their columns; the first has the usual ones."""
+    wanted = [
+        ReportedCell(ALIKE | dict(columns), None, None, 1, ("pretrain=none", f"recipe={recipe}"))
+        for recipe, columns in cells
+    ]
+    return read_results(wanted, usual=dict(cells[0][1]))
+
+
+PAPER, PRACTICAL = {"fit_on": "all", "finetune.patience": 3}, {"fit_on": "train", "finetune.patience": 10}
+OF_SEMI25 = {"regime": "semi25", "corruption": "marginal"}
+PRETRAINED = OF_SEMI25 | {"pretrain": "scarf"}
+
+
+@pytest.mark.parametrize(
+    ("results", "pairs"),
+    [
+        # Along one axis the usual option is the reference.
+        (one_axis({"mean": LOW, "marginal": HIGH, "none": HIGH}),
+         [(0, 1, "mean corruption", "marginal corruption"), (2, 1, "no corruption", "marginal corruption")]),
+        # Recipes that differ in several options are called by their names.
+        (of_recipes(("paper", PAPER), ("practical", PRACTICAL)),
+         [(1, 0, "recipe practical", "recipe paper")]),
+        # An option beside a recipe is named by its value.
+        (of_recipes(("paper", {"fit_on": "all"}), ("paper", {"fit_on": "train"})),
+         [(1, 0, "fitted on training rows", "fitted on all rows")]),
+        # Two axes are named by what is unusual.
+        (results_of([a_cell(HIGH, pretrain="scarf", corruption=c, corruption__rate=r)
+                     for c in ("marginal", "mean") for r in (0.3, 0.6)], usual=USUAL),
+         [(0, 1, "marginal corruption, rate 0.3", "marginal corruption, rate 0.6"),
+          (2, 1, "mean corruption, rate 0.3", "marginal corruption, rate 0.6"),
+          (3, 1, "mean corruption, rate 0.6", "marginal corruption, rate 0.6")]),
+        # A pre-training is paired with what lacks it alone, and mixup with nothing.
+        (results_of([a_cell(LOW, regime="semi25"), a_cell(HIGH, corruption__rate=0.3, **PRETRAINED),
+                     a_cell(HIGH, corruption__rate=0.6, **PRETRAINED),
+                     a_cell(HIGH, corruption__rate=0.6, method="mixup", **PRETRAINED),
+                     a_cell(HIGH, method="scarf_augment", **OF_SEMI25)]),
+         [(1, 0, "SCARF, rate 0.3", "no pre-training"), (2, 0, "SCARF, rate 0.6", "no pre-training"),
+          (4, 0, "scarf augment", "no pre-training")]),
+        # Scalings are paired with themselves.
+        (results_of([a_cell(HIGH, scaling=scaling, pretrain=pretrain)
+                     for scaling in ("zscore", "minmax") for pretrain in ("none", "scarf")]),
+         [(1, 0, "SCARF, zscore scaling", "no pre-training, zscore scaling"),
+          (3, 2, "SCARF, minmax scaling", "no pre-training, minmax scaling")]),
+    ],
+)  # fmt: skip
+def test_cells_are_paired_with_their_reference(results: CellResults, pairs: list[tuple[int, int, str, str]]) -> None:
+    found = pairs_of(results)
+
+    assert [(pair.cell, pair.reference, pair.name, pair.reference_name) for pair in found] == pairs
+    assert {pair.context for pair in found} == {""}
+
+
+def test_a_cell_alone_shows_every_metric() -> None:
+    blocks = answer_of(results_of([a_cell(HIGH, pretrain="scarf")]))
+
+    assert texts_of(blocks) == [
+        "SCARF on iris: accuracy 80.00 % (78.10 to 81.90) in 4 trials. There is nothing to compare it with; "
+        "train a reference on the same data, such as pretrain=none."
+    ]
+    assert entries(tables(blocks)[0])[0][1:] == ["accuracy, %", "80.00", "78.10 to 81.90", "4"]
+
+
+def test_every_metric_is_answered_in_its_own_direction() -> None:
+    for metric in METRICS:
+        better, worse = (HIGH, LOW)[:: metric.sign]
+        cells = [a_cell(worse), a_cell(better, pretrain="scarf")]
+        results, options = results_of(cells, metric=metric.name), ReportOptions(metric=metric.name)
+
+        (only,) = compare_all(results, options)
+
+        width = metric.bounds[1] - metric.bounds[0]
+        assert -width <= only.verdict.low < only.verdict.difference < only.verdict.high <= width, metric.name
+        better_by = "+" if metric.higher_is_better else f"{metric.label} "
+        assert answer_in_words([only], options)[0].startswith(f"SCARF helps on iris: {better_by}")
+        if metric.name in ("log_loss", "r2"):
+            first, second = entries(tables(answer_of(results, options))[0])
+            assert (first[0], second[0]) == ("SCARF", "no pre-training")
+            assert first[1:3] == ["helps", metric.shown(float(np.mean(better)))]
+
+
+def test_trials_without_the_metric_do_not_count() -> None:
+    results = compared({"iris": {"none": LOW, "scarf": HIGH}})
+    results.trials.loc[results.trials["trial"] == 3, "accuracy"] = math.nan
+
+    (only,) = compare_all(results, OPTIONS)
+
+    assert only.verdict.trials == 3
+
+
+def test_the_picture_says_what_it_shows_where_a_mouse_rests(tmp_path: Path) -> None:
+    comparisons = compare_all(compared({HOSTILE: {"none": LOW, "scarf": HIGH}}), OPTIONS)
+    picture = effects_picture(comparisons, OPTIONS)
+    save(picture.figure, tmp_path, "effects")
+
+    inline = as_inline((tmp_path / "effects.svg").read_text())
+
+    assert inline.startswith("<svg")
+    assert inline.count("<title>SCARF: +29.75 points of accuracy (") == 2
+    assert ' id="axes_1"' not in inline
+    assert "+29.75" in picture.alt
+
+
+@pytest.fixture(scope="module")
+def only() -> Comparison:
+    (comparison,) = compare_all(ONE, OPTIONS)
+    return comparison
+
+
+def test_the_caption_says_how_its_interval_was_made(only: Comparison) -> None:
+    sayings: dict[Basis, str] = {
+        "resampled t-test": "interval of the corrected resampled t-test, which is wider",
+        "rows and fits": "interval from the test rows and from the spread of trials beyond them",
+        "sign test": "interval of the sign test over datasets, for the median dataset",
+        "none": "over no pre-training. The grey band",
+    }
+    for basis, said_so in sayings.items():
+        verdict = replace(only.verdict, basis=basis)
+        assert said_so in effects_picture([replace(only, verdict=verdict)], OPTIONS).caption
+
+
+def test_on_a_phone_names_stand_above_the_lines_and_an_open_size_has_a_hollow_point(only: Comparison) -> None:
+    metric = OPTIONS.measure
+    lines = [Effect(only.label, only.verdict, only.claimed)]
+
+    wide, narrow = (effects_figure(lines, metric, is_narrow=is_narrow) for is_narrow in (False, True))
+    is_open = effects_figure([Effect("SCARF", only.verdict, "helps, size open")], metric)
+
+    assert narrow.get_size_inches()[0] * 96 < 380 < wide.get_size_inches()[0] * 96
+    (axes,) = narrow.axes
+    assert [text.get_text() for text in axes.texts] == ["SCARF: helps"]
+    assert [list(line.get_xdata()) for line in axes.lines] == [list(line.get_xdata()) for line in wide.axes[0].lines]
+    faces = [
+        next(line for line in figure.axes[0].lines if line.get_marker() == "o").get_markerfacecolor()
+        for figure in (wide, is_open)
+    ]
+    assert faces[1] == "white" != faces[0]
+
+
+def test_other_metrics_are_answered_beside_the_leading_one() -> None:
+    """Accuracy cannot tell; log-loss can."""
+    results = compared({"iris": {"none": SPREAD, "scarf": OTHER}})
+    is_scarf = results.trials["cell"] == 1
+    results.trials["log_loss"] = np.where(is_scarf, 0.3, 0.6) + results.trials["trial"] / 100
+
+    metrics = table_named(answer_of(results), "metrics")
+
+    assert metrics.columns == ("competitor", "accuracy", "log-loss")
+    (row,) = entries(metrics)
+    assert row[1].startswith("cannot tell; −")
+    assert row[2].startswith("helps; log-loss 4")
+    assert metrics.data["answer"].tolist() == ["cannot tell", "helps"]
+
+
+def test_a_folder_asks_for_the_cells_of_a_comparison(only: Comparison) -> None:
+    results = compared({"iris": {"none": LOW, "scarf": HIGH}})
+    asked = ["dataset=csv", "dataset.path=my data.csv", "trials=4", "paths.results=elsewhere"]
+    results.cells["overrides"] = [(*asked, "pretrain=none"), tuple(asked)]
+
+    assert by_cells(results, Path("elsewhere"))(only, "trials=20") == (
+        "python train.py dataset=csv 'dataset.path=my data.csv' pretrain=scarf,none trials=20 paths.results=elsewhere"
+    )
+    results.cells["overrides"] = [("method=mixup", "pretrain=none"), ("seed=1",)]
+    assert by_cells(results, Path("results"))(only, "trials=20") == (
+        "python train.py seed=1 trials=20 && python train.py method=mixup pretrain=none trials=20"
+    )
+
+
+def test_a_pretraining_has_a_sentence_before_that_on_rivals() -> None:
+    cells = [a_cell(LOW), a_cell(HIGH, pretrain="scarf"), a_cell(gained(0.4, LOW), method="xgboost", network=None)]
+
+    first, second, *_ = said(results_of(cells))
+
+    assert first.startswith("SCARF helps on ")
+    assert "XGBoost" not in first
+    assert second.startswith("XGBoost is ahead on ")
+    assert second.endswith(", better in 4 of 4 trials.")
+
+
+def test_the_answer_that_needs_no_model_is_in_the_table_alone_and_takes_nothing_from_the_levels_of_others() -> None:
+    methods = (("control", SPREAD), ("logistic", OTHER))
+    results = of_methods(*methods, CONSTANT)
+
+    blocks = answer_of(results)
+
+    words = [picture.alt for picture in pictures(blocks)]
+    assert words != []
+    assert "constant" not in " ".join([*words, *texts_of(blocks), *said(results)])
+    assert [row[0] for row in entries(tables(blocks)[0])] == ["the network", "logistic", "constant"]
+    alone, beside = compare_all(of_methods(*methods), OPTIONS), compare_all(results, OPTIONS)
+    assert alone[0].needed == next(each for each in beside if not each.is_baseline).needed
+
+
+def test_the_latex_table_of_an_answer_fits_a_column_with_the_best_in_bold(tmp_path: Path) -> None:
+    shown = tables(answer_of(ONE))[0]
+
+    text = to_latex(shown)
+
+    assert r"competitor & accuracy, \% & improvement, points & answer \\" in text
+    assert r"SCARF & \textbf{80.00 (78.10 to 81.90)} & +29.75 (+28.59 to +30.91) *** & helps \\" in text
+    assert r"no pre-training & 50.25 (48.02 to 52.48) & -- & reference \\" in text
+    assert r"\resizebox{\columnwidth}" in text
+    assert (
+        r"\caption{Accuracy, \% and the improvement over no pre-training, with the interval of its answer's level"
+        in text
+    )
+    assert r"over the comparisons: * p $\le$ 0.05, ** p $\le$ 0.01, *** p $\le$ 0.001.}" in text
+    # The page and the other files have all columns.
+    assert len(shown.columns) > 4
+    assert "P(better)" in to_markdown(shown)
+    document = r"\documentclass[twocolumn]{article}\usepackage{booktabs,graphicx}\begin{document}"
+    assert "Overfull" not in compiled([document, text, r"\end{document}"], tmp_path)

@@ -1,0 +1,111 @@
+"""Who competes: cells that are chosen, what they are called, and their scores."""
+
+import math
+from typing import Any
+
+import pytest
+
+from scarf_lightning.errors import UsageError
+from scarf_lightning.metrics import metric_named
+from scarf_lightning.reporting.competitors import competing, grid_over_reference, named_by, select
+from tests.reporting.cell_results import a_cell, results_of
+
+RATE = "corruption.rate"
+ACCURACY = metric_named("accuracy")
+
+
+RESULTS = results_of(
+    [
+        a_cell([0.8, 0.9]),
+        a_cell([0.8, 0.9], pretrain="scarf", corruption="marginal", corruption__rate=0.3),
+        a_cell([0.7, math.nan], pretrain="scarf", corruption="marginal", corruption__rate=0.6),
+        a_cell(pretrain="scarf_ae", corruption="marginal", corruption__rate=0.6),
+        a_cell([0.5, 0.6], dataset="wine"),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("where", "chosen"),
+    [
+        ({}, [0, 1, 2, 3, 4]),
+        ({"pretrain": "scarf"}, [1, 2]),
+        ({"pretrain": ["none", "scarf_ae"], "dataset": "iris"}, [0, 3]),
+        ({RATE: [0.6, None]}, [0, 2, 3, 4]),
+        ({RATE: None}, [0, 4]),
+        ({"corruption.rat": 0.6}, "No cell uses corruption.rat; the columns are: corruption, corruption.rate."),
+        ({"pretrian": "none"},
+         f"No cell uses pretrian; the columns are: dataset, regime, pretrain, method, network, corruption, {RATE}."),
+        ({"pretrain": "scarf_disc"}, "No cell has pretrain=scarf_disc."),
+        ({"fingerprint": "0" * 16}, "No cell uses fingerprint; "),
+    ],
+)  # fmt: skip
+def test_where_chooses_cells_by_their_columns_or_says_that_there_are_none(
+    where: dict[str, Any], chosen: list[int] | str
+) -> None:
+    if isinstance(chosen, list):
+        assert list(select(RESULTS, where).index) == chosen
+        return
+    with pytest.raises(UsageError) as refused:
+        select(RESULTS, where)
+    assert str(refused.value).startswith(chosen)
+
+
+def test_cells_are_called_in_words_by_what_they_use_and_never_alike() -> None:
+    rates = ["SCARF, rate 0.3", "SCARF, rate 0.6", "SCARF AE, rate 0.6"]
+    none, unused = "no pre-training", "corruption rate not used"
+    assert list(named_by(RESULTS, RESULTS.cells, ["pretrain", RATE])) == [none, *rates, none]
+    of_rates = list(named_by(RESULTS, RESULTS.cells, [RATE]))
+    assert of_rates == [unused, "rate 0.3", "rate 0.6", "rate 0.6", unused]
+
+    alike = results_of([a_cell([1], loss__x=x, views__x=v) for x, v in ((1, None), (None, 1))])
+    assert list(named_by(alike, alike.cells, ["loss.x", "views.x"])) == ["loss.x=1", "views.x=1"]
+
+    # An option called none is not what does not use the axis.
+    corruptions = {"none": {}, "scarf": {"corruption": "none"}, "vime": {"corruption": "marginal"}}
+    results = results_of([a_cell([0.8, 0.9], pretrain=p, **columns) for p, columns in corruptions.items()])
+    found = competing(results, results.cells, ["corruption"], ACCURACY)
+    assert found.names == ["corruption not used", "no corruption", "marginal corruption"]
+    grid = grid_over_reference(results, results.cells, ["method"], ["corruption"], "none", ACCURACY).pairs
+    assert {reference for _, reference in grid.values()} == {"control, no corruption"}
+
+
+def test_of_a_loss_lower_is_better() -> None:
+    results = results_of([a_cell([0.5]), a_cell([0.4], pretrain="scarf")], metric="log_loss")
+
+    scores = competing(results, results.cells, ["pretrain"], metric_named("log_loss")).scores
+
+    assert scores["value"].tolist() == [-0.5, -0.4]
+    with pytest.raises(UsageError, match=r"^No trial of these cells has the metric auroc\.$"):
+        competing(results, results.cells, ["pretrain"], metric_named("auroc"))
+
+
+def test_scores_count_cells_that_have_none() -> None:
+    found = competing(RESULTS, RESULTS.cells, ["pretrain", RATE], ACCURACY)
+
+    assert found.names == ["no pre-training", "SCARF, rate 0.3", "SCARF, rate 0.6"]
+    assert found.empty == ["SCARF AE, rate 0.6"]
+    rows = found.scores.set_index(["dataset", "competitor", "trial"])["value"]
+    assert rows["iris", "SCARF, rate 0.3", 1] == 0.9
+    assert math.isnan(rows["iris", "SCARF AE, rate 0.6", 0])
+    assert len(rows) == 2 + 2 + 1 + 1 + 2
+    with pytest.raises(UsageError, match=r"^None of these cells has a finished trial\.$"):
+        competing(RESULTS, select(RESULTS, {"pretrain": "scarf_ae"}), ["pretrain"], ACCURACY)
+    with pytest.raises(UsageError, match=r"^No cell uses views; "):
+        competing(RESULTS, RESULTS.cells, ["views"], ACCURACY)
+
+
+def test_a_grid_puts_each_column_against_the_reference_of_its_row() -> None:
+    of_methods = {"control": ("none", "scarf"), "mixup": ("none", "scarf"), "distill": ("scarf",)}
+    results = results_of([a_cell([1], pretrain=p, method=m) for m, its in of_methods.items() for p in its])
+
+    found = grid_over_reference(results, results.cells, ["regime", "method"], ["pretrain"], "none", ACCURACY)
+    grid, alone = found.pairs, found.alone
+
+    assert grid == {
+        ("all labels, control", "SCARF"): ("all labels, SCARF", "all labels, no pre-training"),
+        ("all labels, mixup", "SCARF"): ("all labels, mixup, SCARF", "all labels, mixup, no pre-training"),
+    }
+    assert alone == ["all labels, distillation"]
+    with pytest.raises(UsageError, match=r"^No cell is the reference scarf_ae; pretrain has: none, scarf\.$"):
+        grid_over_reference(results, results.cells, ["method"], ["pretrain"], "scarf_ae", ACCURACY)

@@ -1,0 +1,170 @@
+"""Cells that have learnt nothing are broken, not weak."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scarf_lightning.data.targets import Classes, Number
+from scarf_lightning.reporting.comparisons import compare_all
+from scarf_lightning.reporting.learning import not_learnt, on_few_classes, on_not_learnt
+from scarf_lightning.reporting.loading import CellResults
+from scarf_lightning.reporting.report_options import ReportOptions
+from scarf_lightning.reporting.sentences import answer_in_words
+from tests.reporting.cell_results import ALIKE, results_of
+from tests.reporting.shown import answer_of, tables
+
+TWO, TEN = Classes(("no", "yes")), Classes(tuple("abcdefghij"))
+
+
+def rows_of(**columns: list[Any]) -> list[dict[str, Any]]:
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ([False] * 5, ""),
+        ([True, False, False, False], ""),
+        ([True, False, False], "predicts one class for every test row in 1 of 3 trials"),
+        ([True, False, False, None], "predicts one class for every test row in 1 of 3 trials"),
+        ([True, True, False, False, False], "predicts one class for every test row in 2 of 5 trials"),
+        ([True], "predicts one class for every test row in 1 of 1 trial"),
+        ([math.nan, math.nan], ""),
+    ],
+)
+def test_a_third_of_trials_that_predict_one_class_is_a_sign(flags: list[Any], said: str) -> None:
+    rows = rows_of(one_class=flags, balanced_accuracy=[0.9] * len(flags), n_test=[100] * len(flags))
+    assert not_learnt(rows, TWO) == said
+
+
+def test_a_trial_with_labels_of_one_class_is_no_sign_and_is_said() -> None:
+    columns = {"one_class": [True, True, False], "balanced_accuracy": [0.5, 0.5, 0.9], "n_test": [100] * 3}
+    classes = {"n_label_classes": [1, 1, 2]}
+
+    assert "in 2 of 3 trials" in not_learnt(rows_of(**columns), TWO), "rows of older versions do not tell"
+    assert not_learnt(rows_of(**columns, **classes), TWO) == ""
+    assert "in 1 of 2 trials" in not_learnt(rows_of(**columns, n_label_classes=[1, 2, 2]), TWO)
+    assert not_learnt(rows_of(one_class=[True], n_label_classes=[1]), TWO) == "", "nothing could be learnt"
+    cells = [("a", rows_of(**columns, **classes)), ("b", rows_of(**columns)), ("c", rows_of(n_label_classes=[2, 3]))]
+    assert on_few_classes(cells) == ["All training labels were of one class: a in 2 of 3 trials. Show more labels."]
+    assert on_few_classes(cells[1:]) == []
+
+
+def test_guesses_are_called_so_and_what_is_better_is_not() -> None:
+    """Of 2,000 cells that guess, at most one in twenty is missed; of cells that are right by six in ten, none is."""
+    random = np.random.default_rng(0)
+
+    def cell(right: float, trials: int) -> list[dict[str, Any]]:
+        # Different test rows for each trial, a half of each class.
+        accuracy = random.binomial(50, right, size=(trials, 2)).mean(axis=1) / 50
+        return rows_of(balanced_accuracy=list(accuracy), n_test=[100] * trials)
+
+    for trials in (1, 5):
+        missed = np.mean([not not_learnt(cell(0.5, trials), TWO) for _ in range(1000)])
+        assert missed < 0.05
+    accused = np.mean([bool(not_learnt(cell(0.6, 5), TWO)) for _ in range(1000)])
+    assert accused < 0.01
+
+
+@pytest.mark.parametrize(
+    ("target", "columns", "said"),
+    [
+        (TEN, {"balanced_accuracy": [0.1, 0.1], "n_test": [300, 300]}, "is no better than guesses (balanced accuracy"),
+        (TEN, {"balanced_accuracy": [0.2, 0.2], "n_test": [300, 300]}, ""),
+        # Many trials test the same rows over and over, and are worth a few.
+        (TWO, {"balanced_accuracy": [0.53] * 30, "n_test": [100] * 30}, "is no better than guesses"),
+        (None, {"balanced_accuracy": [0.1, 0.1], "n_test": [300, 300]}, ""),
+        (TEN, {"balanced_accuracy": [0.1, 0.1], "n_test": [None, None]}, ""),
+        (Number("y"), {"r2": [0.3, -0.5]}, "predicts no better than the mean (R² -0.10)"),
+        (Number("y"), {"r2": [0.3, -0.1]}, ""),
+        (Number("y"), {"r2": [math.nan, None]}, ""),
+        (TWO, {"accuracy": [0.5]}, ""),
+    ],
+)  # fmt: skip
+def test_of_each_kind_of_target(target: Any, columns: dict[str, list[Any]], said: str) -> None:
+    found = not_learnt(rows_of(**columns), target)
+    assert found.startswith(said)
+    assert bool(found) == bool(said)
+
+
+def test_a_run_names_the_cells_and_says_that_their_method_is_not_judged() -> None:
+    broken, sound = rows_of(one_class=[True, True]), rows_of(one_class=[False, False])
+    assert on_not_learnt([("a", sound, TWO)]) == []
+    (said,) = on_not_learnt([("a", broken, TWO), ("b", sound, TWO)])
+    assert said.startswith("a predicts one class for every test row in 2 of 2 trials. It has not learnt, which says")
+    (said,) = on_not_learnt([(name, broken, TWO) for name in "abcde"])
+    assert "; and 2 others. 5 of 5 cells have not learnt" in said
+
+
+LOW, HIGH = [0.50, 0.51, 0.49, 0.50, 0.51], [0.90, 0.92, 0.91, 0.89, 0.90]
+
+
+def flagged(cells: list[tuple[dict[str, Any], list[float], bool]]) -> CellResults:
+    """Results of cells by their columns, values, and whether all trials predict one class."""
+    found = results_of([(ALIKE | columns, values) for columns, values, _ in cells])
+    flags = found.trials["cell"].map(lambda cell: float(cells[cell][2]))
+    return replace(found, trials=found.trials.assign(one_class=flags), targets=dict.fromkeys(range(len(cells)), TWO))
+
+
+@pytest.mark.parametrize(
+    ("broken", "verdict", "said"),
+    [
+        (1, "cannot tell", "We cannot tell whether SCARF helps on iris: −40.20 points of accuracy"),
+        (0, "cannot tell", "We cannot tell whether SCARF helps on iris: +40.20 points of accuracy"),
+        (None, "helps", "SCARF helps on iris: +40.20 points of accuracy"),
+    ],
+)
+def test_no_comparison_counts_against_a_cell_that_has_not_learnt(broken: int | None, verdict: str, said: str) -> None:
+    """A reference that is good and a competitor that is bad, or the reverse; one of them has not learnt."""
+    values = [HIGH, LOW] if broken == 1 else [LOW, HIGH]
+    results = flagged([({"pretrain": p}, values[n], n == broken) for n, p in enumerate(("none", "scarf"))])
+    options = ReportOptions().with_metric(results.metric)
+    (comparison,) = compare_all(results, options)
+    sentence, *_ = answer_in_words([comparison], options)
+
+    assert sentence.startswith(said)
+    not_learnt_so = "predicts one class for every test row in 5 of 5 trials, so it has not learnt"
+    assert (not_learnt_so in sentence) == (broken is not None)
+    assert comparison.claimed == verdict
+    (table,) = tables(answer_of(results, options))
+    assert verdict in {row[1].text for row in table.rows}
+
+
+def test_over_the_number_of_labels_the_sentence_says_where_it_has_not_learnt() -> None:
+    results = flagged(
+        [
+            ({"regime": "few", "regime.labels": labels, "method": method}, LOW if is_bad else HIGH, is_bad)
+            for labels in (20, 100)
+            for method in ("control", "xgboost")
+            for is_bad in [method == "xgboost" and labels == 20]
+        ]
+    )
+    options = ReportOptions().with_metric(results.metric)
+
+    sentences = answer_in_words(compare_all(results, options), options)
+
+    assert "behind" not in sentences[1]
+    assert sentences[1].startswith("We cannot tell whether XGBoost helps, because it predicts one class")
+
+
+@pytest.mark.parametrize(
+    ("n_broken", "spoilt", "claimed"),
+    [(2, "in 5 of 5 trials, and has not learnt on 2 of 6 datasets", "cannot tell"), (1, "", "hurts")],
+)
+def test_over_datasets_a_third_of_them_is_enough(n_broken: int, spoilt: str, claimed: str) -> None:
+    results = flagged(
+        [
+            ({"dataset": f"d{number}", "pretrain": pretrain}, values, pretrain == "scarf" and number < n_broken)
+            for number in range(6)
+            for pretrain, values in (("none", HIGH), ("scarf", LOW))
+        ]
+    )
+
+    (comparison,) = compare_all(results, ReportOptions().with_metric(results.metric))
+
+    assert comparison.spoilt.endswith(spoilt)
+    assert bool(comparison.spoilt) == bool(spoilt)
+    assert comparison.claimed == claimed

@@ -1,0 +1,317 @@
+"""The page as a whole: its parts and links, what it says at the top and at the end, and refusals."""
+
+import json
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from paper.report import paper_section
+from scarf_lightning.data.targets import Classes, Number
+from scarf_lightning.errors import UsageError
+from scarf_lightning.metrics import metric_named, metrics
+from scarf_lightning.reporting.advice import by_sweep
+from scarf_lightning.reporting.blocks import Paragraph, Section
+from scarf_lightning.reporting.blocks import table as table_of
+from scarf_lightning.reporting.defaults import default_drawings
+from scarf_lightning.reporting.drawings import Drawing
+from scarf_lightning.reporting.loading import CellResults, cells_of_folder, read_results
+from scarf_lightning.reporting.making import (
+    MEANINGS,
+    NothingFinishedError,
+    Report,
+    linked_files,
+    make_report,
+    of_another_kind,
+    on_copies,
+    on_wins,
+    write_report,
+)
+from scarf_lightning.reporting.report_options import ReportOptions
+from scarf_lightning.results import CellStore
+from scarf_lightning.screen import escaped
+from tests.cells import OF_WDBC
+from tests.reporting.cell_results import HOSTILE, compared
+from tests.reporting.store import fill_store
+
+
+class Elements(HTMLParser):
+    """The elements of a page with their attributes, its text, and tags left open."""
+
+    VOID = ("meta", "link", "img")
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self.open: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+    def attributes(self, tag: str, name: str) -> list[str]:
+        return [attributes[name] or "" for found, attributes in self.found if found == tag and name in attributes]
+
+
+def report_of(
+    results: CellResults, drawings: Sequence[Drawing], *, title: str = "A title", sections: Sequence[Section] = ()
+) -> Report:
+    return make_report(
+        results,
+        drawings,
+        ReportOptions(),
+        title=title,
+        paper="Table 1",
+        sections=sections,
+        command="python report.py",
+        more_trials=by_sweep(["sweeps=mine"]),
+    )
+
+
+def hostile_report(folder: Path) -> Report:
+    """A report of a store whose dataset has a hostile name, with one of its drawings of each kind but predictions."""
+    results = read_results(cells_of_folder(folder / "results")[0])
+    drawings = {each.name: each for each in default_drawings(results) if each.name != "confusion_matrix"}
+    return report_of(results, list(drawings.values()), title=HOSTILE)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("written")
+    fill_store(folder / "results", datasets=1, trials=3, pretrains=("none", "scarf"), names={6: HOSTILE})
+    write_report(hostile_report(folder), folder / "report")
+    return folder / "report"
+
+
+@pytest.fixture(scope="module")
+def page(written: Path) -> Elements:
+    return Elements((written / "index.html").read_text(encoding="utf-8"))
+
+
+@pytest.mark.slow
+def test_the_page_is_whole_and_shows_every_figure(written: Path, page: Elements) -> None:
+    assert page.open == []
+    words = [attributes["aria-label"] or "" for tag, attributes in page.found if attributes.get("role") == "img"]
+    svgs = [tag for tag, _ in page.found if tag == "svg"]
+    narrow = [attributes for _, attributes in page.found if attributes.get("class") == "narrow"]
+    assert len(narrow) == 1, "the answer's, for phones"
+    assert len(svgs) - 1 == len(words) == len(list((written / "figures").glob("*.svg"))) > 3
+    assert all(len(alt) > 20 for alt in words)
+    # A hostile name is nothing but text.
+    assert [tag for tag, _ in page.found].count("script") == 1
+    assert any(escaped(HOSTILE) in text for text in page.text)
+    assert escaped(HOSTILE) in page.attributes("td", "data-sort")
+
+
+def test_its_links_lead_to_its_sections_and_files(written: Path, page: Elements) -> None:
+    ids = page.attributes("section", "id")
+    links = page.attributes("a", "href")
+
+    assert (ids[0], ids[-1]) == ("summary", "provenance")
+    assert [link[1:] for link in links if link.startswith("#")] == ids
+    files = [link for link in links if not link.startswith("#")]
+    on_disk = {path.relative_to(written).as_posix() for path in written.rglob("*") if path.parent != written}
+    assert sorted(files) == sorted(on_disk - {"figures", "tables"})
+
+
+def test_nothing_is_fetched_from_anywhere(written: Path, page: Elements) -> None:
+    html = (written / "index.html").read_text(encoding="utf-8")
+
+    (policy,) = [content for content in page.attributes("meta", "content") if "default-src" in content]
+    assert policy == "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+    addresses = set(re.findall(r"https?://[^\"' ]*", html))
+    assert addresses == {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}  # names, which nobody asks
+    assert "@import" not in html
+    assert all(target.startswith("#") for target in re.findall(r"url\(([^)]*)\)", html))
+    assert page.attributes("script", "src") == []
+    assert page.attributes("link", "href") == ["data:,"]
+
+
+@pytest.mark.slow
+def test_the_same_results_make_the_same_page(written: Path, tmp_path: Path) -> None:
+    write_report(hostile_report(written.parent), tmp_path)
+
+    assert (tmp_path / "index.html").read_bytes() == (written / "index.html").read_bytes()
+
+
+def test_it_ends_with_where_it_comes_from(written: Path, page: Elements) -> None:
+    text = " ".join(page.text)
+
+    described = list(written.parent.glob("results/*/cell.json"))
+    assert len(described) == 2
+    assert all(path.parent.name in text for path in described)
+    assert re.search(r"Made by SCARF-Lightning \d+\.\d+\.\d+\S* on \d+ \w+ \d{4}.*: python report\.py", text)
+    environment = json.loads(next(written.parent.glob("results/*/stacks/*/environment.json")).read_text())
+    assert environment["packages"]["torch"] in text
+
+
+def test_a_half_finished_sweep_and_damage_are_said_at_the_top() -> None:
+    values = {"iris": {"none": [0.5, 0.6], "scarf": [0.7, float("nan")]}, "wine": {"none": [0.5, 0.6], "scarf": []}}
+    report = report_of(compared(values), [])
+    assert report.about[1] == "2 competitors, 2 shown."
+    assert report.about[2] == (
+        "2 of 4 cells are finished, 5 of 8 trials; missing: iris, SCARF (1 of 2 trials); wine, SCARF (0 of 2 trials)."
+    )
+    assert report.about[2] in report.warnings
+
+    results = compared({"iris": {"none": [0.5, 0.6], "scarf": [0.6, 0.7]}})
+    results.damaged[Path("results/ab/stacks/0000")] = "trials.json is torn"
+    report = report_of(results, [])
+    assert "1 damaged record left out: results/ab/stacks/0000: trials.json is torn." in report.about
+    assert "damaged" in [getattr(block, "name", "") for block in report.sections[-1].blocks]
+
+
+def diverge(results: CellResults, cell: int, *trials: int) -> None:
+    gone = (results.trials["cell"] == cell) & results.trials["trial"].isin(trials)
+    results.trials.loc[gone, "diverged"] = True
+    results.trials.loc[gone, [metric.name for metric in metrics()]] = float("nan")
+
+
+@pytest.mark.slow
+def test_diverged_trials_are_counted_in_a_sentence_and_in_no_number(tmp_path: Path) -> None:
+    fill_store(tmp_path, datasets=3, trials=4, pretrains=("none", "scarf", "scarf_ae"))
+    results = read_results(cells_of_folder(tmp_path)[0])
+    first, last = results.cells.index[results.cells["pretrain"] == "scarf"][[0, -1]]
+    diverge(results, first, 1)
+    diverge(results, last, *range(4))
+    defaults = {
+        (row["regime"], row["pretrain"], row["method"]): row
+        for row in results.cells[results.cells["scaling"] == "zscore"][results.axes].to_dict("records")
+    }
+
+    beside = paper_section(results, defaults)
+    assert beside is not None
+    report = report_of(results, default_drawings(results), sections=[beside])
+    write_report(report, tmp_path / "report")
+
+    assert "5 trials diverged and are in no mean." in report.about
+    assert not [sentence for sentence in report.warnings if sentence.startswith("Not ")]
+    summary = pd.read_csv(tmp_path / "report" / "tables" / "summary.csv").set_index("competitor")
+    scarf = results.trials[results.trials["cell"].isin(results.cells.index[results.cells["pretrain"] == "scarf"])]
+    of_cells = scarf.groupby("cell")["accuracy"].mean()
+    assert of_cells.notna().sum() == 2
+    assert summary.loc["SCARF", "accuracy"] == pytest.approx(of_cells.mean())
+    printed = pd.read_csv(tmp_path / "report" / "tables" / "paper-agreement-cells.csv")
+    assert sorted(printed.loc[printed["pretrain"] == "scarf", "trials"]) == [3, 4]
+    listed = pd.read_csv(tmp_path / "report" / "tables" / "cells.csv").set_index("fingerprint")
+    assert listed.loc[results.cells["fingerprint"], "diverged"].to_dict() == {
+        fingerprint: {first: 1, last: 4}.get(cell, 0) for cell, fingerprint in results.cells["fingerprint"].items()
+    }
+    html = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+    assert " nan" not in " ".join(Elements(html).text)
+
+
+def test_where_every_trial_diverged_or_nothing_is_finished_there_is_no_report() -> None:
+    results = compared({"iris": {"none": [0.5, 0.6], "scarf": [0.7]}})
+    for cell in (0, 1):
+        diverge(results, cell, 0, 1)
+    with pytest.raises(UsageError, match=r"^All 3 trials diverged; train with other settings, "):
+        report_of(results, [])
+    with pytest.raises(NothingFinishedError, match=r"^Nothing is finished yet: none of 2 cells has a trial; "):
+        report_of(compared({"iris": {"none": [float("nan")], "scarf": []}}), [])
+
+
+def test_a_new_report_takes_the_place_of_an_old_one_and_leaves_other_folders_alone(tmp_path: Path) -> None:
+    old, new = (Report(t, [], [Section("summary", "The answer", [Paragraph("No.")])]) for t in ("old", "new"))
+    write_report(old, tmp_path / "report")
+
+    index = write_report(new, tmp_path / "report")
+
+    assert "<h1>new</h1>" in index.read_text(encoding="utf-8")
+    assert list((tmp_path / "report" / "figures").iterdir()) == []
+    for name in ("notes.txt", "index.html"):
+        mine = tmp_path / name.replace(".", "-")
+        (mine / "figures").mkdir(parents=True)
+        (mine / name).write_text("mine")
+        with pytest.raises(UsageError, match=r"holds files that are not a report; name another folder with out=FOL"):
+            write_report(new, mine)
+        assert (mine / name).read_text() == "mine"
+        assert (mine / "figures").exists()
+
+
+def test_of_an_earlier_report_only_its_own_files_are_removed_or_replaced(written: Path, tmp_path: Path) -> None:
+    folder, elsewhere = tmp_path / "report", tmp_path / "precious.csv"
+    shutil.copytree(written, folder)
+    theirs = linked_files(folder / "index.html") or set()
+    assert theirs == {path.relative_to(written).as_posix() for path in written.glob("*/*")}
+    mine = [
+        folder / "figures" / "mine.svg",
+        folder / "tables" / "summary.csv.bak",
+        folder / "figures" / "old" / "a.png",
+    ]
+    for path in mine:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("mine")
+    table = next(folder / name for name in theirs if name != f"tables/{MEANINGS}.csv")
+    table.unlink()
+    elsewhere.write_text("mine")
+    table.symlink_to(elsewhere)
+    new = Report("new", [], [Section("summary", "The answer", [Paragraph("No.")])])
+
+    write_report(new, folder)
+
+    left = {path for path in folder.rglob("*") if path.is_file()}
+    assert left == {*mine, folder / "index.html", folder / "tables" / f"{MEANINGS}.csv"}
+    assert [path.read_text() for path in (*mine, elsewhere)] == ["mine"] * 4
+
+    shutil.copy(mine[0], folder / "tables" / "lines.csv")
+    lines = table_of("lines", "Lines", pd.DataFrame({"a": [1]}))
+    before = {path: path.read_bytes() for path in left}
+    with pytest.raises(UsageError, match=r"tables/lines\.csv is no file of the earlier report, .* move it, or name"):
+        write_report(replace(new, sections=[Section("lines", "Lines", [lines])]), folder)
+    assert {path: path.read_bytes() for path in left} == before
+    assert (folder / "tables" / "lines.csv").read_text() == "mine"
+    assert not list(folder.glob(".*"))
+
+
+def test_rows_that_equal_an_earlier_one_are_said_once_for_each_dataset(tmp_path: Path) -> None:
+    results = compared({"kc1": {"none": [0.5], "scarf": [0.6]}, "iris": {"none": [0.5]}, "old": {"none": [0.5]}})
+    readings = [{"n_copies": 917, "n_labelled": 2109}, {"n_copies": 0, "n_labelled": 150}, {}]
+    folders = {}
+    for label, reading in zip(results.cells["dataset"].drop_duplicates().index, readings, strict=True):
+        store = CellStore(tmp_path, {"label": int(label)})
+        store.describe(dataset="d", dataset_id=None, source="s", **(OF_WDBC | {"reading": reading}))
+        folders[int(label)] = store.folder
+
+    assert on_copies(results) == ""
+    assert on_copies(replace(results, folders=folders)) == (
+        "Rows that equal an earlier row in every column: 917 of 2,109 in kc1. split.copies=together keeps equal rows "
+        "in one part of a random split, apart does not."
+    )
+
+
+def test_how_wins_are_counted_is_said_where_something_counts_them() -> None:
+    options = ReportOptions(test="corrected", adjust="holm", alpha=0.1)
+    counted = table_of("wins", f"Wins by datasets ({options.in_words})", pd.DataFrame({"wins": [1]}))
+
+    assert on_wins([Section("page", "Page", [Paragraph("a"), counted])], options) == (
+        "Win matrices count a difference by corrected resampled t-test, p < 0.1 after Holm's correction over datasets."
+    )
+    assert on_wins([Section("page", "Page", [Paragraph("a")])], options) == ""
+
+
+def test_datasets_that_the_metric_does_not_measure_are_named() -> None:
+    results = compared({"iris": {"none": [0.5], "scarf": [0.6]}, "diabetes": {"none": [0.5], "scarf": [0.6]}})
+    kinds = {"iris": Classes(("a", "b")), "diabetes": Number("y")}
+    both = replace(results, targets={n: kinds[name] for n, name in enumerate(results.cells["dataset"])})
+
+    assert of_another_kind(both, metric_named("accuracy")) == (
+        "accuracy does not measure diabetes, whose target is of another kind: number. Name another metric=, or report "
+        "these datasets by themselves."
+    )
+    assert "does not measure iris" in of_another_kind(both, metric_named("rmse"))
+    assert of_another_kind(results, metric_named("rmse")) == ""

@@ -1,0 +1,124 @@
+"""Which cells are compared: competitors, contexts, budgets and references."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from scarf_lightning.errors import UsageError
+from scarf_lightning.reporting.blocks import Paragraph, Picture, Table
+from scarf_lightning.reporting.comparisons import compare_all
+from scarf_lightning.reporting.loading import CellResults
+from scarf_lightning.reporting.pairing import pairs_of
+from scarf_lightning.reporting.report_options import ReportOptions
+from scarf_lightning.reporting.sentences import title_of
+from tests.reporting.cell_results import a_cell, over_labels, results_of
+from tests.reporting.shown import answer_of, entries, pictures, table_named
+
+VALUES = [0.80, 0.82, 0.79, 0.81]
+BETTER = [0.90, 0.92, 0.89, 0.91]
+cell = partial(a_cell, VALUES)
+
+
+def compared(results: CellResults, reference: str | None = None) -> list[tuple[str, str, str]]:
+    return [(pair.name, pair.reference_name, pair.context) for pair in pairs_of(results, reference)]
+
+
+def few(labels: int, **columns: Any) -> Any:
+    return a_cell(BETTER if labels == 100 else VALUES, regime="few", regime__labels=labels, **columns)
+
+
+def curve_of(*methods: str) -> CellResults:
+    """Cells with 20 and 100 labels that train no network of ours, but for control."""
+    networks = {"control": "mlp"}
+    cells = [few(n, method=method, network=networks.get(method)) for n in (20, 100) for method in methods]
+    return over_labels(results_of(cells))
+
+
+def test_two_methods_meet_at_each_number_of_labels() -> None:
+    """More labels are not a competitor, however much they help."""
+    results = curve_of("logistic", "random_forest")
+
+    assert compared(results) == [
+        ("random forest", "logistic", "20 labels"),
+        ("random forest", "logistic", "100 labels"),
+    ]
+    assert [pair.labels for pair in pairs_of(results)] == [20, 100]
+    assert [each.verdict.difference for each in compare_all(results, ReportOptions())] == [0, 0]
+    assert pictures(answer_of(results))[0].name == "label-curve"
+    assert title_of(results) == "Which method is best on iris?"
+
+
+def test_one_network_with_several_numbers_of_labels_is_a_curve_without_a_verdict() -> None:
+    results = curve_of("control")
+
+    assert pairs_of(results) == []
+    sentence, picture, table = answer_of(results)
+    assert isinstance(sentence, Paragraph)
+    assert isinstance(picture, Picture)
+    assert isinstance(table, Table)
+    assert "accuracy 80.50 %" in sentence.text
+    assert " with 20 labels; accuracy 90.50 %" in sentence.text
+    assert "help" not in sentence.text
+    assert (picture.name, table.name) == ("label-curve", "levels")
+    assert title_of(results) == "How many labels are enough on iris?"
+
+
+def test_what_makes_a_curve_over_the_number_of_labels() -> None:
+    """A share of labels is a budget; a seed beside labels and redrawn labels are none."""
+    results = results_of([few(n, seed=seed, method=m) for n in (20, 100) for seed in (0, 1) for m in ("a", "b")])
+    assert results.competition.budgets is None
+    assert {pair.labels for pair in pairs_of(results)} == {None}
+    contexts = {context for *_, context in compared(results)}
+    assert contexts == {f"{n} labels, seed {seed}" for n in (20, 100) for seed in (0, 1)}
+    assert results_of([few(20), few(20, method="a")]).competition.budgets is None, "one number of labels"
+
+    budgets = [cell(), cell(regime="semi25", regime__labelled=0.25)]
+    assert results_of(budgets).competition.budgets == {0: float("inf"), 1: 0.25}
+    assert results_of([*budgets, cell(regime="noise30")]).competition.budgets is None
+    # Regimes alone are compared with the usual one.
+    regimes = results_of([cell(), cell(regime="noise30")], usual={"regime": "full"})
+    assert compared(regimes) == [("30 % of labels redrawn", "all labels", "")]
+
+
+def test_a_method_that_is_never_pretrained_is_compared_with_the_network() -> None:
+    """Each pre-training meets its own network, and the forest the one without any."""
+    cells = [
+        cell(network=network, pretrain=pretrain, method=method)
+        for network in ("mlp", "resnet")
+        for method in ("control", "mixup")
+        for pretrain in ("none", "scarf")
+    ]
+    results = results_of([*cells, cell(network=None, method="random_forest")], usual={"network": "mlp"})
+
+    pairs = {pair.cell: pair.reference for pair in pairs_of(results)}
+
+    assert pairs == {1: 0, 3: 2, 5: 4, 7: 6, 8: 0}
+    assert {pair.against for pair in pairs_of(results)} == {"no pre-training"}
+
+
+def test_readings_are_compared_with_all_columns_and_those_that_are_missed_most_come_first() -> None:
+    values = {"[a]": VALUES, "[b]": [value - 0.2 for value in VALUES], "null": VALUES}
+    cells = [a_cell(its, dataset__drop=drop) for drop, its in values.items()]
+    results = results_of(cells, usual={"dataset.drop": "null"})
+
+    assert compared(results) == [("without a", "all columns", ""), ("without b", "all columns", "")]
+    assert title_of(results) == "Which columns matter on iris?"
+    ranked = table_named(answer_of(results), "columns")
+    assert ranked.data["columns_left_out"].tolist() == ["b", "a"]
+    assert ranked.data["loss"].tolist() == pytest.approx([0.2, 0.0])
+    assert entries(ranked)[0][:3] == ["1", "b", "+20.00"]
+
+
+THREE = results_of([cell(), cell(pretrain="scarf"), cell(pretrain="vime"), cell(network=None, method="logistic")])
+
+
+def test_any_competitor_can_be_the_reference_and_others_are_refused() -> None:
+    for reference in ("scarf", "SCARF", "pretrain=scarf"):
+        names = [name for name, its, _ in compared(THREE, reference) if its == "SCARF"]
+        assert names == ["no pre-training", "vime", "logistic"]
+        assert {each.reference for each in compare_all(THREE, ReportOptions(reference=reference))} == {"SCARF"}
+    with pytest.raises(UsageError, match="reference=scraf is no competitor of these results; they are: no pre-") as e:
+        pairs_of(THREE, "scraf")
+    assert "SCARF; vime; logistic" in str(e.value)
+    assert "Did you mean scarf?" in str(e.value)

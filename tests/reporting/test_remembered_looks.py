@@ -1,0 +1,85 @@
+"""Looks that a store remembers: further ones are stricter, the same ones are free."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cell_results import compared
+
+from scarf_lightning.errors import RecordWarning
+from scarf_lightning.reporting.advice import what_would_settle
+from scarf_lightning.reporting.comparisons import Comparison, compare_all
+from scarf_lightning.reporting.report_options import ReportOptions
+from scarf_lightning.results import keep_looks, read_looks
+from scarf_lightning.results.looks import FILE
+from scarf_lightning.verdicts.answers import CANNOT_TELL
+from scarf_lightning.verdicts.looks import level_after, spent
+from scarf_lightning.verdicts.rows_and_fits import ErrorParts
+
+OPTIONS = ReportOptions(metric="accuracy")
+GAINS = np.random.default_rng(4).normal(0.012, 0.025, size=30)
+
+
+def look(folder: Path, trials: int, *, name: str = "scarf", sign: int = 1) -> Comparison:
+    """One look at a comparison of a store, after these trials."""
+    folder.mkdir(exist_ok=True)
+    alike = [0.5 + 0.001 * n for n in range(trials)]
+    gained = [value + sign * float(gain) for value, gain in zip(alike, GAINS[:trials], strict=True)]
+    results = compared({"iris": {"none": alike, name: gained}})
+    cells = {label: folder / f"cell-{row['pretrain']}" for label, row in results.rows.items()}
+    (found,) = compare_all(replace(results, folders=cells), OPTIONS)
+    return found
+
+
+def test_each_look_is_as_strict_as_the_looks_before_demand(tmp_path: Path) -> None:
+    alone = [look(tmp_path / str(n), n).verdict.levels.direction for n in (10, 20, 30)]
+    # In a store of its own each of these is the first look.
+    by_itself = [level * float(spent([n])[0]) for level, n in zip(alone, (10, 20, 30), strict=True)]
+
+    found = [look(tmp_path, n) for n in (10, 20, 30)]
+
+    assert found[0].verdict.levels.direction == alone[0]
+    for place, numbers in ((1, [10, 20]), (2, [10, 20, 30])):
+        expected = min(level_after(by_itself[k], [10, 20, 30][: k + 1]) for k in range(place + 1))
+        assert found[place].verdict.levels.direction == pytest.approx(expected)
+        assert found[place].looks == tuple(numbers)
+
+
+def test_the_same_look_again_costs_nothing_and_another_comparison_has_its_own(tmp_path: Path) -> None:
+    first = look(tmp_path, 10)
+    assert look(tmp_path, 10) == first
+    assert len(read_looks(tmp_path)) == 1
+
+    assert look(tmp_path, 20, name="vime").looks == (20,)
+    assert look(tmp_path, 20).looks == (10, 20)
+
+
+def test_a_look_that_somebody_has_edited_counts_for_nothing(tmp_path: Path) -> None:
+    keep_looks(tmp_path, [{"trials": 5}, {"pairs": 3, "metric": "accuracy", "claim": "this table", "question": ""}])
+
+    assert look(tmp_path, 10).looks == (10,)
+
+
+def test_a_store_that_cannot_be_written_is_named_and_answers_stay(tmp_path: Path) -> None:
+    (tmp_path / FILE).mkdir()
+
+    with pytest.warns(RecordWarning, match="not remembered"):
+        found = look(tmp_path, 10)
+
+    assert found.looks == (10,)
+
+
+def test_advice_on_trials_says_what_the_looks_so_far_have_left(tmp_path: Path) -> None:
+    """A first look at ten trials takes 91 % of the level, and one at twenty takes some of the rest."""
+    found = replace(look(tmp_path, 10), claimed=CANNOT_TELL)
+    parts = ErrorParts(0.03, 1e-5, 2e-4, 20.0, 10, 500, 120, 0.2, True)
+
+    def advised(looks: tuple[int, ...]) -> str:
+        verdict = replace(found.verdict, parts=parts, difference=0.03, trials=10)
+        each = replace(found, verdict=verdict, looks=looks)
+        ((sentence, _),) = what_would_settle([each], lambda *_: "", compared({"iris": {"none": [0.5], "scarf": [0.6]}}))
+        return sentence
+
+    assert "look" not in advised(())
+    assert "if you look no sooner: the looks so far leave 9 % of the level" in advised((10,))

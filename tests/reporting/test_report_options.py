@@ -1,0 +1,39 @@
+"""Options of a report."""
+
+import re
+
+import pytest
+
+from scarf_lightning.errors import UsageError
+from scarf_lightning.options.checking import checked
+from scarf_lightning.reporting.report_options import ReportOptions
+
+
+def test_the_corrected_test_is_the_default_and_all_can_be_chosen() -> None:
+    usual = ReportOptions(metric=None, rope=0.01, test="corrected", adjust="none", alpha=0.05)
+    assert checked(ReportOptions, {}) == ReportOptions() == usual
+    assert usual.in_words == "corrected resampled t-test, p < 0.05"
+    assert "finds up to 27 % of equal competitors different" in ReportOptions(test="welch").in_words
+
+    given = {"metric": "auroc", "rope": "0.005", "test": "corrected", "adjust": "holm", "alpha": "0.01"}
+    chosen = checked(ReportOptions, given)
+    assert chosen == ReportOptions("auroc", rope=0.005, test="corrected", adjust="holm", alpha=0.01)
+    assert chosen.measure.label == "AUROC"
+    assert chosen.in_words == "corrected resampled t-test, p < 0.01 after Holm's correction over datasets"
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"test": "student"}, r"test must be one of welch, paired, corrected, not student\."),
+        ({"adjust": "bonferroni"}, r"adjust must be one of none, holm, not bonferroni\."),
+        ({"alpha": "5"}, r"alpha must lie in \(0, 1\), not 5\.0\."),
+        ({"rope": "-1"}, r"rope must be at least 0, not -1\.0\."),
+        ({"metric": "gini"}, r"metric=gini is unknown; the metrics are: accuracy, .*\."),
+        ({"tset": "welch"}, r"tset is not an option; the options are: metric, rope, .*\. Did you mean test\?"),
+    ],
+)
+def test_bad_options_are_refused_in_a_sentence(given: dict[str, str], sentence: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        checked(ReportOptions, given)
+    assert re.fullmatch(sentence, str(refused.value))

@@ -1,0 +1,227 @@
+"""Cells of a folder as a report reads them: which count, what they are called, and what is damaged."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scarf_lightning import results as stored
+from scarf_lightning.cli.report_command import OPTIONS
+from scarf_lightning.errors import UsageError
+from scarf_lightning.metrics import METRICS
+from scarf_lightning.options.settings import DatasetSettings
+from scarf_lightning.reporting.loading import (
+    ReportedCell,
+    cells_of_folder,
+    curves_of,
+    environments,
+    narrowed,
+    read_results,
+)
+from scarf_lightning.reporting.pairing import pairs_of
+from scarf_lightning.results import CellStore, fingerprint, identity
+from tests.cells import OF_WDBC, some_config, some_record
+from tests.reporting.store import described
+
+
+def leave(
+    results: Path,
+    trials: range,
+    *,
+    data: str = "0" * 64,
+    name: str = "wdbc",
+    source: str = "somewhere",
+    columns: Sequence[tuple[str, None]] = (("V1", None),),
+    **chosen: Any,
+) -> CellStore:
+    """A cell in the store with these trials."""
+    config = some_config(**chosen)
+    store = CellStore(results, identity(config, data))
+    store.describe(dataset=name, dataset_id=1510, source=source, **described(config) | {"columns": columns})
+    if trials:
+        store.add(some_record(trials, pretrained=chosen.get("pretrain") != "none"))
+    return store
+
+
+def asked(store: CellStore | None, trials: int = 3) -> ReportedCell:
+    axes = {"dataset": "wdbc", "pretrain": "scarf"}
+    return ReportedCell(axes, 1510, None if store is None else store.folder, trials)
+
+
+def test_only_the_trials_that_are_asked_for_are_read(tmp_path: Path) -> None:
+    store = leave(tmp_path, range(5))
+
+    results, fewer = read_results([asked(store)]), read_results([asked(store, trials=2), asked(None)])
+
+    assert results.trials["trial"].tolist() == [0, 1, 2]
+    assert results.trials["accuracy"].tolist() == pytest.approx([0.5, 0.51, 0.52])
+    assert results.trials["finetune_epochs"].tolist() == [7, 7, 7]
+    assert results.cells[["wanted", "finished"]].to_numpy().tolist() == [[3, 3]]
+    assert results.unfinished.empty
+    curves = curves_of(fewer, [0])
+    assert curves[["phase", "trial", "epoch"]].drop_duplicates().shape[0] == 2 * 2 * 2
+    assert set(curves["cell"]) == {0}
+    assert curves_of(read_results([asked(None)]), [0]).empty
+
+
+def test_a_trial_that_diverged_is_finished_and_has_no_metrics_and_environments_are_counted(tmp_path: Path) -> None:
+    store = leave(tmp_path, range(2))
+    store.add(some_record([2], diverged="finetune", **{metric.name: None for metric in METRICS}))
+
+    results = read_results([asked(store)])
+
+    assert results.cells["finished"].tolist() == [3]
+    assert results.trials["diverged"].tolist() == [False, False, True]
+    assert results.trials["accuracy"].isna().tolist() == [False, False, True]
+    assert environments(results) == [{"python": "3.11", "torch": "2"}] * 2
+
+
+def test_a_half_finished_sweep_is_counted(tmp_path: Path) -> None:
+    some, none = leave(tmp_path, range(2)), leave(tmp_path, range(0), pretrain="none")
+
+    results = read_results([asked(some), asked(none), asked(None)])
+
+    assert results.cells["finished"].tolist() == [2, 0, 0]
+    assert results.unfinished.index.tolist() == [0, 1, 2]
+    assert results.cells["fingerprint"].tolist() == [some.fingerprint, none.fingerprint, None]
+    assert results.axes == ["dataset", "pretrain"]
+
+
+def test_damaged_records_and_descriptions_are_named_and_left_out(tmp_path: Path) -> None:
+    store = leave(tmp_path, range(2))
+    store.add(some_record([2]))
+    torn = next(store.folder.glob("stacks/0002-*"))
+    (torn / "curves.parquet").write_bytes(b"torn")
+
+    results = read_results([asked(store)], {Path("known"): "so it is"})
+
+    assert results.damaged == {Path("known"): "so it is", torn: "curves.parquet is torn"}
+    assert results.trials["trial"].tolist() == [0, 1]
+    assert set(curves_of(results, [0])["trial"]) == {0, 1}
+    assert len(environments(results)) == 1
+    described_so = leave(tmp_path, range(1), pretrain="none").folder / "cell.json"
+    described_so.write_text("{")
+    cells, damaged, _ = cells_of_folder(tmp_path)
+    assert (len(cells), damaged) == (1, {described_so: "cell.json is torn"})
+    with pytest.raises(UsageError, match=r"holds no results; train a cell first, or name another folder\.$"):
+        cells_of_folder(tmp_path / "nowhere")
+
+
+def test_a_folder_asks_for_all_it_has_in_the_papers_order_and_numbers_by_their_size(tmp_path: Path) -> None:
+    for pretrain, trials in (("scarf_ae", 2), ("none", 4), ("scarf", 3)):
+        leave(tmp_path / "pretrains", range(trials), pretrain=pretrain)
+    for rate in (0.6, 0.05, 0.3):
+        leave(tmp_path / "rates", range(1), corruption={"name": "marginal", "rate": rate})
+
+    cells, damaged, _ = cells_of_folder(tmp_path / "pretrains")
+
+    assert [cell.axes["pretrain"] for cell in cells] == ["none", "scarf", "scarf_ae"]
+    assert [cell.trials for cell in cells] == [4, 3, 2]
+    assert {cell.axes["dataset"] for cell in cells} == {"wdbc"}
+    assert damaged == {}
+    by_rate, *_ = cells_of_folder(tmp_path / "rates")
+    assert [cell.axes["corruption.rate"] for cell in by_rate] == [0.05, 0.3, 0.6]
+
+
+def test_cells_are_compared_and_narrowed_by_lists_too(tmp_path: Path) -> None:
+    """A part of a plugin may have an option that takes a list."""
+    for seed, columns in enumerate((["a", "b"], ["c"])):
+        config = some_config(seed=seed)
+        store = CellStore(tmp_path, identity(config, "0" * 64))
+        of_config = described(config)
+        options = {**of_config["options"], "seed": 0, "corruption.columns": columns}
+        store.describe(dataset="wdbc", dataset_id=1510, source="somewhere", **of_config | {"options": options})
+        store.add(some_record(range(3)))
+
+    cells, _, _ = cells_of_folder(tmp_path)
+
+    (pair,) = pairs_of(read_results(cells))
+    assert "[a,b]" in pair.name + pair.reference_name
+    for asked, left in (("[a,b]", 1), ("[c]", 1), ("[a,b],[c]", 2), ("[c],[a,b]", 2)):
+        assert len(narrowed(cells, [f"corruption.columns={asked}"])) == left
+    with pytest.raises(
+        UsageError, match=r"No cell has corruption.columns=\[a\]; corruption.columns has: \[a,b\], \[c\]"
+    ):
+        narrowed(cells, ["corruption.columns=[a]"])
+
+
+def test_what_is_no_option_of_a_report_is_answered_with_the_nearest_one(tmp_path: Path) -> None:
+    leave(tmp_path, range(1))
+    cells, *_ = cells_of_folder(tmp_path)
+    nearest = {"output=F": "out", "metrc=mae": "metric", "pretrian=none": "pretrain", "dataset": "dataset", "zz=1": ""}
+    for asked, near in nearest.items():
+        with pytest.raises(UsageError) as caught:
+            narrowed(cells, [asked], OPTIONS)
+        said = f"{asked} is not an option of a report, nor a column of its results; --help names the options."
+        assert str(caught.value) == said + (f" Did you mean {near}?" if near else "")
+
+
+def test_versions_of_a_table_are_one_dataset_and_other_tables_of_its_name_are_others(tmp_path: Path) -> None:
+    """Two files train.csv may have no column in common."""
+    for data in ("b" * 64, "a" * 64):
+        leave(tmp_path / "versions", range(1), data=data)
+    for data, source, column in (("a" * 64, "iris/train.csv", "V1"), ("b" * 64, "wine/train.csv", "V2")):
+        leave(tmp_path / "tables", range(1), data=data, source=source, columns=[(column, None)])
+
+    cells, _, sentences = cells_of_folder(tmp_path / "versions")
+    others, _, none = cells_of_folder(tmp_path / "tables")
+
+    newest = tmp_path / "versions" / fingerprint(identity(some_config(), "a" * 64))
+    assert [(cell.axes["dataset"], cell.folder) for cell in cells] == [("wdbc", newest)]
+    (sentence,) = sentences
+    assert sentence.startswith("1 cell of earlier versions of wdbc is left out, the newest is shown; load(versions=")
+    assert [cell.axes["dataset"] for cell in others] == ["wdbc (aaaaaa)", "wdbc (bbbbbb)"]
+    assert none == []
+
+
+def of_file(**options: list[str] | str | None) -> DatasetSettings:
+    return DatasetSettings("csv", name="mine", path="mine.csv", target="y", **options)  # type: ignore[arg-type]
+
+
+def test_readings_of_one_file_are_one_dataset(tmp_path: Path) -> None:
+    for number, drop in enumerate((["a"], ["b"], None)):
+        leave(tmp_path / "drops", range(2), data=str(number) * 64, name="mine", dataset=of_file(drop=drop))
+    results = read_results(cells_of_folder(tmp_path / "drops")[0])
+    assert set(results.cells["dataset"]) == {"mine"}
+    assert sorted(results.cells["dataset.drop"]) == ["[a]", "[b]", "null"]
+    assert results.different == ["dataset.drop"]
+    assert results.usual["dataset.drop"] == "null"
+
+    # A file that is read alike and differs has its hash in its name.
+    for data, drop in (("1", ["a"]), ("2", ["a"]), ("3", None)):
+        own: dict[str, Any] = {"source": data, "columns": ((f"V{data}", None),)}  # which makes it no version of another
+        leave(tmp_path / "files", range(2), data=data * 64, name="mine", dataset=of_file(drop=drop), **own)
+    cells, *_ = cells_of_folder(tmp_path / "files")
+    assert {cell.axes["dataset"] for cell in cells} == {"mine (111111)", "mine (222222)", "mine"}
+
+    # A column of numbers that is called numeric: the table is the same, and so is its hash.
+    leave(tmp_path / "alike", range(2), name="mine", dataset=of_file(numeric=["a"]), pretrain="none")
+    leave(tmp_path / "alike", range(2), name="mine", dataset=of_file())
+    results = read_results(cells_of_folder(tmp_path / "alike")[0])
+    assert "dataset.numeric" not in results.axes
+    assert results.different == ["pretrain"]
+
+
+def test_results_that_do_not_describe_their_reading_have_it_in_their_configuration(tmp_path: Path) -> None:
+    config = some_config(dataset=of_file(drop=["a"]))
+    options = {name: value for name, value in stored.columns(config).items() if name != "dataset.drop"}
+    store = CellStore(tmp_path, identity(config, "0" * 64))
+    of_config = OF_WDBC | {"config": {"dataset": vars(config.dataset)}, "options": options, "labels": {}}
+    store.describe(dataset="mine", dataset_id=None, source="mine.csv", **of_config)
+    store.add(some_record(range(2)))
+
+    ((cell,), *_) = cells_of_folder(tmp_path)
+
+    assert cell.axes["dataset.drop"] == "[a]"
+
+
+def test_options_that_set_several_are_a_column_if_all_cells_name_them() -> None:
+    def named(*overrides: str) -> ReportedCell:
+        return ReportedCell({"dataset": "wdbc", "pretrain": "none", "method": "control"}, None, None, 1, overrides)
+
+    results = read_results([named("max_epochs=5", "recipe=paper"), named("max_epochs=10", "recipe=paper")])
+    assert results.cells["max_epochs"].tolist() == [5, 10]
+    assert "recipe" not in results.axes
+    assert results.different == ["max_epochs"]
+    assert "max_epochs" not in read_results([named("max_epochs=5"), named()]).axes

@@ -1,0 +1,82 @@
+"""What a run says at its end."""
+
+from pathlib import Path
+
+import pytest
+
+from scarf_lightning.errors import UsageError
+from scarf_lightning.options import label
+from scarf_lightning.reporting.advice import in_one_line
+from scarf_lightning.reporting.run_results import advice_of_run, check_reference, compared_run
+from scarf_lightning.results import columns
+from scarf_lightning.sweeping.cell import Cell, survey
+from scarf_lightning.sweeping.composer import composing
+from scarf_lightning.sweeping.expand import ExpandedSweep, expand
+from scarf_lightning.sweeping.folders import SWEEPS
+from tests.cells import finish, results_in, some_cell, some_config
+
+USUAL = columns(some_config())
+
+
+def cells(folder: Path, trials: int = 4) -> list[Cell]:
+    place = results_in(folder)
+    return [some_cell(f"pretrain={name}", pretrain=name, paths=place, trials=trials) for name in ("none", "scarf")]
+
+
+def said(asked: list[Cell]) -> list[str]:
+    request = ExpandedSweep(asked, arguments=("pretrain=none,scarf", "trials=4"), usual=USUAL)
+    surveyed = survey(asked)
+    run = compared_run(request, surveyed)
+    return run.in_words + [in_one_line(*each) for each in advice_of_run(run, request, surveyed)]
+
+
+def test_a_run_that_compares_something_ends_with_the_answer(tmp_path: Path) -> None:
+    asked = cells(tmp_path)
+    for cell, first in zip(asked, (0.5, 0.8), strict=True):
+        finish(cell, first=first)
+
+    sentence, *_ = said(asked)
+
+    assert sentence.startswith(f"{label('pretrain', 'scarf')} helps on wdbc: +30.00 points of accuracy (")
+
+
+def test_what_is_open_comes_with_the_command_that_goes_on(tmp_path: Path) -> None:
+    asked = cells(tmp_path)
+    finish(asked[0])
+    for trial, value in enumerate((0.9, 0.2, 0.6, 0.4)):
+        finish(asked[1], trials=[trial], accuracy=value)
+
+    headline, *_, settle = said(asked)
+
+    assert headline.startswith(f"We cannot tell whether {label('pretrain', 'scarf')} helps on wdbc: ")
+    assert settle.endswith("go on to 10 (about 20 s on one core): python train.py pretrain=none,scarf trials=10")
+
+
+def test_a_run_that_compares_nothing_or_whose_trials_all_diverged_says_nothing(tmp_path: Path) -> None:
+    asked = cells(tmp_path / "compares nothing")
+    assert said(asked) == []
+    finish(asked[0])
+    assert said(asked) == []
+    diverged = cells(tmp_path / "diverged")
+    for cell in diverged:
+        finish(cell, accuracy=None, diverged="finetune")
+    assert said(diverged) == []
+
+
+def test_a_reference_that_fits_several_competitors_is_refused_with_their_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three blocks of one cell each, two of which are SCARF; the name that the sentence advises is one of them."""
+    blocks = "title: x\ntrials: 3\ncells: [{pretrain: scarf}, {loss: barlow_twins}, {pretrain: vime}]\n"
+    (tmp_path / "mine.yaml").write_text(blocks, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    def cells(reference: str) -> list[Cell]:
+        arguments = ["sweeps=mine.yaml", f"reference={reference}"]
+        with composing(arguments) as composer:
+            return expand(arguments, composer, SWEEPS).cells
+
+    both = "fits 2 of 3 competitors: SCARF, InfoNCE loss; SCARF, Barlow Twins loss"
+    with pytest.raises(UsageError, match=f"reference=scarf {both}.*reference='SCARF, InfoNCE loss'"):
+        check_reference(cells("scarf"))
+    check_reference(cells("'SCARF, InfoNCE loss'"))

@@ -1,0 +1,171 @@
+"""Every CSV file of a report and of a run: its columns are documented, and its numbers are those of the page."""
+
+import io
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scarf_lightning.cli.tables import full_table
+from scarf_lightning.metrics import metric_named
+from scarf_lightning.reporting.advice import by_sweep
+from scarf_lightning.reporting.defaults import default_drawings
+from scarf_lightning.reporting.drawings import read_drawings
+from scarf_lightning.reporting.loading import CellResults
+from scarf_lightning.reporting.making import MEANINGS, Report, make_report, write_report
+from scarf_lightning.reporting.report_options import ReportOptions
+from scarf_lightning.reporting.schema import TABLES, meaning_of
+from tests.cells import some_config, some_record
+from tests.cli.test_tables import axes_of
+from tests.reporting.cell_results import a_cell, compared, over_labels, results_of
+from tests.reporting.shown import table_named, tables
+
+RATE = "corruption.rate"
+
+
+def values(seed: int, mean: float, n: int = 6) -> list[float]:
+    return (mean + 0.02 * np.random.default_rng(seed).normal(size=n)).clip(0, 1).tolist()
+
+
+def cell(mean: float, **columns: Any) -> Any:
+    return a_cell(values(len(columns), mean), **columns)
+
+
+def over_datasets() -> CellResults:
+    means = {"none": 0.7, "scarf": 0.75, "scarf_ae": 0.72}
+    return compared(
+        {f"d{n}": {name: values(10 * n + at, mean) for at, (name, mean) in enumerate(means.items())} for n in range(6)}
+    )
+
+
+def budgets() -> CellResults:
+    cells = [cell(0.6, regime="few", regime__labels=n, method=m) for n in (20, 100) for m in ("logistic", "ridge")]
+    return over_labels(results_of(cells))
+
+
+def dropped() -> CellResults:
+    return results_of(
+        [cell(0.8, dataset__drop=drop) for drop in ("[a]", "[b]", "null")], usual={"dataset.drop": "null"}
+    )
+
+
+def rates() -> CellResults:
+    cells = [cell(0.6 + rate / 10, dataset=d, pretrain="scarf", **{RATE: rate}) for d in "ab" for rate in (0.3, 0.6)]
+    return results_of([*cells, a_cell(dataset="a", pretrain="scarf", **{RATE: 0.9})])
+
+
+REPORTS: dict[str, tuple[Any, list[dict[str, Any]], str]] = {
+    "over datasets": (
+        over_datasets,
+        [
+            {"draw": "box_plot", "compare": "pretrain", "reference": "none", "panels": "method"},
+            {"draw": "epochs_table", "columns": "pretrain"},
+        ],
+        "accuracy",
+    ),
+    "over labels": (budgets, [], "accuracy"),
+    "columns left out": (dropped, [], "accuracy"),
+    "rates": (rates, [{"draw": "sensitivity", "x": RATE}], "accuracy"),
+    "one cell": (lambda: results_of([cell(0.8)]), [], "accuracy"),
+    "an error": (lambda: results_of([cell(0.2), cell(0.1, pretrain="scarf")], metric="log_loss"), [], "log_loss"),
+}
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(name, marks=() if name in ("over datasets", "one cell") else pytest.mark.slow) for name in REPORTS
+    ],
+)
+def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, Path]:
+    make, entries, metric = REPORTS[request.param]
+    results = make()
+    # Losses need a store.
+    drawn = [drawing for drawing in default_drawings(results) if drawing.name != "loss_curves"]
+    drawings = read_drawings([entry | {"title": "t"} for entry in entries], "mine") + drawn
+    report = make_report(
+        results, drawings, ReportOptions(metric=metric), title="t", command="", more_trials=by_sweep([])
+    )
+    folder = tmp_path_factory.mktemp("report")
+    # Figures take most of the time, and are tested elsewhere.
+    sections = [replace(section, blocks=tables(section.blocks)) for section in report.sections]
+    report = replace(report, sections=sections)
+    write_report(report, folder)
+    return report, folder
+
+
+def read(path: Path) -> pd.DataFrame:
+    return pd.read_csv(path, float_precision="round_trip", keep_default_na=False, na_values=[""])
+
+
+@pytest.mark.slow
+def test_every_column_of_every_file_is_documented_and_holds_the_numbers_of_its_table(
+    written: tuple[Report, Path],
+) -> None:
+    report, folder = written
+    meanings = read(folder / "tables" / f"{MEANINGS}.csv").set_index(["file", "column"])["meaning"]
+    written_so = {table.name: table for section in report.sections for table in tables(section.blocks)}
+
+    files = {path.stem: read(path) for path in (folder / "tables").glob("*.csv") if path.stem != MEANINGS}
+
+    assert set(files) == set(written_so)
+    assert len(meanings) == sum(len(frame.columns) for frame in files.values())
+    for name, table in written_so.items():
+        columns = list(map(str, table.data.columns))
+        assert (folder / "tables" / f"{name}.csv").read_text().splitlines()[0].split(",") == columns
+        assert len(set(columns)) == len(columns), name
+        for column in columns:
+            assert meanings[f"{name}.csv", column].strip(), (name, column)
+            its, back = table.data[column].to_numpy(), files[name][column].to_numpy()
+            for one, other in zip(its, back, strict=True):
+                is_missing = one is None or one is pd.NA or one != one or one == ""
+                assert (other != other) if is_missing else (str(one) == str(other) or float(one) == float(other)), (
+                    name,
+                    column,
+                )
+
+
+def test_the_summary_holds_a_level_and_a_difference_each_with_its_own_interval(written: tuple[Report, Path]) -> None:
+    report, folder = written
+    path = folder / "tables" / "summary.csv"
+    if not path.exists():
+        pytest.skip("these cells are compared with nothing")
+    shown = table_named([block for section in report.sections for block in section.blocks], "summary")
+    metric = metric_named("log_loss" if "log_loss" in read(path).columns else "accuracy")
+
+    frame = read(path)
+
+    assert not {"low", "high", "mean", "n"} & set(frame.columns)
+    for (_, line), row in zip(frame.iterrows(), shown.rows, strict=True):
+        texts = dict(zip(shown.columns, (entry.text for entry in row), strict=True))
+        assert texts["competitor"] == line["competitor"]
+        assert texts[metric.heading] == metric.shown(line[metric.name])
+        if "95 % interval" in texts:
+            ends = [metric.shown(line[f"{metric.name}_{end}"]) for end in ("low", "high")]
+            assert texts["95 % interval"] == " to ".join(ends)
+        is_reference = line["answer"] == "reference"
+        assert is_reference == (texts["verdict"] == "reference") == np.isnan(line["difference"])
+        if not is_reference and not np.isnan(line["difference_low"]):
+            assert line["difference_low"] <= line["difference"] <= line["difference_high"]
+            scaled = [metric.difference_scale * line[f"difference_{end}"] for end in ("low", "high")]
+            ends = texts["its interval"].replace("−", "-")
+            coverage, _, numbers = ends.rpartition(" %: ")
+            assert float(coverage or 95) == pytest.approx(100 * line["difference_coverage"], abs=0.05)
+            numbers = numbers.split(" to ")
+            assert [float(number) for number in numbers] == pytest.approx(scaled, abs=0.006)
+
+
+def test_the_table_of_a_run_has_the_columns_of_its_schema() -> None:
+    cells = [(axes_of(some_config(seed=seed)), list(some_record(range(3)).rows)) for seed in range(2)]
+
+    frame = pd.read_csv(io.StringIO(full_table(cells)))
+
+    assert frame.columns.is_unique
+    for column in frame.columns:
+        assert meaning_of("run", column, cells[0][0]), column
+    assert list(frame.columns)[-4:] == list(TABLES["run"])[-4:]
+    # An unknown column has no meaning.
+    assert (meaning_of("summary", "low"), meaning_of("03-my_drawing", "x")) == ("", "")
