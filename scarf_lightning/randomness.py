@@ -66,6 +66,7 @@ class Purpose(StrEnum):
 
     SPLIT = "split"
     LABELLED_SUBSET = "labelled subset"
+    PRETRAIN_ROWS = "rows of pre-training"
     LABEL_NOISE = "label noise"
     VALIDATING = "labels that validate"
     ENCODER = "initialisation of f"

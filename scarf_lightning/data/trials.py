@@ -235,7 +235,8 @@ class TrialData:
 
     Attributes:
         trials: their numbers.
-        train: training rows of the split, int64 ``(T, n)``. Pre-training learns from them; some may have no label.
+        train: training rows of the split, int64 ``(T, n)``; some may have no label.
+        pretrain: those of them that pre-training learns from.
         watched: validation rows of the split, by which pre-training stops.
         usable: rows that the supervised phase may train on, with a label or without.
         labelled, labels: those whose label the supervised phase trains on, and these labels, ``(T, n_labelled)``.
@@ -247,6 +248,7 @@ class TrialData:
 
     trials: tuple[int, ...]
     train: Ints
+    pretrain: Ints
     watched: Ints
     usable: Ints
     labelled: Ints
@@ -279,6 +281,7 @@ def prepare_trials(
     fit_on: str,
     splitting: Splitting | None = None,
     watches: Watches = lambda n_labels: True,
+    pretrain_rows: int | None = None,
 ) -> TrialData:
     """Split, label and preprocess the table for each trial.
 
@@ -288,16 +291,18 @@ def prepare_trials(
         fit_on: ``all`` fits imputation and scaling on all rows, ``train`` on the training rows only.
         splitting: None splits as the paper does (section 4).
         watches: whether the supervised phase stops or chooses anything; ``regime.validation=inside`` asks.
+        pretrain_rows: training rows that pre-training learns from; None takes all.
 
     Raises:
-        UsageError: the table cannot be split in this way, has fewer labels than the regime shows, or these rows all
-            weigh nothing.
+        UsageError: the table cannot be split in this way, has fewer labels than the regime shows or fewer training
+            rows than pre-training asks for, or these rows all weigh nothing.
     """
     rule = splitting or Random(copies="apart")
     splits = [rule.of_trial(table, trial, streams.numpy(trial, Purpose.SPLIT)) for trial in trials]
     is_inside = regime.validation == "inside"
-    budgets = []
+    budgets, pretrain = [], []
     for trial, split in zip(trials, splits, strict=True):
+        pretrain.append(_rows_of_pretraining(split.train, pretrain_rows, streams, trial))
         if is_inside:
             budget = Budget.inside(table, split, regime, streams, trial, watches)
         else:
@@ -315,6 +320,7 @@ def prepare_trials(
     return TrialData(
         trials=tuple(trials),
         train=np.stack([split.train for split in splits]),
+        pretrain=np.stack(pretrain),
         watched=np.stack([split.validation for split in splits]),
         usable=np.stack([budget.usable for budget in budgets]),
         labelled=np.stack([budget.labelled for budget in budgets]),
@@ -326,3 +332,17 @@ def prepare_trials(
         preprocessing=replace(fitted, target=np.stack([table.target.fit(budget.labels) for budget in budgets])),
         n_labels_inside=validation.shape[1] if is_inside else 0,
     )
+
+
+def _rows_of_pretraining(train: Ints, n: int | None, streams: Streams, trial: int) -> Ints:
+    """Random ones of the training rows, in their order. Of two numbers of rows, the smaller one takes a part."""
+    if n is None:
+        return train
+    if n > len(train):
+        raise UsageError(
+            f"pretrain.rows={n} is more than the {len(train)} training rows; ask for fewer, or leave it out, which "
+            "takes all."
+        )
+    permutation = streams.numpy(trial, Purpose.PRETRAIN_ROWS).permutation(len(train))
+    rows: Ints = train[np.sort(permutation[:n])]
+    return rows

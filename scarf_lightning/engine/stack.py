@@ -159,15 +159,16 @@ class Stack:
         random = self._random(Purpose.CORRUPTION, roster)
         # f and g draw their dropout masks from one stream, in the order of the forward pass.
         dropout = self._random(Purpose.PRETRAIN_DROPOUT, roster)
-        task = self._task(pretext, encoder, roster, random, dropout)
+        source = self._source(encoder, roster, self.data.pretrain)
+        task = self._task(pretext, encoder, source, random, dropout)
         if pretext.uses_labels:
             task.classifier = LabelHead(self.networks.head(self.trials), self.table.target)
         validation_random = self._random(Purpose.VALIDATION_VIEWS, roster)
         module.build(task, validation_random, roster=roster, settings=settings)
         give_streams(module, dropout)
 
-        # All training rows, labelled or not: pre-training looks at no label.
-        train = Examples(self.on_device(self.data.train))
+        # Labelled or not: pre-training looks at no label.
+        train = Examples(self.on_device(self.data.pretrain))
         if pretext.uses_labels:
             train = self.partly_labelled()
         validation = Examples(self.on_device(self.data.watched))
@@ -192,7 +193,7 @@ class Stack:
 
     def steps_per_epoch(self, settings: PretrainSettings) -> int:
         """Steps of the optimiser in an epoch of pre-training."""
-        return len(batch_bounds(self.data.train.shape[1], settings.batch_size))
+        return len(batch_bounds(self.data.pretrain.shape[1], settings.batch_size))
 
     def finetune(
         self,
@@ -273,13 +274,14 @@ class Stack:
         dropout = self._random(Purpose.DROPOUT, roster, number)
         give_streams(classifier, dropout)
         random = self._random(supervision.stream, roster, number)
+        source = self._source(encoder, roster, self.data.train)
         metric = None
         if settings.watched_metric is not None:
             metric = metric_named(settings.watched_metric)
         module.build(
             classifier,
             supervision,
-            self._source(encoder, roster),
+            source,
             random,
             target=self.table.target,
             fitted=self._fitted,
@@ -294,7 +296,7 @@ class Stack:
             pretext, weight = supervision.auxiliary
             # Of its own, so that g does not change the masks of f and h.
             head_dropout = self._random(Purpose.PRETRAIN_DROPOUT, roster, number)
-            module.add(self._task(pretext, encoder, roster, random, head_dropout), weight)
+            module.add(self._task(pretext, encoder, source, random, head_dropout), weight)
             module.streams += (head_dropout,)
 
     def _check_metric(self, metric: Metric) -> None:
@@ -313,18 +315,18 @@ class Stack:
         return self.examples(self.data.labelled, self.data.labels)
 
     def partly_labelled(self) -> Examples:
-        """The training rows of pre-training, with the labels of those that are labelled in the regime.
+        """The rows of pre-training, with the labels of those that are labelled in the regime.
 
         Unlabelled rows carry a placeholder as label, and the weight 0.
         """
         data = self.data
-        labels = np.zeros(data.train.shape, dtype=data.labels.dtype)
-        is_labelled = np.zeros(data.train.shape)
+        labels = np.zeros(data.pretrain.shape, dtype=data.labels.dtype)
+        is_labelled = np.zeros(data.pretrain.shape)
         for trial in range(len(self.trials)):
-            _, positions, of_labels = np.intersect1d(data.train[trial], data.labelled[trial], return_indices=True)
+            _, positions, of_labels = np.intersect1d(data.pretrain[trial], data.labelled[trial], return_indices=True)
             labels[trial, positions] = data.labels[trial, of_labels]
             is_labelled[trial, positions] = 1
-        examples = self.examples(data.train, labels)
+        examples = self.examples(data.pretrain, labels)
         # A row without a label has the weight 0, so that its placeholder among the labels counts for nothing.
         weights = torch.from_numpy(is_labelled).to(self.hardware.device, self.hardware.dtype)
         if examples.weights is not None:
@@ -425,16 +427,22 @@ class Stack:
         """The trials' streams for a purpose, on the device."""
         return self.streams.torch(self.trials, purpose, fit=number, device=self.hardware.device, roster=roster)
 
-    def _source(self, encoder: Encoder, roster: Roster) -> CorruptionSource:
-        return CorruptionSource(encoder, self.datamodule.table, self.on_device(self.data.train), roster)
+    def _source(self, encoder: Encoder, roster: Roster, rows: NDArray[np.int64]) -> CorruptionSource:
+        """What corruption draws from: these rows ``(T, n)``."""
+        return CorruptionSource(encoder, self.datamodule.table, self.on_device(rows), roster)
 
     def _task(
-        self, pretext: Pretext, encoder: Encoder, roster: Roster, random: StackedGenerator, dropout: StackedGenerator
+        self,
+        pretext: Pretext,
+        encoder: Encoder,
+        source: CorruptionSource,
+        random: StackedGenerator,
+        dropout: StackedGenerator,
     ) -> PretextTask:
         """The pretext on f and a new g, which draws its dropout masks from ``dropout``."""
         head = self.networks.pretrain_head(self.trials, pretext)
         give_streams(head, dropout)
-        return PretextTask(pretext, encoder, head, self._source(encoder, roster), random)
+        return PretextTask(pretext, encoder, head, source, random)
 
     def _serve(
         self,

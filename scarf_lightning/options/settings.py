@@ -178,6 +178,11 @@ class PretrainSettings(FitSettings):
     validation_passes: int = option(
         10, "corrupted views of each validation row in the static validation set", "[1, 10000]"
     )
+    rows: int | None = option(
+        None,
+        "training rows that pre-training learns from, drawn at random in each trial; null takes all",
+        "[2, 1000000000]",
+    )
     drop: list[str] | None = option(None, "columns that pre-training does not see; each tries every column in turn")
     probe: int | None = option(
         None,

@@ -78,8 +78,8 @@ def seconds_of_trial(config: Config, size: Size) -> Phases:
     fits = tries * (1 + TEMPERATURE_FOLDS * config.finetune.temperature)
     phases = {}
     if is_pretrained(config):
-        # Pre-training needs no labels, so it learns from every training row.
-        one = _fit(config, config.pretrain, "pretrain", rows.all, size)
+        # Pre-training needs no labels, so it learns from every training row that it may see.
+        one = _fit(config, config.pretrain, "pretrain", min(rows.all, config.pretrain.rows or math.inf), size)
         phases["pretrain"] = tries * one
     phases["finetune"] = fits * _supervised(config, rows, size)
     return phases

@@ -323,6 +323,7 @@ class CellTraining:
             fit_on=self.config.fit_on,
             splitting=self.parts.splitting,
             watches=watches,
+            pretrain_rows=self.config.pretrain.rows,
         )
         if self.start is not None:
             data = replace(data, preprocessing=self.start.preprocess(trials, data.preprocessing))

@@ -384,6 +384,25 @@ def test_few_shows_so_many_labels(n: int, wanted: int, trial: int) -> None:
     assert set(fewer) <= set(positions), "fewer labels are some of the same"
 
 
+def test_pretraining_learns_from_all_training_rows_or_from_random_ones(mixed_table: Table) -> None:
+    trials = range(4)
+    whole = prepare(mixed_table, trials)
+    assert (whole.pretrain == whole.train).all()
+    few, more = (prepare(mixed_table, trials, pretrain_rows=n) for n in (7, 20))
+    assert (few.pretrain.shape, more.pretrain.shape) == ((4, 7), (4, 20))
+    for t in trials:
+        assert set(few.pretrain[t]) < set(more.pretrain[t]) < set(whole.train[t]), "fewer rows are some of the same"
+    assert len({frozenset(np.searchsorted(np.sort(whole.train[t]), few.pretrain[t])) for t in trials}) == 4
+    for name in ("train", "watched", "usable", "labelled", "validation", "test"):
+        assert (getattr(few, name) == getattr(whole, name)).all(), "the other rows stay"
+    alone = prepare(mixed_table, [2], pretrain_rows=7)
+    assert (alone.pretrain[0] == few.pretrain[2]).all(), "a trial has its rows, whichever others there are"
+    size = whole.train.shape[1]
+    assert (np.sort(prepare(mixed_table, trials, pretrain_rows=size).pretrain) == np.sort(whole.train)).all()
+    with pytest.raises(UsageError, match=rf"pretrain.rows={size + 1} is more than the {size} training rows; ask for"):
+        prepare(mixed_table, trials, pretrain_rows=size + 1)
+
+
 @pytest.mark.parametrize(
     ("regime", "option", "values", "said"),
     [

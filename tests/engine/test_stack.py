@@ -95,3 +95,22 @@ def test_the_weights_of_one_trial_are_of_the_shapes_that_are_said(
 
     found = {name: (tuple(each[0].shape), str(each.numpy().dtype)) for name, each in weights.items()}
     assert stack.pretrained_shapes(task) == found
+
+
+@pytest.mark.parametrize("pretext", ["scarf", "target_aware"])
+def test_pretraining_uses_no_other_row_than_those_that_it_learns_from(
+    pretext: str, patients: Table, make_stack: MakeStack
+) -> None:
+    """Neither in its steps nor as values of its corruption: it is that of a split with these training rows alone."""
+    stack = make_stack(patients, [0, 1])
+    chosen = stack.data.train[:, 5:45]
+    settings = PretrainSettings(max_epochs=3, batch_size=16)
+    asked = replace(stack, data=replace(stack.data, pretrain=chosen))
+    alone = replace(stack, data=replace(stack.data, pretrain=chosen, train=chosen))
+    assert asked.steps_per_epoch(settings) == 3 < stack.steps_per_epoch(settings)
+    whole, found, expected = (
+        each.pretrain(settings, made_pretext(pretext)).part("encoder") for each in (stack, asked, alone)
+    )
+    for name, tensor in expected.items():
+        assert torch.equal(torch.as_tensor(found[name]), torch.as_tensor(tensor)), name
+    assert any(not torch.equal(torch.as_tensor(whole[name]), torch.as_tensor(found[name])) for name in expected)

@@ -327,6 +327,8 @@ AWARE = "pretrain=target_aware regime=few"
             True,
         ),
         ("pretrain=scarf", "pretrain=scarf regime=semi25", True),
+        ("pretrain=scarf pretrain.rows=50", "pretrain=scarf pretrain.rows=50 regime=semi25", True),
+        ("pretrain=scarf pretrain.rows=50", "pretrain=scarf", False),
         # Probes in curves are of labels; those of its end are measured by each cell.
         ("pretrain=scarf pretrain.probe=5", "pretrain=scarf pretrain.probe=5 regime=semi25", False),
         ("pretrain=scarf pretrain.probe=5", "pretrain=scarf", False),

@@ -54,6 +54,10 @@ def seconds(*, n_columns: int = 30, **chosen: Any) -> float:
             {"pretrain": PretrainSettings(name="scarf")},
             USUAL + FIT + EPOCHS["pretrain"] * (STEPS * STEP + TRAINED * ROW["pretrain"]),
         ),
+        (
+            {"pretrain": PretrainSettings(name="scarf", rows=1280)},
+            USUAL + FIT + EPOCHS["pretrain"] * (10 * STEP + 1280 * ROW["pretrain"]),
+        ),
         # Columns count beside the rest of the network, or by their number where it goes over columns.
         ({"n_columns": 30 + 1330}, USUAL + ROWS),
         ({"network": NetworkSettings(name="ft_transformer")}, USUAL + 14 * ROWS),
