@@ -19,8 +19,8 @@ from lightning_fabric.utilities import registry
 import scarf_lightning.metrics
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine import hardware
-from scarf_lightning.options import BASES, plugins
-from scarf_lightning.options.axes import _parts
+from scarf_lightning.options import plugins
+from scarf_lightning.options.axes import CLASSES, _parts
 from scarf_lightning.options.option import _options_of
 from scarf_lightning.sweeping import workers
 
@@ -74,7 +74,7 @@ def plugins_are_forgotten(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     for name in theirs:
         del sys.modules[name]
     if theirs:
-        for axis in BASES:
+        for axis in CLASSES:
             ConfigStore.instance().repo.pop(axis, None)
         _options_of.cache_clear()
         _parts.cache_clear()

@@ -41,7 +41,10 @@ MAY_USE = {
         "estimators", "training", "trying", "engine", "user_cache", "verdicts", "version",
     },
     "trying": GROUND
-    | {"data", "engine", "corruption", "losses", "networks", "pretexts", "methods", "metrics", "user_cache"},
+    | {
+        "data", "engine", "corruption", "losses", "networks", "pretexts", "methods", "metrics", "reporting",
+        "user_cache",
+    },
     "training": GROUND
     | {"data", "engine", "loggers", "methods", "metrics", "results", "screen", "sweeping", "version"},
     "verdicts": {"errors", "intervals", "metrics"},

@@ -8,7 +8,7 @@ from types import NoneType
 from typing import Any, TypeVar, get_type_hints
 
 from ..errors import UsageError, did_you_mean, not_an_option
-from .axes import BASES, part
+from .axes import BASES, part, parts
 from .conf_files import target_of
 from .config import Config
 from .gate import OURS, TARGET
@@ -151,9 +151,7 @@ def _with_options_apart(settings: type[Any], named: PartField, values: Mapping[s
     """
     common = [field.name for field in fields(settings) if field.name != named.options]
     name = values.get(named.name, getattr(settings, named.name))
-    # No pre-training is the one choice without a class.
-    is_none = (place, name) == ("pretrain", "none")
-    cls = None if is_none else part(named.axis, name, option=f"{place}.{named.name}")
+    cls = _class_of(named, name, place)
     known: Mapping[str, Option] = {} if cls is None else options_of(cls)
 
     own = dict(_group(values.get(named.options) or {}, _join(place, named.options)))
@@ -172,6 +170,15 @@ def _with_options_apart(settings: type[Any], named: PartField, values: Mapping[s
     others[named.name] = name
     others[named.options] = checked_options(known, own, named.place_in(place))
     return others
+
+
+def _class_of(named: PartField, name: Any, place: str) -> type[Any] | None:
+    """The class of the part that settings name; None for no pre-training and for sources of the package."""
+    if named.axis == "dataset":
+        return parts("dataset").get(name)
+    if (place, name) == ("pretrain", "none"):
+        return None
+    return part(named.axis, name, option=f"{place}.{named.name}")
 
 
 def _take_out_target(options: dict[str, Any], place: str, cls: type[Any] | None) -> None:

@@ -138,7 +138,8 @@ def check_combination(config: Config) -> None:
             "a cell with the options that tuning chose."
         )
     # Only reading a file tells whether it has rows without a label, see `check_labels`.
-    may_have_unlabelled_rows = hides_labels(config) or config.dataset.source == "csv"
+    is_of_user = config.dataset.source == "csv" or config.dataset.source in parts("dataset")
+    may_have_unlabelled_rows = hides_labels(config) or is_of_user
     if method.needs_unlabelled_rows and not may_have_unlabelled_rows:
         hiding = sorted(regime for regime, each in parts("regime").items() if each.hides_labels)
         raise UsageError(

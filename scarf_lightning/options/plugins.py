@@ -81,6 +81,12 @@ def source_hash(name: str) -> str:
     return _imported[name]
 
 
+def source_of(cls: type[Any]) -> list[str]:
+    """SHA-256 of the source of each imported plugin that a class belongs to; none of a class of a notebook."""
+    module = cls.__module__
+    return [_imported[name] for name in sorted(_imported) if module == name or module.startswith(f"{name}.")]
+
+
 def _import(name: str) -> None:
     """Import a module, whose error is a sentence that names its line."""
     try:

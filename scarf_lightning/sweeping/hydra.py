@@ -41,7 +41,7 @@ from omegaconf.errors import (
 
 from ..errors import UsageError, did_you_mean, meant_by, not_an_option
 from ..options import BASES, Config, load_plugins, options_of, read
-from ..options.axes import AXES, is_own, parts
+from ..options.axes import AXES, CLASSES, is_own, parts
 from ..options.conf_files import target_of
 from ..options.config import SHORTHANDS
 from ..options.gate import GLOBAL, TARGET
@@ -293,7 +293,7 @@ def offer(plugins: Sequence[str]) -> None:
     if not plugins:
         return
     load_plugins(plugins)
-    for axis in BASES:
+    for axis in CLASSES:
         for name, cls in parts(axis).items():
             # Parts of the package have files.
             if not is_own(cls):
@@ -305,6 +305,9 @@ def _of_part(axis: str, cls: type[Any]) -> tuple[dict[str, Any], str | None]:
     """What a file of `conf/` would hold for a part, and its package if that is not its axis."""
     options = {name: option.default for name, option in options_of(cls).items()}
     part = {TARGET: target_of(cls), "name": cls.name, **options}
+    if axis == "dataset":
+        # A table of the user's own, as a file is.
+        return {"defaults": [{"override /recipe": "practical"}], axis: {"source": cls.name, **options}}, GLOBAL
     if axis == "network":
         part = {"name": cls.name, "encoder": {TARGET: target_of(cls), **options}}
     # A method that is never pre-trained turns pre-training off.

@@ -11,13 +11,15 @@ from typing import Any, ClassVar, get_origin, get_type_hints
 from ..data.targets import Target
 from ..engine.blame import is_foreign
 from ..losses import Loss
-from ..options.axes import BASES, parts, registered
+from ..options.axes import CLASSES, parts, registered
 from ..options.option import Options, options_of
 from .bench import FIELDS
 from .places import line_with, named
 
 TARGET = "target"
 """The kind of part that is chosen by `dataset.target_kind`, and not by an axis."""
+DRAWING = "draw"
+"""The kind of a drawing of the report, which a sweep file chooses by ``draw: NAME``."""
 DRAWINGS = "scarf_lightning.reporting.drawings"
 HINTS = {
     "replacement": "scarf_lightning.corruption.SelectiveCorruption",
@@ -28,6 +30,8 @@ HINTS = {
     "make_batch": "scarf_lightning.methods.SingleFitMethod",
     "forward": "scarf_lightning.losses.ContrastiveLoss, with __call__(first, second) in place of forward",
     "statistics": "scarf_lightning.data.preprocessing.Scaling",
+    "read": "scarf_lightning.data.sources.OwnTable",
+    "blocks": "scarf_lightning.reporting.drawings.Drawing",
 }
 """Functions by which a class that inherits from nothing of ours gives away what it is meant to be."""
 ELSEWHERE = {"weight": "method", "pretext": "method", "views": "pretrain"}
@@ -37,7 +41,7 @@ ELSEWHERE = {"weight": "method", "pretext": "method", "views": "pretrain"}
 def bases() -> dict[str, type[Any]]:
     """The class that the parts of each kind inherit from."""
     found = {TARGET: Target}
-    for axis, base in BASES.items():
+    for axis, base in CLASSES.items():
         # This imports all modules of the room.
         registered(base)
         module, _, name = base.partition(":")
@@ -46,7 +50,9 @@ def bases() -> dict[str, type[Any]]:
 
 
 def kind_of(cls: type[Any]) -> str | None:
-    """The axis of a part, or `TARGET`; None for a class that is no part."""
+    """The axis of a part, `TARGET` or `DRAWING`; None for a class that is no part."""
+    if is_drawing(cls):
+        return DRAWING
     return next((kind for kind, base in bases().items() if issubclass(cls, base)), None)
 
 
@@ -57,8 +63,7 @@ def classes_of(module: ModuleType) -> Iterator[type[Any]]:
             continue
         # A class that others inherit from, and that has no name, is their base.
         is_base = not hasattr(value, "name") and bool(value.__subclasses__())
-        # A drawing of a report has a name too, and is tried where it draws.
-        has_name = isinstance(vars(value).get("name"), str) and not is_drawing(value)
+        has_name = isinstance(vars(value).get("name"), str)
         is_meant = kind_of(value) is not None or has_name
         if is_meant and not is_base:
             yield value
@@ -236,4 +241,5 @@ def _is_class_variable(hint: Any) -> bool:
 def _noun(cls: type[Any]) -> str:
     """The kind of a class in words."""
     kind = kind_of(cls)
-    return {"pretrain": "pre-training", TARGET: "kind of target"}.get(str(kind), str(kind))
+    nouns = {"pretrain": "pre-training", "dataset": "source of rows", TARGET: "kind of target", DRAWING: "drawing"}
+    return nouns.get(str(kind), str(kind))

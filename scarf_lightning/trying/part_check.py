@@ -4,7 +4,7 @@ import logging
 import random
 import sys
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -24,10 +24,14 @@ from ..options.option import Options, options_of
 from ..options.plugins import load_plugins, source_hash
 from .call import Probe, WrongError
 from .checks import CHECKS, Attempt, place_of, unused_options
-from .declared import TARGET, bases, classes_of, is_drawing, kind_of, why_not_taken
+from .declared import DRAWING, TARGET, bases, classes_of, kind_of, why_not_taken
+from .drawing_check import RETURNS as BLOCKS
+from .drawing_check import try_drawing
 from .kept import keep_notes, kept_notes
 from .places import line_of, named, text_at
 from .probes import CorruptionProbe, LossProbe, NetworkProbe, PretextProbe, SelectionProbe
+from .table_check import RETURNS as ROWS
+from .table_check import try_table
 from .table_probes import MethodProbe, MetricProbe, PreparingProbe, TargetProbe
 
 LONGEST = 0.03
@@ -162,8 +166,7 @@ def check_module(module: str, name: str | None = None) -> list[Verdict]:
     found: dict[str, Any] = {cls.__name__: cls for cls in classes_of(imported)}
     own = [each for each in metrics() if each not in METRICS]
     found |= {each.name: each for each in own if each.function.__module__ in {module, *_below(module)}}
-    # A module of drawings alone has nothing to try.
-    if not found and not any(map(is_drawing, vars(imported).values())):
+    if not found:
         raise UsageError(
             f"{module} has no part: no class that inherits from one of an axis, such as "
             "scarf_lightning.corruption.SelectiveCorruption, and no metric."
@@ -182,6 +185,10 @@ def _below(module: str) -> list[str]:
 
 def check_part(cls: type[Any], kind: str) -> Verdict:
     """Try a class of a kind of part, which is declared as one."""
+    if kind == "dataset":
+        return _tried_once(cls, f"dataset={cls.name}", try_table, "read", ROWS, "reading")
+    if kind == DRAWING:
+        return _tried_once(cls, f"{DRAWING}: {cls.name}", try_drawing, "blocks", BLOCKS, "drawing")
     return _tried(cls, f"{'dataset.target_kind' if kind == TARGET else kind}={cls.name}", probe_of(kind))
 
 
@@ -217,6 +224,29 @@ def _tried(subject: Any, title: str, probe: Probe) -> Verdict:
             return _verdict_of_tables(subject, title, probe)
         except _RefusedError as error:
             return Verdict(title, str(error))
+
+
+def _tried_once(
+    cls: type[Any],
+    title: str,
+    attempt: Callable[[type[Any]], tuple[str, float]],
+    function: str,
+    returns: str,
+    unit: str,
+) -> Verdict:
+    """The verdict on a class that neither trains nor knows trials, by calls of its one ``function``."""
+    with _in_silence():
+        try:
+            seen, milliseconds = attempt(cls)
+        except WrongError as error:
+            return Verdict(title, f"{named(cls, function)} {error}.")
+        except UsageError as error:
+            return Verdict(title, f"{named(cls, function)}: {error}")
+        except (Exception, SystemExit) as error:
+            reason = " ".join(str(error).split())[:160]
+            place = named(cls, function, line_of(error, cls.__module__))
+            return Verdict(title, f"{place} fails, {type(error).__name__}: {reason}; it has to return {returns}.")
+    return Verdict(title, seen=seen, milliseconds=milliseconds, unit=unit)
 
 
 @contextmanager

@@ -120,7 +120,7 @@ def test_a_note_is_said_before_each_run(folder: Path) -> None:
         (GOOD, "bda", "m has no part bda; it has Bad"),
         ("x = 1\n", None, "m has no part: no class that inherits"),
         (f"{GOOD}\n1 / 0\n", None, "ZeroDivisionError: division by zero (m.py, line"),
-        (corruption("x", options="rate: float = 0.5\nsigma: float"), None, "(m.py, line 20)"),
+        (corruption("x", options="rate: float = 0.5\nsigma: float"), None, "(m.py, line 24)"),
     ],
 )
 def test_a_module_without_the_part_is_refused(

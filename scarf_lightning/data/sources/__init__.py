@@ -5,15 +5,17 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UsageError
+from ...options.axes import parts
 from ..targets import AUTO, check_kind
 from .evidence import ReadTable, Stamp, Stamps
 from .file import FileSource
 from .openml import OpenMLSource, OpenMLTaskSource
+from .plugin_table import OwnSource, OwnTable
 from .source import ENDING, BundledSource, DiabetesSource, LastTable, Source, SplitBy, WdbcSource
 
 __all__ = [
-    "ENDING", "DiabetesSource", "FileSource", "LastTable", "ReadTable", "Source", "SplitBy", "Stamp", "Stamps",
-    "WdbcSource", "open_source",
+    "ENDING", "DiabetesSource", "FileSource", "LastTable", "OwnTable", "ReadTable", "Source", "SplitBy", "Stamp",
+    "Stamps", "WdbcSource", "open_source",
 ]  # fmt: skip
 
 LISTS_OF_COLUMNS = ("categorical", "numeric", "drop", "dates", "text")
@@ -27,6 +29,8 @@ OPTIONS = {
     DiabetesSource.name: (),
 }
 """The options of each source, besides the name of its data."""
+OF_OWN_TABLES = ("target", *LISTS_OF_COLUMNS, "decimal", "target_kind", "weight")
+"""The options of each source of a plugin, besides the name of its data and its own options."""
 
 NEEDS_NOTHING = ("random", "stratified")
 """Splits that need nothing but the labels."""
@@ -34,18 +38,30 @@ OF_A_TASK = "task"
 
 
 def open_source(
-    source: str, *, name: str | None, openml_cache: str | None, split: Mapping[str, Any] | None = None, **given: Any
+    source: str,
+    *,
+    name: str | None,
+    openml_cache: str | None,
+    split: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+    **given: Any,
 ) -> Source:
     """The source that the options of a dataset name. Options that are not set are None; so is the paper's split.
+
+    Args:
+        options: of a source of a plugin, see `OwnTable`.
 
     Raises:
         UsageError: there is no such source, an option that it needs is missing, or it does not know an option.
     """
-    if source not in OPTIONS:
-        raise UsageError(f"dataset.source={source} is not a source; the sources are {', '.join(sorted(OPTIONS))}.")
+    own = parts("dataset")
+    options_by_source = OPTIONS | dict.fromkeys(own, OF_OWN_TABLES)
+    if source not in options_by_source:
+        sources = ", ".join(sorted(options_by_source))
+        raise UsageError(f"dataset.source={source} is not a source; the sources are {sources}.")
     for option, value in given.items():
-        if value is not None and option not in OPTIONS[source]:
-            known = ", ".join(("name", *OPTIONS[source]))
+        if value is not None and option not in options_by_source[source]:
+            known = ", ".join(("name", *options_by_source[source]))
             raise UsageError(f"dataset.{option} is not an option of dataset.source={source}; its options are: {known}.")
     kind = None if given.get("target_kind") == AUTO else given.get("target_kind")
     check_kind(kind)
@@ -59,14 +75,16 @@ def open_source(
     if source in BUNDLED:
         return BUNDLED[source](dataset_name=name)
     named: dict[str, Any] = {"dataset_name": name, "target_kind": kind, "split": split_by}
+    if source in own:
+        named |= _columns(given) | {option: given.get(option) for option in ("decimal", "weight")}
+        return OwnSource(Path(source), given.get("target") or "", table=own[source](**(options or {})), **named)
     if source == FileSource.name:
         path = _path(given.get("path"))
         if not path:
             raise UsageError(
                 "dataset=csv needs a file and its column to predict: set dataset.path=F and dataset.target=C."
             )
-        named |= {option: tuple(given.get(option) or ()) for option in LISTS_OF_COLUMNS}
-        named |= {option: given.get(option) for option in (*OF_A_FORMAT, "weight")}
+        named |= _columns(given) | {option: given.get(option) for option in (*OF_A_FORMAT, "weight")}
         # A file that is there says which columns it has.
         target = given.get("target") or ""
         return FileSource(path, target, unlabelled=_path(given.get("unlabelled")), **named)
@@ -81,6 +99,11 @@ def open_source(
         return OpenMLTaskSource(task, is_split=(split or {}).get("name") == OF_A_TASK, **named)
     assert dataset_id is not None
     return OpenMLSource(dataset_id, **named)
+
+
+def _columns(given: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """The columns that options list."""
+    return {option: tuple(given.get(option) or ()) for option in LISTS_OF_COLUMNS}
 
 
 def _path(given: str | None) -> Path | None:

@@ -81,15 +81,20 @@ class FileSource(Source):
 
     @property
     def key(self) -> str:
+        identifying = json.dumps(self._identifying(), sort_keys=True, default=str)
+        digest = hashlib.sha256(identifying.encode()).hexdigest()[:12]
+        stem = re.sub(r"[^A-Za-z0-9.-]+", "-", self.label)[:64]
+        return f"{self.name}-{stem}-{digest}"
+
+    def _identifying(self) -> dict[str, Any]:
+        """The options that decide what is read, as JSON has them."""
         read_as: dict[str, Any] = {"reading": READING}
-        for field in fields(self):
+        for field in fields(FileSource):
             value = getattr(self, field.name)
             # The dataset's own name does not change how the file is read.
             if field.name != "dataset_name" and value:
                 read_as[field.name] = _plain(value)
-        digest = hashlib.sha256(json.dumps(read_as, sort_keys=True, default=str).encode()).hexdigest()[:12]
-        stem = re.sub(r"[^A-Za-z0-9.-]+", "-", self.label)[:64]
-        return f"csv-{stem}-{digest}"
+        return read_as
 
     @property
     def label(self) -> str:
@@ -163,12 +168,9 @@ class FileSource(Source):
 
     def _open(self) -> dict[str, "DataFile"]:
         """All files with their headers, by option."""
-        from .formats import open_file
-
-        asked = {"separator": self.separator, "decimal": self.decimal, "encoding": self.encoding, "sheet": self.sheet}
         files = {}
         for option, path in self._paths().items():
-            file = files[option] = open_file(path, option, **asked)
+            file = files[option] = self._open_file(option, path)
             name, count = Counter(file.names).most_common(1)[0]
             if count > 1:
                 raise UsageError(f"{file.path} has more than one column {name!r}; rename all but one{file.hint}.")
@@ -182,6 +184,13 @@ class FileSource(Source):
                         f"{file.path} has no column {name!r}, which {self.path} has; {option} needs the same columns."
                     )
         return files
+
+    def _open_file(self, option: str, path: Path) -> "DataFile":
+        """The file of an option with its header."""
+        from .formats import open_file
+
+        asked = {"separator": self.separator, "decimal": self.decimal, "encoding": self.encoding, "sheet": self.sheet}
+        return open_file(path, option, **asked)
 
     def _needed(self, option: str, first: "DataFile", columns: ColumnOptions) -> list[str]:
         """The columns of the first file that the file of an option must have as well."""

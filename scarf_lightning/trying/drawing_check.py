@@ -1,0 +1,75 @@
+"""Drawings of a user's own are tried on the results of two made-up tables."""
+
+import time
+from dataclasses import MISSING, fields
+from typing import Any, get_args, get_origin
+
+import numpy as np
+import pandas as pd
+
+from ..errors import UsageError
+from ..metrics import metrics
+from .call import WrongError
+
+RETURNS = "a list of Paragraph, Picture, Table and Command of scarf_lightning.reporting.blocks"
+PREFIX = "01-drawing"
+AXIS = "pretrain"
+N_TRIALS = 10
+CELL = {"dataset_id": None, "fingerprint": "0" * 16, "failure": None, "overrides": (), "regime": "full",
+        "method": "control", "network": "mlp", "wanted": N_TRIALS, "finished": N_TRIALS}  # fmt: skip
+
+
+def try_drawing(cls: type[Any]) -> tuple[str, float]:
+    """Draw results of two tables, each with and without pre-training.
+
+    Returns:
+        A sentence on the blocks, and the milliseconds of the drawing.
+
+    Raises:
+        WrongError: the blocks are none that a page can show.
+    """
+    from ..reporting.blocks import Block, Picture, Table
+    from ..reporting.report_options import ReportOptions
+
+    keys = {"title": "a drawing"}
+    for each in fields(cls):
+        # Keys without a default name columns.
+        if each.name not in keys and each.default is MISSING and each.default_factory is MISSING:
+            keys[each.name] = [AXIS] if get_origin(each.type) is list else AXIS  # type: ignore[assignment]
+    start = time.perf_counter()
+    try:
+        blocks = cls(**keys).blocks(_results(), ReportOptions(), PREFIX)
+    except UsageError as error:
+        return f"nothing is drawn of two made-up tables: {error}", 1000 * (time.perf_counter() - start)
+    milliseconds = 1000 * (time.perf_counter() - start)
+    if not isinstance(blocks, list) or not all(isinstance(block, get_args(Block)) for block in blocks):
+        kinds = type(blocks).__name__
+        if isinstance(blocks, list):
+            kinds = f"list of {', '.join(sorted({type(block).__name__ for block in blocks}))}"
+        raise WrongError(f"returns a {kinds}; it has to return {RETURNS}")
+    names = [block.name for block in blocks if isinstance(block, (Picture, Table))]
+    for name in names:
+        if not name.startswith(PREFIX):
+            raise WrongError(
+                f'calls a figure or a table {name!r}; begin its name with the argument, as in f"{{name}}-a"'
+            )
+    if len(set(names)) < len(names):
+        raise WrongError('gives two figures or tables one name; end each with another word, as in f"{name}-a"')
+    return f"blocks: {', '.join(type(block).__name__ for block in blocks) or 'none'}", milliseconds
+
+
+def _results() -> Any:
+    """Results of two tables, with a gain of three points by SCARF."""
+    from ..reporting.loading import SECONDS, CellResults
+
+    random = np.random.default_rng(0)
+    cells, trials = list[dict[str, Any]](), list[dict[str, Any]]()
+    for dataset in ("first", "second"):
+        for pretrain, level in (("none", 0.80), ("scarf", 0.83)):
+            for trial, noise in enumerate(random.normal(0, 0.01, N_TRIALS)):
+                trials.append({"cell": len(cells), "trial": trial, "diverged": False, "accuracy": level + noise})
+            cells.append({"dataset": dataset, AXIS: pretrain, **CELL})
+    beside = [*dict.fromkeys(metric.name for metric in metrics()), "finetune_epochs", "n_train", "n_test", "n_labelled",
+              "n_labels", "one_class", "worse_than_frequencies", *SECONDS]  # fmt: skip
+    frame = pd.DataFrame(trials)
+    return CellResults(pd.DataFrame(cells), frame.reindex(columns=list(dict.fromkeys([*frame, *beside]))))
