@@ -47,6 +47,8 @@ OF_THE_STUDY = {
 """Axes and options that the name of a competitor leaves out, or says by a label."""
 OF_A_RECIPE = {"finetune.fixed_below", "network.encoder.dropout"}
 """Options that adapt a recipe to few labels."""
+OF_THE_NAME = {"pretrain.rows"}
+"""Options of those axes that the name of a competitor has."""
 OF_SCARF = {"corruption=marginal"}
 """Choices that SCARF makes by itself, which a sweep over parts asks for again."""
 NONE, SCARF = "no pre-training", "SCARF"
@@ -135,7 +137,8 @@ def competitor(options: Mapping[str, Any], labels: Mapping[str, str], asked: Seq
     for override in asked:
         option, _, _ = override.partition("=")
         section, _, _ = option.partition(".")
-        if section not in OF_THE_STUDY and option not in OF_A_RECIPE and override not in OF_SCARF:
+        is_of_study = section in OF_THE_STUDY and option not in OF_THE_NAME
+        if not is_of_study and option not in OF_A_RECIPE and override not in OF_SCARF:
             parts.append(override)
     return ", ".join([*parts, "paper's recipe"] if options["fit_on"] == "all" else parts)
 

@@ -19,6 +19,8 @@ DRAWS = 10_000
 LEVEL = 0.05
 MARGIN = 0.25
 """Points within which two pre-trainings are alike."""
+NEXT = 0.8
+"""Chance with which a further table's difference lies in the range that is given for it."""
 TRIALS = ["dataset", "labels", "competitor", "trial"]
 
 
@@ -49,6 +51,7 @@ class Compared:
         answer: ``yes``, ``hurts`` or ``cannot tell``.
         is_alike: the interval lies within `MARGIN`.
         median: over tables, in points, with the 95 % interval of the sign test.
+        following: the range that holds a further table's difference with a chance of at least `NEXT`.
         n: tables.
     """
 
@@ -60,6 +63,7 @@ class Compared:
     answer: str
     is_alike: bool
     median: Interval
+    following: tuple[float, float]
     n: int
 
 
@@ -164,9 +168,27 @@ def compare(several: Sequence[Tables], budgets: Sequence[int], n_draws: int = DR
         if corrected <= LEVEL:
             answer = "yes" if mean > 0 else "hurts"
         is_alike = low >= -MARGIN and high <= MARGIN
-        median = median_gain(tables.differences)
-        compared.append(Compared(labels, mean, low, high, p, answer, is_alike, median, len(tables.names)))
+        median, following = median_gain(tables.differences), following_range(tables.differences)
+        compared.append(Compared(labels, mean, low, high, p, answer, is_alike, median, following, len(tables.names)))
     return compared
+
+
+def following_range(differences: Floats) -> tuple[float, float]:
+    """The range that holds a further table's difference with a chance of at least `NEXT`.
+
+    Whatever the distribution, the next one of exchangeable values lies between the k-th smallest and the k-th largest
+    of n with a chance of 1 - 2k / (n + 1) (Wilks 1941, DOI 10.1214/aoms/1177731788).
+
+    >>> following_range(np.arange(1.0, 20.0))
+    (2.0, 18.0)
+    """
+    n = len(differences)
+    # A rounding error must not take a place too many.
+    k = int((n + 1) * (1 - NEXT) / 2 + 1e-9)
+    if not k:
+        return -np.inf, np.inf
+    ordered = np.sort(differences)
+    return float(ordered[k - 1]), float(ordered[n - k])
 
 
 def worth(

@@ -24,7 +24,7 @@ from scarf_lightning.verdicts import Interval
 
 from ..results import ALL, NONE, SCARF
 from ..writing import FEWEST_TABLES, write_page
-from .comparisons import DRAWS, Compared, Tables, WorthAt, compare, means_of, tables_of, worth
+from .comparisons import DRAWS, NEXT, Compared, Tables, WorthAt, compare, means_of, tables_of, worth
 from .figures import worths_figure
 from .findings import AUROC, BUDGETS, CATBOOST, LINEAR, TRIALS, findings
 from .learnt import CONSTANT, counts
@@ -38,6 +38,10 @@ NAMES = {"SCARF, corruption.rate=0.3": RATE, "SCARF, probe": FROZEN, "ridge regr
 PRETRAININGS = (SCARF, RATE, "VIME", "SCARF AE", "binning")
 OTHERS = (LINEAR, "random forest", "XGBoost", CATBOOST, REALMLP)
 PAIRS = [*((name, NONE) for name in (*PRETRAININGS, FROZEN)), (ON_REALMLP, REALMLP), *((name, NONE) for name in OTHERS)]
+BY_ROWS = {n: f"{SCARF}, pretrain.rows={n}" for n in (20, 200, 2000)}
+"""SCARF whose pre-training learns from some of the training rows, by their number."""
+LABELS_OF_ROWS = 20
+"""The budget of labels beside which the rows without a label are counted."""
 AMONG = [(name, SCARF) for name in PRETRAININGS[1:]]
 SENSITIVE = [(SCARF, NONE), (CATBOOST, NONE)]
 """The pairs of the sensitivity analysis: one of question 1 and one of question 4."""
@@ -187,6 +191,8 @@ def _of_kind(kind: Kind, trials: pd.DataFrame, facts: pd.DataFrame, n_trials: in
         _answers_table(
             "answers", f"Mean difference in points of {primary}, with its interval and answer", by_pair[primary]
         ),
+        f"## {kind.heading}: the median table, and the next one",
+        _tables_table(primary, by_pair[primary]),
         f"## {kind.heading}: which pre-training?",
         _answers_table("among", f"Beside SCARF, in points of {primary}; alike: within ±0.25 points", among, alike=True),
         f"## {kind.heading}: how many labels is it worth?",
@@ -201,6 +207,8 @@ def _of_kind(kind: Kind, trials: pd.DataFrame, facts: pd.DataFrame, n_trials: in
     columns = ["pair", "metric", "labels", "answer", "mean", "median", "tables"]
     caption = "The same by every metric, in points, and the median table with the interval of the sign test"
     sections.append(to_markdown(table("metrics", caption, pd.DataFrame(rows, columns=columns))))
+    if of_rows := _rows_table(of_primary, families, n_draws):
+        sections += [f"## {kind.heading}: what are rows without a label worth?", of_rows]
     sections += [f"## {kind.heading}: without some tables", _sensitivity(of_primary, facts, n_draws)]
     return sections
 
@@ -264,6 +272,40 @@ def _answers_table(
             cells.append(f"{_size(each)}: {answer}")
         lines.append((pair, *cells))
     return to_markdown(table(name, caption, pd.DataFrame(lines, columns=["pair", *map(str, BUDGETS)])))
+
+
+def _tables_table(metric: str, rows: Sequence[tuple[str, Sequence[Compared]]]) -> str:
+    """A line a pair: at each budget the median table, and the range of a further one."""
+    lines = []
+    for pair, several in rows:
+        ranges = [f"{_ends(each.median)}; {each.following[0]:+.2f} to {each.following[1]:+.2f}" for each in several]
+        lines.append((pair, *ranges))
+    caption = (
+        f"The median table in points of {metric}, with the interval of the sign test; then the range that holds the "
+        f"next table with a chance of {NEXT:.0%}"
+    )
+    return to_markdown(table("tables", caption, pd.DataFrame(lines, columns=["pair", *map(str, BUDGETS)])))
+
+
+def _rows_table(means: pd.DataFrame, families: pd.Series, n_draws: int) -> str:
+    """A line a number of rows: what SCARF adds that learns from so many; nothing without enough tables.
+
+    Every line is of the tables that have all of them.
+    """
+    competitors = {**BY_ROWS, 0: SCARF}
+    wanted = [(LABELS_OF_ROWS, name) for name in (NONE, *competitors.values())]
+    if not set(wanted) <= set(means.columns):
+        return ""
+    whole = means[wanted].dropna()
+    several = [tables_of(whole, families, name, NONE, LABELS_OF_ROWS) for name in competitors.values()]
+    if not _are_enough(several):
+        return ""
+    lines = []
+    for rows, each in zip(competitors, compare(several, [LABELS_OF_ROWS] * len(several), n_draws), strict=True):
+        lines.append((f"{rows:,}" if rows else "all that train", _size(each), each.answer, each.n))
+    columns = ["rows of pre-training", "mean", "answer", "tables"]
+    caption = f"SCARF over no pre-training with {LABELS_OF_ROWS} labels, by the rows that pre-training learns from"
+    return to_markdown(table("rows", caption, pd.DataFrame(lines, columns=columns)))
 
 
 def _worths(means: pd.DataFrame, families: pd.Series, competitor: str, reference: str, n_draws: int) -> list[WorthAt]:

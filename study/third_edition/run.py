@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import yaml
 
@@ -32,6 +33,7 @@ REALMLP = ("RealMLP", "RealMLP with SCARF")
 SWEEPS = {
     "few": (*NETWORKS, "logistic regression", *RIVALS),
     "frozen": ("SCARF, probe",),
+    "rows": ("SCARF, pretrain.rows=20", "SCARF, pretrain.rows=200", "SCARF, pretrain.rows=2000"),
     "realmlp": REALMLP,
     "few_numbers": (*NETWORKS, "ridge regression", *RIVALS),
     "realmlp_numbers": REALMLP,
@@ -43,7 +45,6 @@ RESULTS = "results/third_edition"
 KEPT = Path(__file__).with_name("trials.parquet")
 FACTS = Path(__file__).with_name("tables.csv")
 TRIALS = 5
-BUDGETS = ("20", "50", "100", "500")
 OF_OPENML = "cc18-"
 """What results leave out of the name of a dataset option."""
 AT_ONCE = 6
@@ -111,13 +112,15 @@ def chunks() -> Iterator[list[str]]:
 
 def unfinished(chunk: Sequence[str], sweep: str, trials: int, kept: Path) -> list[str]:
     """The dataset options of those tables of a sweep that miss a trial in the file ``kept``."""
-    chosen = [name for name in chunk if name in sweep_of(sweep)["cells"][0]["dataset"]]
+    first = sweep_of(sweep)["cells"][0]
+    chosen = [name for name in chunk if name in first["dataset"]]
     if sweep == FOUNDATION or not kept.exists():
         return chosen
+    budgets = [str(labels) for labels in np.atleast_1d(first["regime.labels"])]
     known = pd.read_parquet(kept, columns=results.KEY)
-    is_asked = known["competitor"].isin(SWEEPS[sweep]) & known["labels"].isin(BUDGETS) & (known["trial"] < trials)
+    is_asked = known["competitor"].isin(SWEEPS[sweep]) & known["labels"].isin(budgets) & (known["trial"] < trials)
     counts = known[is_asked]["dataset"].value_counts()
-    whole = len(SWEEPS[sweep]) * len(BUDGETS) * trials
+    whole = len(SWEEPS[sweep]) * len(budgets) * trials
     return [name for name in chosen if counts.get(name.removeprefix(OF_OPENML), 0) < whole]
 
 

@@ -29,6 +29,7 @@ OF_SCARF = {"pretrain": "scarf", "method": "control", "network": "mlp", "fit_on"
         ({}, {}, ("corruption=mean",), "SCARF, corruption=mean"),
         ({}, {}, ("corruption=marginal", "views=both"), "SCARF, views=both"),
         ({}, {}, ("recipe=realmlp_s", "finetune.fixed_below=1000", "split.copies=together", "seed=3"), "SCARF"),
+        ({}, {}, ("regime.labels=20", "pretrain=scarf", "pretrain.rows=200"), "SCARF, pretrain.rows=200"),
     ],
 )
 def test_a_competitor_is_called_by_what_it_chose(

@@ -45,6 +45,11 @@ def made_up() -> pd.DataFrame:
                         measured = {"auroc": value, "accuracy": value, "balanced_accuracy": value}
                         row |= measured | {"log_loss": 1.2 - value, "one_class": 0.0, "n_label_classes": 2.0}
                     rows.append(row)
+            if dataset in NAMES[:12] and labels == BUDGETS[0]:
+                for n, times in ((20, 1.0), (200, 1.2), (2000, 1.5)):
+                    value = (level + 4 * np.log2(labels * times / 20)) / 100
+                    named = {"dataset": dataset, "labels": f"{labels}", "competitor": f"SCARF, pretrain.rows={n}"}
+                    rows += [named | {"trial": trial, "auroc": value} for trial in range(2)]
             if dataset in NAMES:
                 constant = {"dataset": dataset, "labels": f"{labels}", "competitor": "always the commonest answer"}
                 rows += [constant | {"trial": trial, "auroc": 0.5, "log_loss": 0.65} for trial in range(2)]
@@ -80,6 +85,25 @@ def test_findings_come_first_and_tables_say_the_truth(made: str) -> None:
     # Numbers have their own part, where the linear model is the ridge regression.
     _, *answers = row(made, "Numbers: does it help, and beside what?", "logistic regression, over no pre-training")
     assert all("cannot tell" in each for each in answers)
+
+
+def test_rows_without_a_label_are_counted_on_the_tables_that_have_enough(made: str) -> None:
+    section = "Classes: what are rows without a label worth?"
+    found = {n: row(made, section, n) for n in ("20", "200", "2,000", "all that train")}
+    assert [cells[2:] for cells in found.values()] == [["cannot tell", "12"], *[["yes", "12"]] * 3]
+    gains = [float(cells[1].split()[0]) for cells in found.values()]
+    assert gains == pytest.approx([0, 4 * np.log2(1.2), 4 * np.log2(1.5), 4 * np.log2(1.5)], abs=0.1)
+    assert "Numbers: what are rows" not in made
+
+
+def test_the_median_table_and_the_range_of_the_next_one_stand_beside_the_mean(made: str) -> None:
+    _, _, rest = made.partition("The median table in points of AUROC")
+    (line,) = [each for each in rest.partition("\n## ")[0].splitlines() if each.startswith("| VIME, over no pre")]
+    for cell in line.strip("|").split("|")[1:]:
+        median, *ends = (float(each) for each in re.findall(r"[+-]\d+\.\d+", cell))
+        assert median == pytest.approx(4 * np.log2(1.5), abs=0.15)
+        assert len(ends) == 4
+        assert ends[2] < ends[0] < ends[1] < ends[3], "a further table varies more than the median of all"
 
 
 def test_every_metric_has_the_same_sign_where_it_says_the_same(made: str) -> None:
