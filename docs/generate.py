@@ -29,9 +29,8 @@ def conf_files() -> dict[Path, str]:
         if axis.name not in BASES and axis.name != "cotrain":
             continue
         for name, cls in parts("pretrain" if axis.name == "cotrain" else axis.name).items():
-            # A task of co-training has a file if it goes with other parts than the default's.
             path = CONF / axis.name / f"{name}.yaml"
-            if not is_own(cls) or (axis.name == "cotrain" and not path.exists()):
+            if not is_own(cls) or (axis.name == "cotrain" and not cls.can_cotrain):
                 continue
             text = (
                 path.read_text(encoding="utf-8")

@@ -44,12 +44,12 @@ def covering() -> list[list[str]]:
         pretrain = pretrainings.pop() if goes_together(method, "scarf", "full") else "none"
         others = [in_turn(group, place) for group in OF_ALL_METHODS]
         cells.append([f"method={method}", f"pretrain={pretrain}", *others])
-    for place, task in enumerate(names("cotrain")):
-        pretraining = asking_for(*in_turn("loss", place).split("="))
-        if pretrainings:
-            pretraining = [f"pretrain={pretrainings.pop()}"]
-        others = [in_turn(group, place) for group in ("corruption", "network", "selection", "views")]
-        cells.append(["method=cotrain", f"cotrain={task}", *pretraining, *others])
+    pretrained = [[f"pretrain={name}"] for name in reversed(pretrainings)]
+    pretrained += [asking_for("loss", name) for name in names("loss")]
+    of_networks = ("corruption", "network", "selection", "views", "cotrain")
+    for place in range(max(len(pretrained), *(len(names(group)) for group in of_networks))):
+        others = [in_turn(group, place) for group in of_networks]
+        cells.append(["method=cotrain", *pretrained[place % len(pretrained)], *others])
     return cells
 
 
