@@ -6,7 +6,7 @@ python docs/generate.py
 from pathlib import Path
 from typing import Any
 
-from scarf_lightning.options.axes import AXES, BASES, Axis, first_paragraph, is_own, parts
+from scarf_lightning.options.axes import AXES, BASES, Axis, field_names, first_paragraph, is_own, parts
 from scarf_lightning.options.conf_files import main_file, part_file, target_of
 from scarf_lightning.options.option import options_of
 from scarf_lightning.options.reference import main_options
@@ -19,6 +19,13 @@ defaults:
 
 """
 """The first lines in the file of a method that is never pre-trained."""
+CORRUPTED = """\
+defaults:
+  - /corruption@corruption: marginal
+  - _self_
+
+"""
+"""The first lines in the file of a task of co-training that corrupts rows."""
 
 
 def conf_files() -> dict[Path, str]:
@@ -32,19 +39,18 @@ def conf_files() -> dict[Path, str]:
             path = CONF / axis.name / f"{name}.yaml"
             if not is_own(cls) or (axis.name == "cotrain" and not cls.can_cotrain):
                 continue
-            text = (
-                path.read_text(encoding="utf-8")
-                if path.exists()
-                else NEVER_PRETRAINED * _is_never_pretrained(axis, cls)
-            )
+            text = path.read_text(encoding="utf-8") if path.exists() else _first_lines(axis, cls)
             meaning = first_paragraph(cls).replace("|", "\\|").replace("``", "`")
             target = None if axis.name == "cotrain" else target_of(cls)
             files[path] = part_file(text, meaning, axis.name, name, target, options_of(cls).values())
     return files
 
 
-def _is_never_pretrained(axis: Axis, cls: type[Any]) -> bool:
-    return axis.name == "method" and not cls.pretrainable
+def _first_lines(axis: Axis, cls: type[Any]) -> str:
+    """The lines of a new file that are the author's to change."""
+    if axis.name == "method" and not cls.pretrainable:
+        return NEVER_PRETRAINED
+    return CORRUPTED if axis.name == "cotrain" and "corruption" in field_names(cls) else ""
 
 
 if __name__ == "__main__":

@@ -15,10 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from scarf_lightning.data import reading, sources
-from scarf_lightning.data.sources import FileSource, SplitBy, open_source
+from scarf_lightning.data.sources import OPTIONS, FileSource, SplitBy, open_source
 from scarf_lightning.data.sources.formats import KNOWN, read_rows
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
+from scarf_lightning.options.axes import parts
 
 N = 40
 LABELS = ["p", "q"] * (N // 2)
@@ -186,7 +187,8 @@ def nul_in(column: str, value: str) -> Case:
 
 OF_SOURCES: dict[str, Case] = {
     "unknown source": (opened("cvs"),
-     "dataset.source=cvs is not a source; the sources are csv, diabetes, openml, wdbc.", opened("diabetes")),
+     f"dataset.source=cvs is not a source; the sources are {', '.join(sorted({*OPTIONS, *parts('dataset')}))}.",
+     opened("diabetes")),
     "option of a file for wdbc": of_another_source("wdbc", "path", "t.csv", "name, id"),
     "option of a file for OpenML": of_another_source("openml", "numeric", ["a"], "name, id, task, target_kind"),
     "option of OpenML for a file": of_another_source("csv", "id", 3, "name, path, target, categorical, numeric, drop, "
