@@ -1,6 +1,6 @@
 """The exceptions whose messages are written for the user, and the exit status of a command that ends by one."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import ClassVar
 
@@ -45,8 +45,10 @@ HABITS = {
     "callbacks": "Lightning's callbacks go with a Trainer of your own: scarf_lightning.lightning.",
 }
 """Sections that other projects have, and what there is here in their place."""
-MOST_LISTED = 20
-"""Names that a sentence lists at most."""
+MOST_LISTED = 8
+"""Names that a sentence lists at most where a command lists all."""
+MOST_LISTED_NOWHERE = 20
+"""Names that a sentence lists at most where no command does."""
 SYNONYMS: dict[str, set[str]] = {
     "gpu": {"cuda"}, "recall": {"balanced_accuracy"}, "roc_auc": {"auroc"},
     "matthews": {"mcc"}, "cross_entropy": {"log_loss"}, "mse": {"rmse"}, "pearson": {"spearman"},
@@ -93,31 +95,69 @@ def counted(n: float, thing: str) -> str:
     return f"{round(n, 6):,} {thing}s"
 
 
-def not_an_option(name: str, where: str, known: Sequence[str], hint: str = "") -> str:
-    """A sentence on an unknown option, with those that there are.
+def not_an_option(name: str, where: str, known: Sequence[str], hint: str | None = None, full_list: str = "") -> str:
+    """A sentence on an unknown option; the arguments are as of `unknown_name`, and ``name`` is in full.
+
+    >>> not_an_option("loss.temp", "the options of loss", ["temperature"], "Did you mean temperature?")
+    'loss.temp is not an option. Did you mean temperature? The options of loss are: temperature.'
+    """
+    hint = HABITS.get(name, hint)
+    last = name.rpartition(".")[2]
+    return unknown_name(f"{name} is not an option", last, known, where, hint=hint, full_list=full_list)
+
+
+def unknown_name(
+    fault: str,
+    name: str,
+    known: Iterable[str],
+    where: str,
+    *,
+    hint: str | None = None,
+    full_list: str = "",
+    shown: Callable[[str], str] = str,
+) -> str:
+    """A refusal of a name that does not exist: the fault, what may be meant, and last the names that there are.
 
     Args:
-        name: in full.
-        where: names those that there are, as "the options of loss".
-        known: their names. A long list comes last, and is cut.
-        hint: a question or a sentence with a space before it.
+        fault: a sentence without its full stop.
+        name: the unknown name.
+        known: the names that there are. Of many, a few are listed, those like ``name`` first.
+        where: the subject of the list, as "the options of loss".
+        hint: a question or sentence; None asks about the known name that is most like ``name``.
+        full_list: a command that lists all names, if there is one.
+        shown: how a name is written, such as ``repr`` for one that may hold a comma.
 
-    >>> not_an_option("loss.temp", "the options of loss", ["temperature"], " Did you mean temperature?")
-    'loss.temp is not an option; the options of loss are: temperature. Did you mean temperature?'
+    >>> unknown_name("loss=infonse is unknown", "infonse", ["infonce", "barlow_twins"], "the losses")
+    'loss=infonse is unknown. Did you mean infonce? The losses are: infonce, barlow_twins.'
     """
-    if name in HABITS:
-        hint = f" {HABITS[name]}"
-    if len(known) <= MOST_LISTED:
-        return f"{name} is not an option; {where} are: {', '.join(known) or 'none'}.{hint}"
-    listed = f"{', '.join(known[:MOST_LISTED])} and {len(known) - MOST_LISTED} more; --help lists them"
-    return f"{name} is not an option.{hint} {where.capitalize()} are: {listed}."
+    names = list(dict.fromkeys(known))
+    question = did_you_mean(name, names, shown) if hint is None else hint
+    listed = _listed(name, names, full_list, shown)
+    return " ".join(filter(None, (f"{fault}.", question, f"{where[:1].upper()}{where[1:]} are: {listed}.")))
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A question that follows a sentence on a name that does not exist, with a space before it; or nothing."""
+def _listed(name: str, names: Sequence[str], full_list: str, shown: Callable[[str], str]) -> str:
+    """The names; of many a few, those like ``name`` first, and how to see all."""
+    most = MOST_LISTED if full_list else MOST_LISTED_NOWHERE
+    if len(names) <= most:
+        return ", ".join(map(shown, names)) or "none"
+    near = get_close_matches(name, names, n=most, cutoff=0.6)
+    first = [*near, *(each for each in names if each not in near)][:most]
+    rest = f"and {len(names) - most:,} more" + (f"; {full_list} lists them" if full_list else "")
+    return f"{', '.join(map(shown, first))}, {rest}"
+
+
+def did_you_mean(name: str, known: Iterable[str], shown: Callable[[str], str] = str) -> str:
+    """A question about the known name that is meant or most like this one; or nothing."""
     options = list(known)
-    near = meant_by(name, options) or get_close_matches(name, options, n=1, cutoff=0.7)
-    return f" Did you mean {near[0]}?" if near else ""
+    meant = meant_by(name, options) or _most_like(name, options)
+    return f"Did you mean {shown(meant[0])}?" if meant else ""
+
+
+def _most_like(name: str, known: Iterable[str]) -> list[str]:
+    """The known name that is spelled most like this one, in whatever case."""
+    folded = {each.casefold().strip(): each for each in known}
+    return [folded[each] for each in get_close_matches(name.casefold().strip(), folded, n=1, cutoff=0.7)]
 
 
 def meant_by(name: str, known: Iterable[str]) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import UsageError, did_you_mean
+from .errors import UsageError, unknown_name
 
 Floats = NDArray[np.float64]
 Labels = NDArray[Any]
@@ -171,8 +171,7 @@ def metric_named(name: str, *, option: str = "metric") -> Metric:
     """
     if name in _registered:
         return _registered[name]
-    hint = did_you_mean(name, _registered)
-    raise UsageError(f"{option}={name} is unknown; the metrics are: {', '.join(_registered)}.{hint}")
+    raise UsageError(unknown_name(f"{option}={name} is unknown", name, _registered, "the metrics"))
 
 
 @metric("accuracy")

@@ -2,7 +2,15 @@ from collections.abc import Iterable
 
 import pytest
 
-from scarf_lightning.errors import UsageError, counted, did_you_mean, explained
+from scarf_lightning.errors import (
+    MOST_LISTED,
+    MOST_LISTED_NOWHERE,
+    UsageError,
+    counted,
+    did_you_mean,
+    explained,
+    unknown_name,
+)
 
 KNOWN = ("marginal", "mean", "gaussian", "joint")
 MORE_MEMORY = "It needs more memory"
@@ -11,20 +19,36 @@ MORE_MEMORY = "It needs more memory"
 @pytest.mark.parametrize(
     ("name", "known", "said"),
     [
-        ("margnal", KNOWN, " Did you mean marginal?"),
-        ("guassian", KNOWN, " Did you mean gaussian?"),
+        ("margnal", KNOWN, "Did you mean marginal?"),
+        ("guassian", KNOWN, "Did you mean gaussian?"),
         ("zebra", KNOWN, ""),
         ("", KNOWN, ""),
         ("mean", iter([]), ""),
-        ("GPU", ["cpu", "cuda"], " Did you mean cuda?"),
-        ("mse", ["mae", "rmse"], " Did you mean rmse?"),
+        ("GPU", ["cpu", "cuda"], "Did you mean cuda?"),
+        ("mse", ["mae", "rmse"], "Did you mean rmse?"),
         ("mse", ["mae"], ""),
+        (" Marginl", KNOWN, "Did you mean marginal?"),
     ],
 )
 def test_a_near_name_or_that_of_other_tools_is_suggested_and_a_far_one_is_not(
     name: str, known: Iterable[str], said: str
 ) -> None:
     assert did_you_mean(name, known) == said
+
+
+def test_a_refusal_asks_first_and_lists_last_and_of_many_names_the_near_ones() -> None:
+    many = [f"option_{n}" for n in range(40)]
+
+    short = unknown_name("x.jiont is unknown", "jiont", KNOWN, "the parts of x")
+    cut = unknown_name("optoin_31 is unknown", "optoin_31", many, "the options", full_list="scarf options x")
+    alone = unknown_name("x is unknown", "x", many, "its columns", shown=repr)
+
+    assert short == "x.jiont is unknown. Did you mean joint? The parts of x are: marginal, mean, gaussian, joint."
+    assert cut.startswith("optoin_31 is unknown. Did you mean option_31? The options are: option_31, option_")
+    assert cut.endswith(f", and {40 - MOST_LISTED} more; scarf options x lists them.")
+    assert cut.count("option_") == MOST_LISTED + 1
+    assert alone == f"x is unknown. Its columns are: {', '.join(map(repr, many[:MOST_LISTED_NOWHERE]))}, and 20 more."
+    assert unknown_name("x is unknown", "x", [], "its columns") == "x is unknown. Its columns are: none."
 
 
 @pytest.mark.parametrize(

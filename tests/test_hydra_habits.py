@@ -46,7 +46,7 @@ REFUSED = {
     "the folder of a job": (("hydra.run.dir=elsewhere",), "hydra.sweep.dir"),
     "chdir": (("hydra.job.chdir=true",), "hydra.job.chdir"),
     "a rerun": (("--experimental-rerun", "x.pickle"), "repeat"),
-    "a debug that is none": (("debug=fast",), "the options of debug are: default"),
+    "a debug that is none": (("debug=fast",), "The options of debug are: default"),
     "two choices for one configuration": (("corruption=mean,marginal", "--cfg", "job"), "give every option one value"),
 }
 

@@ -13,7 +13,7 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
-from ..errors import UsageError, counted
+from ..errors import UsageError, counted, unknown_name
 from ..options.run_settings import PathSettings
 from ..screen import screen
 from .as_json import write
@@ -162,7 +162,7 @@ def export_trials(words: Sequence[str], *, force: bool = False) -> None:
     file = Path(asked.names[0]).expanduser()
     # Before the results are read, which takes long in a large folder.
     if file.suffix not in WRITERS:
-        raise UsageError(f"{file} has no known ending; the endings are: {', '.join(WRITERS)}.")
+        raise UsageError(unknown_name(f"{file} has no known ending", file.suffix, WRITERS, "the endings"))
     listed = _listed(asked)
     frame = load(asked.folder, [cell.folder.name for cell in listed])
     write_output(file, partial(WRITERS[file.suffix], frame), force=force)

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ..errors import NoSubjectError, RecordWarning, UnfinishedError, UsageError, did_you_mean, explained
+from ..errors import NoSubjectError, RecordWarning, UnfinishedError, UsageError, explained, unknown_name
 from ..importing import require_report, without_garbage_collection
 from ..sweeping.flags import CONFIG_DIR, MODES, OF_OTHER_CONFIGURATIONS, SHOWING
 from ..sweeping.folders import CONF
@@ -179,7 +179,8 @@ def _help(arguments: Sequence[str]) -> None:
     known = [axis.name for axis in AXES]
     for axis in axes:
         if axis not in known:
-            raise UsageError(f"There is no axis {axis}; the axes are: {', '.join(known)}.{did_you_mean(axis, known)}")
+            fault = f"There is no axis {axis}"
+            raise UsageError(unknown_name(fault, axis, known, "the axes", full_list="scarf options"))
     pages = [axis_page(CONF, axis) for axis in axes]
     screen().print(*(pages or [help_page(CONF)]))
 

@@ -4,7 +4,7 @@ from argparse import Action, ArgumentParser, Namespace, RawDescriptionHelpFormat
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
-from ..errors import UsageError, did_you_mean
+from ..errors import UsageError, unknown_name
 
 JSON = "--json"
 """Prints one JSON object on standard output; everything else goes to standard error."""
@@ -87,6 +87,6 @@ class Parser(ArgumentParser):
         # Before Python 3.14 argparse names no command that may have been meant.
         if self.commands and args and not args[0].startswith("-") and args[0] not in self.commands.choices:
             known = list(self.commands.choices)
-            hint = did_you_mean(args[0], known)
-            raise UsageError(f"{self.prog} has no command {args[0]}; it has: {', '.join(known)}.{hint}")
+            fault = f"{self.prog} has no command {args[0]}"
+            raise UsageError(unknown_name(fault, args[0], known, "its commands", full_list=f"{self.prog} --help"))
         return super().parse_known_args(args, namespace)

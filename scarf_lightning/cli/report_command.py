@@ -364,7 +364,9 @@ def of_sweep(overrides: Sequence[str], compose: Composer, known: Collection[str]
         # Checked here, since Hydra's own message would not lead to the options of a report.
         section = key.lstrip("+~").replace("/", ".").partition(".")[0].partition("@")[0]
         if not sign or section not in known:
-            raise UsageError(f"{override} is not an option; --help names those of a report, train.py --help the axes.")
+            raise UsageError(
+                f"{override} is not an option; scarf report --help lists those of a report, scarf options the axes."
+            )
     request = expand(overrides, compose, SWEEPS)
     sweep, cells = request.sweep, distinct(request.cells)
     if sweep is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from ..errors import UnfinishedError, UsageError
+from ..errors import UnfinishedError, UsageError, unknown_name
 from ..importing import without_garbage_collection
 from ..metrics import metrics
 from ..options import Config, load_plugins, unused_options
@@ -406,7 +406,7 @@ def check_objective(name: str) -> None:
     """Refuse an objective that no cell has by a `UsageError`."""
     names = (VALIDATION_ERROR, *(metric.name for metric in metrics()))
     if name not in names:
-        raise UsageError(f"objective must be one of {', '.join(names)}, not {name}.")
+        raise UsageError(unknown_name(f"objective={name} is unknown", name, names, "the objectives"))
 
 
 def objective(cell: Cell, name: str) -> float:

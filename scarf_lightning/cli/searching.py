@@ -11,7 +11,7 @@ from statistics import fmean
 
 from rich.table import Table
 
-from ..errors import UnfinishedError, UsageError, counted
+from ..errors import UnfinishedError, UsageError, counted, unknown_name
 from ..metrics import Metric, metric_named
 from ..results import check_folder
 from ..screen import command_line, screen
@@ -253,7 +253,9 @@ def _judged(search: Search) -> tuple[bool, Callable[[float], str]]:
         # Known without the data, or they are loaded now.
         of_target = [each.name for each in search.cells[0].target_kind().metrics()]
         if name not in of_target:
-            raise UsageError(f"objective={name} is not one of this target's metrics: {', '.join(of_target)}.")
+            raise UsageError(
+                unknown_name(f"objective={name} is no metric of this target", name, of_target, "its metrics")
+            )
     better = "maximize" if higher else "minimize"
     asked = search.options.direction
     if asked not in (None, better):

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..errors import UsageError, did_you_mean
+from ..errors import UsageError, unknown_name
 from .columns import Coded, Column, ColumnReading, Floats, Ints, Note, declared_order, is_numeric, spell
 from .copies import first_alike, first_positions
 from .reading import Reader
@@ -154,10 +154,8 @@ class Table:
         places = []
         for name in names:
             if name not in known:
-                raise UsageError(
-                    f"{option} names {name!r}, which is not a column that {self.name} is trained on; "
-                    f"they are: {', '.join(known)}.{did_you_mean(name, known)}"
-                )
+                fault = f"{option} names {name!r}, which is not a column that {self.name} is trained on"
+                raise UsageError(unknown_name(fault, name, known, "the columns", shown=repr))
             places += known[name]
         return places
 

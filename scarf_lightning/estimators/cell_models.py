@@ -9,7 +9,7 @@ from ..data.reading import Reader
 from ..data.table import Column
 from ..data.targets import target_from_plain
 from ..engine.hardware import DTYPES
-from ..errors import UsageError
+from ..errors import UsageError, unknown_name
 from ..options import Config, build, load_plugins, read, unused_options
 from ..options.axes import OF_THE_RUN
 from ..options.combinations import encoding_of, is_in, method_of
@@ -137,9 +137,10 @@ def model_of_cell(folder: Path, plugins: Collection[str], trial: int | None, pha
     every = [each for each in load_trials(folder.name, folder.parent) if each.row.get("diverged") is None]
     kept = [each for each in every if trial in (None, each.row["trial"])]
     if not kept:
-        numbers = ", ".join(str(each.row["trial"]) for each in every) or "none"
+        numbers = [str(each.row["trial"]) for each in every]
         asked = "" if trial is None else f" {trial}"
-        raise UsageError(f"Cell {folder.name} has no finished trial{asked}; it has: {numbers}.")
+        fault = f"Cell {folder.name} has no finished trial{asked}"
+        raise UsageError(unknown_name(fault, asked, numbers, "its finished trials", hint=""))
     # The trials of a cell may have been trained on several machines, but in one precision.
     precision: Any = kept[0].row.get("precision")
     if precision not in DTYPES:

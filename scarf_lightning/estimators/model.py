@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..data.preprocessing import Preprocessing
 from ..data.reading import Reader
 from ..data.targets import Target
-from ..errors import UsageError, counted
+from ..errors import UsageError, counted, unknown_name
 from ..options import Config, part
 from ..options.combinations import method_of
 from ..results import StoredTrial
@@ -64,7 +64,8 @@ class Model(TrainedNetworks):
     def only(self, trial: int) -> "Model":
         """The network of one trial alone."""
         if trial not in self.trials:
-            raise UsageError(f"The model has no trial {trial}; it has: {', '.join(map(str, self.trials))}.")
+            known = map(str, self.trials)
+            raise UsageError(unknown_name(f"The model has no trial {trial}", str(trial), known, "its trials", hint=""))
         # Trials are numbered by their splits, so after one that diverged a number is no position.
         position = self.trials.index(trial)
         weights = {}

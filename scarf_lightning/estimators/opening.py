@@ -8,7 +8,7 @@ from typing import Any, get_args
 from safetensors.numpy import load
 
 from ..data.preprocessing import Preprocessing
-from ..errors import UsageError
+from ..errors import UsageError, unknown_name
 from ..options import load_plugins
 from ..results.files import DamagedRecordError, OtherVersionError, UnreadableRecordError
 from ..results.records import WEIGHTS, parsed, read_file, read_record
@@ -49,7 +49,7 @@ def load_model(
     """
     folder = place(path)
     if phase not in (None, *get_args(Phase)):
-        raise UsageError(f"phase={phase} is unknown; the phases are: {', '.join(get_args(Phase))}.")
+        raise UsageError(unknown_name(f"phase={phase} is unknown", str(phase), get_args(Phase), "the phases"))
     # A cell has no such file itself: its saved model lies in a folder of its own within it.
     if not (folder / CONTENTS).exists():
         return model_of_cell(one_cell(folder), plugins, trial, phase or "finetune")

@@ -24,7 +24,7 @@ from ..data.targets import Labels, Number, read_target
 from ..engine.hardware import Hardware
 from ..engine.lifting import as_it_is, load_state, part_of
 from ..engine.stack import Stack
-from ..errors import UsageError
+from ..errors import UsageError, unknown_name
 from ..estimators.preparing import SOURCE, read_frame
 from ..methods.method import SingleFitMethod
 from ..networks import Columns
@@ -73,7 +73,8 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
         self._frame: pd.DataFrame | None = None
         if isinstance(table, pd.DataFrame):
             if target not in table.columns:
-                raise UsageError(f"{target} is not a column of the table, which has {', '.join(map(str, table))}.")
+                fault = f"{target!r} is not a column of the table"
+                raise UsageError(unknown_name(fault, target, map(str, table), "its columns", shown=repr))
             self._frame = table
             self._target = target
             source = ["dataset=csv", f"dataset.path={SOURCE}"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from ..data.preprocessing import Ordinal
-from ..errors import UsageError, did_you_mean
+from ..errors import UsageError, did_you_mean, unknown_name
 from ..options.option import option
 from .boosting import typed
 from .rivals import Floats, Ints, Lesson, Rival, numbered
@@ -120,10 +120,8 @@ class NamedEstimator(Rival):
                 missing.append(parameter.name)
         for name in options:
             if name not in known and not takes_any:
-                raise UsageError(
-                    f"method.options: {name} is no option of {self.estimator}, which has: {', '.join(known) or 'none'}."
-                    f"{did_you_mean(str(name), known)}"
-                )
+                fault = f"method.options: {name} is no option of {self.estimator}"
+                raise UsageError(unknown_name(fault, str(name), known, "its options"))
         if missing:
             raise UsageError(f"{self.estimator} needs {', '.join(missing)}; set method.options={{{missing[0]}:VALUE}}.")
 
@@ -159,7 +157,8 @@ def found_class(name: str) -> type[Any]:
         ) from error
     cls = getattr(module, last, None)
     if cls is None:
-        raise UsageError(f"method.estimator={name}: {place} has no {last}.{did_you_mean(last, dir(module))}")
+        hint = did_you_mean(last, dir(module)) or "Name one of its classes."
+        raise UsageError(f"method.estimator={name}: {place} has no {last}. {hint}")
     if not inspect.isclass(cls) or not all(hasattr(cls, each) for each in INTERFACE):
         raise UsageError(f"method.estimator={name} is no estimator: it needs {', '.join(INTERFACE)}.")
     return cls

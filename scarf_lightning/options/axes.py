@@ -17,7 +17,7 @@ from datetime import date
 from functools import cache, lru_cache
 from typing import Any
 
-from ..errors import UsageError, did_you_mean
+from ..errors import UsageError, unknown_name
 from .gate import OURS
 from .option import Options
 
@@ -148,8 +148,14 @@ def unknown_part(axis: str, name: Any, known: Collection[str], option: str | Non
     if option == "pretrain.name":
         names.insert(0, "none")
     option = option or f"{axis}.name"
-    hint = did_you_mean(str(name), known)
-    return UsageError(f"{option}={name} is unknown; the options are: {', '.join(names)}.{hint}")
+    sentence = unknown_name(f"{option}={name} is unknown", str(name), names, "the options", full_list=list_of(axis))
+    return UsageError(sentence)
+
+
+def list_of(place: str) -> str:
+    """The command that lists what can be set at a place of the configuration, such as ``network.encoder``."""
+    axis = place.partition(".")[0]
+    return f"scarf options {axis}" if axis in {each.name for each in AXES} else "scarf train --cfg job"
 
 
 def registered(base: str) -> dict[str, type[Any]]:

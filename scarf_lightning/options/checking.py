@@ -7,8 +7,8 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from types import NoneType
 from typing import Any, TypeVar, get_type_hints
 
-from ..errors import UsageError, did_you_mean, not_an_option
-from .axes import BASES, part, parts
+from ..errors import UsageError, not_an_option
+from .axes import BASES, list_of, part, parts
 from .conf_files import target_of
 from .config import Config
 from .gate import OURS, TARGET
@@ -129,8 +129,8 @@ def checked_options(known: Mapping[str, Option], values: Mapping[str, Any], plac
 def refused(place: str, error: ValueError) -> UsageError:
     """The error message for an invalid value, with the option's full name before it."""
     sentence = _join(place, str(error))
-    # A hint ends in a question: did you mean ...?
-    return UsageError(sentence if sentence.endswith("?") else f"{sentence}.")
+    # Some are whole sentences already.
+    return UsageError(f"{sentence.removesuffix('.')}.")
 
 
 def _choice(axis: str, value: Any, place: str) -> Choice:
@@ -220,7 +220,9 @@ def _refuse_unknown(known: Sequence[str], values: Mapping[str, Any], place: str)
         if name in known:
             continue
         where = f"the options of {place}" if place else "the options"
-        raise UsageError(not_an_option(_join(place, str(name)), where, known, did_you_mean(str(name), known)))
+        # The options of a report and of a search have no place there.
+        full_list = list_of(place) if place or "trials" in known else ""
+        raise UsageError(not_an_option(_join(place, str(name)), where, known, full_list=full_list))
 
 
 def _group(value: Any, full: str, kind: type[Any] | None = None) -> Mapping[str, Any]:

@@ -20,8 +20,8 @@ from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import UsageError
-from .axes import BASES, COLUMNS, OF_THE_RUN, field_names, label, part, parts
+from ..errors import UsageError, unknown_name
+from .axes import BASES, COLUMNS, OF_THE_RUN, field_names, label, list_of, part, parts
 from .config import SHORTHANDS, Config
 from .option import Options, options_of
 from .settings import Choice, DatasetSettings, FinetuneSettings, FitSettings, PretrainSettings
@@ -122,7 +122,8 @@ def check_combination(config: Config) -> None:
     if is_cotrained(config):
         tasks = sorted(task for task, each in parts("pretrain").items() if each.can_cotrain)
         if config.cotrain.task not in tasks:
-            raise UsageError(f"cotrain.task must be one of {', '.join(tasks)}, not {config.cotrain.task}.")
+            fault = f"cotrain.task cannot be {config.cotrain.task}"
+            raise UsageError(unknown_name(fault, config.cotrain.task, tasks, "the tasks", full_list=list_of("cotrain")))
         if config.finetune.freeze != "none":
             raise UsageError(
                 f"finetune.freeze={config.finetune.freeze} does not go with method={name}, which trains f."
@@ -159,7 +160,9 @@ def check_target(config: Config, kind: "type[Target]") -> None:
     for option, name in (("metric", config.metric), ("finetune.metric", config.finetune.metric)):
         # None takes the kind's own.
         if name is not None and name not in metrics:
-            raise UsageError(f"{option}={name} does not measure {kind.noun}; their metrics are: {', '.join(metrics)}.")
+            raise UsageError(
+                unknown_name(f"{option}={name} does not measure {kind.noun}", name, metrics, "their metrics")
+            )
 
 
 def check_method(config: Config, kind: "type[Target]") -> None:

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from inspect import Parameter
 from typing import Any
 
-from ..errors import UsageError, did_you_mean
+from ..errors import UsageError, not_an_option
 from ..importing import require
 from .gate import TARGET
 from .plugins import working_folder_first
@@ -91,10 +91,7 @@ def check_logger(name: str, section: Mapping[str, Any]) -> None:
     for option in section:
         if option in (TARGET, *named) or Parameter.VAR_KEYWORD in kinds:
             continue
-        raise UsageError(
-            f"logger.{name}.{option} is not an option; the options of {cls.__name__} are: {', '.join(named)}."
-            f"{did_you_mean(option, named)}"
-        )
+        raise UsageError(not_an_option(f"logger.{name}.{option}", f"the options of {cls.__name__}", named))
     for option in named:
         is_needed = arguments[option].default is Parameter.empty
         if is_needed and option not in (*section, *OF_THE_CELL):

@@ -18,7 +18,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, NamedTuple, Self, Union, cast, get_args, get_origin, get_type_hints
 
-from ..errors import SYNONYMS, UsageError, did_you_mean
+from ..errors import SYNONYMS, UsageError, unknown_name
 
 LARGEST: dict[type, float] = {int: 2**53 - 1, float: 1e12}
 """The largest numbers that an option takes if its limits name none. Larger whole numbers are not exact in a file, and
@@ -182,10 +182,8 @@ class Option:
         if isinstance(value, (int, float)):
             self._check_number(value)
         if self.choices and isinstance(value, str) and value not in self.choices:
-            choices = ", ".join(map(str, self.choices))
-            hint = did_you_mean(value, self.choices)
-            # A question is a sentence of its own.
-            raise ValueError(f"{self.name} must be one of {choices}, not {value}{hint and '.' + hint}")
+            choices = map(str, self.choices)
+            raise ValueError(unknown_name(f"{self.name} cannot be {value}", value, choices, "its values"))
 
     def _check_number(self, value: float) -> None:
         """Refuse a number outside the limits, or too large where these name no end."""
@@ -251,8 +249,7 @@ class Options:
             elif name not in ("name", *beside):
                 part = getattr(cls, "name", cls.__name__)
                 raise UsageError(
-                    f"{name} is not an option of {part}; its options are: {', '.join(options_of(cls)) or 'none'}."
-                    f"{did_you_mean(name, known)}"
+                    unknown_name(f"{name} is not an option of {part}", name, options_of(cls), "its options")
                 )
         return cls(**given)
 

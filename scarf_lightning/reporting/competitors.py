@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import UsageError
+from ..errors import UsageError, unknown_name
 from ..metrics import Metric
 from ..verdicts import Pair
 from .loading import CellResults, rows_of
@@ -64,8 +64,7 @@ def need(results: CellResults, columns: Sequence[str]) -> None:
         # Someone who mistypes an option knows its axis, so the options of that axis are enough to choose from.
         axis = column.partition(".")[0]
         near = [known for known in results.axes if known.partition(".")[0] == axis]
-        choices = ", ".join(near or results.axes)
-        raise UsageError(f"No cell uses {column}; the columns are: {choices}.")
+        raise UsageError(unknown_name(f"No cell uses {column}", column, near or results.axes, "the columns"))
 
 
 def competing(results: CellResults, cells: pd.DataFrame, columns: Sequence[str], metric: Metric) -> Competitors:
@@ -154,8 +153,8 @@ def grid_over_reference(
         else:
             others.append((row, column, name))
     if not references:
-        known = ", ".join(dict.fromkeys(settings))
-        raise UsageError(f"No cell is the reference {reference}; {' + '.join(columns)} has: {known}.")
+        where = f"the values of {' + '.join(columns)}"
+        raise UsageError(unknown_name(f"No cell is the reference {reference}", reference, settings, where))
 
     grid: dict[tuple[str, str], Pair] = {}
     without_reference: list[str] = []

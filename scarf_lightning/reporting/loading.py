@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ..data.targets import Classes, Target, leading_metric
-from ..errors import UsageError, did_you_mean
+from ..errors import UsageError, did_you_mean, unknown_name
 from ..intervals import SIZES
 from ..metrics import metrics
 from ..options.config import SHORTHANDS
@@ -446,18 +446,17 @@ def narrowed(
         column, sign, values = condition.partition("=")
         if not sign or column not in known:
             near = did_you_mean(column, (*options, *known))
-            raise UsageError(
-                f"{condition} is not an option of a report, nor a column of its results; --help names the "
-                f"options.{near}"
-            )
+            hint = f"{near} scarf report --help lists the options.".strip()
+            fault = f"{condition} is not an option of a report, nor a column of its results"
+            raise UsageError(unknown_name(fault, column, known, "the columns", hint=hint))
         # A cell that does not use the option is found by null, as on the command line.
         values_of_cells = [str(cell.axes.get(column, "null")) for cell in chosen]
         # A comma within brackets, as in [a,b], is part of the value.
         wanted = re.split(r",(?![^\[]*\])", values)
         for value in wanted:
             if value not in values_of_cells:
-                choices = ", ".join(dict.fromkeys(values_of_cells))
-                raise UsageError(f"No cell has {column}={value}; {column} has: {choices}.")
+                fault = f"No cell has {column}={value}"
+                raise UsageError(unknown_name(fault, value, values_of_cells, f"the values of {column}"))
         matching = []
         for cell, value in zip(chosen, values_of_cells, strict=True):
             if value in wanted:

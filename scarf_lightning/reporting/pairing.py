@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..errors import UsageError, did_you_mean
+from ..errors import UsageError, did_you_mean, unknown_name
 from .loading import CellResults
 from .names import NO_PRETRAINING, Competition, text_of
 
@@ -150,12 +150,12 @@ def _asked_for(results: CellResults, competing: Competition, reference: str) -> 
         matching = [label for label, text in texts.items() if text.lower() == name]
         if matching:
             return matching
-    known = list(dict.fromkeys(names.values()))
-    raise UsageError(
-        f"reference={reference} is no competitor of these results; they are: {'; '.join(known)}. Name one of them, or "
-        f"a value of an option in which they differ ({', '.join(competing.compared) or 'none'})."
-        f"{did_you_mean(wanted, possible)}"
+    way_out = (
+        f"Name a competitor, or a value of an option in which they differ ({', '.join(competing.compared) or 'none'})."
     )
+    hint = " ".join(filter(None, (did_you_mean(wanted, possible), way_out)))
+    fault = f"reference={reference} is no competitor of these results"
+    raise UsageError(unknown_name(fault, wanted, names.values(), "the competitors", hint=hint, shown=repr))
 
 
 def _usual_first(results: CellResults, compared: Sequence[str], labels: Sequence[int]) -> list[int]:

@@ -10,7 +10,7 @@ from typing import Any, get_type_hints
 
 from omegaconf import OmegaConf
 
-from ..errors import UsageError, did_you_mean
+from ..errors import UsageError, unknown_name
 from .configuration_files import read_yaml
 
 PACKAGE = Path(__file__).parents[1]
@@ -157,9 +157,8 @@ def _read(name: str, folder: Path) -> SweepFile:
         raise UsageError(f"sweeps={name} is an address, and only files are read; download it, and name the file.")
     if not path.is_file():
         known = sorted(file.stem for file in folder.glob("*.yaml"))
-        listed = ", ".join([*known, ALL])
-        hint = did_you_mean(name, known)
-        raise UsageError(f"sweeps={name}: there is no file {path}; the sweeps are: {listed}.{hint}")
+        fault = f"sweeps={name}: there is no file {path}"
+        raise UsageError(unknown_name(fault, name, [*known, ALL], "the sweeps", full_list="scarf options"))
 
     # Imported here, since `--help` starts without the store.
     from ..results.files import DamagedRecordError

@@ -39,9 +39,9 @@ from omegaconf.errors import (
     UnsupportedInterpolationType,
 )
 
-from ..errors import UsageError, did_you_mean, meant_by, not_an_option
+from ..errors import UsageError, did_you_mean, meant_by, not_an_option, unknown_name
 from ..options import BASES, Config, load_plugins, options_of, read
-from ..options.axes import AXES, CLASSES, is_own, parts
+from ..options.axes import AXES, CLASSES, is_own, list_of, parts
 from ..options.conf_files import target_of
 from ..options.config import SHORTHANDS
 from ..options.gate import GLOBAL, TARGET
@@ -184,7 +184,7 @@ def usage_error(error: BaseException) -> UsageError:
             return UsageError(
                 f"There is no file {error.missing_cfg_file}.yaml; --config-dir FOLDER names the folder that has it."
             )
-        return UsageError(f"{group}={name} is not an option; --help {group} lists them.")
+        return UsageError(f"{group}={name} is not an option; {list_of(group)} lists them.")
     # Its own advice is on two signs of its grammar.
     if there := re.match(r"Could not append to config\. An item is already at '(.+?)'", str(error)):
         return UsageError(f"{there[1]} is an option already; leave out the sign +.")
@@ -203,9 +203,9 @@ def usage_error(error: BaseException) -> UsageError:
         if parent == "logger" and not hint:
             # A user of Hydra may give the class to the group itself.
             section = "mine" if name == TARGET else name
-            hint = f" For a class of Lightning's: +logger.{section}._target_=CLASS."
+            hint = f"For a class of Lightning's: +logger.{section}._target_=CLASS."
         where = f"the options of {parent}" if parent else "the options"
-        return UnknownOptionError(not_an_option(full, where, known, hint), full)
+        return UnknownOptionError(not_an_option(full, where, known, hint, list_of(parent)), full)
     # Any other error in Hydra's words, on one line.
     message = str(error) if cause is None else f"{error} {cause}"
     return UsageError(" ".join(message.split()))
@@ -217,7 +217,7 @@ def _left_out(section: DictConfig, axis: str, name: str) -> str:
     if chosen is None or name not in options_of(chosen):
         return ""
     part = section.name
-    return f" {part} has it: let your file begin with `defaults: [{part}, _self_]`, or add it by +{axis}.{name}=VALUE."
+    return f"{part} has it: let your file begin with `defaults: [{part}, _self_]`, or add it by +{axis}.{name}=VALUE."
 
 
 def _wrong_value(error: OmegaConfBaseException) -> UsageError:
@@ -247,7 +247,7 @@ def _within(group: DictConfig, place: str, name: str) -> str:
     if not options:
         return ""
     *others, last = options
-    return f" Did you mean {', '.join(others)}{' or ' if others else ''}{last}?"
+    return f"Did you mean {', '.join(others)}{' or ' if others else ''}{last}?"
 
 
 def _unknown_choice(file: str, options: Sequence[str]) -> str:
@@ -267,8 +267,9 @@ def _unknown_choice(file: str, options: Sequence[str]) -> str:
         listed.append(f"cc18-NAME ({len(suite)})")
     hint = did_you_mean(name, options)
     if group == "dataset" and not hint:
-        hint = " For a file of yours, name it: dataset=FILE."
-    return f"{group}={name} is not an option; the options of {group} are: {', '.join(listed)}.{hint}"
+        hint = "For a file of yours, name it: dataset=FILE."
+    fault, where = f"{group}={name} is not an option", f"the options of {group}"
+    return unknown_name(fault, name, listed, where, hint=hint, full_list=list_of(group))
 
 
 def named_plugins(arguments: Sequence[str]) -> list[str]:

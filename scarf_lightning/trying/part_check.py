@@ -15,7 +15,7 @@ import torch
 from ..data.targets import AUTO, kind_named
 from ..engine.blame import is_foreign
 from ..engine.hardware import own_torch, torch_threads
-from ..errors import UsageError, did_you_mean
+from ..errors import UsageError, unknown_name
 from ..metrics import METRICS, Metric, metrics
 from ..options import Config, used_options
 from ..options.axes import BASES, is_own, part
@@ -174,7 +174,7 @@ def check_module(module: str, name: str | None = None) -> list[Verdict]:
     if name is not None:
         chosen = {key: each for key, each in found.items() if name in (key, getattr(each, "name", None))}
         if not chosen:
-            raise UsageError(f"{module} has no part {name}; it has {', '.join(found)}.{did_you_mean(name, found)}")
+            raise UsageError(unknown_name(f"{module} has no part {name}", name, found, "its parts"))
         found = chosen
     return [_verdict(each) for each in found.values()]
 

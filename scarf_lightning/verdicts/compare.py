@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from ..errors import UsageError, counted
+from ..errors import UsageError, counted, unknown_name
 from ..intervals import TEST_TO_TRAIN
 from ..metrics import Metric, metric_named
 from .amounts import effect, won
@@ -228,7 +228,8 @@ def compare(
             raise UsageError(f"compare needs a reference; the competitors of this frame are: {', '.join(names)}.")
         reference = next(iter(settings))
     if reference not in names:
-        raise UsageError(f"reference={reference} is no competitor of this frame; they are: {', '.join(names)}.")
+        fault = f"reference={reference} is no competitor of this frame"
+        raise UsageError(unknown_name(fault, reference, names, "its competitors"))
     before = [Look(n) for n in looks]
     effects: list[Judged] = []
     if factors:

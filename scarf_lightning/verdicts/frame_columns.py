@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 import numpy as np
 import pandas as pd
 
-from ..errors import UsageError
+from ..errors import UsageError, unknown_name
 from ..metrics import Labels, Metric
 from .frame import Trials
 from .scores import Floats
@@ -68,10 +68,8 @@ def _of_skore(frame: pd.DataFrame, metric: Metric) -> pd.DataFrame:
     if "label" in frame.columns:
         chosen = chosen[chosen["label"].isna()]
     if chosen.empty:
-        raise UsageError(
-            f"The summary has no value of {metric.name} over all classes; it has: "
-            f"{', '.join(dict.fromkeys(map(str, frame['name'])))}."
-        )
+        fault = f"The summary has no value of {metric.name} over all classes"
+        raise UsageError(unknown_name(fault, metric.name, map(str, frame["name"]), "its metrics"))
     trial = chosen["split"] if "split" in chosen.columns else 0
     return pd.DataFrame(
         {"dataset": "the table", "trial": trial, "competitor": chosen["estimator"], metric.name: chosen["score"]}

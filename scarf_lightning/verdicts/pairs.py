@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ..errors import UsageError
+from ..errors import UsageError, unknown_name
 from ..intervals import TEST_TO_TRAIN
 from .scores import Floats, Pair, ScoreArray, mean_of, score_array, variance_of
 
@@ -169,7 +169,7 @@ def compared_pairs(
     if not pairs:
         raise UsageError("There are no pairs to compare; name two competitors or more.")
     if test not in get_args(Test):
-        raise UsageError(f"test={test} is unknown; the options are: {', '.join(get_args(Test))}.")
+        raise UsageError(unknown_name(f"test={test} is unknown", test, get_args(Test), "the tests"))
     array = _array_of(scores, pairs)
     competitors, references = zip(*pairs, strict=True)
     # Scores (datasets, pairs, trials) of both sides.

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..errors import UsageError
+from ..errors import UsageError, unknown_name
 from ..metrics import metric_named
 
 COLUMNS = ("dataset", "competitor", "trial", "value")
@@ -91,7 +91,7 @@ def score_array(scores: pd.DataFrame, competitors: Sequence[str] | None = None) 
         raise UsageError(f"No competitor was named; name some of: {', '.join(known)}.")
     for name in wanted:
         if name not in known:
-            raise UsageError(f"The scores have no competitor {name}; they have: {', '.join(known)}.")
+            raise UsageError(unknown_name(f"The scores have no competitor {name}", name, known, "their competitors"))
     positions = [known.index(name) for name in wanted]
     return ScoreArray(array[:, positions], tuple(datasets.tolist()), tuple(wanted))
 

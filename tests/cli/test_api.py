@@ -135,7 +135,7 @@ def test_a_plan_knows_the_tables_in_a_folder_of_the_users(config_dir: Path, tmp_
     plan = scarf_lightning.plan("dataset=mine,wdbc", "pretrain=none", config_dir="conf")
 
     assert plan["dataset"].tolist() == ["mine", "wdbc"]
-    with pytest.raises(UsageError, match=r"^dataset=mine is not an option; "):
+    with pytest.raises(UsageError, match=r"^dataset=mine is not an option. "):
         scarf_lightning.plan("dataset=mine")
     with pytest.raises(UsageError, match=r"^--config-dir: there is no folder away; "):
         scarf_lightning.run("dataset=mine", config_dir="away")
@@ -153,7 +153,7 @@ def test_a_run_trains_on_the_tables_in_a_folder_of_the_users(
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        (["corruption=foo"], "corruption=foo is not an option; the options of corruption are: "),
+        (["corruption=foo"], "corruption=foo is not an option. The options of corruption are: "),
         ("unheard", "sweeps=unheard: there is no file "),
         (["plan=true"], "plan=true is not for scarf_lightning.run: use scarf_lightning.plan."),
         (["hydra.mode=RUN"], "hydra.mode=RUN is not for scarf_lightning.run: train.py takes it."),
@@ -194,7 +194,7 @@ def test_the_cells_of_a_search_are_not_known_before() -> None:
 
 
 def test_a_report_refuses_what_it_does_not_know(trained: Trained) -> None:
-    for wrong, sentence in (("upload", "^upload is not an option; "), ("metrik", "^metrik is not an option; ")):
+    for wrong, sentence in (("upload", "^upload is not an option. "), ("metrik", "^metrik is not an option. ")):
         with pytest.raises(UsageError, match=sentence):
             scarf_lightning.report(results=trained[0] / "results", **{wrong: "nowhere"})  # type: ignore[arg-type]
 

@@ -114,15 +114,15 @@ def test_export_replaces_a_file_by_force_alone_and_quotes_formulas(store: Path) 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ("lst", "scarf results has no command lst; it has: .* Did you mean ls?"),
-        ("show", "scarf results has no command show; it has: ls, drop, export."),
+        ("lst", "scarf results has no command lst. Did you mean ls? Its commands are: "),
+        ("show", "scarf results has no command show. Its commands are: ls, drop, export."),
         ("drop zz", "There is no cell zz; scarf results ls lists the cells."),
         ("ls what", "what: scarf results ls takes options such as pretrain=scarf."),
         ("ls --all", "--all is not known; scarf results ls --help names what is."),
-        ("ls pretrain=vime", "No cell has pretrain=vime; pretrain has: none, scarf."),
+        ("ls pretrain=vime", "No cell has pretrain=vime. The values of pretrain are: none, scarf."),
         ("drop", "Name what to drop"),
         ("export", "Name one file to write: scarf results export trials.csv."),
-        ("export trials.xls", "trials.xls has no known ending; the endings are: .csv, .parquet, .json."),
+        ("export trials.xls", "trials.xls has no known ending. The endings are: .csv, .parquet, .json."),
         ("ls results=elsewhere", "elsewhere holds no results; train a cell first, or name another folder."),
     ],
 )

@@ -29,7 +29,7 @@ from tests.processes import TINY, here
         ("dataset.target='${' dataset.path=a.csv", "dataset.target: .* at input '${'; to write ${ as text, put a"),
         ("-m corruption=mean,zero --cfg job", "--cfg shows the configuration of one cell; give every option one val"),
         ("--experimental-rerun job.pickle", "--experimental-rerun reads a job that Hydra pickled"),
-        ("--help corruptions", "There is no axis corruptions; the axes are: .*. Did you mean corruption?"),
+        ("--help corruptions", "There is no axis corruptions. Did you mean corruption? The axes are: .*"),
     ],
 )
 def test_a_mistake_is_answered_in_a_line(arguments: str, sentence: str, tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ class Terminal(io.StringIO):
 def test_a_refusal_breaks_between_words_on_a_terminal_and_stays_whole_in_a_file(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    sentence = "corruption=marginl is not an option; the options of corruption are: gaussian, joint, marginal, mean"
+    sentence = "corruption=marginl is not an option. Did you mean marginal? The options of corruption are: gaussian"
     shown, file = Terminal(), io.StringIO()
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setenv("TERM", "xterm")

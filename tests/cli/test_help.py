@@ -1,12 +1,16 @@
 import io
 import re
+from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 from rich.console import Console
 
 from scarf_lightning.cli.help import COMMANDS, axis_page, help_page
-from scarf_lightning.options.axes import AXES
+from scarf_lightning.errors import MOST_LISTED
+from scarf_lightning.options.axes import AXES, list_of
+from scarf_lightning.options.config import Config
 from scarf_lightning.screen import Screen
 from tests.composing import CONF, GROUPS, cells_of, names
 
@@ -57,3 +61,22 @@ def test_it_shows_every_choice_of_an_axis_and_what_can_be_set(axis: str) -> None
         (line, *_) = [line for line in text.getvalue().splitlines() if "corruption.sigma" in line]
         assert line.split()[:2] == ["corruption.sigma", "0.5"]
         assert line.rstrip().endswith("(float; greater than 0)")
+
+
+def test_what_a_cut_list_of_a_refusal_leaves_out_is_where_the_refusal_says() -> None:
+    """``scarf options AXIS`` of a section of an axis, ``scarf train --cfg job`` of others."""
+    (cell,) = cells_of()
+    composed = asdict(cell.config)
+    sections = {name: kind for name, kind in get_type_hints(Config).items() if is_dataclass(kind)}
+    cut = [section for section, kind in sections.items() if len(fields(kind)) > MOST_LISTED]
+    assert {"dataset", "pretrain", "finetune"} <= set(cut)
+    for section in cut:
+        kind = sections[section]
+        left_out = {f"{section}.{each.name}" for each in fields(kind) if each.name not in ("name", "options", "custom")}
+        if list_of(section) == f"scarf options {section}":
+            text = io.StringIO()
+            Screen(file=text, width=160).print(axis_page(CONF, section))
+            assert {name for name in left_out if name not in text.getvalue()} == set(), section
+        else:
+            assert list_of(section) == "scarf train --cfg job"
+            assert left_out <= {f"{section}.{name}" for name in composed[section]}

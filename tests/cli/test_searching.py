@@ -157,8 +157,8 @@ def test_a_study_of_a_table_that_has_changed_is_refused() -> None:
     [
         ("accuracy", {"direction": "minimize"}, "hydra.sweeper.direction=minimize would search for the worst accur"),
         ("log_loss", {"direction": "maximize"}, "hydra.sweeper.direction=maximize would search for the worst log_l"),
-        ("rmse", {}, "objective=rmse is not one of this target's metrics: accuracy, "),
-        ("nothing", {}, "objective must be one of validation_error, accuracy, "),
+        ("rmse", {}, "objective=rmse is no metric of this target. Its metrics are: accuracy, "),
+        ("nothing", {}, "objective=nothing is unknown. The objectives are: validation_error, accuracy, "),
     ],
 )
 def test_an_objective_that_cannot_be_searched_by_is_refused(

@@ -149,16 +149,22 @@ class TestRows:
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"pretrain": "scarff"}, "pretrain=scarff is not an option; the options of pretrain are: "),
+        (
+            {"pretrain": "scarff"},
+            r"^pretrain=scarff is not an option\. Did you mean scarf\? The options of pretrain are: ",
+        ),
         ({"pretrain": None}, "pretrain must be the name of an option, not None; for none it is 'none'"),
         ({"corruption": "mean"}, "corruption is set, but has no effect on training"),
-        ({"options": {"corruption.rat": 0.3}}, r"corruption\.rat is not an option; the options of cor"),
+        (
+            {"options": {"corruption.rat": 0.3}},
+            r"corruption\.rat is not an option\. Did you mean rate\? The options of cor",
+        ),
         ({"pretrain": "auto", "options": {"corruption.rate": 3}}, r"corruption\.rate must"),
         ({"options": {"trials": 3}}, "trials is a parameter of its own; set n_trials"),
         ({"options": {"tune": 2}}, "options: tune keeps no networks; search with GridSearchCV"),
         ({"options": {"trainer.accelerator": "cpu"}}, r"trainer\.accelerator is a parameter of its own; set device"),
-        ({"class_weight": "fair"}, "^class_weight must be one of none, balanced, not fair"),
-        ({"device": "tpu"}, "^device must be one of auto, cpu, cuda, not tpu"),
+        ({"class_weight": "fair"}, r"^class_weight cannot be fair\. Its values are: none, balanced"),
+        ({"device": "tpu"}, r"^device cannot be tpu\. Its values are: auto, cpu, cuda"),
         ({"options": {"paths.results": "x"}}, r"paths\.results belongs to train\.py"),
         ({"method": "xgboost"}, "method=xgboost"),
         ({"method": "self_train"}, "method=self_train needs unlabelled rows"),

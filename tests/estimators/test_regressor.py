@@ -47,7 +47,7 @@ def test_predictions_are_in_the_unit_of_y_and_alike_after_saving_and_on_the_comm
     ("parameters", "sentence"),
     [
         ({"method": "label_smoothing"}, r"^method=label_smoothing does not go with dataset\.target_kind=number: it "),
-        ({"metric": "auroc"}, r"^metric=auroc does not measure numbers; their metrics are: rmse, mae, "),
+        ({"metric": "auroc"}, r"^metric=auroc does not measure numbers. Their metrics are: rmse, mae, "),
     ],
 )
 def test_what_is_for_classes_is_refused(parameters: dict[str, Any], sentence: str) -> None:

@@ -67,7 +67,10 @@ def test_a_cell_that_fails_fails_the_job(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        (["hydra.mode=RUN", "objective=foo"], "objective must be one of validation_error, accuracy, "),
+        (
+            ["hydra.mode=RUN", "objective=foo"],
+            "objective=foo is unknown. The objectives are: validation_error, accuracy, ",
+        ),
         (["hydra.mode=RUN", "sweeps=quick"], "sweeps is for our sweeper; leave hydra/sweeper and hydra.mode alone."),
         (
             ["hydra.mode=RUN", "corruption.rate=0.1", "pretrain=none"],

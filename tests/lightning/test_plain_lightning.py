@@ -281,7 +281,10 @@ def test_a_task_of_openml_is_tested_on_its_own_rows(cache: Path) -> None:
     [
         (partial(TableDataModule, "f.csv", "y", ["corruption=mean"]), "give it to the module"),
         (partial(TableDataModule, "f.csv", "y", ["trials=3"]), "the number of trials is an argument"),
-        (partial(TableDataModule, pd.DataFrame({"a": [1]}), "y"), "y is not a column of the table, which has a"),
+        (
+            partial(TableDataModule, pd.DataFrame({"a": [1]}), "y"),
+            "'y' is not a column of the table. Its columns are: 'a'.",
+        ),
         (OpenMLDataModule, "the number of a task or of a dataset"),
     ],
 )

@@ -109,11 +109,11 @@ def test_every_named_concrete_subclass_is_a_part_wherever_it_stands_and_is_built
 @pytest.mark.parametrize(
     ("choice", "sentence"),
     [
-        ({"name": "star"}, "shape.name=star is unknown; the options are: full_circle, square."),
-        ({"name": "squares"}, "shape.name=squares is unknown; the options are: {}. Did you mean square?"),
-        ({"name": "round"}, "shape.name=round is unknown; the options are: full_circle, square."),
-        ({"size": 3.0}, "shape.name=None is unknown; the options are: full_circle, square."),
-        ({"name": "full_circle", "corners": 3}, "shape.corners is not an option; the options of shape are: size."),
+        ({"name": "star"}, "shape.name=star is unknown. The options are: full_circle, square."),
+        ({"name": "squares"}, "shape.name=squares is unknown. Did you mean square? The options are: {}."),
+        ({"name": "round"}, "shape.name=round is unknown. The options are: full_circle, square."),
+        ({"size": 3.0}, "shape.name=None is unknown. The options are: full_circle, square."),
+        ({"name": "full_circle", "corners": 3}, "shape.corners is not an option. The options of shape are: size."),
         ({"name": "square", "size": -1}, "shape.size must be greater than 0, not -1.0."),
     ],
 )

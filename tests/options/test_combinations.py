@@ -132,8 +132,10 @@ class TestCotraining:
     def test_a_task_that_is_no_co_training_is_refused(self) -> None:
         config = config_of("method=cotrain", "cotrain.task=scarf_disc")
 
-        sentence = f"cotrain.task must be one of {', '.join(names('cotrain'))}, not scarf_disc."
-        assert refusal(lambda: check_combination(config)) == sentence
+        sentence = refusal(lambda: check_combination(config))
+        assert sentence.startswith("cotrain.task cannot be scarf_disc. The tasks are: ")
+        listed = sentence.partition("are: ")[2].partition(", and ")[0].split(", ")
+        assert set(listed) < set(names("cotrain"))
 
 
 class TestLoss:
@@ -198,9 +200,9 @@ class TestOneSentence:
             ("method=logistic", Number, "does not go with dataset.target_kind=number: "),
             ("method=ridge", Classes, "does not go with dataset.target_kind=classes: "),
             ("finetune.class_weight=balanced", Number, "does not go with dataset.target"),
-            ("metric=accuracy", Number, "does not measure numbers; their metrics are: rmse, "),
-            ("metric=rmse", Classes, "does not measure classes; their metrics are: accuracy, "),
-            ("finetune.metric=rmse", Classes, "does not measure classes; "),
+            ("metric=accuracy", Number, "does not measure numbers. Their metrics are: rmse, "),
+            ("metric=rmse", Classes, "does not measure classes. Their metrics are: accuracy, "),
+            ("finetune.metric=rmse", Classes, "does not measure classes. "),
         ],
     )
     def test_what_serves_one_kind_of_target_is_refused_for_the_other(

@@ -146,7 +146,7 @@ class TestInstantiate:
 
     def test_refuses_an_option_that_the_part_lacks(self) -> None:
         with pytest.raises(
-            UsageError, match=r"^rat is not an option of mean; its options are: keep, rate\. Did you mean rate"
+            UsageError, match=r"^rat is not an option of mean. Did you mean rate\? Its options are: keep, rate\."
         ):
             part("corruption", "mean").from_config(name="mean", rat=0.3)
 

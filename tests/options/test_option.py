@@ -81,10 +81,10 @@ class Unbounded(Options):
     [
         (Shape, {"size": 0}, "size must lie in (0, 1], not 0"),
         (Shape, {"size": math.nan}, "size must lie in (0, 1], not nan"),
-        (Shape, {"colour": "green"}, "colour must be one of red, blue, not green"),
+        (Shape, {"colour": "green"}, "colour cannot be green. Its values are: red, blue."),
         (Shape, {"copies": 0}, "copies must be at least 1, not 0"),
         (Shape, {"copies": 11}, "copies must be at most 10, not 11"),
-        (Shape, {"copies": "many"}, "copies must be one of auto, not many"),
+        (Shape, {"copies": "many"}, "copies cannot be many. Its values are: auto."),
         (Shape, {"copies": 10, "note": "any text", "size": 1}, None),
         (Unbounded, {"seed": 2**53 - 1, "decay": 1e12, "shift": -1e12, "most": 1e30}, None),
         (Unbounded, {"seed": 2**53}, "seed must be at most 9.0072e+15 in size, not 9007199254740992"),
@@ -146,6 +146,6 @@ def test_what_is_no_interval_is_an_error_of_the_author(text: str) -> None:
 
 
 def test_a_wrong_name_suggests_the_option_that_people_mean() -> None:
-    said = {"length_of_a_side": " Did you mean size?", "color": " Did you mean colour?", "q": ""}
+    said = {"length_of_a_side": "Did you mean size?", "color": "Did you mean colour?", "q": ""}
     assert {name: did_you_mean(name, options_of(Shape)) for name in said} == said
     assert did_you_mean("length_of_a_side", ["width"]) == ""

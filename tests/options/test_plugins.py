@@ -104,7 +104,9 @@ def test_a_part_is_found_by_its_name_has_its_options_and_is_part_of_the_cells_th
     for of_cell in (identity(config, DATA_HASH), pretraining_identity(config, DATA_HASH)):
         assert list(of_cell["plugins"]) == [plugin.stem]
     values["corruption"] = {"name": "halved", "fcator": 1}
-    with pytest.raises(UsageError, match=r"corruption\.fcator is not an option; .* rate, factor\. Did you mean factor"):
+    with pytest.raises(
+        UsageError, match=r"corruption\.fcator is not an option\. Did you mean factor\? .* rate, factor\."
+    ):
         read(values)
 
 

@@ -118,7 +118,7 @@ def flat(options: dict[str, Any], before: str = "") -> dict[str, Any]:
 def test_a_recipe_leaves_out_what_the_chosen_split_does_not_have(rule: str) -> None:
     assert "copies" not in config_of(f"split={rule}", "recipe=paper").split
     for copies in ("apart", "together"):
-        with pytest.raises(UsageError, match=r"split\.copies is not an option; the options of split are: name"):
+        with pytest.raises(UsageError, match=r"split\.copies is not an option. The options of split are: name"):
             config_of(f"split={rule}", "recipe=paper", f"split.copies={copies}")
 
 

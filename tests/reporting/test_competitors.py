@@ -33,11 +33,13 @@ RESULTS = results_of(
         ({"pretrain": ["none", "scarf_ae"], "dataset": "iris"}, [0, 3]),
         ({RATE: [0.6, None]}, [0, 2, 3, 4]),
         ({RATE: None}, [0, 4]),
-        ({"corruption.rat": 0.6}, "No cell uses corruption.rat; the columns are: corruption, corruption.rate."),
+        ({"corruption.rat": 0.6},
+         "No cell uses corruption.rat. Did you mean corruption.rate? The columns are: corruption, corruption.rate."),
         ({"pretrian": "none"},
-         f"No cell uses pretrian; the columns are: dataset, regime, pretrain, method, network, corruption, {RATE}."),
+         "No cell uses pretrian. Did you mean pretrain? The columns are: dataset, regime, pretrain, method, network, "
+         f"corruption, {RATE}."),
         ({"pretrain": "scarf_disc"}, "No cell has pretrain=scarf_disc."),
-        ({"fingerprint": "0" * 16}, "No cell uses fingerprint; "),
+        ({"fingerprint": "0" * 16}, "No cell uses fingerprint. "),
     ],
 )  # fmt: skip
 def test_where_chooses_cells_by_their_columns_or_says_that_there_are_none(
@@ -91,7 +93,7 @@ def test_scores_count_cells_that_have_none() -> None:
     assert len(rows) == 2 + 2 + 1 + 1 + 2
     with pytest.raises(UsageError, match=r"^None of these cells has a finished trial\.$"):
         competing(RESULTS, select(RESULTS, {"pretrain": "scarf_ae"}), ["pretrain"], ACCURACY)
-    with pytest.raises(UsageError, match=r"^No cell uses views; "):
+    with pytest.raises(UsageError, match=r"^No cell uses views\. "):
         competing(RESULTS, RESULTS.cells, ["views"], ACCURACY)
 
 
@@ -107,5 +109,8 @@ def test_a_grid_puts_each_column_against_the_reference_of_its_row() -> None:
         ("all labels, mixup", "SCARF"): ("all labels, mixup, SCARF", "all labels, mixup, no pre-training"),
     }
     assert alone == ["all labels, distillation"]
-    with pytest.raises(UsageError, match=r"^No cell is the reference scarf_ae; pretrain has: none, scarf\.$"):
+    with pytest.raises(
+        UsageError,
+        match=r"^No cell is the reference scarf_ae\. Did you mean scarf\? The values of pretrain are: none, scarf\.$",
+    ):
         grid_over_reference(results, results.cells, ["method"], ["pretrain"], "scarf_ae", ACCURACY)

@@ -92,13 +92,13 @@ UNUSED = " is set, but no cell of this run uses it ("
         ("trials=0", "trials must be at least 1, not 0."),
         (
             "dataset=cc18-adlut",
-            "dataset=cc18-adlut is not an option; the options of dataset are: csv, diabetes, openml, wdbc, "
-            "cc18-NAME (69). Did you mean cc18-adult?",
+            "dataset=cc18-adlut is not an option. Did you mean cc18-adult? The options of dataset are: csv, diabetes, "
+            "openml, wdbc, cc18-NAME (69).",
         ),
         (
             "dataset=iris",
-            "dataset=iris is not an option; the options of dataset are: csv, diabetes, openml, wdbc, cc18-NAME (69). "
-            "For a file of yours, name it: dataset=FILE.",
+            "dataset=iris is not an option. For a file of yours, name it: dataset=FILE. The options of dataset are: "
+            "csv, diabetes, openml, wdbc, cc18-NAME (69).",
         ),
         (
             "dataset=my/data.xls",
@@ -106,17 +106,17 @@ UNUSED = " is set, but no cell of this run uses it ("
         ),
         ("corruption=[mean,marginal]", "corruption=[mean,marginal]: name one option, or try each of them with corr"),
         ("method=control,[mixup,dropout]", "method=[mixup,dropout]: name one option, or try each of them with meth"),
-        ("corruption.rat=0.5", "corruption.rat is not an option; the options of corruption are: "),
-        ("network.encoder={depht:3}", "network.encoder.depht is not an option; the options of network.encoder are: "),
+        ("corruption.rat=0.5", "corruption.rat is not an option. Did you mean rate? The options of corruption are: "),
+        ("network.encoder={depht:3}", "network.encoder.depht is not an option. Did you mean depth? The options of"),
         ("network.head.depth=0", "network.head.depth must be at least 1, not 0."),
         ("finetune.learning_rate=-1", "finetune.learning_rate must be greater than 0, not -1.0."),
-        ("pretrain.name=scarfs", "pretrain.name=scarfs is unknown; the options are: none, add_noise_ae, "),
-        ("corruption=mean,marginal seed=1,2 fit_on=some", "fit_on must be one of all, train, not some."),
+        ("pretrain.name=scarfs", "pretrain.name=scarfs is unknown. Did you mean scarf? The options are: scarf, "),
+        ("corruption=mean,marginal seed=1,2 fit_on=some", "fit_on cannot be some. Its values are: all, train."),
         ("seed=1,-1", "seed=-1: seed must be at least 0, not -1."),
         ("corruption=mean,means", "corruption=means: corruption=means is not an option"),
-        ("corruption=gaussian corruption.rate=0.3", "corruption.rate is not an option; the options of corruption are: "
+        ("corruption=gaussian corruption.rate=0.3", "corruption.rate is not an option. The options of corruption are: "
          "name, keep, sigma."),
-        ("corruption.rate=0.3 corruption=none", "corruption.rate is not an option; the options of corruption are: "
+        ("corruption.rate=0.3 corruption=none", "corruption.rate is not an option. The options of corruption are: "
          "name."),
         ("pretrain=vime,scarf pretrain.alphx=1", "pretrain=vime pretrain.alphx=1: pretrain.alphx is not an option. "),
         ("method=scarf_augment pretrain=scarf", "method=scarf_augment does not go with pretrain=scarf: it is never "
@@ -156,7 +156,10 @@ def test_all_that_is_wrong_is_listed_together_up_to_ten_combinations() -> None:
     unused = refusal("corruption=mean", "loss.temperature=0.5", "pretrain=none", "seed=3")
     assert [sentence.partition(" ")[0] for sentence in unused] == ["corruption", "loss.temperature"]
 
-    of_depth, of_fit = "network.head.depth must be at least 1, not 0.", "fit_on must be one of all, train, not some."
+    of_depth, of_fit = (
+        "network.head.depth must be at least 1, not 0.",
+        "fit_on cannot be some. Its values are: all, train.",
+    )
     assert refusal("seed=-1", "network.head.depth=0,2", "fit_on=some") == [
         f"seed=-1 network.head.depth=0 fit_on=some: {of_depth}",
         f"seed=-1 network.head.depth=2 fit_on=some: {of_fit}",
@@ -367,7 +370,9 @@ cells:
             request_of("sweeps=some", sweeps=sweeps)
 
         first, second = str(caught.value).split("\n")
-        assert first.startswith("corruption=maen sweeps=some: corruption=maen is not an option; the options of ")
+        assert first.startswith(
+            "corruption=maen sweeps=some: corruption=maen is not an option. Did you mean mean? The options of "
+        )
         assert second.startswith("sede=1 sweeps=some: sede is not an option. Did you mean seed? The options are: ")
 
     def test_narrowing_a_sweep_leaves_out_what_does_not_go_with_it_and_says_so(self, sweeps: Path) -> None:

@@ -120,8 +120,8 @@ def test_a_name_that_is_no_sweep_is_answered_with_those_there_are(tmp_path: Path
     for name in ("b", "a"):
         write(tmp_path, MINIMAL, name)
 
-    assert refusal("c", tmp_path) == f"sweeps=c: there is no file {tmp_path / 'c.yaml'}; the sweeps are: a, b, all."
-    assert refusal("x/c.yaml", tmp_path).startswith("sweeps=x/c.yaml: there is no file x/c.yaml; ")
+    assert refusal("c", tmp_path) == f"sweeps=c: there is no file {tmp_path / 'c.yaml'}. The sweeps are: a, b, all."
+    assert refusal("x/c.yaml", tmp_path).startswith("sweeps=x/c.yaml: there is no file x/c.yaml. ")
 
 
 def test_what_a_file_must_and_may_have_is_said(tmp_path: Path) -> None:

@@ -82,8 +82,8 @@ def test_a_file_of_the_users_may_leave_options_out_and_begins_with_ours_to_have_
         usage_error(refusal(HydraException, lambda: composed(folder, "corruption=short", "corruption.rate=1")))
     )
     assert sentence == (
-        "corruption.rate is not an option; the options of corruption are: name. mean has it: let your file begin with "
-        "`defaults: [mean, _self_]`, or add it by +corruption.rate=VALUE."
+        "corruption.rate is not an option. mean has it: let your file begin with `defaults: [mean, _self_]`, or add it "
+        "by +corruption.rate=VALUE. The options of corruption are: name."
     )
 
 
@@ -164,16 +164,16 @@ def refusal(error: type[Exception], act: Callable[[], Any]) -> BaseException:
 @pytest.mark.parametrize(
     ("override", "start", "end"),
     [
-        ("corruption=means", f"corruption=means is not an option; the options of corruption are: "
-         f"{', '.join(names('corruption'))}.", " Did you mean mean?"),
-        ("network.hidden=64", "network.hidden is not an option; the options of network are: ", " Did you mean "
-         "network.pretrain_head.width, network.head.width or network.encoder.width?"),
+        ("corruption=means", "corruption=means is not an option. Did you mean mean? The options of corruption are: ",
+         f"{', '.join(names('corruption'))}."),
+        ("network.hidden=64", "network.hidden is not an option. Did you mean network.pretrain_head.width, "
+         "network.head.width or network.encoder.width? The options of network are: ", "."),
         ("trials.a=1", "trials.a is not an option; trials takes one value.", "takes one value."),
-        ("logger._target_=a.B", "logger._target_ is not an option; the options of logger are: ",
-         " For a class of Lightning's: +logger.mine._target_=CLASS."),
+        ("logger._target_=a.B", "logger._target_ is not an option. For a class of Lightning's: "
+         "+logger.mine._target_=CLASS. The options of logger are: ", "."),
         ("hydra.job.chdir=3x", "hydra.job.chdir: Value '3x' is not a valid bool", "."),
         ("patience=5", "patience is not an option. Did you mean pretrain.patience or finetune.patience? The options "
-         "are: ", " more; --help lists them."),
+         "are: ", " more; scarf train --cfg job lists them."),
     ],
 )  # fmt: skip
 def test_what_hydra_refuses_is_explained_by_the_options_there_are(override: str, start: str, end: str) -> None:

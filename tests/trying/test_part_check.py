@@ -117,7 +117,7 @@ def test_a_note_is_said_before_each_run(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "name", "words"),
     [
-        (GOOD, "bda", "m has no part bda; it has Bad"),
+        (GOOD, "bda", "m has no part bda. Its parts are: Bad."),
         ("x = 1\n", None, "m has no part: no class that inherits"),
         (f"{GOOD}\n1 / 0\n", None, "ZeroDivisionError: division by zero (m.py, line"),
         (corruption("x", options="rate: float = 0.5\nsigma: float"), None, "(m.py, line 24)"),

@@ -138,7 +138,7 @@ WITH_PROBABILITIES = PREDICTIONS.drop(columns="prediction").assign(probability_1
         (METRICS.assign(accuracy=np.inf), "infinite value"),
         (METRICS.assign(dataset=None), "rows without a dataset"),
         (METRICS[METRICS["competitor"] == "base"], "No other competitor shares"),
-        (METRICS.replace("base", "other"), "reference=base is no competitor of this frame; they are: other"),
+        (METRICS.replace("base", "other"), "reference=base is no competitor of this frame. Its competitors are: other"),
         (pd.concat([PREDICTIONS, PREDICTIONS.head(1)]), "two predictions for row"),
         (WITH_PROBABILITIES, "The label 0 has no column probability_0"),
         (PREDICTIONS.assign(prediction=None), "rows without a value of row, label, prediction"),

@@ -68,7 +68,7 @@ def test_a_summary_of_skore_has_a_row_an_estimator_split_and_metric() -> None:
 
     expected = compare(ours("accuracy", "the table", VALUES), metric="accuracy", reference="tree").frame
     pd.testing.assert_frame_equal(found, expected)
-    with pytest.raises(UsageError, match="no value of auroc over all classes; it has: accuracy, precision"):
+    with pytest.raises(UsageError, match=r"no value of auroc over all classes\. Its metrics are: accuracy, precision"):
         compare(frame, metric="auroc", reference="tree")
 
 

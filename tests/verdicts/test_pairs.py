@@ -288,7 +288,7 @@ def test_paired_tests_use_the_means_of_the_trials_in_common(
     ("arguments", "message"),
     [
         ({"competitors": ["a"]}, "There are no pairs to compare; name two competitors or more."),
-        ({"test": "student"}, "test=student is unknown; the options are: welch, paired, corrected."),
+        ({"test": "student"}, "test=student is unknown. The tests are: welch, paired, corrected."),
     ],
 )
 def test_bad_arguments_are_refused(arguments: dict[str, Any], message: str) -> None:

@@ -65,7 +65,7 @@ def test_columns_of_loaded_results_serve() -> None:
         (SCORES.assign(value=np.inf), None, "The scores hold infinite values; mark a trial without a score by NaN."),
         (SCORES.assign(competitor=None), None, "The scores have rows without a dataset, competitor or trial; "),
         (pd.concat([SCORES, SCORES[:1]]), None, "Competitor b has two values for trial 0 on dataset 11; select one "),
-        (SCORES, ["a", "z"], "The scores have no competitor z; they have: a, b."),
+        (SCORES, ["a", "z"], "The scores have no competitor z. Their competitors are: a, b."),
         (SCORES, [], "No competitor was named"),
     ],
 )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ...errors import UsageError
+from ...errors import UsageError, unknown_name
 from ...options.axes import parts
 from ..targets import AUTO, check_kind
 from .evidence import ReadTable, Stamp, Stamps
@@ -57,12 +57,12 @@ def open_source(
     own = parts("dataset")
     options_by_source = OPTIONS | dict.fromkeys(own, OF_OWN_TABLES)
     if source not in options_by_source:
-        sources = ", ".join(sorted(options_by_source))
-        raise UsageError(f"dataset.source={source} is not a source; the sources are {sources}.")
+        fault = f"dataset.source={source} is not a source"
+        raise UsageError(unknown_name(fault, source, sorted(options_by_source), "the sources"))
     for option, value in given.items():
         if value is not None and option not in options_by_source[source]:
-            known = ", ".join(("name", *options_by_source[source]))
-            raise UsageError(f"dataset.{option} is not an option of dataset.source={source}; its options are: {known}.")
+            fault = f"dataset.{option} is not an option of dataset.source={source}"
+            raise UsageError(unknown_name(fault, option, ("name", *options_by_source[source]), "its options"))
     kind = None if given.get("target_kind") == AUTO else given.get("target_kind")
     check_kind(kind)
     dataset_id, task = given.get("id"), given.get("task")

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
-from ...errors import UsageError
+from ...errors import UsageError, unknown_name
 from ..arguments import argument
 from ..columns import listed
 from .data_file import NAMELESS, DataFile
@@ -64,13 +63,10 @@ class ColumnOptions:
         """Refuse an option that names no column, or the target where a feature is meant."""
         if column not in file.names:
             names = [name for name in file.names if not NAMELESS.fullmatch(name)]
-            its_columns = f"its columns are: {listed(names, MOST_NAMES)}{file.hint}."
+            fault = f"{option} names {column!r}, which is not a column of {file.path}{file.hint}"
             if not column:
-                raise UsageError(f"{option} must name a column of {file.path}; {its_columns}")
-            raise UsageError(
-                f"{option} names {column!r}, which is not a column of {file.path}{_similar(column, names)}; "
-                f"{its_columns}"
-            )
+                fault = f"{option} must name a column of {file.path}{file.hint}"
+            raise UsageError(unknown_name(fault, column, names, "its columns", shown=repr))
         is_target = column == self.roles["dataset.target"]
         if is_target and option != "dataset.target":
             raise UsageError(f"{option} names the target {column!r}, which is no feature; leave it out.")
@@ -120,16 +116,3 @@ def spelled(columns: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
             column = nameless.get(column, column)
         found.append(column)
     return tuple(found)
-
-
-def _similar(name: str, names: Sequence[str]) -> str:
-    """A question about the column whose name is most like another one, in brackets; empty if there is none."""
-    folded = {}
-    for each in names:
-        folded[each.casefold().strip()] = each
-    asked = name.casefold().strip()
-    near = get_close_matches(asked, folded, n=1, cutoff=0.7)
-    if not near:
-        return ""
-    meant = folded[near[0]]
-    return f" (did you mean {meant!r}?)"

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from ...errors import UsageError
+from ...errors import UsageError, unknown_name
 from ...importing import require
 from ..columns import listed
 from ..reading.frames import plain_frame
@@ -68,8 +68,8 @@ class ExcelFile(Document):
         with _book(path) as book:
             sheets = list(map(str, book.sheet_names))
             if sheet is not None and sheet not in sheets:
-                known = listed(sheets, MOST_SHEETS)
-                raise UsageError(f"dataset.sheet names {sheet!r}, and the sheets of {path} are: {known}.")
+                fault = f"dataset.sheet names {sheet!r}, which is not a sheet of {path}"
+                raise UsageError(unknown_name(fault, sheet, sheets, "its sheets", shown=repr))
             chosen = sheet or sheets[0]
             # As objects first: pandas would round large whole numbers beside a gap.
             frame = pd.read_excel(book, sheet_name=chosen, dtype=object)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlparse
 
-from ...errors import UsageError
+from ...errors import UsageError, unknown_name
 from ...importing import require
 from .source import Source, SplitBy
 
@@ -100,10 +100,9 @@ class OpenMLSource(Source):
         if self.split is not None:
             features = [str(column) for column in frame.columns if column != target]
             if self.split.column not in features:
-                raise UsageError(
-                    f"split.column names {self.split.column!r}, which is no feature of OpenML dataset "
-                    f"{self.dataset_id}; they are: {', '.join(features)}."
-                )
+                column = str(self.split.column)
+                fault = f"split.column names {column!r}, which is no feature of OpenML dataset {self.dataset_id}"
+                raise UsageError(unknown_name(fault, column, features, "its features", shown=repr))
             split_by = split_values(self.split.kind, frame[self.split.column], source)
             left_out.add(self.split.column)
         kept = [position for position, column in enumerate(frame.columns) if column not in left_out]

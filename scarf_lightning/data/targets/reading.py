@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import UsageError, counted
+from ...errors import UsageError, counted, unknown_name
 from ...options.axes import registered
 from ..columns import Advice, Note
 from .classes import Classes
@@ -131,7 +131,8 @@ def check_kind(name: str | None) -> None:
     """Refuse a name of no kind of target in a `UsageError`."""
     known = registered(KINDS)
     if name is not None and name not in known:
-        raise UsageError(f"dataset.target_kind must be {AUTO} or one of {', '.join(known)}, not {name}.")
+        fault = f"dataset.target_kind cannot be {name}"
+        raise UsageError(unknown_name(fault, name, [AUTO, *known], "the kinds"))
 
 
 def leading_metric(targets: Iterable[Target]) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...errors import UsageError, did_you_mean
+from ...errors import UsageError, unknown_name
 from ...options.axes import registered
 from ..blocks import Block, Paragraph, Section, named
 from ..competitors import select
@@ -98,17 +98,17 @@ def read_drawings(entries: Sequence[Any], file: str) -> list[Drawing]:
         UsageError: an unknown drawing, or a key that is missing, unknown or of the wrong type.
     """
     known = registered(BASE)
-    choices = ", ".join(sorted(known))
     drawings = []
     for number, entry in enumerate(entries, start=1):
         place = f"{file}, drawing {number} of report"
         if not isinstance(entry, dict) or "draw" not in entry:
-            raise UsageError(f"{place} must say what to draw; the drawings are: {choices}.")
+            raise UsageError(f"{place} must say what to draw; the drawings are: {', '.join(sorted(known))}.")
         # A copy, because the caller's entry keeps its `draw`.
         keys = dict(entry)
         name = keys.pop("draw")
         if not isinstance(name, str) or name not in known:
-            raise UsageError(f"{place}: {name!s:.80} is not a drawing; the drawings are: {choices}.")
+            fault = f"{place}: {name!s:.80} is not a drawing"
+            raise UsageError(unknown_name(fault, str(name), sorted(known), "the drawings"))
         try:
             drawings.append(_read(known[name], keys))
         except UsageError as error:
@@ -134,10 +134,9 @@ def draw_all(results: CellResults, drawings: Sequence[Drawing], options: ReportO
 def _read(kind: type[Drawing], keys: dict[str, Any]) -> Drawing:
     """A drawing from its keys."""
     known = [each.name for each in fields(kind)]
-    choices = f"its keys are: draw, {', '.join(known)}."
     for name in keys:
         if name not in known:
-            raise UsageError(f"{kind.name} has no key {name}; {choices}{did_you_mean(name, known)}")
+            raise UsageError(unknown_name(f"{kind.name} has no key {name}", name, ["draw", *known], "its keys"))
     types = get_type_hints(kind)
     values: dict[str, Any] = {}
     for name, value in keys.items():
@@ -147,7 +146,7 @@ def _read(kind: type[Drawing], keys: dict[str, Any]) -> Drawing:
     for each in fields(kind):
         has_default = each.default is not MISSING or each.default_factory is not MISSING
         if not has_default and not values.get(each.name):
-            raise UsageError(f"{kind.name} needs {each.name}; {choices}")
+            raise UsageError(f"{kind.name} needs {each.name}; its keys are: draw, {', '.join(known)}.")
     for name, value in values.items():
         _check_value(name, value, types[name])
     return kind(**values)

@@ -294,7 +294,7 @@ class TestCachedDataset:
         fill(tmp_path / "cache")
         split = {"name": "group", "column": "defect"}
         source = open_source("openml", id=ID, name=None, openml_cache=str(tmp_path / "cache"), split=split)
-        said = r"names 'defect', which is no feature .*; they are: size, colour, empty\.$"
+        said = r"names 'defect', which is no feature .*\. Its features are: 'size', 'colour', 'empty'\.$"
         with pytest.raises(UsageError, match=said):
             source.load()
 

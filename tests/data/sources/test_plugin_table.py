@@ -117,11 +117,11 @@ def test_a_version_of_the_class_or_another_option_has_a_note_of_its_own(folder: 
 @pytest.mark.parametrize(
     ("option", "refusal"),
     [
-        ("dataset.sinc=2005", r"dataset\.sinc is not an option; .* Did you mean since\?"),
+        ("dataset.sinc=2005", r"dataset\.sinc is not an option\. Did you mean since\? "),
         ("dataset.since=5000", r"dataset\.since must be at most 3000, not 5000\."),
         (
             "dataset.path=shop.db",
-            r"dataset\.path is not an option of dataset\.source=customers; its options are: name, ",
+            r"dataset\.path is not an option of dataset\.source=customers\. Its options are: name, ",
         ),
         ("dataset.target=age", r"dataset\.target names 'age', which is not a column of customers"),
         ("split=files", r"split=files does not go with dataset\.source=customers, which has no files of its own"),
@@ -135,7 +135,7 @@ def test_an_option_that_it_does_not_take_is_refused_before_training(option: str,
 
 def test_the_refusal_of_another_source_names_it(folder: Path) -> None:
     with pytest.raises(
-        UsageError, match=r"customer is not a source; the sources are csv, customers, diabetes, openml, w"
+        UsageError, match=r"customer is not a source\. Did you mean customers\? The sources are: csv, customers, diab"
     ):
         plan(["plugins=[shop]", "dataset=csv", "dataset.source=customer", "dataset.target=bought"])
 

@@ -165,13 +165,13 @@ WEIGHED, LATER = load(WEIGHTED, weight="w"), rows(lambda r: r)
 
 
 def of_another_source(source: str, option: str, value: Any, known: str) -> Case:
-    said = f"dataset.{option} is not an option of dataset.source={source}; its options are: {known}."
+    said = f"dataset.{option} is not an option of dataset.source={source}. Its options are: {known}."
     return opened(source, **{option: value}), said, opened("wdbc", id=1510)
 
 
 def no_such_column(option: str, named: str, meant: str, asked: Any) -> Case:
-    columns = "its columns are: 'size', 'colour', 'y'."
-    said = f"dataset.{option} names {named!r}, which is not a column of * (did you mean {meant!r}?); {columns}"
+    columns = "Its columns are: 'size', 'colour', 'y'."
+    said = f"dataset.{option} names {named!r}, which is not a column of *. Did you mean {meant!r}? {columns}"
     return load(frame(), **{option: asked}), said, GOOD
 
 
@@ -187,7 +187,7 @@ def nul_in(column: str, value: str) -> Case:
 
 OF_SOURCES: dict[str, Case] = {
     "unknown source": (opened("cvs"),
-     f"dataset.source=cvs is not a source; the sources are {', '.join(sorted({*OPTIONS, *parts('dataset')}))}.",
+     f"dataset.source=cvs is not a source. The sources are: {', '.join(sorted({*OPTIONS, *parts('dataset')}))}.",
      opened("diabetes")),
     "option of a file for wdbc": of_another_source("wdbc", "path", "t.csv", "name, id"),
     "option of a file for OpenML": of_another_source("openml", "numeric", ["a"], "name, id, task, target_kind"),
@@ -238,7 +238,7 @@ AT_CHECK: dict[str, Case] = {
     "no liac-arff": (without("arff", ARFF), "pip install 'openml<0.16,>=0.15.1' 'liac-arff>=2.5'.", ARFF),
     "no attribute": (load(arff(attribute="@attribute size"), "t.arff"),
      "at line 2); put names with blanks in quotes, or write the table as CSV.", ARFF),
-    "title in Excel": (titled("t.xlsx"), "so if titles stand above the header, delete them.", SHEET),
+    "title in Excel": (titled("t.xlsx"), "above the header, delete them. Its columns are: 'Report of sales'.", SHEET),
     # Columns.
     "column twice": (load("size,size,y\n" + "1,2,p\n3,4,q\n" * 20),
      "* has more than one column 'size'; rename all but one.", load("size,width,y\n" + "1,2,p\n3,4,q\n" * 20)),
@@ -246,17 +246,18 @@ AT_CHECK: dict[str, Case] = {
      "/more.csv has no column 'colour', which * has; dataset.unlabelled needs the same columns.",
      load(frame(), unlabelled=lambda folder: (frame()[["size", "colour"]], folder / "more.csv"))),
     "no target": (load(frame(), target=""),
-     "dataset.target must name a column of *; its columns are: 'size', 'colour', 'y'.", GOOD),
+     "dataset.target must name a column of *. Its columns are: 'size', 'colour', 'y'.", GOOD),
     "no such target": no_such_column("target", "Y", "y", asked="Y"),
     "no such category": no_such_column("categorical", "colours", "colour", asked=("size", "colours")),
     "no such number": no_such_column("numeric", "colours", "colour", asked=("size", "colours")),
     "no such weight": no_such_column("weight", "Size", "size", asked="Size"),
-    "no target among many columns": (load(WIDE), "its columns are: " + ", ".join(f"'{i}'" for i in range(30))
-     + " and 20 more.", load(WIDE, target="0")),
+    "no target among many columns": (load(WIDE), "Its columns are: " + ", ".join(f"'{i}'" for i in range(20))
+     + ", and 30 more.", load(WIDE, target="0")),
     "no header": (load(LINES.partition("\n")[2], "t.data", target="2"),
-     "so if it has no header, write a line of names above it.",
+     "no header, write a line of names above it. Its columns are: '0.0', 'red', 'p'.",
      load("0,1,2\n" + LINES.partition("\n")[2], "t.data", target="2")),
-    "no separator": (load(LINES.replace(",", "~")), "so set dataset.separator, or delete lines above the names.",
+    "no separator": (load(LINES.replace(",", "~")),
+     "so set dataset.separator, or delete lines above the names. Its columns are: 'size~colour~y'.",
      load(LINES.replace(",", "~"), separator="~")),
     "one column": (load(LINES.replace(",", "~"), target="size~colour~y"),
      "* has the one column 'size~colour~y', and none to predict it from; no separator gives the rows as many "
@@ -266,7 +267,7 @@ AT_CHECK: dict[str, Case] = {
      "so if it has no header, write a line of names above it.",
      load("size,width,y\n" + "1,1,p\n" * 20 + "2,3,q\n" * 20, "t.data")),
     "another sheet": (lambda folder: checked(FileSource(two_sheets(folder), "y")),
-     "dataset.sheet reads another of its sheets: 'data'.",
+     "dataset.sheet reads another of its sheets: 'data'. Its columns are: 'on'.",
      lambda folder: FileSource(two_sheets(folder), "y", sheet="data").load()),
     "target that is dropped": target_as("drop", ("y",)),
     "target as category": target_as("categorical", ("y",)),

@@ -119,15 +119,15 @@ ROW = "1.5,red,p"
     ("content", "said"),
     [
         (["Report of sales", "", HEADER, ROW], "line 3 of * has 3 values, and its header, line 1, has 1 name; write"),
-        (["sep=;", HEADER.replace(",", ";"), "1.5;red;p"], "dataset.target names 'y', which is not a column of *; its "
-         "columns are: 'sep=;'; no separator gives the rows as many values as the first line, so set"),
+        (["sep=;", HEADER.replace(",", ";"), "1.5;red;p"], "dataset.target names 'y', which is not a column of *; no "
+         "separator gives the rows as many values as the first line, so set dataset.separator, or delete lines"),
         (["# by a program", HEADER, ROW], "line 2 of * has 3 values, and its header, line 1, has 1 name; write a name"),
         ([HEADER, f"car 1,{ROW}"], "line 2 of * has 4 values, and its header, line 1, has 3 names; write a name for"),
         (["", HEADER, ROW, f"{ROW},x"], "line 4 of * has 4 values, and its header, line 2, has 3 names; write a name"),
-        (["Report of sales,,", HEADER, ROW], "dataset.target names 'y', which is not a column of *; its columns are: "
-         "'Report of sales'; half of its columns or more have no name, so if titles stand above the header, delete"),
-        (['"size" "colour" "y"', 'car 1.5 "red" "p"'], "dataset.target names 'y', which is not a column of *; its "
-         "columns are: 'size \"colour\" \"y\"'; no separator gives the rows as many values as the first line, so set"),
+        (["Report of sales,,", HEADER, ROW], "dataset.target names 'y', which is not a column of *; half of "
+         "its columns or more have no name, so if titles stand above the header, delete them. Its columns are: 'Rep"),
+        (['"size" "colour" "y"', 'car 1.5 "red" "p"'], "dataset.target names 'y', which is not a column of *; "
+         "no separator gives the rows as many values as the first line, so set dataset.separator, or delete lines"),
         ([HEADER, "c,d,p q", ",meta,class ", ROW], "lines 2 and 3 of * are types and roles of columns, as"),
         ([HEADER, r'1.5,"said \"Barney\", he",p'], "line 2 of * has 4 values, and its header"),
         ([HEADER, *[ROW] * 20, r'1.5,"\"Barney\" he",p'], "line 22 of * has text after the quote that ends a value"),

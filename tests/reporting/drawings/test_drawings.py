@@ -97,11 +97,11 @@ def test_the_drawings_of_every_sweep_can_be_understood() -> None:
     [
         ("win_matrix", r"must say what to draw; the drawings are: box_plot, .*\."),
         ({"title": "t"}, r"must say what to draw; the drawings are: .*\."),
-        ({"draw": "pie", "title": "t"}, r": pie is not a drawing; the drawings are: .*\."),
-        ({"draw": ["pie"], "title": "t"}, r": \['pie'\] is not a drawing; the drawings are: .*\."),
+        ({"draw": "pie", "title": "t"}, r": pie is not a drawing. The drawings are: .*\."),
+        ({"draw": ["pie"], "title": "t"}, r": \['pie'\] is not a drawing. The drawings are: .*\."),
         (MATRIX, r": win_matrix needs compare; its keys are: draw, title, where, metric, compare\."),
         ({"draw": "win_matrix", "compare": "loss"}, r": win_matrix needs title; .*\."),
-        (CURVES | {"x": "loss"}, r": loss_curves has no key x; its keys are: draw, title, where, metric\."),
+        (CURVES | {"x": "loss"}, r": loss_curves has no key x. Its keys are: draw, title, where, metric\."),
         (MATRIX | {"compare": []}, r": win_matrix needs compare; .*\."),
         (MATRIX | {"compare": {"a": 1}}, r": compare must name a column, or a list of columns, not .*\."),
         ({"draw": "sensitivity", "title": "t", "x": ["a"]}, r": x must be one text, not \['a'\]\."),
@@ -122,7 +122,7 @@ def test_one_that_cannot_be_drawn_yet_says_why_and_stops_no_other(stored: tuple[
     first, second = draw_all(stored[0], read_drawings([wrong, right], "a file"), ReportOptions())
 
     assert first.blocks == [Paragraph(first.blocks[0].text, warns=True)]  # type: ignore[union-attr]
-    assert said(first.blocks)[0].startswith("Not drawn: No cell uses losss; the columns are: ")
+    assert said(first.blocks)[0].startswith("Not drawn: No cell uses losss. Did you mean loss? The columns are: ")
     assert isinstance(second.blocks[0], Picture)
 
 
@@ -176,7 +176,7 @@ def test_a_drawing_may_have_a_metric_of_its_own(stored: tuple[CellResults, pd.Da
     assert table_named(blocks, "metric_table").caption.startswith("Mean log-loss, ± standard error")
     known = ", ".join(metric.name for metric in METRICS)
     assert blocks_of(stored[0], "metric_table", columns="pretrain", metric="gini") == [
-        Paragraph(f"Not drawn: metric=gini is unknown; the metrics are: {known}.", warns=True)
+        Paragraph(f"Not drawn: metric=gini is unknown. The metrics are: {known}.", warns=True)
     ]
 
 
