@@ -35,6 +35,28 @@ OTHER_NAMES = re.compile(
 )
 """Other words for an answer, which pages had or might get."""
 IN_TEXTS = re.compile("cannot tell yet|told apart from")
+DIALECT = {
+    r"told apart|tell(?:s|ing)? apart": "we cannot tell whether",
+    r"(?:(?<!nothing )is|are|also) said\b(?! that| to)": "is given",
+    r"what came\b": "the results",
+    r"a value a row": "an ID (every row has another value)",
+    r"of (?:any of )?\d+ comparisons (?:with|is|are)\b": "the clauses one by one",
+    r"owes? (?:no|a) verdict": "too few for a verdict",
+    r"`make docs` makes this page": "what the page is about",
+    r"leaves? no choice": "skips the comparison",
+    r"are what they are": "work as in scikit-learn",
+    r"take a network along": "deploy a network",
+    r"may not be meant as": "may have been misread",
+    r"(?:can )?do without it": "it applies to those only",
+    r"goe?s? by (?!default)": "decides, depends on, splits by",
+    r"columns? beside the target": "features",
+    r"too few to say": "too few trials for a verdict",
+    r"points of error rate": "error rate 0.88 points lower",
+    r"(?:hardly|not) settle (?:it|these|this)": "cannot answer it",
+    r"in the place of": "instead of",
+    r"(?:rows?|columns?|lines?) (?:is|are) named(?:,| with)": "you are warned of",
+}
+"""Phrases of a dialect that a reader would have to learn, each with plain words."""
 OWN = {"changelog.md", "CHANGELOG.md", "options.md"}
 """Pages about other things, or about what was."""
 
@@ -64,6 +86,46 @@ def test_pages_and_texts_have_no_other_name_for_an_answer() -> None:
         texts = (node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
         found += [(path.name, each) for text in texts for each in IN_TEXTS.findall(text)]
     assert not found
+
+
+def phrases(text: str) -> list[str]:
+    """The phrases of the dialect in a text, across its line ends."""
+    flat = " ".join(text.split())
+    return [
+        found[0] for phrase in DIALECT for found in re.finditer(rf"\b{phrase}" if phrase[0].isalpha() else phrase, flat)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("SCARF is not told\n apart from it", ["told apart"]),
+        ("two are left out: a value a row", ["a value a row"]),
+        ("cannot tell of any of 3 comparisons with zscore scaling", ["of any of 3 comparisons with"]),
+        ("pages of 5 comparisons, each with its interval", []),
+        ("goes by default to results/", []),
+    ],
+)
+def test_a_phrase_is_found_where_it_is_one(text: str, found: list[str]) -> None:
+    assert phrases(text) == found
+
+
+def test_pages_and_messages_are_in_plain_words() -> None:
+    pages = {page.name: page.read_text(encoding="utf-8") for page in PAGES if page.name not in OWN}
+    assert {name: found for name, text in pages.items() if (found := phrases(text))} == {}
+    of_messages = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        texts = "\n".join(messages(ast.parse(path.read_text(encoding="utf-8"))))
+        if found := phrases(texts):
+            of_messages[str(path.relative_to(PACKAGE))] = found
+    assert of_messages == {}
+
+
+def messages(tree: ast.AST) -> list[str]:
+    """The texts of a module that are no docstrings; what is filled into one is left out of it."""
+    documents = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    texts = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return [str(node.value) for node in texts if id(node) not in documents]
 
 
 def with_every_answer(tables: int) -> CellResults:

@@ -28,7 +28,7 @@ Which model to use on a table, and does pre-training help, with how many labels?
 Without a file it asks that of a bundled table.
 
   time_limit=10min   time of the whole command; the same command goes on
-  trials=N           so many trials of everything, in the place of rounds
+  trials=N           so many trials of everything, instead of rounds
 
 The same as: scarf train sweeps=answer dataset.path=FILE dataset.target=TARGET
 """

@@ -14,7 +14,7 @@ from .columns import Advice, Coded, Column, ColumnReading, Floats, Ints, Note, a
 from .filled import filled_for_one_class
 from .reading import Reader, ReadingOptions
 from .reading.frames import plain_column
-from .reading.inference import A_VALUE_A_ROW, ID_OR_TEXT, Read, read_column
+from .reading.inference import ID, ID_OR_TEXT, Read, read_column
 from .spellings import mark_notes, spelling_notes
 from .table import FEWEST_ROWS, Table
 from .targets import ReadTarget
@@ -101,7 +101,7 @@ def _check_that_some_are_left(reads: Mapping[str, Read], source: str, n_rows: in
 def _way_out(reads: Mapping[str, Read]) -> str:
     """The option that keeps a column with a different value in every row, as the end of a sentence."""
     for column, read in reads.items():
-        if read.done == A_VALUE_A_ROW:
+        if read.done == ID:
             kind = "text" if read.kind == ID_OR_TEXT else "numeric"
             return f"; {argument(f'dataset.{kind}', [column])} keeps that column"
     return ""
@@ -135,7 +135,7 @@ def _reading(column: "pd.Series[Any]", read: Read) -> ColumnReading:
 def _notes(column: str, read: Read) -> list[Note]:
     """Notes on a column's reading, for the user."""
     notes: list[Note] = [about(column, note) for note in read.notes]
-    if read.done != A_VALUE_A_ROW:
+    if read.done != ID:
         return notes
     sentence = f"Column {column!r} has a different value in every row and is left out"
     # Numbers that are all different are ids, which no option of text helps.

@@ -161,7 +161,7 @@ def _split_by(frame: pd.DataFrame, config: Config) -> tuple[Weights, pd.DataFram
     if kind == "files":
         raise UsageError("split=files has no meaning for an estimator; use split=column with a column of X.")
     if column not in frame.columns:
-        raise UsageError(f"split={kind} goes by a column of X: set options={{'split.column': NAME}}, not {column!r}.")
+        raise UsageError(f"split={kind} splits by a column of X: set options={{'split.column': NAME}}, not {column!r}.")
     # The column that splits is no feature: the groups, or times, of new rows are others.
     return split_values(kind, frame[column], SOURCE), frame.drop(columns=column)
 

@@ -172,7 +172,7 @@ class TestRows:
         ({"n_trials": None}, r"^n_trials must be a whole number, not None\.$"),
         ({"random_state": -1}, r"^random_state must be at least 0, not -1\.$"),
         ({"split": "files"}, "split=files has no meaning for an estimator"),
-        ({"split": "group"}, "split=group goes by a column of X: set options"),
+        ({"split": "group"}, "split=group splits by a column of X: set options"),
         ({"options": {"dataset.drop": ["z"]}}, r"dataset\.drop names 'z', which is not a column of X"),
     ],
 )

@@ -35,7 +35,7 @@ random words lowered it by 2; with 3 words, as names have, they raised it by hal
 SHOWN = 3
 
 EMPTY = "left out: it has no value"
-A_VALUE_A_ROW = "left out: a value a row"
+ID = "left out: an ID (every row has another value)"
 ID_OR_TEXT = "id or text"
 
 
@@ -153,7 +153,7 @@ def _text(column: "pd.Series[Any]", text: Coded, options: ReadingOptions) -> Rea
         if read:
             return read
         if n_known >= FEWEST_FOR_IDS and len(text.distinct) == n_known:
-            read = Read(ID_OR_TEXT, A_VALUE_A_ROW)
+            read = Read(ID_OR_TEXT, ID)
             if _are_texts(text):
                 read = _hashed(column, "text")
             return read
@@ -211,7 +211,7 @@ def _numbers(column: "pd.Series[Any]", rule: Rule, *, is_forced: bool = False, d
     elif n_distinct == 1:
         read = _constant(column, read.counts)
     elif n_distinct == len(known) and _tell_rows_apart(str(column.name), known):
-        read = Read("id", A_VALUE_A_ROW, counts=read.counts)
+        read = Read("id", ID, counts=read.counts)
     return read
 
 

@@ -158,7 +158,7 @@ def are_codes(texts: Sequence[str]) -> str | None:
         # Python refuses to make integers of thousands of digits.
         are_large |= len(digits) > EXACT_DIGITS or int(digits) > EXACT
     if are_large:
-        return "whole numbers above 2^53, which float64 does not tell apart"
+        return "whole numbers above 2^53, which float64 rounds"
     return None
 
 

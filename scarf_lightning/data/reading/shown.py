@@ -21,9 +21,8 @@ def reading_report(table: "Table") -> list[str | Shown]:
     """
     parts: list[str | Shown] = []
     if table.reading:
-        encoded = f"{counted(len(table.columns), 'column')} for {table.target.in_words}"
-        beside = f"{counted(len(table.reading), 'column')} beside the target"
-        parts.append(f"{table.source}: {table.n_rows:,} rows, {beside}, {encoded}")
+        features = f"{counted(len(table.reading), 'feature')} ({counted(len(table.columns), 'column')} after encoding)"
+        parts.append(f"{table.source}: {table.n_rows:,} rows, {features} for {table.target.in_words}")
         parts.append(_columns(table))
     if table.n_unlabelled:
         labelled = f"{table.n_labelled:,} of {table.n_rows:,} rows of {table.name} have a label"

@@ -130,7 +130,7 @@ class FileSource(Source):
         if self.split and self.split.column:
             column = frame.pop(self.split.column)
             split_by = split_values(self.split.kind, column, path)
-            left_out.append(_left_out(column, f"split={self.split.kind} goes by it"))
+            left_out.append(_left_out(column, f"split={self.split.kind} splits by it"))
         weights = None
         if self.weight:
             column = frame.pop(self.weight)

@@ -64,7 +64,7 @@ def test_later_rows_of_named_categories_are_read_as_text_where_these_were_text(v
 )
 def test_a_value_a_row_is_left_out(values: Any, kind: str) -> None:
     found = read(values)
-    assert (found.kind, found.done, found.features) == (kind, "left out: a value a row", [])
+    assert (found.kind, found.done, found.features) == (kind, "left out: an ID (every row has another value)", [])
 
 
 def test_whole_numbers_that_are_all_different_stay_unless_they_count_or_are_named_as_ids() -> None:

@@ -26,13 +26,13 @@ def shown(table: Table, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_columns_labels_and_notes(monkeypatch: pytest.MonkeyPatch) -> None:
     readings = [
         ColumnReading("x", "numbers", 3, 1200, "as they are"),
-        ColumnReading("[id]", "id", 0, 1500, "left out: a value a row"),
+        ColumnReading("[id]", "id", 0, 1500, "left out: an ID (every row has another value)"),
     ]
     lines = shown(table_of(readings, [0, 1, -1, -1], ("Column 'x' is odd.",)), monkeypatch)
-    assert lines[0] == "mine.csv: 4 rows, 2 columns beside the target, 1 column for 2 classes"
+    assert lines[0] == "mine.csv: 4 rows, 2 features (1 column after encoding) for 2 classes"
     assert [line.split() for line in lines if line.startswith(("x ", "[id]"))] == [
         ["x", "numbers", "3", "1,200", "as", "they", "are"],
-        ["[id]", "id", "0", "1,500", "left", "out:", "a", "value", "a", "row"],
+        ["[id]", "id", "0", "1,500", "left", "out:", "an", "ID", "(every", "row", "has", "another", "value)"],
     ]
     assert lines[-2].startswith("2 of 4 rows of mine have a label")
     assert lines[-1] == "Column 'x' is odd."
@@ -46,7 +46,7 @@ def test_of_many_columns_those_with_which_something_is_done(monkeypatch: pytest.
     assert any(line.startswith("40 more") for line in lines)
     assert sum(line.startswith("x") for line in shown(table_of(plain[:40], [0, 1]), monkeypatch)) == 40
     lines = shown(table_of(plain, [0, 1]), monkeypatch)
-    assert lines[0].startswith("mine.csv: 2 rows, 1,500 columns beside the target")
+    assert lines[0].startswith("mine.csv: 2 rows, 1,500 features (")
     assert [line.split()[:3] for line in lines if line.startswith("1,500")] == [["1,500", "columns", "numbers"]]
 
 

@@ -156,7 +156,7 @@ GRADES = frame().assign(grade=["1", "", "2", "x"] * 10)
 WIDE = pd.DataFrame(np.arange(50 * N).reshape(N, 50) % 3)
 COUNTED = pd.DataFrame({"n": range(N), "one": 1, "y": LABELS})
 NAMED = COUNTED[["n", "y"]].assign(n=[f"n{i}" for i in range(N)])
-UNUSED = "* has no column with a value in it to learn from: 'n' is left out: a value a row"
+UNUSED = "* has no column with a value in it to learn from: 'n' is left out: an ID (every row has another value)"
 HALF = json.dumps([{"c": "\ud800" if i % 3 else "a", "size": i / 8, "y": label} for i, label in enumerate(LABELS)])
 NAMED_ROWS = pd.DataFrame({"y": LABELS}, index=[f"row {i}" for i in range(N)])
 """The target alone, beside the names of the rows."""
