@@ -62,7 +62,7 @@ def explained(error: BaseException) -> str | None:
     if isinstance(error, UsageError):
         return str(error)
     if isinstance(error, OSError):
-        return on_system_error(error)
+        return system_error_sentence(error)
     # Libraries have errors of their own for a lack of memory, which are no MemoryError.
     message = f"{type(error).__name__} {error}"
     if isinstance(error, MemoryError) or any(words in message for words in NO_MEMORY):
@@ -73,7 +73,7 @@ def explained(error: BaseException) -> str | None:
     return None
 
 
-def on_system_error(error: OSError) -> str:
+def system_error_sentence(error: OSError) -> str:
     """A sentence on what the operating system refused, such as a full disk or a folder without rights."""
     reason = error.strerror or str(error) or type(error).__name__
     # As of pyarrow: "Error writing bytes to file. Detail: [errno 28] No space left on device".

@@ -219,7 +219,7 @@ class StackedGenerator:
         return len(self._roster)
 
     @cached_property
-    def on_host(self) -> "StackedGenerator":
+    def host_streams(self) -> "StackedGenerator":
         """These streams on the processor, for libraries that compute there alone."""
         if self.device.type == "cpu":
             return self
@@ -231,7 +231,7 @@ class StackedGenerator:
             generator.manual_seed(seed)
         # What was drawn ahead belongs to the stream before, and so do the streams on the processor.
         self._drawn.clear()
-        self.__dict__.pop("on_host", None)
+        self.__dict__.pop("host_streams", None)
 
     def state(self) -> dict[str, Any]:
         """The place that all trials' streams have reached, as plain numbers and tensors, for a checkpoint.
@@ -242,8 +242,8 @@ class StackedGenerator:
         for (kind, shape), drawn in self._drawn.items():
             ahead.append({"kind": kind, "shape": list(shape), "before": drawn.before, "n_used": drawn.n_used})
         state = {"generators": self._states(), "ahead": ahead}
-        if "on_host" in self.__dict__ and self.on_host is not self:
-            state["on_host"] = self.on_host.state()
+        if "host_streams" in self.__dict__ and self.host_streams is not self:
+            state["host_streams"] = self.host_streams.state()
         return state
 
     def go_on(self, state: Mapping[str, Any]) -> None:
@@ -256,8 +256,8 @@ class StackedGenerator:
             for _ in range(ahead["n_used"]):
                 drawn.next()
         self._set(state["generators"])
-        if "on_host" in state:
-            self.on_host.go_on(state["on_host"])
+        if "host_streams" in state:
+            self.host_streams.go_on(state["host_streams"])
 
     def _states(self) -> Tensor:
         """The states of all trials' generators, uint8 ``(T, n)``."""

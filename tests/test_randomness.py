@@ -167,14 +167,14 @@ def test_an_accelerator_launches_a_draw_for_many_steps() -> None:
 
 def test_draws_on_the_host_start_again_with_the_others() -> None:
     generator = StackedGenerator([1, 2])
-    assert generator.on_host is generator
+    assert generator.host_streams is generator
     elsewhere = StackedGenerator([1, 2])
     elsewhere.device = torch.device("meta")
-    first = elsewhere.on_host.uniform(3)
+    first = elsewhere.host_streams.uniform(3)
     assert torch.equal(first, generator.uniform(3))
-    assert not torch.equal(elsewhere.on_host.uniform(3), first)
+    assert not torch.equal(elsewhere.host_streams.uniform(3), first)
     elsewhere.reset()
-    assert torch.equal(elsewhere.on_host.uniform(3), first)
+    assert torch.equal(elsewhere.host_streams.uniform(3), first)
 
 
 @on_any_device
@@ -196,9 +196,9 @@ def test_a_stream_goes_on_from_its_kept_state(ahead: int, tmp_path: Path) -> Non
 def test_draws_on_the_host_go_on_with_the_others() -> None:
     first, second = StackedGenerator([1, 2]), StackedGenerator([1, 2])
     first.device = second.device = torch.device("meta")
-    first.on_host.uniform(3)
+    first.host_streams.uniform(3)
     second.go_on(first.state())
-    assert torch.equal(first.on_host.uniform(3), second.on_host.uniform(3))
+    assert torch.equal(first.host_streams.uniform(3), second.host_streams.uniform(3))
 
 
 @given(st.data())

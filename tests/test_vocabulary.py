@@ -11,7 +11,7 @@ import pytest
 import scarf_lightning
 from scarf_lightning.loggers import cell_view, write_views
 from scarf_lightning.options.run_settings import LoggerSettings, WandbSettings
-from scarf_lightning.reporting.advice import by_sweep
+from scarf_lightning.reporting.advice import change_sweep
 from scarf_lightning.reporting.answer import answer_sections
 from scarf_lightning.reporting.blocks import Command, Paragraph, Picture, Table
 from scarf_lightning.reporting.comparisons import compare_all
@@ -142,7 +142,7 @@ def with_every_answer(tables: int) -> CellResults:
 
 @pytest.mark.parametrize("tables", [1, 8])
 def test_a_report_names_answers_by_their_names_alone(tables: int) -> None:
-    sections = answer_sections(answers_of(with_every_answer(tables), ReportOptions()), by_sweep([]))
+    sections = answer_sections(answers_of(with_every_answer(tables), ReportOptions()), change_sweep([]))
     blocks = [block for section in sections for block in section.blocks]
     summary = next(block for block in blocks if isinstance(block, Table))
     assert isinstance(summary.data, pd.DataFrame)
@@ -166,7 +166,7 @@ def test_each_answer_is_told_by_its_name() -> None:
 @pytest.mark.slow
 def test_no_file_of_a_report_and_no_run_of_wandb_has_another_name_for_an_answer(tmp_path: Path) -> None:
     """Pages, CSV files, and all that W&B is given of them and of a cell."""
-    report = make_report(with_every_answer(1), [], ReportOptions(), title="t", command="", more_trials=by_sweep([]))
+    report = make_report(with_every_answer(1), [], ReportOptions(), title="t", command="", more_trials=change_sweep([]))
     folder = tmp_path / "report"
     write_report(report, folder)
     cell = finish(some_cell(trials=3, paths=results_in(tmp_path)))

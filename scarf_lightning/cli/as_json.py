@@ -57,7 +57,7 @@ def rows_of(frame: "pd.DataFrame") -> list[dict[str, Any]]:
     return rows
 
 
-def of_report(written: "WrittenReport") -> dict[str, Any]:
+def report_as_json(written: "WrittenReport") -> dict[str, Any]:
     """A report: its sentences, the effects of axes, the competitors with their metric and comparison, their
     worth in labels, and the page."""
     recommendation: dict[str, Any] | None = None
@@ -82,7 +82,7 @@ def of_report(written: "WrittenReport") -> dict[str, Any]:
     }
 
 
-def of_plan(cells: "pd.DataFrame") -> dict[str, Any]:
+def plan_as_json(cells: "pd.DataFrame") -> dict[str, Any]:
     """A plan, as `scarf_lightning.plan` gives it: each cell with its options, and what is left to train.
 
     The hours of all are those of the command, its start included.

@@ -17,12 +17,12 @@ from ..errors import UsageError, counted, unknown_name
 from ..options.run_settings import PathSettings
 from ..screen import screen
 from .as_json import write
-from .output import for_spreadsheets, write_output
+from .output import escape_formulas, write_output
 
 SHOWN_LETTERS = 8
 """Letters of a fingerprint that `ls` shows."""
 WRITERS = {
-    ".csv": lambda frame, file: for_spreadsheets(frame).to_csv(file, index=False),
+    ".csv": lambda frame, file: escape_formulas(frame).to_csv(file, index=False),
     ".parquet": lambda frame, file: frame.to_parquet(file, index=False),
     ".json": lambda frame, file: frame.to_json(file, orient="records", indent=2),
 }

@@ -46,7 +46,7 @@ def _check_free(file: Path, *, force: bool) -> None:
         raise UsageError(f"{file} is there already; name another file, or replace it by --force.")
 
 
-def for_spreadsheets(frame: pd.DataFrame) -> pd.DataFrame:
+def escape_formulas(frame: pd.DataFrame) -> pd.DataFrame:
     """A copy of the frame whose texts no spreadsheet takes for formulas."""
     quoted = frame.set_axis([spreadsheet(name) for name in frame.columns], axis=1)
     # By position: the names of classes may be equal to other names.

@@ -6,7 +6,7 @@ from argparse import Namespace
 from functools import partial
 
 from ..screen import escaped
-from .output import for_spreadsheets, write_output
+from .output import escape_formulas, write_output
 
 
 def predict(asked: Namespace) -> None:
@@ -34,7 +34,7 @@ def predict(asked: Namespace) -> None:
         if warning.category is UserWarning:
             sys.stderr.write(f"{escaped(str(warning.message))}\n")
     # The names of classes are the user's texts, in the headings and in the first column.
-    answers = for_spreadsheets(answers)
+    answers = escape_formulas(answers)
     if asked.output is None:
         answers.to_csv(sys.stdout, index=False)
         return

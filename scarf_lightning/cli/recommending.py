@@ -17,7 +17,7 @@ from ..errors import UsageError
 from ..intervals import Interval
 from ..metrics import Metric
 from ..options import read
-from ..reporting.advice import what_would_tell
+from ..reporting.advice import telling_sentence
 from ..reporting.comparisons import Comparison, compare_all
 from ..reporting.levels import level_of, trials_of
 from ..reporting.loading import CellResults
@@ -259,10 +259,10 @@ def recommend(results: CellResults, options: ReportOptions) -> Recommendation | 
         name=chosen.name,
         sentences=[
             _use(chosen, level, candidates),
-            *_on_leaks(leaks),
-            *_on_carriers(carriers, leaks, metric),
+            *_leak_sentence(leaks),
+            *_carrier_sentences(carriers, leaks, metric),
             *unknown,
-            *_on_pretraining(chosen, candidates),
+            *_pretraining_sentences(chosen, candidates),
         ],
         cell=results.folders[chosen.label],
         dataset=str(results.cells.loc[chosen.label, "dataset"]),
@@ -276,7 +276,7 @@ def _leaks(cell: Stored) -> list[str]:
     return [str(note) for note in notes if any(words in str(note) for words in LEAKING)]
 
 
-def _on_leaks(leaks: Sequence[str]) -> list[str]:
+def _leak_sentence(leaks: Sequence[str]) -> list[str]:
     """A sentence with these notes, beside the metric that their columns carry."""
     if not leaks:
         return []
@@ -304,7 +304,7 @@ def _carriers(cell: Stored, options: ReportOptions) -> "tuple[list[Carrier], lis
     return carriers(table, trials, options.measure, options.rope), []
 
 
-def _on_carriers(found: "Sequence[Carrier]", leaks: Sequence[str], metric: Metric) -> list[str]:
+def _carrier_sentences(found: "Sequence[Carrier]", leaks: Sequence[str], metric: Metric) -> list[str]:
     """A sentence on each column that carries a model."""
     sentences = []
     for each in found:
@@ -446,7 +446,7 @@ def _difference(chosen: Candidate, other: Candidate, candidates: Candidates) -> 
     return f"{known}; we cannot tell which is better"
 
 
-def _on_pretraining(chosen: Candidate, candidates: Candidates) -> list[str]:
+def _pretraining_sentences(chosen: Candidate, candidates: Candidates) -> list[str]:
     """Sentences on what the best pre-training adds to the network, and on what would tell more."""
     if not candidates.pretrainings:
         return []
@@ -471,7 +471,7 @@ def _on_pretraining(chosen: Candidate, candidates: Candidates) -> list[str]:
     most = candidates.value(without) + candidates.size(without) * verdict.high
     if not chosen.is_network and most < candidates.value(chosen):
         sentence = f"{sentence}, and it stays behind {chosen.name} either way"
-    return [f"{sentence}.", *what_would_tell(best, candidates.options.rope, NO_PRETRAINING)]
+    return [f"{sentence}.", *telling_sentence(best, candidates.options.rope, NO_PRETRAINING)]
 
 
 def keep(recommendation: Recommendation) -> KeptModel:

@@ -14,7 +14,7 @@ from ..importing import require_report
 from ..notebook import heading, paragraph
 from ..options import load_plugins
 from ..options.checking import checked
-from ..reporting.advice import Price, by_cells, by_sweep, price_of
+from ..reporting.advice import Price, cell_commands, change_sweep, price_of
 from ..reporting.blocks import Paragraph, Table
 from ..reporting.loading import CellResults, ReportedCell, cells_of_folder, narrowed, read_results
 from ..reporting.report_options import NAMES, ReportOptions
@@ -25,7 +25,7 @@ from ..screen import command_line, doing, screen
 from ..sweeping.cell import distinct
 from ..sweeping.composer import Composer
 from ..sweeping.expand import expand
-from ..sweeping.folders import SWEEPS, in_notation
+from ..sweeping.folders import SWEEPS, overrides_notation
 from ..sweeping.hydra import hydra_started, master_of, named_plugins
 from ..sweeping.overrides import overrides_of
 from ..verdicts.answers import CANNOT_TELL
@@ -210,10 +210,10 @@ def write(
     given = {"results": results, **options, "out": out, "sections": sections or None}
     flags = [] if config_dir is None else ["--config-dir", str(config_dir)]
     command = command_of("report.py", [*flags, *asked], given)
-    more_trials = by_sweep(material.overrides, flags)
+    more_trials = change_sweep(material.overrides, flags)
     # A folder's cells are trained on by the overrides that each of them records.
     if results is not None:
-        more_trials = by_cells(read, Path(results))
+        more_trials = cell_commands(read, Path(results))
     page = make_report(
         read,
         subject.drawings or default_drawings(read),
@@ -281,7 +281,7 @@ def _table_named(page: "Report", name: str) -> Table | None:
     return None
 
 
-def of_loggers(asked: Sequence[str]) -> list[str]:
+def logger_overrides(asked: Sequence[str]) -> list[str]:
     """The overrides that set options of loggers."""
     return [each for each in asked if each.lstrip("+").startswith("logger.")]
 
@@ -294,7 +294,7 @@ def gathered(
     plugins = named_plugins(asked)
     load_plugins(plugins)
     # A logger says nothing about which cells there are.
-    of_logger = of_loggers(asked)
+    of_logger = logger_overrides(asked)
     overrides = [override for override in asked if override not in of_logger]
     with hydra_started(plugins) as hydra:
         master = master_of(hydra, config_dir)
@@ -342,7 +342,7 @@ def command_of(program: str, asked: Sequence[str], given: dict[str, Any]) -> str
     options = []
     for name, value in given.items():
         if value is not None:
-            options.append(f"{name}={in_notation(value, _name_or_text)}")
+            options.append(f"{name}={overrides_notation(value, _name_or_text)}")
     return command_line(program, [*asked, *options])
 
 

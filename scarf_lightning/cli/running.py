@@ -68,13 +68,13 @@ def run_all(request: ExpandedSweep, launch: Launch, terminal: Terminal, launcher
     # With force=true each round would train again what the one before it has trained.
     in_rounds = has_rounds and not options.plan and not options.force
     if has_rounds and options.plan:
-        request = _that_will_run(request)
+        request = _trainable_request(request)
     is_over = False
     try:
         with alarm(seconds_to_train(request, ends_with_model=in_rounds)):
             if sweep is None or not in_rounds:
                 return run(request, launch, terminal, launcher, OwnTraining())
-            surveyed = _in_rounds(request, sweep, launch, terminal, launcher)
+            surveyed = _train_in_rounds(request, sweep, launch, terminal, launcher)
     # The user asked to leave the array in the queue, so nothing is wrong.
     except Detached as left:
         terminal.say(str(left))
@@ -98,7 +98,7 @@ def run_all(request: ExpandedSweep, launch: Launch, terminal: Terminal, launcher
     return surveyed
 
 
-def _in_rounds(
+def _train_in_rounds(
     request: ExpandedSweep, sweep: SweepFile, launch: Launch, terminal: Terminal, launcher: str
 ) -> list[SurveyedCell]:
     """Train the cells with few trials, and those of open comparisons with more, round after round."""
@@ -132,14 +132,14 @@ def _in_rounds(
             terminal.say(sentence)
         # Cells with all labels are among the first.
         fitting = surely_fitting(request.cells, tables)
-        first = in_order_of_worth(fitting, tables, terminal)
+        first = training_order(fitting, tables, terminal)
         if first:
             train(first)
         # The results of cells with all labels tell exactly how many there are.
-        cells, reasons = that_fit(request.cells)
+        cells, reasons = sufficiently_labelled(request.cells)
         for reason in reasons:
             terminal.say(reason)
-        surveyed = train(in_order_of_worth(cells, {}, terminal))
+        surveyed = train(training_order(cells, {}, terminal))
         for n in more_trials:
             undecided = compared_run(request, surveyed).undecided
             # Each comparison is settled, or more trials would hardly settle it.
@@ -149,13 +149,13 @@ def _in_rounds(
             for each in cells:
                 more.append(_with_trials(each, n) if each.key in undecided else each)
             cells = more
-            surveyed = train(in_order_of_worth(cells, {}, terminal))
+            surveyed = train(training_order(cells, {}, terminal))
     return surveyed
 
 
 def _tables_to_train(cells: Sequence[Cell]) -> "dict[str, Table]":
     """The users' own tables by the key of their source; none, and no file is read, if nothing is left to train."""
-    fitting, _ = that_fit(cells)
+    fitting, _ = sufficiently_labelled(cells)
     if all(each.state is State.FINISHED for each in survey(fitting)):
         return {}
     return read_files(cells)
@@ -184,7 +184,7 @@ def expected_labels(cell: Cell, table: "Table") -> int:
     return labels_to_learn_from(table.n_labelled, counts_validation=counts_validation(cell))
 
 
-def in_order_of_worth(cells: Sequence[Cell], tables: "Mapping[str, Table]", terminal: Terminal) -> list[Cell]:
+def training_order(cells: Sequence[Cell], tables: "Mapping[str, Table]", terminal: Terminal) -> list[Cell]:
     """The cells in the order in which they train: models without a network, the references, then pre-trained networks.
 
     So what is finished can be compared, whenever the time is over. If training with all labels is expected to take
@@ -213,11 +213,11 @@ def in_order_of_worth(cells: Sequence[Cell], tables: "Mapping[str, Table]", term
     return sorted(cells, key=worth)
 
 
-def _that_will_run(request: ExpandedSweep) -> ExpandedSweep:
+def _trainable_request(request: ExpandedSweep) -> ExpandedSweep:
     """The request of a plan without the cells that have too few labels, as far as that is known."""
     tables = read_files(request.cells)
     fitting, numbers = [], list[str]()
-    known_to_fit, _ = that_fit(request.cells)
+    known_to_fit, _ = sufficiently_labelled(request.cells)
     for cell in known_to_fit:
         table = tables.get(cell.source.key)
         labels = cell.config.regime.get("labels", 0)
@@ -280,7 +280,7 @@ def goes_in_rounds(arguments: Sequence[str]) -> bool:
 
 def as_far_as_trained(cells: Sequence[Cell]) -> list[Cell]:
     """The cells that fit, each with as many trials as it has, at least those that were asked for."""
-    fitting, _ = that_fit(cells)
+    fitting, _ = sufficiently_labelled(cells)
     trained = []
     for cell in fitting:
         store = cell.store()
@@ -289,7 +289,7 @@ def as_far_as_trained(cells: Sequence[Cell]) -> list[Cell]:
     return trained
 
 
-def that_fit(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
+def sufficiently_labelled(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
     """The cells that have enough labels, as finished cells on the same data tell; and a sentence on the others."""
     # Trials of one table may differ in their labels, as with a split by groups: the fewest must suffice.
     known: dict[tuple[str, bool], int] = {}

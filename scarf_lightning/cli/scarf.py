@@ -203,9 +203,9 @@ def _plan(asked: Namespace) -> int:
         commands.run_train([*asked.words, "plan=true"])
         return 0
     from .api import plan
-    from .as_json import of_plan, write
+    from .as_json import plan_as_json, write
 
-    write(of_plan(plan(asked.words)))
+    write(plan_as_json(plan(asked.words)))
     return 0
 
 
@@ -221,14 +221,14 @@ def _report(asked: Namespace) -> int:
 def _reported(run: "Callable[[], WrittenReport | None]", *, as_json: bool) -> int:
     """Write a report, and return the exit status: `OPEN` if of no comparison in it we can tell."""
     if as_json:
-        from .as_json import of_report, to_stderr, write
+        from .as_json import report_as_json, to_stderr, write
 
         # Progress and tables are shown as ever, and a script reads the one object on standard output.
         with to_stderr():
             written = run()
         # A plan, or help, has no report.
         if written is not None:
-            write(of_report(written))
+            write(report_as_json(written))
     else:
         written = run()
     return commands.OPEN if written is not None and written.is_open else 0

@@ -16,10 +16,10 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from ..errors import counted, on_system_error
+from ..errors import counted, system_error_sentence
 from ..importing import without_garbage_collection
 from ..reporting.levels import LevelledRows, levels_of, levels_of_cell
-from ..results import Rows, Trained, on_few_steps, write_whole
+from ..results import Rows, Trained, few_steps_note, write_whole
 from ..screen import NotebookLine, doing, screen
 from ..sweeping.cell import Cell, State, SurveyedCell, chosen_metric, survey
 from ..sweeping.expand import ExpandedSweep
@@ -31,13 +31,13 @@ from .tables import (
     full_table,
     label_table,
     means_by_axis,
-    on_wide_intervals,
     result_in_words,
     shared_axes,
     shared_trials,
     summary_table,
     sweep_table,
     why_no_interval,
+    wide_interval_note,
 )
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class Terminal:
             console.say(f"{describe(each.axes, each.cell.settings(), recipes)}{ending}")
             if each.rows:
                 console.print(cell_table(each.axes, rows[0], metric))
-        from ..reporting.learning import LEARNS_NOTHING, on_few_classes, on_not_learnt, on_probabilities
+        from ..reporting.learning import LEARNS_NOTHING, few_classes_note, on_not_learnt, probability_note
 
         # The constant prediction is no sign that something went wrong.
         learning = []
@@ -184,13 +184,13 @@ class Terminal:
                 learning.append((name, each.rows, each.target))
         signs = on_not_learnt(learning)
         named_rows = [(name, its) for name, its, _ in learning]
-        signs += [*on_few_classes(named_rows), *on_probabilities(named_rows)]
+        signs += [*few_classes_note(named_rows), *probability_note(named_rows)]
         unread = [columns for columns, its in shown if not levels_of(its)]
         # Reservations come last, below what they are about.
         for sentence in (
             *why_no_interval(unread),
-            *on_wide_intervals(shown),
-            *on_few_steps([_trained(each) for each in surveyed]),
+            *wide_interval_note(shown),
+            *few_steps_note([_trained(each) for each in surveyed]),
             *signs,
         ):
             console.say(sentence)
@@ -317,7 +317,7 @@ def _keep_table(shown: ShownCells, cell: Cell) -> str:
         write_whole(file, full_table(shown))
     # Hours of training must not end in a traceback because a disk is full.
     except OSError as error:
-        return f"The full table could not be written: {on_system_error(error)}"
+        return f"The full table could not be written: {system_error_sentence(error)}"
     return f"The full table, with every metric, is {file}"
 
 

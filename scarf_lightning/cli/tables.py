@@ -144,7 +144,7 @@ def sweep_table(cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOS
 
 def label_table(cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOSEN) -> Table:
     """A line for each competitor and a column for each number of labels, with the metric and its interval."""
-    varying, competitors = _by_setting(cells, OF_LABELS)
+    varying, competitors = _setting_table(cells, OF_LABELS)
     lines: list[dict[float, str]] = []
     for setting in competitors:
         line = {}
@@ -164,7 +164,7 @@ def label_table(cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOS
 
 def summary_table(cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOSEN) -> Table:
     """A line for each setting with the mean of the datasets' means, for sweeps of very many cells."""
-    varying, settings = _by_setting(cells, ("dataset",))
+    varying, settings = _setting_table(cells, ("dataset",))
     finished, wanted, overall = list[str](), list[str](), list[str]()
     for setting in settings:
         # Each dataset counts once, however many of its trials are finished.
@@ -219,7 +219,7 @@ def _with_reading(cells: ShownCells) -> ShownCells:
     return list(zip(columns, (rows for _, rows in cells), strict=True))
 
 
-def _by_setting(cells: ShownCells, left_out: Sequence[str]) -> tuple[dict[str, list[str]], list[ShownCells]]:
+def _setting_table(cells: ShownCells, left_out: Sequence[str]) -> tuple[dict[str, list[str]], list[ShownCells]]:
     """The columns of a table with a line for each setting of the options in which cells differ, but for some options;
     and the cells of each line."""
     cells = _with_reading(cells)
@@ -349,7 +349,7 @@ def why_no_interval(cells: Sequence[Row]) -> list[str]:
     return sentences
 
 
-def on_wide_intervals(cells: ShownCells) -> list[str]:
+def wide_interval_note(cells: ShownCells) -> list[str]:
     """A sentence if intervals of levels are from trials alone, because predictions are missing or were not read."""
     for axes, rows in cells:
         # With a fixed split there is no interval at all, see `why_no_interval`.

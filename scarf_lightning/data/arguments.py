@@ -21,7 +21,7 @@ def argument(option: str, value: str | Sequence[str]) -> str:
     >>> print(argument("dataset.drop", ["price, net"]))
     "dataset.drop=['price, net']"
     """
-    return _in_shell(override(option, value))
+    return _shell_word(override(option, value))
 
 
 def override(option: str, value: str | Sequence[str]) -> str:
@@ -31,12 +31,12 @@ def override(option: str, value: str | Sequence[str]) -> str:
     dataset.drop=['price, net']
     """
     if isinstance(value, str):
-        return f"{option}={_in_hydra(value)}"
-    written = ",".join(map(_in_hydra, value))
+        return f"{option}={_hydra_value(value)}"
+    written = ",".join(map(_hydra_value, value))
     return f"{option}=[{written}]"
 
 
-def _in_hydra(text: str) -> str:
+def _hydra_value(text: str) -> str:
     """A text in Hydra's grammar of values."""
     if PLAIN.fullmatch(text) and text.lower() not in NOT_TEXT:
         return text
@@ -46,7 +46,7 @@ def _in_hydra(text: str) -> str:
     return f"{quote}{escaped}{quote}"
 
 
-def _in_shell(text: str) -> str:
+def _shell_word(text: str) -> str:
     """A text as one word of a command line."""
     if SAFE.fullmatch(text):
         return text

@@ -177,7 +177,7 @@ class Coded:
     def in_order(self) -> tuple[Floats, tuple[str, ...]]:
         """The spelled values in natural order, and before them their codes ``(n,)``, NaN where missing."""
         spelled = list(map(spell, self.distinct))
-        order = in_natural_order(spelled)
+        order = sorted_naturally(spelled)
         code_of = {text: float(code) for code, text in enumerate(order)}
         return self.spread([code_of[text] for text in spelled]), order
 
@@ -225,10 +225,10 @@ def spell(value: Any) -> str:
     return str(value)
 
 
-def in_natural_order(texts: Iterable[str]) -> tuple[str, ...]:
+def sorted_naturally(texts: Iterable[str]) -> tuple[str, ...]:
     """The distinct texts, by size if all of them are numbers, else alphabetically.
 
-    >>> in_natural_order(["10", "9"]), in_natural_order(["10", "9", "many"])
+    >>> sorted_naturally(["10", "9"]), sorted_naturally(["10", "9", "many"])
     (('9', '10'), ('10', '9', 'many'))
     """
     distinct = set(texts)

@@ -65,7 +65,7 @@ def mark_notes(categories: Mapping[str, Coded]) -> list[str]:
         counts = zip(map(str, coded.distinct), coded.counts, strict=True)
         by_column[name] = {category: int(count) for category, count in counts if is_missing(category)}
     notes = []
-    for word, columns in _by_word(by_column).items():
+    for word, columns in _rows_by_word(by_column).items():
         notes.append(
             f"{word!r} is a category of {_rows_by_column(columns)}; if it stands for a missing value, leave these "
             "fields empty."
@@ -81,11 +81,11 @@ def missing_notes(by_column: Mapping[str, Mapping[str, int]]) -> list[str]:
     """
     return [
         f"{word!r} is read as missing in {_rows_by_column(columns)}; if it is a category, give it another name."
-        for word, columns in _by_word(by_column).items()
+        for word, columns in _rows_by_word(by_column).items()
     ]
 
 
-def _by_word(by_column: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+def _rows_by_word(by_column: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
     """The rows of each column by word, of the rows of each word by column."""
     by_word = defaultdict[str, dict[str, int]](dict)
     for name, words in by_column.items():

@@ -208,7 +208,7 @@ class Group(Splitting):
         # A large group may be the closest to both; validation gets one all the same.
         last_of_validation = max(last_of_training + 1, last_of_validation)
         part = np.digitize(place[group], [last_of_training + 1, last_of_validation + 1])
-        split = _of_parts(part, table)
+        split = _split_by_parts(part, table)
         needed = f"split=group needs more, or smaller, groups in {self.column!r}"
         return _finished(split, table, random, needed)
 
@@ -277,7 +277,7 @@ class Given(Splitting):
     def split(self, table: "Table", random: np.random.Generator) -> Split:
         # A row of which the data say nothing trains.
         part = np.nan_to_num(_split_by(table), nan=0.0).astype(np.int64)
-        split = _of_parts(part, table)
+        split = _split_by_parts(part, table)
         return _finished(split, table, random, f"split={self.name} needs some there")
 
     def without_test(self, split: Split) -> Split:
@@ -310,7 +310,7 @@ class Files(Given):
         n_validation = max(1, round(VALIDATION_SHARE * len(labelled)))
         drawn = random.permutation(labelled)[:n_validation]
         part[drawn] = VALIDATION
-        split = _of_parts(part, table)
+        split = _split_by_parts(part, table)
         return _finished(split, table, random, f"split={self.name} needs some there")
 
 
@@ -336,7 +336,7 @@ class Task(Splitting):
         n_validation = round(VALIDATION_SHARE * n_used)
         drawn = random.permutation(labelled)[:n_validation]
         part[drawn] = VALIDATION
-        split = _of_parts(part, table)
+        split = _split_by_parts(part, table)
         return _finished(split, table, random, "an OpenML task needs some there")
 
     def check(self, table: "Table", n_trials: int) -> None:
@@ -366,7 +366,7 @@ def cut_rows(rows: Ints, random: np.random.Generator, alike: Ints | None = None)
     return Split(train, validation, test)
 
 
-def _of_parts(part: Ints | Floats, table: "Table") -> Split:
+def _split_by_parts(part: Ints | Floats, table: "Table") -> Split:
     """Rows by the number of their part, without unlabelled rows in validation and test."""
     return Split(
         train=np.flatnonzero(part == TRAIN),

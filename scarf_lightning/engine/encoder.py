@@ -63,9 +63,9 @@ class Classifier(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         if x.dim() == 2:
             return self.forward(x.unsqueeze(0)).squeeze(0)
-        return self.of_encoded(self.encoder.one_hot(x))
+        return self.predict_encoded(self.encoder.one_hot(x))
 
-    def of_encoded(self, encoded: Tensor) -> Tensor:
+    def predict_encoded(self, encoded: Tensor) -> Tensor:
         """Encoded features ``(T, N, D)`` to outputs ``(T, N, C)``."""
         outputs: Tensor = self.head(self.encoder.body(encoded))
         return outputs

@@ -72,7 +72,7 @@ class FaultFinder:
     def _find(self, lost: Tensor, when: str) -> None:
         if not lost.any():
             return
-        sentence = self._module.at_fault(lost, when)
+        sentence = self._module.fault_sentence(lost, when)
         if sentence is not None:
             for place in lost.nonzero().flatten().tolist():
                 self._sentences[int(self._module.roster.positions[place])] = sentence

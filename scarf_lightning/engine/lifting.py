@@ -236,9 +236,9 @@ class _LayerNorm(torch.autograd.Function):
         # An accelerator takes longer to start a kernel for each trial than to compute.
         if x.device.type != "cpu":
             stacked = x[None] if in_dims[0] is None else x.movedim(in_dims[0], 0)
-            scales = _beside_rows(weight, in_dims[1], stacked.dim())
-            shifts = _beside_rows(bias, in_dims[2], stacked.dim())
-            return _of_all_trials(stacked, scales, shifts, shape, eps), 0
+            scales = _broadcast_to_rows(weight, in_dims[1], stacked.dim())
+            shifts = _broadcast_to_rows(bias, in_dims[2], stacked.dim())
+            return _normalise_together(stacked, scales, shifts, shape, eps), 0
 
         def by_trial(tensor: Tensor | None, dim: int | None) -> tuple[Tensor | None, ...]:
             """The tensor of each trial; one without a trial axis is shared by all of them."""
@@ -258,7 +258,7 @@ class _LayerNorm(torch.autograd.Function):
         return torch.stack(normalised), 0
 
 
-def _beside_rows(parameter: Tensor | None, dim: int | None, n_axes: int) -> Tensor | None:
+def _broadcast_to_rows(parameter: Tensor | None, dim: int | None, n_axes: int) -> Tensor | None:
     """A parameter with axes of one between the trial and the features; one that all trials share as it is."""
     if parameter is None or dim is None:
         return parameter
@@ -267,7 +267,7 @@ def _beside_rows(parameter: Tensor | None, dim: int | None, n_axes: int) -> Tens
     return own.reshape(own.shape[0], *between, *own.shape[1:])
 
 
-def _of_all_trials(
+def _normalise_together(
     rows: Tensor, scales: Tensor | None, shifts: Tensor | None, shape: tuple[int, ...], eps: float
 ) -> Tensor:
     """The rows of all trials ``(T, ...)`` normalised by one kernel, then scaled and shifted by another."""

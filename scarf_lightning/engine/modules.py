@@ -225,7 +225,7 @@ class StackModule(nn.Module, ABC):
         """The tensors of the last step, if they are kept."""
         return Evidence()
 
-    def at_fault(self, trials: Tensor, when: str) -> str | None:
+    def fault_sentence(self, trials: Tensor, when: str) -> str | None:
         """The sentence on a part of a user's own that made the losses of these trials infinite or NaN, if one did.
 
         Args:
@@ -359,7 +359,7 @@ class Pretraining(StackModule):
 
     @property
     def suspects(self) -> Suspects:
-        return replace(super().suspects, **_of_pretext(self._task.pretext))
+        return replace(super().suspects, **_pretext_suspects(self._task.pretext))
 
     @property
     def evidence(self) -> Evidence:
@@ -468,7 +468,7 @@ class Finetuning(StackModule):
         encoded, targets, weights = self._supervision.make_batch(rows, batch.targets, batch.weights)
         if encoded.shape[-1:] != rows.encoded.shape[-1:] or encoded.shape[:-2] != rows.encoded.shape[:-2]:
             check_shape(self._supervision, "inputs", encoded, rows.encoded)
-        outputs = self.classifier.of_encoded(encoded)
+        outputs = self.classifier.predict_encoded(encoded)
         if self.keeps_evidence:
             # Without its graph, which knows the shapes of parameters that shrink when trials leave.
             self._latest_inputs, self._latest_outputs = (encoded.detach(),), (outputs.detach(),)
@@ -551,7 +551,7 @@ class Cotraining(Finetuning):
 
     @property
     def suspects(self) -> Suspects:
-        own, of_pretext = super().suspects, _of_pretext(self._task.pretext)
+        own, of_pretext = super().suspects, _pretext_suspects(self._task.pretext)
         makers, judges = [*own.makers, *of_pretext["makers"]], [*own.judges, *of_pretext["judges"]]
         return replace(own, makers=makers, judges=judges)
 
@@ -566,7 +566,7 @@ class Cotraining(Finetuning):
         return supervised + self._weight * self._task.losses(batch, keeps_evidence=self.keeps_evidence)
 
 
-def _of_pretext(pretext: Pretext) -> dict[str, list[Any]]:
+def _pretext_suspects(pretext: Pretext) -> dict[str, list[Any]]:
     """The parts of a pretext that make views, and those that compute its loss."""
     every = with_fields([pretext])
     judges = [part for part in every if isinstance(part, Loss)]

@@ -230,7 +230,7 @@ class PretextTask:
             self.latest_inputs = tuple(each.detach() for each in views.inputs)
             self.latest_outputs = (embedded.detach(), *(each.detach() for each in _tensors(outputs)))
         of_groups = []
-        for group in _in_groups_of_trials(outputs, views.targets):
+        for group in _trial_groups(outputs, views.targets):
             of_groups.append(self.pretext.compute_loss(*group))
         losses = _joined(of_groups)
         if self.classifier is None:
@@ -268,7 +268,7 @@ class PretextTask:
         for name, measure in measures.items():
             values = []
             for of_pass, targets in zip(by_pass, views.targets, strict=True):
-                groups = _in_groups_of_trials(of_pass, targets)
+                groups = _trial_groups(of_pass, targets)
                 values.append(_joined([measure(*group) for group in groups]))
             # Passes are stacked last, so that the number of trials does not decide the order of the sum.
             means[name] = torch.stack(values, dim=-1).mean(-1)
@@ -303,7 +303,7 @@ class LabelHead(nn.Module):
         return self._target.loss(self.head(embedded), batch.targets, batch.weights)
 
 
-def _in_groups_of_trials(*arguments: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+def _trial_groups(*arguments: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
     """Tuples of tensors ``(T, N, ...)``, divided along T so that the pairs of rows of a group fit.
 
     Yields one group after the other: the temporaries of its loss are gone before the next one begins.

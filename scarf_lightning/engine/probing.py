@@ -109,11 +109,11 @@ class Probing:
         self._random = random
         self._neighbours = neighbours
 
-    def on_validation_rows(self) -> dict[str, NDArray[np.float64]]:
+    def validation_measures(self) -> dict[str, NDArray[np.float64]]:
         """The measures by their names, ``(A,)`` each for the A trials still here; validation rows judge."""
         return self._measured(self._data.validation, self._data.validation_labels)
 
-    def on_test_rows(self) -> dict[str, NDArray[np.float64]]:
+    def test_measures(self) -> dict[str, NDArray[np.float64]]:
         """The same; test rows judge."""
         return self._measured(self._data.test, self._labels[self._data.test])
 
@@ -139,13 +139,13 @@ class Probing:
 
     def _embed(self, rows: NDArray[np.int64]) -> NDArray[np.floating]:
         chunks = [self._module.encoder(each) for each in torch.split(self._raw(rows), EVALUATION_ROWS, dim=1)]
-        return _on_host(torch.cat(chunks, dim=1))
+        return _host_tensor(torch.cat(chunks, dim=1))
 
     def _views(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.floating], NDArray[np.floating]] | None:
         inputs = self._module.views_of(self._raw(rows), self._random())
         if len(inputs) != 2:
             return None
-        first, second = (_on_host(self._module.encoder.body(each)) for each in inputs)
+        first, second = (_host_tensor(self._module.encoder.body(each)) for each in inputs)
         return first, second
 
 
@@ -168,12 +168,12 @@ class EpochProbe(Watcher):
         self._n_epochs += 1
         if self._n_epochs % self._every:
             return
-        for name, values in self._probing.on_validation_rows().items():
+        for name, values in self._probing.validation_measures().items():
             on_device = torch.from_numpy(values).to(self._module.roster.index.device)
             self._module.tally(f"probe_{name}", on_device, 1)
 
 
-def _on_host(embeddings: torch.Tensor) -> NDArray[np.floating]:
+def _host_tensor(embeddings: torch.Tensor) -> NDArray[np.floating]:
     # NumPy has no bfloat16.
     wide = embeddings.float() if embeddings.dtype == torch.bfloat16 else embeddings
     host: NDArray[np.floating] = wide.cpu().numpy()

@@ -82,7 +82,7 @@ class Stack:
         return StackDataModule(device_table)
 
     @property
-    def _of_fits(self) -> dict[str, Any]:
+    def _shared_arguments(self) -> dict[str, Any]:
         """The arguments that all fits of the stack share."""
         return {"trials": self.trials, "hardware": self.hardware, "watch": self.watch, "faults": self.faults}
 
@@ -118,7 +118,7 @@ class Stack:
                     "another regime, or pretrain.probe=0, which takes the test rows at the end."
                 )
             probes.append(EpochProbe(seen.probing(module), module, settings.probe))
-        return fit("pretrain", module, seen.datamodule, probes=probes, **seen._of_fits)
+        return fit("pretrain", module, seen.datamodule, probes=probes, **seen._shared_arguments)
 
     def probed(
         self, settings: PretrainSettings, pretext: Pretext, encoder: Mapping[str, Tensor]
@@ -133,7 +133,7 @@ class Stack:
         seen.begin_pretraining(module, settings, pretext)
         load_state(module.encoder, dict(encoder))
         module.to(self.hardware.device, self.hardware.dtype)
-        return seen.probing(module).on_test_rows()
+        return seen.probing(module).test_measures()
 
     def probing(self, module: Pretraining, neighbours: int = NEIGHBOURS) -> Probing:
         """Measures the frozen embeddings of a pre-training whose module `begin_pretraining` has built."""
@@ -216,11 +216,11 @@ class Stack:
             UsageError: the metric to watch is undefined on a trial's validation rows.
         """
         # Settings may depend on the number of labels that the trial has spent, those that stop it included.
-        settings = settings.of_rows(len(examples) + self.data.n_labels_inside)
+        settings = settings.fit_to_rows(len(examples) + self.data.n_labels_inside)
         # A fit that learns a pretext task beside the labels has a second loss, and a module of its own for it.
         module = Finetuning() if supervision.auxiliary is None else Cotraining()
         self.begin_finetuning(module, settings, examples, pretrained, supervision=supervision, number=number)
-        return fit("finetune", module, self.datamodule, **self._of_fits), module.classifier
+        return fit("finetune", module, self.datamodule, **self._shared_arguments), module.classifier
 
     def begin_finetuning(
         self,
@@ -370,7 +370,7 @@ class Stack:
         """Embeddings of ``rows`` ``(T, n)`` by f with ``pretrained`` or initial weights, ``(T, n, E)``."""
         encoder = self.networks.encoder(self.trials, pretrained)
         encoder = encoder.to(self.hardware.device, self.hardware.dtype).eval()
-        embeddings = self._in_chunks(encoder, rows).to(self.hardware.dtype)
+        embeddings = self._chunked_outputs(encoder, rows).to(self.hardware.dtype)
         embedded: NDArray[np.floating] = embeddings.cpu().numpy()
         return embedded
 
@@ -382,12 +382,12 @@ class Stack:
     @torch.no_grad()
     def outputs(self, classifier: Classifier, rows: NDArray[np.int64]) -> Tensor:
         """The outputs of h for ``rows`` ``(T, n)``, float64 ``(T, n, C)``."""
-        return self._in_chunks(classifier.eval(), rows).double()
+        return self._chunked_outputs(classifier.eval(), rows).double()
 
     def on_device(self, array: NDArray[np.int64]) -> Tensor:
         return torch.from_numpy(array).to(self.hardware.device)
 
-    def _in_chunks(self, network: nn.Module, rows: NDArray[np.int64]) -> Tensor:
+    def _chunked_outputs(self, network: nn.Module, rows: NDArray[np.int64]) -> Tensor:
         """The outputs of a network for ``rows`` ``(T, n)``, computed a few rows at a time to save memory."""
         # All rows at once may not fit into the device's memory.
         chunks = torch.split(self.on_device(rows), EVALUATION_ROWS, dim=1)

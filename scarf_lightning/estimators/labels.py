@@ -84,10 +84,10 @@ def labels_of_classes(y: NDArray[Any], marks: Any) -> GivenLabels:
         is_known &= ~is_blank
     if marks is not None:
         is_known &= ~_is_marked(y, marks)
-    known = _of_one_type(y[is_known])
+    known = _uniform_labels(y[is_known])
     # Numbers with fractions are refused in scikit-learn's words, which its own checks of estimators look for.
     check_classification_targets(known)
-    notes = _on_usual_marks(known, marks, len(y))
+    notes = _mark_note(known, marks, len(y))
     if n_blank:
         notes.append(f"{counted(n_blank, 'row')} of y hold blank text, and count as rows without a label.")
     return GivenLabels(known, is_known, notes)
@@ -133,7 +133,7 @@ def _is_marked(y: NDArray[Any], marks: Any) -> NDArray[np.bool_]:
     return np.array([spell(label).strip() in spelled for label in y], dtype=bool)
 
 
-def _of_one_type(known: NDArray[Any]) -> NDArray[Any]:
+def _uniform_labels(known: NDArray[Any]) -> NDArray[Any]:
     """Labels in an array of their own type: truth values, numbers or text."""
     if known.dtype == object:
         # An array of objects may hold anything, so its values say its type.
@@ -145,7 +145,7 @@ def _of_one_type(known: NDArray[Any]) -> NDArray[Any]:
     raise UsageError(f"y holds {what}; make all of them text, all whole numbers, or all truth values.")
 
 
-def _on_usual_marks(known: NDArray[Any], marks: Any, n_rows: int) -> list[str]:
+def _mark_note(known: NDArray[Any], marks: Any, n_rows: int) -> list[str]:
     """A note on labels that stand for no label elsewhere: -1 beside classes from 0, and texts such as ``?``."""
     # Who names a mark has decided what counts as no label.
     if marks is not None or len(known) == 0:

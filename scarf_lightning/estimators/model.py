@@ -54,7 +54,7 @@ class Model(TrainedNetworks):
 
     def transform(self, rows: Any) -> NDArray[np.float32]:
         """Embeddings of the T networks side by side, float32 ``(n, T * E)``."""
-        embedded = self.in_chunks(self.encoder, self.values(rows))
+        embedded = self.chunked_outputs(self.encoder, self.values(rows))
         return np.asarray(embedded.movedim(0, 1).flatten(1).numpy(), dtype=np.float32)
 
     def to_onnx(self, file: str | PathLike[str]) -> None:

@@ -76,7 +76,7 @@ def read_model(folder: Path, plugins: Collection[str]) -> Model | RivalModel:
         # The version is that of the layout, and no field of the description.
         version = plain.pop("version", None)
         if version == 1:
-            plain = _of_version_1(plain)
+            plain = _read_version_1(plain)
         elif version not in READABLE:
             raise OtherVersionError(f"it has layout {str(version)[:20]}, and this version reads 1 to {VERSION}")
         elif OF_ARRAYS in plain:
@@ -117,7 +117,7 @@ def read_model(folder: Path, plugins: Collection[str]) -> Model | RivalModel:
     return model
 
 
-def _of_version_1(plain: dict[str, Any]) -> dict[str, Any]:
+def _read_version_1(plain: dict[str, Any]) -> dict[str, Any]:
     """A description of version 1 in the layout of this one. Its targets are classes.
 
     Raises:

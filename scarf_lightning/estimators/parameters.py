@@ -82,7 +82,7 @@ def config_of(
     try:
         chosen = within_max_epochs(read_config(config), given)
     except UsageError as error:
-        raise UsageError(_of_parameters(str(error))) from error
+        raise UsageError(_parameter_sentence(str(error))) from error
     check_combination(chosen)
     if kind is not None:
         if why := why_no_model(chosen):
@@ -98,7 +98,7 @@ def config_of(
     return chosen
 
 
-def _of_parameters(sentence: str) -> str:
+def _parameter_sentence(sentence: str) -> str:
     """A sentence on an option, with the name of the parameter that sets it and the value as Python writes it."""
     option, space, rest = sentence.partition(" ")
     if option not in PARAMETERS:

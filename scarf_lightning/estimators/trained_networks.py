@@ -239,7 +239,7 @@ class TrainedNetworks(Predictor):
 
         With an ``index`` ``(T, m)`` they are for these rows of each trial alone, m in place of n.
         """
-        outputs = self.in_chunks(self.classifier, values, index).double()
+        outputs = self.chunked_outputs(self.classifier, values, index).double()
         # A copy: torch warns of arrays that cannot be written to.
         fitted = torch.from_numpy(np.array(self.preprocessing.target))
         return self.target.predictions(outputs, fitted).numpy()
@@ -274,7 +274,7 @@ class TrainedNetworks(Predictor):
 
     @own_torch()
     @torch.no_grad()
-    def in_chunks(
+    def chunked_outputs(
         self, network: torch.nn.Module, values: Floats, index: NDArray[np.int64] | None = None
     ) -> torch.Tensor:
         """The outputs of a network of T trials for values ``(n, M)``: ``(T, n, ...)``; the index is as in

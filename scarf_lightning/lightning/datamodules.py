@@ -228,7 +228,7 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
         stack = self._served
         if not stack.data.validation.size:
             raise UsageError("Probe needs validation labels, and these data hold none back; use another regime.")
-        return stack.probing(module, neighbours).on_validation_rows()
+        return stack.probing(module, neighbours).validation_measures()
 
     @property
     def _served(self) -> Stack:

@@ -72,10 +72,10 @@ def read_encoder(
         return None, encoder.state_dict()
     if isinstance(encoder, nn.Module):
         return OwnEncoder(encoder), None
-    return None, _of_checkpoint(Path(encoder))
+    return None, _checkpoint_encoder(Path(encoder))
 
 
-def _of_checkpoint(file: Path) -> dict[str, Tensor]:
+def _checkpoint_encoder(file: Path) -> dict[str, Tensor]:
     if not file.is_file():
         raise UsageError(f"encoder={file}: there is no such file.")
     try:

@@ -301,7 +301,7 @@ class FinetuneModule(PlainModule, Finetuning):
         return super().losses(self._stacked(batch))
 
     def _of_encoded(self, encoded: Tensor) -> Tensor:
-        return self.classifier.of_encoded(encoded)
+        return self.classifier.predict_encoded(encoded)
 
     def test_step(self, batch: Batch, batch_idx: int) -> None:
         """Predict a mini-batch of test rows."""

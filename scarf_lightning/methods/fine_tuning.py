@@ -107,7 +107,7 @@ class Mixup(SingleFitMethod):
         from scipy.special import betaincinv
 
         # scipy computes in the type that it gets, and float32 is too coarse for shares near 0 and 1.
-        quantiles = random.on_host.uniform(1, 1).double().numpy()
+        quantiles = random.host_streams.uniform(1, 1).double().numpy()
         shares = betaincinv(self.alpha, self.alpha, quantiles)
         return torch.from_numpy(shares).to(dtype).to(random.device, non_blocking=True)
 

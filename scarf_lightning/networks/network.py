@@ -104,10 +104,10 @@ class Columns:
         """The feature of each encoded column."""
         features: list[int] = []
         for feature in range(self.n_features):
-            features += [feature] * len(self.of_feature(feature))
+            features += [feature] * len(self.encoded_columns(feature))
         return features
 
-    def of_feature(self, feature: int) -> range:
+    def encoded_columns(self, feature: int) -> range:
         """The encoded columns of one feature."""
         return range(*self._bounds[feature])
 

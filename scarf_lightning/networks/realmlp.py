@@ -455,10 +455,10 @@ class RealMLP(Network):
             layer.fit_normal()
 
     def pretrain_head(self, head: nn.Module) -> nn.Module:
-        return in_ntk(head)
+        return with_ntk_layers(head)
 
     def head(self, widths: Sequence[int], dropout: float | None) -> nn.Module:
-        head = in_ntk(super().head(widths, dropout))
+        head = with_ntk_layers(super().head(widths, dropout))
         return nn.Sequential(head, Clamp(widths[-1])) if self.clamp else head
 
     def prepare_head(self, head: nn.Module, embeddings: Tensor, targets: Tensor) -> None:
@@ -478,10 +478,10 @@ class RealMLP(Network):
                 module.fit(targets)
 
 
-def in_ntk(module: nn.Module) -> nn.Module:
+def with_ntk_layers(module: nn.Module) -> nn.Module:
     """The module with an `NTKLinear` in place of each linear layer."""
     if isinstance(module, nn.Linear):
         return NTKLinear(module.in_features, module.out_features)
     for name, child in module.named_children():
-        setattr(module, name, in_ntk(child))
+        setattr(module, name, with_ntk_layers(child))
     return module

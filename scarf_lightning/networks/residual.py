@@ -152,9 +152,9 @@ class Attention(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, queries: Tensor, keys: Tensor) -> Tensor:
-        query = self._in_heads(self.query(queries))
-        key = self._in_heads(self.key(keys))
-        value = self._in_heads(self.value(keys))
+        query = self._split_heads(self.query(queries))
+        key = self._split_heads(self.key(keys))
+        value = self._split_heads(self.value(keys))
         # Scaled by the root of a head's width, or the softmax would be sharper the wider the head is.
         scaled = query / math.sqrt(query.shape[-1])
         weights = (scaled @ key.mT).softmax(dim=-1)
@@ -164,7 +164,7 @@ class Attention(nn.Module):
         out: Tensor = self.out(side_by_side)
         return out
 
-    def _in_heads(self, tokens: Tensor) -> Tensor:
+    def _split_heads(self, tokens: Tensor) -> Tensor:
         """Tokens ``(..., S, width)`` by head, ``(..., heads, S, width / heads)``."""
         by_head: Tensor = tokens.unflatten(-1, (self.heads, -1))  # type: ignore[no-untyped-call]
         return by_head.transpose(-2, -3)

@@ -42,25 +42,25 @@ class Axis:
     takes_several: bool = False
 
 
-def _of_a_cell(name: str, meaning: str, base: str | None = None) -> Axis:
+def _cell_axis(name: str, meaning: str, base: str | None = None) -> Axis:
     """An axis whose column in results has its name."""
     return Axis(name, meaning, base and f"scarf_lightning.{base}", name)
 
 
 AXES = (
-    _of_a_cell("dataset", "the table; cc18-NAME is one of the paper's 69, csv a file of yours"),
-    _of_a_cell("split", "which rows train, validate and test", "data.splits:Splitting"),
-    _of_a_cell("regime", "which labels training sees", "data.trials:Regime"),
-    _of_a_cell("scaling", "of numeric columns", "data.preprocessing:Scaling"),
-    _of_a_cell("encoding", "of categorical columns", "data.preprocessing:Encoding"),
-    _of_a_cell("pretrain", "the self-supervised phase", "pretexts:Pretext"),
-    _of_a_cell("corruption", "what replaces a selected feature", "corruption:Corruption"),
-    _of_a_cell("selection", "which features are selected", "corruption:Selection"),
-    _of_a_cell("views", "how many of a row's two views are corrupted"),
-    _of_a_cell("loss", "of the pretext task", "losses:Loss"),
-    _of_a_cell("method", "the supervised phase", "methods:Method"),
+    _cell_axis("dataset", "the table; cc18-NAME is one of the paper's 69, csv a file of yours"),
+    _cell_axis("split", "which rows train, validate and test", "data.splits:Splitting"),
+    _cell_axis("regime", "which labels training sees", "data.trials:Regime"),
+    _cell_axis("scaling", "of numeric columns", "data.preprocessing:Scaling"),
+    _cell_axis("encoding", "of categorical columns", "data.preprocessing:Encoding"),
+    _cell_axis("pretrain", "the self-supervised phase", "pretexts:Pretext"),
+    _cell_axis("corruption", "what replaces a selected feature", "corruption:Corruption"),
+    _cell_axis("selection", "which features are selected", "corruption:Selection"),
+    _cell_axis("views", "how many of a row's two views are corrupted"),
+    _cell_axis("loss", "of the pretext task", "losses:Loss"),
+    _cell_axis("method", "the supervised phase", "methods:Method"),
     Axis("cotrain", "the pretext task that method=cotrain adds", column="cotrain.task"),
-    _of_a_cell("network", "f, g and h", "networks:Network"),
+    _cell_axis("network", "f, g and h", "networks:Network"),
     Axis("recipe", "named defaults: the paper's protocol, or practical ones for a table of your own"),
     Axis("debug", "a run that ends in seconds: one trial of two epochs"),
     Axis("trainer", "hardware"),

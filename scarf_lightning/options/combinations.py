@@ -312,7 +312,7 @@ def used_options(config: Config) -> Sequence[UsedOption]:
     """The options that decide a cell's numbers, in the order of the configuration.
 
     They are kept with the configuration, which is never changed once it is made. A copy may be changed, so it lacks
-    them; those of `on_dataset` and `with_trials` share them.
+    them; those of `with_dataset` and `with_trials` share them.
     """
     known: list[UsedOption] | None = config.derived.get(USED)
     if known is not None:
@@ -327,7 +327,7 @@ def used_options(config: Config) -> Sequence[UsedOption]:
     return used
 
 
-def on_dataset(config: Config, dataset: DatasetSettings) -> Config:
+def with_dataset(config: Config, dataset: DatasetSettings) -> Config:
     """The configuration on another dataset, which uses the same options."""
     # What follows from the options does not depend on the dataset, so a sweep over datasets finds it once.
     other = copy(config)
@@ -398,7 +398,7 @@ def _of_part(option: str, axis: str, name: str, values: Choice, place: str) -> I
             yield full, value, value != own.default
 
 
-def on_target(config: Config, kind: "type[Target]") -> Config:
+def fit_to_target(config: Config, kind: "type[Target]") -> Config:
     """The configuration for a kind of target: numbers have neither label smoothing nor a temperature, and may have less
     ``fixed_below``."""
     # Cells that differ only in what this kind does not use must become equal, or they would be trained twice.
@@ -416,7 +416,7 @@ def on_target(config: Config, kind: "type[Target]") -> Config:
     return config if settings is config.finetune else replace(config, finetune=settings)
 
 
-def on_data(config: Config, n_columns: int, n_encoded: int) -> Config:
+def fit_to_data(config: Config, n_columns: int, n_encoded: int) -> Config:
     """The configuration with ``none`` in place of a corruption if floor(rate * M) is 0 for this table.
 
     Args:
@@ -449,11 +449,11 @@ def on_data(config: Config, n_columns: int, n_encoded: int) -> Config:
     return replace(config, corruption=corruption, cotrain=replace(config.cotrain, corruption=of_cotrain))
 
 
-def on_no_effect(config: Config, amounting: Config, of_recipe: Mapping[str, Any] | None = None) -> list[str]:
+def no_effect_sentences(config: Config, amounting: Config, of_recipe: Mapping[str, Any] | None = None) -> list[str]:
     """A sentence on each option of a cell that does nothing on its data.
 
-    These are the options that `on_data` or `on_target` changed: a corruption that selects nothing, and, unless the
-    recipe asked for it, an option for classes where labels are numbers.
+    These are the options that `fit_to_data` or `fit_to_target` changed: a corruption that selects nothing, and, unless
+    the recipe asked for it, an option for classes where labels are numbers.
 
     Args:
         config: the cell as it was asked for.
@@ -474,7 +474,7 @@ def on_no_effect(config: Config, amounting: Config, of_recipe: Mapping[str, Any]
 
 
 def _idle_on_numbers(config: Config, amounting: Config, of_recipe: Mapping[str, Any]) -> list[str]:
-    """A sentence on each option for classes that `on_target` changed, unless the recipe asked for it."""
+    """A sentence on each option for classes that `fit_to_target` changed, unless the recipe asked for it."""
     reasons = {"temperature": "is for classes"}
     if "finetune" in method_of(config).uses:
         reasons |= {"label_smoothing": "is for classes", "fixed_below": "is more than finetune.fixed_below_numbers"}

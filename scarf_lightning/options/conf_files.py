@@ -74,7 +74,7 @@ def part_file(text: str, meaning: str, section: str, name: str, target: str | No
         target: see `target_of`; None leaves it out.
         options: of the part.
     """
-    by_hand = _by_hand(text)
+    by_hand = _handwritten_lines(text)
     directives = [line for line in by_hand if line.startswith("# @")]
     own = [line for line in by_hand if not line.startswith("#")]
     key = "task" if section == "cotrain" else "name"
@@ -116,7 +116,7 @@ def main_file(text: str, options: Mapping[str, Option]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _by_hand(text: str) -> list[str]:
+def _handwritten_lines(text: str) -> list[str]:
     """The lines of a part's file before its name."""
     lines = []
     for line in text.splitlines():

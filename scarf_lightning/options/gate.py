@@ -101,11 +101,11 @@ def reaches(path: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ...]
     for place, leaf in _leaves(path, value):
         # Spaces of a sweep stand below this option by the names of what they set.
         own = place[3:] if place[:3] == ("hydra", "sweeper", "params") else place
-        for reach in _of_leaf(own, leaf):
+        for reach in _leaf_reaches(own, leaf):
             yield place, reach
 
 
-def _of_leaf(path: tuple[str, ...], leaf: Any) -> Iterator[Reach]:
+def _leaf_reaches(path: tuple[str, ...], leaf: Any) -> Iterator[Reach]:
     section, text = path[:1], leaf if isinstance(leaf, str) else ""
     is_of_logger = section == ("logger",)
     # The class of a part of ours is for Hydra's own `instantiate`: here parts are built by their names.

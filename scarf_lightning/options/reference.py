@@ -29,7 +29,7 @@ def common_options() -> dict[str, Option]:
     for section, kind in _groups(Config).items():
         # The settings of other axes are theirs.
         if section in ("pretrain", "network") or section not in DESCRIBED:
-            options |= _at(section, _of_settings(kind))
+            options |= _at(section, _setting_options(kind))
     return options
 
 
@@ -39,7 +39,7 @@ def choices(axis: str) -> list[ChoiceReference]:
     offered = []
     # Settings that hold their part in a group of its own, as networks do, are options of every cell.
     if settings is not None and (named is None or named.is_beside):
-        common = _at(axis, _of_settings(settings))
+        common = _at(axis, _setting_options(settings))
         offered.append(ChoiceReference("", first_paragraph(settings), common))
     if axis == "pretrain":
         # The one choice without a class.
@@ -71,7 +71,7 @@ def main_options() -> dict[str, Option]:
     for section, kind in _groups(Config).items():
         # Its one option is what its files choose.
         if section != "views":
-            options |= _at(section, _of_settings(kind))
+            options |= _at(section, _setting_options(kind))
     return options
 
 
@@ -94,11 +94,11 @@ def _groups(settings: type[Any]) -> dict[str, type[Any]]:
     return groups
 
 
-def _of_settings(settings: type[Any]) -> dict[str, Option]:
+def _setting_options(settings: type[Any]) -> dict[str, Option]:
     """The options of settings, and of the groups in them, by dotted name."""
     options = dict(options_of(settings))
     for name, group in _groups(settings).items():
-        options |= _at(name, _of_settings(group))
+        options |= _at(name, _setting_options(group))
     return options
 
 

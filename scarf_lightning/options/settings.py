@@ -149,7 +149,7 @@ class FinetuneSettings(FitSettings):
         False, "scale the probabilities of any method by a temperature, fitted on five folds of the labels that train"
     )
 
-    def of_rows(self, n: int) -> "FinetuneSettings":
+    def fit_to_rows(self, n: int) -> "FinetuneSettings":
         """The settings of a fit on ``n`` rows."""
         if n >= self.fixed_below:
             return self

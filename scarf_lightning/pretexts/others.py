@@ -169,7 +169,7 @@ def subsets(columns: Columns, n_subsets: int, overlap: float) -> list[list[int]]
         last = min(stop + shared, n_features) if start == 0 else stop
         encoded: list[int] = []
         for feature in range(first, last):
-            encoded += columns.of_feature(feature)
+            encoded += columns.encoded_columns(feature)
         of_subsets.append(encoded)
     return of_subsets
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..errors import counted
 from ..intervals import FEWEST
-from ..options.combinations import on_dataset, with_trials
+from ..options.combinations import with_dataset, with_trials
 from ..options.settings import DatasetSettings
 from ..screen import command_line
 from ..sweeping.cell import Cell, survey
@@ -48,7 +48,7 @@ MOST_TABLES = 10
 """A run is not told to add more than this many times the datasets that it has."""
 
 
-def in_one_line(sentence: str, command: str) -> str:
+def one_line(sentence: str, command: str) -> str:
     """Advice with its command, for a terminal."""
     return f"{sentence}: {command}" if command else f"{sentence}."
 
@@ -69,7 +69,7 @@ class Advice(NamedTuple):
     rows: str = ""
 
 
-def what_would_settle(
+def settling_advice(
     comparisons: Sequence[Comparison],
     commands: Commands,
     results: CellResults,
@@ -99,7 +99,7 @@ def what_would_settle(
             groups.setdefault(advice, []).append(each)
     if by_trials:
         fewest_first = [each for trials in sorted(by_trials) for each in by_trials[trials]]
-        groups[_by_trials(max(by_trials), fewest_first)] = fewest_first
+        groups[_trials_advice(max(by_trials), fewest_first)] = fewest_first
 
     sentences = []
     # The advice that settles most comparisons comes first.
@@ -113,7 +113,7 @@ def what_would_settle(
                 lines.append(line)
         sentences.append((f"{labels}: {advice.sentence}{cost}", " && ".join(lines)))
     if by_rows:
-        sentences.append((_by_rows(by_rows), ""))
+        sentences.append((_rows_advice(by_rows), ""))
     return sentences
 
 
@@ -130,7 +130,7 @@ def trials_may_settle(comparison: Comparison, margin: float) -> bool:
     return needed.trials is not None
 
 
-def what_would_tell(comparison: Comparison, margin: float, reference: str) -> list[str]:
+def telling_sentence(comparison: Comparison, margin: float, reference: str) -> list[str]:
     """A sentence on the trials or labels that would tell a competitor from the reference, if its difference stays as it
     is; none if we can tell, or if it is unknown."""
     verdict = comparison.verdict
@@ -153,7 +153,7 @@ def _settling(comparison: Comparison, parts: ErrorParts, margin: float) -> Settl
     return settling(comparison.verdict.difference, parts, margin, comparison.needed, comparison.looks)
 
 
-def _by_trials(trials: int, comparisons: Sequence[Comparison]) -> Advice:
+def _trials_advice(trials: int, comparisons: Sequence[Comparison]) -> Advice:
     """The advice on all comparisons that trials will settle; ``trials`` are as many as the last of them needs."""
     fewest = min(each.verdict.trials for each in comparisons)
     more = counted(trials - fewest, "more trial")
@@ -168,7 +168,7 @@ def _by_trials(trials: int, comparisons: Sequence[Comparison]) -> Advice:
     return Advice(f"trials={trials}", sentence, trials)
 
 
-def _by_rows(comparisons: Sequence[tuple[Comparison, Advice]]) -> str:
+def _rows_advice(comparisons: Sequence[tuple[Comparison, Advice]]) -> str:
     """A sentence on the comparisons that more trials will not settle, each with the rows that would."""
     if len(comparisons) == 1:
         each, advice = comparisons[0]
@@ -194,7 +194,7 @@ def _advice(comparison: Comparison, known: set[str], margin: float) -> Advice:
             return Advice(enough, f"few trials; go on to {FEWEST_FOR_SAME}")
         return Advice("", "without predictions it is not known what would settle it")
     needed = _settling(comparison, verdict.parts, margin)
-    # Worded later, by `_by_trials`: all comparisons that trials settle share one command.
+    # Worded later, by `_trials_advice`: all comparisons that trials settle share one command.
     if needed.trials is not None:
         return Advice("", "", needed.trials)
     cause = f"{100 * needed.of_rows:.0f} % of the error's variance comes from which rows the table has"
@@ -285,7 +285,7 @@ def _changed(cells: Sequence[Cell], change: str) -> list[Cell]:
     for cell, number in itertools.product(cells, numbers):
         if cell.config.dataset == first:
             dataset = DatasetSettings("openml", number)
-            changed.append(Cell(cell.overrides, on_dataset(cell.config, dataset)))
+            changed.append(Cell(cell.overrides, with_dataset(cell.config, dataset)))
     return changed
 
 
@@ -295,12 +295,12 @@ def _priced(change: str, price: Price) -> str:
     return f" (about {about(seconds)} on one core)" if seconds else ""
 
 
-def by_sweep(overrides: Sequence[str], flags: Sequence[str] = ()) -> Commands:
+def change_sweep(overrides: Sequence[str], flags: Sequence[str] = ()) -> Commands:
     """The sweep again with the change, and with flags such as ``--config-dir FOLDER``."""
     return lambda comparison, change: command_line("train.py", [*flags, *_without(overrides, change), change])
 
 
-def by_cells(results: CellResults, folder: Path) -> Commands:
+def cell_commands(results: CellResults, folder: Path) -> Commands:
     """The cells of a comparison as they were asked for; in one command if they have all combinations of options."""
     overrides = results.cells["overrides"].to_dict()
     of_folder = [] if folder == Path("results") else [f"paths.results={folder}"]

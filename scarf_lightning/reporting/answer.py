@@ -13,13 +13,13 @@ from ..metrics import Metric, metric_named, metrics
 from ..verdicts import Verdict
 from ..verdicts.amounts import effect, ends_of, signed
 from ..verdicts.answers import CANNOT_TELL
-from .advice import Commands, Price, what_would_settle
+from .advice import Commands, Price, settling_advice
 from .axis_page import axis_blocks, axis_details
 from .blocks import NOTHING, Block, Command, Entry, Paragraph, Section, Table, entry, table
 from .comparisons import Comparison, compare_all
 from .competitors import named_by, named_cells
 from .effects import curve_points, effects_picture, forest_picture, label_curve, outlying_in_words
-from .learning import on_probabilities
+from .learning import probability_note
 from .levels import level_of, level_over
 from .loading import CellResults
 from .names import DROPPED, labels_in_words
@@ -53,7 +53,7 @@ def answer_sections(answers: Answers, commands: Commands, price: Price | None = 
     blocks: list[Block] = [Paragraph(sentence) for sentence in answers.in_words]
     blocks += first
     margin = answers.options.rope
-    for sentence, command in what_would_settle(answers.asked, commands, answers.results, margin, price=price):
+    for sentence, command in settling_advice(answers.asked, commands, answers.results, margin, price=price):
         blocks.append(Command(command, sentence) if command else Paragraph(f"{sentence}."))
     blocks += _reservations(answers.results)
     sections = [Section("summary", "The answer", blocks)]
@@ -69,7 +69,7 @@ def _reservations(results: CellResults) -> list[Block]:
         return []
     names = named_cells(results, results.cells)
     of_cells = [(name, results.evidence_of(int(str(cell)))) for cell, name in names.items()]
-    return [*map(Paragraph, on_probabilities(of_cells))]
+    return [*map(Paragraph, probability_note(of_cells))]
 
 
 def _cell_by_cell(answers: Answers) -> list[Block]:
@@ -203,11 +203,11 @@ def _summary(answers: Answers) -> Table:
     for line in lines:
         rows.append(tuple(line.entries.get(column, BLANK) for column in headings))
     data = in_order("summary", pd.DataFrame([line.data for line in lines]))
-    narrow = _for_a_column(lines, comparisons, metric)
+    narrow = _paper_column(lines, comparisons, metric)
     return Table("summary", caption, tuple(headings.values()), tuple(rows), data, narrow)
 
 
-def _for_a_column(lines: Sequence[Line], comparisons: Sequence[Comparison], metric: Metric) -> Table:
+def _paper_column(lines: Sequence[Line], comparisons: Sequence[Comparison], metric: Metric) -> Table:
     """The summary for a column of a paper: each competitor's metric and difference, both with intervals, and answer.
 
     The competitors are best first, so the first one's metric is the best.
@@ -384,12 +384,12 @@ def _without_comparison(results: CellResults, options: ReportOptions) -> list[Bl
     elif is_measured and len(finished) == 1:
         blocks.append(Paragraph(_only_cell(results, int(finished.index[0]), metric)))
     else:
-        blocks.append(Paragraph(f"These cells have nothing to be compared with; {_what_to_train(results)}."))
+        blocks.append(Paragraph(f"These cells have nothing to be compared with; {_reference_advice(results)}."))
     blocks.append(_levels(results))
     return blocks
 
 
-def _what_to_train(results: CellResults) -> str:
+def _reference_advice(results: CellResults) -> str:
     """Advice for cells that have no reference."""
     # Cells without pre-training need a rival, and pre-trained ones themselves without it.
     are_all_without = results.cells["pretrain"].eq("none").all()
@@ -403,7 +403,9 @@ def _only_cell(results: CellResults, cell: int, metric: Metric) -> str:
     dataset = results.rows[cell]["dataset"]
     level = _level_in_words(level_of(results, cell, metric), metric)
     trials = counted(results.trials[metric.name].count(), "trial")
-    return f"{name} on {dataset}: {level} in {trials}. There is nothing to compare it with; {_what_to_train(results)}."
+    return (
+        f"{name} on {dataset}: {level} in {trials}. There is nothing to compare it with; {_reference_advice(results)}."
+    )
 
 
 def curve_in_words(results: CellResults, options: ReportOptions) -> list[str]:

@@ -20,12 +20,12 @@ MOST_INTERACTIONS = 3
 """Interactions of two axes that are named one by one."""
 
 
-def by_axis_in_words(answers: AnswersByAxis, options: ReportOptions) -> list[str]:
+def axis_answers(answers: AnswersByAxis, options: ReportOptions) -> list[str]:
     """A sentence for each axis, and one for each two axes."""
     metric = options.measure
     sentences = []
     for axis in answers.product.axes:
-        sentences.append(_on_axis(axis, [each for each in answers.effects if each.axes == (axis,)], metric))
+        sentences.append(_axis_sentence(axis, [each for each in answers.effects if each.axes == (axis,)], metric))
     pairs = dict.fromkeys(each.axes for each in answers.interactions)
     open_pairs = []
     for axes in pairs:
@@ -33,13 +33,13 @@ def by_axis_in_words(answers: AnswersByAxis, options: ReportOptions) -> list[str
         if all(each.claimed == CANNOT_TELL for each in of_pair) and (len(pairs) > 1 or len(of_pair) > 1):
             open_pairs.append(" and ".join(map(column_in_words, axes)))
             continue
-        sentences.append(_on_interaction(axes, of_pair, metric))
+        sentences.append(_interaction_sentence(axes, of_pair, metric))
     if open_pairs:
         sentences.append(f"Interaction of {'; of '.join(open_pairs)}: we cannot tell.")
     return sentences
 
 
-def _on_axis(axis: str, effects: Sequence[Effect], metric: Metric) -> str:
+def _axis_sentence(axis: str, effects: Sequence[Effect], metric: Metric) -> str:
     """The answer on one axis: each of its values beside the first, at each context."""
     heading = column_in_words(axis)
     heading = heading[:1].upper() + heading[1:]
@@ -88,7 +88,7 @@ def _size(effect_of_axis: Effect, metric: Metric) -> str:
     return f"{effect(effect_of_axis, metric)}{context}"
 
 
-def _on_interaction(axes: Sequence[str], effects: Sequence[Effect], metric: Metric) -> str:
+def _interaction_sentence(axes: Sequence[str], effects: Sequence[Effect], metric: Metric) -> str:
     """The answer on two axes: whether the effect of one changes with the other."""
     heading = f"Interaction of {' and '.join(map(column_in_words, axes))}"
     clauses = []

@@ -37,16 +37,18 @@ def default_drawings(results: CellResults) -> list[Drawing]:
         names = named_by(results, settings, contexts)
         for values, name in zip(settings.itertuples(index=False), names, strict=True):
             where = dict(zip(contexts, values, strict=True))
-            for entry in _of_context(results, select(results, where), compared, f", {name}"):
+            for entry in _context_drawings(results, select(results, where), compared, f", {name}"):
                 entries.append(entry | {"where": where})
     else:
-        entries += _of_context(results, results.cells, compared, "")
-    entries += _over_none(results.cells, results.different)
-    entries += _of_datasets(results)
+        entries += _context_drawings(results, results.cells, compared, "")
+    entries += _gains_over_none(results.cells, results.different)
+    entries += _dataset_drawings(results)
     return read_drawings(entries, "defaults")
 
 
-def _of_context(results: CellResults, cells: pd.DataFrame, compared: list[str], ending: str) -> list[dict[str, Any]]:
+def _context_drawings(
+    results: CellResults, cells: pd.DataFrame, compared: list[str], ending: str
+) -> list[dict[str, Any]]:
     """The drawings of the cells of one context, which ends their titles."""
     entries: list[dict[str, Any]] = []
     n_competitors = named_by(results, cells, compared).nunique()
@@ -62,7 +64,7 @@ def _of_context(results: CellResults, cells: pd.DataFrame, compared: list[str], 
     return entries
 
 
-def _over_none(cells: pd.DataFrame, different: list[str]) -> list[dict[str, Any]]:
+def _gains_over_none(cells: pd.DataFrame, different: list[str]) -> list[dict[str, Any]]:
     """Every pre-training against none, where there are both."""
     without = cells[cells["pretrain"] == "none"]
     if "pretrain" not in different or without.empty:
@@ -84,7 +86,7 @@ def _over_none(cells: pd.DataFrame, different: list[str]) -> list[dict[str, Any]
     ]
 
 
-def _of_datasets(results: CellResults) -> list[dict[str, Any]]:
+def _dataset_drawings(results: CellResults) -> list[dict[str, Any]]:
     """Losses, and the target's drawings of kept predictions, for each of the first datasets with a finished trial."""
     finished = results.cells[results.cells["finished"] > 0]
     is_pretrained = results.cells["pretrain"].ne("none").any()

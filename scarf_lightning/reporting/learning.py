@@ -36,7 +36,7 @@ def not_learnt(rows: Sequence[Mapping[str, Any]], target: Target | None) -> str:
     trials count as long as they can test different rows. Of rare classes the error is larger, so some cells at
     chance are missed, and no other is accused.
 
-    Trials whose labels are of one class do not count: every method then predicts that class, see `on_few_classes`.
+    Trials whose labels are of one class do not count: every method then predicts that class, see `few_classes_note`.
 
     Args:
         rows: of the cell's trials, those of `EVIDENCE` that it has.
@@ -90,7 +90,7 @@ def on_not_learnt(cells: Sequence[tuple[str, Sequence[Mapping[str, Any]], Target
     ]
 
 
-def on_few_classes(cells: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> list[str]:
+def few_classes_note(cells: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> list[str]:
     """A sentence on the cells of a run of which trials had labels of one class alone, if there are any.
 
     Args:
@@ -106,7 +106,7 @@ def on_few_classes(cells: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> 
     return [f"All training labels were of one class: {_listed(clauses)}. Show more labels."]
 
 
-def on_probabilities(cells: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> list[str]:
+def probability_note(cells: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> list[str]:
     """A sentence on the cells whose probabilities are worse than the class frequencies of their labels, by log-loss.
 
     They are so in a third of a cell's trials or more; rows of older versions do not tell. It is no sign that a cell has

@@ -358,7 +358,7 @@ def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str],
         # A later run may have added trials beyond those that the description was written for.
         last = max(stored.rows, default=-1)
         n_trials = max(_asked_for(cell["overrides"]), last + 1)
-        wanted.append(_of_description(cell, names[table], readings[table], folder, n_trials))
+        wanted.append(_described_cell(cell, names[table], readings[table], folder, n_trials))
     return wanted, damaged, sentences
 
 
@@ -366,7 +366,7 @@ Reading = tuple[tuple[str, str], ...]
 """Options of reading with their values."""
 
 
-def _of_description(cell: Row, dataset: str, reading: Reading, folder: Path, n_trials: int) -> ReportedCell:
+def _described_cell(cell: Row, dataset: str, reading: Reading, folder: Path, n_trials: int) -> ReportedCell:
     """A cell as its description has it.
 
     Args:

@@ -20,7 +20,7 @@ from ..results.claims import folder_time
 from ..results.files import UNFINISHED, remove_unfinished, temporary
 from ..screen import escaped
 from ..version import __version__
-from .advice import Commands, Price, in_one_line
+from .advice import Commands, Price, one_line
 from .answer import answer_sections
 from .blocks import FORMATS, Block, Command, Paragraph, Picture, Section, Table, named, table, to_csv
 from .competitors import named_cells
@@ -75,7 +75,7 @@ class Report:
         sentences = []
         for block in self.sections[0].blocks:
             if isinstance(block, Command):
-                sentences.append(in_one_line(block.purpose, block.command))
+                sentences.append(one_line(block.purpose, block.command))
             elif isinstance(block, Paragraph):
                 sentences.append(block.text)
         return sentences
@@ -121,10 +121,10 @@ def make_report(
     about = []
     if paper:
         about.append(f"The paper: {paper}")
-    about.append(answers.on_competitors())
+    about.append(answers.competitors_note())
     about.append(covered)
-    about.append(on_wins(made, options))
-    about.append(of_another_kind(results, options.measure))
+    about.append(wins_note(made, options))
+    about.append(other_kind_note(results, options.measure))
     about.append(on_copies(results))
     about += left_out
     if results.damaged:
@@ -252,7 +252,7 @@ def completeness(results: CellResults) -> str:
     return f"{n_whole} of {counted(len(cells), 'cell')} are finished, {trials}; missing: {named(missing)}."
 
 
-def on_wins(sections: Sequence[Section], options: ReportOptions) -> str:
+def wins_note(sections: Sequence[Section], options: ReportOptions) -> str:
     """How pictures and tables count wins; empty if the page has none that do."""
     for section in sections:
         for block in section.blocks:
@@ -261,7 +261,7 @@ def on_wins(sections: Sequence[Section], options: ReportOptions) -> str:
     return ""
 
 
-def of_another_kind(results: CellResults, metric: Metric) -> str:
+def other_kind_note(results: CellResults, metric: Metric) -> str:
     """Sentence on datasets with another kind of target, which the metric does not measure; empty for none."""
     # A folder may hold tables of classes and of numbers, and one metric measures only one kind.
     other = [label for label, target in results.targets.items() if not target.is_among(metric.targets)]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from .axis_sentences import by_axis_in_words
+from .axis_sentences import axis_answers
 from .by_axis import AnswersByAxis, answers_by_axis, asked, product_of
 from .comparisons import Comparison, answered, compare_all
 from .loading import CellResults
@@ -45,7 +45,7 @@ class Answers:
         """The comparisons that advice is about."""
         return self.comparisons if self.by_axis is None else asked(self.by_axis)
 
-    def on_competitors(self, *, only_dropped: bool = False) -> str:
+    def competitors_note(self, *, only_dropped: bool = False) -> str:
         """A sentence on the number of competitors, and on those that are in no comparison, with the reason; empty if
         nothing is compared, or with ``only_dropped`` if none of them is missing."""
         results = self.results
@@ -70,7 +70,7 @@ class Answers:
         """The answer in sentences; none if nothing is compared."""
         if self.by_axis is not None:
             every = [*self.by_axis.effects, *self.by_axis.interactions]
-            return [*by_axis_in_words(self.by_axis, self.options), *claims_in_words(every)]
+            return [*axis_answers(self.by_axis, self.options), *claims_in_words(every)]
         if not self.comparisons:
             return []
         return answer_in_words(self.comparisons, self.options)

@@ -10,7 +10,7 @@ from ..results import Row
 from ..sweeping.cell import Cell, SurveyedCell
 from ..sweeping.expand import ExpandedSweep
 from ..verdicts.answers import CANNOT_TELL
-from .advice import by_sweep, price_of, trials_may_settle, what_would_settle
+from .advice import change_sweep, price_of, settling_advice, trials_may_settle
 from .loading import ReportedCell, read_results
 from .pairing import pairs_of
 from .questions import Answers, answers_of
@@ -35,7 +35,7 @@ class ComparedRun:
         answers = self.answers
         if answers.by_axis is not None or not answers.comparisons:
             return answers.in_words
-        return [*answers.in_words, *filter(None, [answers.why_not, answers.on_competitors(only_dropped=True)])]
+        return [*answers.in_words, *filter(None, [answers.why_not, answers.competitors_note(only_dropped=True)])]
 
     @property
     def undecided(self) -> set[str]:
@@ -96,5 +96,5 @@ def advice_of_run(run: ComparedRun, request: ExpandedSweep, surveyed: Sequence[S
     if not answers.comparisons:
         return []
     price = price_of([each.cell for each in surveyed])
-    commands = by_sweep(request.arguments, request.flags)
-    return what_would_settle(answers.asked, commands, answers.results, price=price)
+    commands = change_sweep(request.arguments, request.flags)
+    return settling_advice(answers.asked, commands, answers.results, price=price)

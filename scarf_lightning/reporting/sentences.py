@@ -105,24 +105,24 @@ def answer_in_words(comparisons: Sequence[Comparison], options: ReportOptions) -
     if n_datasets == 1:
         where = f"on {datasets[0]}"
     if comparisons[0].labels is not None:
-        sentences = _over_labels(comparisons, where, options.measure)
+        sentences = _label_sentences(comparisons, where, options.measure)
     else:
         # What is done to the network is one question, and what to use in its place another.
         of_network = [each for each in comparisons if not each.is_rival]
         rivals = [each for each in comparisons if each.is_rival]
-        sentences = [_of_several(group, where, options) for group in (of_network, rivals) if group]
+        sentences = [_several_sentence(group, where, options) for group in (of_network, rivals) if group]
     for each in comparisons:
         sentences += next_table_in_words(each, options)
     return sentences + claims_in_words(comparisons)
 
 
-def _of_several(comparisons: Sequence[Comparison], where: str, options: ReportOptions) -> str:
+def _several_sentence(comparisons: Sequence[Comparison], where: str, options: ReportOptions) -> str:
     """The answer on some competitors in a sentence."""
     if len(comparisons) == 1:
-        return _of_one(comparisons[0], where, options)
+        return _single_sentence(comparisons[0], where, options)
     if len(comparisons) <= MOST_CLAUSES:
-        return _of_each(comparisons, where, options)
-    return _of_all(comparisons, where, options)
+        return _competitor_clause(comparisons, where, options)
+    return _grouped_sentence(comparisons, where, options)
 
 
 def claims_in_words(comparisons: Sequence[Comparison]) -> list[str]:
@@ -158,7 +158,7 @@ def answer_with_subject(comparison: Comparison) -> str:
     return f"{name[:1].upper()}{name[1:]} {verb_of(comparison)}"
 
 
-def _of_one(only: Comparison, where: str, options: ReportOptions) -> str:
+def _single_sentence(only: Comparison, where: str, options: ReportOptions) -> str:
     """The answer on the only comparison, with its effect and the trials that were won."""
     answer = answer_with_subject(only)
     # "helps, size open" is an insertion, which ends with a comma too.
@@ -169,7 +169,7 @@ def _of_one(only: Comparison, where: str, options: ReportOptions) -> str:
     return sentence
 
 
-def _of_each(comparisons: Sequence[Comparison], where: str, options: ReportOptions) -> str:
+def _competitor_clause(comparisons: Sequence[Comparison], where: str, options: ReportOptions) -> str:
     """A clause on each competitor, with its effect and interval."""
     clauses = []
     for each in comparisons:
@@ -182,7 +182,7 @@ def _of_each(comparisons: Sequence[Comparison], where: str, options: ReportOptio
     return f"{where[:1].upper()}{where[1:]}, beside {references(comparisons)}: {'; '.join(clauses)}."
 
 
-def _of_all(comparisons: Sequence[Comparison], where: str, options: ReportOptions) -> str:
+def _grouped_sentence(comparisons: Sequence[Comparison], where: str, options: ReportOptions) -> str:
     """The competitors by their answers; the clearest of each with their effects."""
     metric = options.measure
     parts = []
@@ -205,10 +205,10 @@ def _of_all(comparisons: Sequence[Comparison], where: str, options: ReportOption
     return f"{where[:1].upper()}{where[1:]}, beside {references(comparisons)}: {'; '.join(parts)}."
 
 
-def _over_labels(comparisons: Sequence[Comparison], where: str, metric: Metric) -> list[str]:
+def _label_sentences(comparisons: Sequence[Comparison], where: str, metric: Metric) -> list[str]:
     """A sentence on each competitor, with its own estimate and interval at each number of labels."""
-    sentences = [f"{where[:1].upper()}{where[1:]}, beside {_in_full(references(comparisons))}:"]
-    for group in _by_competitor(comparisons).values():
+    sentences = [f"{where[:1].upper()}{where[1:]}, beside {_full_name(references(comparisons))}:"]
+    for group in _competitor_comparisons(comparisons).values():
         parts: list[str] = []
         # Neighbouring numbers of labels with the same answer share a verb: "SCARF helps: +3 with 20, +2 with 50".
         for (_, why), run in itertools.groupby(group, key=_answer_and_reason):
@@ -247,12 +247,12 @@ def next_table_in_words(comparison: Comparison, options: ReportOptions) -> list[
     ]
 
 
-def _in_full(reference: str) -> str:
+def _full_name(reference: str) -> str:
     """No pre-training is that of the network."""
     return f"the network with {reference}" if reference == NO_PRETRAINING else reference
 
 
-def _by_competitor(comparisons: Iterable[Comparison]) -> dict[str, list[Comparison]]:
+def _competitor_comparisons(comparisons: Iterable[Comparison]) -> dict[str, list[Comparison]]:
     """The comparisons of each competitor by the number of labels; networks before rivals, in the order of the cells."""
     by_name: dict[str, list[Comparison]] = {}
     for each in sorted(comparisons, key=_place):

@@ -12,7 +12,7 @@ from .identity import (
     reading_columns,
     with_reading,
 )
-from .index import Index, Rows, Trained, on_few_steps, read_summary, values_of
+from .index import Index, Rows, Trained, few_steps_note, read_summary, values_of
 from .loading import (
     StoredCell,
     StoredTrial,
@@ -63,6 +63,7 @@ __all__ = (
     "columns",
     "described_cells",
     "descriptions",
+    "few_steps_note",
     "fingerprint",
     "folder_time",
     "forget_failure",
@@ -83,7 +84,6 @@ __all__ = (
     "newest_versions",
     "no_results",
     "note_data",
-    "on_few_steps",
     "pretraining_identity",
     "read_cell",
     "read_curves",

@@ -263,7 +263,7 @@ class Trained(NamedTuple):
         return [n for n in values_of(self.rows, f"{phase}_steps") if n is not None]
 
 
-def on_few_steps(cells: Sequence[Trained]) -> list[str]:
+def few_steps_note(cells: Sequence[Trained]) -> list[str]:
     """A sentence on the phases in which the median trial made fewer than 100 steps, if there is one.
 
     On a small table an epoch has only one or two steps of the optimiser, so the patience may end a phase too soon.

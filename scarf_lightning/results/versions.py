@@ -78,10 +78,10 @@ def newest_versions(cells: Cells) -> tuple[list[tuple[Path, Stored]], list[str]]
     newest = [each for each in of_science if source[each.options][-1] == each.plugins]
 
     sentences = [
-        _on_data(_without(every, of_content)),
-        _on_science(_without(of_content, of_science)),
-        _on_plugins(_without(of_science, newest)),
-        _on_earlier_science(newest),
+        _data_note(_without(every, of_content)),
+        _science_note(_without(of_content, of_science)),
+        _plugins_note(_without(of_science, newest)),
+        _earlier_science_note(newest),
     ]
     return [(each.place, each.stored) for each in newest], list(filter(None, sentences))
 
@@ -121,7 +121,7 @@ def science_of(description: Row) -> int:
     return science if type(science) is int else 0
 
 
-def _on_data(cells: Sequence[Version]) -> str:
+def _data_note(cells: Sequence[Version]) -> str:
     """A sentence on cells of an earlier content of their dataset."""
     if not cells:
         return ""
@@ -131,7 +131,7 @@ def _on_data(cells: Sequence[Version]) -> str:
     )
 
 
-def _on_science(cells: Sequence[Version]) -> str:
+def _science_note(cells: Sequence[Version]) -> str:
     """A sentence on cells of an earlier science than others of their dataset."""
     if not cells:
         return ""
@@ -142,7 +142,7 @@ def _on_science(cells: Sequence[Version]) -> str:
     )
 
 
-def _on_plugins(cells: Sequence[Version]) -> str:
+def _plugins_note(cells: Sequence[Version]) -> str:
     """A sentence on cells of an earlier source of a plugin."""
     if not cells:
         return ""
@@ -156,7 +156,7 @@ def _on_plugins(cells: Sequence[Version]) -> str:
     )
 
 
-def _on_earlier_science(cells: Sequence[Version]) -> str:
+def _earlier_science_note(cells: Sequence[Version]) -> str:
     """A sentence on cells that are shown although an earlier science trained them, because nothing newer is there."""
     earlier = [each for each in cells if each.science != SCIENCE_VERSION]
     if not earlier:

@@ -16,7 +16,7 @@ from ..data.targets import Target, kind_named, leading_metric
 from ..metrics import Metric, metric_named
 from ..options import COLUMNS, Config
 from ..options.axes import distinguishing_names, group_of
-from ..options.combinations import is_pretrained, method_of, on_data, on_target, used_options
+from ..options.combinations import fit_to_data, fit_to_target, is_pretrained, method_of, used_options
 from ..results import (
     CellStore,
     Claim,
@@ -180,11 +180,11 @@ class Cell:
         """Its configuration without what does nothing on its data, as a corruption that selects no feature."""
         # A table of unknown width counts as wide: no corruption is taken for one without effect by a guess.
         n_encoded = data.n_encoded or sys.maxsize
-        config = on_data(self.config, data.n_columns, n_encoded)
+        config = fit_to_data(self.config, data.n_columns, n_encoded)
         # A note may lack the kind of target. The cell then keeps all of its options.
         if data.kind is None:
             return config
-        return on_target(config, kind_named(data.kind))
+        return fit_to_target(config, kind_named(data.kind))
 
     def settings(self) -> list[str]:
         """The names of its options that differ from their defaults and from its recipe's, beside its choices on the

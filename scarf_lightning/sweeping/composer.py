@@ -26,7 +26,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ..errors import UsageError
 from ..options import Config, checked, read, within_max_epochs
-from ..options.combinations import on_dataset
+from ..options.combinations import with_dataset
 from ..options.gate import GLOBAL
 from ..options.settings import DatasetSettings
 from .hydra import (
@@ -144,7 +144,7 @@ class Composer:
                     of_file.append(each)
             setting = self._configured((*of_file, *others))
             if setting is not None:
-                return on_dataset(_or_raise(setting), dataset)
+                return with_dataset(_or_raise(setting), dataset)
         whole = self._configured(overrides, whole=True)
         assert whole is not None
         return _or_raise(whole)

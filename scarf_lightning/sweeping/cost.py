@@ -95,7 +95,7 @@ def _supervised(config: Config, rows: Rows, size: Size) -> float:
     if method.needs_unlabelled_rows:
         # Rows get labels from fit to fit, until most have one.
         learnt = (rows.labelled + rows.all) / 2
-    fit = _fit(config, config.finetune.of_rows(round(learnt)), "finetune", learnt, size)
+    fit = _fit(config, config.finetune.fit_to_rows(round(learnt)), "finetune", learnt, size)
     if method.trains_each_alone:
         fit += ALONE
     return float(method.typical_fits * fit)

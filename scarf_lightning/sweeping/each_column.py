@@ -35,12 +35,12 @@ class EachColumn:
         for place, text in enumerate(overrides):
             option, _, value = text.partition("=")
             if option in OPTIONS and value == EACH:
-                for column in self._of_table(overrides):
+                for column in self._table_columns(overrides):
                     yield from self((*overrides[:place], override(option, [column]), *overrides[place + 1 :]))
                 return
         yield overrides
 
-    def _of_table(self, overrides: tuple[str, ...]) -> list[str]:
+    def _table_columns(self, overrides: tuple[str, ...]) -> list[str]:
         """The columns of the table that these overrides name."""
         # Only the data matter here, so the other options cannot be wrong.
         of_data = [text for text in overrides if _is_of_data(text) and not text.endswith(f"={EACH}")]

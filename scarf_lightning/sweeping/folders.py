@@ -128,10 +128,10 @@ def read_sweep(name: str, folder: Path) -> SweepFile:
     Raises:
         UsageError: there is no such file, or it is not a sweep.
     """
-    return _of_the_paper(folder) if name == ALL else _read(name, folder)
+    return _paper_cells(folder) if name == ALL else _read(name, folder)
 
 
-def _of_the_paper(folder: Path) -> SweepFile:
+def _paper_cells(folder: Path) -> SweepFile:
     """The cells of every figure and table of the paper as one sweep, without drawings."""
     files = [_read(path.stem, folder) for path in sorted(folder.glob("*.yaml"))]
     cells = []
@@ -194,24 +194,24 @@ def _read(name: str, folder: Path) -> SweepFile:
 def swept(values: Any) -> str:
     """The values of an axis of a file in Hydra's notation. A list is swept; a list in a list is one value."""
     if isinstance(values, list):
-        return ",".join(in_notation(value) for value in values)
-    return in_notation(values)
+        return ",".join(overrides_notation(value) for value in values)
+    return overrides_notation(values)
 
 
-def in_notation(value: Any, text: Callable[[Any], str] = str) -> str:
+def overrides_notation(value: Any, text: Callable[[Any], str] = str) -> str:
     """A plain value in the notation of a command line.
 
     Args:
         value: as YAML or Python has it.
         text: how a text, a number or anything else is written.
 
-    >>> in_notation({"a": [None, "b"], "c": True})
+    >>> overrides_notation({"a": [None, "b"], "c": True})
     '{a:[null,b],c:true}'
     """
     if isinstance(value, (list, tuple)):
-        return f"[{','.join(in_notation(each, text) for each in value)}]"
+        return f"[{','.join(overrides_notation(each, text) for each in value)}]"
     if isinstance(value, Mapping):
-        return f"{{{','.join(f'{name}:{in_notation(each, text)}' for name, each in value.items())}}}"
+        return f"{{{','.join(f'{name}:{overrides_notation(each, text)}' for name, each in value.items())}}}"
     # Python would write None and True, which Hydra reads as texts.
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]

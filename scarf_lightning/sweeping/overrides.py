@@ -17,7 +17,7 @@ from ..errors import UsageError
 from ..options.axes import AXES, BASES, SEVERAL
 from ..options.gate import Gate, path_of, reaches
 from .flags import CONFIG_DIR, FLAGS, MODES
-from .folders import in_notation, swept
+from .folders import overrides_notation, swept
 
 OUR_SWEEPERS = ("hydra/sweeper=scarf", "hydra/sweeper=optuna")
 PARAMS = "hydra.sweeper.params"
@@ -99,7 +99,7 @@ def hydra_text(value: Any) -> str:
     >>> hydra_text({"a": [None, "b c"]})
     "{a:[null,'b c']}"
     """
-    return in_notation(value, _text)
+    return overrides_notation(value, _text)
 
 
 def _text(value: Any) -> str:

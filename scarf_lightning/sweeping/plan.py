@@ -226,7 +226,7 @@ def sentences(plan: Plan) -> list[str]:
         left = f"{counted(n_trials, 'trial')} to train"
     cells = counted(len(plan.surveyed), "cell")
     lines = [f"{cells}: {', '.join(counts)}; {left}."]
-    lines += _on_pretrainings(plan)
+    lines += _pretrainings_note(plan)
     if plan.groups:
         pretraining = sum(group.pretraining for group in plan.groups)
         of_it = ""
@@ -243,7 +243,7 @@ def sentences(plan: Plan) -> list[str]:
     return lines
 
 
-def _on_pretrainings(plan: Plan) -> list[str]:
+def _pretrainings_note(plan: Plan) -> list[str]:
     """A sentence on the pre-trainings that are left; none without one."""
     shared = []
     for group in plan.groups:
@@ -264,7 +264,7 @@ def _on_pretrainings(plan: Plan) -> list[str]:
     ]
 
 
-def on_other_versions(surveyed: Sequence[SurveyedCell]) -> list[str]:
+def other_versions_notes(surveyed: Sequence[SurveyedCell]) -> list[str]:
     """Sentences on cells without a trial that the store has as another science version trained them, or on the data
     that their files held before."""
     of_science: list[Stored] = []

@@ -20,7 +20,7 @@ from ..results import check_folder, clear_dead, forget_failure
 from .cell import Cell, State, SurveyedCell, distinct, in_words, named, survey
 from .chunks import Chunk, Launch, make_chunks
 from .expand import ExpandedSweep
-from .plan import Group, Plan, make_plan, on_other_versions
+from .plan import Group, Plan, make_plan, other_versions_notes
 from .shares import divided
 from .sizes import Size
 from .workers import Training, Workers, n_workers
@@ -89,12 +89,12 @@ def run(
     n_skipped = len(cells) - len(plan.unfinished)
     if plan.unfinished:
         _check_before_training(plan.unfinished, len(cells), show)
-        chunks_of = partial(_for_launcher, launcher, in_order=in_order)
+        chunks_of = partial(_launcher_chunks, launcher, in_order=in_order)
         with _workers(plan, launch, show, launcher, training) as launch, show.watching(plan):
             if isinstance(launch, Workers):
                 assert training is not None
                 endings = launch.endings
-                chunks_of = partial(_for_workers, launch, training, show, in_order=in_order)
+                chunks_of = partial(_worker_chunks, launch, training, show, in_order=in_order)
             problems = _train(plan, launch, chunks_of)
         after = survey(cells)
     for each in after:
@@ -114,7 +114,7 @@ def _planned(cells: Sequence[Cell], request: ExpandedSweep, show: Show) -> list[
     """Show what is left to train; nothing is changed."""
     tables = read_files(cells)
     plan = make_plan(survey(cells), sizes_of(tables))
-    for sentence in on_other_versions(plan.surveyed):
+    for sentence in other_versions_notes(plan.surveyed):
         show.say(sentence)
     show.plan(plan, request, tables)
     return list(plan.surveyed)
@@ -133,7 +133,7 @@ def _refuse_lost_weights(surveyed: Sequence[SurveyedCell]) -> None:
 
 def _check_before_training(unfinished: Sequence[SurveyedCell], n_cells: int, show: Show) -> None:
     """Check the parts of the cells that are left to train, and make their folders of results."""
-    for sentence in on_other_versions(unfinished):
+    for sentence in other_versions_notes(unfinished):
         show.say(sentence)
     what = f"{len(unfinished)} of {counted(n_cells, 'cell')} to train"
     # Imports make many objects and no garbage.
@@ -221,13 +221,13 @@ ChunksOf = Callable[[Sequence[Group]], AbstractContextManager[list[Chunk]]]
 
 
 @contextmanager
-def _for_launcher(launcher: str, groups: Sequence[Group], *, in_order: bool) -> Iterator[list[Chunk]]:
+def _launcher_chunks(launcher: str, groups: Sequence[Group], *, in_order: bool) -> Iterator[list[Chunk]]:
     """The chunks for the jobs of a launcher of this name."""
     yield make_chunks(groups, groups[0].cells[0].cell.config.chunk, launcher, in_order=in_order)
 
 
 @contextmanager
-def _for_workers(
+def _worker_chunks(
     workers: Workers, training: Training, show: Show, groups: Sequence[Group], *, in_order: bool
 ) -> Iterator[list[Chunk]]:
     """The chunks for workers, which divide the trials of groups that would keep one of them busy alone."""

@@ -45,7 +45,15 @@ from ..engine.stopping import TrialStopping
 from ..errors import UsageError
 from ..methods import SupervisedPhase
 from ..options import CellParts, Config, build_parts
-from ..options.combinations import check_labels, check_target, labels, on_data, on_no_effect, on_target, watched_from
+from ..options.combinations import (
+    check_labels,
+    check_target,
+    fit_to_data,
+    fit_to_target,
+    labels,
+    no_effect_sentences,
+    watched_from,
+)
 from ..randomness import Purpose, Streams
 from ..results import CellStore, Claim, PretrainingStore, StackRecord, columns, identity, pretraining_identity
 from ..sweeping.folders import recipe_options
@@ -124,8 +132,8 @@ class CellTraining:
         check_labels(config, table.n_unlabelled)
         check_target(config, type(table.target))
         # Two configurations that amount to the same on these data are one cell.
-        of_columns = on_data(config, len(table.columns), table.n_encoded)
-        amounting = on_target(of_columns, type(table.target))
+        of_columns = fit_to_data(config, len(table.columns), table.n_encoded)
+        amounting = fit_to_target(of_columns, type(table.target))
         parts = build_parts(amounting)
         _check_columns(amounting, parts, table)
         if splitting is not None:
@@ -141,7 +149,7 @@ class CellTraining:
             if config.cache.max_gb:
                 of_pretraining = pretraining_identity(amounting, table.hash)
                 pretrained = PretrainingStore(results, of_pretraining, config.cache.max_gb)
-        notes = list(on_no_effect(config, amounting, recipe_options(config.recipe)))
+        notes = list(no_effect_sentences(config, amounting, recipe_options(config.recipe)))
         # The sentence on copies speaks of the first trial, so it takes that trial's stream.
         first_split = Streams(config.seed, table.n_labelled).numpy(0, Purpose.SPLIT)
         on_copies = parts.splitting.on_copies(table, first_split)

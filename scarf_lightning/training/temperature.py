@@ -58,7 +58,7 @@ def with_temperature(
             of_rows = weights[stack.data.labelled[position]][counts]
         fitted = fitted_temperature(of_folds.probabilities[position][counts], labels[counts], of_rows)
         temperatures.append(fitted)
-        predictions.append(at_temperature(outcome.predictions[position], fitted))
+        predictions.append(tempered(outcome.predictions[position], fitted))
     result = replace(
         outcome,
         predictions=np.stack(predictions),
@@ -162,7 +162,7 @@ def fitted_temperature(probabilities: Floats, labels: Ints, weights: Floats | No
     return math.exp(found.x)
 
 
-def at_temperature(probabilities: Floats, temperature: float) -> Floats:
+def tempered(probabilities: Floats, temperature: float) -> Floats:
     """Probabilities ``(n, C)`` at a temperature. The most probable class of each row stays."""
     if temperature == 1:
         return probabilities

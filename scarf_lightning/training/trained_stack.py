@@ -19,7 +19,7 @@ from ..methods import Method, MethodResult
 from ..methods.named_estimator import distribution_of
 from ..options import Config
 from ..options.combinations import watched_from
-from ..results import Predictions, Row, StackRecord, Trained, on_few_steps, source_commit
+from ..results import Predictions, Row, StackRecord, Trained, few_steps_note, source_commit
 from ..results.store import TEMPERATURE
 from ..version import __version__
 
@@ -69,7 +69,7 @@ class TrainedStack:
             environment=self._environment(),
             weights=weights,
             predictions=predictions,
-            notes=[*on_few_steps([Trained(rows, self.config.recipe, self.config.pretrain.max_epochs)]), *notes],
+            notes=[*few_steps_note([Trained(rows, self.config.recipe, self.config.pretrain.max_epochs)]), *notes],
             faults=[*self.stack.faults, *self._faults_of_predictions(positions)],
         )
 

@@ -219,7 +219,7 @@ def probe_of(kind: str) -> Probe:
 
 def _tried(subject: Any, title: str, probe: Probe) -> Verdict:
     """The verdict on a class, or on a metric, of which each table may refuse it by a sentence of its own."""
-    with _in_silence(), own_torch(), torch_threads(1):
+    with _silenced(), own_torch(), torch_threads(1):
         try:
             return _verdict_of_tables(subject, title, probe)
         except _RefusedError as error:
@@ -235,7 +235,7 @@ def _tried_once(
     unit: str,
 ) -> Verdict:
     """The verdict on a class that neither trains nor knows trials, by calls of its one ``function``."""
-    with _in_silence():
+    with _silenced():
         try:
             seen, milliseconds = attempt(cls)
         except WrongError as error:
@@ -250,7 +250,7 @@ def _tried_once(
 
 
 @contextmanager
-def _in_silence() -> Iterator[None]:
+def _silenced() -> Iterator[None]:
     """Within, nothing is warned of, and nothing stays of what a part does to the global generators."""
     of_numpy, of_python = np.random.get_state(), random.getstate()  # noqa: NPY002
     logging.disable(logging.WARNING)
@@ -321,7 +321,7 @@ def _faults(attempt: Attempt, subject: Any) -> Iterator[str]:
         except WrongError as error:
             raise _RefusedError(f"{_place(attempt, subject)} {error}.") from error
         except (Exception, SystemExit) as error:
-            raise _RefusedError(_on_error(attempt, subject, error)) from error
+            raise _RefusedError(_error_sentence(attempt, subject, error)) from error
         if fault is None:
             continue
         sentence = f"{place_of(attempt, fault)} {fault.words}, on {attempt.bench.title}."
@@ -330,7 +330,7 @@ def _faults(attempt: Attempt, subject: Any) -> Iterator[str]:
         yield sentence
 
 
-def _on_error(attempt: Attempt, subject: Any, error: BaseException) -> str:
+def _error_sentence(attempt: Attempt, subject: Any, error: BaseException) -> str:
     """A sentence on an error within a part."""
     code = subject.function if isinstance(subject, Metric) else subject
     line = line_of(error, code.__module__)

@@ -97,13 +97,13 @@ def line_that_changes(state: Callable[[], Any], module: str, call: Callable[[], 
             return None
         last = [frame.f_lineno]
 
-        def at_line(inner: FrameType, event: str, argument: Any) -> Any:
+        def watch_line(inner: FrameType, event: str, argument: Any) -> Any:
             if not found and state() != before:
                 found.append(last[0])
             last[0] = inner.f_lineno
-            return at_line
+            return watch_line
 
-        return at_line
+        return watch_line
 
     earlier = sys.gettrace()
     sys.settrace(watch)

@@ -13,7 +13,7 @@ from .amounts import effect, won
 from .answers import MARGIN, Answer
 from .factors import Cells, Setting, interactions, main_effects
 from .frame import Trials
-from .frame_columns import Tables, in_our_columns, levels_of_tables, tables_by_labels
+from .frame_columns import Tables, known_columns, levels_of_tables, tables_by_labels
 from .judging import BESIDE, COMPETITOR, REFERENCE, Judged, claimed_together, judged
 from .looks import Look
 from .ranks import Ranking, rank_competitors
@@ -122,8 +122,8 @@ class ComparedResults:
     def sentences(self) -> list[str]:
         """The answer on each effect, if there are factors, and else on each competitor, and its worth in labels."""
         if self.effects:
-            return [self._on_effect(each) for each in self.effects]
-        sentences = [self._on_competitor(each) for each in self.comparisons]
+            return [self._effect_sentence(each) for each in self.effects]
+        sentences = [self._competitor_sentence(each) for each in self.comparisons]
         by_name: dict[str, dict[str, Worth]] = {}
         for name, worth in self._valued:
             by_name.setdefault(name, {})[f"{worth.labels:,g}"] = worth
@@ -136,7 +136,7 @@ class ComparedResults:
             return []
         return [(name, worth) for name, worth in zip(self.competitors, self.worths, strict=True) if worth is not None]
 
-    def _on_effect(self, each: Judged) -> str:
+    def _effect_sentence(self, each: Judged) -> str:
         """The answer on an effect, and its size."""
         contrast = each.contrast
         names = " and ".join(contrast.factors)
@@ -147,7 +147,7 @@ class ComparedResults:
         (value,), (reference,) = contrast.values, contrast.references
         return f"{names}: {value} beside {reference}: {each.claimed}; {size}."
 
-    def _on_competitor(self, each: Judged) -> str:
+    def _competitor_sentence(self, each: Judged) -> str:
         """The answer on one competitor, its effect and the claim."""
         datasets = list(dict.fromkeys(self.levels["dataset"]))
         where = f"on {datasets[0]}" if len(datasets) == 1 else f"on {counted(each.verdict.datasets, 'table')}"
@@ -215,7 +215,7 @@ def compare(
     forest beside tree on wine: helps; +7.90 points of accuracy (+7.75 to +8.05). The claim is about this table.
     """
     measure = metric_named(metric)
-    frame = in_our_columns(frame, measure)
+    frame = known_columns(frame, measure)
     settings: dict[str, Setting] = {}
     if factors:
         if labels is not None:
@@ -255,7 +255,7 @@ def compare(
                 )
     if not comparisons:
         raise UsageError(f"No other competitor shares a table and a trial with {reference}; name another reference.")
-    comparisons = _best_first(claimed_together(_after_looks(comparisons, before, margin), margin))
+    comparisons = _best_first(claimed_together(_adjusted_for_looks(comparisons, before, margin), margin))
     return ComparedResults(
         reference=reference,
         metric=measure,
@@ -267,7 +267,7 @@ def compare(
     )
 
 
-def _after_looks(comparisons: Sequence[Judged], before: Sequence[Look], margin: float) -> list[Judged]:
+def _adjusted_for_looks(comparisons: Sequence[Judged], before: Sequence[Look], margin: float) -> list[Judged]:
     """The comparisons with levels that hold after earlier looks at all of them."""
     # Who has not looked before spends the whole level at once.
     if not before:
@@ -320,7 +320,7 @@ def _effects(
     for contrast in (*main_effects(values), *interactions(values)):
         name, reference = (" × ".join(map(str, each)) for each in (contrast.values, contrast.references))
         effects.append(judged(contrast, whole, metric, margin, name=name, reference=reference))
-    return claimed_together(_after_looks(effects, before, margin), margin)
+    return claimed_together(_adjusted_for_looks(effects, before, margin), margin)
 
 
 def _shared(tables: Tables, name: str, reference: str) -> dict[str, Cells]:

@@ -115,7 +115,7 @@ def verdict_on(
     if not tables:
         return no_verdict(np.empty(0))
     if len(tables) == 1:
-        return _on_one(tables[0], metric, margin, reach)
+        return _table_verdict(tables[0], metric, margin, reach)
     # Tables may have different numbers of trials; NaN fills up the shorter ones.
     padded = np.full((len(tables), max(len(each.common) for each in tables)), np.nan)
     for row, each in zip(padded, tables, strict=True):
@@ -212,13 +212,13 @@ def _error_on_one(table: _OneTable, metric: Metric, margin: float, reach: float)
     kept = (table.first.rows, table.second.rows, table.base.rows)
     may_have_rows = all(trial in rows for rows in kept for trial in table.common)
     if may_have_rows or first.split.name in FIXED_SPLITS:
-        return error_of(_on_one(table, metric, margin, reach))
+        return error_of(_table_verdict(table, metric, margin, reach))
     return error_on_table(
         table.differences, test_to_train=first.test_to_train, n_test=first.n_test, width=reach * _width(metric)
     )
 
 
-def _on_one(table: _OneTable, metric: Metric, margin: float, reach: float) -> Verdict:
+def _table_verdict(table: _OneTable, metric: Metric, margin: float, reach: float) -> Verdict:
     """The verdict on one table: from rows and fits, or by the resampled t-test if a prediction was not kept."""
     first, second, base, common, differences, size = table
     if len(common) < FEWEST:

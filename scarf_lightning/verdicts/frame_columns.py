@@ -27,23 +27,23 @@ THEIR_NAMES = {"roc_auc": "auroc", "log_loss": "log_loss", "brier_score": "brier
 """Names of metrics that other libraries call otherwise."""
 
 
-def in_our_columns(frame: pd.DataFrame, metric: Metric) -> pd.DataFrame:
+def known_columns(frame: pd.DataFrame, metric: Metric) -> pd.DataFrame:
     """A frame of bencheval or of skore with our columns; any other one as it is.
 
     >>> from scarf_lightning.metrics import metric_named
     >>> theirs = pd.DataFrame([{"method": "forest", "task": "wine", "seed": 0, "metric_error": 0.25}])
-    >>> in_our_columns(theirs, metric_named("accuracy")).to_dict("records")
+    >>> known_columns(theirs, metric_named("accuracy")).to_dict("records")
     [{'dataset': 'wine', 'trial': 0, 'competitor': 'forest', 'accuracy': 0.75}]
     """
     columns = set(map(str, frame.columns))
     if columns >= set(OF_BENCHEVAL):
-        return _of_bencheval(frame, metric)
+        return _bencheval_frame(frame, metric)
     if columns >= set(OF_SKORE):
-        return _of_skore(frame, metric)
+        return _skore_frame(frame, metric)
     return frame
 
 
-def _of_bencheval(frame: pd.DataFrame, metric: Metric) -> pd.DataFrame:
+def _bencheval_frame(frame: pd.DataFrame, metric: Metric) -> pd.DataFrame:
     """A frame with a row a method, task and seed, and an error: 1 - metric for metrics whose higher values are
     better."""
     if "metric" in frame.columns:
@@ -58,7 +58,7 @@ def _of_bencheval(frame: pd.DataFrame, metric: Metric) -> pd.DataFrame:
     return pd.DataFrame({"dataset": frame["task"], "trial": trial, "competitor": frame["method"], metric.name: values})
 
 
-def _of_skore(frame: pd.DataFrame, metric: Metric) -> pd.DataFrame:
+def _skore_frame(frame: pd.DataFrame, metric: Metric) -> pd.DataFrame:
     """The summary of a report of skore: a row an estimator, split and metric. Its table has no name."""
     names = frame["name"].map(lambda name: THEIR_NAMES.get(name, name))
     chosen = frame[names == metric.name]
@@ -102,7 +102,7 @@ def _tables(frame: pd.DataFrame, metric: Metric, test_to_train: float) -> Tables
     if frame[list(KEYS)].isna().any(axis=None):
         raise UsageError("The frame has rows without a dataset, trial or competitor; fill or drop these rows.")
     if metric.name in frame.columns:
-        return _of_metrics(frame, metric, test_to_train)
+        return _metric_trials(frame, metric, test_to_train)
 
     probabilities = [str(column) for column in frame.columns if str(column).startswith(PROBABILITY)]
     for column in PREDICTED:
@@ -113,10 +113,10 @@ def _tables(frame: pd.DataFrame, metric: Metric, test_to_train: float) -> Tables
                 f"The frame has neither the column {metric.name}, a row a trial, nor {column}; predictions need "
                 f"{', '.join(PREDICTED)}, a row a test row."
             )
-    return _of_predictions(frame, metric, probabilities, test_to_train)
+    return _prediction_trials(frame, metric, probabilities, test_to_train)
 
 
-def _of_metrics(frame: pd.DataFrame, metric: Metric, test_to_train: float) -> Tables:
+def _metric_trials(frame: pd.DataFrame, metric: Metric, test_to_train: float) -> Tables:
     """The trials of a frame with a row a trial."""
     is_repeated = frame.duplicated(list(KEYS))
     if is_repeated.any():
@@ -134,7 +134,7 @@ def _of_metrics(frame: pd.DataFrame, metric: Metric, test_to_train: float) -> Ta
     return {key: Trials(of_trials, test_to_train=test_to_train) for key, of_trials in values.items()}
 
 
-def _of_predictions(frame: pd.DataFrame, metric: Metric, probabilities: list[str], test_to_train: float) -> Tables:
+def _prediction_trials(frame: pd.DataFrame, metric: Metric, probabilities: list[str], test_to_train: float) -> Tables:
     """The trials of a frame with a row a test row of a trial."""
     columns = ["row", "label", *(probabilities or ["prediction"])]
     if frame[columns].isna().any(axis=None):

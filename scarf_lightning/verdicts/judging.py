@@ -55,14 +55,14 @@ class Judged:
     @property
     def label(self) -> str:
         """The competitor with its context."""
-        return self._in_context(self.name)
+        return self._context_verdicts(self.name)
 
     @property
     def reference_label(self) -> str:
         """The reference with its context."""
-        return self._in_context(self.reference)
+        return self._context_verdicts(self.reference)
 
-    def _in_context(self, name: str) -> str:
+    def _context_verdicts(self, name: str) -> str:
         return f"{name} ({self.context})" if self.context else name
 
     @property

@@ -176,7 +176,7 @@ def error_parts(
     trials = len(values)
     means = np.array([of_rows.mean() for of_rows in values])
     mean = float(means.mean())
-    deviations, shares = _by_unit(values, units, means)
+    deviations, shares = _unit_parts(values, units, means)
     n_units = shares.shape[1]
 
     # The part of the rows: each unit's contributions to the mean's deviation, over the trials that tested it. Summed
@@ -282,7 +282,7 @@ def groups_of_rows(rows: Sequence[Integers]) -> list[Integers]:
     """
     known = np.unique(np.concatenate(list(rows)))
     is_tested = [np.isin(known, each) for each in rows]
-    return _by_pattern(rows, np.array(is_tested, dtype=np.int64))
+    return _pattern_units(rows, np.array(is_tested, dtype=np.int64))
 
 
 def copies_of_rows(rows: Sequence[Integers], codes: Sequence[Integers]) -> list[Integers]:
@@ -308,10 +308,10 @@ def copies_of_rows(rows: Sequence[Integers], codes: Sequence[Integers]) -> list[
     patterns = np.full((len(rows), len(known)), -1)
     for pattern, tested, of_trial in zip(patterns, rows, codes, strict=True):
         pattern[np.searchsorted(known, tested)] = of_trial
-    return _by_pattern(rows, patterns)
+    return _pattern_units(rows, patterns)
 
 
-def _by_pattern(rows: Sequence[Integers], patterns: Integers) -> list[Integers]:
+def _pattern_units(rows: Sequence[Integers], patterns: Integers) -> list[Integers]:
     """Units of the rows that have the same column among the patterns ``(T, rows)``, by trial."""
     known = np.unique(np.concatenate(list(rows)))
     units = np.unique(patterns, axis=1, return_inverse=True)[1].ravel()
@@ -337,7 +337,7 @@ def common_share(shares: Floats) -> float:
     return round(crossed / (trials - 1) / own, DIGITS)
 
 
-def _by_unit(values: Sequence[Floats], units: Sequence[Integers], means: Floats) -> tuple[Floats, Floats]:
+def _unit_parts(values: Sequence[Floats], units: Sequence[Integers], means: Floats) -> tuple[Floats, Floats]:
     """Each unit's part of a trial's mean, as a deviation from that mean, and its share of the trial's rows; both
     ``(T, U)``, zero where the trial did not test the unit."""
     known = np.unique(np.concatenate(list(units)))

@@ -226,7 +226,7 @@ def worth_in_labels(
 
     low = high = math.nan
     if n >= (FEWEST_DATASETS if overlap is None else FEWEST) and overlap != math.inf:
-        weights, tail = _of_tables(n) if overlap is None else _of_trials(n, overlap)
+        weights, tail = _table_draws(n) if overlap is None else _trial_draws(n, overlap)
         is_known = np.isfinite(parts)
         deviations = np.where(is_known, parts - means, 0.0) / is_known.sum(axis=0)
         drawn = np.exp(_log_factors(means + weights @ deviations, x))
@@ -260,10 +260,10 @@ def _measured(steps: Floats, at: int) -> tuple[int, int]:
     return first, last
 
 
-def _of_tables(n: int) -> tuple[Floats, float]:
+def _table_draws(n: int) -> tuple[Floats, float]:
     """How often each draw has each table, ``(DRAWS, n)``, and the part of draws beyond each end of the interval.
 
-    >>> round(_of_tables(25)[1], 4), round(_of_tables(1000)[1], 3)
+    >>> round(_table_draws(25)[1], 4), round(_table_draws(1000)[1], 3)
     (0.0176, 0.025)
     """
     from scipy.special import ndtr
@@ -274,7 +274,7 @@ def _of_tables(n: int) -> tuple[Floats, float]:
     return counts.astype(np.float64), tail
 
 
-def _of_trials(n: int, overlap: float) -> tuple[Floats, float]:
+def _trial_draws(n: int, overlap: float) -> tuple[Floats, float]:
     """Weights of the deviations of trials in each draw, ``(DRAWS, n)``, and the part of draws beyond each end.
 
     A weighted mean of deviations has Student's t distribution with the variance s² (1 / n + overlap).

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scarf_lightning.cli.as_json import of_report
+from scarf_lightning.cli.as_json import report_as_json
 from scarf_lightning.cli.report_command import write
 from scarf_lightning.cli.scarf import run
 from scarf_lightning.cli.show import _with_levels
@@ -22,7 +22,7 @@ from scarf_lightning.loggers.view import cell_view
 from scarf_lightning.metrics import Metric, metric_named
 from scarf_lightning.options import labels
 from scarf_lightning.reporting import defaults
-from scarf_lightning.reporting.advice import by_sweep
+from scarf_lightning.reporting.advice import change_sweep
 from scarf_lightning.reporting.answer import answer_sections
 from scarf_lightning.reporting.blocks import Table
 from scarf_lightning.reporting.loading import cells_of_folder, read_results
@@ -143,7 +143,7 @@ def test_every_way_of_showing_a_number_shows_one(trained: tuple, capsys: pytest.
     rows = _with_levels(surveyed)
     results = read_results(cells_of_folder(Path(cell.results))[0])
     options = ReportOptions(metric=metric.name)
-    (section,) = answer_sections(answers_of(results, options), by_sweep([]))
+    (section,) = answer_sections(answers_of(results, options), change_sweep([]))
 
     # The page's table of levels, which has all digits in its file.
     (levels,) = [block.data for block in section.blocks if isinstance(block, Table)]
@@ -205,7 +205,7 @@ def test_every_way_of_showing_a_difference_shows_one(
     written = write([], results=folder, out=tmp_path / "page", metric=name)
 
     # The page, its file and JSON.
-    (row,) = [each for each in of_report(written)["competitors"] if each["answer"] != "reference"]
+    (row,) = [each for each in report_as_json(written)["competitors"] if each["answer"] != "reference"]
     shown = [metric.signed(row[end]) for end in ("difference", "difference_low", "difference_high")]
     file = io.StringIO((tmp_path / "page/tables/summary.csv").read_text(encoding="utf-8"))
     (line,) = [each for each in csv.DictReader(file) if each["answer"] != "reference"]

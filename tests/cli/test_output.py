@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from scarf_lightning.cli.output import for_spreadsheets, write_output
+from scarf_lightning.cli.output import escape_formulas, write_output
 from scarf_lightning.errors import UsageError
 
 
@@ -67,7 +67,7 @@ def test_a_full_disk_leaves_no_part_of_a_file(tmp_path: Path) -> None:
 
 def test_texts_that_are_formulas_get_a_quote_and_numbers_none() -> None:
     frame = pd.DataFrame({"=a": ["@SUM(1)", "plain", None], "b": [-1.5, 2.0, None]})
-    quoted = for_spreadsheets(frame)
+    quoted = escape_formulas(frame)
     assert list(quoted.columns) == ["'=a", "b"]
     assert quoted["'=a"].tolist()[:2] == ["'@SUM(1)", "plain"]
     assert quoted["'=a"].isna().tolist() == [False, False, True]

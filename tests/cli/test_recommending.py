@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import scarf_lightning
-from scarf_lightning.cli.recommending import BASELINE, Recommendation, _carriers, _on_carriers, recommend
+from scarf_lightning.cli.recommending import BASELINE, Recommendation, _carrier_sentences, _carriers, recommend
 from scarf_lightning.estimators.carrying import Carrier
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.reporting.loading import CellResults
@@ -190,8 +190,8 @@ def test_a_column_that_carries_a_model_is_said_with_its_share_and_the_way_out() 
         "answer for all rows (0.90)"
     )
 
-    (alone,) = _on_carriers([carrier], [], metric_named("accuracy"))
-    (beside_note,) = _on_carriers([carrier], ["Column 'signed on' is filled ..."], metric_named("accuracy"))
+    (alone,) = _carrier_sentences([carrier], [], metric_named("accuracy"))
+    (beside_note,) = _carrier_sentences([carrier], ["Column 'signed on' is filled ..."], metric_named("accuracy"))
 
     assert alone.startswith(f"{said}; ")
     assert "dataset.drop=[signed on]" in alone

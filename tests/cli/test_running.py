@@ -131,7 +131,7 @@ def test_models_without_a_network_come_first_and_pre_trained_ones_last() -> None
         cells.append(some_cell(method={"name": method}, pretrain=pretrain, regime=regime))
     said = SayingTerminal()
 
-    ordered = running.in_order_of_worth(cells, {}, said)
+    ordered = running.training_order(cells, {}, said)
 
     kinds = []
     for cell in ordered:
@@ -151,7 +151,7 @@ def test_few_labels_come_first_where_all_labels_take_longer_than_there_is_time(
     monkeypatch.setattr(Plan, "seconds", 2 * 3600.0)
     said = SayingTerminal()
 
-    ordered = running.in_order_of_worth(running.surely_fitting(cells, tables), tables, said)
+    ordered = running.training_order(running.surely_fitting(cells, tables), tables, said)
 
     shown = [(cell.config.pretrain.name, cell.config.regime.get("labels")) for cell in ordered]
     assert shown == [(pretrain, labels) for pretrain in ("none", "scarf") for labels in (20, 30, 90, None)]
@@ -183,7 +183,7 @@ def test_no_file_is_read_if_all_cells_are_finished(asked: list[str], monkeypatch
 
     finished = [SimpleNamespace(state=State.FINISHED)]
     monkeypatch.setattr(running, "survey", lambda cells: finished)
-    monkeypatch.setattr(running, "that_fit", lambda cells: (cells, []))
+    monkeypatch.setattr(running, "sufficiently_labelled", lambda cells: (cells, []))
     monkeypatch.setattr(running, "read_files", unread)
 
     assert running._tables_to_train(cells_of(*asked)) == {}

@@ -15,8 +15,8 @@ from scarf_lightning.engine.lifting import (
     Vmapped,
     VmappedLayerNorm,
     VmappedLinear,
-    _beside_rows,
-    _of_all_trials,
+    _broadcast_to_rows,
+    _normalise_together,
     acts_on_last_axis,
     give_streams,
     let_leave,
@@ -279,9 +279,9 @@ def test_an_accelerator_normalises_all_trials_by_one_kernel(kind: str) -> None:
     stacked = [
         torch.stack([own[name] for own in parameters]) if name in parameters[0] else None for name in ("weight", "bias")
     ]
-    scales, shifts = (_beside_rows(each, None if each is None else 0, rows.dim()) for each in stacked)
+    scales, shifts = (_broadcast_to_rows(each, None if each is None else 0, rows.dim()) for each in stacked)
 
-    out = _of_all_trials(rows, scales, shifts, (4, 5), 1e-3)
+    out = _normalise_together(rows, scales, shifts, (4, 5), 1e-3)
 
     for trial, norm in enumerate(singles):
         torch.testing.assert_close(out[trial], norm(rows[trial]), rtol=1e-6, atol=1e-6)

@@ -86,7 +86,7 @@ def one_epoch(phase: str, module: StackModule, datamodule: StackDataModule, *_: 
 def outputs(stack: Stack, classifier: Any, rows: Any) -> Tensor:
     """In place of the outputs on the device: zeros on the host."""
     with torch.no_grad():
-        return torch.zeros_like(stack._in_chunks(classifier.eval(), rows), dtype=torch.float64, device="cpu")
+        return torch.zeros_like(stack._chunked_outputs(classifier.eval(), rows), dtype=torch.float64, device="cpu")
 
 
 def training_rows(stack: Stack, position: int) -> Tensor:

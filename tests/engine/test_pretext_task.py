@@ -335,7 +335,7 @@ def test_the_gap_of_a_number_is_replaced_with_it(gappy: Table, make_stack: MakeS
     for feature, shows in enumerate(columns.gaps):
         if not shows:
             continue
-        number, gap = columns.of_feature(feature)
+        number, gap = columns.encoded_columns(feature)
         stays = view[..., number] == clean[..., number]
         # Of a row that keeps its number, the gap stays, unless a gap replaced a number that is 0.
         assert (view[..., gap] == clean[..., gap])[stays & (clean[..., number] != 0)].all()
@@ -382,7 +382,7 @@ def test_a_corruption_leaves_the_columns_that_it_keeps(
     for keep in ([gappy.columns[0].name], None):
         batch = BatchRows(stack.raw(stack.data.train), source, StackedGenerator([1, 2]))
         views.append(batch.corrupted(kind(keep=keep), Exact()))
-    own = list(batch.columns.of_feature(0))
+    own = list(batch.columns.encoded_columns(0))
     kept, other = views
     assert torch.equal(kept[0][..., own], batch.encoded[..., own])
     assert not torch.equal(other[0][..., own], batch.encoded[..., own]), "else it would have been changed"

@@ -80,7 +80,7 @@ class TestMixup:
             x, y = module.classifier.encoder.one_hot(raw)[t], targets[t]
             mixed_x, mixed_y = (share * a + (1 - share) * a[partner] for a in (x, y))
             both = torch.stack([mixed_x, mixed_x])  # the networks of both trials; this one's answer is taken
-            logits = module.classifier.of_encoded(both)[t]
+            logits = module.classifier.predict_encoded(both)[t]
             of_rows = F.cross_entropy(logits, mixed_y, reduction="none").detach().numpy()
             mixed = None if weights is None else (share * weights[t] + (1 - share) * weights[t][partner]).numpy()
             assert loss[t].item() == pytest.approx(np.average(of_rows, weights=mixed), rel=1e-9)
@@ -106,7 +106,7 @@ class TestMixup:
         x = classifier.encoder.one_hot(stack.raw(stack.data.labelled))[0, order]
         y = F.one_hot(torch.from_numpy(stack.data.labels[0])[order], 3).double()
         mixed_x, mixed_y = (share * a + (1 - share) * a[partner] for a in (x, y))
-        expected = F.cross_entropy(classifier.of_encoded(mixed_x[None])[0], mixed_y).item()
+        expected = F.cross_entropy(classifier.predict_encoded(mixed_x[None])[0], mixed_y).item()
         assert fit.curves[0]["train_loss"] == pytest.approx(expected, rel=1e-9)
 
 

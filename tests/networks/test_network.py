@@ -26,7 +26,7 @@ def test_encoded_columns_of_each_feature(
     assert (columns.numeric, columns.categorical) == (numeric, categorical)
     assert columns.chosen == list(chosen)
     assert [columns.owners.count(feature) for feature in range(columns.n_features)] == [
-        len(columns.of_feature(feature)) for feature in range(columns.n_features)
+        len(columns.encoded_columns(feature)) for feature in range(columns.n_features)
     ]
     assert columns.owners == sorted(columns.owners)
-    assert columns.of_feature(0) == range(2 if gaps or n_categories == (2,) else 1)
+    assert columns.encoded_columns(0) == range(2 if gaps or n_categories == (2,) else 1)

@@ -29,10 +29,10 @@ from scarf_lightning.networks.realmlp import (
     RealMLPInput,
     RobustOneHot,
     Scale,
-    in_ntk,
     mish,
     selu,
     smooth_clip,
+    with_ntk_layers,
 )
 from tests.networks.in_a_stack import KINDS_OF_TABLES, assert_alone_is_among, assert_lifted_is_a_loop, make_table
 
@@ -264,7 +264,7 @@ def test_g_gets_layers_of_the_same_kind() -> None:
             super().__init__()
             self.one, self.two = nn.Linear(3, 4), nn.Sequential(nn.Linear(3, 2), nn.ReLU())
 
-    head = in_ntk(SideBySide())
+    head = with_ntk_layers(SideBySide())
     assert [type(layer) for layer in head.modules() if not list(layer.children())] == [NTKLinear, NTKLinear, nn.ReLU]
 
 

@@ -13,10 +13,10 @@ from scarf_lightning.options.combinations import (
     check_labels,
     check_method,
     check_target,
+    fit_to_data,
+    fit_to_target,
     needs_gpu,
-    on_data,
-    on_no_effect,
-    on_target,
+    no_effect_sentences,
     used_options,
 )
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
@@ -385,35 +385,37 @@ class TestEmptySelections:
             width = n_columns if parts("corruption")[name].space == "raw" else n_encoded
             mask = parts("selection")[selection]().mask(rate, 5, width, StackedGenerator([3]))
 
-            amounting = on_data(config, n_columns, n_encoded)
+            amounting = fit_to_data(config, n_columns, n_encoded)
 
             counts_as = config if mask.any() else replace(config, corruption={"name": "none"})
             assert (amounting.corruption == {"name": "none"}) == (not mask.any())
             assert identity(amounting, "") == identity(counts_as, "")
-            said = [sentence.partition(" selects no ")[0] for sentence in on_no_effect(config, amounting)]
+            said = [sentence.partition(" selects no ")[0] for sentence in no_effect_sentences(config, amounting)]
             assert said == ([] if mask.any() else [f"corruption.rate={rate:g}"])
 
     def test_an_encoding_that_widens_no_column_leaves_as_many_as_the_table_has(self) -> None:
         config = replace(config_of(), corruption={"name": "mean", "rate": 0.1}, encoding={"name": "ordinal"})
-        assert on_data(config, 9, 30).corruption == {"name": "none"}
-        assert on_data(config, 10, 30) == config
+        assert fit_to_data(config, 9, 30).corruption == {"name": "none"}
+        assert fit_to_data(config, 10, 30) == config
 
     def test_a_cell_that_does_not_corrupt_says_nothing(self) -> None:
         config, cotrained = config_of("pretrain=none"), config_of("method=cotrain", "pretrain=none")
-        assert on_no_effect(config, on_data(config, 1, 1)) == []
-        (sentence,) = on_no_effect(cotrained, on_data(cotrained, 1, 1))
+        assert no_effect_sentences(config, fit_to_data(config, 1, 1)) == []
+        (sentence,) = no_effect_sentences(cotrained, fit_to_data(cotrained, 1, 1))
         assert sentence.startswith("cotrain.corruption.rate=0.6 selects no feature")
 
 
 def test_numbers_are_not_smoothed_and_the_cell_counts_as_one_without_smoothing() -> None:
     config = config_of("finetune.label_smoothing=0.1")
-    amounting = on_target(config, Number)
+    amounting = fit_to_target(config, Number)
     assert amounting.finetune.label_smoothing == 0
-    (sentence,) = on_no_effect(config, amounting)
+    (sentence,) = no_effect_sentences(config, amounting)
     assert sentence.startswith("finetune.label_smoothing=0.1 is for classes")
-    assert on_no_effect(config, amounting, {"finetune.label_smoothing": 0.1}) == [], "of a recipe, which serves both"
-    assert on_target(config, Classes) is config
-    assert on_no_effect(config, config) == []
+    assert no_effect_sentences(config, amounting, {"finetune.label_smoothing": 0.1}) == [], (
+        "of a recipe, which serves both"
+    )
+    assert fit_to_target(config, Classes) is config
+    assert no_effect_sentences(config, config) == []
 
 
 @pytest.mark.parametrize("method", ["control", "xgboost"])
@@ -422,9 +424,9 @@ def test_numbers_have_no_temperature_and_count_as_one_cell_without(method: str) 
     assert identity(config, "") != identity(without, "")
     assert pretraining_identity(config, "") == pretraining_identity(without, "")
     assert identity(without, "") == identity(config_of(f"method={method}"), "")
-    amounting = on_target(config, Number)
+    amounting = fit_to_target(config, Number)
     assert identity(amounting, "") == identity(without, "")
-    (sentence,) = on_no_effect(config, amounting)
+    (sentence,) = no_effect_sentences(config, amounting)
     start, end = sentence.split(": ")
     assert start == "finetune.temperature=true is for classes"
     assert end == "on numbers the cell trains, and counts, as finetune.temperature=false."
@@ -440,25 +442,25 @@ def test_a_kept_network_has_no_temperature(method: str) -> None:
 def test_numbers_may_have_a_fixed_length_of_their_own() -> None:
     config = config_of("finetune.fixed_below=500", "finetune.fixed_below_numbers=9")
     of_all = config_of("finetune.fixed_below=500")
-    assert identity(on_target(config, Classes), "") == identity(of_all, "")
-    assert on_no_effect(config, on_target(config, Classes)) == []
-    assert on_target(of_all, Number) is of_all
+    assert identity(fit_to_target(config, Classes), "") == identity(of_all, "")
+    assert no_effect_sentences(config, fit_to_target(config, Classes)) == []
+    assert fit_to_target(of_all, Number) is of_all
 
-    amounting = on_target(config, Number)
+    amounting = fit_to_target(config, Number)
     assert identity(amounting, "") == identity(config_of("finetune.fixed_below=9"), "")
-    assert on_no_effect(config, amounting) == [
+    assert no_effect_sentences(config, amounting) == [
         "finetune.fixed_below=500 is more than finetune.fixed_below_numbers: on numbers the cell trains, and "
         "counts, as finetune.fixed_below=9."
     ]
-    assert on_no_effect(config, amounting, {"finetune.fixed_below": 500}) == [], "of a recipe, which serves both"
+    assert no_effect_sentences(config, amounting, {"finetune.fixed_below": 500}) == [], "of a recipe, which serves both"
     shorter = config_of("finetune.fixed_below=3", "finetune.fixed_below_numbers=9")
-    assert on_target(shorter, Number).finetune.fixed_below == 3
+    assert fit_to_target(shorter, Number).finetune.fixed_below == 3
 
 
 def test_the_practical_recipe_stops_numbers_early_with_any_number_of_labels() -> None:
     practical = config_of("recipe=practical")
-    assert on_target(practical, Classes).finetune.fixed_below == 1000
-    settings = on_target(practical, Number).finetune
+    assert fit_to_target(practical, Classes).finetune.fixed_below == 1000
+    settings = fit_to_target(practical, Number).finetune
     assert (settings.fixed_below, settings.monitor, settings.min_steps, settings.patience) == (0, "error", 300, 20)
 
 

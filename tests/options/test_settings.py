@@ -26,7 +26,7 @@ def test_without_validation_the_last_weights_are_kept() -> None:
 
 def test_few_rows_have_a_fixed_length_and_no_validation() -> None:
     settings = FinetuneSettings(fixed_below=100, fixed_steps=300, min_steps=400, metric="auroc")
-    assert settings.of_rows(100) is settings
-    fixed = settings.of_rows(99)
+    assert settings.fit_to_rows(100) is settings
+    fixed = settings.fit_to_rows(99)
     assert fixed.epochs(1) == (0, 300)
     assert (settings.watched_metric, fixed.watched_metric) == ("auroc", None)

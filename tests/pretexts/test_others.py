@@ -128,8 +128,8 @@ class TestSubTab:
         assert sorted({column for subset in found for column in subset}) == list(range(columns.n_encoded))
         for subset in found:
             for feature in range(len(counts)):
-                inside = set(columns.of_feature(feature)) & set(subset)
-                assert inside in (set(), set(columns.of_feature(feature)))
+                inside = set(columns.encoded_columns(feature)) & set(subset)
+                assert inside in (set(), set(columns.encoded_columns(feature)))
 
     @pytest.mark.parametrize("seed", range(2))
     @pytest.mark.parametrize("options", [{}, {"temperature": 0.5, "contrast": 0.7, "distance": 0.2}])

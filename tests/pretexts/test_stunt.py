@@ -192,12 +192,12 @@ class TestTasks:
         columns = rows.columns
         for (task, view), t in product(enumerate(views.inputs), range(2)):
             for feature in range(columns.n_features):
-                part = view[t][:, list(columns.of_feature(feature))]
-                clean = rows.encoded[t][:, list(columns.of_feature(feature))]
+                part = view[t][:, list(columns.encoded_columns(feature))]
+                clean = rows.encoded[t][:, list(columns.encoded_columns(feature))]
                 if not chosen[0][t, task, feature]:
                     assert torch.equal(part, clean)
                     continue
-                values = {tuple(each) for each in train[t][:, list(columns.of_feature(feature))].tolist()}
+                values = {tuple(each) for each in train[t][:, list(columns.encoded_columns(feature))].tolist()}
                 assert {tuple(each) for each in part.tolist()} <= values, "whole categories, too"
                 is_constant = len(values) == 1
                 assert torch.equal(part, clean) == is_constant

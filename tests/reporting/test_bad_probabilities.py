@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scarf_lightning.data.targets import Classes
-from scarf_lightning.reporting.learning import not_learnt, on_probabilities
+from scarf_lightning.reporting.learning import not_learnt, probability_note
 from tests.reporting.cell_results import ALIKE, results_of
 from tests.reporting.shown import answer_of, said
 
@@ -26,7 +26,7 @@ LOW, HIGH = [0.50, 0.51, 0.49, 0.50, 0.51], [0.90, 0.92, 0.91, 0.89, 0.90]
 )
 def test_bad_probabilities_are_said_from_a_third_of_trials_on(flags: list[Any], expected: str) -> None:
     rows = [{"worse_than_frequencies": flag, "balanced_accuracy": 0.9, "n_test": 100} for flag in flags]
-    sentences = on_probabilities([("a", rows), ("of an older version", [{"one_class": False}])])
+    sentences = probability_note([("a", rows), ("of an older version", [{"one_class": False}])])
     assert [expected in sentence for sentence in sentences] == [True] * bool(expected)
     assert not_learnt(rows, Classes(("no", "yes"))) == "", "classes may be right"
 

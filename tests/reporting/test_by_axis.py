@@ -11,8 +11,8 @@ import pytest
 
 from scarf_lightning.cli.tables import means_by_axis
 from scarf_lightning.metrics import metric_named
-from scarf_lightning.reporting.advice import by_cells
-from scarf_lightning.reporting.axis_sentences import by_axis_in_words
+from scarf_lightning.reporting.advice import cell_commands
+from scarf_lightning.reporting.axis_sentences import axis_answers
 from scarf_lightning.reporting.by_axis import answers_by_axis, effects_within, product_of
 from scarf_lightning.reporting.comparisons import compare_all
 from scarf_lightning.reporting.loading import CellResults
@@ -43,7 +43,7 @@ def two_by_two(scaling: float = -0.1, corruption: float = 0.0, both: float = 0.0
 def sentences(results: CellResults, options: ReportOptions = OPTIONS) -> list[str]:
     product, why_not = product_of(results, options)
     assert product is not None, why_not
-    return by_axis_in_words(answers_by_axis(product, results, options), options)
+    return axis_answers(answers_by_axis(product, results, options), options)
 
 
 def settings() -> list[tuple[str, str]]:
@@ -232,7 +232,7 @@ def test_a_folder_asks_for_all_cells_of_an_effect_by_one_command() -> None:
     effects = answers_by_axis(product, results, OPTIONS).effects
     scaling = next(each for each in effects if each.axes == ("scaling",))
 
-    command = by_cells(results, Path("results"))(scaling, "trials=25")
+    command = cell_commands(results, Path("results"))(scaling, "trials=25")
 
     program, *overrides = command.removeprefix("python ").split()
     swept = [set(override.partition("=")[2].split(",")) for override in sorted(overrides)]

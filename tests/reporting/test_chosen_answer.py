@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from scarf_lightning.metrics import METRICS
-from scarf_lightning.reporting.advice import by_cells, by_sweep, in_one_line, what_would_settle
+from scarf_lightning.reporting.advice import cell_commands, change_sweep, one_line, settling_advice
 from scarf_lightning.reporting.blocks import to_latex, to_markdown
 from scarf_lightning.reporting.comparisons import Comparison, answered, compare_all
 from scarf_lightning.reporting.effects import Effect, effects_figure, effects_picture
@@ -33,14 +33,14 @@ USUAL = {"regime": "full", "method": "control", "pretrain": "scarf", "corruption
 OPTIONS = ReportOptions()
 ONE = compared({"iris": {"none": LOW, "scarf": HIGH}})
 OPEN = compared({"iris": {"none": LOW, "scarf": OTHER}})
-COMMANDS = by_sweep(["sweeps=mine", "trials=4"])
+COMMANDS = change_sweep(["sweeps=mine", "trials=4"])
 
 
 def said(results: CellResults) -> list[str]:
     """The sentences of an answer, and what would settle it."""
     comparisons = answered(compare_all(results, OPTIONS))
-    advice = what_would_settle(comparisons, COMMANDS, results, OPTIONS.rope)
-    return [*answer_in_words(comparisons, OPTIONS), *(in_one_line(*each) for each in advice)]
+    advice = settling_advice(comparisons, COMMANDS, results, OPTIONS.rope)
+    return [*answer_in_words(comparisons, OPTIONS), *(one_line(*each) for each in advice)]
 
 
 def gained(gain: Sequence[float] | float, base: Sequence[float] = LOW) -> list[float]:
@@ -125,8 +125,8 @@ def of_parts(difference: float, of_rows: float, of_fits: float, needed: Levels |
     parts = ErrorParts(difference, of_rows, of_fits, 20.0, 10, 500, 120, 0.2, True)
     verdict = replace(comparison.verdict, parts=parts, difference=difference, trials=10)
     other = replace(comparison, verdict=verdict, claimed="cannot tell", needed=needed or ALONE)
-    ((sentence, command),) = what_would_settle([other], by_sweep(["trials=10"]), OPEN)
-    return in_one_line(sentence, command)
+    ((sentence, command),) = settling_advice([other], change_sweep(["trials=10"]), OPEN)
+    return one_line(sentence, command)
 
 
 def test_with_predictions_advice_says_whether_trials_or_rows_would_settle_it() -> None:
@@ -357,11 +357,11 @@ def test_a_folder_asks_for_the_cells_of_a_comparison(only: Comparison) -> None:
     asked = ["dataset=csv", "dataset.path=my data.csv", "trials=4", "paths.results=elsewhere"]
     results.cells["overrides"] = [(*asked, "pretrain=none"), tuple(asked)]
 
-    assert by_cells(results, Path("elsewhere"))(only, "trials=20") == (
+    assert cell_commands(results, Path("elsewhere"))(only, "trials=20") == (
         "python train.py dataset=csv 'dataset.path=my data.csv' pretrain=scarf,none trials=20 paths.results=elsewhere"
     )
     results.cells["overrides"] = [("method=mixup", "pretrain=none"), ("seed=1",)]
-    assert by_cells(results, Path("results"))(only, "trials=20") == (
+    assert cell_commands(results, Path("results"))(only, "trials=20") == (
         "python train.py seed=1 trials=20 && python train.py method=mixup pretrain=none trials=20"
     )
 

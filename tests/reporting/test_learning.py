@@ -9,7 +9,7 @@ import pytest
 
 from scarf_lightning.data.targets import Classes, Number
 from scarf_lightning.reporting.comparisons import compare_all
-from scarf_lightning.reporting.learning import not_learnt, on_few_classes, on_not_learnt
+from scarf_lightning.reporting.learning import few_classes_note, not_learnt, on_not_learnt
 from scarf_lightning.reporting.loading import CellResults
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.reporting.sentences import answer_in_words
@@ -49,8 +49,8 @@ def test_a_trial_with_labels_of_one_class_is_no_sign_and_is_said() -> None:
     assert "in 1 of 2 trials" in not_learnt(rows_of(**columns, n_label_classes=[1, 2, 2]), TWO)
     assert not_learnt(rows_of(one_class=[True], n_label_classes=[1]), TWO) == "", "nothing could be learnt"
     cells = [("a", rows_of(**columns, **classes)), ("b", rows_of(**columns)), ("c", rows_of(n_label_classes=[2, 3]))]
-    assert on_few_classes(cells) == ["All training labels were of one class: a in 2 of 3 trials. Show more labels."]
-    assert on_few_classes(cells[1:]) == []
+    assert few_classes_note(cells) == ["All training labels were of one class: a in 2 of 3 trials. Show more labels."]
+    assert few_classes_note(cells[1:]) == []
 
 
 def test_guesses_are_called_so_and_what_is_better_is_not() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scarf_lightning.cli.tables import cell_table, full_table, on_wide_intervals
+from scarf_lightning.cli.tables import cell_table, full_table, wide_interval_note
 from scarf_lightning.loggers import cell_view
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.reporting.levels import LevelledRows, level_of, levels_of_cell
@@ -42,7 +42,7 @@ def test_levels_from_predictions_are_those_of_the_report_and_a_terminal_and_a_vi
     assert [float(line[f"accuracy_{end}"]) for end in ("low", "high")] == pytest.approx([low, high])
     assert [view.summary[f"accuracy_{end}"] for end in ("low", "high")] == pytest.approx([low, high])
     assert view.config["basis"] == "rows and fits"
-    assert not on_wide_intervals([({}, with_levels)])
+    assert not wide_interval_note([({}, with_levels)])
 
 
 def test_without_predictions_they_are_those_of_trials_which_is_said(tmp_path: Path) -> None:
@@ -50,6 +50,6 @@ def test_without_predictions_they_are_those_of_trials_which_is_said(tmp_path: Pa
 
     assert levels_of_cell(folder, rows) == {}
     assert cell_view(folder.name, tmp_path, group="quick").config["basis"] == "resampled t-test"
-    (sentence,) = on_wide_intervals([({}, rows)])
+    (sentence,) = wide_interval_note([({}, rows)])
     assert "resampled t-test" in sentence
-    assert not on_wide_intervals([({}, rows.first(2))]), "two trials have no interval"
+    assert not wide_interval_note([({}, rows.first(2))]), "two trials have no interval"

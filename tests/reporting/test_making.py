@@ -15,7 +15,7 @@ from paper.report import paper_section
 from scarf_lightning.data.targets import Classes, Number
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import metric_named, metrics
-from scarf_lightning.reporting.advice import by_sweep
+from scarf_lightning.reporting.advice import change_sweep
 from scarf_lightning.reporting.blocks import Paragraph, Section
 from scarf_lightning.reporting.blocks import table as table_of
 from scarf_lightning.reporting.defaults import default_drawings
@@ -27,9 +27,9 @@ from scarf_lightning.reporting.making import (
     Report,
     linked_files,
     make_report,
-    of_another_kind,
     on_copies,
-    on_wins,
+    other_kind_note,
+    wins_note,
     write_report,
 )
 from scarf_lightning.reporting.report_options import ReportOptions
@@ -78,7 +78,7 @@ def report_of(
         paper="Table 1",
         sections=sections,
         command="python report.py",
-        more_trials=by_sweep(["sweeps=mine"]),
+        more_trials=change_sweep(["sweeps=mine"]),
     )
 
 
@@ -298,10 +298,10 @@ def test_how_wins_are_counted_is_said_where_something_counts_them() -> None:
     options = ReportOptions(test="corrected", adjust="holm", alpha=0.1)
     counted = table_of("wins", f"Wins by datasets ({options.in_words})", pd.DataFrame({"wins": [1]}))
 
-    assert on_wins([Section("page", "Page", [Paragraph("a"), counted])], options) == (
+    assert wins_note([Section("page", "Page", [Paragraph("a"), counted])], options) == (
         "Win matrices count a difference by corrected resampled t-test, p < 0.1 after Holm's correction over datasets."
     )
-    assert on_wins([Section("page", "Page", [Paragraph("a")])], options) == ""
+    assert wins_note([Section("page", "Page", [Paragraph("a")])], options) == ""
 
 
 def test_datasets_that_the_metric_does_not_measure_are_named() -> None:
@@ -309,9 +309,9 @@ def test_datasets_that_the_metric_does_not_measure_are_named() -> None:
     kinds = {"iris": Classes(("a", "b")), "diabetes": Number("y")}
     both = replace(results, targets={n: kinds[name] for n, name in enumerate(results.cells["dataset"])})
 
-    assert of_another_kind(both, metric_named("accuracy")) == (
+    assert other_kind_note(both, metric_named("accuracy")) == (
         "accuracy does not measure diabetes, whose target is of another kind: number. Name another metric=, or report "
         "these datasets by themselves."
     )
-    assert "does not measure iris" in of_another_kind(both, metric_named("rmse"))
-    assert of_another_kind(results, metric_named("rmse")) == ""
+    assert "does not measure iris" in other_kind_note(both, metric_named("rmse"))
+    assert other_kind_note(results, metric_named("rmse")) == ""

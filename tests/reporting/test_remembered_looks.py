@@ -8,7 +8,7 @@ import pytest
 from cell_results import compared
 
 from scarf_lightning.errors import RecordWarning
-from scarf_lightning.reporting.advice import what_would_settle
+from scarf_lightning.reporting.advice import settling_advice
 from scarf_lightning.reporting.comparisons import Comparison, compare_all
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.results import keep_looks, read_looks
@@ -78,7 +78,7 @@ def test_advice_on_trials_says_what_the_looks_so_far_have_left(tmp_path: Path) -
     def advised(looks: tuple[int, ...]) -> str:
         verdict = replace(found.verdict, parts=parts, difference=0.03, trials=10)
         each = replace(found, verdict=verdict, looks=looks)
-        ((sentence, _),) = what_would_settle([each], lambda *_: "", compared({"iris": {"none": [0.5], "scarf": [0.6]}}))
+        ((sentence, _),) = settling_advice([each], lambda *_: "", compared({"iris": {"none": [0.5], "scarf": [0.6]}}))
         return sentence
 
     assert "look" not in advised(())

@@ -6,7 +6,7 @@ import pytest
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options import label
-from scarf_lightning.reporting.advice import in_one_line
+from scarf_lightning.reporting.advice import one_line
 from scarf_lightning.reporting.run_results import advice_of_run, check_reference, compared_run
 from scarf_lightning.results import columns
 from scarf_lightning.sweeping.cell import Cell, survey
@@ -27,7 +27,7 @@ def said(asked: list[Cell]) -> list[str]:
     request = ExpandedSweep(asked, arguments=("pretrain=none,scarf", "trials=4"), usual=USUAL)
     surveyed = survey(asked)
     run = compared_run(request, surveyed)
-    return run.in_words + [in_one_line(*each) for each in advice_of_run(run, request, surveyed)]
+    return run.in_words + [one_line(*each) for each in advice_of_run(run, request, surveyed)]
 
 
 def test_a_run_that_compares_something_ends_with_the_answer(tmp_path: Path) -> None:

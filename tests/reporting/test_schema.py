@@ -11,7 +11,7 @@ import pytest
 
 from scarf_lightning.cli.tables import full_table
 from scarf_lightning.metrics import metric_named
-from scarf_lightning.reporting.advice import by_sweep
+from scarf_lightning.reporting.advice import change_sweep
 from scarf_lightning.reporting.defaults import default_drawings
 from scarf_lightning.reporting.drawings import read_drawings
 from scarf_lightning.reporting.loading import CellResults
@@ -87,7 +87,7 @@ def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     drawn = [drawing for drawing in default_drawings(results) if drawing.name != "loss_curves"]
     drawings = read_drawings([entry | {"title": "t"} for entry in entries], "mine") + drawn
     report = make_report(
-        results, drawings, ReportOptions(metric=metric), title="t", command="", more_trials=by_sweep([])
+        results, drawings, ReportOptions(metric=metric), title="t", command="", more_trials=change_sweep([])
     )
     folder = tmp_path_factory.mktemp("report")
     # Figures take most of the time, and are tested elsewhere.

@@ -28,7 +28,7 @@ from scarf_lightning.results import (
 )
 from scarf_lightning.results.earlier import options_of_schema_2
 from scarf_lightning.sweeping.cell import survey
-from scarf_lightning.sweeping.plan import on_other_versions
+from scarf_lightning.sweeping.plan import other_versions_notes
 from tests.cells import some_cell
 from tests.composing import cells_of
 from tests.processes import here
@@ -180,7 +180,7 @@ def test_a_plan_counts_what_another_version_trained(
     if commit != SCHEMA_2 and asked != PRETRAINED:
         options += OLD_PRACTICAL
 
-    said = on_other_versions(survey(cells_of("trials=2", "trainer=cpu", *options, *asked, *NETWORK)))
+    said = other_versions_notes(survey(cells_of("trials=2", "trainer=cpu", *options, *asked, *NETWORK)))
 
     cells, them = ("2 cells were", "them") if asked == PRETRAINED else ("1 cell was", "it")
     counted = (
@@ -188,7 +188,7 @@ def test_a_plan_counts_what_another_version_trained(
         f"load still read {them}."
     )
     assert said == [counted] * (SCIENCE[commit] != SCIENCE_VERSION)
-    assert on_other_versions(survey(cells_of("pretrain=scarf", "corruption=mean", "trials=2"))) == []
+    assert other_versions_notes(survey(cells_of("pretrain=scarf", "corruption=mean", "trials=2"))) == []
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from scarf_lightning.data.targets import Classes
 from scarf_lightning.networks.mlp import MLP
 from scarf_lightning.options import Config, Option, option, options_of, read, used_options
 from scarf_lightning.options.axes import part
-from scarf_lightning.options.combinations import NOT_SECTIONS, SPLIT_BY, on_target
+from scarf_lightning.options.combinations import NOT_SECTIONS, SPLIT_BY, fit_to_target
 from scarf_lightning.options.option import _options_of
 from scarf_lightning.options.run_settings import CacheSettings, ChunkSettings, LoggerSettings, PathSettings
 from scarf_lightning.options.settings import (
@@ -106,7 +106,7 @@ def another(known: Option, value: Any) -> Any:
 
 def of_classes(overrides: str) -> Config:
     """A cell as it is trained on a table of classes."""
-    return on_target(config_of(*overrides.split()), Classes)
+    return fit_to_target(config_of(*overrides.split()), Classes)
 
 
 def test_pinned_fingerprints_stay() -> None:

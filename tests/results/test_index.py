@@ -16,8 +16,8 @@ from scarf_lightning.results import (
     Index,
     Rows,
     Trained,
+    few_steps_note,
     identity,
-    on_few_steps,
     read_cell,
     read_summary,
     values_of,
@@ -242,7 +242,7 @@ class TestFewSteps:
         return [{"finetune_steps": made, "pretrain_steps": pretrain} for made in steps]
 
     def test_a_cell_is_named_with_what_to_do(self) -> None:
-        (sentence,) = on_few_steps([Trained(self.rows(5, 7, 400))])
+        (sentence,) = few_steps_note([Trained(self.rows(5, 7, 400))])
 
         assert sentence == (
             "The median trial made 7 optimiser steps in fine-tuning, fewer than 100: networks may have learnt too "
@@ -251,7 +251,7 @@ class TestFewSteps:
 
     def test_of_many_cells_the_fewest_and_the_most_are_named_in_one_sentence(self) -> None:
         cells = [self.rows(5, pretrain=19), self.rows(40, pretrain=900), self.rows(100), self.rows(None)]
-        (sentence,) = on_few_steps(list(map(Trained, cells)))
+        (sentence,) = few_steps_note(list(map(Trained, cells)))
 
         assert sentence.startswith(
             "The median trial made 19 optimiser steps in pre-training of 1 of 2 cells and 5 to 40 optimiser steps in "
@@ -260,7 +260,7 @@ class TestFewSteps:
 
     def test_there_may_be_nothing_to_say(self) -> None:
         for cells in ([], [[]], [[{"finetune_steps": 100}]], [[{"accuracy": 1.0}]]):
-            assert on_few_steps(list(map(Trained, cells))) == []
+            assert few_steps_note(list(map(Trained, cells))) == []
 
     @pytest.mark.parametrize(("epochs", "said"), [(24, False), (100, True)])
     def test_the_patience_of_the_practical_recipe_is_long_enough_and_a_limit_of_epochs_may_not_be(
@@ -268,5 +268,5 @@ class TestFewSteps:
     ) -> None:
         rows = [row | {"pretrain_epochs": epochs} for row in self.rows(300, 300, pretrain=80)]
 
-        assert bool(on_few_steps([Trained(rows, "practical", most_epochs=100)])) == said
-        assert on_few_steps([Trained(rows, "paper", most_epochs=100)])
+        assert bool(few_steps_note([Trained(rows, "practical", most_epochs=100)])) == said
+        assert few_steps_note([Trained(rows, "paper", most_epochs=100)])

@@ -77,7 +77,7 @@ def test_a_fit_takes_so_much_for_each_step_and_each_row(chosen: dict[str, Any], 
 
 
 def test_an_epoch_of_few_rows_is_a_step() -> None:
-    assert epochs_of(FIXED.of_rows(100), "finetune", 1) == 300
+    assert epochs_of(FIXED.fit_to_rows(100), "finetune", 1) == 300
 
 
 def test_a_network_and_a_method_without_a_supervised_phase_of_ours_cost_what_they_say() -> None:

@@ -24,7 +24,7 @@ from scarf_lightning.sweeping.plan import (
     about,
     largest,
     make_plan,
-    on_other_versions,
+    other_versions_notes,
     sentences,
 )
 from scarf_lightning.sweeping.sizes import Size
@@ -185,7 +185,7 @@ class TestOtherVersions:
         for cell in cells:
             stored_as(cell, data=DATA_HASH, science=SCIENCE_VERSION - 1)
 
-        assert on_other_versions(survey(cells)) == [
+        assert other_versions_notes(survey(cells)) == [
             f"2 cells were trained by version unknown (science {SCIENCE_VERSION - 1}); this version trains them anew; "
             "report and load still read them."
         ]
@@ -194,11 +194,11 @@ class TestOtherVersions:
         self, cells: list[Cell]
     ) -> None:
         stored_as(cells[0], data="f" * 64, science=SCIENCE_VERSION)
-        assert on_other_versions(survey(cells)) == []
+        assert other_versions_notes(survey(cells)) == []
 
         note_data(cells[0].results, cells[0].source, WDBC, cells[0].source.stamps())
 
-        assert on_other_versions(survey(cells)) == [
+        assert other_versions_notes(survey(cells)) == [
             "1 cell was trained on an earlier version of wdbc or of a plugin, and not on this one; "
             'load(versions="all") reads both.'
         ]
@@ -207,7 +207,7 @@ class TestOtherVersions:
         stored_as(cells[0], data="f" * 64, science=SCIENCE_VERSION - 1)
         longer = FinetuneSettings(max_epochs=7)
         others = [cells[1], some_cell(pretrain="none", finetune=longer, paths=results_in(tmp_path))]
-        assert on_other_versions(survey(others)) == []
+        assert other_versions_notes(survey(others)) == []
 
         finish(cells[0])
-        assert on_other_versions(survey(cells[:1])) == []
+        assert other_versions_notes(survey(cells[:1])) == []

@@ -18,7 +18,7 @@ from scarf_lightning.metrics import log_loss
 from scarf_lightning.options.settings import FinetuneSettings
 from scarf_lightning.randomness import Streams
 from scarf_lightning.training import CellTraining
-from scarf_lightning.training.temperature import at_temperature, fitted_temperature, folds_of, with_temperature
+from scarf_lightning.training.temperature import fitted_temperature, folds_of, tempered, with_temperature
 from tests.composing import config_of
 from tests.promises import assert_same_numbers
 from tests.short_training import hardware_of, trained, training_of
@@ -35,7 +35,7 @@ def test_of_many_rows_it_undoes_what_made_a_model_over_or_underconfident(sharpne
     found = fitted_temperature(predicted, labels)
 
     assert found == pytest.approx(sharpness, rel=0.03)
-    assert log_loss(at_temperature(predicted, found), labels) == pytest.approx(log_loss(truth, labels), abs=1e-4)
+    assert log_loss(tempered(predicted, found), labels) == pytest.approx(log_loss(truth, labels), abs=1e-4)
 
 
 def test_of_one_confidence_it_is_that_at_which_confidence_is_the_share_of_right_rows() -> None:
@@ -43,7 +43,7 @@ def test_of_one_confidence_it_is_that_at_which_confidence_is_the_share_of_right_
     labels = np.arange(100_000) % 5 == 0
     found = fitted_temperature(np.tile([0.99, 0.01], (100_000, 1)), labels.astype(np.int64))
     assert found == pytest.approx(logit(0.99) / logit(0.8), rel=1e-4)
-    assert at_temperature(np.array([[0.99, 0.01]]), found)[0, 0] == pytest.approx(0.8, abs=1e-5)
+    assert tempered(np.array([[0.99, 0.01]]), found)[0, 0] == pytest.approx(0.8, abs=1e-5)
 
 
 @pytest.mark.parametrize("n", [1, 20, 400])
@@ -52,7 +52,7 @@ def test_few_rows_that_are_all_right_are_not_taken_for_certainty(n: int) -> None
     for confidence in (0.6, 0.9, 0.9999):
         predicted = np.tile([confidence, 1 - confidence], (n, 1))
         found = fitted_temperature(predicted, np.zeros(n, dtype=np.int64))
-        assert at_temperature(predicted, found)[0, 0] == pytest.approx((n + 1) / (n + 2), abs=1e-5)
+        assert tempered(predicted, found)[0, 0] == pytest.approx((n + 1) / (n + 2), abs=1e-5)
     assert fitted_temperature(np.empty((0, 2)), np.empty(0, dtype=np.int64)) == 1
 
 
@@ -78,16 +78,16 @@ PROBABILITIES = arrays.arrays(np.float64, st.tuples(st.integers(1, 6), st.intege
 @given(PROBABILITIES.filter(lambda p: bool((p.sum(axis=1) > 0.1).all())), st.floats(0.01, 100))
 def test_the_most_probable_class_stays_and_rows_sum_to_one(raw: np.ndarray, temperature: float) -> None:
     probabilities = raw / raw.sum(axis=1, keepdims=True)
-    scaled = at_temperature(probabilities, temperature)
+    scaled = tempered(probabilities, temperature)
     np.testing.assert_array_equal(scaled.argmax(axis=1), probabilities.argmax(axis=1))
     np.testing.assert_allclose(scaled.sum(axis=1), 1, atol=1e-12)
-    assert at_temperature(probabilities, 1.0) is probabilities
+    assert tempered(probabilities, 1.0) is probabilities
 
 
 def test_classes_that_differ_in_the_last_digit_stay_in_their_order() -> None:
     near = np.array([[0.5 - 1e-16, 0.5]])
     assert near[0, 0] < near[0, 1]
-    assert at_temperature(near, 50.0).argmax() == 1
+    assert tempered(near, 50.0).argmax() == 1
 
 
 @settings(max_examples=50)
@@ -214,7 +214,7 @@ def test_the_classes_of_a_cell_stay_and_its_record_tells_the_temperature(method:
         assert after["temperature"] > 0
     for before, after in zip(plain.predictions, scaled.predictions, strict=True):
         temperature = scaled.rows[after.trial]["temperature"]
-        np.testing.assert_array_equal(after.values, at_temperature(before.values, temperature))
+        np.testing.assert_array_equal(after.values, tempered(before.values, temperature))
 
 
 def test_a_trial_has_the_same_temperature_alone_and_beside_others(wdbc: Table) -> None:

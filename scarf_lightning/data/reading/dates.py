@@ -62,9 +62,9 @@ def as_dates(texts: Sequence[str]) -> "tuple[pd.Series[Any], str, list[str]] | N
     from skrub import ToDatetime
     from skrub.core import RejectColumn
 
-    column = pd.Series(list(map(_in_english, known)), name="date", dtype="str")
+    column = pd.Series(list(map(_english_date, known)), name="date", dtype="str")
     reader = ToDatetime()
-    telling = _that_tell_the_format(column)
+    telling = _format_sample(column)
     try:
         reader.fit_transform(with_known_years(telling) if IS_TWO else telling)
     except RejectColumn:
@@ -80,7 +80,7 @@ def as_dates(texts: Sequence[str]) -> "tuple[pd.Series[Any], str, list[str]] | N
 
 def times_of(texts: Sequence[str], format: str) -> "pd.Series[Any]":
     """A time for each text, NaT if the text is not in this format."""
-    column = pd.Series(list(map(_in_english, texts)), dtype="str")
+    column = pd.Series(list(map(_english_date, texts)), dtype="str")
     return times_in(column, format, utc="%z" in format)
 
 
@@ -146,12 +146,12 @@ def in_utc(times: "pd.Series[Any]") -> "pd.Series[Any]":
     return zoneless
 
 
-def _in_english(text: str) -> str:
+def _english_date(text: str) -> str:
     """A date with the name of its month in English."""
     return LONG_WORD.sub(lambda word: ENGLISH.get(word[0].lower(), word[0]), text)
 
 
-def _that_tell_the_format(texts: "pd.Series[str]") -> "pd.Series[str]":
+def _format_sample(texts: "pd.Series[str]") -> "pd.Series[str]":
     """The English dates that tell in which format all are: skrub guesses it from a sample.
 
     May is a short name and a long one, so January takes its place, as long as other months are. Only a day after the

@@ -16,7 +16,7 @@ from pyarrow.interchange import from_dataframe
 
 from ...errors import UsageError
 from .numbers import EXACT
-from .pandas_two import IS_TWO, of_dates
+from .pandas_two import IS_TWO, date_times
 
 NUMBERS_AMONG_OBJECTS = ("integer", "floating", "mixed-integer-float", "decimal")
 """Results of `pandas.api.types.infer_dtype` for objects that are numbers, missing values apart."""
@@ -79,14 +79,14 @@ def plain_column(column: "pd.Series[Any]") -> "pd.Series[Any]":
                 f"Column {str(column.name)!r} holds a {dtype.pyarrow_dtype} in each row; write its parts into columns "
                 "of their own, or leave it out."
             )
-        values = _of_arrow_column(pa.chunked_array(column.array.__arrow_array__()))
+        values = _arrow_column(pa.chunked_array(column.array.__arrow_array__()))
         column = pd.Series(values.array, column.index, name=column.name)
     elif isinstance(dtype, pd.PeriodDtype):
         column = column.dt.to_timestamp()
     elif isinstance(dtype, pd.IntervalDtype):
         column = column.astype("str").where(column.notna(), None)
     if column.dtype == object:
-        column = _of_objects(column)
+        column = _plain_objects(column)
     if pd.api.types.is_complex_dtype(column.dtype):
         raise UsageError(
             f"Column {str(column.name)!r} holds complex numbers; write their real and imaginary parts into columns of "
@@ -111,7 +111,7 @@ def is_half_a_character(text: str) -> bool:
     return not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
-def _of_objects(column: "pd.Series[Any]") -> "pd.Series[Any]":
+def _plain_objects(column: "pd.Series[Any]") -> "pd.Series[Any]":
     """Objects of one kind as a column of that kind; all others as they are."""
     kind = pd.api.types.infer_dtype(column, skipna=True)
     is_known = column.notna().to_numpy()
@@ -129,7 +129,7 @@ def _of_objects(column: "pd.Series[Any]") -> "pd.Series[Any]":
     if kind == "bytes":
         raise UsageError(f"Column {str(column.name)!r} holds bytes; decode them to text, or leave it out.")
     if kind == "date" or (IS_TWO and kind == "datetime"):
-        return of_dates(column)
+        return date_times(column)
     if kind not in NUMBERS_AMONG_OBJECTS:
         return column
     values = np.full(len(column), np.nan)
@@ -162,7 +162,7 @@ def frame_of_arrow(rows: Any) -> pd.DataFrame:
         table = pa.table(rows)
     except (TypeError, ValueError, pa.ArrowException) as error:
         raise UsageError(f"The rows are a {type(rows).__name__}, which is no table with columns: {error}.") from error
-    columns = dict(enumerate(map(_of_arrow_column, table.columns)))
+    columns = dict(enumerate(map(_arrow_column, table.columns)))
     frame = pd.DataFrame(columns, index=range(table.num_rows))
     return frame.set_axis(table.column_names, axis=1)
 
@@ -175,7 +175,7 @@ def _exchanged(rows: Any) -> pd.DataFrame:
         raise UsageError(f"The {type(rows).__name__} cannot be read: {error}; make it a frame of pandas.") from error
 
 
-def _of_arrow_column(column: pa.ChunkedArray) -> "pd.Series[Any]":
+def _arrow_column(column: pa.ChunkedArray) -> "pd.Series[Any]":
     """A column of Arrow's as one of pandas', exact in every bit."""
     if pa.types.is_decimal(column.type):
         # Arrow's own cast to float64 is one bit off in every fourth.

@@ -252,7 +252,7 @@ def _text_numbers(
     rule = Rule("numbers", from_text=True, decimal=notation.decimal, group=notation.group, unit=notation.unit)
     read = _numbers(column, rule, is_forced=is_forced, done="text read as numbers")
     if read.rule is not None:
-        read.notes += [*numbers.notes, *_on_others(text, are_others, "numbers")]
+        read.notes += [*numbers.notes, *_missing_note(text, are_others, "numbers")]
     return read
 
 
@@ -263,7 +263,7 @@ def _text_dates(column: "pd.Series[Any]", text: Coded) -> Read | None:
         return None
     times, format, notes = dates
     read = _dates(column, format, times)
-    read.notes += [*notes, *_on_others(text, times.isna().tolist(), "dates")]
+    read.notes += [*notes, *_missing_note(text, times.isna().tolist(), "dates")]
     return read
 
 
@@ -273,7 +273,7 @@ def _text_durations(column: "pd.Series[Any]", text: Coded) -> Read | None:
     if seconds is None:
         return None
     read = _durations(column, from_text=True)
-    read.notes += _on_others(text, np.isnan(seconds).tolist(), "durations")
+    read.notes += _missing_note(text, np.isnan(seconds).tolist(), "durations")
     return read
 
 
@@ -328,7 +328,7 @@ def _constant(column: "pd.Series[Any]", counts: tuple[int, int] | None = None) -
     return read
 
 
-def _on_others(text: Coded, are_others: Sequence[bool], kind: str) -> list[str]:
+def _missing_note(text: Coded, are_others: Sequence[bool], kind: str) -> list[str]:
     """A note on the texts that are read as missing."""
     others = []
     for value, is_other in zip(text.distinct, are_others, strict=True):

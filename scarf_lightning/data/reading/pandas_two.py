@@ -37,7 +37,7 @@ def with_known_years(texts: "pd.Series[Any]") -> "pd.Series[Any]":
     return texts.map(lambda text: YEAR.sub(known, text))
 
 
-def of_dates(column: "pd.Series[Any]") -> "pd.Series[Any]":
+def date_times(column: "pd.Series[Any]") -> "pd.Series[Any]":
     """A column of dates, or of dates and times without a zone, as times."""
     if not IS_TWO:
         return pd.Series(pd.to_datetime(column), name=column.name)

@@ -28,7 +28,7 @@ def reading_report(table: "Table") -> list[str | Shown]:
         labelled = f"{table.n_labelled:,} of {table.n_rows:,} rows of {table.name} have a label"
         parts.append(f"{labelled}; the others are for pre-training and for methods that use unlabelled rows.")
     if table.n_copies:
-        parts.append(_on_copies(table))
+        parts.append(_copies_sentence(table))
     # Such as balanced accuracy, where one class is rare.
     metric, usual = table.target.metric, table.target.usual_metric
     if metric != usual:
@@ -40,7 +40,7 @@ def reading_report(table: "Table") -> list[str | Shown]:
     return parts
 
 
-def _on_copies(table: "Table") -> str:
+def _copies_sentence(table: "Table") -> str:
     """A sentence on labelled rows that equal another one."""
     copies = f"{table.n_copies:,} of the {counted(table.n_labelled, 'row')} of {table.name}"
     if table.n_unlabelled:

@@ -150,7 +150,7 @@ class FileSource(Source):
         )
         table = read_table(frame, target, options, name=self.dataset_name or self.label, source=path, split_by=split_by)
         # From the file as a whole to its columns.
-        on_missing = self._on_missing_words(file, labels, table)
+        on_missing = self._missing_word_notes(file, labels, table)
         table = replace(
             table, reading=(*table.reading, *left_out), notes=(*file.notes, *on_missing, *notes, *table.notes)
         )
@@ -261,7 +261,7 @@ class FileSource(Source):
             f"{way_out}."
         )
 
-    def _on_missing_words(self, file: "DataFile", labels: "pd.Series[Any]", table: "Table") -> list[str]:
+    def _missing_word_notes(self, file: "DataFile", labels: "pd.Series[Any]", table: "Table") -> list[str]:
         """Notes on the texts among labels and categories that are read as missing."""
         from ..spellings import missing_notes
 
@@ -298,7 +298,7 @@ def _without_names_of_rows(
         if name in asked.named or not (is_nameless or name in file.index):
             kept.append(place)
         elif is_nameless:
-            notes += _on_nameless(frame.iloc[:, place], place, file.path)
+            notes += _nameless_notes(frame.iloc[:, place], place, file.path)
         else:
             kind = "numeric" if is_numeric(frame.iloc[:, place]) else "categorical"
             sentence = f"Column {name!r} of {file.path} is the index of a frame, which is left out"
@@ -306,7 +306,7 @@ def _without_names_of_rows(
     return frame.iloc[:, kept], notes
 
 
-def _on_nameless(column: "pd.Series[Any]", place: int, path: Path) -> list[Note]:
+def _nameless_notes(column: "pd.Series[Any]", place: int, path: Path) -> list[Note]:
     """Notes on a column without a name: it numbers the rows or names them, or is empty after a comma too many.
 
     Raises:

@@ -93,7 +93,7 @@ def read_target(
             values = np.array([*text.distinct, None], dtype=object)[text.codes]
             column = pd.Series(values, column.index, name=column.name, dtype="object")
             notes += [f"Target {column.name!r}: {note}." for note in on_text]
-            notes += _on_marks(text, column.name)
+            notes += _mark_notes(text, column.name)
         if not is_asked_for and not is_declared:
             # Only a user who asks for a kind of target may have classes that look like names.
             _refuse_names(column, source)
@@ -101,7 +101,7 @@ def read_target(
     return ReadTarget(target, labels, (*notes, *on_labels))
 
 
-def _on_marks(text: "Coded", name: Any) -> list[str]:
+def _mark_notes(text: "Coded", name: Any) -> list[str]:
     """Notes on classes whose name usually stands for a missing value."""
     from ..reading.numbers import is_missing
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from scarf_lightning.data.reading import pandas_two
-from scarf_lightning.data.reading.pandas_two import EXACT_FLOATS, ISO, of_dates, times_in, with_known_years
+from scarf_lightning.data.reading.pandas_two import EXACT_FLOATS, ISO, date_times, times_in, with_known_years
 
 
 @pytest.fixture(params=[False, True], ids=["as installed", "as pandas 2"])
@@ -45,7 +45,7 @@ def test_dates_of_all_centuries_are_read(texts: list[Any], format: str, utc: boo
 @pytest.mark.usefixtures("_as_either")
 @pytest.mark.parametrize("values", [[date(9999, 12, 31), None], [datetime(1500, 1, 2, 3, 4), datetime(2024, 1, 1)]])
 def test_dates_of_python_are_times(values: list[Any]) -> None:
-    found = of_dates(pd.Series(values, index=[5, 3], dtype=object, name="since"))
+    found = date_times(pd.Series(values, index=[5, 3], dtype=object, name="since"))
     assert found.to_numpy(dtype="datetime64[us]").tolist() == np.array(values, "datetime64[us]").tolist()
     assert (found.name, [*found.index]) == ("since", [5, 3])
 

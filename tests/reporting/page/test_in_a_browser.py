@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from scarf_lightning.reporting.advice import by_sweep
+from scarf_lightning.reporting.advice import change_sweep
 from scarf_lightning.reporting.defaults import default_drawings
 from scarf_lightning.reporting.loading import cells_of_folder, read_results
 from scarf_lightning.reporting.making import make_report, write_report
@@ -86,7 +86,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     results = read_results(cells_of_folder(folder / "results")[0])
     drawings = default_drawings(results)
     report = make_report(
-        results, drawings, ReportOptions(), title="A title", command="python report.py", more_trials=by_sweep([])
+        results, drawings, ReportOptions(), title="A title", command="python report.py", more_trials=change_sweep([])
     )
     index = write_report(report, folder / "report")
     html = index.read_text(encoding="utf-8")
