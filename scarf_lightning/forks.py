@@ -6,7 +6,6 @@ A fork has what its parent has imported and read, so it begins at once. Only res
     parent  <--- what the call returned, raised and warned ----  fork
 """
 
-import ctypes
 import multiprocessing
 import os
 import signal
@@ -24,7 +23,7 @@ from pickle import PicklingError
 from typing import Any, Generic, TypeVar
 
 from .errors import UnfinishedError, UsageError
-from .machine import end_openmp_threads
+from .machine import c_function, end_openmp_threads
 
 T = TypeVar("T")
 
@@ -48,12 +47,16 @@ def why_no_fork() -> str | None:
 
 
 def end_with_parent(parent: int) -> None:
-    """Let the kernel send SIGTERM to this fork when its parent dies, whatever it dies of.
+    """Let Linux send SIGTERM to this fork when its parent dies, whatever it dies of.
+
+    Elsewhere a fork ends when it next looks for work, see `why_no_fork`.
 
     Args:
         parent: its number, from before the fork. In a container it may be 1.
     """
-    ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM)
+    prctl = c_function("prctl")
+    if prctl is not None:
+        prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM)
     # The parent may have died before the kernel was asked, and another process has adopted this one.
     if os.getppid() != parent:
         sys.exit(128 + signal.SIGTERM)

@@ -4,7 +4,7 @@ import ctypes
 import math
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from threadpoolctl import threadpool_info
@@ -88,6 +88,38 @@ def can_end_openmp_threads() -> bool:
     """True if every OpenMP that is loaded can: the function is of OpenMP 5.0, and the wheels of torch 2.4 and of
     scikit-learn 1.6 bring an older one."""
     return all(hasattr(library, "omp_pause_resource_all") for library in _openmp())
+
+
+def c_function(name: str) -> Callable[..., int] | None:
+    """A function of the C library; None where that has none of this name, as musl and macOS lack those of glibc."""
+    try:
+        return getattr(ctypes.CDLL(None), name, None)
+    # Windows has no library of the process itself.
+    except (OSError, TypeError):
+        return None
+
+
+def keep_freed_memory() -> None:
+    """Let glibc keep the blocks that are freed: otherwise each step's buffers are mapped and page-faulted again.
+
+    Another C library does as it does.
+    """
+    mallopt = c_function("mallopt")
+    # The parameters are glibc's, which alone has malloc_trim.
+    if mallopt is None or c_function("malloc_trim") is None:
+        return
+    trim_threshold, mmap_threshold = -1, -3
+    mallopt(trim_threshold, 2**31 - 1)
+    mallopt(mmap_threshold, 2**30)
+
+
+def release_freed_memory() -> bool:
+    """Give back the blocks that glibc keeps; False for another C library, which keeps what it keeps."""
+    trim = c_function("malloc_trim")
+    if trim is None:
+        return False
+    trim(0)
+    return True
 
 
 def control_groups(controller: str) -> Iterator[tuple[Path, bool]]:

@@ -13,9 +13,7 @@ A stack computes every trial as if it were alone. Whether the last bit agrees de
 Both hold on one machine, for one number of threads, one precision and one setting of ``MKL_CBWR``.
 """
 
-import ctypes
 import logging
-import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -28,6 +26,7 @@ import torch
 from torch import Tensor
 
 from ..errors import UsageError, counted
+from ..machine import keep_freed_memory
 from ..options.settings import TF32, TrainerSettings
 from .measured import bfloat16_time
 
@@ -257,11 +256,7 @@ def torch_threads(number: int) -> Iterator[None]:
 def prepare_process(threads: int) -> None:
     """Set this process's threads, keep freed memory for the next step, and silence messages that need no action."""
     torch.set_num_threads(threads)
-    if sys.platform == "linux" and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)) is not None:
-        # glibc keeps freed blocks: otherwise each step's buffers are mapped and page-faulted again.
-        trim_threshold, mmap_threshold = -1, -3
-        mallopt(trim_threshold, 2**31 - 1)
-        mallopt(mmap_threshold, 2**30)
+    keep_freed_memory()
     for name in ("pytorch_lightning", "lightning.fabric", "lightning_fabric"):
         logging.getLogger(name).setLevel(logging.ERROR)
     warnings.filterwarnings("ignore", module=r"pytorch_lightning|lightning_fabric|lightning_utilities")

@@ -4,7 +4,6 @@ The largest steps of a stack run on the device ``meta``, which computes nothing,
 are counted. So a plugin's parts are counted too.
 """
 
-import ctypes
 import weakref
 from bisect import bisect_right
 from dataclasses import dataclass, replace
@@ -183,12 +182,7 @@ def free_memory(device: torch.device, enough: int) -> int | None:
     left = min(machine.free_memory(), default=None)
     if left is None or left >= enough:
         return left
-    # Only glibc has it.
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is None:
-        return left
-    trim(0)
-    return min(machine.free_memory())
+    return min(machine.free_memory()) if machine.release_freed_memory() else left
 
 
 class Nothing(StackedGenerator):

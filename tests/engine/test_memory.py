@@ -93,19 +93,18 @@ def test_memory_is_given_back_before_it_is_called_too_little(tmp_path: Path, mon
     monkeypatch.setattr(machine, "CGROUP", tmp_path)
     trimmed = []
 
-    class Library:
-        def __init__(self, _: None) -> None: ...
+    def trim(_: int) -> None:
+        trimmed.append(True)
+        (tmp_path / "meminfo").write_text("MemAvailable:    7 kB\n", encoding="utf-8")
 
-        def malloc_trim(self, _: int) -> None:
-            trimmed.append(True)
-            (tmp_path / "meminfo").write_text("MemAvailable:    7 kB\n", encoding="utf-8")
-
-    monkeypatch.setattr(memory.ctypes, "CDLL", Library)
+    monkeypatch.setattr(machine, "c_function", {"malloc_trim": trim}.get)
     cpu = torch.device("cpu")
 
     assert memory.free_memory(cpu, enough=5 * 1024) == 5 * 1024
     assert not trimmed
     assert memory.free_memory(cpu, enough=6 * 1024) == 7 * 1024
+    monkeypatch.setattr(machine, "c_function", {}.get)
+    assert memory.free_memory(cpu, enough=8 * 1024) == 7 * 1024, "another C library has nothing to give back"
 
 
 def test_blocks_that_torch_keeps_on_a_gpu_are_free(monkeypatch: pytest.MonkeyPatch) -> None:
