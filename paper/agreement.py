@@ -16,7 +16,7 @@ from scarf_lightning.cli.commands import answered
 from scarf_lightning.cli.report_command import command_of, gathered
 from scarf_lightning.errors import UsageError, counted
 from scarf_lightning.reporting.blocks import number, table, to_markdown
-from scarf_lightning.reporting.loading import CellResults
+from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.results import Row
 
 from .published import AT_CHANCE_IN_PAPER, published_accuracy, published_epochs

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from scarf_lightning.engine.fitting import Fit
+from scarf_lightning.engine.fit import Fit
 from scarf_lightning.engine.hardware import Promise, promise
 
 

@@ -16,8 +16,8 @@ from scarf_lightning.data.preprocessing import ZScore
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import Full, Regime, prepare_trials
 from scarf_lightning.engine.hardware import Hardware
-from scarf_lightning.engine.modules import Finetuning
 from scarf_lightning.engine.stack import Stack
+from scarf_lightning.engine.stack_modules import Finetuning
 from scarf_lightning.losses import Loss
 from scarf_lightning.losses.loss import Discrimination, InfoNCE, Reconstruction
 from scarf_lightning.networks import Network

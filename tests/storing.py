@@ -9,7 +9,7 @@ from scarf_lightning.estimators import save_model
 from scarf_lightning.results import CellStore
 from scarf_lightning.screen import Screen
 from scarf_lightning.sweeping.cell import Cell
-from scarf_lightning.training.loop import CellLoop
+from scarf_lightning.training.cell_loop import CellLoop
 from tests.composing import config_of
 from tests.processes import TINY
 

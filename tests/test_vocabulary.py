@@ -14,8 +14,8 @@ from scarf_lightning.options.run_settings import LoggerSettings, WandbSettings
 from scarf_lightning.reporting.advice import change_sweep
 from scarf_lightning.reporting.answer import answer_sections
 from scarf_lightning.reporting.blocks import Command, Paragraph, Picture, Table
+from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.comparisons import compare_all
-from scarf_lightning.reporting.loading import CellResults
 from scarf_lightning.reporting.making import make_report, write_report
 from scarf_lightning.reporting.questions import answers_of
 from scarf_lightning.reporting.report_options import ReportOptions

@@ -174,8 +174,8 @@ def _listed(asked: Asked) -> list[ListedCell]:
     import numpy as np
     import pandas as pd
 
+    from ..reporting.cell_results import cells_of_folder, narrowed, read_results
     from ..reporting.competitors import named_cells
-    from ..reporting.loading import cells_of_folder, narrowed, read_results
     from ..results import read_cell
     from ..results.store import packages_of
 

@@ -146,7 +146,7 @@ def _log_sweep(run: ComparedRun, request: ExpandedSweep, settings: LoggerSetting
 def _page(run: ComparedRun, request: ExpandedSweep, results: Path, folder: Path) -> "dict[str, pd.DataFrame]":
     """Write the page of a run, and give its tables as frames, by name."""
     from ..reporting.blocks import Table
-    from ..reporting.defaults import default_drawings
+    from ..reporting.default_drawings import default_drawings
     from ..reporting.making import make_report, write_report
 
     page = make_report(

@@ -18,9 +18,9 @@ from ..intervals import Interval
 from ..metrics import Metric
 from ..options import read
 from ..reporting.advice import telling_sentence
+from ..reporting.cell_results import CellResults
 from ..reporting.comparisons import Comparison, compare_all
 from ..reporting.levels import level_of, trials_of
-from ..reporting.loading import CellResults
 from ..reporting.names import NO_PRETRAINING, THE_NETWORK
 from ..reporting.report_options import ReportOptions
 from ..reporting.sentences import verb_of

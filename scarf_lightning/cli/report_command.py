@@ -16,7 +16,7 @@ from ..options import load_plugins
 from ..options.checking import checked
 from ..reporting.advice import Price, cell_commands, change_sweep, price_of
 from ..reporting.blocks import Paragraph, Table
-from ..reporting.loading import CellResults, ReportedCell, cells_of_folder, narrowed, read_results
+from ..reporting.cell_results import CellResults, ReportedCell, cells_of_folder, narrowed, read_results
 from ..reporting.report_options import NAMES, ReportOptions
 from ..reporting.run_results import reported
 from ..reporting.sentences import title_of
@@ -190,7 +190,7 @@ def write(
 ) -> WrittenReport:
     """Like `report`, from a list of overrides."""
     require_report("A report")
-    from ..reporting.defaults import default_drawings
+    from ..reporting.default_drawings import default_drawings
     from ..reporting.making import make_report, write_report
 
     makers = makers_of(sections)

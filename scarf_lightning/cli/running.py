@@ -390,7 +390,7 @@ class OwnTraining:
         """The function that trains cells one after the other, each stack in a context, and keeps the last table."""
         with without_garbage_collection():
             # Imports torch and Lightning.
-            from ..training.loop import CellLoop
+            from ..training.cell_loop import CellLoop
 
         return CellLoop(_save_model, stack=stack).train
 

@@ -22,7 +22,7 @@ from ..screen import Screen, spreadsheet
 
 if TYPE_CHECKING:
     from ..reporting.by_axis import MeansGrid, Product
-    from ..reporting.loading import CellResults
+    from ..reporting.cell_results import CellResults
 
 Row = dict[str, Any]
 ShownCells = Sequence[tuple[Row, Sequence[Row]]]

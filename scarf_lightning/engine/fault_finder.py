@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..errors import UsageError
-from .modules import StackModule
+from .stack_modules import StackModule
 
 
 class FaultFinder:

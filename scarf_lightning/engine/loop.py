@@ -12,7 +12,7 @@ from torch import Tensor
 from ..data.datamodule import Batch
 from .captured import Capture, Captured
 from .fault_finder import FaultFinder
-from .modules import StackModule, clip_each_trial
+from .stack_modules import StackModule, clip_each_trial
 from .stopping import KeptWeights, TrialStopping
 
 LEAVING_SHARE = 1 / 3

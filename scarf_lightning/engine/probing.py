@@ -16,7 +16,7 @@ from ..randomness import StackedGenerator
 from .embeddings import alignment, effective_rank, uniformity
 from .lifting import as_it_is
 from .loop import Watcher
-from .modules import Pretraining
+from .stack_modules import Pretraining
 
 NEIGHBOURS = 5
 MOST_ITERATIONS = 1000

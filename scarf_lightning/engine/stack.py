@@ -33,12 +33,12 @@ from ..options.settings import FinetuneSettings, NetworkSettings, PretrainSettin
 from ..pretexts import Pretext
 from ..randomness import Purpose, Roster, StackedGenerator, Streams
 from .encoder import Classifier, Encoder, Networks, TrainingData
-from .fitting import Fit, Watch, fit
+from .fit import Fit, Watch, fit
 from .hardware import Hardware
 from .lifting import give_streams, load_state, state
-from .modules import Cotraining, Finetuning, Pretraining, StackModule
 from .pretext_task import CorruptionSource, LabelHead, PretextTask
 from .probing import NEIGHBOURS, EpochProbe, Probing
+from .stack_modules import Cotraining, Finetuning, Pretraining, StackModule
 from .supervision import Supervision
 
 PLAIN = Supervision()

@@ -13,7 +13,7 @@ from torch import Tensor
 from ..metrics import Metric
 from ..options.settings import FitSettings
 from .lifting import state
-from .modules import StackModule
+from .stack_modules import StackModule
 
 MUST_BE_FINITE = {"train_loss", "validation_loss", "validation_error"}
 """A trial has diverged if one of these is not finite. Other metrics may be undefined for a sound network."""

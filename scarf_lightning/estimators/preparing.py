@@ -18,7 +18,7 @@ from ..data.reading.rules import floats_of
 from ..data.splits import split_values
 from ..data.table import Table
 from ..data.targets import Classes, Number, ReadTarget, Target, read_target
-from ..data.targets.answers import dtype_of
+from ..data.targets.answer_types import dtype_of
 from ..data.untyped import read_table
 from ..errors import UsageError
 from ..options import Config

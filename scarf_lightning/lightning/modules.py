@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from ..data.datamodule import Batch
 from ..data.targets import Labels
 from ..engine.lifting import part_of, with_trial_axis, without_trial_axis
-from ..engine.modules import Cotraining, Finetuning, Pretraining, StackModule
+from ..engine.stack_modules import Cotraining, Finetuning, Pretraining, StackModule
 from ..errors import UsageError
 from ..networks import Columns
 from .encoders import read_encoder

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     # These modules import Lightning.
     from ..data.datamodule import Examples
     from ..engine.encoder import Classifier
-    from ..engine.fitting import Fit
+    from ..engine.fit import Fit
     from ..engine.stack import Stack
 
 

@@ -21,8 +21,8 @@ from ..verdicts.power import Settling, settling, settling_tables
 from ..verdicts.rows_and_fits import ErrorParts
 from ..verdicts.verdict import FEWEST_FOR_SAME
 from .blocks import named
+from .cell_results import SECONDS, CellResults
 from .comparisons import Comparison
-from .loading import SECONDS, CellResults
 
 Commands = Callable[[Comparison, str], str]
 """The command that trains a comparison's cells with a change such as ``trials=30`` to what was asked."""

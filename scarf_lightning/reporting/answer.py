@@ -16,12 +16,12 @@ from ..verdicts.answers import CANNOT_TELL
 from .advice import Commands, Price, settling_advice
 from .axis_page import axis_blocks, axis_details
 from .blocks import NOTHING, Block, Command, Entry, Paragraph, Section, Table, entry, table
+from .cell_results import CellResults
 from .comparisons import Comparison, compare_all
 from .competitors import named_by, named_cells
 from .effects import curve_points, effects_picture, forest_picture, label_curve, outlying_in_words
 from .learning import probability_note
 from .levels import level_of, level_over
-from .loading import CellResults
 from .names import DROPPED, labels_in_words
 from .questions import Answers
 from .report_options import ReportOptions

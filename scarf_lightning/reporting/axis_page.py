@@ -11,9 +11,9 @@ from ..verdicts.amounts import ends_of, signed
 from .axis_sentences import HOLD_TOGETHER
 from .blocks import Block, Entry, Paragraph, Table, table
 from .by_axis import AnswersByAxis, Effect, Product, effects_within, means_grid
+from .cell_results import CellResults
 from .effects import effects_picture
 from .levels import level_over
-from .loading import CellResults
 from .names import column_in_words
 from .questions import Answers
 from .report_options import ReportOptions

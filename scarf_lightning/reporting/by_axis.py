@@ -12,9 +12,9 @@ from ..intervals import Interval
 from ..metrics import Metric
 from ..verdicts.answers import CANNOT_TELL
 from ..verdicts.factors import Contrast, Setting, interactions, main_effects, simple_effects
+from .cell_results import CellResults
 from .comparisons import Comparison, claimed_after_looks, compared
 from .levels import level_over
-from .loading import CellResults
 from .names import column_in_words, text_of, value_in_words
 from .report_options import ReportOptions
 

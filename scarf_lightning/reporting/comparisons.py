@@ -10,11 +10,11 @@ import numpy as np
 from ..verdicts import Verdict
 from ..verdicts.factors import Cells, Contrast, Setting, contrast_gains, judge_contrast
 from ..verdicts.judging import BESIDE, COMPETITOR, REFERENCE, Judged, claimed_together, judged
+from .cell_results import CellResults
 from .learning import FEWEST_CONSTANT, LEARNS_NOTHING
 from .levels import trials_of
-from .loading import CellResults
-from .looks import after_all_looks
 from .pairing import Pair, pairs_of
+from .remembered_looks import after_all_looks
 from .report_options import ReportOptions
 
 MOST_IN_A_FOREST = 12

@@ -11,7 +11,7 @@ import pandas as pd
 from ..errors import UsageError, unknown_name
 from ..metrics import Metric
 from ..verdicts import Pair
-from .loading import CellResults, rows_of
+from .cell_results import CellResults, rows_of
 from .names import Namer, text_of
 
 

@@ -17,9 +17,9 @@ from ..verdicts.answers import MARGIN, Answer
 from ..verdicts.verdict import Basis, Verdict
 from ..verdicts.worth import Worth
 from .blocks import Picture, named
+from .cell_results import CellResults
 from .comparisons import Comparison
 from .levels import level_of
-from .loading import CellResults
 from .names import shortened
 from .report_options import ReportOptions
 from .sentences import references, shown_answer

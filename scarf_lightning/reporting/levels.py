@@ -10,7 +10,7 @@ from ..results import Predictions, Rows, has_predictions, read_cell, read_predic
 
 if TYPE_CHECKING:
     from ..verdicts.frame import Trials
-    from .loading import CellResults
+    from .cell_results import CellResults
 
 FROM_PREDICTIONS = "rows and fits"
 FROM_TRIALS = "resampled t-test"
@@ -83,7 +83,7 @@ def trials_by_metric(
     """
     # These import pandas and SciPy.
     from ..verdicts.frame import Trials, measured
-    from ..verdicts.trials import Split, rows_by_metric
+    from ..verdicts.trial_rows import Split, rows_by_metric
 
     numbers = list(column("trial"))
     values: dict[str, dict[Hashable, float]] = {}

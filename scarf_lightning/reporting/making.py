@@ -23,9 +23,9 @@ from ..version import __version__
 from .advice import Commands, Price, one_line
 from .answer import answer_sections
 from .blocks import FORMATS, Block, Command, Paragraph, Picture, Section, Table, named, table, to_csv
+from .cell_results import CellResults, environments
 from .competitors import named_cells
 from .drawings import Drawing, draw_all
-from .loading import CellResults, environments
 from .questions import answers_of
 from .report_options import ReportOptions
 from .schema import documented

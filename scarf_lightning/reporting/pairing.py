@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..errors import UsageError, did_you_mean, unknown_name
-from .loading import CellResults
+from .cell_results import CellResults
 from .names import NO_PRETRAINING, Competition, text_of
 
 

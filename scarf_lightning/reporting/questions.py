@@ -6,8 +6,8 @@ from functools import cached_property
 
 from .axis_sentences import axis_answers
 from .by_axis import AnswersByAxis, answers_by_axis, asked, product_of
+from .cell_results import CellResults
 from .comparisons import Comparison, answered, compare_all
-from .loading import CellResults
 from .report_options import ReportOptions
 from .sentences import answer_in_words, claims_in_words
 from .worth_table import Valued, worths

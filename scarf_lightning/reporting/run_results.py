@@ -11,7 +11,7 @@ from ..sweeping.cell import Cell, SurveyedCell
 from ..sweeping.expand import ExpandedSweep
 from ..verdicts.answers import CANNOT_TELL
 from .advice import change_sweep, price_of, settling_advice, trials_may_settle
-from .loading import ReportedCell, read_results
+from .cell_results import ReportedCell, read_results
 from .pairing import pairs_of
 from .questions import Answers, answers_of
 from .report_options import ReportOptions

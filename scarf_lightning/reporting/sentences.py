@@ -8,8 +8,8 @@ from ..verdicts.amounts import brief_effect, effect, effect_over, signed, unsign
 from ..verdicts.answers import HURTING, Answer
 from ..verdicts.verdict import Claim
 from .blocks import named
+from .cell_results import CellResults
 from .comparisons import Comparison
-from .loading import CellResults
 from .names import DROPPED, MOST_COLUMNS, NO_PRETRAINING, column_in_words, columns_in_words, value_in_words
 from .report_options import ReportOptions
 

@@ -8,9 +8,9 @@ from ..metrics import Metric
 from ..verdicts.frame import Trials
 from ..verdicts.worth import REACH, Worth, worth_of_trials, worth_sentence
 from .blocks import Table, table
+from .cell_results import CellResults
 from .comparisons import Comparison
 from .levels import trials_of
-from .loading import CellResults
 from .names import labels_in_words
 from .schema import in_order
 from .sentences import references

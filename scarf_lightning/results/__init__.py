@@ -13,6 +13,7 @@ from .identity import (
     with_reading,
 )
 from .index import Index, Rows, Trained, few_steps_note, read_summary, values_of
+from .kept_looks import keep_looks, read_looks
 from .loading import (
     StoredCell,
     StoredTrial,
@@ -30,7 +31,6 @@ from .loading import (
     read_environments,
     read_predictions,
 )
-from .looks import keep_looks, read_looks
 from .notes import Failure, KnownData, forget_failure, keep_failure, known_data, note_data, read_failure
 from .pretrained import PretrainedTrial, PretrainingStore
 from .records import Row

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from ..data.splits import Splitting
 from ..data.table import Table
 from ..data.trials import prepare_trials
-from ..engine.fitting import Fit
+from ..engine.fit import Fit
 from ..engine.hardware import Hardware, Promise
 from ..engine.loop import Watcher
 from ..engine.memory import Demand, free_memory, trials_that_fit

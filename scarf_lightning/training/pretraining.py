@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..data.preprocessing import Preprocessing
-from ..engine.fitting import Fit
+from ..engine.fit import Fit
 from ..results import Claim, PretrainedTrial, PretrainingStore
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.blame import ABOVE_ZERO, foreign, named
-from ..engine.fitting import Fit
+from ..engine.fit import Fit
 from ..engine.hardware import Promise
 from ..engine.stack import Stack
 from ..methods import Method, MethodResult

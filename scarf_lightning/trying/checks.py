@@ -17,7 +17,7 @@ from ..engine.hardware import Promise, promise
 from ..options.option import Option, options_of
 from .bench import N_TRIALS, Bench
 from .call import Call, Output, Probe, WrongError
-from .places import ALONG_TRIALS, OWN_DRAWS, line_that_changes, line_with, named
+from .source_lines import ALONG_TRIALS, OWN_DRAWS, line_that_changes, line_with, named
 
 ROUNDING = 1e-4
 """Relative and absolute difference of a trial alone, whose products may be rounded in another way."""

@@ -14,7 +14,7 @@ from ..losses import Loss
 from ..options.axes import CLASSES, parts, registered
 from ..options.option import Options, options_of
 from .bench import FIELDS
-from .places import line_with, named
+from .source_lines import line_with, named
 
 TARGET = "target"
 """The kind of part that is chosen by `dataset.target_kind`, and not by an axis."""

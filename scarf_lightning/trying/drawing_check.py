@@ -60,7 +60,7 @@ def try_drawing(cls: type[Any]) -> tuple[str, float]:
 
 def _results() -> Any:
     """Results of two tables, with a gain of three points by SCARF."""
-    from ..reporting.loading import SECONDS, CellResults
+    from ..reporting.cell_results import SECONDS, CellResults
 
     random = np.random.default_rng(0)
     cells, trials = list[dict[str, Any]](), list[dict[str, Any]]()

@@ -28,8 +28,8 @@ from .declared import DRAWING, TARGET, bases, classes_of, kind_of, why_not_taken
 from .drawing_check import RETURNS as BLOCKS
 from .drawing_check import try_drawing
 from .kept import keep_notes, kept_notes
-from .places import line_of, named, text_at
 from .probes import CorruptionProbe, LossProbe, NetworkProbe, PretextProbe, SelectionProbe
+from .source_lines import line_of, named, text_at
 from .table_check import RETURNS as ROWS
 from .table_check import try_table
 from .table_probes import MethodProbe, MetricProbe, PreparingProbe, TargetProbe

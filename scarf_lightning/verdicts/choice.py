@@ -18,7 +18,7 @@ from ..metrics import Metric
 from .frame import Trials
 from .rows_and_fits import Integers
 from .scores import Floats
-from .trials import RowsOfTrial, units_of_trials
+from .trial_rows import RowsOfTrial, units_of_trials
 
 TRIAL_FOLDS, ROW_FOLDS = 10, 5
 """Folds of trials, of which each of fewer is one, and of rows."""

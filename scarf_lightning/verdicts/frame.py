@@ -15,7 +15,7 @@ from ..metrics import Metric
 from .answers import MARGIN
 from .rows_and_fits import Integers
 from .scores import Floats
-from .trials import RowsOfTrial, Split, judge_trials, level_of_trials
+from .trial_rows import RowsOfTrial, Split, judge_trials, level_of_trials
 from .verdict import Verdict, error_of, error_on_table, judge, judge_tables, no_verdict
 
 NOT_KEPT = "all trials share their test rows, and their predictions, from which the error would be known, were not kept"

@@ -10,7 +10,7 @@ from ..errors import UsageError, unknown_name
 from ..metrics import Labels, Metric
 from .frame import Trials
 from .scores import Floats
-from .trials import RowsOfTrial, rows_of_trial
+from .trial_rows import RowsOfTrial, rows_of_trial
 
 KEYS = ("dataset", "trial", "competitor")
 PREDICTED = ("row", "label", "prediction")

@@ -45,7 +45,7 @@ def test_the_trials_come_back_a_row_each_and_are_not_trained_again(trained: Trai
     assert trials[["corruption", "trial"]].values.tolist() == rows
     assert trials["accuracy"].between(0, 1).all()
     assert [path.name for path in cwd.iterdir()] == ["results"]
-    monkeypatch.setattr("scarf_lightning.training.loop.CellLoop.train_cell", None)
+    monkeypatch.setattr("scarf_lightning.training.cell_loop.CellLoop.train_cell", None)
 
     # They are those that train.py leaves.
     ran = here(commands.train, "-m", *TWO, cwd=cwd)
@@ -61,7 +61,7 @@ def test_a_program_of_hydras_own_may_ask_for_some_of_them(
     trained: Trained, tmp_path: Path, monkeypatch: Patch, capsys: Shown
 ) -> None:
     monkeypatch.chdir(trained[0])
-    monkeypatch.setattr("scarf_lightning.training.loop.CellLoop.train_cell", None)
+    monkeypatch.setattr("scarf_lightning.training.cell_loop.CellLoop.train_cell", None)
     (tmp_path / "theirs.yaml").write_text("answer: 42\n")
 
     with initialize_config_dir(str(tmp_path), **OF_TODAY):

@@ -21,11 +21,11 @@ from scarf_lightning.data.targets import Classes, Number, Target
 from scarf_lightning.loggers.view import cell_view
 from scarf_lightning.metrics import Metric, metric_named
 from scarf_lightning.options import labels
-from scarf_lightning.reporting import defaults
+from scarf_lightning.reporting import default_drawings as defaults
 from scarf_lightning.reporting.advice import change_sweep
 from scarf_lightning.reporting.answer import answer_sections
 from scarf_lightning.reporting.blocks import Table
-from scarf_lightning.reporting.loading import cells_of_folder, read_results
+from scarf_lightning.reporting.cell_results import cells_of_folder, read_results
 from scarf_lightning.reporting.questions import answers_of
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.results import (

@@ -12,7 +12,7 @@ import scarf_lightning
 from scarf_lightning.cli.recommending import BASELINE, Recommendation, _carrier_sentences, _carriers, recommend
 from scarf_lightning.estimators.carrying import Carrier
 from scarf_lightning.metrics import metric_named
-from scarf_lightning.reporting.loading import CellResults
+from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.results import read_cell
 from tests.reporting.cell_results import results_of

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from scarf_lightning.corruption import SelectiveCorruption
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.fault_finder import FaultFinder
-from scarf_lightning.engine.modules import Pretraining
 from scarf_lightning.engine.stack import Stack
+from scarf_lightning.engine.stack_modules import Pretraining
 from scarf_lightning.errors import UsageError
 from scarf_lightning.losses import ContrastiveLoss
 from scarf_lightning.losses.loss import InfoNCE

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from scarf_lightning import randomness
 from scarf_lightning.data.table import Table
-from scarf_lightning.engine import fitting
+from scarf_lightning.engine import fit as fitting
 from scarf_lightning.engine.captured import Captured, Tree, foreign_part
-from scarf_lightning.engine.fitting import Fit
+from scarf_lightning.engine.fit import Fit
 from scarf_lightning.engine.lifting import state
 from scarf_lightning.engine.loop import WARM_UPS, StackLoop
 from scarf_lightning.engine.stack import Stack

@@ -12,8 +12,8 @@ import torch
 from scarf_lightning.corruption import Corruption
 from scarf_lightning.corruption.strategies import Marginal, Mean
 from scarf_lightning.data.table import Table
-from scarf_lightning.engine import fitting
-from scarf_lightning.engine.fitting import Fit
+from scarf_lightning.engine import fit as fitting
+from scarf_lightning.engine.fit import Fit
 from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.methods.fine_tuning import Control
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings

@@ -18,10 +18,10 @@ from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 
 from scarf_lightning.data.table import Table
-from scarf_lightning.engine import fitting
+from scarf_lightning.engine import fit as fitting
 from scarf_lightning.engine import hardware as module
 from scarf_lightning.engine.hardware import Hardware, Promise, choose_device, choose_hardware
-from scarf_lightning.engine.modules import Pretraining
+from scarf_lightning.engine.stack_modules import Pretraining
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options.settings import PretrainSettings, TrainerSettings
 from tests.composing import ROOT

@@ -25,7 +25,7 @@ from scarf_lightning.corruption.strategies import (
 from scarf_lightning.data.preprocessing import OneHotEncoding
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine import pretext_task
-from scarf_lightning.engine.fitting import Fit
+from scarf_lightning.engine.fit import Fit
 from scarf_lightning.engine.lifting import load_state
 from scarf_lightning.engine.pretext_task import BatchRows, CorruptionSource, PretextTask, StaticViews
 from scarf_lightning.engine.stack import Stack

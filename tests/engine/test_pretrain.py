@@ -10,9 +10,9 @@ from torch import Tensor
 
 from scarf_lightning.corruption.strategies import Marginal, Mean
 from scarf_lightning.data.table import Table
-from scarf_lightning.engine.fitting import Fit
-from scarf_lightning.engine.modules import Pretraining
+from scarf_lightning.engine.fit import Fit
 from scarf_lightning.engine.pretext_task import PretextTask
+from scarf_lightning.engine.stack_modules import Pretraining
 from scarf_lightning.losses.loss import InfoNCE
 from scarf_lightning.networks.residual import ResNet
 from scarf_lightning.options.settings import PretrainSettings

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.embeddings import effective_rank
-from scarf_lightning.engine.fitting import Fit
+from scarf_lightning.engine.fit import Fit
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import PROBES

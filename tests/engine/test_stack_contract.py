@@ -17,7 +17,7 @@ from scarf_lightning.data.sources import WdbcSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.targets import Number
 from scarf_lightning.data.trials import Noise30, Semi25
-from scarf_lightning.engine.fitting import Fit
+from scarf_lightning.engine.fit import Fit
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.methods.fine_tuning import Control

@@ -33,7 +33,7 @@ from scarf_lightning.results.records import read_sealed, sealed
 from scarf_lightning.screen import Screen
 from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.training import CellTraining
-from scarf_lightning.training.loop import CellLoop
+from scarf_lightning.training.cell_loop import CellLoop
 from tests.cells import finish
 from tests.composing import ROOT, cells_of, config_of, names
 from tests.estimators.conftest import OfACell, TrainOn

@@ -20,7 +20,7 @@ import pytest
 from scarf_lightning.data.sources import LastTable, open_source
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators import load_model
-from scarf_lightning.reporting.loading import cells_of_folder, curves_of, environments, read_results
+from scarf_lightning.reporting.cell_results import cells_of_folder, curves_of, environments, read_results
 from scarf_lightning.results import CellStore, keep_failure, known_data, load, load_cell, load_predictions, read_failure
 from tests.storing import stored
 

@@ -27,7 +27,7 @@ def resident_mb() -> float:
 def main(results: str, n_cells: int) -> None:
     """Train cells of one launch; the memory after each of the first ones and at the end, as JSON."""
     from scarf_lightning.screen import Screen
-    from scarf_lightning.training.loop import CellLoop
+    from scarf_lightning.training.cell_loop import CellLoop
     from tests.composing import cells_of
     from tests.processes import TINY
 

@@ -20,7 +20,7 @@ from pytorch_lightning.callbacks import (
 )
 from sklearn.metrics import accuracy_score
 
-from scarf_lightning.engine.fitting import Fit
+from scarf_lightning.engine.fit import Fit
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.errors import UsageError
 from scarf_lightning.lightning import CotrainModule, FinetuneModule, OpenMLDataModule, PretrainModule, TableDataModule

@@ -12,7 +12,7 @@ from scarf_lightning.cli import commands
 from scarf_lightning.options.run_settings import LoggerSettings, WandbSettings
 from scarf_lightning.results import load, load_cell
 from scarf_lightning.screen import Screen
-from scarf_lightning.training.loop import show_cell
+from scarf_lightning.training.cell_loop import show_cell
 from tests.cells import finish, results_in, some_cell
 from tests.composing import ROOT
 from tests.loggers.wandb_files import runs, said

@@ -9,7 +9,7 @@ from scarf_lightning.corruption.strategies import Exact, Marginal
 from scarf_lightning.data.preprocessing import ZScore
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import Full, prepare_trials
-from scarf_lightning.engine.fitting import Fit
+from scarf_lightning.engine.fit import Fit
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.engine.lifting import lift
 from scarf_lightning.engine.stack import Stack

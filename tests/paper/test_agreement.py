@@ -9,7 +9,7 @@ import pytest
 from paper.agreement import rows_by_reading, write_note
 from paper.published import published_accuracy
 from scarf_lightning.errors import UsageError
-from scarf_lightning.reporting.loading import CellResults, cells_of_folder, read_results
+from scarf_lightning.reporting.cell_results import CellResults, cells_of_folder, read_results
 from scarf_lightning.results import CellStore, identity
 from tests.cells import some_record
 from tests.paper.test_paper_report import defaults

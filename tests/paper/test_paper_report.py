@@ -8,7 +8,7 @@ import pytest
 from paper.published import UNSCALED_IN_PAPER, published_accuracy
 from paper.report import Competitor, defaults_of, paper_cells, paper_section
 from scarf_lightning.reporting.blocks import Picture, Section, Table
-from scarf_lightning.reporting.loading import CellResults, cells_of_folder, read_results
+from scarf_lightning.reporting.cell_results import CellResults, cells_of_folder, read_results
 from scarf_lightning.results import CellStore, Row, columns, identity
 from tests.cells import some_record
 from tests.composing import CONF, yaml

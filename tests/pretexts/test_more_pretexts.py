@@ -15,9 +15,9 @@ from scarf_lightning.data.datamodule import Batch
 from scarf_lightning.data.sources import DiabetesSource, WdbcSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import Few, Full, Semi25
-from scarf_lightning.engine.modules import Pretraining
 from scarf_lightning.engine.pretext_task import BatchRows, CorruptionSource
 from scarf_lightning.engine.stack import Stack
+from scarf_lightning.engine.stack_modules import Pretraining
 from scarf_lightning.networks import Columns
 from scarf_lightning.options.settings import LayerSettings, PretrainSettings
 from scarf_lightning.pretexts import Pretext

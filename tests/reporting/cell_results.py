@@ -11,7 +11,7 @@ from scipy import stats
 
 from scarf_lightning.intervals import TEST_TO_TRAIN
 from scarf_lightning.metrics import metrics
-from scarf_lightning.reporting.loading import SECONDS, CellResults
+from scarf_lightning.reporting.cell_results import SECONDS, CellResults
 
 LABELS = {
     "scarf": "SCARF", "scarf_ae": "SCARF AE", "no_noise_ae": "no-noise AE", "add_noise_ae": "additive-noise AE",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from scarf_lightning.reporting.advice import change_sweep
 from scarf_lightning.reporting.answer import answer_sections
 from scarf_lightning.reporting.blocks import Block, Paragraph, Picture, Table
-from scarf_lightning.reporting.loading import CellResults
+from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.questions import answers_of
 from scarf_lightning.reporting.report_options import ReportOptions
 

@@ -14,8 +14,8 @@ from scarf_lightning.metrics import metric_named
 from scarf_lightning.reporting.advice import cell_commands
 from scarf_lightning.reporting.axis_sentences import axis_answers
 from scarf_lightning.reporting.by_axis import answers_by_axis, effects_within, product_of
+from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.comparisons import compare_all
-from scarf_lightning.reporting.loading import CellResults
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.screen import Screen
 from scarf_lightning.verdicts import Levels

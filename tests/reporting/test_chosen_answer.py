@@ -12,9 +12,9 @@ import pytest
 from scarf_lightning.metrics import METRICS
 from scarf_lightning.reporting.advice import cell_commands, change_sweep, one_line, settling_advice
 from scarf_lightning.reporting.blocks import to_latex, to_markdown
+from scarf_lightning.reporting.cell_results import CellResults, ReportedCell, read_results
 from scarf_lightning.reporting.comparisons import Comparison, answered, compare_all
 from scarf_lightning.reporting.effects import Effect, effects_figure, effects_picture
-from scarf_lightning.reporting.loading import CellResults, ReportedCell, read_results
 from scarf_lightning.reporting.pairing import pairs_of
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.reporting.sentences import CLAIMS, WITHOUT_PREDICTIONS, answer_in_words

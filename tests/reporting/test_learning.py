@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from scarf_lightning.data.targets import Classes, Number
+from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.comparisons import compare_all
 from scarf_lightning.reporting.learning import few_classes_note, not_learnt, on_not_learnt
-from scarf_lightning.reporting.loading import CellResults
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.reporting.sentences import answer_in_words
 from tests.reporting.cell_results import ALIKE, results_of

@@ -9,8 +9,8 @@ import pytest
 from scarf_lightning.cli.tables import cell_table, full_table, wide_interval_note
 from scarf_lightning.loggers import cell_view
 from scarf_lightning.metrics import metric_named
+from scarf_lightning.reporting.cell_results import cells_of_folder, read_results
 from scarf_lightning.reporting.levels import LevelledRows, level_of, levels_of_cell
-from scarf_lightning.reporting.loading import cells_of_folder, read_results
 from scarf_lightning.results import Rows, read_cell
 from tests.reporting.store import fill_store
 

@@ -18,9 +18,9 @@ from scarf_lightning.metrics import metric_named, metrics
 from scarf_lightning.reporting.advice import change_sweep
 from scarf_lightning.reporting.blocks import Paragraph, Section
 from scarf_lightning.reporting.blocks import table as table_of
-from scarf_lightning.reporting.defaults import default_drawings
+from scarf_lightning.reporting.cell_results import CellResults, cells_of_folder, read_results
+from scarf_lightning.reporting.default_drawings import default_drawings
 from scarf_lightning.reporting.drawings import Drawing
-from scarf_lightning.reporting.loading import CellResults, cells_of_folder, read_results
 from scarf_lightning.reporting.making import (
     MEANINGS,
     NothingFinishedError,

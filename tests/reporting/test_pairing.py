@@ -7,8 +7,8 @@ import pytest
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.reporting.blocks import Paragraph, Picture, Table
+from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.comparisons import compare_all
-from scarf_lightning.reporting.loading import CellResults
 from scarf_lightning.reporting.pairing import pairs_of
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.reporting.sentences import title_of

@@ -12,7 +12,7 @@ from scarf_lightning.reporting.advice import settling_advice
 from scarf_lightning.reporting.comparisons import Comparison, compare_all
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.results import keep_looks, read_looks
-from scarf_lightning.results.looks import FILE
+from scarf_lightning.results.kept_looks import FILE
 from scarf_lightning.verdicts.answers import CANNOT_TELL
 from scarf_lightning.verdicts.looks import level_after, spent
 from scarf_lightning.verdicts.rows_and_fits import ErrorParts

@@ -8,8 +8,8 @@ from scarf_lightning.cli.tables import cell_table
 from scarf_lightning.loggers.view import cell_view
 from scarf_lightning.metrics import Metric, register
 from scarf_lightning.reporting.advice import change_sweep
+from scarf_lightning.reporting.cell_results import cells_of_folder, read_results
 from scarf_lightning.reporting.drawings import read_drawings
-from scarf_lightning.reporting.loading import cells_of_folder, read_results
 from scarf_lightning.reporting.making import make_report
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.results import CellStore, identity, load

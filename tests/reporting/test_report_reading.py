@@ -11,7 +11,7 @@ from scarf_lightning.cli.report_command import OPTIONS
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import METRICS
 from scarf_lightning.options.settings import DatasetSettings
-from scarf_lightning.reporting.loading import (
+from scarf_lightning.reporting.cell_results import (
     ReportedCell,
     cells_of_folder,
     curves_of,

@@ -12,9 +12,9 @@ import pytest
 from scarf_lightning.cli.tables import full_table
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.reporting.advice import change_sweep
-from scarf_lightning.reporting.defaults import default_drawings
+from scarf_lightning.reporting.cell_results import CellResults
+from scarf_lightning.reporting.default_drawings import default_drawings
 from scarf_lightning.reporting.drawings import read_drawings
-from scarf_lightning.reporting.loading import CellResults
 from scarf_lightning.reporting.making import MEANINGS, Report, make_report, write_report
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.reporting.schema import TABLES, meaning_of

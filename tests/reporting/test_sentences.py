@@ -4,8 +4,8 @@ import re
 
 import numpy as np
 
+from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.comparisons import compare_all
-from scarf_lightning.reporting.loading import CellResults
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.reporting.sentences import OVER_LABELS, answer_in_words
 from scarf_lightning.verdicts.amounts import effect

@@ -10,7 +10,7 @@ import pytest
 from scarf_lightning.data.targets import Classes
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.reporting import levels
-from scarf_lightning.reporting.loading import CellResults
+from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.results import Predictions
 from scarf_lightning.verdicts import Verdict, error_parts, judge, judge_rows, judge_tables

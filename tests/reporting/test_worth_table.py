@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.comparisons import compare_all
-from scarf_lightning.reporting.loading import CellResults
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.reporting.worth_table import worth_in_words, worths
 from tests.reporting.cell_results import a_cell, over_labels, results_of

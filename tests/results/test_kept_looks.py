@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from scarf_lightning.results import keep_looks, read_looks
-from scarf_lightning.results.looks import FILE
+from scarf_lightning.results.kept_looks import FILE
 
 
 def test_looks_are_read_in_the_order_in_which_they_were_taken(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from scarf_lightning.data.targets import Number
 from scarf_lightning.errors import RecordWarning, UsageError
-from scarf_lightning.reporting.loading import cells_of_folder
+from scarf_lightning.reporting.cell_results import cells_of_folder
 from scarf_lightning.results import CellStore, columns, described_cells, identity, load
 from scarf_lightning.results.records import SCHEMA_VERSION
 from tests.cells import DATA_HASH, OF_WDBC, described, some_config, some_record

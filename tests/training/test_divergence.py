@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from scarf_lightning.data.table import Table
-from scarf_lightning.engine.modules import Finetuning, Pretraining
+from scarf_lightning.engine.stack_modules import Finetuning, Pretraining
 from scarf_lightning.metrics import metrics
 from scarf_lightning.results import PretrainingStore, StackRecord, pretraining_identity
 from tests.composing import config_of

@@ -13,7 +13,7 @@ from safetensors.numpy import load_file, save
 
 from scarf_lightning.data.preprocessing import Preprocessing
 from scarf_lightning.data.table import Table
-from scarf_lightning.engine.fitting import Fit
+from scarf_lightning.engine.fit import Fit
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.options import Config

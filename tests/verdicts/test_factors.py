@@ -15,7 +15,7 @@ from scarf_lightning.verdicts.factors import (
 )
 from scarf_lightning.verdicts.frame import Trials
 from scarf_lightning.verdicts.rows_and_fits import error_parts
-from scarf_lightning.verdicts.trials import RowsOfTrial, Split
+from scarf_lightning.verdicts.trial_rows import RowsOfTrial, Split
 
 ACCURACY, LOG_LOSS = metric_named("accuracy"), metric_named("log_loss")
 TRIALS, ROWS = 6, 80

@@ -64,7 +64,7 @@ from scarf_lightning.verdicts.looks import Look
 from scarf_lightning.verdicts.over_tables import steadied
 from scarf_lightning.verdicts.power import MOST_TRIALS, settling
 from scarf_lightning.verdicts.scores import variance_of
-from scarf_lightning.verdicts.trials import (
+from scarf_lightning.verdicts.trial_rows import (
     RowsOfTrial,
     Split,
     judge_trials,

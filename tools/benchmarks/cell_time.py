@@ -51,7 +51,7 @@ def cell_seconds(turns: int) -> dict[str, float]:
     from scarf_lightning.engine.stack import Stack
     from scarf_lightning.results import CellStore, PretrainingStore
     from scarf_lightning.training import cell_training
-    from scarf_lightning.training.loop import CellLoop
+    from scarf_lightning.training.cell_loop import CellLoop
 
     timed = {
         "data": [(LastTable, "load"), (cell_training, "prepare_trials")],

@@ -10,7 +10,7 @@ import numpy as np
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.verdicts.choice import level_of_choice
 from scarf_lightning.verdicts.frame import Trials
-from scarf_lightning.verdicts.trials import RowsOfTrial, Split
+from scarf_lightning.verdicts.trial_rows import RowsOfTrial, Split
 
 from .calibration import BY_SEED, LASTING, SHARED, Random
 from .calibration_page import Line

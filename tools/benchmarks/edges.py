@@ -15,7 +15,7 @@ from scipy.special import expit, logit, ndtri
 
 from scarf_lightning.intervals import FEWEST
 from scarf_lightning.metrics import Metric, metric_named
-from scarf_lightning.verdicts.trials import Split, level_of_trials, rows_of_trial
+from scarf_lightning.verdicts.trial_rows import Split, level_of_trials, rows_of_trial
 
 from .calibration_page import Line
 

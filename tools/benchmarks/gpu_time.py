@@ -16,7 +16,7 @@ from itertools import product
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from scarf_lightning.engine import fitting
+from scarf_lightning.engine import fit as fitting
 from scarf_lightning.engine.hardware import Hardware, prepare_process
 from tools.benchmarks.step_time import PHASES, Case, Clock
 from tools.benchmarks.sweep_time import time_of

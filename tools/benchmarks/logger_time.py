@@ -19,7 +19,7 @@ from scarf_lightning import UsageError
 from scarf_lightning.options.logger_classes import check_loggers
 from scarf_lightning.screen import Screen
 from scarf_lightning.sweeping.cell import Cell
-from scarf_lightning.training.loop import CellLoop, show_cell
+from scarf_lightning.training.cell_loop import CellLoop, show_cell
 from tests.composing import config_of, names
 
 SMALL = ("network.encoder.width=16", "network.encoder.depth=2", "network.pretrain_head.width=16")

@@ -22,7 +22,7 @@ from scarf_lightning.verdicts.factors import (
     simple_effects,
 )
 from scarf_lightning.verdicts.frame import Trials
-from scarf_lightning.verdicts.trials import RowsOfTrial, Split
+from scarf_lightning.verdicts.trial_rows import RowsOfTrial, Split
 
 from .calibration import BY_ROWS, LASTING, ROWS, SHARED, Random
 from .calibration_page import Line, is_false

@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from scarf_lightning.metrics import Metric, metric_named
-from scarf_lightning.verdicts.trials import (
+from scarf_lightning.verdicts.trial_rows import (
     RowsOfTrial,
     Split,
     judge_trials,

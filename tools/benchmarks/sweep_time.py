@@ -41,7 +41,7 @@ GOAL = 0.58
 def epochs() -> dict[str, tuple[float, float]]:
     """By phase: trial epochs computed over those needed, and the same of stacks that nobody leaves."""
     import scarf_lightning
-    from scarf_lightning.engine import fitting
+    from scarf_lightning.engine import fit as fitting
 
     computed: dict[str, list[int]] = {"pretrain": [], "finetune": []}
     needed: dict[str, list[np.ndarray[Any, Any]]] = {"pretrain": [], "finetune": []}

@@ -30,7 +30,7 @@ from scarf_lightning.sweeping.cell import Cell, State, survey
 from scarf_lightning.sweeping.chunks import Chunk
 from scarf_lightning.sweeping.expand import ExpandedSweep
 from scarf_lightning.sweeping.run import run
-from scarf_lightning.training.loop import CellLoop
+from scarf_lightning.training.cell_loop import CellLoop
 from tests.composing import cells_of
 from tools.fuzzing.attacking import USED, sentence_of
 
@@ -43,7 +43,9 @@ ASKED = (
     "trainer.accelerator=cpu",
 )  # fmt: skip
 PACKAGE = Path(scarf_lightning.__file__).parent
-WATCHED = tuple(str(PACKAGE / part) for part in ("data/sources", "results", "sweeping/cell.py", "training/loop.py"))
+WATCHED = tuple(
+    str(PACKAGE / part) for part in ("data/sources", "results", "sweeping/cell.py", "training/cell_loop.py")
+)
 """Where a moment can be: in these files of the package."""
 SPARE = 200
 """Moments by which a sweep may be shorter than another one; the last ones come after its last look."""

@@ -17,7 +17,7 @@ MUTATED = (
 
 STRATEGIES = ("corruption/test_strategies", "engine/test_pretext_task")
 PRETEXTS = ("pretexts/test_pretext", "engine/test_pretext_task", "engine/test_pretrain", "engine/test_stack_contract")
-STACKS = ("engine/test_modules", "engine/test_pretrain", "engine/test_stack_contract")
+STACKS = ("engine/test_stack_modules", "engine/test_pretrain", "engine/test_stack_contract")
 READING = ("data/reading/test_inference", "data/reading/test_numbers", "data/sources/test_ugly_tables")
 OPTIONS = ("options/test_checking", "options/test_axes", "options/test_reference", "results/test_identity")
 DEFAULTS = ("options/test_search_space", "options/test_reference")
@@ -49,7 +49,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "data/sources/arrow_file.py": ("data/sources/test_file", "data/sources/test_formats"),
     "data/sources/column_options.py": ("data/sources/test_refusals", "data/sources/test_file"),
     "data/sources/data_file.py": ("data/sources/test_text_file", "data/sources/test_file"),
-    "data/sources/opening.py": ("data/sources/test_file", "data/sources/test_formats"),
+    "data/sources/file_access.py": ("data/sources/test_file", "data/sources/test_formats"),
     "data/sources/weights.py": ("data/sources/test_weights", "data/sources/test_refusals"),
     "data/sources/formats.py": ("data/sources/test_formats", "data/sources/test_file", "data/reading/test_reader"),
     "data/sources/openml.py": ("data/sources/test_openml", "data/sources/test_openml_task"),
@@ -67,7 +67,12 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "pretexts/target_aware.py": ("pretexts/test_more_pretexts",),
     "pretexts/": PRETEXTS,
     "engine/stack.py": ("engine/test_stack", "networks/test_mlp", "methods/test_fine_tuning", *STACKS),
-    "engine/modules.py": ("engine/test_modules", "engine/test_fitting", *STACKS, "lightning/test_plain_lightning"),
+    "engine/stack_modules.py": (
+        "engine/test_stack_modules",
+        "engine/test_fit",
+        *STACKS,
+        "lightning/test_plain_lightning",
+    ),
     "engine/pretext_task.py": ("data/test_device_table", "corruption/test_strategies", *PRETEXTS),
     "engine/encoder.py": ("corruption/test_strategies", "methods/test_fine_tuning", "networks/test_mlp"),
     "engine/": STACKS,
@@ -98,7 +103,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
     ),
     "options/combinations.py": ("options/test_combinations", "results/test_identity"),
     "options/": OPTIONS,
-    "training/loop.py": ("training/test_loop", "loggers/test_training_logs"),
+    "training/cell_loop.py": ("training/test_cell_loop", "loggers/test_training_logs"),
     "training/trained_stack.py": ("training/test_trained_stack",),
     "training/cell_training.py": (
         "training/test_cell_training",
@@ -106,14 +111,14 @@ GUARDS: dict[str, tuple[str, ...]] = {
         "training/test_stack_sizes",
     ),
     "training/": (
-        "training/test_loop",
+        "training/test_cell_loop",
         "training/test_tuning",
         "training/test_kept_predictions",
         "training/test_pretraining",
     ),
     "verdicts/centres.py": ("verdicts/test_centres",),
     "verdicts/judging.py": ("verdicts/test_judging",),
-    "verdicts/trials.py": ("verdicts/test_rows_of_trials", "reporting/test_trials_of_cells"),
+    "verdicts/trial_rows.py": ("verdicts/test_trial_rows", "reporting/test_trials_of_cells"),
     "verdicts/": (
         "verdicts/test_examples",
         "verdicts/test_calibration",
@@ -165,7 +170,7 @@ REFACTORED = (
     # Dropout is left on when the network predicts.
     ("networks/layers.py", "if not self.training or is_off:", "if is_off:"),
     # The network that predicts has the weights of the last epoch, and those of the best are not restored.
-    ("engine/fitting.py", "    load_state(module, loop.kept.tensors)\n", ""),
+    ("engine/fit.py", "    load_state(module, loop.kept.tensors)\n", ""),
     # Two fits of a trial share their random streams.
     ("methods/pseudo_labels.py", "stack.labelled(), self, number=1", "stack.labelled(), self"),
     # A claim of exactly the oldest age is taken from its holder.
@@ -200,7 +205,7 @@ EQUIVALENT = (
     # These are the columns that are read.
     ("data/sources/arrow_file.py", "file.read(columns=some).select(some)", "file.read(columns=some)"),
     # Of an archive of several files none is read.
-    ("data/sources/opening.py", "archive.namelist()[0]", "archive.namelist()[-1]"),
+    ("data/sources/file_access.py", "archive.namelist()[0]", "archive.namelist()[-1]"),
     # The divisor is 1, or -1 for a number in parentheses.
     ("data/reading/numbers.py", "100 * divisor", "100 / divisor"),
     # Another shape that the kernels are tried with.

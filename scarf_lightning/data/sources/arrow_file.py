@@ -13,7 +13,7 @@ from pyarrow import feather
 from ...errors import UsageError
 from ..reading.frames import frame_of_arrow, plain_frame
 from .data_file import DataFile
-from .opening import refusing
+from .file_access import refusing
 
 CELLS = 1 << 23
 """Cells of a Parquet file that are converted at once: the file's columns never exist twice as a whole."""

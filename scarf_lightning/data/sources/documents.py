@@ -17,7 +17,7 @@ from ...importing import require
 from ..columns import listed
 from ..reading.frames import plain_frame
 from .data_file import DataFile
-from .opening import opened, refusing, without_compression
+from .file_access import opened, refusing, without_compression
 
 MOST_SHEETS = 10
 """The most sheets that a message names."""

@@ -10,7 +10,7 @@ from ...errors import UsageError
 from .arrow_file import ArrowFile
 from .data_file import DataFile
 from .documents import ArffFile, ExcelFile, JsonFile
-from .opening import without_compression
+from .file_access import without_compression
 from .source import ENDING, KNOWN, check_is_file
 from .text_file import TextFile
 

@@ -20,7 +20,7 @@ from ..columns import are_whole
 from ..reading.numbers import EXACT, are_codes
 from ..reading.pandas_two import EXACT_FLOATS, IS_TWO
 from .data_file import NAMELESS, DataFile, named
-from .opening import opened, refusing, without_compression
+from .file_access import opened, refusing, without_compression
 
 SEPARATORS = (",", ";", "\t", "|")
 BLANKS = " "

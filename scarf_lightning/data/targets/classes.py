@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...errors import UsageError
 from ...metrics import log_loss
 from ..columns import Advice, Note
-from .answers import TEXT, answers_of, dtype_of
+from .answer_types import TEXT, answers_of, dtype_of
 from .target import Floats, Ints, Labels, Learn, Predictions, Target
 
 if TYPE_CHECKING:

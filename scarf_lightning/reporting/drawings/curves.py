@@ -12,8 +12,8 @@ from ...errors import UsageError, counted
 from ...intervals import student_quantile
 from ...verdicts import cell_means
 from ..blocks import Block, Picture, named, table
+from ..cell_results import CellResults, curves_of
 from ..competitors import named_cells, named_competitors, need
-from ..loading import CellResults, curves_of
 from ..names import column_in_words, shortened
 from ..report_options import ReportOptions
 from ..style import COLUMN, PAGE, colour, new_figure, spread, styled

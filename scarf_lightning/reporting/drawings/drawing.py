@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from ...errors import UsageError, unknown_name
 from ...options.axes import registered
 from ..blocks import Block, Paragraph, Section, named
+from ..cell_results import CellResults
 from ..competitors import select
-from ..loading import CellResults
 from ..report_options import ReportOptions
 from ..style import new_figure
 

@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from ...errors import counted
 from ...verdicts import gain_table, relative_gains
 from ..blocks import NOTHING, Block, Entry, Picture, Table, named, number
+from ..cell_results import CellResults
 from ..competitors import GridOverReference, grid_over_reference
-from ..loading import CellResults
 from ..names import columns_in_words, shortened
 from ..report_options import ReportOptions
 from ..style import COLUMN, GREY, PAGE, colour, jitter, marker, new_figure, styled

@@ -27,8 +27,8 @@ from ...verdicts import (
 )
 from ...verdicts.ranks import Cliques
 from ..blocks import Block, Paragraph, Picture, Table, named, table
+from ..cell_results import CellResults
 from ..competitors import Competitors, competing, grid_over_reference
-from ..loading import CellResults
 from ..names import columns_in_words, shortened
 from ..report_options import ReportOptions
 from ..style import PAGE, new_figure, styled

@@ -9,8 +9,8 @@ from ...errors import counted
 from ...metrics import Metric
 from ...verdicts import cell_means
 from ..blocks import NOTHING, Block, Entry, Table
+from ..cell_results import CellResults
 from ..competitors import competing
-from ..loading import CellResults
 from ..report_options import ReportOptions
 from .drawing import Drawing, warning
 

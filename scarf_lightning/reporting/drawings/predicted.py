@@ -16,8 +16,8 @@ from ...errors import UsageError, counted
 from ...metrics import metric_named
 from ...results import Predictions, read_cell, read_predictions
 from ..blocks import Block, Paragraph, Picture, named
+from ..cell_results import CellResults
 from ..competitors import named_cells
-from ..loading import CellResults
 from ..names import shortened
 from ..report_options import ReportOptions
 from ..style import COLOURS, COLUMN, GREY, PAGE, colour, new_figure, styled

@@ -8,7 +8,7 @@ import pytest
 
 from scarf_lightning.data.columns import Coded
 from scarf_lightning.data.targets import Classes, target_from_plain
-from scarf_lightning.data.targets.answers import answers_of, dtype_of
+from scarf_lightning.data.targets.answer_types import answers_of, dtype_of
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import METRICS, auroc, metric_named
 from scarf_lightning.options.axes import registered
 from scarf_lightning.reporting.blocks import Block, Paragraph, Picture
-from scarf_lightning.reporting.defaults import default_drawings
+from scarf_lightning.reporting.cell_results import CellResults, cells_of_folder, read_results
+from scarf_lightning.reporting.default_drawings import default_drawings
 from scarf_lightning.reporting.drawings import draw_all, read_drawings
 from scarf_lightning.reporting.drawings.curves import relative_to_best
 from scarf_lightning.reporting.drawings.drawing import BASE, Drawing
@@ -30,7 +31,6 @@ from scarf_lightning.reporting.drawings.predicted import (
     mistakes,
     predicted_cells,
 )
-from scarf_lightning.reporting.loading import CellResults, cells_of_folder, read_results
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.verdicts import scores_of, win_matrix
 from tests.composing import ROOT

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from scarf_lightning.reporting.advice import change_sweep
-from scarf_lightning.reporting.defaults import default_drawings
-from scarf_lightning.reporting.loading import cells_of_folder, read_results
+from scarf_lightning.reporting.cell_results import cells_of_folder, read_results
+from scarf_lightning.reporting.default_drawings import default_drawings
 from scarf_lightning.reporting.making import make_report, write_report
 from scarf_lightning.reporting.report_options import ReportOptions
 from tests.programs import program

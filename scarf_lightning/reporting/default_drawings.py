@@ -6,9 +6,9 @@ from typing import Any
 import pandas as pd
 
 from ..results import keeps_predictions, read_cell
+from .cell_results import CellResults
 from .competitors import named_by, select
 from .drawings import Drawing, read_drawings
-from .loading import CellResults
 
 PREPROCESSING = ("scaling", "fit_on")
 """Beside the contexts, each value of these columns has drawings of its own."""

@@ -11,7 +11,7 @@ from ..results import keep_looks, read_looks
 from ..verdicts.answers import Levels
 from ..verdicts.looks import Look
 from ..verdicts.verdict import Verdict, after_looks
-from .loading import CellResults
+from .cell_results import CellResults
 from .report_options import ReportOptions
 
 Pair = tuple[str, str]

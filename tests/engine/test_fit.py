@@ -14,11 +14,12 @@ from scarf_lightning.data.datamodule import Batch, Examples, StackDataModule
 from scarf_lightning.data.device_table import DeviceTable
 from scarf_lightning.data.preprocessing import NoScaling, Preprocessing
 from scarf_lightning.data.table import Table
-from scarf_lightning.engine import fitting, loop
-from scarf_lightning.engine.fitting import Fit
+from scarf_lightning.engine import fit as fitting
+from scarf_lightning.engine import loop
+from scarf_lightning.engine.fit import Fit
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.engine.loop import Watcher
-from scarf_lightning.engine.modules import StackModule
+from scarf_lightning.engine.stack_modules import StackModule
 from scarf_lightning.engine.stopping import KeptWeights, TrialStopping
 from scarf_lightning.options.settings import FinetuneSettings
 from scarf_lightning.randomness import Roster, StackedGenerator

@@ -18,7 +18,7 @@ from .fault_finder import FaultFinder
 from .hardware import Hardware
 from .lifting import load_state, part_of
 from .loop import StackLoop, Watcher
-from .modules import StackModule
+from .stack_modules import StackModule
 from .stopping import TrialStopping
 
 PER_TRIAL = ("epochs", "steps", "best_epochs", "seconds", "diverged")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scarf_lightning.metrics import metric_named
-from scarf_lightning.verdicts.trials import RowsOfTrial, level_of_trials, rows_of_trial
+from scarf_lightning.verdicts.trial_rows import RowsOfTrial, level_of_trials, rows_of_trial
 
 N = 60
 

@@ -33,7 +33,7 @@ from scarf_lightning.sweeping.cell import Cell, survey
 from scarf_lightning.sweeping.chunks import Chunk
 from scarf_lightning.sweeping.expand import ExpandedSweep
 from scarf_lightning.sweeping.run import run
-from scarf_lightning.training.loop import CellLoop
+from scarf_lightning.training.cell_loop import CellLoop
 from tests.composing import cells_of, config_of
 from tests.processes import TINY_CONTROL, here
 from tests.short_training import training_of
@@ -76,7 +76,7 @@ def test_weights_of_a_finished_cell_are_kept_where_they_are_asked_for_in_time(tm
 
 def test_a_cell_trains_with_the_threads_that_it_asks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     prepared: list[int] = []
-    monkeypatch.setattr("scarf_lightning.training.loop.prepare_process", prepared.append)
+    monkeypatch.setattr("scarf_lightning.training.cell_loop.prepare_process", prepared.append)
 
     ran(tmp_path, *LOGISTIC, "trainer.threads=3")
 
@@ -147,7 +147,7 @@ def test_a_cell_that_was_taken_over_is_said_and_is_no_failure(tmp_path: Path, mo
 
 def test_the_drawback_of_a_precision_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Hardware, "drawback", property(lambda hardware: f"{hardware.precision} is slow here."))
-    monkeypatch.setattr("scarf_lightning.training.loop.choose_hardware", lambda _: Hardware(torch.device("cpu")))
+    monkeypatch.setattr("scarf_lightning.training.cell_loop.choose_hardware", lambda _: Hardware(torch.device("cpu")))
 
     assert ran(tmp_path, *LOGISTIC, "seed=1,2").count("32-true is slow here.") == 1
     assert len(load(tmp_path)) == 2
