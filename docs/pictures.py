@@ -1,25 +1,54 @@
 """Makes the pictures of the pages from runs of the commands that the pages show.
 
-python docs/pictures.py [first-screen] [win-matrix RESULTS]
+python docs/pictures.py [first-screen] [terminal] [win-matrix RESULTS]
 
 `first-screen` trains the second sweep of the README with 30 trials in an empty folder, and photographs its report in
-headless Chromium. `win-matrix` draws the figure "All against each other, all labels" of paper/sweeps/agreement.yaml
-from its results, which take hours to train.
+headless Chromium. `terminal` runs the commands of `TERMINAL` one after the other in a terminal of 80 columns, by tmux,
+and draws what each leaves on the screen; it takes two minutes. `win-matrix` draws the figure "All against each other,
+all labels" of paper/sweeps/agreement.yaml from its results, which take hours to train.
 """
 
+import io
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from rich.console import Console
+from rich.text import Text
+
 import scarf_lightning
-from notebooks import reduced
+from notebooks import HANGS_AFTER, reduced
 
 DOCS = Path(__file__).parent
 SWEEP = ["corruption=mean,marginal", "scaling=zscore,minmax", "trials=30"]
 AGREEMENT = ["sweeps=paper/sweeps/agreement.yaml", "pretrain=none,scarf"]
 WINDOW = (1280, 800)
+COLUMNS = 80
+SHOWN_FOLDER = Path("/tmp/wdbc")
+"""The folder that messages name; it must not exist."""
+TERMINAL = {
+    "first-answer": "scarf train pretrain=none,scarf recipe=practical",
+    "sweep": "scarf train corruption=mean,marginal scaling=zscore,minmax recipe=practical",
+    "plan": "scarf plan pretrain=none,scarf regime=full,few trials=10 recipe=practical",
+    "refusal": "scarf train corruption=maen",
+    "results-ls": "scarf results ls",
+    "search": "scarf train hydra/sweeper=optuna hydra.sweeper.n_trials=6 'corruption.rate=interval(0.2,0.8)'",
+}
+"""Commands by the name of their picture, each in the folder of those before it."""
+RUN = 'printf \'\\033[1m$ %s\\033[0m\\n\' "$SHOWN"; eval "$SHOWN"; tmux -L $SOCKET wait-for -S done; sleep 60'
+"""The program of a terminal: a command after its prompt, and then a sign that it has ended."""
+SVG = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
+<style>.{unique_id}-matrix {{ font-family: Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: {char_height}px;
+line-height: {line_height}px; }} {styles}</style>
+<defs>{lines}</defs>
+{chrome}
+<g transform="translate({terminal_x}, {terminal_y})">{backgrounds}<g class="{unique_id}-matrix">{matrix}</g></g>
+</svg>
+"""
+"""Rich's template without the fonts of a distant server."""
 
 
 def first_screen() -> None:
@@ -31,7 +60,7 @@ def first_screen() -> None:
         picture = Path(folder, "screen.png")
         subprocess.run(
             [
-                _chromium(),
+                _program("chromium chromium-browser google-chrome", "It photographs the page."),
                 "--headless=new",
                 "--no-sandbox",
                 "--disable-gpu",
@@ -48,6 +77,37 @@ def first_screen() -> None:
         _keep(picture, "first-screen")
 
 
+def terminal() -> None:
+    """Draw what commands leave in a terminal."""
+    SHOWN_FOLDER.mkdir()
+    try:
+        for name, command in TERMINAL.items():
+            console = Console(record=True, width=COLUMNS, file=io.StringIO())
+            console.print(Text.from_ansi(_left_by(command, SHOWN_FOLDER)))
+            drawn = console.export_svg(title="", code_format=SVG, unique_id=name)
+            (DOCS / f"{name}.svg").write_text(drawn, encoding="utf-8")
+    finally:
+        shutil.rmtree(SHOWN_FOLDER)
+
+
+def _left_by(command: str, folder: Path) -> str:
+    """The screen after a command, with its colours as escape sequences."""
+    # A server of its own, which ends with the command.
+    socket = f"pictures-{os.getpid()}-{sum(command.encode())}"
+    tmux = [_program("tmux", "It is the terminal."), "-L", socket, "-f", os.devnull]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    known = {**os.environ, "SHOWN": command, "SOCKET": socket, "PATH": path}
+    size = ["-x", f"{COLUMNS}", "-y", "50"]
+    subprocess.run([*tmux, "new-session", "-d", *size, "-c", f"{folder}", "bash", "-c", RUN], check=True, env=known)
+    try:
+        subprocess.run([*tmux, "wait-for", "done"], check=True, timeout=HANGS_AFTER)
+        # All lines from the first one on, also those that have left the screen.
+        screen = subprocess.run([*tmux, "capture-pane", "-e", "-p", "-S", "-"], check=True, capture_output=True)
+    finally:
+        subprocess.run([*tmux, "kill-server"], check=True)
+    return screen.stdout.decode().rstrip()
+
+
 def win_matrix(results: str) -> None:
     """Draw who beats whom on the paper's tables, by the corrected test."""
     with tempfile.TemporaryDirectory() as folder:
@@ -55,12 +115,13 @@ def win_matrix(results: str) -> None:
         _keep(written.index.parent / "figures/01-win_matrix.png", "win-matrix")
 
 
-def _chromium() -> str:
-    for name in ("chromium", "chromium-browser", "google-chrome"):
+def _program(names: str, purpose: str) -> str:
+    """The path of the first of these programs that is installed."""
+    for name in names.split():
         found = shutil.which(name)
         if found:
             return found
-    raise SystemExit("No Chromium is on the PATH; it photographs the page.")
+    raise SystemExit(f"Install {names.split()[0]}. {purpose}")
 
 
 def _keep(picture: Path, name: str) -> None:
@@ -73,6 +134,8 @@ def main(arguments: list[str]) -> None:
         win_matrix(arguments[1])
     elif arguments == ["first-screen"]:
         first_screen()
+    elif arguments == ["terminal"]:
+        terminal()
     else:
         raise SystemExit(__doc__)
 

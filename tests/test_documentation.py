@@ -1,10 +1,12 @@
 """What the README and the pages of the site show is run; links lead somewhere; generated files are up to date."""
 
+import html
 import os
 import re
 import runpy
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -255,6 +257,25 @@ def test_what_is_said_of_recommendations_on_real_tables_is_in_the_table() -> Non
     assert f"it took {min(seconds)} to {max(seconds)} seconds" in page
     assert sum(float(lost) <= 1 for _, lost in rows) == 11
     assert "In 11 of the 12" in page
+
+
+def test_pictures_of_a_terminal_are_small_have_80_columns_and_stand_on_a_page() -> None:
+    """They are made by `docs/pictures.py`. No file names a folder of whoever made them, or an address."""
+    docs = ROOT / "docs"
+    pages = "".join(page.read_text(encoding="utf-8") for page in docs.glob("*.md"))
+    drawn = {file.stem: file.read_text(encoding="utf-8") for file in docs.glob("*.svg")}
+    terminals = {name: text for name, text in drawn.items() if 'class="rich-terminal"' in text}
+
+    assert set(terminals) == {"first-answer", "sweep", "plan", "refusal", "results-ls", "search"}
+    for name, text in terminals.items():
+        assert f'<img src="{name}.svg"' in pages
+        assert len(text) < 60_000
+        assert re.findall(r"https?://[^\s\"]+", text) == ["http://www.w3.org/2000/svg"]
+        assert set(re.findall(r"/(?:home|root|work|Users)/", text)) == set()
+        lines = defaultdict[str, int](int)
+        for y, words in re.findall(r'<text [^>]*\by="([\d.]+)"[^>]*>(.*?)</text>', text):
+            lines[y] += len(html.unescape(words))
+        assert 0 < max(lines.values()) <= 80, name
 
 
 @pytest.fixture(scope="module")
