@@ -311,7 +311,7 @@ def test_what_runs_before_training_imports_nothing_heavy_by_other_libraries_eith
 
 
 @pytest.mark.slow
-def test_parts_import_torch_and_nothing_heavier_and_an_estimator_is_without_what_runs_and_reports_need() -> None:
+def test_parts_import_nothing_heavier_than_torch_and_estimators_no_reports() -> None:
     """Checking an option imports the parts; Lightning alone takes two seconds."""
     parts = [f"scarf_lightning.{name}" for name, path in PATHS.items() if part_of(path) in ROOMS_OF_PARTS]
 

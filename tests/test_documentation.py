@@ -228,7 +228,7 @@ def test_pages_have_all_parts_all_public_names_and_the_version() -> None:
     assert latest == "Unreleased" if version.endswith(".dev0") else latest.startswith(version)
 
 
-def test_the_next_release_is_said_in_forty_lines() -> None:
+def test_the_next_release_has_at_most_forty_lines() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     (_, unreleased, *_) = re.split(r"^## .*\n", changelog, flags=re.M)
     assert 0 < len(unreleased.strip().splitlines()) <= 40

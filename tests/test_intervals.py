@@ -35,9 +35,7 @@ def test_the_quantile_of_student_is_the_one_of_scipy_to_the_last_bit(freedom: fl
 
 @pytest.mark.parametrize("freedom", FREEDOMS)
 @pytest.mark.parametrize("bounds", [UNBOUNDED, (0.0, 1.0), (-0.2, 0.2)])
-def test_the_interval_of_student_is_a_sum_of_the_mean_and_its_half_to_the_last_bit(
-    freedom: float, bounds: tuple[float, float]
-) -> None:
+def test_students_interval_is_the_mean_plus_and_minus_its_half(freedom: float, bounds: tuple[float, float]) -> None:
     for mean, error in itertools.product((-0.1, 0.0, 0.013, 0.87), (0.0, 0.003, 0.1, 7.0)):
         half = float(special.stdtrit(freedom, (1 + 0.95) / 2)) * error
         expected = (mean, max(mean - half, bounds[0]), min(mean + half, bounds[1]))
@@ -81,7 +79,7 @@ def test_few_labels_overlap_less() -> None:
     assert overlap_ratio(20, 70, 7, 1.0) == pytest.approx((20 / 90) / (1 - 20 / 90))
 
 
-def test_a_level_takes_the_sizes_of_its_trials_and_says_nothing_of_test_rows_that_they_share() -> None:
+def test_a_level_takes_the_sizes_of_its_trials() -> None:
     def sizes(n_test: int) -> dict[str, list[float]]:
         return {"n_test": [n_test] * 4, "n_train": [70] * 4, "n_labelled": [70] * 4}
 

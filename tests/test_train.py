@@ -200,9 +200,7 @@ def test_more_trials_train_the_missing_ones_alone(first: Run, extended: Run, cel
 
 
 @pytest.mark.slow
-def test_trials_that_diverge_are_told_and_trials_are_the_same_at_once_and_one_after_the_other(
-    extended: Run, tmp_path: Path
-) -> None:
+def test_diverged_trials_are_named_and_stacking_changes_no_trial(extended: Run, tmp_path: Path) -> None:
     asked = ("trials=3", "finetune.learning_rate=1e12,0.001", "paths.results=at_once", *TINY)
 
     ran = here(commands.train, *asked, cwd=tmp_path)

@@ -156,7 +156,7 @@ CANCELLED = "Cancelled; the same command goes on where it ended.\n"
         (ended_at_once, None, 143, [SHOW, SHOW], CANCELLED),
     ],
 )
-def test_a_task_that_is_ended_goes_into_the_queue_again_unless_it_was_cancelled_or_finished_nothing(
+def test_an_ended_task_is_queued_again_unless_it_was_cancelled(
     train: Train,
     state: str | None,
     status: int,

@@ -68,7 +68,7 @@ def test_of_one_cell_its_trials_are_counted_and_tell_the_time_left(cells: list[C
     assert progress._times() == "0:00:30 gone, 0:01:30 left"
 
 
-def test_in_a_file_a_line_a_minute_says_how_far_it_is_and_how_long_it_takes(cells: list[Cell], clock: Clock) -> None:
+def test_a_file_gets_a_line_of_progress_a_minute(cells: list[Cell], clock: Clock) -> None:
     progress, out = watching(cells, terminal=False)
 
     finish(cells[1])

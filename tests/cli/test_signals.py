@@ -159,7 +159,7 @@ def test_a_busy_machine_slows_a_command_down(
     assert signals.slowdown() == slowdown
 
 
-def test_an_alarm_ends_its_block_can_be_changed_and_is_gone_after_it_and_none_is_set_where_none_was() -> None:
+def test_an_alarm_ends_its_block_and_is_gone_after_it() -> None:
     def block() -> None:
         with alarm(1000.0):
             change_alarm(0.05)

@@ -234,7 +234,7 @@ def test_a_column_of_its_name_twice_is_read_twice() -> None:
     assert table.columns == (Column("a"), Column("a", ("blue", "green", "red")))
 
 
-def test_rows_without_a_label_are_kept_and_what_a_split_goes_by_is_part_of_the_hash() -> None:
+def test_unlabelled_rows_are_kept_and_the_split_column_is_hashed() -> None:
     table, plain = build({"x": WHOLE}, [None, *LABELS[1:-1], np.nan]), build({"x": WHOLE})
     assert table.labels.tolist() == [-1, *plain.labels[1:-1], -1]
     assert (table.n_rows, table.n_unlabelled) == (12, 2)

@@ -62,9 +62,7 @@ def test_other_numbers_of_threads_are_timed_by_themselves(timed: list[bool], fil
 
 
 @pytest.mark.parametrize("content", ["", "[1]", '{"a": "b"}', "\x00"])
-def test_a_damaged_file_is_written_anew_and_where_none_can_be_it_is_measured_all_the_same(
-    content: str, timed: list[bool], file: Path
-) -> None:
+def test_a_damaged_file_is_written_anew_or_measured_without_one(content: str, timed: list[bool], file: Path) -> None:
     file.parent.write_text("a file", encoding="utf-8")
     assert bfloat16_time() == 2.0
     measured._kept_bfloat16_time.cache_clear()

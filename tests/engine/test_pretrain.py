@@ -66,7 +66,7 @@ def pretrain(table: Table, make_stack: MakeStack, corruption: Any = None, **sett
     return stack.pretrain(PretrainSettings(**chosen), task(corruption))
 
 
-def test_every_training_row_is_seen_once_an_epoch_beside_a_view_of_it_that_is_drawn_anew(
+def test_each_epoch_shows_every_training_row_once_with_a_fresh_view(
     patients: Table, make_stack: MakeStack, spy: Spy
 ) -> None:
     """One view is corrupted, the other is the row itself, and no other row is seen."""

@@ -87,7 +87,7 @@ DECOUPLED = {
     ],
     ids=["defaults", "means of few labels", "clipped", "decoupled", "noise", "bfloat16"],
 )  # fmt: skip
-def test_a_trial_is_the_same_alone_in_a_part_of_the_stack_and_in_all_of_it(
+def test_a_trial_is_the_same_alone_and_in_any_stack(
     patients: Table, make_stack: MakeStack, made: dict[str, Any], trained: dict[str, Any]
 ) -> None:
     def of(trials: Sequence[int]) -> Trained:

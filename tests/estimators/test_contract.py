@@ -302,7 +302,7 @@ class TestColumns:
 
     @pytest.mark.parametrize("column", [name for name in COLUMNS if name != "same"])
     @pytest.mark.slow
-    def test_a_column_that_is_missing_or_of_another_kind_is_refused_and_one_unseen_value_is_a_gap(
+    def test_a_missing_column_is_refused_and_an_unseen_value_is_a_gap(
         self, column: str, fitted: ScarfClassifier
     ) -> None:
         values = fitted.model_.values

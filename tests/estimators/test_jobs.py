@@ -105,9 +105,7 @@ class TestNumber:
         with pytest.raises(UsageError, match=r"^n_jobs must be None, a number of processes from 1, or -1"):
             small(n_jobs=n_jobs).fit(X, y)
 
-    def test_where_a_fork_is_not_possible_a_number_is_refused_and_as_many_as_possible_are_one(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_without_forks_a_number_of_jobs_is_refused_and_all_means_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
         for device, said in (("cuda", "a GPU trains all networks at once"), ("cpu", "torch cannot be forked where")):
             with pytest.raises(UsageError, match=f"^n_jobs=2 is not possible here: {said}"):

@@ -80,7 +80,7 @@ def test_embeddings_feed_a_pipeline_and_have_names() -> None:
     assert (frame.iloc[:, :8].to_numpy() != frame.iloc[:, 8:].to_numpy()).any()
 
 
-def test_clones_are_as_good_after_a_reload_of_the_package_too_and_another_seed_is_another_fit(small_fit: Any) -> None:
+def test_clones_survive_a_reload_and_another_seed_is_another_fit(small_fit: Any) -> None:
     importlib.reload(scarf_lightning)
     assert callable(scarf_lightning.report)
     again, other = clone(small_fit).fit(X, y), small(random_state=1).fit(X, y)

@@ -101,7 +101,7 @@ def mounted(disk: Path, options: str) -> None:
         ("size=10m,ro", "Read-only file system"),
     ],
 )
-def test_workers_on_a_disk_without_room_end_in_a_sentence_and_go_on_where_there_is_some(
+def test_workers_on_a_full_disk_end_in_a_sentence_and_go_on_later(
     options: str, reason: str, disk: Path, tmp_path: Path
 ) -> None:
     sweep = ["pretrain=none", "seed=0,1,2,3", "workers=2", "trials=1", *TINY_CONTROL, "paths.results=disk/r"]

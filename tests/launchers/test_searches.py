@@ -29,7 +29,7 @@ def study_of(folder: Path) -> "optuna.Study":
     return optuna.load_study(study_name="mine", storage=f"sqlite:///{folder / 'study.db'}")
 
 
-def test_a_killed_search_goes_on_in_two_processes_and_its_best_is_the_best_of_the_store(tmp_path: Path) -> None:
+def test_a_killed_search_goes_on_and_finds_the_best_of_the_store(tmp_path: Path) -> None:
     asked = (*SEARCH, DATABASE, "hydra.sweeper.n_trials=4")
     with started(*asked, cwd=tmp_path) as killed:
         # The cell of its first try, which has its options by now.

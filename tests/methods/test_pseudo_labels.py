@@ -135,7 +135,7 @@ def test_deep_knn_drops_planted_wrong_labels(make_stack: MakeStack, fits: Fits, 
     assert (~wrong[kept]).sum() >= 0.9 * (~wrong[before]).sum(), "nine of ten right ones stay"
 
 
-def test_deep_knn_trains_on_all_where_it_would_keep_fewer_than_two_and_once_if_it_diverges(
+def test_deep_knn_keeps_all_rows_if_fewer_than_two_would_stay(
     stack: Stack, monkeypatch: pytest.MonkeyPatch, fits: Fits
 ) -> None:
     result = DeepKNN().run(stack, SupervisedPhase(FinetuneSettings(max_epochs=2, learning_rate=1e12)))

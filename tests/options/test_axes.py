@@ -94,7 +94,7 @@ def _uncached(base: str) -> type:
     return getattr(import_module(module), cls)  # type: ignore[no-any-return]
 
 
-def test_every_named_concrete_subclass_is_a_part_wherever_it_stands_and_is_built_with_all_its_options(
+def test_every_named_subclass_is_a_part_with_all_its_options(
     shapes: str,
 ) -> None:
     known = parts(shapes)
@@ -173,7 +173,7 @@ MEAN = ("dataset=iris", "corruption=mean", "trials=5", "logger=wandb")
 GAUSSIAN = ("dataset=iris", "corruption=gaussian", "trials=5", "logger=wandb")
 
 
-def test_cells_are_called_by_what_is_asked_of_one_and_not_of_all_and_many_without_what_most_have_in_common() -> None:
+def test_cells_are_named_by_the_overrides_that_differ_among_them() -> None:
     assert distinguishing_names([MEAN, GAUSSIAN]) == ["corruption=mean", "corruption=gaussian"]
     assert distinguishing_names([MEAN, MEAN[:1]]) == ["corruption=mean", "defaults"]
     base = ("dataset=iris", "finetune.monitor=loss", "finetune.min_steps=100")
@@ -199,7 +199,7 @@ def test_different_cells_never_share_a_name(asked: list[list[str]]) -> None:
     assert len(set(names)) == len(set(cells))
 
 
-def test_one_cell_is_called_by_all_that_is_asked_of_it_but_how_and_where_to_train_and_a_group_by_its_day() -> None:
+def test_a_single_cell_is_named_by_its_overrides_and_a_group_by_its_day() -> None:
     assert distinguishing_names([MEAN]) == ["dataset=iris corruption=mean"]
     assert group_of([MEAN, GAUSSIAN], DAY) == "corruption 2026-03-01"
     assert group_of([MEAN, ("scaling=mean",)], DAY) == "dataset, corruption, scaling 2026-03-01"

@@ -229,7 +229,7 @@ def test_any_value_is_taken_as_its_type_or_refused(value: Any) -> None:
             assert isinstance(getattr(checked(Outer, {name: value}), name), kind)
 
 
-def test_an_option_of_an_earlier_release_is_read_by_its_present_name_but_not_taken_on_the_command_line() -> None:
+def test_a_former_name_of_an_option_is_read_from_records_alone() -> None:
     stored = asdict(config_of())
     del stored["trainer"]["force_precision"]
     stored["trainer"]["slow_bfloat16"] = True

@@ -86,7 +86,7 @@ def plugin(folder: Path) -> Path:
     return path
 
 
-def test_a_part_is_found_by_its_name_has_its_options_and_is_part_of_the_cells_that_use_it(plugin: Path) -> None:
+def test_a_part_has_its_options_and_belongs_to_cells_that_use_it(plugin: Path) -> None:
     """A cell without pre-training uses none, whose choice ``none`` is no part and has no class."""
     before = list(sys.path)
     alone = config_of("pretrain=none")

@@ -17,7 +17,7 @@ def test_loggers_are_written_in_the_order_of_their_sections() -> None:
     assert settings.views == ["wandb", "tensorboard", "mine"]
 
 
-def test_a_section_of_lightnings_own_logger_is_one_of_the_others_and_a_stored_one_is_there_already() -> None:
+def test_a_section_of_a_lightning_logger_is_read_from_files_and_records() -> None:
     for asked in ({"mine": CSV}, {"others": {"mine": CSV}}):
         assert checked(LoggerSettings, asked, "logger").others == {"mine": CSV}
 

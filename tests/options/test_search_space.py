@@ -102,7 +102,7 @@ def test_a_range_that_stored_cells_were_not_tuned_by_is_not_searched() -> None:
         assert set(search_space(config_of(f"pretrain={pretrain}"))) == of_paper
 
 
-def test_no_search_is_no_part_of_what_a_cell_is_and_another_number_of_tries_is_another_cell() -> None:
+def test_another_number_of_tries_is_another_cell_and_none_adds_nothing() -> None:
     plain, few, more = (config_of("pretrain=scarf", f"tune={n}") for n in (0, 5, 6))
 
     assert "tune" not in identity(plain, DATA_HASH)

@@ -64,7 +64,7 @@ class TestSwitchTab:
         found = SwitchTab(Marginal(), Bernoulli(), switched=switched).compute_loss((outputs,), (row,))
         assert found.item() == pytest.approx(expected.item(), rel=1e-12)
 
-    def test_a_ring_of_two_rows_is_the_papers_pair_and_a_row_alone_is_paired_with_itself(self) -> None:
+    def test_a_ring_pairs_two_rows_and_a_single_row_with_itself(self) -> None:
         """L = the sum of the four squared errors of a pair, here a mean over its two rows."""
         mutual, salient, row = normal(2, 3), normal(2, 3, seed=1), normal(2, 3, seed=2)
         task = SwitchTab(Marginal(), Bernoulli())

@@ -377,7 +377,7 @@ def test_a_pretraining_has_a_sentence_before_that_on_rivals() -> None:
     assert second.endswith(", better in 4 of 4 trials.")
 
 
-def test_the_answer_that_needs_no_model_is_in_the_table_alone_and_takes_nothing_from_the_levels_of_others() -> None:
+def test_the_constant_is_in_the_table_alone_and_costs_no_level() -> None:
     methods = (("control", SPREAD), ("logistic", OTHER))
     results = of_methods(*methods, CONSTANT)
 

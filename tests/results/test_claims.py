@@ -288,7 +288,7 @@ class TestTakeover:
                     assert (mine is None) is (later == 0)
             claimed_by(folder, ELSEWHERE)
 
-    def test_the_folders_clock_is_read_off_a_file_in_it_and_anew_for_a_stamp_that_is_ahead_of_it(
+    def test_the_folders_clock_is_read_anew_for_a_stamp_ahead_of_it(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """This process may have slept since it read the clock."""
@@ -358,7 +358,7 @@ def test_a_claim_that_nobody_holds_is_removed_and_one_that_is_held_stays(remove:
         mine.check()
 
 
-def test_one_that_is_old_stays_since_its_holder_may_be_asleep_and_any_stays_where_nothing_may_be_written(
+def test_an_old_claim_stays_and_any_claim_where_nothing_can_be_written(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claimed_by(folder, ELSEWHERE, age=2 * STALE_AFTER)

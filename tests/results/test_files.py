@@ -165,7 +165,7 @@ def test_a_folder_that_is_there_is_not_replaced(target: Path) -> None:
     assert is_alone(target)
 
 
-def test_a_file_that_is_there_is_replaced_by_a_whole_one_and_readers_of_the_old_one_are_not_disturbed(
+def test_a_file_is_replaced_whole_and_its_readers_are_not_disturbed(
     target: Path,
 ) -> None:
     store_file(target)

@@ -348,7 +348,7 @@ def test_a_pretraining_is_shared_and_one_that_uses_labels_by_those_of_the_same_l
 FILE = ("dataset=csv", "dataset.path=a.csv", "dataset.target=y")
 
 
-def test_the_columns_of_a_cell_are_all_options_that_it_uses_and_how_its_table_is_read() -> None:
+def test_the_columns_of_a_cell_are_its_used_options_and_its_reading() -> None:
     found = columns(config_of("finetune.patience=null"))
 
     assert (found["corruption"], found["corruption.rate"], found["finetune.patience"]) == ("marginal", 0.6, "null")

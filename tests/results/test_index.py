@@ -263,9 +263,7 @@ class TestFewSteps:
             assert few_steps_note(list(map(Trained, cells))) == []
 
     @pytest.mark.parametrize(("epochs", "said"), [(24, False), (100, True)])
-    def test_the_patience_of_the_practical_recipe_is_long_enough_and_a_limit_of_epochs_may_not_be(
-        self, epochs: int, said: bool
-    ) -> None:
+    def test_the_practical_recipe_trains_enough_steps_and_few_epochs_do_not(self, epochs: int, said: bool) -> None:
         rows = [row | {"pretrain_epochs": epochs} for row in self.rows(300, 300, pretrain=80)]
 
         assert bool(few_steps_note([Trained(rows, "practical", most_epochs=100)])) == said

@@ -171,7 +171,7 @@ def torn(text: str) -> Callable[[Path], object]:
             {"name": name, "size": 10, "modified_ns": WHEN} for name in ("description.xml", "data.pq")]}), None),
     ],
 )  # fmt: skip
-def test_a_note_that_is_torn_or_of_other_fields_is_as_good_as_none_and_is_written_again(
+def test_a_torn_note_counts_as_none_and_is_written_again(
     results: Path, source: SomeSource, note: Path, change: Callable[[Path], object], said: str | None
 ) -> None:
     change(note)
@@ -246,7 +246,7 @@ def test_of_bad_input_and_of_the_operating_system_the_sentence_is_kept(
     assert str(read_failure(tmp_path, "abc")) == f"seed=1 scaling=none: {sentence}"
 
 
-def test_nothing_has_failed_at_first_and_each_cell_has_its_own_of_which_the_last_one_counts(tmp_path: Path) -> None:
+def test_the_last_failure_of_each_cell_counts(tmp_path: Path) -> None:
     assert read_failure(tmp_path, "abc") is None
     forget_failure(tmp_path, "abc")
     assert list(tmp_path.iterdir()) == []

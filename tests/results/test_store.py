@@ -87,7 +87,7 @@ def test_a_stack_is_a_folder_of_four_files_that_any_program_reads(cell: CellStor
     assert json.loads((stack / "environment.json").read_text()) == record.environment
 
 
-def test_arrays_that_do_not_lie_in_one_piece_are_stored_by_value_with_the_rights_of_the_umask(cell: CellStore) -> None:
+def test_arrays_with_strides_are_stored_by_value_with_the_umasks_rights(cell: CellStore) -> None:
     transposed = np.arange(6.0).reshape(3, 2).T
     before = os.umask(0o022)
     try:

@@ -181,7 +181,7 @@ def test_a_cell_is_finished_with_all_trials_that_are_asked_for(
     assert found.axes == cell.axes()
 
 
-def test_a_cell_that_a_living_process_has_is_running_whatever_else_is_known_until_it_is_finished(cell: Cell) -> None:
+def test_a_cell_of_a_living_process_is_running_until_it_is_finished(cell: Cell) -> None:
     store = finish(cell, trials=[0])
     fail(cell)
 

@@ -71,7 +71,7 @@ CELLS = st.lists(ANY_CELL, max_size=20, unique_by=lambda each: each.label)
 
 
 @given(cells=CELLS, settings=SETTINGS, launcher=st.sampled_from(["basic", "joblib", "slurm"]))
-def test_every_cell_is_in_one_chunk_with_those_that_share_its_pretraining_the_longest_chunk_first(
+def test_cells_that_share_a_pretraining_share_a_chunk_longest_first(
     cells: list[Cell], settings: ChunkSettings, launcher: str
 ) -> None:
     chunks = make_chunks(groups(cells), settings, launcher)
@@ -103,7 +103,7 @@ def test_by_default_a_chunk_is_a_pretraining_and_a_cell_without_one_is_alone() -
     assert sorted(labels(chunks)) == sorted(expected)
 
 
-def test_joined_chunks_keep_the_cells_of_a_dataset_side_by_side_so_that_it_is_loaded_once() -> None:
+def test_joined_chunks_keep_the_cells_of_a_dataset_together() -> None:
     cells = [cell(n, "none", "control", seed) for seed in range(3) for n in DATASETS]
 
     (chunk,) = make_chunks(groups(cells), ChunkSettings(minutes=1e6), "basic")

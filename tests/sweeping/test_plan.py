@@ -121,7 +121,7 @@ def test_a_pretraining_counts_once_and_its_cells_have_equal_parts_of_it(cells: l
     assert planned(cells[:3]).groups[-1].pretraining == pytest.approx(shared.pretraining)
 
 
-def test_without_a_cache_every_cell_trains_its_own_and_a_search_takes_the_time_of_its_tries(cells: list[Cell]) -> None:
+def test_without_a_cache_every_cell_pretrains_and_tries_take_their_time(cells: list[Cell]) -> None:
     uncached = [Cell(each.overrides, replace(each.config, cache=CacheSettings(max_gb=0))) for each in cells[2:]]
     (usual,) = planned(cells[2:]).groups
 

@@ -63,7 +63,7 @@ def test_groups_are_divided_until_all_workers_end_at_about_the_same_time(
     assert shares_of([Group([], [each]) for each in seconds], n_workers) == expected
 
 
-def test_each_share_has_its_trials_of_every_cell_that_lacks_them_under_the_claims_of_the_run() -> None:
+def test_each_share_has_missing_trials_under_the_claims_of_the_run() -> None:
     one, other = scarf_cells()
     finish(other, trials=[0, 1, 4])
     (group,) = groups_of(one, other)

@@ -206,7 +206,7 @@ def test_a_rival_whose_package_is_not_installed_is_replaced(monkeypatch: pytest.
     assert request.sweep.replaced == {"xgboost": "random_forest"}
 
 
-def test_columns_are_asked_of_the_network_with_and_without_pretraining_and_of_a_rival_for_any_target() -> None:
+def test_the_sweep_of_columns_has_networks_and_a_rival_for_any_target() -> None:
     for dataset in ("wdbc", "diabetes"):
         asked = cells_of("sweeps=columns", f"dataset={dataset}")
         found = {(cell.config.pretrain.name, cell.config.method["name"]) for cell in asked}

@@ -41,7 +41,7 @@ def test_mutants_can_be_compiled_and_say_something_else(module: str) -> None:
         assert ast.dump(ast.parse(mutant.apply(source))) != whole, str(mutant)
 
 
-def test_faults_of_a_refactoring_are_ten_in_ten_rooms_and_each_has_its_mirror_for_a_guard() -> None:
+def test_refactoring_faults_are_in_ten_rooms_and_mirror_a_guard() -> None:
     with pytest.raises(ValueError, match=r"^'a' occurs 2 times in a\.py, not once"):
         Mutant.named("a.py", "a = a", "a", "b")
     mutants = refactored_mutants()

@@ -178,7 +178,7 @@ def hash_now(cell: Cell) -> str:
 
 
 @pytest.mark.parametrize("when", [pytest.param("between two cells", marks=pytest.mark.slow), "while a cell trains"])
-def test_a_table_that_is_edited_while_a_sweep_trains_is_trained_again_and_never_noted_as_the_old_one(
+def test_a_table_edited_while_a_sweep_trains_is_trained_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

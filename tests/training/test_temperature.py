@@ -136,7 +136,7 @@ def few_of(table: Table, trials: tuple[int, ...] = (0, 1, 2)) -> Stack:
     return training.stack(trials)  # noqa: PD013 - no frame
 
 
-def test_each_label_is_predicted_once_by_fits_that_have_not_seen_it_and_no_test_row_is(wdbc: Table) -> None:
+def test_folds_predict_each_label_once_unseen_and_no_test_row(wdbc: Table) -> None:
     stack, method = few_of(wdbc), remembering()
     phase = SupervisedPhase(FinetuneSettings())
     outcome = method.run(stack, phase)

@@ -125,7 +125,7 @@ def test_only_trials_that_all_settings_have_count() -> None:
     assert found.difference == pytest.approx(0.1)
 
 
-def test_a_relative_effect_is_a_part_of_the_references_mean_and_an_interaction_of_the_mean_of_all() -> None:
+def test_relative_effects_divide_by_the_reference_and_interactions_by_the_mean() -> None:
     means = {(0, 0): 0.4, (0, 1): 0.6, (1, 0): 0.3, (1, 1): 0.3}
     cells = of_means(means, spread=0.0)
 

@@ -188,7 +188,7 @@ def test_counts_equal_those_of_scipy_in_a_loop(test: Test, alpha: float) -> None
             assert matrix.ties.loc[a, b] == 7 - wins - losses
 
 
-def test_the_corrected_test_at_five_percent_is_the_default_and_a_win_is_strictly_below_its_level() -> None:
+def test_a_win_is_strictly_below_the_level_of_the_corrected_test() -> None:
     """Welch's finds up to 27 % of equal competitors different; it stays for the paper's own figures, as its 20 % do."""
     defaults = {}
     for count in (compared_pairs, win_matrix, reference_win_matrix, surviving_wins, relative_gains):
