@@ -308,9 +308,9 @@ def gathered(
             if config_dir is not None:
                 # Such as +experiment=NAME, of the file experiment/NAME.yaml.
                 known |= {group.name for group in Path(config_dir).iterdir()}
-            subject = of_sweep(overrides, compose, known)
+            subject = sweep_subject(overrides, compose, known)
         else:
-            subject = of_folder(Path(results), overrides, plugins)
+            subject = folder_subject(Path(results), overrides, plugins)
         read = read_results(subject.cells, subject.damaged, row_of(()))
         # A metric that the user asks for leads before that of the sweep.
         is_free = all(cell.metric is None for cell in subject.cells)
@@ -351,7 +351,7 @@ def _name_or_text(value: Any) -> str:
     return str(getattr(value, "__qualname__", value))
 
 
-def of_sweep(overrides: Sequence[str], compose: Composer, known: Collection[str]) -> Subject:
+def sweep_subject(overrides: Sequence[str], compose: Composer, known: Collection[str]) -> Subject:
     """The cells of a sweep, narrowed by other overrides.
 
     Args:
@@ -395,7 +395,7 @@ def of_sweep(overrides: Sequence[str], compose: Composer, known: Collection[str]
     )
 
 
-def of_folder(folder: Path, overrides: Sequence[str], plugins: Sequence[str]) -> Subject:
+def folder_subject(folder: Path, overrides: Sequence[str], plugins: Sequence[str]) -> Subject:
     """The cells of a folder that have these options.
 
     A module that only the cells name is not imported, since the folder may be a stranger's; a sentence names it.

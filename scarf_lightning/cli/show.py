@@ -173,7 +173,7 @@ class Terminal:
             console.say(f"{describe(each.axes, each.cell.settings(), recipes)}{ending}")
             if each.rows:
                 console.print(cell_table(each.axes, rows[0], metric))
-        from ..reporting.learning import LEARNS_NOTHING, few_classes_note, on_not_learnt, probability_note
+        from ..reporting.learning import LEARNS_NOTHING, few_classes_note, not_learnt_notes, probability_note
 
         # The constant prediction is no sign that something went wrong.
         learning = []
@@ -182,7 +182,7 @@ class Terminal:
                 # The name of the only cell is all that was typed.
                 name = each.cell.called if len(surveyed) > 1 else "this cell"
                 learning.append((name, each.rows, each.target))
-        signs = on_not_learnt(learning)
+        signs = not_learnt_notes(learning)
         named_rows = [(name, its) for name, its, _ in learning]
         signs += [*few_classes_note(named_rows), *probability_note(named_rows)]
         unread = [columns for columns, its in shown if not levels_of(its)]

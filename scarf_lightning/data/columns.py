@@ -174,7 +174,7 @@ class Coded:
         codes.append(-1)
         return Coded(np.array(codes)[self.codes], list(position))
 
-    def in_order(self) -> tuple[Floats, tuple[str, ...]]:
+    def sorted_codes(self) -> tuple[Floats, tuple[str, ...]]:
         """The spelled values in natural order, and before them their codes ``(n,)``, NaN where missing."""
         spelled = list(map(spell, self.distinct))
         order = sorted_naturally(spelled)

@@ -73,7 +73,7 @@ class Splitting(Options, ABC):
         """True if the sizes of the parts may differ between trials, so that trials cannot be stacked."""
         return False
 
-    def on_copies(self, table: "Table", random: np.random.Generator) -> str | None:
+    def copies_note(self, table: "Table", random: np.random.Generator) -> str | None:
         """A sentence on the test rows of the first trial that have a copy among its training rows; None if none has."""
         if not table.n_copies:
             return None
@@ -108,9 +108,9 @@ class Shuffled(Splitting):
         # Copies may be so many that no choice of them fills a part exactly.
         return any(not Copies.of(table.alike[rows]).is_exact for rows in self._strata(table))
 
-    def on_copies(self, table: "Table", random: np.random.Generator) -> str | None:
+    def copies_note(self, table: "Table", random: np.random.Generator) -> str | None:
         if self.copies == "apart":
-            sentence = super().on_copies(table, random)
+            sentence = super().copies_note(table, random)
             if sentence is None:
                 return None
             return f"{sentence[:-1]}; split.copies=together keeps copies in one part."
@@ -456,9 +456,9 @@ def _seconds(times: "pd.Series[Any]") -> Floats:
     """Seconds since 1970, ``(n,)``."""
     from pandas.errors import OutOfBoundsTimedelta
 
-    from .reading.dates import EPOCH, SECOND, in_utc
+    from .reading.dates import EPOCH, SECOND, utc_times
 
-    since = in_utc(times) - EPOCH
+    since = utc_times(times) - EPOCH
     # A coarser unit would round fractions of a second in another way. Nanoseconds end in 2262.
     with suppress(OutOfBoundsTimedelta):
         since = since.dt.as_unit("ns")

@@ -291,5 +291,5 @@ def _column(name: str, column: "pd.Series[Any]", *, is_categorical: bool) -> tup
     """A column with its numbers, or with the codes of its categories, ``(n,)``."""
     if not is_categorical:
         return Column(name), column.to_numpy(dtype=np.float64, na_value=np.nan)
-    codes, categories = Coded.of(column).in_order()
+    codes, categories = Coded.of(column).sorted_codes()
     return Column(name, categories, declared_order(column, categories)), codes

@@ -113,7 +113,7 @@ def _described(columns: "Sequence[pd.Series[Any]]", reads: Mapping[str, Read]) -
         for feature in reads[str(column.name)].features:
             values = feature.values
             if isinstance(values, Coded):
-                codes, categories = values.in_order()
+                codes, categories = values.sorted_codes()
                 order = declared_order(column, categories, is_stripped=True)
                 yield Column(feature.name, categories, order), codes
             else:

@@ -243,7 +243,7 @@ class PretextTask:
     def validation_views(self, raw: Tensor, random: StackedGenerator, n_passes: int) -> "StaticViews":
         """``n_passes`` mini-batches made of the same raw rows ``(T, N, M)``."""
         rows = BatchRows(raw, self._source, random)
-        return StaticViews.of_passes([self._views(rows) for _ in range(n_passes)])
+        return StaticViews.joined([self._views(rows) for _ in range(n_passes)])
 
     def _views(self, rows: BatchRows) -> Views:
         views = self.pretext.make_views(rows)
@@ -359,18 +359,18 @@ class StaticViews:
     targets: tuple[tuple[Tensor, ...], ...]
 
     @classmethod
-    def of_passes(cls, passes: list[Views]) -> "StaticViews":
+    def joined(cls, passes: list[Views]) -> "StaticViews":
         """Views of the same rows as one tensor an input."""
         inputs = []
         parts = []
-        for of_passes in zip(*(views.inputs for views in passes), strict=True):
-            first = of_passes[0]
-            if all(each is first for each in of_passes):
+        for same_input in zip(*(views.inputs for views in passes), strict=True):
+            first = same_input[0]
+            if all(each is first for each in same_input):
                 inputs.append(first)
                 parts.append(1)
             else:
-                inputs.append(torch.cat(of_passes, dim=1))
-                parts.append(len(of_passes))
+                inputs.append(torch.cat(same_input, dim=1))
+                parts.append(len(same_input))
         return cls(tuple(inputs), tuple(parts), tuple(views.targets for views in passes))
 
     @property

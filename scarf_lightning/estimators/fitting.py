@@ -51,7 +51,7 @@ class WithoutTest(Splitting):
     def is_ragged(self, table: Table) -> bool:
         return self._rule.is_ragged(table)
 
-    def on_copies(self, table: Table, random: np.random.Generator) -> None:
+    def copies_note(self, table: Table, random: np.random.Generator) -> None:
         """Nothing: no row is tested."""
 
     def split(self, table: Table, random: np.random.Generator) -> Split:

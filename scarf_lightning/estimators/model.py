@@ -46,9 +46,9 @@ class Model(TrainedNetworks):
     def predicted(self, rows: Any) -> Floats:
         """The mean prediction of the networks: probabilities ``(n, C)`` in the order of their outputs, or numbers
         ``(n,)``."""
-        return self.of_values(self.values(rows))
+        return self.predict_values(self.values(rows))
 
-    def of_values(self, values: Floats) -> Floats:
+    def predict_values(self, values: Floats) -> Floats:
         """The predictions for values ``(n, M)``, see `Predictor.values`."""
         return np.asarray(self.predictions(values).mean(axis=0))
 

@@ -109,7 +109,7 @@ class Predictor(ABC):
         """Probabilities ``(n, C)`` in the order of the description's classes, or numbers ``(n,)``."""
 
     @abstractmethod
-    def of_values(self, values: Floats) -> Floats:
+    def predict_values(self, values: Floats) -> Floats:
         """The same for values ``(n, M)``, see `values`."""
 
     @abstractmethod

@@ -31,7 +31,7 @@ class EveryRowTrains(Splitting):
     def __init__(self, rule: Splitting) -> None:
         self._rule = rule
 
-    def on_copies(self, table: Table, random: np.random.Generator) -> None:
+    def copies_note(self, table: Table, random: np.random.Generator) -> None:
         """Nothing: no row is tested."""
 
     def split(self, table: Table, random: np.random.Generator) -> Split:

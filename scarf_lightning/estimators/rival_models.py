@@ -79,9 +79,9 @@ class RivalModel(Predictor):
 
     def predicted(self, rows: Any) -> Floats:
         """Probabilities ``(n, C)`` in the order of the description's classes, or numbers ``(n,)``."""
-        return self.of_values(self.values(rows))
+        return self.predict_values(self.values(rows))
 
-    def of_values(self, values: Floats) -> Floats:
+    def predict_values(self, values: Floats) -> Floats:
         """The predictions for values ``(n, M)``, see `Predictor.values`."""
         n_classes = len(self.description.classes)
         if not len(values):
@@ -137,7 +137,7 @@ class RivalModel(Predictor):
         try:
             if self.description.method == "random_forest":
                 _check_forest(self.fitted)
-            shape = self.of_values(np.zeros((1, len(self.description.columns)))).shape
+            shape = self.predict_values(np.zeros((1, len(self.description.columns)))).shape
         # A model whose parts do not fit together fails somewhere in its library, in any way.
         except Exception as error:
             raise DamagedRecordError(f"the {self.description.label} in {FITTED} does not predict: {error}") from error

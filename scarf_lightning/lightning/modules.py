@@ -121,7 +121,7 @@ class PlainModule(InOneProcess, pl.LightningModule, StackModule):
         stacked = x.unsqueeze(0) if is_alone else x
         if x.shape[-1] == columns.n_features:
             stacked = self._one_hot(stacked)
-        out = self._of_encoded(stacked)
+        out = self._forward_encoded(stacked)
         return out.squeeze(0) if is_alone else out
 
     def to_torchscript(self, *_: Any, **__: Any) -> Any:
@@ -173,7 +173,7 @@ class PlainModule(InOneProcess, pl.LightningModule, StackModule):
         encoded: Tensor = self.encoder.one_hot(x)
         return encoded
 
-    def _of_encoded(self, encoded: Tensor) -> Tensor:
+    def _forward_encoded(self, encoded: Tensor) -> Tensor:
         """The forward pass of encoded rows ``(T, N, D)``."""
         raise NotImplementedError
 
@@ -282,7 +282,7 @@ class PretrainModule(PlainModule, Pretraining):
         """Embeddings ``(N, E)``; of several trials ``(T, N, E)``."""
         return self.forward(batch.x)
 
-    def _of_encoded(self, encoded: Tensor) -> Tensor:
+    def _forward_encoded(self, encoded: Tensor) -> Tensor:
         out: Tensor = self.encoder.body(encoded)
         return out
 
@@ -300,7 +300,7 @@ class FinetuneModule(PlainModule, Finetuning):
     def losses(self, batch: Batch) -> Tensor:
         return super().losses(self._stacked(batch))
 
-    def _of_encoded(self, encoded: Tensor) -> Tensor:
+    def _forward_encoded(self, encoded: Tensor) -> Tensor:
         return self.classifier.predict_encoded(encoded)
 
     def test_step(self, batch: Batch, batch_idx: int) -> None:

@@ -368,7 +368,7 @@ def _options_in(settings: Options, place: str) -> Iterator[tuple[str, Any, bool]
         option = place if named.name == "name" else f"{place}.{named.name}"
         name = getattr(settings, named.name)
         values = getattr(settings, named.options)
-        yield from _of_part(option, named.axis, name, values, named.place_in(place))
+        yield from _part_options(option, named.axis, name, values, named.place_in(place))
     for field in fields(settings):
         full = f"{place}.{field.name}".removeprefix(".")
         value = getattr(settings, field.name)
@@ -382,10 +382,10 @@ def _options_in(settings: Options, place: str) -> Iterator[tuple[str, Any, bool]
         elif is_dataclass(value):
             yield from _options_in(value, full)  # type: ignore[arg-type]
         elif field.name in BASES and value:
-            yield from _of_part(full, field.name, value["name"], value, full)
+            yield from _part_options(full, field.name, value["name"], value, full)
 
 
-def _of_part(option: str, axis: str, name: str, values: Choice, place: str) -> Iterator[tuple[str, Any, bool]]:
+def _part_options(option: str, axis: str, name: str, values: Choice, place: str) -> Iterator[tuple[str, Any, bool]]:
     """The option that names a part, and the part's own options."""
     yield option, name, True
     # The one choice without a class.

@@ -25,7 +25,7 @@ from .levels import level_of, level_over
 from .names import DROPPED, labels_in_words
 from .questions import Answers
 from .report_options import ReportOptions
-from .schema import evidence_columns, in_order
+from .schema import arrange_columns, evidence_columns
 from .sentences import OVER_LABELS, TOGETHER, mean_and_median, references, shown_answer
 from .worth_table import worth_in_words, worth_table
 
@@ -202,7 +202,7 @@ def _summary(answers: Answers) -> Table:
     rows = []
     for line in lines:
         rows.append(tuple(line.entries.get(column, BLANK) for column in headings))
-    data = in_order("summary", pd.DataFrame([line.data for line in lines]))
+    data = arrange_columns("summary", pd.DataFrame([line.data for line in lines]))
     narrow = _paper_column(lines, comparisons, metric)
     return Table("summary", caption, tuple(headings.values()), tuple(rows), data, narrow)
 

@@ -17,7 +17,7 @@ from .levels import level_over
 from .names import column_in_words
 from .questions import Answers
 from .report_options import ReportOptions
-from .schema import evidence_columns, in_order
+from .schema import arrange_columns, evidence_columns
 from .sentences import shown_answer
 
 
@@ -80,7 +80,7 @@ def effects_frame(effects: Sequence[Effect]) -> pd.DataFrame:
             "context": each.context,
         }
         data.append(named | evidence_columns(each))
-    return in_order("effects", pd.DataFrame(data))
+    return arrange_columns("effects", pd.DataFrame(data))
 
 
 def axis_blocks(answers: AnswersByAxis, results: CellResults, options: ReportOptions) -> list[Block]:

@@ -159,7 +159,7 @@ def compared(
         means.append(float(of_trials.mean()) if len(of_trials) else math.nan)
     ones = [cells[setting] for cells in tables.values() for setting in contrast.ones]
     others = [cells[setting] for cells in tables.values() for setting in contrast.others]
-    broken = on_not_learnt(ones, results)
+    broken = not_learnt_sign(ones, results)
     found = judged(
         contrast,
         trials,
@@ -171,7 +171,7 @@ def compared(
         labels=labels,
         against=against,
         broken=broken,
-        broken_reference=on_not_learnt(others, results),
+        broken_reference=not_learnt_sign(others, results),
     )
     first, second = results.rows[ones[0]], results.rows[others[0]]
     return Comparison(
@@ -185,7 +185,7 @@ def compared(
     )
 
 
-def on_not_learnt(cells: Sequence[int], results: CellResults) -> str:
+def not_learnt_sign(cells: Sequence[int], results: CellResults) -> str:
     """The sign that a setting has learnt nothing, on a third of its datasets or more; empty otherwise."""
     signs = []
     for cell in cells:

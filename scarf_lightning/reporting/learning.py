@@ -68,7 +68,7 @@ def not_learnt(rows: Sequence[Mapping[str, Any]], target: Target | None) -> str:
     return f"is no better than guesses (balanced accuracy {mean:.3f}, guesses {chance:.3f})"
 
 
-def on_not_learnt(cells: Sequence[tuple[str, Sequence[Mapping[str, Any]], Target | None]]) -> list[str]:
+def not_learnt_notes(cells: Sequence[tuple[str, Sequence[Mapping[str, Any]], Target | None]]) -> list[str]:
     """A sentence on the cells of a run that have learnt nothing, if there are any.
 
     Args:

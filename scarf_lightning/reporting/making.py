@@ -125,7 +125,7 @@ def make_report(
     about.append(covered)
     about.append(wins_note(made, options))
     about.append(other_kind_note(results, options.measure))
-    about.append(on_copies(results))
+    about.append(copies_sentence(results))
     about += left_out
     if results.damaged:
         damaged = [f"{path}: {reason}" for path, reason in results.damaged.items()]
@@ -275,7 +275,7 @@ def other_kind_note(results: CellResults, metric: Metric) -> str:
     )
 
 
-def on_copies(results: CellResults) -> str:
+def copies_sentence(results: CellResults) -> str:
     """A sentence on datasets that have rows which equal an earlier row in every column; empty if none has."""
     counts = list[str]()
     for label, name in results.cells["dataset"].drop_duplicates().items():

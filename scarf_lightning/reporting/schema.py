@@ -196,7 +196,7 @@ def evidence_columns(comparison: Judged) -> dict[str, Any]:
     return columns | {"answer_alone": verdict.answer, "reason": verdict.reason}
 
 
-def in_order(table: str, frame: pd.DataFrame) -> pd.DataFrame:
+def arrange_columns(table: str, frame: pd.DataFrame) -> pd.DataFrame:
     """A table's columns in the order of its schema; numbers of trials and of datasets are whole where some are missing.
 
     Raises:

@@ -12,7 +12,7 @@ from .cell_results import CellResults
 from .comparisons import Comparison
 from .levels import trials_of
 from .names import labels_in_words
-from .schema import in_order
+from .schema import arrange_columns
 from .sentences import references
 
 MOST_SAID = 3
@@ -103,7 +103,7 @@ def worth_table(valued: Sequence[Valued], metric: Metric) -> Table:
         f"straight in the logarithm of the labels. Beyond its ends the curve is continued to {REACH:g} times the most "
         f"labels and to one part in {REACH:g} of the fewest; curves flatten, so a gain there is worth rather more"
     )
-    return table("worth", caption, shown, data=in_order("worth", pd.DataFrame(data)))
+    return table("worth", caption, shown, data=arrange_columns("worth", pd.DataFrame(data)))
 
 
 def _at(comparison: Comparison) -> str:

@@ -298,11 +298,11 @@ def offer(plugins: Sequence[str]) -> None:
         for name, cls in parts(axis).items():
             # Parts of the package have files.
             if not is_own(cls):
-                content, package = _of_part(axis, cls)
+                content, package = _part_content(axis, cls)
                 ConfigStore.instance().store(group=axis, name=name, node=content, package=package)
 
 
-def _of_part(axis: str, cls: type[Any]) -> tuple[dict[str, Any], str | None]:
+def _part_content(axis: str, cls: type[Any]) -> tuple[dict[str, Any], str | None]:
     """What a file of `conf/` would hold for a part, and its package if that is not its axis."""
     options = {name: option.default for name, option in options_of(cls).items()}
     part = {TARGET: target_of(cls), "name": cls.name, **options}

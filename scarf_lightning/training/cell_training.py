@@ -152,9 +152,9 @@ class CellTraining:
         notes = list(no_effect_sentences(config, amounting, recipe_options(config.recipe)))
         # The sentence on copies speaks of the first trial, so it takes that trial's stream.
         first_split = Streams(config.seed, table.n_labelled).numpy(0, Purpose.SPLIT)
-        on_copies = parts.splitting.on_copies(table, first_split)
-        if on_copies:
-            notes.append(on_copies)
+        copies_note = parts.splitting.copies_note(table, first_split)
+        if copies_note:
+            notes.append(copies_note)
         training = cls(amounting, parts, table, hardware, store, pretrained, notes, console)
         return replace(training, processes=processes)._within_memory()
 

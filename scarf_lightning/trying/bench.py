@@ -197,7 +197,7 @@ def benches() -> tuple[Bench, ...]:
     return tuple(made)
 
 
-def of_numbers(bench: Bench) -> Bench:
+def regression_bench(bench: Bench) -> Bench:
     """The same table with numbers in place of classes."""
     labels = bench.table.values[:, 0]
     known = np.where(np.isnan(labels), 0.0, labels)

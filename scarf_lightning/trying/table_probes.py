@@ -16,7 +16,7 @@ from ..engine.hardware import Hardware
 from ..errors import UsageError
 from ..metrics import Metric
 from ..options.settings import FinetuneSettings
-from .bench import N_BATCH, N_TABLE, SEED, Bench, benches, of_numbers
+from .bench import N_BATCH, N_TABLE, SEED, Bench, benches, regression_bench
 from .call import Call, Output, Probe, WrongError, as_tensor, as_tuple, gradient, numbers, rows_of
 
 SHORT = FinetuneSettings(max_epochs=1, batch_size=16)
@@ -45,7 +45,7 @@ class MethodProbe(Probe):
         if type(part).run is not SingleFitMethod.run:
             tables = tables[1:]
         if part.targets and "classes" not in part.targets:
-            tables = tuple(of_numbers(bench) for bench in tables)
+            tables = tuple(regression_bench(bench) for bench in tables)
         return tables
 
     def call(self, part: Any, call: Call) -> dict[str, Output]:

@@ -326,7 +326,7 @@ def test_three_distinct_rows_make_three_parts_and_two_are_too_few() -> None:
 
 def test_test_rows_with_a_copy_in_training_are_counted() -> None:
     def said(splitting: Splitting, table: Table) -> str | None:
-        return splitting.on_copies(table, np.random.default_rng(0))
+        return splitting.copies_note(table, np.random.default_rng(0))
 
     assert said(Random(), table_of(labels_of(60))) is said(Random(), copied(60, 2)) is None
     table = copied(100, 3)

@@ -306,7 +306,7 @@ def test_the_limit_is_of_all_mini_batches_together_and_learned_values_are_made_a
 def test_what_stands_in_several_places_is_kept_once() -> None:
     clean = torch.arange(24.0).view(3, 4, 2)
     noisy = [clean + 1, clean + 2]
-    views = StaticViews.of_passes([Views((clean, each), (clean,)) for each in noisy])
+    views = StaticViews.joined([Views((clean, each), (clean,)) for each in noisy])
 
     assert (views.parts, views.inputs[0] is clean, views.inputs[1].shape) == ((1, 2), True, (3, 8, 2))
     assert views.n_bytes == 4 * 24 * 3

@@ -10,7 +10,7 @@ import pytest
 from scarf_lightning.data.targets import Classes, Number
 from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.comparisons import compare_all
-from scarf_lightning.reporting.learning import few_classes_note, not_learnt, on_not_learnt
+from scarf_lightning.reporting.learning import few_classes_note, not_learnt, not_learnt_notes
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.reporting.sentences import answer_in_words
 from tests.reporting.cell_results import ALIKE, results_of
@@ -92,10 +92,10 @@ def test_of_each_kind_of_target(target: Any, columns: dict[str, list[Any]], said
 
 def test_a_run_names_the_cells_and_says_that_their_method_is_not_judged() -> None:
     broken, sound = rows_of(one_class=[True, True]), rows_of(one_class=[False, False])
-    assert on_not_learnt([("a", sound, TWO)]) == []
-    (said,) = on_not_learnt([("a", broken, TWO), ("b", sound, TWO)])
+    assert not_learnt_notes([("a", sound, TWO)]) == []
+    (said,) = not_learnt_notes([("a", broken, TWO), ("b", sound, TWO)])
     assert said.startswith("a predicts one class for every test row in 2 of 2 trials. It has not learnt, which says")
-    (said,) = on_not_learnt([(name, broken, TWO) for name in "abcde"])
+    (said,) = not_learnt_notes([(name, broken, TWO) for name in "abcde"])
     assert "; and 2 others. 5 of 5 cells have not learnt" in said
 
 

@@ -25,9 +25,9 @@ from scarf_lightning.reporting.making import (
     MEANINGS,
     NothingFinishedError,
     Report,
+    copies_sentence,
     linked_files,
     make_report,
-    on_copies,
     other_kind_note,
     wins_note,
     write_report,
@@ -287,8 +287,8 @@ def test_rows_that_equal_an_earlier_one_are_said_once_for_each_dataset(tmp_path:
         store.describe(dataset="d", dataset_id=None, source="s", **(OF_WDBC | {"reading": reading}))
         folders[int(label)] = store.folder
 
-    assert on_copies(results) == ""
-    assert on_copies(replace(results, folders=folders)) == (
+    assert copies_sentence(results) == ""
+    assert copies_sentence(replace(results, folders=folders)) == (
         "Rows that equal an earlier row in every column: 917 of 2,109 in kc1. split.copies=together keeps equal rows "
         "in one part of a random split, apart does not."
     )

@@ -123,7 +123,7 @@ def date_parts(times: "pd.Series[Any]") -> dict[str, Floats]:
     Months and weekdays are categories. A periodic coding by a sine would differ between machines in its last bits, and
     with it the hash of the data.
     """
-    times = in_utc(times)
+    times = utc_times(times)
     seconds = (times - EPOCH) // SECOND
     parts: dict[str, Any] = {
         "days": seconds / DAY,
@@ -138,7 +138,7 @@ def date_parts(times: "pd.Series[Any]") -> dict[str, Floats]:
     return arrays
 
 
-def in_utc(times: "pd.Series[Any]") -> "pd.Series[Any]":
+def utc_times(times: "pd.Series[Any]") -> "pd.Series[Any]":
     """Times of any zone, or of none, as times of UTC without a zone."""
     if times.dt.tz is None:
         return times

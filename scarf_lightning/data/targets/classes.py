@@ -57,7 +57,7 @@ class Classes(Target):
     ) -> tuple["Classes", Ints, list[Note]]:
         from ..columns import Coded
 
-        codes, names = Coded.of(column).in_order()
+        codes, names = Coded.of(column).sorted_codes()
         if len(names) < 2:
             raise UsageError(f"target {column.name!r} of {source} has the one class {names[0]!r}; two are needed.")
         labels = np.nan_to_num(codes, nan=UNLABELLED).astype(np.int64)

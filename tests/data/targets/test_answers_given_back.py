@@ -27,7 +27,7 @@ from scarf_lightning.data.targets.answer_types import answers_of, dtype_of
     ids=lambda labels: labels.dtype.name,
 )
 def test_every_type(labels: Any) -> None:
-    _, spelled = Coded.of(pd.Series(labels)).in_order()
+    _, spelled = Coded.of(pd.Series(labels)).sorted_codes()
     found = answers_of(spelled, dtype_of(labels))
     assert found.dtype == labels.dtype
     assert sorted(found.tolist()) == sorted(labels.tolist())
