@@ -352,7 +352,9 @@ def test_the_gap_of_a_number_is_replaced_with_it(gappy: Table, make_stack: MakeS
 @pytest.mark.parametrize("option", ["pretrain.drop", "corruption.keep"])
 def test_a_column_that_the_table_lacks_is_refused_before_anything_trains(option: str, patients: Table) -> None:
     config = config_of(f"{option}=[colours]", "trainer.accelerator=cpu")
-    with pytest.raises(UsageError, match=rf"^{option} names 'colours', which is not a col.*are: x0, .*colour\?"):
+    with pytest.raises(
+        UsageError, match=rf"^{option} names 'colours', which .* Did you mean 'colour'\? The columns are: 'x0', "
+    ):
         CellTraining.prepare(config, patients, hardware=None)  # type: ignore[arg-type]
 
 
