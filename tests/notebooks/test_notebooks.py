@@ -14,8 +14,17 @@ from tests.documentation import pattern
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 EACH = pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
-FIGURES = {"inspect_run": 5, "lightning": 1, "own_table": 1, "read_ablation": 4, "two_cells": 1, "views": 1}
+FIGURES = {
+    "first_ablation": 1,
+    "inspect_run": 5,
+    "lightning": 1,
+    "own_table": 1,
+    "read_ablation": 4,
+    "two_cells": 1,
+    "views": 1,
+}
 LEAVES = {
+    "first_ablation": "report/index.html",
     "inspect_run": "one_run/*/cell.json",
     "lightning": "logs/pretraining/*/metrics.csv",
     "own_table": "model/model.json",
@@ -91,6 +100,44 @@ def test_outputs_are_kept_small_and_name_no_machine(file: Path) -> None:
 def test_a_machine_path_is_recognised() -> None:
     assert MACHINE_PATH.search("Results are in /tmp/tmpb7v3467m/one_run")
     assert not MACHINE_PATH.search("https://example.org/home/page and results/tmp/x")
+
+
+@pytest.mark.parametrize(
+    ("address", "where", "package"),
+    [
+        ("git+https://example.org/tables.git", "", "scarf-lightning[report] @ git+https://example.org/tables.git"),
+        ("tables.whl", "", "{here}/tables.whl[report]"),
+        ("", "clone/notebooks", "{here}/clone[report]"),
+        ("", "", None),
+    ],
+)
+def test_where_the_package_is_missing_the_first_cells_install_it(
+    address: str, where: str, package: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From an address, the file of a wheel or the clone around them, or they say what to set."""
+    parameters, install, *_ = code_of(read(ROOT / "notebooks" / "first_ablation.ipynb"))
+    (tmp_path / "clone" / "notebooks").mkdir(parents=True)
+    (tmp_path / "clone" / "scarf_lightning").mkdir()
+    (tmp_path / "clone" / "scarf_lightning" / "version.py").touch()
+    (tmp_path / "tables.whl").touch()
+    monkeypatch.chdir(tmp_path / where)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    commands: list[list[str]] = []
+    monkeypatch.setattr("subprocess.run", lambda command, check: commands.append(command))
+    values: dict[str, Any] = {}
+    exec(parameters.source, values)
+    assert values["ADDRESS"] == ""
+
+    if package is None:
+        with pytest.raises(
+            ValueError, match=r"^Set ADDRESS to git\+ and the address of the repository, or to a wheel; "
+        ):
+            exec(install.source, values)
+        assert commands == []
+    else:
+        exec(install.source, values | {"ADDRESS": address})
+        ((_, *words),) = commands
+        assert words == ["-m", "pip", "install", "--quiet", package.format(here=tmp_path)]
 
 
 @pytest.mark.notebook
