@@ -298,6 +298,11 @@ def offer(plugins: Sequence[str]) -> None:
         for name, cls in parts(axis).items():
             # Parts of the package have files.
             if not is_own(cls):
+                if axis == "dataset" and (CONF / axis / f"{name}.yaml").exists():
+                    raise UsageError(
+                        f"{cls.__module__}.{cls.__qualname__} has the name {name}, which is a dataset of the package; "
+                        "give it another name."
+                    )
                 content, package = _part_content(axis, cls)
                 ConfigStore.instance().store(group=axis, name=name, node=content, package=package)
 

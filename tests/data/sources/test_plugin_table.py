@@ -133,6 +133,18 @@ def test_an_option_that_it_does_not_take_is_refused_before_training(option: str,
         plan(asked)
 
 
+@pytest.mark.parametrize("name", ["csv", "wdbc", "cc18-adult"])
+def test_the_name_of_a_dataset_of_the_package_is_refused(name: str, folder: Path) -> None:
+    # A module of its own for each: the refused class outlives its test.
+    module = f"shop_{name.replace('-', '_')}"
+    (folder / f"{module}.py").write_text(
+        SHOP.replace("FILES", "").replace('"customers"', f'"{name}"'), encoding="utf-8"
+    )
+    refusal = rf"^{module}\.Customers has the name {name}, which is a dataset of the package; give it another name\."
+    with pytest.raises(UsageError, match=refusal):
+        plan([f"plugins=[{module}]", f"dataset={name}", "dataset.target=bought"])
+
+
 def test_the_refusal_of_another_source_names_it(folder: Path) -> None:
     with pytest.raises(
         UsageError, match=r"customer is not a source\. Did you mean customers\? The sources are: csv, customers, diab"
