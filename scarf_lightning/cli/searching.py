@@ -190,7 +190,7 @@ class _Tries:
             return
         value = objective(cell, self._search.objective)
         if math.isnan(value):
-            self._fail(each, f"{cell.label}: {self._search.objective} is not a number.")
+            self._fail(each, _without_value(cell, self._search.objective))
             return
         self._kept.tell(each.number, value, store.fingerprint)
         chosen = " ".join(_searched(self._search, each))
@@ -200,6 +200,18 @@ class _Tries:
         self._kept.tell_failure(each.number)
         self._failures.append(reason)
         self._terminal.say(f"Try {each.number} failed: {reason.splitlines()[0]}")
+
+
+def _without_value(cell: Cell, name: str) -> str:
+    """The reason why a trained cell has no value of an objective, and what gives it one."""
+    sentence = f"{cell.label}: {name} is not a number."
+    settings = cell.config.finetune
+    if name == VALIDATION_ERROR and (settings.fixed_below or settings.fixed_below_numbers):
+        return (
+            f"{sentence} With so few labels the recipe trains for a fixed number of steps, and no row validates; set "
+            "finetune.fixed_below=0."
+        )
+    return sentence
 
 
 class _Here:

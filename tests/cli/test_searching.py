@@ -128,7 +128,10 @@ def test_a_cell_that_fails_is_a_failed_try_and_the_search_goes_on(capsys: pytest
 def test_a_value_that_is_no_number_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(searching, "objective", lambda cell, name: float("nan"))
 
-    assert "validation_error is not a number." in Ran(n_trials=1).problem
+    assert Ran(n_trials=1).problem.endswith("validation_error is not a number.")
+    of_fixed_length = Ran(RATE, "recipe=practical", n_trials=1).problem
+    assert of_fixed_length.endswith("and no row validates; set finetune.fixed_below=0.")
+    assert Ran(RATE, "recipe=practical", "finetune.fixed_below=0", n_trials=1).problem.endswith("is not a number.")
 
 
 def test_the_time_ends_a_search_and_the_same_command_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
