@@ -27,7 +27,9 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_it_ends_in_named_lines_on_the_same_rows_and_ranks_the_columns(
     asked: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(UsageError, match=r"^reference=d is no competitor .* they are: without a; without b c; all col"):
+    with pytest.raises(
+        UsageError, match=r"^reference=d is no competitor .* The competitors are: 'without a', 'without b c', 'all col"
+    ):
         scarf_lightning.run([*asked, "reference=d"])
     assert not Path("results").exists()
 
