@@ -95,7 +95,7 @@ def test_a_folder_is_narrowed_by_any_axis_and_compared_by_any_metric(tmp_path: P
     assert "log-loss" in ran.stdout.splitlines()[0]
     wrong = report_here("results=mine", "dataset=iris", cwd=tmp_path)
     assert wrong.returncode == 2
-    assert wrong.stderr.startswith("No cell has dataset=iris; dataset has: dataset-")
+    assert wrong.stderr.startswith("No cell has dataset=iris. The values of dataset are: dataset-")
     fill_store(tmp_path / "older", datasets=1, trials=3, pretrains=("none", "scarf"), keeps_predictions=False)
     nothing = report_here("results=older", "metric=brier_score", cwd=tmp_path)
     assert (nothing.returncode, nothing.stderr) == (
