@@ -1,11 +1,12 @@
 """Makes the pictures of the pages from runs of the commands that the pages show.
 
-python docs/pictures.py [first-screen] [terminal] [win-matrix RESULTS]
+python docs/pictures.py [first-screen] [site] [terminal] [win-matrix RESULTS]
 
 `first-screen` trains the second sweep of the README with 30 trials in an empty folder, and photographs its report in
-headless Chromium. `terminal` runs the commands of `TERMINAL` one after the other in a terminal of 80 columns, by tmux,
-and draws what each leaves on the screen; it takes two minutes. `win-matrix` draws the figure "All against each other,
-all labels" of paper/sweeps/agreement.yaml from its results, which take hours to train.
+headless Chromium. `site` photographs the first page of the site that `make docs` has made. `terminal` runs the
+commands of `TERMINAL` one after the other in a terminal of 80 columns, by tmux, and draws what each leaves on the
+screen; it takes two minutes. `win-matrix` draws the figure "All against each other, all labels" of
+paper/sweeps/agreement.yaml from its results, which take hours to train.
 """
 
 import io
@@ -57,6 +58,20 @@ def first_screen() -> None:
         results = f"{folder}/results"
         scarf_lightning.run([*SWEEP, f"paths.results={results}"])
         written = scarf_lightning.report(results=results, out=f"{folder}/report")
+        _photograph(written.index, "first-screen")
+
+
+def site() -> None:
+    """Photograph the first page of the site that `make docs` has made."""
+    page = DOCS.parent / "build/site/index.html"
+    if not page.exists():
+        raise SystemExit("There is no site in build/site; run make docs first.")
+    _photograph(page, "site")
+
+
+def _photograph(page: Path, name: str) -> None:
+    """Keep the top of a page, as headless Chromium shows it."""
+    with tempfile.TemporaryDirectory() as folder:
         picture = Path(folder, "screen.png")
         subprocess.run(
             [
@@ -69,12 +84,12 @@ def first_screen() -> None:
                 f"--user-data-dir={folder}/profile",
                 f"--window-size={WINDOW[0]},{WINDOW[1]}",
                 f"--screenshot={picture}",
-                written.index.absolute().as_uri(),
+                page.absolute().as_uri(),
             ],
             check=True,
             capture_output=True,
         )
-        _keep(picture, "first-screen")
+        _keep(picture, name)
 
 
 def terminal() -> None:
@@ -134,6 +149,8 @@ def main(arguments: list[str]) -> None:
         win_matrix(arguments[1])
     elif arguments == ["first-screen"]:
         first_screen()
+    elif arguments == ["site"]:
+        site()
     elif arguments == ["terminal"]:
         terminal()
     else:
