@@ -30,9 +30,14 @@ def overrides_of(asked: str | Sequence[str], more: Sequence[str]) -> list[str]:
     """Overrides from Python, where a sweep may be named without ``sweeps=``.
 
     Raises:
-        UsageError: a word is neither, see `check_words`.
+        UsageError: a word is neither, see `check_words`, or is no text.
     """
     first = [asked] if isinstance(asked, str) else list(asked)
+    for word in (*first, *more):
+        if not isinstance(word, str):
+            raise UsageError(
+                f"{word!r} is no override: give text such as 'trials=2', one after the other or all in one list."
+            )
     # A mode of Hydra's changes nothing, as on the command line.
     words = [word for word in (*first, *more) if word not in MODES]
     overrides = list[str]()

@@ -5,6 +5,7 @@ import sys
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -155,13 +156,15 @@ def test_a_run_trains_on_the_tables_in_a_folder_of_the_users(
     [
         (["corruption=foo"], "corruption=foo is not an option. The options of corruption are: "),
         ("unheard", "sweeps=unheard: there is no file "),
+        ([["trials=2"]], "['trials=2'] is no override: give text such as 'trials=2', one after the other or all in "),
+        ([2], "2 is no override: "),
         (["plan=true"], "plan=true is not for scarf_lightning.run: use scarf_lightning.plan."),
         (["hydra.mode=RUN"], "hydra.mode=RUN is not for scarf_lightning.run: train.py takes it."),
         (["hydra/sweeper=basic"], "hydra/sweeper=basic is not for scarf_lightning.run: train.py takes it."),
         (["hydra/sweeper=optuna"], "hydra/sweeper=optuna searches nothing, because no option has a space; "),
     ],
 )
-def test_what_is_wrong_is_a_sentence(asked: str | list[str], sentence: str, tmp_path: Path, monkeypatch: Patch) -> None:
+def test_what_is_wrong_is_a_sentence(asked: Any, sentence: str, tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.chdir(tmp_path)
 
     with pytest.raises(UsageError) as caught:
