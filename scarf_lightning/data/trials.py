@@ -302,7 +302,7 @@ def prepare_trials(
     is_inside = regime.validation == "inside"
     budgets, pretrain = [], []
     for trial, split in zip(trials, splits, strict=True):
-        pretrain.append(_rows_of_pretraining(split.train, pretrain_rows, streams, trial))
+        pretrain.append(_pretraining_rows(split.train, pretrain_rows, streams, trial))
         if is_inside:
             budget = Budget.inside(table, split, regime, streams, trial, watches)
         else:
@@ -334,7 +334,7 @@ def prepare_trials(
     )
 
 
-def _rows_of_pretraining(train: Ints, n: int | None, streams: Streams, trial: int) -> Ints:
+def _pretraining_rows(train: Ints, n: int | None, streams: Streams, trial: int) -> Ints:
     """Random ones of the training rows, in their order. Of two numbers of rows, the smaller one takes a part."""
     if n is None:
         return train

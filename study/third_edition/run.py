@@ -45,7 +45,7 @@ RESULTS = "results/third_edition"
 KEPT = Path(__file__).with_name("trials.parquet")
 FACTS = Path(__file__).with_name("tables.csv")
 TRIALS = 5
-OF_OPENML = "cc18-"
+OPENML_PREFIX = "cc18-"
 """What results leave out of the name of a dataset option."""
 AT_ONCE = 6
 """Tables that are trained before their trials are kept."""
@@ -121,7 +121,7 @@ def unfinished(chunk: Sequence[str], sweep: str, trials: int, kept: Path) -> lis
     is_asked = known["competitor"].isin(SWEEPS[sweep]) & known["labels"].isin(budgets) & (known["trial"] < trials)
     counts = known[is_asked]["dataset"].value_counts()
     whole = len(SWEEPS[sweep]) * len(budgets) * trials
-    return [name for name in chosen if counts.get(name.removeprefix(OF_OPENML), 0) < whole]
+    return [name for name in chosen if counts.get(name.removeprefix(OPENML_PREFIX), 0) < whole]
 
 
 def narrowed(sweep: str, names: Sequence[str]) -> Path:
