@@ -67,4 +67,18 @@ def test_the_defaults_are_two_of_the_candidates() -> None:
 def test_the_page_has_the_tables_of_the_file() -> None:
     found = pd.read_csv(many_labels.FILE)
 
-    assert many_labels.tables(found) in (ROOT / "study/recipe.md").read_text(encoding="utf-8")
+    page = (ROOT / "study/recipe.md").read_text(encoding="utf-8")
+    assert many_labels.tables(found) in page
+    assert many_labels.several_classes(found) in page
+
+
+def test_tables_of_more_than_two_classes_are_compared_alone() -> None:
+    rows = [row("practical", 0, 0.8), row("practical", 0, 0.6, dataset="segment")]
+    rows += [row("practical 150", 0, 0.9), row("practical 150", 0, 0.7, dataset="segment")]
+    rows += [row("practical 150", 0, 0.1, dataset="segment", networks=1)]
+
+    text = many_labels.several_classes(pd.DataFrame(rows))
+
+    assert text.startswith("\nMore than two classes:\n\n400 labels, 1 table.")
+    assert "| practical 150, 3 | 1 | +10.0" in text
+    assert "150, 1 |" not in text
