@@ -55,6 +55,12 @@ FOUNDATION = (
 )
 """Sentence on the foundation models."""
 
+AGAIN = (
+    "These lines need numpy, pandas and scipy alone. `answers` makes means, intervals and answers of the gains of "
+    "several budgets, each with the number of each table's family; `median`, `worth` and `counts` make the others."
+)
+"""Sentence on the lines that make the numbers."""
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -163,6 +169,8 @@ def page(
     if where is not None:
         sections += ["## Where does SCARF gain?", *_where(where)]
     sections += ["## Trials that have not learnt", _not_learnt(classes), FOUNDATION]
+    lines = (FOLDER / "recompute.py").read_text(encoding="utf-8").rstrip()
+    sections += ["## Every number again", AGAIN, f"```python\n{lines}\n```"]
     return "\n\n".join(sections) + "\n", {"worth": figure}
 
 

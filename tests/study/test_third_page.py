@@ -49,7 +49,8 @@ def made_up() -> pd.DataFrame:
                 for n, times in ((20, 1.0), (200, 1.2), (2000, 1.5)):
                     value = (level + 4 * np.log2(labels * times / 20)) / 100
                     named = {"dataset": dataset, "labels": f"{labels}", "competitor": f"SCARF, pretrain.rows={n}"}
-                    rows += [named | {"trial": trial, "auroc": value} for trial in range(2)]
+                    learnt = {"auroc": value, "log_loss": 1.2 - value, "one_class": 0.0, "n_label_classes": 2.0}
+                    rows += [named | learnt | {"trial": trial} for trial in range(2)]
             if dataset in NAMES:
                 constant = {"dataset": dataset, "labels": f"{labels}", "competitor": "always the commonest answer"}
                 rows += [constant | {"trial": trial, "auroc": 0.5, "log_loss": 0.65} for trial in range(2)]
