@@ -125,10 +125,15 @@ class Semi25(HidingRegime):
 
 def _kept(labels: Labels, n: int, streams: Streams, trial: int) -> tuple[Ints, Labels]:
     """Random rows, at least one, in their order, and their labels."""
-    # Of two numbers of labels, the smaller one takes the beginning of the same order.
-    permutation = streams.numpy(trial, Purpose.LABELLED_SUBSET).permutation(len(labels))
-    kept = np.sort(permutation[: max(1, n)])
+    kept = _subset(len(labels), max(1, n), streams, trial, Purpose.LABELLED_SUBSET)
     return kept, labels[kept]
+
+
+def _subset(size: int, n: int, streams: Streams, trial: int, purpose: Purpose) -> Ints:
+    """Positions of n random ones of so many rows, in their order. Of two numbers n, the smaller one takes a part."""
+    # The beginning of one order, whatever n.
+    permutation = streams.numpy(trial, purpose).permutation(size)
+    return np.sort(permutation[:n])
 
 
 @dataclass
@@ -335,7 +340,7 @@ def prepare_trials(
 
 
 def _pretraining_rows(train: Ints, n: int | None, streams: Streams, trial: int) -> Ints:
-    """Random ones of the training rows, in their order. Of two numbers of rows, the smaller one takes a part."""
+    """Random ones of the training rows; all of them without a number."""
     if n is None:
         return train
     if n > len(train):
@@ -343,6 +348,5 @@ def _pretraining_rows(train: Ints, n: int | None, streams: Streams, trial: int) 
             f"pretrain.rows={n} is more than the {len(train)} training rows; ask for fewer, or leave it out, which "
             "takes all."
         )
-    permutation = streams.numpy(trial, Purpose.PRETRAIN_ROWS).permutation(len(train))
-    rows: Ints = train[np.sort(permutation[:n])]
+    rows: Ints = train[_subset(len(train), n, streams, trial, Purpose.PRETRAIN_ROWS)]
     return rows

@@ -428,7 +428,7 @@ class Stack:
         return self.streams.torch(self.trials, purpose, fit=number, device=self.hardware.device, roster=roster)
 
     def _source(self, encoder: Encoder, roster: Roster, rows: NDArray[np.int64]) -> CorruptionSource:
-        """What corruption draws from: these rows ``(T, n)``."""
+        """Rows ``(T, n)`` as a source of values for corruption."""
         return CorruptionSource(encoder, self.datamodule.table, self.on_device(rows), roster)
 
     def _task(

@@ -85,7 +85,7 @@ class OwnSource(FileSource):
         return super().load() if self.files() else _kept(self)
 
     def _load(self) -> "Table":
-        """The table, read anew."""
+        """The table of a reading of its own, which `_kept` keeps."""
         return super().load()
 
     def _identifying(self) -> dict[str, Any]:
