@@ -28,6 +28,7 @@ from .comparisons import DRAWS, NEXT, Compared, Tables, WorthAt, compare, means_
 from .figures import worths_figure
 from .findings import AUROC, BUDGETS, CATBOOST, LINEAR, TRIALS, findings
 from .learnt import CONSTANT, counts
+from .run import BY_ROWS
 from .sensitivity import VARIANTS
 
 FOLDER = Path(__file__).parent
@@ -38,8 +39,6 @@ NAMES = {"SCARF, corruption.rate=0.3": RATE, "SCARF, probe": FROZEN, "ridge regr
 PRETRAININGS = (SCARF, RATE, "VIME", "SCARF AE", "binning")
 OTHERS = (LINEAR, "random forest", "XGBoost", CATBOOST, REALMLP)
 PAIRS = [*((name, NONE) for name in (*PRETRAININGS, FROZEN)), (ON_REALMLP, REALMLP), *((name, NONE) for name in OTHERS)]
-BY_ROWS = {n: f"{SCARF}, pretrain.rows={n}" for n in (20, 200, 2000)}
-"""SCARF whose pre-training learns from some of the training rows, by their number."""
 LABELS_OF_ROWS = 20
 """The budget of labels beside which the rows without a label are counted."""
 AMONG = [(name, SCARF) for name in PRETRAININGS[1:]]

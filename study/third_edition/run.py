@@ -25,15 +25,19 @@ from scarf_lightning.cli.commands import answered
 from scarf_lightning.errors import UsageError
 from study import results
 from study.packaged import ROOT
+from study.results import NONE, SCARF
+from study.third_edition.learnt import CONSTANT
 from study.third_edition.tables import FOLDER, copy_all, tables
 
-NETWORKS = ("no pre-training", "SCARF", "VIME", "SCARF AE", "binning", "SCARF, corruption.rate=0.3")
-RIVALS = ("random forest", "XGBoost", "CatBoost", "always the commonest answer")
-REALMLP = ("RealMLP", "RealMLP with SCARF")
+NETWORKS = (NONE, SCARF, "VIME", "SCARF AE", "binning", f"{SCARF}, corruption.rate=0.3")
+RIVALS = ("random forest", "XGBoost", "CatBoost", CONSTANT)
+REALMLP = ("RealMLP", f"RealMLP with {SCARF}")
+BY_ROWS = {n: f"{SCARF}, pretrain.rows={n}" for n in (20, 200, 2000)}
+"""SCARF whose pre-training learns from some of the training rows, by their number."""
 SWEEPS = {
     "few": (*NETWORKS, "logistic regression", *RIVALS),
-    "frozen": ("SCARF, probe",),
-    "rows": ("SCARF, pretrain.rows=20", "SCARF, pretrain.rows=200", "SCARF, pretrain.rows=2000"),
+    "frozen": (f"{SCARF}, probe",),
+    "rows": tuple(BY_ROWS.values()),
     "realmlp": REALMLP,
     "few_numbers": (*NETWORKS, "ridge regression", *RIVALS),
     "realmlp_numbers": REALMLP,
@@ -46,7 +50,7 @@ KEPT = Path(__file__).with_name("trials.parquet")
 FACTS = Path(__file__).with_name("tables.csv")
 TRIALS = 5
 OPENML_PREFIX = "cc18-"
-"""What results leave out of the name of a dataset option."""
+"""The beginning of a dataset option that its name in results lacks."""
 AT_ONCE = 6
 """Tables that are trained before their trials are kept."""
 OPTIONS = {"openml", "results", "kept", "trials", "workers", "only", *ESTIMATORS}
@@ -83,8 +87,9 @@ def main(arguments: Sequence[str]) -> int:
     worst = 0
     for chunk in chunks():
         asked = 0
+        known = pd.read_parquet(kept, columns=results.KEY) if kept.exists() else pd.DataFrame(columns=results.KEY)
         for sweep, words in trainings:
-            left = unfinished(chunk, sweep, int(trials), kept)
+            left = unfinished(chunk, sweep, int(trials), known)
             if not left:
                 continue
             command = [*words, f"sweeps={narrowed(sweep, left)}", f"trials={trials}"]
@@ -110,14 +115,13 @@ def chunks() -> Iterator[list[str]]:
             yield list(names[start : start + AT_ONCE])
 
 
-def unfinished(chunk: Sequence[str], sweep: str, trials: int, kept: Path) -> list[str]:
-    """The dataset options of those tables of a sweep that miss a trial in the file ``kept``."""
+def unfinished(chunk: Sequence[str], sweep: str, trials: int, known: pd.DataFrame) -> list[str]:
+    """The dataset options of those tables of a sweep that miss a trial among the known ones, see `results.KEY`."""
     first = sweep_of(sweep)["cells"][0]
     chosen = [name for name in chunk if name in first["dataset"]]
-    if sweep == FOUNDATION or not kept.exists():
+    if sweep == FOUNDATION:
         return chosen
     budgets = [str(labels) for labels in np.atleast_1d(first["regime.labels"])]
-    known = pd.read_parquet(kept, columns=results.KEY)
     is_asked = known["competitor"].isin(SWEEPS[sweep]) & known["labels"].isin(budgets) & (known["trial"] < trials)
     counts = known[is_asked]["dataset"].value_counts()
     whole = len(SWEEPS[sweep]) * len(budgets) * trials

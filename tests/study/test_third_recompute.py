@@ -11,7 +11,7 @@ import pytest
 from study.third_edition import page as pages
 from study.third_edition.learnt import CONSTANT, TRIAL
 from tests.composing import ROOT
-from tests.study.test_third_page import FACTS, made_up
+from tests.study.test_third_page import FACTS, lines_of, made_up
 
 DRAWS = 300
 COLUMNS = {
@@ -47,13 +47,6 @@ def names(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[st
     defined: dict[str, Any] = {}
     exec(code.replace("DRAWS, TRIALS, BUDGETS = 10_000, 5,", f"DRAWS, TRIALS, BUDGETS = {DRAWS}, 2,"), defined)
     return defined
-
-
-def lines_of(text: str, section: str) -> list[list[str]]:
-    """The cells of the lines of a section's table."""
-    _, _, rest = text.partition(f"## {section}\n")
-    lines = [line for line in rest.partition("\n## ")[0].splitlines() if line.startswith("| ")]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
 def numbers(cell: str) -> list[float]:
