@@ -28,8 +28,8 @@ SWEEP = ["corruption=mean,marginal", "scaling=zscore,minmax", "trials=30"]
 AGREEMENT = ["sweeps=paper/sweeps/agreement.yaml", "pretrain=none,scarf"]
 WINDOW = (1280, 800)
 COLUMNS = 80
-SHOWN_FOLDER = Path("/tmp/wdbc")
-"""The folder that messages name; it must not exist."""
+EMPTY = Path(tempfile.gettempdir(), "wdbc")
+"""The folder of the commands. Its name is short, so that paths fit into a line; it must not exist."""
 TERMINAL = {
     "first-answer": "scarf train pretrain=none,scarf recipe=practical",
     "sweep": "scarf train corruption=mean,marginal scaling=zscore,minmax recipe=practical",
@@ -94,15 +94,15 @@ def _photograph(page: Path, name: str) -> None:
 
 def terminal() -> None:
     """Draw what commands leave in a terminal."""
-    SHOWN_FOLDER.mkdir()
+    EMPTY.mkdir()
     try:
         for name, command in TERMINAL.items():
             console = Console(record=True, width=COLUMNS, file=io.StringIO())
-            console.print(Text.from_ansi(_left_by(command, SHOWN_FOLDER)))
+            console.print(Text.from_ansi(_left_by(command, EMPTY)))
             drawn = console.export_svg(title="", code_format=SVG, unique_id=name)
             (DOCS / f"{name}.svg").write_text(drawn, encoding="utf-8")
     finally:
-        shutil.rmtree(SHOWN_FOLDER)
+        shutil.rmtree(EMPTY)
 
 
 def _left_by(command: str, folder: Path) -> str:
@@ -120,7 +120,8 @@ def _left_by(command: str, folder: Path) -> str:
         screen = subprocess.run([*tmux, "capture-pane", "-e", "-p", "-S", "-"], check=True, capture_output=True)
     finally:
         subprocess.run([*tmux, "kill-server"], check=True)
-    return screen.stdout.decode().rstrip()
+    # As in the outputs of notebooks, what changes with the machine is left out.
+    return screen.stdout.decode().rstrip().replace(f"{folder}{os.sep}", "")
 
 
 def win_matrix(results: str) -> None:
