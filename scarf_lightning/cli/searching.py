@@ -119,6 +119,10 @@ def _tried(search: Search, ranked: Sequence[Try]) -> list[TriedCell]:
     return tried
 
 
+DECIDE_VALIDATION = {"recipe", "regime.labels", "finetune.fixed_below", "finetune.fixed_below_numbers"}
+"""Options by which some cells of a search have rows that validate, and others have none."""
+
+
 class _Tries:
     """The training of tries by this process."""
 
@@ -136,11 +140,12 @@ class _Tries:
         self._launch = _Here() if launcher == BASIC else launch
         self._launcher, self._shown, self._show = launcher, shown, _Quietly()
         self._failures = list[str]()
+        self._is_hopeless = False
 
     def train(self) -> list[str]:
-        """Train until the study has its tries, and return why tries failed."""
+        """Train until the study has its tries, or a try shows that none can have a value; return why tries failed."""
         self._begin()
-        while True:
+        while not self._is_hopeless:
             # A try that failed is not made up for by this command, or a search that always fails would never end.
             wanted = self._search.options.n_trials - len(self._failures)
             with self._kept.taken(wanted) as taken:
@@ -151,6 +156,7 @@ class _Tries:
             if not taken.tries:
                 # Another process trains the last tries; they are taken over here if it dies.
                 time.sleep(LOOK_EVERY)
+        return self._failures
 
     def _begin(self) -> None:
         """Say how far the study is, and check the parts of all choices before the first try is suggested."""
@@ -190,7 +196,10 @@ class _Tries:
             return
         value = objective(cell, self._search.objective)
         if math.isnan(value):
-            self._fail(each, _without_value(cell, self._search.objective))
+            reason = _without_validation(cell, self._search.objective)
+            searched = {axis.key for axis in self._search.axes}
+            self._is_hopeless = bool(reason) and not searched & DECIDE_VALIDATION
+            self._fail(each, f"{cell.label}: {self._search.objective} is not a number{reason}.")
             return
         self._kept.tell(each.number, value, store.fingerprint)
         chosen = " ".join(_searched(self._search, each))
@@ -202,16 +211,15 @@ class _Tries:
         self._terminal.say(f"Try {each.number} failed: {reason.splitlines()[0]}")
 
 
-def _without_value(cell: Cell, name: str) -> str:
-    """The reason why a trained cell has no value of an objective, and what gives it one."""
-    sentence = f"{cell.label}: {name} is not a number."
+def _without_validation(cell: Cell, name: str) -> str:
+    """The reason why no cell with so few labels has a value of an objective, and what gives it one; or nothing."""
     settings = cell.config.finetune
     if name == VALIDATION_ERROR and (settings.fixed_below or settings.fixed_below_numbers):
         return (
-            f"{sentence} With so few labels the recipe trains for a fixed number of steps, and no row validates; set "
-            "finetune.fixed_below=0."
+            ". With so few labels the recipe trains for a fixed number of steps, and no row validates; set "
+            "finetune.fixed_below=0"
         )
-    return sentence
+    return ""
 
 
 class _Here:

@@ -3,6 +3,7 @@
 A try is what Optuna calls a trial: one cell of ours, with all of its trials.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ from hydra.core.override_parser.types import IntervalSweep, Override, RangeSweep
 
 from ..errors import UsageError
 from ..options import Options, checked
-from ..options.combinations import method_of
+from ..options.combinations import method_of, watched_from
 from ..options.gate import Gate, Origin
 from ..options.option import option
 from .cell import Cell
@@ -280,6 +281,11 @@ def read_search(
                 raise UsageError(
                     f"method={cell.config.method['name']} has no validation error to search by; name a metric, as in "
                     "objective=accuracy."
+                )
+            if watched_from(cell.config) == math.inf:
+                raise UsageError(
+                    f"{VALIDATION_ERROR} has no value with finetune.monitor={cell.config.finetune.monitor}, because no "
+                    "row validates; set finetune.monitor=error, or name a metric, as in objective=accuracy."
                 )
     return Search(chosen, axes, fixed, cells, objective, composer)
 

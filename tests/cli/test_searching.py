@@ -129,9 +129,26 @@ def test_a_value_that_is_no_number_is_a_failure(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(searching, "objective", lambda cell, name: float("nan"))
 
     assert Ran(n_trials=1).problem.endswith("validation_error is not a number.")
-    of_fixed_length = Ran(RATE, "recipe=practical", n_trials=1).problem
-    assert of_fixed_length.endswith("and no row validates; set finetune.fixed_below=0.")
     assert Ran(RATE, "recipe=practical", "finetune.fixed_below=0", n_trials=1).problem.endswith("is not a number.")
+
+
+@pytest.mark.parametrize(("chosen", "launched"), [("finetune.fixed_below=1000", 1), ("finetune.fixed_below=0,1000", 3)])
+def test_a_search_ends_after_a_try_that_no_row_validates_unless_others_have_some(
+    chosen: str, launched: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searching, "objective", lambda cell, name: float("nan"))
+
+    ran = Ran(RATE, "recipe=practical", chosen, n_trials=3)
+
+    assert ran.n_launched == launched
+    assert "and no row validates; set finetune.fixed_below=0." in ran.problem
+
+
+def test_without_a_row_that_validates_nothing_is_trained() -> None:
+    with pytest.raises(UsageError, match=r"^validation_error has no value with finetune.monitor=none, because no row"):
+        Ran(RATE, "finetune.monitor=none", n_trials=1)
+    assert not Path("results").exists()
+    assert Ran(RATE, "finetune.monitor=none", objective="accuracy", n_trials=1).n_launched == 1
 
 
 def test_the_time_ends_a_search_and_the_same_command_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
