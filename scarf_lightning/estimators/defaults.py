@@ -1,7 +1,8 @@
-"""The training of a `ScarfClassifier` whose user chooses nothing about it: a rule by the number of labels.
+"""The training of an estimator whose user chooses nothing about it: rules by the number of labels.
 
 With few labels, or with rows that lack one, pre-training is tried. With more it is seldom used, and trying it takes
-most of the time. ``study/recipe.md`` says how the rule was chosen, and by which figures.
+most of the time. ``study/recipe.md`` says how that rule was chosen, and by which figures. Where a trial has too few
+validation rows to judge a pre-training, the study does: ``study/third_edition.md``.
 """
 
 from collections.abc import Mapping
@@ -47,3 +48,21 @@ def default_for(n_labels: int) -> Default | None:
         if n_labels >= default.fewest:
             return default
     return None
+
+
+HELPING: Mapping[str, Mapping[int, bool]] = {"classes": {}, "number": {}}
+"""Whether the study finds that SCARF helps, by kind of target and number of labels. A kind without an entry is not
+answered yet."""
+
+
+def helping_budget(target: str, n_labels: int) -> int | None:
+    """The number of labels at which the study finds that SCARF helps, where that is its nearest answer.
+
+    The nearest answer is that of the most labels that are not above ``n_labels``, or of the fewest. ``target`` is the
+    name of its kind.
+    """
+    answers = HELPING.get(target, {})
+    if not answers:
+        return None
+    nearest = max((labels for labels in answers if labels <= n_labels), default=min(answers))
+    return nearest if answers[nearest] else None

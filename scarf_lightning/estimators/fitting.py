@@ -27,6 +27,7 @@ from ..options.combinations import is_pretrained
 from ..results import StackRecord, StoredTrial
 from ..screen import screen
 from ..training import CellTraining, Start
+from .defaults import helping_budget
 from .model import Model, model_of
 
 T = TypeVar("T")
@@ -168,10 +169,13 @@ def _chosen(pretrained: CellTraining) -> tuple[CellTraining, list[StackRecord], 
     scratch = pretrained.from_scratch()
     n_rows = _validation_rows(pretrained)
     if n_rows is not None and n_rows < ENOUGH:
-        # What cannot be judged is not trained; a trial from scratch that diverges is judged worse by whatever rows.
-        alone = _joined(scratch, _side_by_side(pretrained, _stacks(scratch, _judged_stack)))
+        budget = helping_budget(pretrained.table.target.name, pretrained.table.n_labelled)
+        # What cannot be judged is not trained; a trial that diverges is judged worse by whatever rows.
+        training = scratch if budget is None else pretrained
+        alone = _joined(training, _side_by_side(pretrained, _stacks(training, _judged_stack)))
         if np.isfinite(alone.losses).all():
-            return scratch, alone.records, f"{n_rows} {ROWS} are too few to tell: {CHEAPER}."
+            why = CHEAPER if budget is None else f"pre-trained, because SCARF helps with {budget} labels in the study"
+            return training, alone.records, f"{n_rows} {ROWS} are too few to tell: {why}."
     # Those with a pre-training take longest, so processes begin with them.
     stacks = _stacks(pretrained, _judged_stack)
     n_pretrained = len(stacks)
