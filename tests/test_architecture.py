@@ -301,6 +301,7 @@ def test_our_modules_import_nothing_heavy_before_it_is_needed() -> None:
     assert not brought_by("estimators.estimators") & {"lightning", "matplotlib", "openml", "pytorch_lightning", "wandb"}
 
 
+@pytest.mark.slow
 def test_what_runs_before_training_imports_nothing_heavy_by_other_libraries_either() -> None:
     light = [*(f"scarf_lightning.{name}" for name in BEFORE_TRAINING), "hydra_plugins.scarf_sweeper.sweeper"]
 

@@ -30,6 +30,7 @@ def test_every_file_says_how_it_is_run() -> None:
         assert any("scarf train --config-dir . " in line and f"+experiment={file.stem}" in line for line in lines[:4])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "overrides"),
     [
@@ -46,6 +47,7 @@ def test_a_file_asks_for_its_cells(name: str, overrides: tuple[str, ...]) -> Non
     assert {cell.config.trials for cell in cells} <= {5, 10}
 
 
+@pytest.mark.slow
 def test_the_cards_ablation_is_the_one_of_the_command_line() -> None:
     planned = scarf_lightning.plan("+experiment=ablation", config_dir=ROOT)
     typed = scarf_lightning.plan("corruption=mean,marginal", "scaling=zscore,minmax", "trials=10")

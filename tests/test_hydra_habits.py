@@ -61,6 +61,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("habit", WORKS)
 def test_a_habit_works(habit: str, folder: Path) -> None:
     arguments, shown = WORKS[habit]

@@ -182,6 +182,7 @@ def test_a_logger_without_its_package_is_refused_before_anything_trains(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_nothing_is_collected_while_packages_are_imported_and_again_after_it() -> None:
     frozen = gc.get_freeze_count()
     with without_garbage_collection():

@@ -154,6 +154,7 @@ def with_a_sweep(folder: Path, drawing: str = "") -> Path:
 OF_WHAT = r"Name what the report is of: sweeps=NAME, or results=FOLDER\."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -75,6 +75,7 @@ def test_a_program_of_hydras_own_may_ask_for_some_of_them(
     assert "(finished already)" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.slow
 def test_the_plan_says_what_there_is_to_do(trained: Trained, tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr(module, "composing", composing_once)
     monkeypatch.chdir(trained[0])
@@ -130,6 +131,7 @@ def config_dir(tmp_path: Path) -> Path:
     return tmp_path / "conf"
 
 
+@pytest.mark.slow
 def test_a_plan_knows_the_tables_in_a_folder_of_the_users(config_dir: Path, tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.chdir(tmp_path)
 

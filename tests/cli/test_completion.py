@@ -41,6 +41,7 @@ LINE_START, LINE_END = "\x01", "\x05"
 """The keys that lead to the ends of a line."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", SHELLS)
 def test_the_tabulator_completes_each_line(shell: str, tmp_path: Path) -> None:
     (tmp_path / "customers.csv").touch()

@@ -40,6 +40,7 @@ def test_a_fork_composes_the_cells_that_this_process_would_compose(imports: list
     assert [cell.key for cell in found.cells] == [cell.key for cell in request_of(*SWEEP).cells]
 
 
+@pytest.mark.slow
 def test_a_sweep_file_whose_blocks_have_options_of_their_own_is_composed_by_a_fork(imports: list[str]) -> None:
     assert len(request("sweeps=quick").cells) == 22
     assert imports == ["torch"]

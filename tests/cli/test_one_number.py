@@ -186,6 +186,7 @@ def test_every_way_of_showing_a_number_shows_one(trained: tuple, capsys: pytest.
     assert found["mean"].tolist() == pytest.approx([mean, mean], abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_way_of_showing_a_difference_shows_one(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

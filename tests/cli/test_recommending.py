@@ -198,6 +198,7 @@ def test_a_column_that_carries_a_model_is_said_with_its_share_and_the_way_out() 
     assert beside_note == f"{said}."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["removed", "changed"])
 def test_a_table_that_is_not_the_one_of_the_trials_is_said_to_leave_carriers_unknown(
     change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -159,6 +159,7 @@ def test_few_labels_come_first_where_all_labels_take_longer_than_there_is_time(
     assert "about 2 h on one core, longer than time_limit=1h, so few labels come first" in sentence
 
 
+@pytest.mark.slow
 def test_budgets_that_a_table_may_lack_wait_until_it_is_known(asked: list[str]) -> None:
     cells = cells_of(*asked)
     key = cells[0].source.key

@@ -55,6 +55,7 @@ class Ran:
         self.n_launched = sum(map(len, launcher.launched))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("objective", "best"), [("validation_error", min), ("accuracy", max), ("log_loss", min)])
 def test_the_best_is_shown_as_the_command_of_its_cell(
     objective: str, best: Any, capsys: pytest.CaptureFixture[str]

@@ -33,6 +33,7 @@ def shell(redirected: str, folder: Path, lines: int = 1, **variables: str) -> su
     return subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=folder, env=variables, capture_output=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("encoding", "expected"),
     [
@@ -47,6 +48,7 @@ def test_signs_that_a_stream_lacks_are_written_in_others(encoding: str, expected
     assert ran.stderr == ("Reading …\n" if encoding == "utf-8" else "Reading ...\n").encode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("redirected", ["2>&-", ">&-", "<&-", "<&- >&- 2>&-", "2>/dev/full", "2> >(true)"])
 def test_a_command_does_its_work_whatever_stream_is_closed_or_full(redirected: str, tmp_path: Path) -> None:
     assert shell(redirected, tmp_path).returncode == 0
@@ -54,6 +56,7 @@ def test_a_command_does_its_work_whatever_stream_is_closed_or_full(redirected: s
         assert int(kept.read()) > 2, "a file of ours has no number of a stream"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_full_output_is_a_sentence(unbuffered: str, tmp_path: Path) -> None:
     ran = shell(">/dev/full", tmp_path, PYTHONUNBUFFERED=unbuffered)
@@ -67,6 +70,7 @@ def test_output_that_nobody_reads_ends_with_the_status_of_sigpipe(tmp_path: Path
     assert not (tmp_path / "kept").exists()
 
 
+@pytest.mark.slow
 def test_what_hydra_logs_and_nobody_reads_is_no_error_of_its_log(tmp_path: Path) -> None:
     script = "import sys; from scarf_lightning.cli.commands import train; sys.exit(train())"
     command = f"\"{sys.executable}\" -c '{script}' --info all | true"

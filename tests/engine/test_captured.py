@@ -118,6 +118,7 @@ def finetuned(stack: Stack, **settings: Any) -> Fit:
     return stack.finetune(FinetuneSettings(batch_size=46, **settings), stack.labelled())[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "rounding"),
     [
@@ -154,6 +155,7 @@ def test_a_captured_fine_tuning_is_the_eager_one(
     assert_same(captured, eager, rounding)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("network", ["mlp", "ft_transformer"])
 def test_a_captured_pre_training_is_the_eager_one(
     patients: Table, make_stack: MakeStack, replaying: Any, network: str

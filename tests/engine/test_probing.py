@@ -86,6 +86,7 @@ def test_a_probed_pretraining_has_the_same_losses_and_weights(stack: Stack, prob
     assert without == plain.curves
 
 
+@pytest.mark.slow
 def test_trials_that_have_stopped_are_probed_no_further(stack: Stack) -> None:
     """The trials stop after different numbers of epochs, and each has the probes of its own networks."""
     settings = PretrainSettings(batch_size=64, max_epochs=40, patience=0, learning_rate=0.02, probe=1)

@@ -146,6 +146,7 @@ class TestRows:
             small().fit(rows, labels)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [

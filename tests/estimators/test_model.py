@@ -236,6 +236,7 @@ def test_a_trained_encoder_stands_in_a_pipeline(scarf: OfACell) -> None:
     assert np.isfinite(scores).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("overrides", "phase", "sentence"),
     [

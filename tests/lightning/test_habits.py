@@ -132,6 +132,7 @@ HABITS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("habit", HABITS, ids=lambda habit: habit.__name__)
 def test_habits_of_lightnings_users_work(habit: Callable[[Path], None], tmp_path: Path) -> None:
     habit(tmp_path)

@@ -51,6 +51,7 @@ def command(subcommand: str, model: str, *arguments: str) -> None:
     main([subcommand, f"--model={model}", *TABLE, *PLAIN, *arguments])
 
 
+@pytest.mark.slow
 @needs_cli
 def test_two_commands_pretrain_and_fine_tune_and_a_third_tests(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     logs = [f"--trainer.logger.init_args.save_dir={folder}"]
@@ -76,6 +77,7 @@ def test_a_module_of_ones_own_is_named_by_its_class(folder: Path) -> None:
     assert weights["encoder.body.network.weight"].shape == (4, D)
 
 
+@pytest.mark.slow
 @needs_cli
 @pytest.mark.parametrize(
     ("arguments", "sentence"),

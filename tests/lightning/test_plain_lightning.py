@@ -231,6 +231,7 @@ def test_a_trainer_that_spawns_processes_is_refused() -> None:
             spawning.fit(module, data)
 
 
+@pytest.mark.slow
 def test_a_frame_and_a_file_are_the_same_table(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     frame = pd.DataFrame({"size": random.normal(size=80), "colour": random.choice(["red", "blue"], 80)})
@@ -258,6 +259,7 @@ def test_numbers_are_measured_by_their_own_metrics() -> None:
     assert measured["test_r2"] > 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_network")
 def test_a_task_of_openml_is_tested_on_its_own_rows(cache: Path) -> None:
     data = OpenMLDataModule(task=TASK, options=[f"paths.openml={cache}"])
@@ -293,6 +295,7 @@ def test_data_that_cannot_be_served_are_refused(make: Any, sentence: str) -> Non
         make()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "option", "sentence"),
     [

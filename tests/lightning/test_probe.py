@@ -57,6 +57,7 @@ def test_losses_and_weights_are_the_same_with_and_without_probes() -> None:
     assert all(torch.equal(tensor, weights[1][name]) for name, tensor in weights[0].items())
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Target 'y' has 200 different numbers")
 def test_numbers_are_probed_by_r2_and_a_pretext_without_two_views_has_no_alignment() -> None:
     random = np.random.default_rng(1)

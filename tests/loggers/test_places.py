@@ -15,6 +15,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [".", "results", "..", "elsewhere", "link", "backups"])
 @pytest.mark.parametrize("name", ["CSVLogger", "TensorBoardLogger"])
 def test_a_logger_that_writes_beside_records_removes_none(

@@ -51,6 +51,7 @@ def test_only_the_parts_that_a_cell_uses_are_built(monkeypatch: pytest.MonkeyPat
     assert parts_of("method=cotrain") == {"cotrain", "cotrain.corruption", "selection", "cotrain.loss"}
 
 
+@pytest.mark.slow
 def test_parts_are_what_the_configuration_names() -> None:
     overrides = (
         "corruption=mean corruption.rate=0.25 selection=bernoulli views=both loss.temperature=0.5 regime=semi25 "

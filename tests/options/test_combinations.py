@@ -141,6 +141,7 @@ class TestCotraining:
 class TestLoss:
     """A loss serves one kind of task."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("loss", names("loss"))
     def test_it_goes_with_tasks_of_its_kind_alone(self, loss: str) -> None:
         chosen = default_choice("loss", loss)
@@ -160,6 +161,7 @@ class TestLoss:
                 start = f"cotrain.loss={loss} does not go with cotrain={name}, "
                 assert refusal(partial(build_parts, config)).startswith(start)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", PRETEXTS)
     def test_the_error_is_watched_where_there_is_one(self, name: str) -> None:
         config = config_of(f"pretrain={name}")
@@ -464,6 +466,7 @@ def test_the_practical_recipe_stops_numbers_early_with_any_number_of_labels() ->
     assert (settings.fixed_below, settings.monitor, settings.min_steps, settings.patience) == (0, "error", 300, 20)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "expected"),
     [

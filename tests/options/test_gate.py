@@ -168,6 +168,7 @@ def test_a_sweep_file_reaches_no_further_than_the_numbers_of_its_cells(
         refused(lambda: door(name, value), "sweeps=s.yaml sets ", in_evil)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("door", OF_COMMANDS)
 @pytest.mark.parametrize("option", ["a plugin", "a logger", "a variable"])
 def test_every_command_asks_the_gate_of_a_sweep_file(
@@ -214,6 +215,7 @@ def by_a_space(place: Path, name: str, value: Any) -> str:
     return experiment(place, {"hydra": {"sweeper": {"params": {f"+{name}": text}}}})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("door", [preset, axis_file, dotted, by_another_file, by_a_space])
 @pytest.mark.parametrize("option", OPTIONS)
 def test_a_file_of_a_config_dir_chooses_loggers_and_jobs_and_reaches_no_further(
@@ -254,6 +256,7 @@ def test_an_entry_of_a_defaults_list_reaches_no_further(
         refused(lambda: expand([chosen], composer, SWEEPS), str(place), in_evil)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "arguments"),
     [

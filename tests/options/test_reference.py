@@ -114,6 +114,7 @@ def flat(options: dict[str, Any], before: str = "") -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["group", "time", "column", "files", "task"])
 def test_a_recipe_leaves_out_what_the_chosen_split_does_not_have(rule: str) -> None:
     assert "copies" not in config_of(f"split={rule}", "recipe=paper").split
@@ -122,6 +123,7 @@ def test_a_recipe_leaves_out_what_the_chosen_split_does_not_have(rule: str) -> N
             config_of(f"split={rule}", "recipe=paper", f"split.copies={copies}")
 
 
+@pytest.mark.slow
 def test_the_papers_recipe_splits_every_row_by_itself() -> None:
     for rule, overrides, copies in (
         ("random", (), "apart"),

@@ -63,6 +63,7 @@ def test_a_run_that_compares_nothing_or_whose_trials_all_diverged_says_nothing(t
     assert said(diverged) == []
 
 
+@pytest.mark.slow
 def test_a_reference_that_fits_several_competitors_is_refused_with_their_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -195,6 +195,7 @@ def test_a_file_of_a_dataset_may_set_other_options_too(conf: Path) -> None:
     assert [composer((f"dataset={name}",)).seed for name in (*UNSCALED[:2], "wdbc")] == [7, 0, 0]
 
 
+@pytest.mark.slow
 def test_every_dataset_on_its_own() -> None:
     """The three that are never scaled say so, whatever was composed before them."""
     scaling = {name: config_of(f"dataset={name}", "trials=2").scaling["name"] for name in names("dataset")}

@@ -29,6 +29,7 @@ def test_each_is_every_column_that_the_table_has_features_of(asked: list[str]) -
     assert [cell.config.dataset.drop for cell in cells] == [None, ["day"], ["a,b"], ["city"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["pretrain.drop", "corruption.keep"])
 def test_each_serves_the_lists_of_pre_training_and_of_its_corruption(option: str) -> None:
     cells = cells_of(f"{option}=each")
@@ -38,6 +39,7 @@ def test_each_serves_the_lists_of_pre_training_and_of_its_corruption(option: str
     assert (first["keep"] if name == "keep" else first.drop) == ["V1"]
 
 
+@pytest.mark.slow
 def test_the_sweep_of_columns_asks_three_questions_of_each(asked: list[str]) -> None:
     cells = cells_of("sweeps=columns", *asked)
     assert len(cells) == 3 * (1 + 3) + 2 * 3

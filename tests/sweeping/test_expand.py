@@ -172,6 +172,7 @@ def test_all_that_is_wrong_is_listed_together_up_to_ten_combinations() -> None:
 NO_LIST = "dataset.drop must be a list, as in dataset.drop=[a,b]."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "sentences"),
     [

@@ -69,6 +69,7 @@ def cell_of(*overrides: str, plugins: tuple[str, ...] = ()) -> Any:
     return cell.config
 
 
+@pytest.mark.slow
 def test_a_file_of_the_users_may_leave_options_out_and_begins_with_ours_to_have_them(in_tmp: Path) -> None:
     (in_tmp / "corruption").mkdir()
     (in_tmp / "corruption" / "short.yaml").write_text("name: mean\n")
@@ -161,6 +162,7 @@ def refusal(error: type[Exception], act: Callable[[], Any]) -> BaseException:
     return caught.value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("override", "start", "end"),
     [
@@ -249,6 +251,7 @@ def test_the_node_of_another_package_gives_way_to_our_search_and_stays_for_other
     assert (composed.hydra.sweeper.n_trials, composed.hydra.sweeper.sampler.name) == (7, "tpe")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [["hydra/sweeper=optuna", "hydra.sweeper.n_trials=7"], ["hydra/launcher=slurm"]])
 def test_cells_are_composed_without_what_a_preset_says_of_jobs(asked: list[str]) -> None:
     with hydra_started() as hydra:

@@ -38,6 +38,7 @@ def tried(study: KeptSearch, n_tries: int) -> list[tuple[int, tuple[str, ...]]]:
                 return found
 
 
+@pytest.mark.slow
 def test_a_search_that_goes_on_suggests_what_it_would_have_suggested() -> None:
     whole = tried(kept(storage="whole.log"), 4)
 
@@ -99,6 +100,7 @@ TORN: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tear", TORN.values(), ids=TORN)
 def test_a_torn_last_line_is_left_out_and_the_search_goes_on(tear: Callable[[bytes], bytes]) -> None:
     whole = tried(kept(storage="study.log"), 3)

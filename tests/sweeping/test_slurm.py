@@ -150,6 +150,7 @@ def test_an_array_that_left_the_queue_meanwhile_is_forgotten_and_a_refused_one_l
     assert not Path("results/chunks").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "job", ["", "-1", "--user=root", "--state=PENDING", "17,18", "17 18", "17_3", "1" * 19, "１７", "17\n"]
 )
@@ -205,6 +206,7 @@ def test_what_ends_the_waiting_cancels_the_array(programs: Programs, monkeypatch
     assert not Path("results/chunks").exists()
 
 
+@pytest.mark.slow
 def test_a_controller_that_does_not_answer_is_waited_for(programs: Programs, monkeypatch: pytest.MonkeyPatch) -> None:
     programs.answer("squeue", "17_0\n", "error Unable to contact slurm controller", "17_0\n", "")
     monkeypatch.setattr(slurm, "PATIENCE", 0.0)

@@ -206,6 +206,7 @@ def test_a_rival_whose_package_is_not_installed_is_replaced(monkeypatch: pytest.
     assert request.sweep.replaced == {"xgboost": "random_forest"}
 
 
+@pytest.mark.slow
 def test_the_sweep_of_columns_has_networks_and_a_rival_for_any_target() -> None:
     for dataset in ("wdbc", "diabetes"):
         asked = cells_of("sweeps=columns", f"dataset={dataset}")

@@ -372,6 +372,7 @@ class TestEnding:
         assert tried <= 3
         assert len(log.lines()) == tried + 1
 
+    @pytest.mark.slow
     def test_what_ends_the_run_ends_its_workers(self, log: Log) -> None:
         def interrupted(seconds: float) -> None:
             with Workers(2, trainer(log, lambda _: time.sleep(60)), print) as launch:

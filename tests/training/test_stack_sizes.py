@@ -103,6 +103,7 @@ def test_where_products_are_not_exact_a_trial_is_always_trained_with_its_block(
     assert all('"promise": "fixed"' in each and '"trials_per_stack": 2' in each for each in environments)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not is_exact(), reason="this processor's products depend on the size of a stack")
 def test_trials_that_do_not_fit_into_the_memory_at_once_train_in_smaller_stacks(
     trees: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

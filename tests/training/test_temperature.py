@@ -199,6 +199,7 @@ def test_a_fit_on_fewer_rows_has_the_length_of_the_fit_on_all(wdbc: Table) -> No
         assert [each.fixed_below for _, each in method.runs] == [bound] + [of_folds] * 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["control", "logistic", "bagging method.members=2", "probe"])
 def test_the_classes_of_a_cell_stay_and_its_record_tells_the_temperature(method: str, wdbc: Table) -> None:
     overrides = ["pretrain=none", "regime=few", "regime.labels=30", *f"method={method}".split()]
@@ -223,6 +224,7 @@ def test_a_trial_has_the_same_temperature_alone_and_beside_others(wdbc: Table) -
     assert_same_numbers(alone.rows[0]["temperature"], together.rows[1]["temperature"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["method=control", "method=xgboost method.max_depth=6 method.learning_rate=0.5"])
 def test_an_overconfident_model_gets_better_probabilities_of_rows_that_it_has_not_seen(method: str) -> None:
     """Three rows of ten have the other class by chance, so no model has a log-loss below h(0.3) = 0.61 nats, and

@@ -33,6 +33,7 @@ def _cases() -> list[object]:
     return cases
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("axis", "name"), _cases())
 def test_every_part_of_the_package_is_taken(axis: str, name: str) -> None:
     found = check_part(parts(axis)[name], axis)
@@ -88,6 +89,7 @@ def test_a_part_is_tried_once_for_a_version_of_its_source(folder: Path, monkeypa
     assert [part.__name__ for part in tried] == ["Bad"]  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_a_wrong_part_refuses_the_cells_that_use_it_alone(folder: Path) -> None:
     wrong = corruption("x + torch.randn_like(x)").split("@dataclass", 1)[1].replace('"bad"', '"worse"')
     (folder / "m.py").write_text(f"{GOOD}\n\n@dataclass{wrong.replace('class Bad', 'class Worse')}", encoding="utf-8")

@@ -170,6 +170,7 @@ def test_the_figures_are_those_of_the_code_as_it_is(kind: object) -> None:
         assert line.total_width == pytest.approx(its.total_width)
 
 
+@pytest.mark.slow
 def test_answers_by_axis_hold_the_truth_and_pooled_settings_find_more_than_a_pair() -> None:
     lines = {line.what.split(",")[0]: line for line in product(random(), 40, (2, 2), 0.04, 0.0, 10, 0.009)}
 

@@ -47,6 +47,7 @@ def pocock_spending(bound: float) -> list[float]:
     return levels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numbers", [(5, 10, 20, 30), tuple(range(3, 61)), (10, 37)])
 def test_all_looks_together_are_false_in_what_they_may_spend(numbers: tuple[int, ...]) -> None:
     """Sums of normal values where nothing differs, 200,000 draws: within three standard errors."""
@@ -63,6 +64,7 @@ def test_all_looks_together_are_false_in_what_they_may_spend(numbers: tuple[int,
     assert crossed.mean() == pytest.approx(expected, abs=3 * math.sqrt(0.05 / 200_000))
 
 
+@pytest.mark.slow
 @given(p=st.floats(1e-8, 0.05), others=st.sets(st.integers(3, 60), max_size=4))
 @settings(max_examples=15, deadline=None)
 def test_a_look_claims_at_the_level_that_it_is_said_to_have(p: float, others: set[int]) -> None:

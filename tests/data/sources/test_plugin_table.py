@@ -81,6 +81,7 @@ def test_its_rows_are_the_table_that_a_file_with_them_is(folder: Path) -> None:
     assert opened(since=2010).load().n_rows == 30
 
 
+@pytest.mark.slow
 def test_a_command_trains_on_it_once_and_again_only_if_its_rows_change(folder: Path) -> None:
     asked = ["plugins=[shop]", "dataset=customers", "dataset.target=bought", "dataset.since=2005", *QUICK]
     run(asked, "workers=1")
@@ -114,6 +115,7 @@ def test_a_version_of_the_class_or_another_option_has_a_note_of_its_own(folder: 
     assert all(re.fullmatch(r"own-customers-[0-9a-f]{12}", key) for key in keys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("option", "refusal"),
     [
@@ -167,6 +169,7 @@ def test_rows_that_are_no_table_are_refused_in_a_sentence(line: str, refusal: st
         opened().read()
 
 
+@pytest.mark.slow
 def test_methods_that_need_unlabelled_rows_may_find_them(folder: Path) -> None:
     with composing(["plugins=[shop]"]) as composer:
         config = composer(("plugins=[shop]", "dataset=customers", "dataset.target=bought", "method=self_train"))
@@ -174,6 +177,7 @@ def test_methods_that_need_unlabelled_rows_may_find_them(folder: Path) -> None:
     assert config.dataset.options == {"since": 0}
 
 
+@pytest.mark.slow
 def test_the_page_of_parts_has_one_that_is_taken_and_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     blocks = list(blocks_of(ROOT / "docs" / "plugins.md"))

@@ -66,6 +66,7 @@ def test_an_estimator_has_the_weights_as_a_parameter_of_its_own() -> None:
         ScarfRegressor(options={"dataset.weight": "w"}).fit(frame()[["size"]], frame()["y"])
 
 
+@pytest.mark.slow
 def test_the_cell_of_a_file_is_that_of_the_estimator_with_the_same_weights(tmp_path: Path) -> None:
     frame(UNEQUAL).to_csv(tmp_path / "t.csv")
     given = ["dataset=csv", "dataset.path=t.csv", "dataset.target=y", "dataset.weight=w", "trials=1", "pretrain=none"]
