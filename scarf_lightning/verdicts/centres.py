@@ -28,7 +28,7 @@ Savage 1956, DOI 10.1214/aoms/1177728077): where one dataset in four gains, ten 
 DRAWS = 2000
 """Bootstrap draws of the mean over datasets."""
 UNSEEN = 3
-"""The factor of the mean's levels. In gains of the study two tables of 34 make up half of the mean, and 13 % of the
+"""The factor of the mean's levels. In measured gains two tables of 34 make up half of the mean, and 13 % of the
 samples of 34 hold neither of them. No sample shows that, so the bootstrap-t claims a false direction in 7.6 % of them
 (1,000 draws); three times its level keeps 5 %."""
 LEAST_SPREAD = 0.1

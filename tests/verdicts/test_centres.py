@@ -1,10 +1,8 @@
-"""The median table and the mean over tables: against SciPy, on the study's own gains, and what lies outside."""
+"""The median table and the mean over tables: against SciPy, on measured gains, and what lies outside."""
 
 import math
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,8 +18,7 @@ from scarf_lightning.verdicts.centres import (
     median_levels,
     outlying,
 )
-
-TRIALS = Path(__file__).parents[2] / "study" / "second_edition" / "trials.parquet"
+from tools.benchmarks.calibration import gains_of_study
 
 
 def gains_of(seed: int, n: int, mean: float = 0.01, spread: float = 0.03) -> np.ndarray:
@@ -109,9 +106,9 @@ def test_the_means_levels_agree_with_its_interval(skewed: bool) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("competitor", ["SCARF", "RealMLP with SCARF, corruption.rate=0.3"])
-def test_neither_claims_a_direction_too_often_on_the_studys_gains_shifted_to_zero(competitor: str) -> None:
-    """Tables drawn from the gains of the study's 34, of which three in four are near zero."""
-    gains = gains_of_study(competitor, "20")
+def test_neither_claims_a_direction_too_often_on_measured_gains_shifted_to_zero(competitor: str) -> None:
+    """Tables drawn from gains on 34, of which three in four are near zero."""
+    gains, _ = gains_of_study(competitor, "20")
     random = np.random.default_rng(0)
     false_median = false_mean = 0
     draws = 400
@@ -123,15 +120,6 @@ def test_neither_claims_a_direction_too_often_on_the_studys_gains_shifted_to_zer
     error = math.sqrt(0.05 * 0.95 / draws)
     assert false_median / draws <= 0.05 + 2 * error
     assert false_mean / draws <= 0.05 + 2 * error
-
-
-def gains_of_study(competitor: str, labels: str) -> np.ndarray:
-    """Mean gains in accuracy over the same network without pre-training, a value a table."""
-    trials = pd.read_parquet(TRIALS)
-    trials = trials[trials["labels"] == labels].set_index(["dataset", "trial"])
-    reference = "no pre-training" if competitor == "SCARF" else "RealMLP"
-    first, second = (trials[trials["competitor"] == name]["accuracy"] for name in (competitor, reference))
-    return (first - second).dropna().groupby("dataset").mean().to_numpy()
 
 
 def test_what_lies_outside_is_beyond_tukeys_fences() -> None:

@@ -19,7 +19,7 @@ table*: training sets are drawn from its rows, and new rows are like these.
 - *page*: many comparisons of which none differs; *until answered*: trials are added until there is an answer, as
   ``sweeps=answer`` does.
 - *tables*: gains over tables, of a normal distribution, with three in four tables that gain nothing, or drawn from
-  those of the study. *next table*: what is predicted of one more.
+  those on 34 tables. *next table*: what is predicted of one more.
 - *by axis*: cells of a product of axes, see `products`.
 - *chosen*: the metric of the best of equal models, see `chosen`. *looks*: looking again and again, see `looking`.
 - *advised*: where we cannot tell, as many trials as would settle it in four cases of five.
@@ -100,7 +100,9 @@ BUDGETS = 4
 LEVEL = 0.05
 LEAKS = "leaks"
 """The section of the page on columns that give the target away."""
-STUDY = Path(__file__).parents[2] / "study" / "second_edition" / "trials.parquet"
+GAINS = Path(__file__).with_name("gains.csv")
+"""The gains on 34 tables by which the constants of answers over tables were chosen, and their errors: a row a
+competitor, number of labels and table, of five trials each."""
 SHIFTS = (0.0, 1.2, 1.7)
 """By how much positives have higher scores in *rare*: not at all, and by the first and the second competitor."""
 
@@ -419,7 +421,7 @@ def skewed_gains(random: Random, tables: int) -> Floats:
 
 
 def gains_named(name: str) -> Gains:
-    """``normal``, ``skewed``, or those of a competitor of the study, such as ``VIME with 20`` labels, around their
+    """``normal``, ``skewed``, or those of a competitor on 34 tables, such as ``VIME with 20`` labels, around their
     mean."""
     if name == "normal":
         return normal_gains
@@ -430,12 +432,13 @@ def gains_named(name: str) -> Gains:
 
 
 def gains_of_study(competitor: str, labels: str) -> tuple[Floats, Floats]:
-    """The gains of a competitor of the study over no pre-training, and their standard errors, both ``(D,)``."""
-    trials = pd.read_parquet(STUDY)
-    trials = trials[trials["labels"] == labels].set_index(["dataset", "trial"])
-    first, second = (trials[trials["competitor"] == name]["accuracy"] for name in (competitor, "no pre-training"))
-    by_table = (first - second).dropna().groupby("dataset")
-    return by_table.mean().to_numpy(), by_table.sem().to_numpy()
+    """The gains of a competitor over the same network without pre-training, and their standard errors, both ``(D,)``.
+
+    They are mean gains in accuracy on the tables of `GAINS`.
+    """
+    gains = pd.read_csv(GAINS, dtype={"labels": str})
+    found = gains[(gains["competitor"] == competitor) & (gains["labels"] == labels)]
+    return found["gain"].to_numpy(), found["error"].to_numpy()
 
 
 def tables(random: Random, draws: int, n: int, mean: float, name: str) -> list[Line]:
@@ -456,7 +459,7 @@ def tables(random: Random, draws: int, n: int, mean: float, name: str) -> list[L
 
 
 def centres(random: Random, draws: int, n: int, name: str) -> list[Line]:
-    """Directions of the median table and of the mean, each over gains of the study that are shifted to zero."""
+    """Directions of the median table and of the mean, each over gains on 34 tables that are shifted to zero."""
     gains, _ = gains_of_study(*name.split(" with "))
     of_median = Line(f"median of {n} tables, spread of {name} labels", truth=0.0, draws=draws)
     of_mean = Line(f"mean over {n} tables, spread of {name} labels", truth=0.0, draws=draws)
@@ -487,7 +490,7 @@ class Forecast:
 
 
 def forecasts(random: Random, draws: int) -> Iterator[Forecast]:
-    """Predictions of one more table: of drawn kinds of tables, and of each table of the study from the others."""
+    """Predictions of one more table: of drawn kinds of tables, and of each of 34 tables from the others."""
     for name, tail in (("normal gains", 50.0), ("gains far out", 2.0)):
         drawn = Forecast(f"6 to 40 tables, {name}")
         for _ in range(draws):
@@ -498,7 +501,7 @@ def forecasts(random: Random, draws: int) -> Iterator[Forecast]:
             drawn.said += [found.gains, found.loses]
             drawn.came += [gains[0] > MARGIN, gains[0] < -MARGIN]
         yield drawn
-    left_out = Forecast("a table of the study from the others, measured gain")
+    left_out = Forecast("one of 34 tables from the others, measured gain")
     for competitor in ("SCARF", "VIME", "SCARF AE", "SubTab"):
         for labels in ("20", "50", "100", "500"):
             gains, errors = gains_of_study(competitor, labels)
