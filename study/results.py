@@ -1,4 +1,4 @@
-"""The study's results as data: a row a trial in study/second_edition/trials.parquet, or in another file.
+"""The study's results as data: a row a trial in study/third_edition/trials.parquet, or in another file.
 
     python -m study.results results=FOLDER [out=FILE]
 
@@ -19,7 +19,7 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.options.axes import OF_THE_RUN
 from scarf_lightning.results import read_cell
 
-FILE = Path(__file__).parent / "second_edition" / "trials.parquet"
+FILE = Path(__file__).parent / "third_edition" / "trials.parquet"
 KEY = ["dataset", "labels", "competitor", "trial"]
 HEADLINES = ["accuracy", "rmse"]
 """A metric that every trial has: of classes the first, of numbers the second."""
@@ -76,8 +76,7 @@ def main(arguments: Sequence[str]) -> None:
 
 def read(*files: Path) -> pd.DataFrame:
     """The trials of files; of one trial in two files that of the later one counts."""
-    found = [pd.read_parquet(file) for file in files or (FILE,)]
-    return merged(*found)
+    return merged(*(pd.read_parquet(file) for file in files))
 
 
 def merged(*frames: pd.DataFrame) -> pd.DataFrame:

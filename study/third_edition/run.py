@@ -46,13 +46,14 @@ SWEEPS = {
 FOUNDATION = "foundation"
 ESTIMATORS = {"tabpfn": "tabpfn.TabPFNClassifier", "tabicl": "tabicl.TabICLClassifier"}
 RESULTS = "results/third_edition"
-KEPT = Path(__file__).with_name("trials.parquet")
 FACTS = Path(__file__).with_name("tables.csv")
 TRIALS = 5
 OPENML_PREFIX = "cc18-"
 """The beginning of a dataset option that its name in results lacks."""
 AT_ONCE = 6
 """Tables that are trained before their trials are kept."""
+LARGE = 20_000
+"""Rows of a table from which on its trials are kept by themselves: they take an hour and more."""
 OPTIONS = {"openml", "results", "kept", "trials", "workers", "only", *ESTIMATORS}
 MISTAKE, STOPPED = 2, 128
 """The exit status of a mistake in a command, and the largest of one that no signal ended."""
@@ -82,7 +83,7 @@ def main(arguments: Sequence[str]) -> int:
     if not trials.isdecimal() or int(trials) < 1:
         raise UsageError(f"trials={trials} is no number of trials; write a whole number from 1 on.")
     copy_all(tables())
-    folder, kept = given.get("results", RESULTS), Path(given.get("kept", KEPT))
+    folder, kept = given.get("results", RESULTS), Path(given.get("kept", results.FILE))
     trainings = trainings_of(given, only)
     worst = 0
     for chunk in chunks():
@@ -106,13 +107,17 @@ def main(arguments: Sequence[str]) -> int:
 def chunks() -> Iterator[list[str]]:
     """The dataset options of the study, as many at once as are trained before their trials are kept.
 
-    Those of classes come first, and small tables before large ones.
+    Those of classes come first, and small tables before large ones; those of `LARGE` rows are alone.
     """
     facts = pd.read_csv(FACTS, keep_default_na=False)
     facts = facts[facts["left_out"] == ""].sort_values(["kind", "rows"], kind="stable")
-    for _, names in facts.groupby("kind")["table"]:
-        for start in range(0, len(names), AT_ONCE):
-            yield list(names[start : start + AT_ONCE])
+    for _, of_kind in facts.groupby("kind"):
+        is_large = of_kind["rows"] >= LARGE
+        small = list(of_kind["table"][~is_large])
+        for start in range(0, len(small), AT_ONCE):
+            yield small[start : start + AT_ONCE]
+        for name in of_kind["table"][is_large]:
+            yield [name]
 
 
 def unfinished(chunk: Sequence[str], sweep: str, trials: int, known: pd.DataFrame) -> list[str]:
