@@ -1,11 +1,12 @@
 """The page of the third edition with its figure, by the rules of study/third_edition.md.
 
-    python -m study.third_edition.page trials=FILE [where=FILE] [out=FILE.md]
+    python -m study.third_edition.page [trials=FILE] [where=FILE] [kinds=classes,number] [also=FILE] [out=FILE.md]
 
-``trials`` is a file that ``python -m study.results results=results/third_edition out=FILE`` writes, ``where`` one that
-``python -m study.third_edition.where`` writes.
+``trials`` and ``also``, trials of your own, are files that ``python -m study.results`` writes, ``where`` is one of
+``python -m study.third_edition.where``.
 """
 
+import itertools
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +23,7 @@ from scarf_lightning.errors import UsageError, counted
 from scarf_lightning.reporting.blocks import table, to_markdown
 from scarf_lightning.verdicts import Interval
 
-from ..results import ALL, NONE, SCARF
+from ..results import ALL, FILE, NONE, SCARF, read
 from ..writing import FEWEST_TABLES, write_page
 from .comparisons import DRAWS, NEXT, Compared, Tables, WorthAt, compare, means_of, tables_of, worth
 from .figures import worths_figure
@@ -41,10 +42,15 @@ OTHERS = (LINEAR, "random forest", "XGBoost", CATBOOST, REALMLP)
 PAIRS = [*((name, NONE) for name in (*PRETRAININGS, FROZEN)), (ON_REALMLP, REALMLP), *((name, NONE) for name in OTHERS)]
 LABELS_OF_ROWS = 20
 """The budget of labels beside which the rows without a label are counted."""
+ASKED = {*(name for pair in PAIRS for name in pair), CONSTANT, *BY_ROWS.values()}
+"""The competitors that a question is about; others are a user's own, or foundation models."""
 AMONG = [(name, SCARF) for name in PRETRAININGS[1:]]
 SENSITIVE = [(SCARF, NONE), (CATBOOST, NONE)]
 """The pairs of the sensitivity analysis: one of question 1 and one of question 4."""
-
+WHERE = FOLDER / "where.json"
+"""The answer on question 3."""
+PAGE = FOLDER / "page.md"
+OPTIONS = ("trials", "where", "kinds", "also", "out")
 
 LARGEST_R_HAT = 1.01
 """The largest r-hat with which the model of question 3 is used."""
@@ -53,6 +59,16 @@ FOUNDATION = (
     "study.third_edition.run tabpfn=FILE tabicl=FILE` trains them where they are."
 )
 """Sentence on the foundation models."""
+LIMITS = """\
+- Tables have 650 to 70,000 rows. They come from OpenML's CC18 suite and from packages that teach statistics or machine
+  learning, and an interval over tables is about tables like these.
+- Every competitor has its defaults. Trees that are tuned do better, and so may networks.
+- RealMLP's defaults were tuned by its authors on tables that may be among these.
+- Where labels are few and one class is rare, all labels may be of one class. Such trials stay in the means, and every
+  model predicts that class.
+- With 20 labels a class may have none. Linear models and trees then give it no probability, and each of its test rows
+  costs 36 nats of log-loss; networks give it a small one."""
+"""What the numbers do not say."""
 
 AGAIN = (
     "These lines need numpy, pandas and scipy alone. `answers` makes means, intervals and answers of the gains of "
@@ -104,18 +120,29 @@ def main(arguments: Sequence[str]) -> None:
     """Write the page.
 
     Raises:
-        UsageError: an argument is unknown, or no file of trials is named.
+        UsageError: an argument is unknown, a kind is none of `KINDS`, a file does not exist, or trials of one's own
+            would change the page of the repository.
     """
     given = dict(each.partition("=")[::2] for each in arguments)
-    if set(given) - {"trials", "where", "out"} or "trials" not in given:
-        raise UsageError(
-            "Name the file of trials that study.results wrote: trials=FILE, where=FILE for question 3, and out=FILE.md "
-            "for another page."
-        )
-    trials = pd.read_parquet(given["trials"])
-    where = json.loads(Path(given["where"]).read_text(encoding="utf-8")) if "where" in given else None
-    text, figures = page(prepared(trials), pd.read_csv(FOLDER / "tables.csv"), where)
-    write_page(Path(given.get("out") or FOLDER / "page.md"), text, figures, len(trials))
+    if unknown := sorted(set(given) - {*OPTIONS}):
+        raise UsageError(f"study.third_edition.page does not know {', '.join(unknown)}; it takes {', '.join(OPTIONS)}.")
+    by_name = {kind.name: kind for kind in KINDS}
+    asked = given["kinds"].split(",") if "kinds" in given else [*by_name]
+    if strange := sorted(set(asked) - set(by_name)):
+        raise UsageError(f"kinds={','.join(strange)} is no kind of target; the kinds are {', '.join(by_name)}.")
+    if "also" in given and "out" not in given:
+        raise UsageError("Name a file for the page with your own trials, such as out=mine/page.md.")
+    files = {"trials": Path(given.get("trials", FILE)), "where": Path(given.get("where", WHERE))}
+    if "also" in given:
+        files["also"] = Path(given["also"])
+    for option, file in files.items():
+        if not file.is_file():
+            raise UsageError(f"There is no file {file}; {option}=FILE names another one.")
+    where = json.loads(files.pop("where").read_text(encoding="utf-8"))
+    trials = read(*files.values())
+    kinds = [by_name[name] for name in asked]
+    text, figures = page(prepared(trials), pd.read_csv(FOLDER / "tables.csv"), where, kinds=kinds)
+    write_page(Path(given.get("out", PAGE)), text, figures, len(trials))
 
 
 def prepared(trials: pd.DataFrame) -> pd.DataFrame:
@@ -137,6 +164,7 @@ def page(
     tables: pd.DataFrame,
     where: Mapping[str, Any] | None = None,
     *,
+    kinds: Sequence[Kind] = KINDS,
     n_trials: int = TRIALS,
     n_draws: int = DRAWS,
 ) -> tuple[str, dict[str, Figure]]:
@@ -146,6 +174,7 @@ def page(
         trials: as `prepared` gives them.
         tables: tables.csv.
         where: as `where.fitted` gives it, if that model was fitted.
+        kinds: of targets that have a part.
         n_trials: that a mean on a table needs.
         n_draws: of the bootstrap.
     """
@@ -161,13 +190,14 @@ def page(
         "By the rules of [the protocol](../third_edition.md), on [tables](data.md) that no study here used before. "
         + _extent(classes),
     ]
-    for kind in KINDS:
+    for kind in kinds:
         of_kind = trials[trials["dataset"].isin(facts.index[facts["kind"] == kind.name])]
         if len(of_kind):
             sections += _of_kind(kind, of_kind, facts, n_trials, n_draws)
     if where is not None:
         sections += ["## Where does SCARF gain?", *_where(where)]
     sections += ["## Trials that have not learnt", _not_learnt(classes), FOUNDATION]
+    sections += ["## What this does not say", LIMITS]
     lines = (FOLDER / "recompute.py").read_text(encoding="utf-8").rstrip()
     sections += ["## Every number again", AGAIN, f"```python\n{lines}\n```"]
     return "\n\n".join(sections) + "\n", {"worth": figure}
@@ -216,6 +246,8 @@ def _of_kind(kind: Kind, trials: pd.DataFrame, facts: pd.DataFrame, n_trials: in
     sections.append(to_markdown(table("metrics", caption, pd.DataFrame(rows, columns=columns))))
     if of_rows := _rows_table(of_primary, families, n_draws):
         sections += [f"## {kind.heading}: what are rows without a label worth?", of_rows]
+    if of_others := _others_table(primary, of_primary, families, n_draws):
+        sections += [f"## {kind.heading}: other competitors", of_others]
     sections += [f"## {kind.heading}: without some tables", _sensitivity(of_primary, facts, n_draws)]
     return sections
 
@@ -313,6 +345,27 @@ def _rows_table(means: pd.DataFrame, families: pd.Series, n_draws: int) -> str:
     columns = ["rows of pre-training", "mean", "answer", "tables"]
     caption = f"SCARF over no pre-training with {LABELS_OF_ROWS} labels, by the rows that pre-training learns from"
     return to_markdown(table("rows", caption, pd.DataFrame(lines, columns=columns)))
+
+
+def _others_table(metric: str, means: pd.DataFrame, families: pd.Series, n_draws: int) -> str:
+    """A line a competitor that no question is about, over no pre-training and over SCARF; nothing without one.
+
+    It may have some budgets and some tables alone.
+    """
+    names = sorted(set(means.columns.get_level_values("competitor")) - ASKED)
+    lines = []
+    for name, reference in itertools.product(names, (NONE, SCARF)):
+        budgets = [labels for labels in BUDGETS if {(labels, name), (labels, reference)} <= set(means.columns)]
+        several = [tables_of(means, families, name, reference, labels) for labels in budgets]
+        if several and _are_enough(several):
+            found = {each.labels: each for each in compare(several, budgets, n_draws)}
+            cells = [f"{_size(found[n])}: {found[n].answer}" if n in found else "none" for n in BUDGETS]
+            lines.append((f"{name}, over {reference}", *cells, max(each.n for each in found.values())))
+    if not lines:
+        return ""
+    columns = ["pair", *map(str, BUDGETS), "tables"]
+    caption = f"Mean difference in points of {metric}, with its interval and answer"
+    return to_markdown(table("others", caption, pd.DataFrame(lines, columns=columns)))
 
 
 def _worths(means: pd.DataFrame, families: pd.Series, competitor: str, reference: str, n_draws: int) -> list[WorthAt]:

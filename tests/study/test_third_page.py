@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from scarf_lightning.errors import UsageError
 from study.third_edition.comparisons import Tables
 from study.third_edition.figures import SMALLEST, worths_figure
 from study.third_edition.findings import BUDGETS
-from study.third_edition.page import PRETRAININGS, WorthAt, page, prepared
+from study.third_edition.page import KINDS, PRETRAININGS, WorthAt, main, page, prepared
 from study.third_edition.sensitivity import VARIANTS
 
 FAMILIES = np.repeat(np.arange(9), [1, 1, 2, 2, 3, 3, 4, 5, 6])
@@ -152,6 +153,7 @@ def test_a_worth_beyond_the_axis_stands_at_its_edge() -> None:
     assert mark.get_ydata().tolist() == [SMALLEST]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("r_hat", "inside", "said"),
     [
@@ -169,3 +171,44 @@ def test_question_three_is_shown_or_said_to_have_failed(r_hat: float, inside: bo
     }
     text, _ = page(prepared(made_up()), FACTS, where, n_trials=2, n_draws=50)
     assert said in text.partition("## Where does SCARF gain?")[2]
+
+
+def test_a_competitor_of_ones_own_stands_beside_no_pretraining_and_scarf() -> None:
+    """It may have some tables and one budget alone; a foundation model is one, too."""
+    trials = made_up()
+    is_some = (trials["labels"] == "100") & trials["dataset"].isin(NAMES[:14])
+    own = trials[is_some & (trials["competitor"] == "CatBoost")].assign(competitor="SCARF, corruption=median")
+
+    text, _ = page(prepared(pd.concat([trials, own])), FACTS, n_trials=2, n_draws=300)
+
+    section = "Classes: other competitors"
+    _, *over_none, n = row(text, section, "SCARF, corruption=median, over no pre-training")
+    assert [cell.rpartition(": ")[2] for cell in over_none] == ["none", "none", "yes", "none"]
+    assert n == "14"
+    _, *over_scarf, _ = row(text, section, "SCARF, corruption=median, over SCARF")
+    assert float(over_scarf[2].split()[0]) == pytest.approx(4 * np.log2(2 / 1.5), abs=0.1)
+    assert len(lines_of(text, section)) == 2
+    assert "Numbers: other competitors" not in text
+
+
+def test_a_page_has_the_kinds_of_target_that_are_asked_for() -> None:
+    text, _ = page(prepared(made_up()), FACTS, kinds=KINDS[:1], n_trials=2, n_draws=50)
+    assert "## Classes: by every metric" in text
+    assert "## Numbers" not in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            ["results=there"],
+            r"^study.third_edition.page does not know results; it takes trials, where, kinds, also, out",
+        ),
+        (["kinds=classes,images"], r"^kinds=images is no kind of target; the kinds are classes, number"),
+        (["also=mine.parquet"], r"^Name a file for the page with your own trials, such as out=mine/page.md"),
+        (["where=none.json"], r"^There is no file none.json; where=FILE names another one"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(arguments: list[str], sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        main(arguments)

@@ -60,6 +60,7 @@ def gains(names: dict[str, Any], means: pd.DataFrame, pair: str, labels: int) ->
     return found.to_numpy(), pd.factorize(names["facts"].family[found.index])[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "heading"), [("classes", "Classes"), ("number", "Numbers")])
 def test_answers_medians_and_worths_are_made_again(kind: str, heading: str, text: str, names: dict[str, Any]) -> None:
     primary = next(metric for each in pages.KINDS if each.name == kind for metric in each.metrics)
