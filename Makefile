@@ -17,6 +17,9 @@ unexport PYTHONDONTWRITEBYTECODE
 ablation: $(RUNS)
 	$(BIN)/python train.py -m corruption=mean,marginal scaling=zscore,minmax recipe=practical
 
+# Threads of numpy's and scikit-learn's products wait in a loop for one another, and these products are small.
+test test-all: export OMP_NUM_THREADS := 1
+
 # In one process, for each would import and collect all by itself, and make what tests share.
 test: $(INSTALLED)
 	$(BIN)/pytest -q
