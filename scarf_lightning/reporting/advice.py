@@ -255,10 +255,10 @@ def _cost(comparisons: Sequence[Comparison], change: str, results: CellResults) 
         return ""
     key, _, value = change.partition("=")
     if key == "trials":
-        of_cells = seconds.groupby(trials["cell"]).agg(["mean", "count"])
+        cell_seconds = seconds.groupby(trials["cell"]).agg(["mean", "count"])
         # Finished trials are kept, so only those that are missing cost anything.
-        n_missing = (int(value) - of_cells["count"]).clip(lower=0)
-        expected = float((of_cells["mean"] * n_missing).sum())
+        n_missing = (int(value) - cell_seconds["count"]).clip(lower=0)
+        expected = float((cell_seconds["mean"] * n_missing).sum())
         return f" (about {about(expected)} on one core)"
     n_datasets = N_PAPERS_DATASETS if change == PAPERS_DATASETS else 1 + value.count(",")
     seconds_of_dataset = float(seconds.sum()) / len(comparisons[0].pairs)
@@ -303,7 +303,7 @@ def change_sweep(overrides: Sequence[str], flags: Sequence[str] = ()) -> Command
 def cell_commands(results: CellResults, folder: Path) -> Commands:
     """The cells of a comparison as they were asked for; in one command if they have all combinations of options."""
     overrides = results.cells["overrides"].to_dict()
-    of_folder = [] if folder == Path("results") else [f"paths.results={folder}"]
+    folder_overrides = [] if folder == Path("results") else [f"paths.results={folder}"]
 
     def arguments_of(cell: int, change: str) -> list[str]:
         own = []
@@ -319,21 +319,21 @@ def cell_commands(results: CellResults, folder: Path) -> Commands:
         every = dict.fromkeys(itertools.chain.from_iterable(comparison.pairs))
         cells = [cell for cell in every if results.rows[cell]["dataset"] == dataset]
         arguments = [arguments_of(cell, change) for cell in cells]
-        in_all = set(arguments[0]).intersection(*arguments)
+        shared_arguments = set(arguments[0]).intersection(*arguments)
         # In the order in which they were asked for.
-        keys = list(dict.fromkeys(_key(each) for own in arguments for each in own if each not in in_all))
+        keys = list(dict.fromkeys(_key(each) for own in arguments for each in own if each not in shared_arguments))
         # Values that were not given on the command line are in the column of the results.
         if keys and set(keys) <= set(results.axes):
             settings = [tuple(str(results.cells.loc[cell, key]) for key in keys) for cell in cells]
-            values = [list(dict.fromkeys(of_key)) for of_key in zip(*settings, strict=True)]
+            values = [list(dict.fromkeys(key_values)) for key_values in zip(*settings, strict=True)]
             # Cells that have all combinations of some options are one sweep over these.
             if len(set(settings)) == math.prod(map(len, values)):
-                swept = [f"{key}={','.join(of_key)}" for key, of_key in zip(keys, values, strict=True)]
+                swept = [f"{key}={','.join(key_values)}" for key, key_values in zip(keys, values, strict=True)]
                 shared = [override for override in arguments[0] if _key(override) not in keys]
-                return command_line("train.py", [*shared, *swept, change, *of_folder])
+                return command_line("train.py", [*shared, *swept, change, *folder_overrides])
         lines = []
         for own in arguments:
-            line = command_line("train.py", [*own, change, *of_folder])
+            line = command_line("train.py", [*own, change, *folder_overrides])
             if line not in lines:
                 lines.append(line)
         return " && ".join(lines)

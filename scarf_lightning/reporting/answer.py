@@ -68,8 +68,8 @@ def _reservations(results: CellResults) -> list[Block]:
     if not (results.trials["worse_than_frequencies"] == 1).any():
         return []
     names = named_cells(results, results.cells)
-    of_cells = [(name, results.evidence_of(int(str(cell)))) for cell, name in names.items()]
-    return [*map(Paragraph, probability_note(of_cells))]
+    evidence = [(name, results.evidence_of(int(str(cell)))) for cell, name in names.items()]
+    return [*map(Paragraph, probability_note(evidence))]
 
 
 def _cell_by_cell(answers: Answers) -> list[Block]:
@@ -115,8 +115,8 @@ def metrics_table(answers: Answers) -> Table | None:
     by_metric = {leading.name: {each.label: each for each in comparisons}}
     # The answers by each metric are corrected among themselves, as on a page of their own.
     for name in beside(results, leading):
-        by_this_one = compare_all(results, replace(options, metric=name))
-        by_metric[name] = {each.label: each for each in by_this_one}
+        metric_comparisons = compare_all(results, replace(options, metric=name))
+        by_metric[name] = {each.label: each for each in metric_comparisons}
     # A report of one metric needs no table of metrics.
     if len(by_metric) < 2:
         return None
@@ -269,12 +269,12 @@ def _line(comparison: Comparison, results: CellResults, metric: Metric, *, many:
     level = _level(comparison.label, [cell for cell, _ in comparison.pairs], results, metric, many=many)
     verdict, average = comparison.verdict, comparison.verdict.average
     units = verdict.datasets if many else verdict.trials
-    of_metric = partial(signed, metric=metric)
+    shown_difference = partial(signed, metric=metric)
     entries = {
         "verdict": Entry(shown_answer(comparison), comparison.claimed),
-        "mean": entry(average.mean, of_metric),
-        "mean ends": _ends(average.low, average.high, of_metric),
-        "effect": Entry(of_metric(verdict.difference), verdict.difference),
+        "mean": entry(average.mean, shown_difference),
+        "mean ends": _ends(average.low, average.high, shown_difference),
+        "effect": Entry(shown_difference(verdict.difference), verdict.difference),
         "effect ends": _ends_of(verdict, metric),
         "won": Entry(f"{verdict.won} of {units}", verdict.won / units),
         "better": entry(verdict.better, ".2f"),
@@ -331,7 +331,7 @@ def _ranked_columns(comparisons: Sequence[Comparison], metric: Metric) -> Table:
     """The columns that competitors do without, those that are missed most first."""
     # A loss is an improvement with the other sign, so the ends of its interval change places.
     worst_first = sorted(comparisons, key=lambda each: each.verdict.difference)
-    of_metric = partial(signed, metric=metric)
+    shown_difference = partial(signed, metric=metric)
     rows, data = [], []
     for rank, each in enumerate(worst_first, start=1):
         columns = each.name.removeprefix("without ")
@@ -356,7 +356,7 @@ def _ranked_columns(comparisons: Sequence[Comparison], metric: Metric) -> Table:
         f"Columns by how much worse {metric.label} is without them, those that are missed most first. A column may be "
         "missed little because another one says the same."
     )
-    return table("columns", caption, shown, formats={loss_heading: of_metric}, data=pd.DataFrame(data))
+    return table("columns", caption, shown, formats={loss_heading: shown_difference}, data=pd.DataFrame(data))
 
 
 def _ends(low: float, high: float, shown: Callable[[float], str]) -> Entry:
@@ -433,11 +433,11 @@ def _levels(results: CellResults) -> Table:
     """Every metric of every cell that has a trial."""
     finished = results.cells[results.cells["finished"] > 0]
     names = named_cells(results, finished)
-    of_cells = results.trials.groupby("cell")
+    cell_trials = results.trials.groupby("cell")
     lines, data = [], []
     for cell, name in names.items():
         for metric in metrics():
-            n = of_cells.get_group(cell)[metric.name].count()
+            n = cell_trials.get_group(cell)[metric.name].count()
             if not n:
                 continue
             mean, low, high = level_of(results, int(str(cell)), metric)

@@ -29,11 +29,11 @@ def axis_answers(answers: AnswersByAxis, options: ReportOptions) -> list[str]:
     pairs = dict.fromkeys(each.axes for each in answers.interactions)
     open_pairs = []
     for axes in pairs:
-        of_pair = [each for each in answers.interactions if each.axes == axes]
-        if all(each.claimed == CANNOT_TELL for each in of_pair) and (len(pairs) > 1 or len(of_pair) > 1):
+        interactions = [each for each in answers.interactions if each.axes == axes]
+        if all(each.claimed == CANNOT_TELL for each in interactions) and (len(pairs) > 1 or len(interactions) > 1):
             open_pairs.append(" and ".join(map(column_in_words, axes)))
             continue
-        sentences.append(_interaction_sentence(axes, of_pair, metric))
+        sentences.append(_interaction_sentence(axes, interactions, metric))
     if open_pairs:
         sentences.append(f"Interaction of {'; of '.join(open_pairs)}: we cannot tell.")
     return sentences
@@ -51,8 +51,8 @@ def _axis_sentence(axis: str, effects: Sequence[Effect], metric: Metric) -> str:
     if len(by_value) == 1:
         return f"{heading}: {'; '.join(_alone(each, metric) for each in effects)}{over}."
     clauses = []
-    for of_value in by_value.values():
-        clauses.append("; ".join(_among_others(each, metric) for each in of_value))
+    for value_effects in by_value.values():
+        clauses.append("; ".join(_among_others(each, metric) for each in value_effects))
     return f"{heading}, beside {reference}: {'; '.join(clauses)}{over}."
 
 

@@ -214,7 +214,7 @@ def means_grid(product: Product, results: CellResults, metric: Metric) -> MeansG
             names = [value_alone(axis, value, results) for axis, value in zip(down, setting, strict=True)]
             levels.append(row)
             rows.append((([context] if has_contexts else []) + names, [*row, _mean_of(row)]))
-        means = [_mean_of(of_column) for of_column in zip(*levels, strict=True)]
+        means = [_mean_of(column_levels) for column_levels in zip(*levels, strict=True)]
         names = [OVER_ALL, *[""] * (len(down) - 1)]
         rows.append((([context] if has_contexts else []) + names, [*means, _mean_of(means)]))
     return MeansGrid([*(["with"] if has_contexts else []), *headings, OVER_ALL], rows)
@@ -309,8 +309,8 @@ def _effect(
     options: ReportOptions,
 ) -> Effect:
     """A contrast at one context, over all datasets."""
-    values = _in_words(contrast.factors, contrast.values, results)
-    references = _in_words(contrast.factors, contrast.references, results)
+    values = _values_in_words(contrast.factors, contrast.values, results)
+    references = _values_in_words(contrast.factors, contrast.references, results)
     name = " × ".join(values)
     within = ""
     if not contrast.is_interaction and len(contrast.ones) == 1 and len(product.axes) > 1:
@@ -347,7 +347,7 @@ def _within(contrast: Contrast, axes: Sequence[str], results: CellResults) -> st
     return ", ".join(words)
 
 
-def _in_words(axes: Sequence[str], values: Sequence[Any], results: CellResults) -> list[str]:
+def _values_in_words(axes: Sequence[str], values: Sequence[Any], results: CellResults) -> list[str]:
     """The values of these axes, each with its axis unless it says enough."""
     return [value_in_words(axis, value, results.labels) for axis, value in zip(axes, values, strict=True)]
 

@@ -152,10 +152,10 @@ class CellResults:
         # At once, because pandas takes a millisecond to select columns, and a sweep has thousands of cells.
         names = [name for name in EVIDENCE if name in self.trials]
         rows = rows_of(self.trials[names])
-        of_cells: dict[int, list[Row]] = {}
+        evidence: dict[int, list[Row]] = {}
         for cell, row in zip(self.trials["cell"].tolist(), rows, strict=True):
-            of_cells.setdefault(cell, []).append(row)
-        return of_cells
+            evidence.setdefault(cell, []).append(row)
+        return evidence
 
     @cached_property
     def rows(self) -> dict[int, Row]:
@@ -416,8 +416,8 @@ def _readings(cells: Sequence[Row]) -> dict[tuple[str, str], Reading]:
         for column, value in cell["options"].items():
             if is_of_reading(column):
                 options[column] = value
-        in_order = sorted(options.items())
-        reading = tuple((column, str(value)) for column, value in in_order)
+        sorted_options = sorted(options.items())
+        reading = tuple((column, str(value)) for column, value in sorted_options)
         table = _table_of(cell)
         earlier = readings.get(table, reading)
         # Of two that are equally short the first by the alphabet: the order of cells decides nothing.
@@ -487,9 +487,9 @@ def environments(results: CellResults) -> list[dict[str, str]]:
     """The versions and hardware that each of the cells' stacks was trained with."""
     flat = []
     for folder in results.folders.values():
-        of_stacks, damaged = read_environments(read_cell(folder))
+        stack_environments, damaged = read_environments(read_cell(folder))
         results.damaged.update(damaged)
-        for environment in of_stacks:
+        for environment in stack_environments:
             # Packages are listed beside the hardware, one line each.
             versions = environment.pop("packages", {})
             together = {**environment, **versions}

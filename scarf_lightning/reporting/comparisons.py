@@ -152,11 +152,11 @@ def compared(
     by_dataset = []
     # More datasets would make a figure that nobody reads, and their verdicts take the time of a page.
     if 1 < len(trials) <= MOST_IN_A_FOREST:
-        by_dataset = [judge_contrast(contrast, [of_table], metric, margin) for of_table in trials.values()]
+        by_dataset = [judge_contrast(contrast, [table_trials], metric, margin) for table_trials in trials.values()]
     means = []
-    for of_table in trials.values():
-        of_trials = contrast_gains(contrast, of_table, metric)
-        means.append(float(of_trials.mean()) if len(of_trials) else math.nan)
+    for table_trials in trials.values():
+        gains = contrast_gains(contrast, table_trials, metric)
+        means.append(float(gains.mean()) if len(gains) else math.nan)
     ones = [cells[setting] for cells in tables.values() for setting in contrast.ones]
     others = [cells[setting] for cells in tables.values() for setting in contrast.others]
     broken = not_learnt_sign(ones, results)

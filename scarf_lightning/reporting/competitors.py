@@ -98,14 +98,14 @@ def named_competitors(results: CellResults, names: "pd.Series[str]", metric: Met
 
     measured = set(scores.loc[scores["value"].notna(), "competitor"])
     # By name and not by cell: a competitor with a score on any dataset is drawn.
-    with_scores: list[str] = []
+    scored: list[str] = []
     empty: list[str] = []
     for name in dict.fromkeys(names):
         if name in measured:
-            with_scores.append(name)
+            scored.append(name)
         else:
             empty.append(name)
-    return Competitors(scores, with_scores, empty)
+    return Competitors(scores, scored, empty)
 
 
 @dataclass(frozen=True)
@@ -157,13 +157,13 @@ def grid_over_reference(
         raise UsageError(unknown_name(f"No cell is the reference {reference}", reference, settings, where))
 
     grid: dict[tuple[str, str], Pair] = {}
-    without_reference: list[str] = []
+    alone: list[str] = []
     for row, column, name in others:
         if row in references:
             grid[row, column] = (name, references[row])
-        elif row not in without_reference:
-            without_reference.append(row)
-    return GridOverReference(competitors, grid, _reference_in_words(results, columns, reference), without_reference)
+        elif row not in alone:
+            alone.append(row)
+    return GridOverReference(competitors, grid, _reference_in_words(results, columns, reference), alone)
 
 
 def _reference_in_words(results: CellResults, columns: Sequence[str], reference: str) -> str:

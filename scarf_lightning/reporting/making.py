@@ -170,9 +170,9 @@ def write_report(report: Report, folder: Path) -> Path:
         names = _write_files(report, made)
         to_replace = {name for name in names if os.path.lexists(folder / name)}
         earlier = linked_files(index) or set()
-        if of_others := sorted(to_replace - earlier):
+        if foreign := sorted(to_replace - earlier):
             raise UsageError(
-                f"{folder / of_others[0]} is no file of the earlier report, and the new one would replace it; move it, "
+                f"{folder / foreign[0]} is no file of the earlier report, and the new one would replace it; move it, "
                 "or name another folder with out=FOLDER."
             )
         # An earlier report may have figures and tables that this one lacks.
@@ -327,18 +327,18 @@ def provenance_section(results: CellResults, command: str, covered: str) -> Sect
 
 def _versions(results: CellResults) -> list[Block]:
     """Versions and hardware; what differs between stacks is counted."""
-    of_stacks = environments(results)
-    if not of_stacks:
+    stack_environments = environments(results)
+    if not stack_environments:
         return []
     rows = []
-    for name in dict.fromkeys(name for environment in of_stacks for name in environment):
-        counts = Counter(environment.get(name, "not said") for environment in of_stacks)
+    for name in dict.fromkeys(name for environment in stack_environments for name in environment):
+        counts = Counter(environment.get(name, "not said") for environment in stack_environments)
         versions = list(counts)
         # Cells of one sweep may have been trained on several machines, and by several versions.
         if len(versions) > 1:
             versions = [f"{version} ({counted(n, 'stack')})" for version, n in counts.items()]
         rows.append((name, ", ".join(versions)))
-    caption = f"Versions and hardware that {counted(len(of_stacks), 'stack')} were trained with"
+    caption = f"Versions and hardware that {counted(len(stack_environments), 'stack')} were trained with"
     return [table("versions", caption, pd.DataFrame(rows, columns=["what", "version"]))]
 
 

@@ -118,8 +118,8 @@ def _varying(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
     for column in columns:
         if column == "dataset":
             continue
-        for of_dataset in by_dataset.values():
-            if _differ([row.get(column) for row in of_dataset]):
+        for dataset_rows in by_dataset.values():
+            if _differ([row.get(column) for row in dataset_rows]):
                 varying.append(column)
                 break
     return varying
@@ -183,7 +183,7 @@ class Namer:
             settings[_setting(row, self.columns)] = row
         names = {}
         for setting, row in settings.items():
-            names[setting] = self._in_words(row)
+            names[setting] = self._setting_name(row)
         counts = Counter(names.values())
         for setting, row in settings.items():
             # Words that two settings share say too little of either.
@@ -191,7 +191,7 @@ class Namer:
                 names[setting] = _as_overrides(row, self.columns)
         return names
 
-    def _in_words(self, row: Row) -> str:
+    def _setting_name(self, row: Row) -> str:
         used = _used(row, self.columns)
         # Logistic regression beside networks of two depths, for instance, has no depth.
         if not used:
@@ -362,17 +362,17 @@ def value_in_words(column: str, value: Any, labels: Labels) -> str:
     if column in ("seed", "recipe"):
         return f"{column} {text}"
     # Parts have labels; other values, such as numbers and plugins' names, may have none.
-    of_column = labels.get(column, {})
+    value_labels = labels.get(column, {})
     if option:
         # Both phases have a learning rate; the rate of a corruption needs no more than its own name.
         heading = column_in_words(column if section in PHASES else option[-1])
-        return f"{heading} {of_column.get(text, text)}"
+        return f"{heading} {value_labels.get(text, text)}"
     if text == "none":
         return f"no {column_in_words(column)}"
     # A bare number does not show what it is a number of.
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return f"{column_in_words(column)} {text}"
-    name = of_column.get(text, text.replace("_", " "))
+    name = value_labels.get(text, text.replace("_", " "))
     if column in CLEAR_ALONE:
         return name
     return f"{name} {column_in_words(column)}"

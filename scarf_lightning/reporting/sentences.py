@@ -108,9 +108,9 @@ def answer_in_words(comparisons: Sequence[Comparison], options: ReportOptions) -
         sentences = _label_sentences(comparisons, where, options.measure)
     else:
         # What is done to the network is one question, and what to use in its place another.
-        of_network = [each for each in comparisons if not each.is_rival]
+        networks = [each for each in comparisons if not each.is_rival]
         rivals = [each for each in comparisons if each.is_rival]
-        sentences = [_several_sentence(group, where, options) for group in (of_network, rivals) if group]
+        sentences = [_several_sentence(group, where, options) for group in (networks, rivals) if group]
     for each in comparisons:
         sentences += next_table_in_words(each, options)
     return sentences + claims_in_words(comparisons)
@@ -275,9 +275,9 @@ def _n_labels(comparison: Comparison) -> float:
 
 def mean_and_median(comparisons: Sequence[Comparison], metric: Metric) -> str:
     """Over datasets, the range of the mean gains and that of the gains of the median dataset of all comparisons."""
-    by_mean = sorted(comparisons, key=lambda each: each.verdict.average.mean)
+    worst_first = sorted(comparisons, key=lambda each: each.verdict.average.mean)
     # Both ranges side by side: a few datasets that gain much lift the mean alone.
-    worst, best = by_mean[0], by_mean[-1]
+    worst, best = worst_first[0], worst_first[-1]
     lowest_mean = signed(worst.verdict.average.mean, metric)
     highest_mean = signed(best.verdict.average.mean, metric)
     medians = [each.verdict.difference for each in comparisons]

@@ -85,8 +85,8 @@ def worth_in_words(valued: Sequence[Valued]) -> list[str]:
     for each in valued:
         by_name.setdefault(each[0].name, []).append(each)
     sentences = []
-    for name, of_competitor in list(by_name.items())[:MOST_SAID]:
-        sentences.append(worth_sentence(name, {_at(comparison): worth for comparison, worth in of_competitor}))
+    for name, competitor_worths in list(by_name.items())[:MOST_SAID]:
+        sentences.append(worth_sentence(name, {_at(comparison): worth for comparison, worth in competitor_worths}))
     return sentences
 
 

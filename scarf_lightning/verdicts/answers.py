@@ -66,8 +66,8 @@ def needed_together(levels: Sequence[Levels], alpha: float = 1 - LEVEL) -> list[
     """
     if not levels:
         return []
-    by_question = [_steps(of_question, alpha) for of_question in np.array(levels, dtype=np.float64).T]
-    return [Levels(*each) for each in zip(*by_question, strict=True)]
+    question_steps = [_steps(question_levels, alpha) for question_levels in np.array(levels, dtype=np.float64).T]
+    return [Levels(*each) for each in zip(*question_steps, strict=True)]
 
 
 def _steps(levels: Floats, alpha: float) -> list[float]:

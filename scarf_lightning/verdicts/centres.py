@@ -137,14 +137,14 @@ def mean_gain(gains: Floats, *, level: float = LEVEL) -> Interval:
     # Equal gains have no scale that a draw could be measured by.
     if not np.ptp(gains):
         return Interval(mean, mean, mean)
-    of_mean = resampled(gains)
+    bootstrap = resampled(gains)
     upper_tail = 1 - (1 - level) / 2 / UNSEEN
-    low, high = np.quantile(of_mean.statistics, [1 - upper_tail, upper_tail])
-    student = student_quantile(of_mean.freedom, upper_tail)
+    low, high = np.quantile(bootstrap.statistics, [1 - upper_tail, upper_tail])
+    student = student_quantile(bootstrap.freedom, upper_tail)
     # The statistic has the mean of the draw in it, so its upper quantile limits the true mean from below.
     below = max(float(high), student)
     above = max(-float(low), student)
-    return Interval(mean, mean - below * of_mean.error, mean + above * of_mean.error)
+    return Interval(mean, mean - below * bootstrap.error, mean + above * bootstrap.error)
 
 
 def mean_levels(gains: Floats, value: float) -> tuple[float, float]:
@@ -161,13 +161,13 @@ def mean_levels(gains: Floats, value: float) -> tuple[float, float]:
     if not np.ptp(gains):
         mean = float(gains[0])
         return float(mean <= value), float(mean >= value)
-    of_mean = resampled(gains)
-    distance = (of_mean.mean - value) / of_mean.error
+    bootstrap = resampled(gains)
+    distance = (bootstrap.mean - value) / bootstrap.error
     # The draws, and one more, that lie as far out: no level is zero.
-    beyond = DRAWS - int(np.searchsorted(of_mean.statistics, distance, side="left"))
-    before = int(np.searchsorted(of_mean.statistics, distance, side="right"))
-    above = max((beyond + 1) / (DRAWS + 1), float(stdtr(of_mean.freedom, -distance)))
-    below = max((before + 1) / (DRAWS + 1), float(stdtr(of_mean.freedom, distance)))
+    beyond = DRAWS - int(np.searchsorted(bootstrap.statistics, distance, side="left"))
+    before = int(np.searchsorted(bootstrap.statistics, distance, side="right"))
+    above = max((beyond + 1) / (DRAWS + 1), float(stdtr(bootstrap.freedom, -distance)))
+    below = max((before + 1) / (DRAWS + 1), float(stdtr(bootstrap.freedom, distance)))
     return min(UNSEEN * above, 1.0), min(UNSEEN * below, 1.0)
 
 

@@ -44,29 +44,29 @@ def level_of_choice(candidates: Sequence[Trials], chosen: int, choose: Choose, m
     >>> round(models[0].mean, 2), round(found.mean, 2)
     (0.8, 0.73)
     """
-    of_chosen = candidates[chosen]
-    shared = [trial for trial in of_chosen.values if all(trial in each.values for each in candidates)]
+    chosen_trials = candidates[chosen]
+    shared = [trial for trial in chosen_trials.values if all(trial in each.values for each in candidates)]
     # One trial has no other that could choose.
     if len(shared) < 2 or len(candidates) < 2:
-        return of_chosen.level(metric)
+        return chosen_trials.level(metric)
     known = [[each.rows[trial] for trial in shared if trial in each.rows] for each in candidates]
-    has_rows = all(len(of_model) == len(shared) for of_model in known) and _are_of_same_rows(known)
+    has_rows = all(len(model_rows) == len(shared) for model_rows in known) and _are_of_same_rows(known)
     if not has_rows:
         # A trial without its predictions is one row that no other trial tests.
         known = [[_as_one_row(each.values[trial], place) for place, trial in enumerate(shared)] for each in candidates]
     trial_folds = np.arange(len(shared)) % TRIAL_FOLDS
-    row_folds = _row_folds(known[0], of_chosen) if has_rows else [np.zeros(1, dtype=np.int64)] * len(shared)
+    row_folds = _row_folds(known[0], chosen_trials) if has_rows else [np.zeros(1, dtype=np.int64)] * len(shared)
     picks = _picked(known, trial_folds, row_folds, choose)
     (usual, _), *others = Counter(picks.ravel().tolist()).most_common()
     if usual == chosen and not others:
-        return of_chosen.level(metric)
+        return chosen_trials.level(metric)
     mixed: dict[object, RowsOfTrial] = {}
     for place, trial in enumerate(shared):
-        by_model = np.stack([of_model[place].values for of_model in known])
+        model_values = np.stack([model_rows[place].values for model_rows in known])
         pick = picks[trial_folds[place], row_folds[place]]
-        mixed[trial] = replace(known[usual][place], values=by_model[pick, np.arange(len(pick))])
+        mixed[trial] = replace(known[usual][place], values=model_values[pick, np.arange(len(pick))])
     values = {trial: float(rows.values.mean()) for trial, rows in mixed.items()}
-    return replace(of_chosen, values=values, rows=mixed if has_rows else {}).level(metric)
+    return replace(chosen_trials, values=values, rows=mixed if has_rows else {}).level(metric)
 
 
 def _picked(
@@ -75,11 +75,11 @@ def _picked(
     """The model that is chosen without a fold of trials and without a fold of rows, ``(trial folds, row folds)``."""
     n_folds = int(trial_folds.max()) + 1, int(max(folds.max() for folds in row_folds)) + 1
     sums, counts = np.zeros((len(known), *n_folds)), np.zeros(n_folds)
-    for place, of_rows in enumerate(row_folds):
+    for place, folds in enumerate(row_folds):
         fold = trial_folds[place]
-        counts[fold] += np.bincount(of_rows, minlength=n_folds[1])
-        for model, of_model in enumerate(known):
-            sums[model, fold] += np.bincount(of_rows, of_model[place].values, minlength=n_folds[1])
+        counts[fold] += np.bincount(folds, minlength=n_folds[1])
+        for model, model_rows in enumerate(known):
+            sums[model, fold] += np.bincount(folds, model_rows[place].values, minlength=n_folds[1])
     left, left_counts = (_without_each(each, crossed=n_folds[1] > 1) for each in (sums, counts))
     picks = np.zeros(n_folds, dtype=np.int64)
     for fold in np.ndindex(n_folds):
@@ -89,10 +89,10 @@ def _picked(
 
 def _without_each(sums: Floats, *, crossed: bool) -> Floats:
     """Sums over all folds but one of trials and, if ``crossed``, one of rows, ``(..., trial folds, row folds)``."""
-    without_trials = sums.sum(axis=-2, keepdims=True) - sums
+    other_sums = sums.sum(axis=-2, keepdims=True) - sums
     if not crossed:
-        return np.asarray(without_trials)
-    return np.asarray(without_trials.sum(axis=-1, keepdims=True) - without_trials)
+        return np.asarray(other_sums)
+    return np.asarray(other_sums.sum(axis=-1, keepdims=True) - other_sums)
 
 
 def _row_folds(trials: Sequence[RowsOfTrial], model: Trials) -> list[Integers]:

@@ -290,9 +290,9 @@ def _with_competitors(frame: pd.DataFrame, factors: Sequence[str]) -> tuple[pd.D
     for column in factors:
         if column not in frame.columns:
             raise UsageError(f"The frame lacks the column {column}, which factors names.")
-    of_rows = list(zip(*(frame[column] for column in factors), strict=True))
-    settings = {", ".join(map(str, setting)): setting for setting in dict.fromkeys(of_rows)}
-    names = [", ".join(map(str, setting)) for setting in of_rows]
+    row_settings = list(zip(*(frame[column] for column in factors), strict=True))
+    settings = {", ".join(map(str, setting)): setting for setting in dict.fromkeys(row_settings)}
+    names = [", ".join(map(str, setting)) for setting in row_settings]
     return frame.assign(competitor=names), settings
 
 

@@ -129,9 +129,9 @@ def _metric_trials(frame: pd.DataFrame, metric: Metric, test_to_train: float) ->
         raise UsageError(f"The column {metric.name} holds an infinite value; leave a trial without a value empty.")
     values: dict[tuple[str, str], dict[Hashable, float]] = {}
     for row in frame.dropna(subset=[metric.name]).to_dict("records"):
-        of_trials = values.setdefault((str(row["dataset"]), str(row["competitor"])), {})
-        of_trials[row["trial"]] = float(row[metric.name])
-    return {key: Trials(of_trials, test_to_train=test_to_train) for key, of_trials in values.items()}
+        trial_values = values.setdefault((str(row["dataset"]), str(row["competitor"])), {})
+        trial_values[row["trial"]] = float(row[metric.name])
+    return {key: Trials(trial_values, test_to_train=test_to_train) for key, trial_values in values.items()}
 
 
 def _prediction_trials(frame: pd.DataFrame, metric: Metric, probabilities: list[str], test_to_train: float) -> Tables:
@@ -147,14 +147,14 @@ def _prediction_trials(frame: pd.DataFrame, metric: Metric, probabilities: list[
             f"{twice['dataset']}; keep one."
         )
     rows_of: dict[tuple[str, str], dict[Hashable, RowsOfTrial]] = {}
-    for dataset, of_table in frame.groupby("dataset", sort=False):
+    for dataset, table_frame in frame.groupby("dataset", sort=False):
         # Rows may be called by any names, so their ranks within the table stand for them.
-        numbers = pd.factorize(of_table["row"], sort=True)[0]
-        predictions, labels = _predictions_of(of_table, metric, probabilities)
-        for (competitor, trial), of_trial in of_table.reset_index(drop=True).groupby(
+        numbers = pd.factorize(table_frame["row"], sort=True)[0]
+        predictions, labels = _predictions_of(table_frame, metric, probabilities)
+        for (competitor, trial), trial_frame in table_frame.reset_index(drop=True).groupby(
             ["competitor", "trial"], sort=False
         ):
-            positions = of_trial.index.to_numpy()
+            positions = trial_frame.index.to_numpy()
             # Two competitors may list their rows in different orders, and are compared row by row.
             positions = positions[np.argsort(numbers[positions])]
             rows = rows_of_trial(metric, predictions[positions], labels[positions], numbers[positions])

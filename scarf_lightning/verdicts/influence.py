@@ -120,8 +120,8 @@ def added_values(metric: Metric, predictions: Floats, labels: Labels) -> Floats:
         for place, added in enumerate((label, others.argmax())):
             one_more = certain[np.append(predicted, added)]
             # The mean over n + 1 rows is that over n rows and the value of the one more.
-            with_one = metric.function(one_more, longer)
-            values[label, place] = (n + 1) * with_one - n * value
+            longer_value = metric.function(one_more, longer)
+            values[label, place] = (n + 1) * longer_value - n * value
     return values
 
 
@@ -186,9 +186,9 @@ def _mcc(probabilities: Floats, labels: Labels) -> Floats:
     right = _right(probabilities, labels)
     # Products of deviations from the means, summed over classes: Gorodkin's correlation of C classes is MCC.
     crossed = right - true_shares[predicted] - predicted_shares[labels] + true_shares @ predicted_shares
-    of_truth = 1 - 2 * true_shares[labels] + true_shares @ true_shares
-    of_given = 1 - 2 * predicted_shares[predicted] + predicted_shares @ predicted_shares
-    return _slope_of_correlation(crossed, of_truth, of_given)
+    true_squares = 1 - 2 * true_shares[labels] + true_shares @ true_shares
+    predicted_squares = 1 - 2 * predicted_shares[predicted] + predicted_shares @ predicted_shares
+    return _slope_of_correlation(crossed, true_squares, predicted_squares)
 
 
 def _auroc(probabilities: Floats, labels: Labels) -> Floats:
@@ -232,22 +232,22 @@ def _average_precision(probabilities: Floats, labels: Labels) -> Floats:
         # At each row of the class below, a row adds one to those above, and to those of the class if it is one.
         last_equal = np.searchsorted(ascending, scores, side="right")
         weights = np.where(own, 1 / n_above, 0.0)
-        of_all = _running_sum(weights[order])[last_equal]
-        of_precise = _running_sum((weights * precision)[order])[last_equal]
+        weight_sums = _running_sum(weights[order])[last_equal]
+        precision_sums = _running_sum((weights * precision)[order])[last_equal]
 
         average = precision[own].mean()
         direct = np.where(own, precision - average, 0.0)
         # Each precision that the row is part of moves by 1 - itself for a row of the class, by -itself for another.
-        moved = direct + own * of_all - of_precise
+        moved = direct + own * weight_sums - precision_sums
         values += moved / own.mean()
     return values / len(present)
 
 
 def _log_loss(probabilities: Floats, labels: Labels) -> Floats:
-    of_label = probabilities[np.arange(len(labels)), labels]
+    label_probabilities = probabilities[np.arange(len(labels)), labels]
     # Cut where the metric cuts: a class that was ruled out would make the mean infinite.
     least = np.finfo(np.float64).eps
-    return np.asarray(-np.log(np.maximum(of_label, least)))
+    return np.asarray(-np.log(np.maximum(label_probabilities, least)))
 
 
 def _brier_score(probabilities: Floats, labels: Labels) -> Floats:
@@ -261,9 +261,9 @@ def _calibration_error(probabilities: Floats, labels: Labels) -> Floats:
     surplus = confidence - _right(probabilities, labels)
     bins = np.ceil(confidence * CALIBRATION_BINS).astype(np.int64) - 1
     bins = bins.clip(0, CALIBRATION_BINS - 1)
-    of_bins = np.bincount(bins, weights=surplus, minlength=CALIBRATION_BINS)
+    bin_surplus = np.bincount(bins, weights=surplus, minlength=CALIBRATION_BINS)
     # The error adds up the absolute values of the bins, and a small weight turns no bin's sign.
-    signs = np.sign(of_bins)
+    signs = np.sign(bin_surplus)
     return np.asarray(signs[bins] * surplus)
 
 
@@ -303,12 +303,12 @@ def _spearman(predictions: Floats, labels: Labels) -> Floats:
     truth = _share_below(labels)
     # By the rule of products: the row's own product, then what its weight does to either factor of the other rows.
     crossed = predicted * truth + _raised(predictions, truth) + _raised(labels, predicted)
-    of_given = predicted**2 + 2 * _raised(predictions, predicted)
-    of_truth = truth**2 + 2 * _raised(labels, truth)
+    predicted_squares = predicted**2 + 2 * _raised(predictions, predicted)
+    true_squares = truth**2 + 2 * _raised(labels, truth)
     # A row's weight raises shares as it enters products, so that slopes lie three times as high as the products.
     level = (predicted * truth).mean(), (predicted**2).mean(), (truth**2).mean()
     centred = []
-    for values, mean in zip((crossed, of_given, of_truth), level, strict=True):
+    for values, mean in zip((crossed, predicted_squares, true_squares), level, strict=True):
         centred.append(values - values.mean() + mean)
     return _slope_of_correlation(*centred)
 
@@ -335,10 +335,10 @@ def _slope_of_correlation(crossed: Floats, first: Floats, second: Floats) -> Flo
     scale = math.sqrt(variance * other_variance)
     covariance = crossed.mean()
     correlation = covariance / scale
-    of_covariance = (crossed - covariance) / scale
-    of_first = first / variance - 1
-    of_second = second / other_variance - 1
-    return np.asarray(of_covariance - correlation * (of_first + of_second) / 2)
+    covariance_slopes = (crossed - covariance) / scale
+    first_slopes = first / variance - 1
+    second_slopes = second / other_variance - 1
+    return np.asarray(covariance_slopes - correlation * (first_slopes + second_slopes) / 2)
 
 
 def _share_below(values: Floats) -> Floats:

@@ -117,13 +117,13 @@ def _left_open(trials: tuple[int, ...], alpha: float) -> _Open:
     from scipy.special import ndtr, ndtri
 
     points, weights = np.polynomial.legendre.leggauss(NODES)
-    of_looks = spent(trials, alpha)
+    spent_alpha = spent(trials, alpha)
     if len(trials) == 1:
-        bound = float(-ndtri(of_looks[0] / 2))
+        bound = float(-ndtri(spent_alpha[0] / 2))
         at = points * bound
         return _Open(bound, at, np.exp(-(at**2) / 2) / math.sqrt(2 * math.pi) * weights * bound)
     before = _left_open(trials[:-1], alpha)
-    due = float(of_looks[-1] - of_looks[-2])
+    due = float(spent_alpha[-1] - spent_alpha[-2])
     alike = math.sqrt(trials[-2] / trials[-1])
     apart = math.sqrt(1 - alike**2)
     # What a difference that was open at the look before becomes at this one.

@@ -72,14 +72,15 @@ def smallest_difference(
     (0.121, 0.054)
     """
     # Two trials share n_test / n_rows of their test rows, so more trials do not average away what these have in common.
-    of_rows = disagreement * (1 / trials + (1 - 1 / trials) * n_test / n_rows) / n_test
-    of_fits = fit_deviation**2 / trials
+    rows_variance = disagreement * (1 / trials + (1 - 1 / trials) * n_test / n_rows) / n_test
+    fits_variance = fit_deviation**2 / trials
+    variance = rows_variance + fits_variance
     # Rows are many, and trials are few: Satterthwaite's degrees of freedom.
-    freedom = (of_rows + of_fits) ** 2 / (of_rows**2 / (n_rows - 1) + of_fits**2 / max(trials - 1, 1))
+    freedom = variance**2 / (rows_variance**2 / (n_rows - 1) + fits_variance**2 / max(trials - 1, 1))
     # The interval must exclude zero, and the estimate must not fall short of it more often than power allows.
     half = student_quantile(freedom)
     luck = student_quantile(freedom, power)
-    return (half + luck) * math.sqrt(of_rows + of_fits)
+    return (half + luck) * math.sqrt(variance)
 
 
 def settling(
@@ -195,17 +196,17 @@ def chance_of_answer(
     direction_quantile = _quantile(later.freedom, needed.direction)
     within_quantile = _quantile(later.freedom, needed.within)
     # A direction needs a difference beyond the first, and no practical difference one below the second.
-    for_direction = direction_quantile * later.error
-    for_within = margin - within_quantile * later.error
+    direction_bound = direction_quantile * later.error
+    within_bound = margin - within_quantile * later.error
     # Both kinds of answers overlap, so every difference has one.
-    if for_direction <= for_within:
+    if direction_bound <= within_bound:
         return 1.0
     # Neither farther from zero than a direction needs, nor near enough to it.
-    left_open = _chance_between(for_within, for_direction, difference, parts, later)
-    if for_within < 0:
-        left_open = _chance_between(-for_direction, for_direction, difference, parts, later)
+    left_open = _chance_between(within_bound, direction_bound, difference, parts, later)
+    if within_bound < 0:
+        left_open = _chance_between(-direction_bound, direction_bound, difference, parts, later)
     else:
-        left_open += _chance_between(-for_direction, -for_within, difference, parts, later)
+        left_open += _chance_between(-direction_bound, -within_bound, difference, parts, later)
     return 1 - left_open
 
 

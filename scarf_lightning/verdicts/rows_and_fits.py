@@ -105,12 +105,12 @@ class ErrorParts:
         if not len(unseen):
             return self
         distances = unseen - self.mean
-        of_rows = self.of_rows + float((distances**2).mean(axis=1).sum()) / self.n_tested**2
-        variances = [(of_rows, self.freedom_of_rows), (self.uncertain_fits, self.trials - 1)]
+        rows_variance = self.of_rows + float((distances**2).mean(axis=1).sum()) / self.n_tested**2
+        variances = [(rows_variance, self.freedom_of_rows), (self.uncertain_fits, self.trials - 1)]
         return replace(
             self,
-            of_rows=of_rows,
-            freedom=_satterthwaite(of_rows + self.of_fits, variances),
+            of_rows=rows_variance,
+            freedom=_satterthwaite(rows_variance + self.of_fits, variances),
             reach=float(np.abs(distances).max()),
         )
 
@@ -127,16 +127,16 @@ class ErrorParts:
         (0.000343, 5e-05)
         """
         before = self._rows_factor(self.trials)
-        of_rows = self.of_rows * self._rows_factor(trials) / before / growth
-        of_fits = self.of_fits * self.trials / trials
-        uncertain_fits = max(self.uncertain_fits * self.trials / trials, of_fits)
+        rows_variance = self.of_rows * self._rows_factor(trials) / before / growth
+        fits_variance = self.of_fits * self.trials / trials
+        uncertain_fits = max(self.uncertain_fits * self.trials / trials, fits_variance)
         # More rows make the rows' part surer, and more trials that of the fits.
-        variances = [(of_rows, self.freedom_of_rows * growth), (uncertain_fits, trials - 1)]
+        variances = [(rows_variance, self.freedom_of_rows * growth), (uncertain_fits, trials - 1)]
         return replace(
             self,
-            of_rows=of_rows,
-            of_fits=of_fits,
-            freedom=_satterthwaite(of_rows + of_fits, variances),
+            of_rows=rows_variance,
+            of_fits=fits_variance,
+            freedom=_satterthwaite(rows_variance + fits_variance, variances),
             trials=trials,
             uncertain_fits=uncertain_fits,
         )
@@ -174,7 +174,7 @@ def error_parts(
     (0.5, 0.0833, 0.25)
     """
     trials = len(values)
-    means = np.array([of_rows.mean() for of_rows in values])
+    means = np.array([row_values.mean() for row_values in values])
     mean = float(means.mean())
     deviations, shares = _unit_parts(values, units, means)
     n_units = shares.shape[1]
@@ -186,35 +186,35 @@ def error_parts(
     # One more row of each kind, as likely to have the one value as the other.
     added = np.sqrt(((unseen - mean) ** 2).mean(axis=1))
     totals = np.append(totals, added / n_units)
-    of_units = float((totals**2).sum() * _unbiased(n_units))
+    units_variance = float((totals**2).sum() * _unbiased(n_units))
 
     # The variance of a trial's mean that its own test rows explain, beside what all trials have in common.
     n_each = np.count_nonzero(shares, axis=1)
     common = common_share(shares)
-    of_test_rows = (deviations**2).sum(axis=1) * _unbiased(n_each)
-    explained = float(of_test_rows.mean()) * (1 - common)
+    test_rows_variances = (deviations**2).sum(axis=1) * _unbiased(n_each)
+    explained = float(test_rows_variances.mean()) * (1 - common)
     spread = float(means.var(ddof=1)) if trials > 1 else 0.0
     # The part of the fits: what is left of the spread. Less than nothing is left by chance where it has no part.
-    of_fits = max(0.0, spread - explained) / trials
+    fits_variance = max(0.0, spread - explained) / trials
 
     # The part of pairs: the odds of training, since a row that is in most training sets moves a value by more than
     # its comings and goings show.
-    in_training = _share_in_training(common, n_trained, values)
+    training_share = _share_in_training(common, n_trained, values)
     within_units = _variance_within_units(deviations, shares)
-    bound = within_units * in_training / (1 - in_training)
-    of_rows = of_units + OF_BOUND * bound / n_units
+    bound = within_units * training_share / (1 - training_share)
+    rows_variance = units_variance + OF_BOUND * bound / n_units
 
     # Where test rows explain all of the spread by chance, fits may still have a part in it.
-    uncertain_fits = max(of_fits, fewest_freedom * max(spread, explained) / trials)
+    uncertain_fits = max(fits_variance, fewest_freedom * max(spread, explained) / trials)
     freedom_of_rows = _freedom_of_units(totals)
-    variances = [(of_rows, freedom_of_rows), (uncertain_fits, trials - 1)]
+    variances = [(rows_variance, freedom_of_rows), (uncertain_fits, trials - 1)]
     # Values that never vary have an error of zero by these formulas, and `verdict.rows_error` takes another one.
     varies = np.ptp(np.concatenate(list(values))) > 0
     return ErrorParts(
         mean=mean,
-        of_rows=of_rows,
-        of_fits=of_fits,
-        freedom=_satterthwaite(of_rows + of_fits, variances),
+        of_rows=rows_variance,
+        of_fits=fits_variance,
+        freedom=_satterthwaite(rows_variance + fits_variance, variances),
         trials=trials,
         n_tested=n_units,
         n_test=float(n_each.mean()),
@@ -258,9 +258,9 @@ def unseen_values(first: Sequence[Floats], second: Sequence[Floats] = (), shown:
     kinds, places = np.unique(pairs[is_known].round(DIGITS), axis=0, return_inverse=True)
     if shown is None:
         return np.asarray(kinds)
-    of_kinds = np.zeros(kinds.shape, dtype=bool)
-    np.logical_or.at(of_kinds, places.ravel(), shown[is_known])
-    return np.asarray(kinds[~of_kinds.all(axis=1)])
+    shown_kinds = np.zeros(kinds.shape, dtype=bool)
+    np.logical_or.at(shown_kinds, places.ravel(), shown[is_known])
+    return np.asarray(kinds[~shown_kinds.all(axis=1)])
 
 
 def _mean_over_trials(values: Sequence[Floats]) -> Floats:
@@ -299,15 +299,15 @@ def copies_of_rows(rows: Sequence[Integers], codes: Sequence[Integers]) -> list[
     >>> copies_of_rows(rows, [np.array([0, 0, 1]), np.array([5, 5, 6])])
     [array([1, 1, 2]), array([1, 1, 0])]
     """
-    shares = [len(np.unique(of_trial)) / len(of_trial) for of_trial in codes]
+    shares = [len(np.unique(trial_codes)) / len(trial_codes) for trial_codes in codes]
     # A tree has a few leaves, so equal predictions do not show that rows are copies.
     if min(shares) <= FEWEST_DIFFERENT:
         return list(rows)
     known = np.unique(np.concatenate(list(rows)))
     # A column of the patterns is what all trials say of a row: -1 where a trial did not test it.
     patterns = np.full((len(rows), len(known)), -1)
-    for pattern, tested, of_trial in zip(patterns, rows, codes, strict=True):
-        pattern[np.searchsorted(known, tested)] = of_trial
+    for pattern, tested, trial_codes in zip(patterns, rows, codes, strict=True):
+        pattern[np.searchsorted(known, tested)] = trial_codes
     return _pattern_units(rows, patterns)
 
 
@@ -344,11 +344,11 @@ def _unit_parts(values: Sequence[Floats], units: Sequence[Integers], means: Floa
     n_units = len(known)
     deviations = np.zeros((len(values), n_units))
     shares = np.zeros((len(values), n_units))
-    for trial, of_rows in enumerate(values):
-        n_rows = len(of_rows)
+    for trial, row_values in enumerate(values):
+        n_rows = len(row_values)
         places = np.searchsorted(known, units[trial])
         counts = np.bincount(places, minlength=n_units)
-        sums = np.bincount(places, of_rows - means[trial], minlength=n_units)
+        sums = np.bincount(places, row_values - means[trial], minlength=n_units)
         shares[trial] = counts / n_rows
         deviations[trial] = sums / n_rows
     return deviations, shares

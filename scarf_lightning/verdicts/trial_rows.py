@@ -125,12 +125,12 @@ def judge_trials(
     for one, other in zip(first, second, strict=True):
         differences.append(metric.sign * (one.values - other.values) / size)
     # Before relative differences are changed below.
-    measured = np.array([of_rows.mean() for of_rows in differences])
+    measured = np.array([row_differences.mean() for row_differences in differences])
     if metric.is_relative:
         # The reference's mean has an error, too: by the part that it is too large, the difference is too small.
         mean = float(measured.mean())
-        for of_rows, base in zip(differences, bases or second, strict=True):
-            of_rows -= mean * (base.values / size - 1)
+        for row_differences, base in zip(differences, bases or second, strict=True):
+            row_differences -= mean * (base.values / size - 1)
     added = _added(first, split), _added(second, split)
     verdict = judge_rows(
         differences,
@@ -169,8 +169,8 @@ def level_of_trials(trials: Sequence[RowsOfTrial], metric: Metric, split: Split 
     units = units_of_trials(trials, split)
     parts = error_parts(values, units, split.n_trained, fewest_freedom=FEWEST_FREEDOM).with_unseen_rows(unseen)
     # A fit that predicts one class is no better than guesses, and few trials do not show how often that happens.
-    of_one_class = float(np.mean([trial.one_class for trial in trials]))
-    if are_weighed and len(trials) < FEWEST_OF_ONE_CLASS and of_one_class >= SHARE_OF_ONE_CLASS:
+    one_class_share = float(np.mean([trial.one_class for trial in trials]))
+    if are_weighed and len(trials) < FEWEST_OF_ONE_CLASS and one_class_share >= SHARE_OF_ONE_CLASS:
         return Interval(parts.mean, math.nan, math.nan)
     # A row that is added widens the interval, as Wilson's for the value that is tried does; both would do it twice.
     return rows_interval(parts, metric.bounds, is_share=len(kinds) == 1, is_widened=len(unseen) > 0)
@@ -203,6 +203,6 @@ def _blocks(rows: Sequence[Integers]) -> list[Integers]:
     for block, members in enumerate(np.array_split(ordered, min(BLOCKS, len(ordered)))):
         block_of |= dict.fromkeys(members.tolist(), block)
     blocks = []
-    for of_trial in rows:
-        blocks.append(np.array([block_of[row] for row in of_trial.tolist()]))
+    for trial_rows in rows:
+        blocks.append(np.array([block_of[row] for row in trial_rows.tolist()]))
     return blocks

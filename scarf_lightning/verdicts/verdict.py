@@ -338,13 +338,13 @@ def decided(verdict: Verdict, needed: Levels = ALONE, margin: float = MARGIN) ->
         return read["within"]
     if read["beyond"].answer in ("helps", "hurts"):
         return read["beyond"]
-    of_direction = read["direction"]
-    if of_direction.interval.low > 0:
-        return of_direction._replace(answer="helps, size open")
-    if of_direction.interval.high < 0:
-        return of_direction._replace(answer="hurts, size open")
+    direction = read["direction"]
+    if direction.interval.low > 0:
+        return direction._replace(answer="helps, size open")
+    if direction.interval.high < 0:
+        return direction._replace(answer="hurts, size open")
     # Neither question has an answer, and the wider of both intervals shows that.
-    widest = max(of_direction, read["within"], key=lambda each: each.coverage)
+    widest = max(direction, read["within"], key=lambda each: each.coverage)
     return widest._replace(answer=CANNOT_TELL)
 
 

@@ -69,14 +69,14 @@ class Worth:
     @property
     def times(self) -> str:
         """The factor in words, or the end of the curve that it lies beyond."""
-        return self._in_words(self.factor)
+        return self._times_in_words(self.factor)
 
     @property
     def ends(self) -> str:
         """The interval in words; empty if it is unknown, has no width, or lies beyond the curve."""
         if math.isnan(self.low) or math.isclose(self.low, self.high):
             return ""
-        return f"{self._in_words(self.low)} to {self._in_words(self.high)}"
+        return f"{self._times_in_words(self.low)} to {self._times_in_words(self.high)}"
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class Worth:
             "n": self.n,
         }
 
-    def _in_words(self, factor: float) -> str:
+    def _times_in_words(self, factor: float) -> str:
         text = f"{factor:.2f}" if factor < 10 else f"{factor:.0f}"
         if factor >= self.most:
             return f"more than {text}"

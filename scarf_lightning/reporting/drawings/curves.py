@@ -74,8 +74,8 @@ def loss_curves(curves: pd.DataFrame, *, phase: str = "pretrain") -> Figure:
     titles = shortened(panels, 32)
     # A row of the figure is a panel's training loss beside its validation loss.
     for place, (panel, (column, title)) in zip(axes, itertools.product(panels, PHASES), strict=True):
-        of_panel = shown.loc[shown["panel"] == panel, ["line", "epoch", column]]
-        _lines(place, of_panel, column)
+        panel_curves = shown.loc[shown["panel"] == panel, ["line", "epoch", column]]
+        _lines(place, panel_curves, column)
         place.set_title(f"{title}, {titles[panel]}" if len(panels) > 1 else title)
         place.set_xlabel("epoch")
     for place in axes[::2]:

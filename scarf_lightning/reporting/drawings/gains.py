@@ -72,12 +72,12 @@ def gain_dots(table: pd.DataFrame, *, reference: str) -> Figure:
     figure, (axes,) = new_figure(width, height)
     # Rows share a line of the figure, columns are marks in it.
     for i, column in enumerate(columns):
-        of_column = table.xs(column, level="column")
+        column_gains = table.xs(column, level="column")
         # The marks of a row share 70 % of its height, centred on it.
-        from_centre = i - (len(columns) - 1) / 2
-        y = np.array([rows.index(row) for row in of_column.index]) + from_centre * 0.7 / len(columns)
-        kept = of_column["kept_mean"].to_numpy(float)
-        every = of_column["mean"].to_numpy(float)
+        offset = i - (len(columns) - 1) / 2
+        y = np.array([rows.index(row) for row in column_gains.index]) + offset * 0.7 / len(columns)
+        kept = column_gains["kept_mean"].to_numpy(float)
+        every = column_gains["mean"].to_numpy(float)
         axes.hlines(y, np.fmin(kept, every), np.fmax(kept, every), color=colour(i), lw=0.7)
         axes.scatter(kept, y, s=18, facecolors="white", edgecolors=colour(i), marker=marker(i), lw=0.9, zorder=3)
         axes.scatter(every, y, s=18, color=colour(i), marker=marker(i), lw=0.9, zorder=3, label=labels[column])
@@ -108,14 +108,14 @@ def average_table(
     """Average gains: a line for each row of the grid, in it for each column the filtered mean and that over all
     datasets."""
     cells: dict[Any, Any] = averages.to_dict("index")
-    of_grid = averages.index.get_level_values("column").unique()
+    grid_columns = averages.index.get_level_values("column").unique()
     headings = [columns_in_words(rows)]
-    for column in of_grid:
+    for column in grid_columns:
         headings += [f"{column}, p < {FILTER:.2f}", f"{column}, all"]
     lines = []
     for row in averages.index.get_level_values("row").unique():
         entries = [Entry(row, row)]
-        for column in of_grid:
+        for column in grid_columns:
             cell = cells.get((row, column), {})
             entries.append(_average(cell, "kept_mean", "kept_datasets"))
             entries.append(_average(cell, "mean", "datasets"))
@@ -202,12 +202,12 @@ def box_plots(gains: pd.DataFrame, *, reference: str, column_title: str) -> Figu
     y_title = f"improvement over {reference}, %"
     figure, places = panels(titles, width, height, column_title, y_title, sharex=True)
     for axes, row in zip(places, rows, strict=True):
-        of_row = gains[(gains["row"] == row) & gains["gain"].notna()]
+        row_gains = gains[(gains["row"] == row) & gains["gain"].notna()]
         kept, every = [], []
         for column in columns:
-            of_column = of_row[of_row["column"] == column]
-            kept.append(of_column.loc[of_column["kept"], "gain"].to_numpy(float))
-            every.append(of_column["gain"].to_numpy(float))
+            column_gains = row_gains[row_gains["column"] == column]
+            kept.append(column_gains.loc[column_gains["kept"], "gain"].to_numpy(float))
+            every.append(column_gains["gain"].to_numpy(float))
         # All boxes are drawn to one scale, so the limits come first.
         low, high = _limits([*kept, *every])
         for i in range(len(columns)):

@@ -58,10 +58,10 @@ class MetricTable(Drawing):
         competitors = [*found.names, *found.empty]
         rows = []
         for dataset in sorted(set(found.scores["dataset"])):
-            of_dataset = [cells.get((dataset, competitor), {"trials": 0}) for competitor in competitors]
+            dataset_cells = [cells.get((dataset, competitor), {"trials": 0}) for competitor in competitors]
             # Means that are equal as they are shown are equally bold.
-            bold = _best_text(of_dataset, metric) if best else None
-            entries = [_entry(cell, most, metric, bold) for cell in of_dataset]
+            bold = _best_text(dataset_cells, metric) if best else None
+            entries = [_entry(cell, most, metric, bold) for cell in dataset_cells]
             rows.append((Entry(str(dataset), str(dataset)), *entries))
         missing = [f"{dataset} {competitor}" for (dataset, competitor), cell in cells.items() if not cell["trials"]]
 

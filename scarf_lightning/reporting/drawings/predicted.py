@@ -92,7 +92,7 @@ def predicted_cells(results: CellResults, cells: pd.DataFrame, kind: type[Target
     Raises:
         UsageError: none has kept any.
     """
-    with_predictions = []
+    predicted = []
     for label, name in named_cells(results, cells).items():
         cell = int(str(label))
         wanted = results.trials_of(cell)["trial"].tolist()
@@ -102,12 +102,12 @@ def predicted_cells(results: CellResults, cells: pd.DataFrame, kind: type[Target
         results.damaged.update(damaged)
         trials = [predictions[trial] for trial in wanted if trial in predictions]
         if trials and isinstance(trials[0].target, kind):
-            with_predictions.append(PredictedCell(name, trials))
-    if not with_predictions:
+            predicted.append(PredictedCell(name, trials))
+    if not predicted:
         raise UsageError(
             f"These cells of {kind.noun} have kept no predictions; keep_predictions_mb=80 force=true trains them again."
         )
-    return with_predictions
+    return predicted
 
 
 MOST_LINES = len(COLOURS)
@@ -130,10 +130,10 @@ class RocCurves(Drawing):
             raise UsageError("No trial of these cells has test rows of two classes.")
         # As many lines as there are colours that a reader can tell from each other.
         drawn = curves[:MOST_LINES]
-        in_words = []
+        area_texts = []
         for cell, rates in drawn:
-            in_words.append(f"{cell.name} {100 * area(rates):.1f} %")
-        areas = "; ".join(in_words)
+            area_texts.append(f"{cell.name} {100 * area(rates):.1f} %")
+        areas = "; ".join(area_texts)
         blocks: list[Block] = [
             Picture(
                 name,
