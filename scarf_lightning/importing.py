@@ -58,8 +58,8 @@ def require(package: str, what: str) -> None:
     # The package is looked for, not imported: an import may take seconds.
     if find_spec(package) is None:
         name = package.rpartition(".")[2]
-        without_extra = WITHOUT_EXTRA.get(package)
-        command = f"pip install {without_extra}" if without_extra else installing(EXTRAS[package])
+        requirement = WITHOUT_EXTRA.get(package)
+        command = f"pip install {requirement}" if requirement else installing(EXTRAS[package])
         raise UsageError(f"{what} needs the package {name}: {command}.")
 
 

@@ -161,9 +161,9 @@ def mean_intervals(
     # Not 1 / n alone: splits of one table overlap, so the mean of many trials still varies.
     halves = quantile * values.std(axis=1, ddof=1) * math.sqrt(1 / n + ratio)
     intervals = []
-    for mean, half, of_metric, (least, most) in zip(means, halves.tolist(), values, bounds, strict=True):
+    for mean, half, metric_values, (least, most) in zip(means, halves.tolist(), values, bounds, strict=True):
         # Without a spread, as of ten trials with an accuracy of 1, the t-test would claim certainty.
-        if math.isfinite(most) and are_equal(of_metric):
+        if math.isfinite(most) and are_equal(metric_values):
             half = unseen(n_test, n) * (most - least)
         intervals.append(Interval(mean, max(mean - half, least), min(mean + half, most)))
     return intervals

@@ -253,8 +253,8 @@ def auroc(probabilities: Floats, labels: Labels) -> float:
     n_positive = positive.sum(axis=0)
     n_negative = len(scores) - n_positive
     # Ranks among all rows, minus ranks among the rows of the class, count the other rows below.
-    of_class = (ranks(scores) * positive).sum(axis=0)
-    above = of_class - n_positive * (n_positive + 1) / 2
+    rank_sums = (ranks(scores) * positive).sum(axis=0)
+    above = rank_sums - n_positive * (n_positive + 1) / 2
     return float((above / (n_positive * n_negative)).mean())
 
 
@@ -285,10 +285,10 @@ def log_loss(probabilities: Floats, labels: Labels) -> float:
     >>> round(log_loss(probabilities, np.array([0, 1, 1, 1])), 3)
     0.646
     """
-    of_label = probabilities[np.arange(len(labels)), labels]
+    label_probabilities = probabilities[np.arange(len(labels)), labels]
     # One row that is wrong for sure would make the mean infinite, and all other rows not count.
     least = np.finfo(np.float64).eps
-    return float(-np.log(np.maximum(of_label, least)).mean())
+    return float(-np.log(np.maximum(label_probabilities, least)).mean())
 
 
 @metric("Brier score", higher_is_better=False, bounds=(0.0, 2.0))

@@ -264,9 +264,9 @@ class StackedGenerator:
         return torch.stack([generator.get_state() for generator in self._all])
 
     def _set(self, states: Tensor) -> None:
-        for generator, of_trial in zip(self._all, states.cpu(), strict=True):
+        for generator, state in zip(self._all, states.cpu(), strict=True):
             # A view of several states would be read from the beginning of its storage.
-            generator.set_state(of_trial.clone())
+            generator.set_state(state.clone())
 
     def uniform(self, *shape: int) -> Tensor:
         """Uniform on [0, 1), ``(..., *shape)``."""
@@ -317,11 +317,11 @@ class StackedGenerator:
     def _next(self, kind: Kind, shape: tuple[int, ...]) -> Tensor:
         """The next of the draws of a kind and shape that each trial has drawn at once, ``(A, *shape)``."""
         drawn = self._drawn.get((kind, shape))
-        of_all = None if drawn is None else drawn.next()
-        if of_all is None:
-            of_all = self._draw_ahead(kind, shape).next()
-        assert of_all is not None
-        return self._roster.of(of_all)
+        draws = None if drawn is None else drawn.next()
+        if draws is None:
+            draws = self._draw_ahead(kind, shape).next()
+        assert draws is not None
+        return self._roster.of(draws)
 
     def _draw_ahead(self, kind: Kind, shape: tuple[int, ...]) -> DrawnAhead:
         """Draw several times at once."""

@@ -92,13 +92,13 @@ def plan_as_json(cells: "pd.DataFrame") -> dict[str, Any]:
 
     planned = []
     for row in rows_of(cells):
-        of_cell = {name: row.pop(name) for name in OF_A_PLAN}
+        plan_values = {name: row.pop(name) for name in OF_A_PLAN}
         # The frame has a column for each option that any cell uses.
         options = {}
         for name, value in row.items():
             if plain(value) is not None:
                 options[name] = value
-        planned.append(of_cell | {"options": options})
+        planned.append(plan_values | {"options": options})
     n_missing = int(cells["missing"].sum())
     # A command that has nothing to train imports little.
     start_up = START_UP / HOUR if n_missing else 0.0

@@ -83,8 +83,8 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
         refuse_untaken(plugins, arguments)
     asked = spelled_out([argument for argument in arguments if argument not in MODES])
     check_choices(asked)
-    in_rounds = goes_in_rounds(asked)
-    if in_rounds:
+    trains_in_rounds = goes_in_rounds(asked)
+    if trains_in_rounds:
         require_report("The page at the end of this sweep")
     # Other sweepers than ours leave this file in the working folder.
     record = Path("multirun.yaml").absolute()
@@ -96,7 +96,7 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
             # As `scarf_lightning.run` does. Hydra's own way composes twice.
             with hydra_started(plugins) as started:
                 started.multirun("train", task_function=train_job, overrides=deferred(asked))
-            return _page_with_model(asked) if in_rounds else None
+            return _page_with_model(asked) if trains_in_rounds else None
         own = list(asked)
         # Otherwise Hydra reports a comma as the mistake, whatever else is wrong.
         if not shows_one and not is_single:
@@ -108,7 +108,7 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
             main = hydra.main(config_path=str(CONF), config_name="train", **OF_TODAY)
             with written_together() if shows_one else nullcontext():
                 main(train_job)()
-        if in_rounds and not shows_one:
+        if trains_in_rounds and not shows_one:
             config_dir, overrides = _config_dir(own)
             return _page_with_model(overrides, config_dir)
         return None
@@ -316,7 +316,7 @@ def answered(command: Callable[[list[str]], object], arguments: list[str] | None
     # Hydra's own handler would swallow the exception and print its frames.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     usual = warnings.formatwarning
-    warnings.formatwarning = _in_words(usual)
+    warnings.formatwarning = _warning_format(usual)
     try:
         with ended_by_signals():
             status = command(arguments)
@@ -349,7 +349,7 @@ report = partial(answered, run_report)
 """`report.py`: read the results, compare them, and write the page."""
 
 
-def _in_words(usual: Callable[..., str]) -> Callable[..., str]:
+def _warning_format(usual: Callable[..., str]) -> Callable[..., str]:
     """The printer of warnings: the sentence alone if it is about a record. It may quote a file, so it is escaped."""
 
     def format_warning(message: Warning | str, category: type[Warning], *where: object, **named: object) -> str:

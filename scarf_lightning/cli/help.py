@@ -72,8 +72,8 @@ def axis_page(conf: Path, axis: str) -> Group:
     """The choices of an axis with their meaning, and the options of each: default, meaning, type and allowed values."""
     lines: list[RenderableType] = []
     section = axis.replace("/", ".")
-    of_every_cell = documented((conf / "train.yaml").read_text(encoding="utf-8"))
-    common = [option for option in of_every_cell if option.name.startswith(f"{section}.")]
+    train_options = documented((conf / "train.yaml").read_text(encoding="utf-8"))
+    common = [option for option in train_options if option.name.startswith(f"{section}.")]
     if common:
         lines += [Text(f"{axis}: of every choice"), _table(common)]
     for file in sorted((conf / axis).glob("*.yaml")):

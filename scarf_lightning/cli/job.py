@@ -141,9 +141,9 @@ def _queued_again(job: str, reason: str) -> int:
 def _scontrol(*arguments: str) -> str | None:
     """The output of scontrol; None if it refuses, or is not there, as in a container."""
     # Times since the epoch, whatever the zone.
-    in_seconds = {**os.environ, "SLURM_TIME_FORMAT": "%s"}
+    environment = {**os.environ, "SLURM_TIME_FORMAT": "%s"}
     try:
-        ran = subprocess.run(["scontrol", *arguments], env=in_seconds, capture_output=True, text=True, check=False)
+        ran = subprocess.run(["scontrol", *arguments], env=environment, capture_output=True, text=True, check=False)
     except FileNotFoundError:
         return None
     return ran.stdout if ran.returncode == 0 else None

@@ -204,7 +204,7 @@ def write(
             section = make(material.results, material.row_of)
             if section is not None:
                 more.append(section)
-        in_rounds = results is None and goes_in_rounds(material.overrides)
+        trains_in_rounds = results is None and goes_in_rounds(material.overrides)
     subject, read = material.subject, material.results
     # The page shows the command that makes it again.
     given = {"results": results, **options, "out": out, "sections": sections or None}
@@ -227,7 +227,7 @@ def write(
         sections=more,
     )
     # Only a sweep in rounds asks which model to use.
-    recommendation = recommend(read, chosen) if in_rounds else None
+    recommendation = recommend(read, chosen) if trains_in_rounds else None
     if recommendation is not None:
         # What to do comes first.
         page.sections[0].blocks[:0] = [Paragraph(" ".join(recommendation.sentences))]
@@ -294,8 +294,8 @@ def gathered(
     plugins = named_plugins(asked)
     load_plugins(plugins)
     # A logger says nothing about which cells there are.
-    of_logger = logger_overrides(asked)
-    overrides = [override for override in asked if override not in of_logger]
+    logger_arguments = logger_overrides(asked)
+    overrides = [override for override in asked if override not in logger_arguments]
     with hydra_started(plugins) as hydra:
         master = master_of(hydra, config_dir)
         compose = Composer(hydra.config_loader, master)
@@ -400,7 +400,7 @@ def folder_subject(folder: Path, overrides: Sequence[str], plugins: Sequence[str
 
     A module that only the cells name is not imported, since the folder may be a stranger's; a sentence names it.
     """
-    cells, damaged, of_versions = cells_of_folder(folder)
+    cells, damaged, version_notes = cells_of_folder(folder)
     # Every other override is an option that the cells must have.
     conditions = [each for each in overrides if not each.startswith("plugins=")]
     wanted = narrowed(cells, conditions, OPTIONS)
@@ -409,11 +409,11 @@ def folder_subject(folder: Path, overrides: Sequence[str], plugins: Sequence[str
         for name in named_plugins(cell.overrides):
             if name not in plugins and name not in others:
                 others.append(name)
-    left_out = of_versions
+    left_out = version_notes
     if others:
         are = "a plugin that is" if len(others) == 1 else "plugins that are"
         left_out = [
-            *of_versions,
+            *version_notes,
             f"The cells name {are} not imported: {', '.join(others)}. "
             "Metrics and labels of their parts are missing here; "
             f"plugins=[{','.join([*plugins, *others])}] adds them, from the folder that the modules are in.",

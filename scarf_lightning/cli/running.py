@@ -66,13 +66,13 @@ def run_all(request: ExpandedSweep, launch: Launch, terminal: Terminal, launcher
     over = f"time_limit={options.time_limit} is over; the same command goes on."
     has_rounds = sweep is not None and len(sweep.rounds) > 1
     # With force=true each round would train again what the one before it has trained.
-    in_rounds = has_rounds and not options.plan and not options.force
+    trains_in_rounds = has_rounds and not options.plan and not options.force
     if has_rounds and options.plan:
         request = _trainable_request(request)
     is_over = False
     try:
-        with alarm(seconds_to_train(request, ends_with_model=in_rounds)):
-            if sweep is None or not in_rounds:
+        with alarm(seconds_to_train(request, ends_with_model=trains_in_rounds)):
+            if sweep is None or not trains_in_rounds:
                 return run(request, launch, terminal, launcher, OwnTraining())
             surveyed = _train_in_rounds(request, sweep, launch, terminal, launcher)
     # The user asked to leave the array in the queue, so nothing is wrong.
@@ -83,7 +83,7 @@ def run_all(request: ExpandedSweep, launch: Launch, terminal: Terminal, launcher
     except OutOfTime:
         is_over = True
         cells = request.cells
-        if in_rounds:
+        if trains_in_rounds:
             cells = as_far_as_trained(cells)
         surveyed = survey(named(distinct(cells)))
     terminal.results(surveyed, request, 0)
@@ -91,7 +91,7 @@ def run_all(request: ExpandedSweep, launch: Launch, terminal: Terminal, launcher
         # The same command would end in the same way.
         raise UnfinishedError(f"time_limit={options.time_limit} was over before a trial was finished; raise it.")
     # Without rounds a script must see that cells are missing. Rounds answer with what there is.
-    if is_over and not in_rounds:
+    if is_over and not trains_in_rounds:
         raise UnfinishedError(over)
     if is_over:
         terminal.say(over)
@@ -296,11 +296,11 @@ def sufficiently_labelled(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]
     everything = [cell for cell in cells if cell.config.regime["name"] == "full"]
     for each in survey(everything):
         if each.rows:
-            with_validation = counts_validation(each.cell)
-            of_data = each.cell.source.key, with_validation
-            column = "n_labels" if with_validation else "n_labelled"
+            validation_counts = counts_validation(each.cell)
+            data_key = each.cell.source.key, validation_counts
+            column = "n_labels" if validation_counts else "n_labelled"
             fewest = int(min(each.rows.column(column)))
-            known[of_data] = min(fewest, known.get(of_data, fewest))
+            known[data_key] = min(fewest, known.get(data_key, fewest))
     fitting, too_many = [], dict[tuple[str, int], list[float]]()
     for cell in cells:
         wanted = cell.config.regime.get("labels", 0)

@@ -113,9 +113,9 @@ def _tried(search: Search, ranked: Sequence[Try]) -> list[TriedCell]:
             cells.append(cell)
     tried = []
     for surveyed in survey(cells):
-        of_cell = tries[surveyed.cell.key]
-        assert of_cell.value is not None
-        tried.append(TriedCell(surveyed, of_cell.number, of_cell.value))
+        cell_try = tries[surveyed.cell.key]
+        assert cell_try.value is not None
+        tried.append(TriedCell(surveyed, cell_try.number, cell_try.value))
     return tried
 
 
@@ -271,10 +271,10 @@ def _judged(search: Search) -> tuple[bool, Callable[[float], str]]:
         metric: Metric = metric_named(name, option="objective")
         higher, shown = metric.higher_is_better, metric.plain
         # Known without the data, or they are loaded now.
-        of_target = [each.name for each in search.cells[0].target_kind().metrics()]
-        if name not in of_target:
+        target_metrics = [each.name for each in search.cells[0].target_kind().metrics()]
+        if name not in target_metrics:
             raise UsageError(
-                unknown_name(f"objective={name} is no metric of this target", name, of_target, "its metrics")
+                unknown_name(f"objective={name} is no metric of this target", name, target_metrics, "its metrics")
             )
     better = "maximize" if higher else "minimize"
     asked = search.options.direction

@@ -134,9 +134,9 @@ def ended_by_signals() -> Iterator[None]:
 
 def _ended_by(error: BaseException) -> BaseException | None:
     """The signal that an error comes from: what a library does when an exception leaves it may fail in its turn."""
-    of_signals = (Interrupted, Terminated, NearlyOutOfTime)
+    signal_errors = (Interrupted, Terminated, NearlyOutOfTime)
     behind: BaseException | None = error
-    while behind is not None and not isinstance(behind, of_signals):
+    while behind is not None and not isinstance(behind, signal_errors):
         behind = behind.__context__
     return behind
 

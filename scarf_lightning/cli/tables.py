@@ -65,7 +65,7 @@ def cell_table(axes: Row, rows: Sequence[Row], chosen: Metric = CHOSEN) -> Table
     for metric in sorted(metrics(), key=lambda metric: metric != chosen):
         values = _known(rows, metric.name)
         if values:
-            table.add_row(metric.label, *_in_words(axes, rows, metric), str(len(values)))
+            table.add_row(metric.label, *_mean_and_interval(axes, rows, metric), str(len(values)))
     # Means are those of the other trials, so a reader must see how many are missing from them.
     if n_diverged(rows):
         table.add_row("diverged, without metrics", "", "", str(n_diverged(rows)))
@@ -366,31 +366,31 @@ def full_table(cells: ShownCells) -> str:
     """All columns of the cells as CSV: options, every metric with its interval, epochs and seconds; see
     `scarf_lightning.reporting.schema`."""
     cells = _with_reading(cells)
-    axes = _columns_of([of_cell for of_cell, _ in cells])
+    axes = _columns_of([cell_axes for cell_axes, _ in cells])
     measured = []
     for metric in metrics():
         measured += [metric.name, f"{metric.name}_low", f"{metric.name}_high"]
-    of_phases = []
+    phase_columns = []
     for phase in ("pretrain", "finetune"):
-        of_phases += [f"{phase}_epochs", f"{phase}_seconds"]
+        phase_columns += [f"{phase}_epochs", f"{phase}_seconds"]
     probes = [name for name in PROBES if any(_known(rows, name) for _, rows in cells)]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    headings = (*axes, "trials", "diverged", *measured, *probes, *of_phases)
+    headings = (*axes, "trials", "diverged", *measured, *probes, *phase_columns)
     # A text that begins like a formula must not be one in a spreadsheet.
     writer.writerow(map(spreadsheet, headings))
-    for of_cell, rows in cells:
-        line = [*map(of_cell.get, axes), len(rows), n_diverged(rows)]
-        for interval in _intervals(of_cell, rows):
+    for cell_axes, rows in cells:
+        line = [*map(cell_axes.get, axes), len(rows), n_diverged(rows)]
+        for interval in _intervals(cell_axes, rows):
             line += interval
         for name in probes:
             known = _known(rows, name)
             line.append(np.mean(known) if known else None)
-        for name in of_phases:
+        for name in phase_columns:
             known = _known(rows, name)
             # Epochs are those of a typical trial, seconds those of all together.
-            of_trials = np.median if name.endswith("_epochs") else np.sum
-            line.append(of_trials(known) if known else None)
+            aggregate = np.median if name.endswith("_epochs") else np.sum
+            line.append(aggregate(known) if known else None)
         writer.writerow(map(spreadsheet, line))
     return text.getvalue()
 
@@ -398,15 +398,15 @@ def full_table(cells: ShownCells) -> str:
 def _intervals(axes: Row, rows: Sequence[Row]) -> list[Sequence[float | None]]:
     """The mean and the ends of the interval of every metric; None for one that no trial has."""
     # Metrics that the same number of trials has are computed at once: a sweep has thousands of cells.
-    of_size: dict[int, list[tuple[Metric, list[float]]]] = {}
+    metrics_by_size: dict[int, list[tuple[Metric, list[float]]]] = {}
     for metric in metrics():
         known = _known(rows, metric.name)
-        of_size.setdefault(len(known), []).append((metric, known))
+        metrics_by_size.setdefault(len(known), []).append((metric, known))
     levels = dict[str, Sequence[float | None]]()
-    for metric, _ in of_size.pop(0, []):
+    for metric, _ in metrics_by_size.pop(0, []):
         levels[metric.name] = (None, None, None)
     sizes = _sizes(rows)
-    for together in of_size.values():
+    for together in metrics_by_size.values():
         block = np.array([known for _, known in together])
         bounds = [metric.bounds for metric, _ in together]
         intervals = level_intervals(block, bounds, sizes, axes.get("split"))
@@ -454,8 +454,8 @@ def _columns_of(cells: Sequence[Row]) -> list[str]:
 
 def _outcome(axes: Row, rows: Sequence[Row], chosen: Metric) -> dict[str, str]:
     """The results of a cell by the heading of their column."""
-    of_metric, of_phases = (chosen.label, "95 % interval"), ("pretrain epochs", "finetune epochs", "seconds")
-    outcome = dict.fromkeys(("trials", *of_metric, *FLAG_HEADINGS.values(), *of_phases), "")
+    metric_headings, phase_headings = (chosen.label, "95 % interval"), ("pretrain epochs", "finetune epochs", "seconds")
+    outcome = dict.fromkeys(("trials", *metric_headings, *FLAG_HEADINGS.values(), *phase_headings), "")
     if not rows:
         return outcome | {"trials": "0", chosen.label: "not finished"}
     diverged = n_diverged(rows)
@@ -464,7 +464,7 @@ def _outcome(axes: Row, rows: Sequence[Row], chosen: Metric) -> dict[str, str]:
         outcome["trials"] += f", {diverged} diverged"
     # A cell of which all trials diverged has no metric.
     if _known(rows, chosen.name):
-        mean, interval = _in_words(axes, rows, chosen)
+        mean, interval = _mean_and_interval(axes, rows, chosen)
         outcome[chosen.label], outcome["95 % interval"] = mean, interval
     for flag, heading in FLAG_HEADINGS.items():
         outcome[heading] = n_flagged(rows, flag)
@@ -507,7 +507,7 @@ def _interval(axes: Row, rows: Sequence[Row], metric: Metric) -> Interval:
     return level_interval(_known(rows, metric.name), _sizes(rows), axes.get("split"), metric.bounds)
 
 
-def _in_words(axes: Row, rows: Sequence[Row], metric: Metric) -> tuple[str, str]:
+def _mean_and_interval(axes: Row, rows: Sequence[Row], metric: Metric) -> tuple[str, str]:
     """The mean of a metric, and its interval."""
     mean, low, high = _interval(axes, rows, metric)
     # Too few trials, or a fixed split without predictions, give a mean alone.

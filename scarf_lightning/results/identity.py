@@ -56,11 +56,11 @@ def pretraining_identity(config: Config, data_hash: str) -> dict[str, Any]:
     if not _pretrains_by_labels(config):
         return _fields(config, data_hash, used)
     # The cell itself says whether anything validates, and so whether the share that does is used.
-    of_labels = [each for each in used_options(config) if is_in(each.name, OF_LABELS)]
-    of_head = []
+    label_options = [each for each in used_options(config) if is_in(each.name, OF_LABELS)]
+    head_options = []
     if part("pretrain", config.pretrain.name).uses_labels:
-        of_head = [each for each in options if is_in(each.name, ("network.head",))]
-    fields = _fields(config, data_hash, [*used, *of_labels, *of_head])
+        head_options = [each for each in options if is_in(each.name, ("network.head",))]
+    fields = _fields(config, data_hash, [*used, *label_options, *head_options])
     if config.regime.get("validation") == "inside":
         fields["watched from"] = str(watched_from(config))
     return fields
@@ -115,10 +115,10 @@ def is_of_reading(column: str) -> bool:
 
 def with_reading(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Rows in which an option of reading that some of them set is null in the others, which do without it."""
-    of_reading = sorted(filter(is_of_reading, set().union(*rows)))
+    reading_names = sorted(filter(is_of_reading, set().union(*rows)))
     filled = []
     for row in rows:
-        unset = [column for column in of_reading if row.get(column) is None]
+        unset = [column for column in reading_names if row.get(column) is None]
         filled.append({**row, **dict.fromkeys(unset, NULL)})
     return filled
 

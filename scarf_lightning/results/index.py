@@ -198,11 +198,11 @@ def read_summary(cell: Path, trials: int, *, index: Index | None = None, weights
     # What changed while it was read is read again the next time.
     if is_whole and len(rows) == trials and files is not None and files == _files(cell):
         index.enter(cell, files, stored)
-    with_weights: set[int] = set()
+    trials_with_weights: set[int] = set()
     for table in stored.stacks.values():
         if WEIGHTS in table["files"]:
-            with_weights.update(row["trial"] for row in table["trials"])
-    lacks_weights = not with_weights.issuperset(rows.column("trial"))
+            trials_with_weights.update(row["trial"] for row in table["trials"])
+    lacks_weights = not trials_with_weights.issuperset(rows.column("trial"))
     return CellSummary(rows, target, is_whole, lacks_weights)
 
 

@@ -29,9 +29,9 @@ from .store import (
     TRIES,
     Predictions,
     Stored,
-    of_stacks,
     read_cell,
     read_description,
+    stack_files,
 )
 from .versions import newest_versions, version_numbers
 
@@ -212,9 +212,9 @@ def load_cell(fingerprint: str, results: str | Path = "results") -> StoredCell:
     import pandas as pd
 
     stored, description = _described(Path(results) / fingerprint)
-    curves, without_curves = read_curves(stored)
-    tries, without_tries = of_stacks(stored, TRIES, partial(_frame, columns=("trial", "try")))
-    for stack, reason in (without_curves | without_tries).items():
+    curves, damaged_curves = read_curves(stored)
+    tries, damaged_tries = stack_files(stored, TRIES, partial(_frame, columns=("trial", "try")))
+    for stack, reason in (damaged_curves | damaged_tries).items():
         warnings.warn(f"{stack} has no curves or tries: {reason}.", RecordWarning, stacklevel=2)
     rows = [stored.rows[trial] for trial in sorted(stored.rows)]
     names = set().union(*rows)
@@ -292,7 +292,7 @@ def read_curves(stored: Stored) -> tuple["pd.DataFrame", dict[Path, str]]:
     """The curves of a cell, as in `StoredCell`, and the stacks whose curves cannot be used, with what is wrong."""
     import pandas as pd
 
-    read, damaged = of_stacks(stored, CURVES, partial(_frame, columns=CURVE))
+    read, damaged = stack_files(stored, CURVES, partial(_frame, columns=CURVE))
     # A cell without networks has no curves.
     frames = [frame for frame in read if len(frame)]
     curves = pd.DataFrame(columns=list(CURVE))
@@ -313,7 +313,7 @@ def read_environments(stored: Stored) -> tuple[list[Row], dict[Path, str]]:
         check_fields(environment, kinds)
         return environment
 
-    return of_stacks(stored, ENVIRONMENT, parse)
+    return stack_files(stored, ENVIRONMENT, parse)
 
 
 def has_predictions(cell: Path) -> bool:
@@ -336,7 +336,7 @@ def read_predictions(stored: Stored) -> tuple[dict[int, Predictions], dict[Path,
         frame = _frame(content, ("trial", "row", "label"))
         return Predictions.of(frame, target)
 
-    stacks, damaged = of_stacks(stored, PREDICTIONS, parse)
+    stacks, damaged = stack_files(stored, PREDICTIONS, parse)
     by_trial: dict[int, Predictions] = {}
     for stack in stacks:
         for predictions in stack:

@@ -249,17 +249,17 @@ def _check_weights(weights: Mapping[str, NDArray[Any]], expected: Shapes) -> Non
 
 def evict(results: Path, max_gb: float) -> int:
     """Remove the least recently used trials until the others fit, and return how many were removed."""
-    by_use = []
+    uses = []
     total = 0
     for trial in (results / FOLDER).glob("*/trials/[0-9]*"):
         # Another process may have evicted it.
         with suppress(FileNotFoundError):
             last_use = trial.stat().st_mtime
             size = (trial / WEIGHTS).stat().st_size
-            by_use.append((last_use, size, trial))
+            uses.append((last_use, size, trial))
             total += size
     n_removed = 0
-    for _, size, trial in sorted(by_use):
+    for _, size, trial in sorted(uses):
         if total <= max_gb * GIGABYTE:
             break
         # It gets another name first, so that nobody reads half of it.

@@ -436,11 +436,11 @@ def packages_of(stored: Stored) -> dict[str, str]:
         return {str(name): str(version) for name, version in packages.items()}
 
     # All stacks of a cell are mostly of one version, so the first one speaks for the cell.
-    versions, _ = of_stacks(stored, ENVIRONMENT, parse)
+    versions, _ = stack_files(stored, ENVIRONMENT, parse)
     return versions[0] if versions else {}
 
 
-def of_stacks(stored: Stored, name: str, parse: Callable[[bytes], T]) -> tuple[list[T], dict[Path, str]]:
+def stack_files(stored: Stored, name: str, parse: Callable[[bytes], T]) -> tuple[list[T], dict[Path, str]]:
     """The file of this name, parsed, of each whole stack that has one, and the stacks where it cannot be used."""
     files: list[T] = []
     damaged: dict[Path, str] = {}

@@ -64,23 +64,23 @@ def newest_versions(cells: Cells) -> tuple[list[tuple[Path, Stored]], list[str]]
     every = _versions(cells)
 
     # What is compared must be of one content: cells that only an earlier one has are left out too.
-    content = _in_order(every, lambda each: each.dataset, lambda each: each.data)
-    of_content = [each for each in every if content[each.dataset][-1] == each.data]
+    content = _ordered_versions(every, lambda each: each.dataset, lambda each: each.data)
+    newest_content = [each for each in every if content[each.dataset][-1] == each.data]
 
     # By number and not by time: an older version of the package may be used later.
     science = defaultdict[int, int](int)
-    for each in of_content:
+    for each in newest_content:
         science[each.dataset] = max(science[each.dataset], each.science)
-    of_science = [each for each in of_content if science[each.dataset] == each.science]
+    newest_science = [each for each in newest_content if science[each.dataset] == each.science]
 
     # A plugin is one competitor on all datasets, so its source is chosen over all of them.
-    source = _in_order(of_science, lambda each: each.options, lambda each: each.plugins)
-    newest = [each for each in of_science if source[each.options][-1] == each.plugins]
+    source = _ordered_versions(newest_science, lambda each: each.options, lambda each: each.plugins)
+    newest = [each for each in newest_science if source[each.options][-1] == each.plugins]
 
     sentences = [
-        _data_note(_without(every, of_content)),
-        _science_note(_without(of_content, of_science)),
-        _plugins_note(_without(of_science, newest)),
+        _data_note(_without(every, newest_content)),
+        _science_note(_without(newest_content, newest_science)),
+        _plugins_note(_without(newest_science, newest)),
         _earlier_science_note(newest),
     ]
     return [(each.place, each.stored) for each in newest], list(filter(None, sentences))
@@ -89,20 +89,20 @@ def newest_versions(cells: Cells) -> tuple[list[tuple[Path, Stored]], list[str]]
 def version_numbers(cells: Cells) -> list[int]:
     """The number of each cell's version among those of its dataset, from 1, the oldest; the highest is the newest."""
     every = _versions(cells)
-    content = _in_order(every, lambda each: each.dataset, lambda each: each.data)
-    source = _in_order(every, lambda each: each.options, lambda each: each.plugins)
+    content = _ordered_versions(every, lambda each: each.dataset, lambda each: each.data)
+    source = _ordered_versions(every, lambda each: each.options, lambda each: each.plugins)
     versions = []
-    of_datasets = defaultdict[int, set[tuple[int, int, int]]](set)
+    dataset_versions = defaultdict[int, set[tuple[int, int, int]]](set)
     for each in every:
         place_of_content = content[each.dataset].index(each.data)
         place_of_source = source[each.options].index(each.plugins)
         version = (place_of_content, each.science, place_of_source)
         versions.append(version)
-        of_datasets[each.dataset].add(version)
+        dataset_versions[each.dataset].add(version)
     numbers = []
     for each, version in zip(every, versions, strict=True):
-        in_order = sorted(of_datasets[each.dataset])
-        numbers.append(in_order.index(version) + 1)
+        ordered = sorted(dataset_versions[each.dataset])
+        numbers.append(ordered.index(version) + 1)
     return numbers
 
 
@@ -196,7 +196,7 @@ def _without(cells: Sequence[Version], others: Sequence[Version]) -> list[Versio
     return [each for each in cells if each.place not in kept]
 
 
-def _in_order(
+def _ordered_versions(
     cells: Sequence[Version], thing: Callable[[Version], Hashable], version: Callable[[Version], str]
 ) -> dict[Any, list[str]]:
     """The versions of each thing in the order of their last records. Of two at one time the last is that by name."""
@@ -206,8 +206,8 @@ def _in_order(
         times[version(each)] = max(each.stored.written, times.get(version(each), 0.0))
     ordered: dict[Any, list[str]] = {}
     for key, times in written.items():
-        by_time = sorted((time, name) for name, time in times.items())
-        ordered[key] = [name for _, name in by_time]
+        dated_names = sorted((time, name) for name, time in times.items())
+        ordered[key] = [name for _, name in dated_names]
     return ordered
 
 

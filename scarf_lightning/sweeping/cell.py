@@ -44,7 +44,7 @@ NOT_IN_A_LABEL = ("sweeps", "plan", "force")
 """Options of the command, which are the same for all of its cells."""
 
 
-def in_words(cells: Sequence[Sequence[str]], of_run: Sequence[Sequence[str]]) -> str:
+def in_words(cells: Sequence[Sequence[str]], run: Sequence[Sequence[str]]) -> str:
     """Some cells of a run, each given by its overrides, as the subject of a sentence.
 
     One cell is named by its overrides. Several are counted, after the overrides that they share and that not all cells
@@ -57,9 +57,9 @@ def in_words(cells: Sequence[Sequence[str]], of_run: Sequence[Sequence[str]]) ->
     if len(cells) == 1:
         return " ".join(cells[0])
     shared = set.intersection(*map(set, cells))
-    of_all = set.intersection(*map(set, of_run))
-    distinctive = [override for override in cells[0] if override in shared - of_all]
-    number = f"{len(cells):,} of {len(of_run):,} cells"
+    common = set.intersection(*map(set, run))
+    distinctive = [override for override in cells[0] if override in shared - common]
+    number = f"{len(cells):,} of {len(run):,} cells"
     return f"{' '.join(distinctive)} ({number})" if distinctive else number
 
 
@@ -189,13 +189,13 @@ class Cell:
     def settings(self) -> list[str]:
         """The names of its options that differ from their defaults and from its recipe's, beside its choices on the
         axes."""
-        of_recipe = recipe_options(self.config.recipe)
+        recipe_values = recipe_options(self.config.recipe)
         names = []
         for each in used_options(self.config):
             if not each.differs or each.name in COLUMNS:
                 continue
             # The recipe's name says what it sets.
-            if each.name not in of_recipe or of_recipe[each.name] != each.value:
+            if each.name not in recipe_values or recipe_values[each.name] != each.value:
                 names.append(each.name)
         return names
 

@@ -83,9 +83,9 @@ class Composer:
         self._repository: Any = loader.repository  # type: ignore[attr-defined]
         given: Any = OmegaConf.to_container(master.hydra.overrides.task, resolve=False)
         self._overrides_of_master: list[str] = given
-        of_hydra: Any = OmegaConf.to_container(master.hydra.overrides.hydra, resolve=False)
+        hydra_overrides: Any = OmegaConf.to_container(master.hydra.overrides.hydra, resolve=False)
         self._overrides_of_hydra = list[str]()
-        for override in of_hydra:
+        for override in hydra_overrides:
             if not override.lstrip("+~").startswith(OF_JOBS):
                 self._overrides_of_hydra.append(override)
         self._folders_of_user = list[str]()
@@ -138,11 +138,11 @@ class Composer:
             # What a dataset's file chooses on other axes, such as its split, gives way to the command line.
             others = [each for each in overrides if each != choice]
             given = {each.partition("=")[0] for each in overrides}
-            of_file = []
+            file_choices = []
             for each in choices:
                 if each.partition("=")[0] not in given:
-                    of_file.append(each)
-            setting = self._configured((*of_file, *others))
+                    file_choices.append(each)
+            setting = self._configured((*file_choices, *others))
             if setting is not None:
                 return with_dataset(_or_raise(setting), dataset)
         whole = self._configured(overrides, whole=True)
@@ -154,15 +154,15 @@ class Composer:
         # Hydra has composed the command line itself already.
         if list(overrides) == self._overrides_of_master:
             return None
-        of_dataset = []
+        dataset_choices = []
         for each in overrides:
             # These may set what an interpolation refers to, or add and remove groups.
             if "${" in each or each[0] in "+~" or "@" in each.partition("=")[0]:
                 return None
             if each.startswith("dataset"):
-                of_dataset.append(each)
+                dataset_choices.append(each)
         # dataset=NAME with dataset.target=COLUMN is a dataset that no file has.
-        return of_dataset[0] if len(of_dataset) == 1 else None
+        return dataset_choices[0] if len(dataset_choices) == 1 else None
 
     def _configure(self, overrides: tuple[str, ...], *, whole: bool = False) -> Config | UsageError | None:
         """A configuration, or what is wrong with it. None if it depends on its dataset, unless it is to be whole."""
@@ -263,7 +263,7 @@ class Composer:
             values = None
         files = dict(composed.hydra.runtime.choices)
         axes: Any = OmegaConf.to_container(OmegaConf.create(composed.hydra.sweeper.get("params") or {}))
-        axes = {str(axis): of_axis for axis, of_axis in axes.items()}
+        axes = {str(axis): axis_values for axis, axis_values in axes.items()}
         return Composed(node, files, Sections(values, mentioned), axes)
 
     def _decide(self, choice: str) -> set[str]:
@@ -322,17 +322,17 @@ def composing(overrides: Sequence[str], config_dir: str | Path | None = None) ->
         UsageError: as by `hydra_started` and `master_of`.
     """
     with hydra_started(named_plugins(overrides)) as hydra:
-        of_hydra = [each for each in overrides if each.lstrip("+~").startswith("hydra.")]
-        if of_hydra:
-            check_hydra(master_of(hydra, config_dir, of_hydra).hydra)
+        hydra_overrides = [each for each in overrides if each.lstrip("+~").startswith("hydra.")]
+        if hydra_overrides:
+            check_hydra(master_of(hydra, config_dir, hydra_overrides).hydra)
         yield Composer(hydra.config_loader, master_of(hydra, config_dir))
 
 
 def _sharing(choices: Sequence[str], decided: Sequence[set[str]]) -> list[tuple[tuple[str, ...], set[str]]]:
     """Choices in groups, and the sections that each group decides about: no section is decided about by two groups."""
     groups = list[tuple[list[int], set[str]]]()
-    for place, of_choice in enumerate(decided):
-        places, names = [place], set(of_choice)
+    for place, sections in enumerate(decided):
+        places, names = [place], set(sections)
         apart = []
         for group in groups:
             if group[1].isdisjoint(names):

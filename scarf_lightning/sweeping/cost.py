@@ -109,9 +109,9 @@ def _fit(config: Config, settings: FitSettings, phase: str, n_rows: float, size:
     epochs = epochs_of(settings, phase, steps)
     cost: float = network.typical_cost
     width = _width(size, by_column=network.costs_by_column)
-    of_rows = n_rows * ROW[phase] * cost * width
-    of_steps = steps * STEP
-    return FIT + epochs * (of_steps + of_rows)
+    rows_seconds = n_rows * ROW[phase] * cost * width
+    steps_seconds = steps * STEP
+    return FIT + epochs * (steps_seconds + rows_seconds)
 
 
 def epochs_of(settings: FitSettings, phase: str, steps: int) -> float:
@@ -132,9 +132,9 @@ def epochs_of(settings: FitSettings, phase: str, steps: int) -> float:
 
 def _rival(config: Config, n_labelled: float, size: Size) -> float:
     """The seconds of a fit of another library's model."""
-    of_fit, of_thousand_rows = method_of(config).typical_seconds
+    fit_seconds, thousand_rows_seconds = method_of(config).typical_seconds
     columns = size.n_columns / USUAL_COLUMNS
-    return float(of_fit + of_thousand_rows * columns * n_labelled / 1000)
+    return float(fit_seconds + thousand_rows_seconds * columns * n_labelled / 1000)
 
 
 def _width(size: Size, *, by_column: bool) -> float:

@@ -43,8 +43,8 @@ class EachColumn:
     def _table_columns(self, overrides: tuple[str, ...]) -> list[str]:
         """The columns of the table that these overrides name."""
         # Only the data matter here, so the other options cannot be wrong.
-        of_data = [text for text in overrides if _is_of_data(text) and not text.endswith(f"={EACH}")]
-        source = Cell(tuple(of_data), self._composer(tuple(of_data))).source
+        data_overrides = [text for text in overrides if _is_of_data(text) and not text.endswith(f"={EACH}")]
+        source = Cell(tuple(data_overrides), self._composer(tuple(data_overrides))).source
         if source.key not in self._columns:
             self._columns[source.key] = list(source.read().table.features_of)
         columns = self._columns[source.key]

@@ -164,7 +164,7 @@ def _blocks(
     keys = {override_key(override) for override in given}
     blocks = []
     for block in sweep.blocks():
-        of_file = []
+        file_overrides = []
         written = composer.parse(block)
         check_written(gate, written)
         try:
@@ -174,8 +174,8 @@ def _blocks(
         for override in written:
             # An axis of the command line takes the place of the file's.
             if override_key(override) not in keys:
-                of_file.append(override)
-        blocks.append([*of_file, *given])
+                file_overrides.append(override)
+        blocks.append([*file_overrides, *given])
     return sweep, blocks
 
 

@@ -344,11 +344,11 @@ def hydra_started(plugins: Sequence[str] = ()) -> "Iterator[Hydra]":
     """
     with _one_thread:
         # Hydra has one global instance, and refuses to start a second one.
-        instance, of_jobs = GlobalHydra.instance(), HydraConfig.instance()
-        theirs, their_job = instance.hydra, of_jobs.cfg
+        instance, job_config = GlobalHydra.instance(), HydraConfig.instance()
+        theirs, their_job = instance.hydra, job_config.cfg
         instance.clear()
         # ${hydra:...} would resolve to values of the program around us.
-        of_jobs.cfg = None
+        job_config.cfg = None
         try:
             offer(plugins)
             with _unlogged(), checked_files(), initialize_config_dir(str(CONF), job_name="train", **OF_TODAY):
@@ -376,15 +376,15 @@ def folder_of_options(config_dir: str | Path) -> Path:
     return folder
 
 
-def master_of(hydra: "Hydra", config_dir: str | Path | None = None, of_hydra: Sequence[str] = ()) -> DictConfig:
+def master_of(hydra: "Hydra", config_dir: str | Path | None = None, hydra_overrides: Sequence[str] = ()) -> DictConfig:
     """The configuration of a command line without options of ours, as Hydra gives it to a sweeper.
 
     Args:
         config_dir: see `folder_of_options`, which raises its error here, too.
-        of_hydra: options of Hydra's.
+        hydra_overrides: options of Hydra's.
     """
     # A composer passes the search path on to each of its compositions.
-    overrides = [*search_path(config_dir), *of_hydra]
+    overrides = [*search_path(config_dir), *hydra_overrides]
     return hydra.config_loader.load_configuration("train", overrides=overrides, run_mode=RunMode.MULTIRUN)
 
 

@@ -229,11 +229,11 @@ def sentences(plan: Plan) -> list[str]:
     lines += _pretrainings_note(plan)
     if plan.groups:
         pretraining = sum(group.pretraining for group in plan.groups)
-        of_it = ""
+        pretraining_words = ""
         # Less than a minute of it is no reason to choose another run.
         if pretraining >= MINUTE:
-            of_it = f", {about(pretraining)} of it pre-training"
-        lines.append(f"Expected: about {about(plan.seconds_in_all)} on one core{of_it}.")
+            pretraining_words = f", {about(pretraining)} of it pre-training"
+        lines.append(f"Expected: about {about(plan.seconds_in_all)} on one core{pretraining_words}.")
     unknown = {each.cell.source.key for each in plan.unfinished} - plan.sizes.keys()
     if unknown:
         datasets = counted(len(unknown), "dataset")
@@ -267,8 +267,8 @@ def _pretrainings_note(plan: Plan) -> list[str]:
 def other_versions_notes(surveyed: Sequence[SurveyedCell]) -> list[str]:
     """Sentences on cells without a trial that the store has as another science version trained them, or on the data
     that their files held before."""
-    of_science: list[Stored] = []
-    of_data: list[str] = []
+    other_science: list[Stored] = []
+    other_data: list[str] = []
     described: dict[Path, Described] = {}
     for each in surveyed:
         # A cell with a trial of this version is this version's, whatever else is there.
@@ -282,23 +282,23 @@ def other_versions_notes(surveyed: Sequence[SurveyedCell]) -> list[str]:
         sciences = {science_of(description) for _, description in others}
         if sciences and SCIENCE_VERSION not in sciences:
             folder, _ = max(others, key=lambda pair: science_of(pair[1]))
-            of_science.append(read_cell(folder))
+            other_science.append(read_cell(folder))
         elif sciences and each.data is not None:
             # Without a look at the data nobody knows.
-            of_data.append(str(each.axes["dataset"]))
+            other_data.append(str(each.axes["dataset"]))
 
     sentences = []
-    if of_science:
-        were, them = _pronouns(len(of_science))
-        cells = counted(len(of_science), "cell")
+    if other_science:
+        were, them = _pronouns(len(other_science))
+        cells = counted(len(other_science), "cell")
         sentences.append(
-            f"{cells} {were} trained by {trained_by(of_science)}; this version trains {them} anew; report and load "
+            f"{cells} {were} trained by {trained_by(other_science)}; this version trains {them} anew; report and load "
             f"still read {them}."
         )
-    if of_data:
-        were, _ = _pronouns(len(of_data))
-        cells = counted(len(of_data), "cell")
-        names = ", ".join(dict.fromkeys(of_data))
+    if other_data:
+        were, _ = _pronouns(len(other_data))
+        cells = counted(len(other_data), "cell")
+        names = ", ".join(dict.fromkeys(other_data))
         sentences.append(
             f"{cells} {were} trained on an earlier version of {names} or of a plugin, and not on this one; "
             f'load(versions="all") reads both.'
@@ -333,15 +333,15 @@ def _others(surveyed: SurveyedCell, described: Described) -> list[tuple[Path, Ro
 
 def _question(dataset: Mapping[str, Any], options: Mapping[str, Any]) -> str:
     """The dataset and the choices on the axes, which are the same for a cell in all versions of the package."""
-    of_dataset = {}
+    dataset_options = {}
     for name in OF_A_DATASET:
-        of_dataset[name] = dataset.get(name)
+        dataset_options[name] = dataset.get(name)
     # As text: the record of a cell has been through JSON, the configuration has not.
     choices = {}
     for name in COLUMNS:
         if name in options:
             choices[name] = str(options[name])
-    asked = [of_dataset, choices]
+    asked = [dataset_options, choices]
     return json.dumps(asked, sort_keys=True, default=str)
 
 
@@ -372,12 +372,12 @@ def largest(plan: Plan, n: int) -> list[tuple[str, Size | None, float]]:
     """The datasets that take longest: name, size if it is known, and expected seconds."""
     seconds = defaultdict[str, float](float)
     sizes = dict[str, Size | None]()
-    of_cells = plan.of_cells()
+    cell_seconds = plan.of_cells()
     for each in plan.unfinished:
         cell = each.cell
         name = str(cell.config.dataset.name or cell.source.label)
         sizes[name] = plan.sizes.get(cell.source.key)
-        seconds[name] += of_cells[cell.key]
+        seconds[name] += cell_seconds[cell.key]
     longest = sorted(seconds, key=lambda name: -seconds[name])
     datasets = []
     for name in longest[:n]:

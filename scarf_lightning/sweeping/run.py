@@ -159,13 +159,13 @@ def _failures(surveyed: Sequence[SurveyedCell], endings: Mapping[str, str]) -> l
         if each.state is not State.FINISHED:
             reason = each.failure.error if each.failure else _why_unfinished(each, endings)
             unfinished.setdefault(reason, []).append(each)
-    of_run = [each.cell.overrides for each in surveyed]
+    run_overrides = [each.cell.overrides for each in surveyed]
     sentences = []
     for reason, cells in unfinished.items():
         first = cells[0]
         label = first.cell.label
         if len(cells) > 1:
-            label = in_words([each.cell.overrides for each in cells], of_run)
+            label = in_words([each.cell.overrides for each in cells], run_overrides)
         if first.failure is None:
             sentences.append(f"{label} did not finish{'' if reason is None else f': {reason}'}.")
         else:

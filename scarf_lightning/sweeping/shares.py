@@ -136,9 +136,9 @@ def _shares(group: Group, number: int, claims: ExitStack, say: Say) -> list[Chun
     trials = group.missing
     chunks = []
     for place in range(number):
-        of_share = trials[len(trials) * place // number : len(trials) * (place + 1) // number]
-        cells = _cells(group, of_share, held, pretraining_claim)
-        chunks.append(Chunk(cells, group.seconds * len(of_share) / len(trials)))
+        share_trials = trials[len(trials) * place // number : len(trials) * (place + 1) // number]
+        cells = _cells(group, share_trials, held, pretraining_claim)
+        chunks.append(Chunk(cells, group.seconds * len(share_trials) / len(trials)))
     return chunks
 
 

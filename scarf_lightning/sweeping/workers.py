@@ -80,8 +80,8 @@ def n_workers(config: Config, plan: Plan, training: Training) -> int:
     """
     gpus = training.gpus(config.trainer)
     beside = [group for group in plan.groups if not _needs_gpu(each.cell for each in group.cells)] if gpus else []
-    on_gpus = min(len(gpus), len(plan.groups) - len(beside))
-    most = on_gpus + len(beside) if gpus else _most_at_once(plan, training, config.workers or usable_cores())
+    gpu_workers = min(len(gpus), len(plan.groups) - len(beside))
+    most = gpu_workers + len(beside) if gpus else _most_at_once(plan, training, config.workers or usable_cores())
     reason = _obstacle(config, training, len(gpus), len(beside))
     if reason is not None:
         if config.workers is not None and config.workers > 1:
@@ -90,14 +90,14 @@ def n_workers(config: Config, plan: Plan, training: Training) -> int:
     if config.workers is not None:
         return max(1, min(config.workers, most))
     # Of the limits on memory the least one counts. Where nobody knows any, memory is no reason for fewer.
-    in_memory = min(free_memory(), default=BYTES_A_WORKER * most) // BYTES_A_WORKER
+    memory_workers = min(free_memory(), default=BYTES_A_WORKER * most) // BYTES_A_WORKER
     if gpus:
         # A worker on a GPU goes on with what is left for the cores, so none is started for less than its start takes.
         busy = math.floor(sum(group.seconds for group in beside) / SECONDS_A_WORKER)
-        on_cores = min(usable_cores() - on_gpus, in_memory - on_gpus, busy, len(beside))
-        return max(1, on_gpus + max(0, on_cores))
+        core_workers = min(usable_cores() - gpu_workers, memory_workers - gpu_workers, busy, len(beside))
+        return max(1, gpu_workers + max(0, core_workers))
     busy = math.ceil(plan.seconds / SECONDS_A_WORKER)
-    return max(1, min(usable_cores(), in_memory, busy, most))
+    return max(1, min(usable_cores(), memory_workers, busy, most))
 
 
 def _most_at_once(plan: Plan, training: Training, enough: int) -> int:
@@ -241,10 +241,10 @@ class Workers:
         all wait for a GPU, and it has none."""
         places = list(range(len(pending)))
         if self._gpus:
-            for_gpus = [place for place in places if _needs_gpu(pending[place].cells)]
-            for_cores = [place for place in places if place not in for_gpus]
+            gpu_places = [place for place in places if _needs_gpu(pending[place].cells)]
+            core_places = [place for place in places if place not in gpu_places]
             # A GPU trains what needs it first.
-            places = for_cores if worker.gpu is None else for_gpus or for_cores
+            places = core_places if worker.gpu is None else gpu_places or core_places
         loaded = [place for place in places if pending[place].cells[0].source.key == worker.dataset]
         return next(iter([*loaded, *places]), None)
 
