@@ -85,7 +85,7 @@ def settling_advice(
     known = {str(name) for name in results.cells["dataset"]}
     groups: dict[Advice, list[Comparison]] = {}
     by_trials: dict[int, list[Comparison]] = {}
-    by_rows: list[tuple[Comparison, Advice]] = []
+    lacking_rows: list[tuple[Comparison, Advice]] = []
     for each in comparisons:
         # A comparison with a reason, such as a side that has not learnt, is not settled by more of the same.
         if each.claimed != CANNOT_TELL or each.verdict.reason:
@@ -94,7 +94,7 @@ def settling_advice(
         if advice.trials:
             by_trials.setdefault(advice.trials, []).append(each)
         elif advice.rows:
-            by_rows.append((each, advice))
+            lacking_rows.append((each, advice))
         else:
             groups.setdefault(advice, []).append(each)
     if by_trials:
@@ -112,8 +112,8 @@ def settling_advice(
             if advice.change and (line := commands(each, advice.change)) not in lines:
                 lines.append(line)
         sentences.append((f"{labels}: {advice.sentence}{cost}", " && ".join(lines)))
-    if by_rows:
-        sentences.append((_rows_advice(by_rows), ""))
+    if lacking_rows:
+        sentences.append((_rows_advice(lacking_rows), ""))
     return sentences
 
 

@@ -310,7 +310,7 @@ def _content(folder: Path, table: Mapping[str, Any], name: str) -> bytes:
         raise DamagedRecordError(f"it has no {name}")
     size = table["files"][name]
     if name.endswith(TEXTS):
-        content = _with_our_line_ends(folder / name, size)
+        content = _original_text(folder / name, size)
     else:
         _check_size(folder, table, name)
         content = read_bytes(folder / name, size)
@@ -319,7 +319,7 @@ def _content(folder: Path, table: Mapping[str, Any], name: str) -> bytes:
     return content
 
 
-def _with_our_line_ends(path: Path, size: int) -> bytes:
+def _original_text(path: Path, size: int) -> bytes:
     """A text as it was written, also after a copy, such as git's on Windows, that gave it other line ends."""
     try:
         # At most every character is a line end that takes two.

@@ -87,7 +87,7 @@ def answer_of_file(path: str | None = None, target: str | None = None) -> list[s
         if value is None:
             continue
         # A column may be called null or have a comma in its name.
-        text = value if is_plain_text(value) else _in_quotes(value)
+        text = value if is_plain_text(value) else _quoted(value)
         asked.append(f"{option}={text}")
     return spelled_out(asked)
 
@@ -108,7 +108,7 @@ def hydra_text(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    return _in_quotes(value) if isinstance(value, str) and not is_plain_text(value) else str(value)
+    return _quoted(value) if isinstance(value, str) and not is_plain_text(value) else str(value)
 
 
 def spelled_out(arguments: Sequence[str]) -> list[str]:
@@ -232,8 +232,8 @@ def _readable(argument: str) -> str:
         # A list stays one: its values are put in quotes, each by itself.
         if value.startswith("[") and value.endswith("]"):
             each = re.findall(r"'[^']*'|\"[^\"]*\"|[^,\s][^,]*", value[1:-1])
-            return f"{key}=[{','.join(map(_in_quotes, each))}]"
-        return f"{key}={_in_quotes(value)}"
+            return f"{key}=[{','.join(map(_quoted, each))}]"
+        return f"{key}={_quoted(value)}"
     except AttributeError as error:
         # Hydra's grammar of dictionaries is made by assertions, which python -O leaves out.
         if __debug__:
@@ -243,7 +243,7 @@ def _readable(argument: str) -> str:
     return argument
 
 
-def _in_quotes(value: str) -> str:
+def _quoted(value: str) -> str:
     # The user's own quotes are kept: a shell removes the outer ones, so these are meant for Hydra.
     if value[:1] in ("'", '"'):
         return value
