@@ -142,16 +142,16 @@ class Copies:
     @property
     def is_exact(self) -> bool:
         """True if every order of the groups gives parts of the same sizes."""
-        for_validation, for_test = self.rooms
+        n_validation, n_test = self.rooms
         n_single = int((self.size == 1).sum())
         if n_single < self.n_reserved:
             return False
-        if self._fitting(for_test).sum() < for_test:
+        if self._fitting(n_test).sum() < n_test:
             return False
         # A small stratum has no validation rows.
-        if for_validation == 0:
+        if n_validation == 0:
             return True
-        return bool(self._fitting(for_validation).sum() >= for_validation + for_test)
+        return bool(self._fitting(n_validation).sum() >= n_validation + n_test)
 
     def parts(self, order: Ints) -> Ints:
         """The part of each row ``(n,)``.
@@ -172,9 +172,9 @@ class Copies:
         groups = np.append(others, groups[reserved])
 
         part = np.full(len(self.size), TRAIN)
-        for_validation, for_test = self.rooms
+        n_validation, n_test = self.rooms
         # Of three large groups, two must be left for the other parts.
-        for number, room, n_left in ((TEST, for_test, 2), (VALIDATION, for_validation, 1)):
+        for number, room, n_left in ((TEST, n_test, 2), (VALIDATION, n_validation, 1)):
             taken = self._taken(groups, room, n_left)
             part[groups[taken]] = number
             groups = np.delete(groups, taken)

@@ -114,11 +114,11 @@ def along(values: Tensor, curve: Tensor) -> Tensor:
     # The knot before each value is counted, because an ONNX export has no search.
     is_reached = x.unsqueeze(-1) >= numbers.unsqueeze(-2)
     n_intervals = numbers.shape[-1] - 1
-    before = (is_reached.sum(dim=-1) - 1).clamp(0, n_intervals - 1)
-    start = numbers.gather(-1, before)
-    stop = numbers.gather(-1, before + 1)
-    low = ends.gather(-1, before)
-    high = ends.gather(-1, before + 1)
+    left_knot = (is_reached.sum(dim=-1) - 1).clamp(0, n_intervals - 1)
+    start = numbers.gather(-1, left_knot)
+    stop = numbers.gather(-1, left_knot + 1)
+    low = ends.gather(-1, left_knot)
+    high = ends.gather(-1, left_knot + 1)
     # Two knots may be at one number; the divisor of 1 stands for their distance of 0.
     is_apart = stop > start
     distance = torch.where(is_apart, stop - start, 1.0)

@@ -45,14 +45,14 @@ def filled_for_one_class(table: Table, frame: pd.DataFrame, known: Collection[st
         if is_filled.all() or not is_filled.any():
             continue
         for verb, shown in (("filled", is_filled), ("empty", ~is_filled)):
-            found = _on_class(classes, shown)
+            found = _dominant_class(classes, shown)
             if found is not None:
                 claim = f"Column {str(name)!r} is {verb} in rows of one class only: {found}"
                 notes.append(Advice(claim, "dataset.drop", [str(name)], IF_LATE))
     return notes
 
 
-def _on_class(classes: "np.ndarray[tuple[int], np.dtype[np.object_]]", shown: Bools) -> str | None:
+def _dominant_class(classes: "np.ndarray[tuple[int], np.dtype[np.object_]]", shown: Bools) -> str | None:
     """The class that has nearly all rows ``(n,)`` that are shown, with their numbers; None if there is none."""
     values, counts = np.unique(classes[shown].astype(str), return_counts=True)
     label, n_shown = values[counts.argmax()], int(counts.max())

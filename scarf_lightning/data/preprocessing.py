@@ -366,7 +366,7 @@ class Preprocessing:
         """Impute and scale ``values`` ``(n, M)`` as the trial at position ``trial`` does."""
         filled = np.where(np.isnan(values), self.fill[trial], values)
         if self.curve.size:
-            filled = _along(filled, self.curve[trial])
+            filled = _interpolated(filled, self.curve[trial])
         scaled = (filled - self.shift[trial]) * self.scale[trial]
         if self.clip.size:
             scaled = clipped(scaled, self.clip[trial])
@@ -385,7 +385,7 @@ class Preprocessing:
         if not self.curve.size:
             return numbers
         backwards = self.curve[trial][:, ::-1]
-        return _along(numbers, backwards)
+        return _interpolated(numbers, backwards)
 
 
 FLOAT_EPSILON = float(np.finfo(np.float64).eps)
@@ -398,7 +398,7 @@ def clipped(scaled: Any, clip: Any) -> Any:
     return scaled / (1 + clip * scaled * scaled) ** 0.5
 
 
-def _along(values: Floats, curve: Floats) -> Floats:
+def _interpolated(values: Floats, curve: Floats) -> Floats:
     """Values ``(n, M)`` along a curve ``(M, 2, K)``; a column whose knots are all equal stays as it is."""
     curved = values.copy()
     for m, (numbers, ends) in enumerate(curve):

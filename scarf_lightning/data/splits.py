@@ -458,8 +458,8 @@ def _seconds(times: "pd.Series[Any]") -> Floats:
 
     from .reading.dates import EPOCH, SECOND, utc_times
 
-    since = utc_times(times) - EPOCH
+    elapsed = utc_times(times) - EPOCH
     # A coarser unit would round fractions of a second in another way. Nanoseconds end in 2262.
     with suppress(OutOfBoundsTimedelta):
-        since = since.dt.as_unit("ns")
-    return np.asarray(since / SECOND, dtype=np.float64)
+        elapsed = elapsed.dt.as_unit("ns")
+    return np.asarray(elapsed / SECOND, dtype=np.float64)

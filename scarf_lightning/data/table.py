@@ -113,11 +113,11 @@ class Table:
         """
         read = target if isinstance(target, ReadTarget) else read_target(target, source)
         described, values = [], []
-        for column, of_column in columns:
-            if np.isinf(of_column).any():
+        for column, column_values in columns:
+            if np.isinf(column_values).any():
                 raise UsageError(f"column {column.name!r} of {source} holds an infinite value; mark it as missing.")
-            described.append(replace(column, has_gaps=bool(np.isnan(of_column).any())))
-            values.append(of_column)
+            described.append(replace(column, has_gaps=bool(np.isnan(column_values).any())))
+            values.append(column_values)
         if not described:
             raise UsageError(f"{source} has no column with a value in it.")
         return cls(

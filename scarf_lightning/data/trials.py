@@ -228,9 +228,9 @@ def validating_share(strata: Ints, share: float, random: np.random.Generator) ->
         priority[own[-1]] = np.inf
     n_validating = min(max(1, round(share * n)), n - 1)
     # Of equal priority are rows of several strata; their random order decides.
-    by_priority = order[np.argsort(priority[order], kind="stable")]
+    ranked_rows = order[np.argsort(priority[order], kind="stable")]
     validates = np.zeros(n, dtype=bool)
-    validates[by_priority[:n_validating]] = True
+    validates[ranked_rows[:n_validating]] = True
     return validates
 
 

@@ -174,7 +174,7 @@ def leaks(table: Table, widths: Mapping[str, int]) -> list[Advice]:
         return []
     n_strata = int(labels.max()) + 1
     # The best order for the bound of `_may_leak`: equal values then change their label as rarely as they can.
-    by_label = fitted[np.argsort(labels[fitted], kind="stable")]
+    rows_by_label = fitted[np.argsort(labels[fitted], kind="stable")]
     notes = []
     end = 0
     for name, width in widths.items():
@@ -182,7 +182,7 @@ def leaks(table: Table, widths: Mapping[str, int]) -> list[Advice]:
         columns = range(end - width, end)
         if width == 0:
             continue
-        if width == 1 and not _may_leak(table, columns[0], by_label, n_strata):
+        if width == 1 and not _may_leak(table, columns[0], rows_by_label, n_strata):
             continue
         score = _score(table, columns, fitted, held_out, n_strata)
         if score > SUSPICIOUS:
@@ -222,8 +222,8 @@ def _may_leak(table: Table, m: int, rows: Ints, n_strata: int) -> bool:
     share_wrong = min(1.0, WRONG + WRONG_A_STRATUM * n_strata)
     wrong = share_wrong * len(rows)
     if not table.columns[m].is_categorical:
-        in_order = labels[np.argsort(values, kind="stable")]
-        n_changes = (in_order[1:] != in_order[:-1]).sum()
+        sorted_labels = labels[np.argsort(values, kind="stable")]
+        n_changes = (sorted_labels[1:] != sorted_labels[:-1]).sum()
         if n_changes > 2 * wrong + _leaves(n_strata) + 1:
             return False
     distinct, codes = np.unique(values, return_inverse=True)

@@ -44,10 +44,10 @@ class Notation:
     def _read(self, bodies: Mapping[str, "Body"]) -> dict[str, float]:
         """The numbers among texts whose bodies are known."""
         point, group = re.escape(self.decimal), re.escape(self.group)
-        by_thousands = rf"\d{{1,3}}(?:{group}\d{{3}})+"
+        thousands = rf"\d{{1,3}}(?:{group}\d{{3}})+"
         # Thousands, lakhs and crores: 1,00,000.
-        by_hundreds = rf"\d{{1,2}}(?:{group}\d{{2}})+{group}\d{{3}}"
-        whole = rf"(?:{by_thousands}|{by_hundreds}|\d+)"
+        lakhs = rf"\d{{1,2}}(?:{group}\d{{2}})+{group}\d{{3}}"
+        whole = rf"(?:{thousands}|{lakhs}|\d+)"
         number = re.compile(rf"[+-]?(?:{whole}(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?", re.ASCII)
         numbers = {}
         for text, (body, divisor) in bodies.items():

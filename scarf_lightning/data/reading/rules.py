@@ -315,8 +315,8 @@ def text_of(coded: Coded, name: Any) -> tuple[Coded, list[str]]:
     """A column as text without blanks around its values, missing if empty; and a note if that made values equal."""
     texts = stripped(coded.distinct, name)
     text = coded.mapped([text or None for text in texts])
-    with_blanks = set(map(spell, coded.distinct))
-    n_merged = len(with_blanks) - len(set(texts))
+    spellings = set(map(spell, coded.distinct))
+    n_merged = len(spellings) - len(set(texts))
     if not n_merged:
         return text, []
     return text, [f"blanks around its values are cut off; {n_merged} of them differed from another by those alone"]

@@ -150,9 +150,9 @@ class FileSource(Source):
         )
         table = read_table(frame, target, options, name=self.dataset_name or self.label, source=path, split_by=split_by)
         # From the file as a whole to its columns.
-        on_missing = self._missing_word_notes(file, labels, table)
+        missing_word_notes = self._missing_word_notes(file, labels, table)
         table = replace(
-            table, reading=(*table.reading, *left_out), notes=(*file.notes, *on_missing, *notes, *table.notes)
+            table, reading=(*table.reading, *left_out), notes=(*file.notes, *missing_word_notes, *notes, *table.notes)
         )
         return table.weighted(weights)
 
@@ -234,9 +234,9 @@ class FileSource(Source):
             read = file.read()
             notes += file.odd_lines(read)
             # Empty rows would take a column of row numbers for one with gaps.
-            filled, on_rows = _without_empty_rows(read, file.path)
-            frame, on_columns = _without_names_of_rows(filled, file, asked)
-            notes += [*on_rows, *on_columns]
+            filled, row_notes = _without_empty_rows(read, file.path)
+            frame, column_notes = _without_names_of_rows(filled, file, asked)
+            notes += [*row_notes, *column_notes]
             if option == "dataset.unlabelled":
                 frame[self.target] = None
             if frames:
@@ -266,21 +266,21 @@ class FileSource(Source):
         from ..spellings import missing_notes
 
         # Among numbers and dates such a text can be nothing else.
-        with_gaps, features_of = [], table.features_of
+        incomplete_columns, features_of = [], table.features_of
         for read in table.reading:
             features = features_of.get(read.column, [])
             if read.missing and features and table.columns[features[0]].is_categorical:
-                with_gaps.append(read.column)
+                incomplete_columns.append(read.column)
         if labels.isna().any():
-            with_gaps.append(self.target)
-        if not with_gaps:
+            incomplete_columns.append(self.target)
+        if not incomplete_columns:
             return []
-        words = file.spelled_missing(with_gaps)
-        of_labels = words.pop(self.target, {})
+        words = file.spelled_missing(incomplete_columns)
+        label_words = words.pop(self.target, {})
         notes = []
-        if of_labels:
+        if label_words:
             notes.append(
-                f"Target {self.target!r}: {listed(list(of_labels), MOST_NAMES)} stands for no label here; if it is a "
+                f"Target {self.target!r}: {listed(list(label_words), MOST_NAMES)} stands for no label here; if it is a "
                 "class, give it another name."
             )
         return [*notes, *missing_notes(words)]

@@ -175,8 +175,8 @@ class OpenMLTaskSource(Source):
 
     @property
     def key(self) -> str:
-        whose = "" if self.is_split else "-data"
-        return f"openml-task-{self.task_id}{whose}{_suffix(self.split, self.target_kind)}"
+        data_suffix = "" if self.is_split else "-data"
+        return f"openml-task-{self.task_id}{data_suffix}{_suffix(self.split, self.target_kind)}"
 
     def check(self) -> None:
         require("openml", f"OpenML task {self.task_id}")
@@ -187,8 +187,8 @@ class OpenMLTaskSource(Source):
             return ()
         # The rows are in the files of a dataset, which the task's own file names.
         named = re.search(r"<oml:data_set_id>\s*(\d+)\s*<", own[0].read_text(encoding="utf-8", errors="replace"))
-        of_dataset = OpenMLSource(int(named.group(1)), cache=self.cache).files() if named else ()
-        return (*own, *of_dataset) if of_dataset else ()
+        dataset_files = OpenMLSource(int(named.group(1)), cache=self.cache).files() if named else ()
+        return (*own, *dataset_files) if dataset_files else ()
 
     def load(self) -> "Table":
         """Read the task, its dataset and its splits, without any connection if the cache has them.
@@ -256,8 +256,8 @@ class OpenMLTaskSource(Source):
 
 def _suffix(split: SplitBy | None, target_kind: str | None) -> str:
     """The end of a key that names a split and a kind of target."""
-    of_split = "" if split is None else re.sub(r"[^A-Za-z0-9.-]+", "-", f"-{split.kind}-{split.column}")
-    return of_split + ("" if target_kind is None else f"-{target_kind}")
+    split_suffix = "" if split is None else re.sub(r"[^A-Za-z0-9.-]+", "-", f"-{split.kind}-{split.column}")
+    return split_suffix + ("" if target_kind is None else f"-{target_kind}")
 
 
 def _locations(cache: Path | None, kind: str, number: int) -> tuple[Path, Path]:

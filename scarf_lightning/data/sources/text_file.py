@@ -95,25 +95,25 @@ class TextFile(DataFile):
                 lines.pop()
             # The sign that numpy writes before the names.
             lines[:1] = [line.removeprefix("# ") for line in lines[:1]]
-            between = separator or _separator(lines, path)
-            rows = _rows(lines, between)
+            file_separator = separator or _separator(lines, path)
+            rows = _rows(lines, file_separator)
             skips_blanks = any(re.match(' +"', value) for _, row in rows for value in row)
             if skips_blanks:
-                rows = _rows(lines, between, skipinitialspace=True)
+                rows = _rows(lines, file_separator, skipinitialspace=True)
             if not rows:
                 raise ValueError("No columns to parse from file")
         _check_rows(rows, path)
         _, header = rows[0]
         notes = []
-        if between != "," and not separator and not _has_tabs(path):
-            sign = "blanks" if between == BLANKS else repr(between)
+        if file_separator != "," and not separator and not _has_tabs(path):
+            sign = "blanks" if file_separator == BLANKS else repr(file_separator)
             notes.append(f"The columns of {path} are separated by {sign}; dataset.separator sets another separator.")
         if found and not encoding:
             notes.append(f"{path} is read as {found} text; dataset.encoding sets another encoding.")
         return cls(
             path=path,
             names=named(header),
-            separator=between,
+            separator=file_separator,
             decimal=decimal,
             encoding=found,
             skips_blanks=skips_blanks,
@@ -210,10 +210,10 @@ class TextFile(DataFile):
         """The columns at these places as they are written."""
         if not places:
             return {}
-        in_order = sorted(places)
-        frame = self._read(usecols=in_order, dtype=str)
+        sorted_places = sorted(places)
+        frame = self._read(usecols=sorted_places, dtype=str)
         columns = (column for _, column in frame.items())
-        return dict(zip(in_order, columns, strict=True))
+        return dict(zip(sorted_places, columns, strict=True))
 
     def _short_and_long(self) -> tuple[list[int], list[int]]:
         """The numbers of the lines whose row has fewer values than the header, and of those that begin a row of several

@@ -133,7 +133,7 @@ class Classes(Target):
 
         A class without a row gets the weight of a class with one row: a pseudo-label may name it.
         """
-        counts = np.stack([np.bincount(of_trial, minlength=self.n_outputs) for of_trial in labels])
+        counts = np.stack([np.bincount(trial_labels, minlength=self.n_outputs) for trial_labels in labels])
         # Of few labels a trial may lack a class, which then has no share.
         n_present = (counts > 0).sum(axis=1, keepdims=True)
         n_rows = labels.shape[1]
@@ -214,9 +214,9 @@ class Classes(Target):
 
     def is_worse_than_frequencies(self, predictions: Predictions, labels: Labels, taught: Labels) -> bool:
         frequencies = np.bincount(taught, minlength=self.n_outputs) / len(taught)
-        of_frequencies = log_loss(np.tile(frequencies, (len(labels), 1)), labels)
+        frequency_loss = log_loss(np.tile(frequencies, (len(labels), 1)), labels)
         # Rounding alone must not make `method=constant` worse than itself.
-        return log_loss(predictions, labels) > of_frequencies * (1 + 1e-9)
+        return log_loss(predictions, labels) > frequency_loss * (1 + 1e-9)
 
     def n_classes_among(self, labels: Labels) -> int:
         return len(np.unique(labels))

@@ -80,9 +80,9 @@ def read_target(
     chosen: type[Target] = kind_named(kind) if kind and is_asked_for else Classes
     # The type of a column of categories or of Booleans says what its values are.
     is_declared = isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(column)
-    text, on_text = None, list[str]()
+    text, text_notes = None, list[str]()
     if not is_declared and not is_numeric(column):
-        text, on_text = text_of(Coded.of(column), column.name)
+        text, text_notes = text_of(Coded.of(column), column.name)
     notes: list[Note] = []
     if not is_asked_for and not is_declared and (n_distinct := _quantities(column, text, decimal)):
         chosen = Number
@@ -92,13 +92,13 @@ def read_target(
         if text is not None and not keeps_blanks:
             values = np.array([*text.distinct, None], dtype=object)[text.codes]
             column = pd.Series(values, column.index, name=column.name, dtype="object")
-            notes += [f"Target {column.name!r}: {note}." for note in on_text]
+            notes += [f"Target {column.name!r}: {note}." for note in text_notes]
             notes += _mark_notes(text, column.name)
         if not is_asked_for and not is_declared:
             # Only a user who asks for a kind of target may have classes that look like names.
             _refuse_names(column, source)
-    target, labels, on_labels = chosen.read(column, source, decimal)
-    return ReadTarget(target, labels, (*notes, *on_labels))
+    target, labels, label_notes = chosen.read(column, source, decimal)
+    return ReadTarget(target, labels, (*notes, *label_notes))
 
 
 def _mark_notes(text: "Coded", name: Any) -> list[str]:
