@@ -80,10 +80,10 @@ def _products_are_exact(precision: str, threads: int) -> bool:
     dtype = torch.float64 if precision == "64-true" else torch.float32
     with torch.enable_grad(), torch.autocast("cpu", torch.bfloat16, enabled=is_mixed):
         for inputs in _inputs(dtype, MIXED_LAYERS if is_mixed else LAYERS):
-            among_all = _step(inputs, range(N_TRIALS))[WATCHED]
+            expected = _step(inputs, range(N_TRIALS))[WATCHED]
             for company in COMPANIES:
-                in_company = _step(inputs, company)[company.index(WATCHED)]
-                if not all(map(torch.equal, in_company, among_all)):
+                computed = _step(inputs, company)[company.index(WATCHED)]
+                if not all(map(torch.equal, computed, expected)):
                     return False
     return True
 
@@ -107,10 +107,10 @@ def _step(inputs: Sequence[Tensor], company: Sequence[int]) -> list[list[Tensor]
     contrast = similarity.log_softmax(dim=-1).diagonal(dim1=1, dim2=2).sum()
     loss = (out * probe).sum() + contrast
     computed = [out, similarity, *torch.autograd.grad(loss, learned)]
-    by_trial = []
+    trial_tensors = []
     for trial in range(len(company)):
-        by_trial.append([each[trial] for each in computed])
-    return by_trial
+        trial_tensors.append([each[trial] for each in computed])
+    return trial_tensors
 
 
 @dataclass(frozen=True)

@@ -147,8 +147,8 @@ class Vmapped(nn.Module):
     def __init__(self, networks: Sequence[nn.Module]) -> None:
         super().__init__()
         self.network = deepcopy(networks[0])
-        of_trials = [network.modules() for network in networks]
-        for stacked, *modules in zip(self.network.modules(), *of_trials, strict=True):
+        trial_modules = [network.modules() for network in networks]
+        for stacked, *modules in zip(self.network.modules(), *trial_modules, strict=True):
             _stack_tensors(stacked, modules)
         # Two layers get a vmap rule of their own, for exact numbers and for speed.
         for parent in list(self.network.modules()):
@@ -240,7 +240,7 @@ class _LayerNorm(torch.autograd.Function):
             shifts = _broadcast_to_rows(bias, in_dims[2], stacked.dim())
             return _normalise_together(stacked, scales, shifts, shape, eps), 0
 
-        def by_trial(tensor: Tensor | None, dim: int | None) -> tuple[Tensor | None, ...]:
+        def trial_tensors(tensor: Tensor | None, dim: int | None) -> tuple[Tensor | None, ...]:
             """The tensor of each trial; one without a trial axis is shared by all of them."""
             if tensor is None or dim is None:
                 shared: tuple[Tensor | None, ...] = (tensor,) * info.batch_size
@@ -248,9 +248,9 @@ class _LayerNorm(torch.autograd.Function):
             trials: tuple[Tensor, ...] = tensor.unbind(dim)
             return trials
 
-        rows = by_trial(x, in_dims[0])
-        weights = by_trial(weight, in_dims[1])
-        biases = by_trial(bias, in_dims[2])
+        rows = trial_tensors(x, in_dims[0])
+        weights = trial_tensors(weight, in_dims[1])
+        biases = trial_tensors(bias, in_dims[2])
         normalised = []
         for trial_rows, trial_weight, trial_bias in zip(rows, weights, biases, strict=True):
             assert trial_rows is not None
@@ -263,8 +263,8 @@ def _broadcast_to_rows(parameter: Tensor | None, dim: int | None, n_axes: int) -
     if parameter is None or dim is None:
         return parameter
     own = parameter.movedim(dim, 0)
-    between = (1,) * (n_axes - own.dim())
-    return own.reshape(own.shape[0], *between, *own.shape[1:])
+    unit_axes = (1,) * (n_axes - own.dim())
+    return own.reshape(own.shape[0], *unit_axes, *own.shape[1:])
 
 
 def _normalise_together(

@@ -72,14 +72,14 @@ class Demand:
         """Bytes that grow with the rows of the table."""
         item = self.dtype.itemsize
         # The table is on the device once, for all trials.
-        of_row: float = len(self.table.columns) * item
-        of_trial = OF_A_ROW + TEST_SHARE * self.table.target.n_outputs * OF_A_PREDICTION
-        of_row += n_trials * of_trial
+        bytes_per_row: float = len(self.table.columns) * item
+        row_bytes_per_trial = OF_A_ROW + TEST_SHARE * self.table.target.n_outputs * OF_A_PREDICTION
+        bytes_per_row += n_trials * row_bytes_per_trial
         if self.network is None:
-            of_row += OF_AN_ENCODED_CELL * self.table.n_encoded
+            bytes_per_row += OF_AN_ENCODED_CELL * self.table.n_encoded
         if self.embeds:
-            of_row += self._networks.width * (n_trials * item + OF_AN_EMBEDDED_NUMBER)
-        return int(self.table.n_rows * of_row)
+            bytes_per_row += self._networks.width * (n_trials * item + OF_AN_EMBEDDED_NUMBER)
+        return int(self.table.n_rows * bytes_per_row)
 
     @cached_property
     def _networks(self) -> Networks:
@@ -93,8 +93,8 @@ class Demand:
         largest_batch = max([self.batch_size, *(size for _, size, _ in self.pretexts)])
         width = self.table.n_encoded
         # Attention compares each pair of columns, so its memory grows with their square.
-        of_step = OF_A_STEP * n_trials * largest_batch * (width + width**2 // 60)
-        return self.rows(n_trials) + MOST_BYTES + of_step
+        step_bytes = OF_A_STEP * n_trials * largest_batch * (width + width**2 // 60)
+        return self.rows(n_trials) + MOST_BYTES + step_bytes
 
     def counted(self, n_trials: int) -> int:
         """The bytes that ``n_trials`` at once need."""
@@ -127,7 +127,7 @@ class Demand:
             return table.rows(positions(size), roster)
 
         with Alive() as alive:
-            of_views = 0
+            view_bytes = 0
             learns = any(pretext.learns_missing_values for pretext, *_ in self.pretexts)
             f = [network.build(columns, None).to(META, self.dtype)] * n_trials
             encoder = Encoder(columns, f, width, learns_missing_values=learns).to(META, self.dtype)
@@ -147,14 +147,14 @@ class Demand:
                     views = task.validation_views(batch(size), random, passes)
                     task.validation(views, error=False)
                     # A tenth of the rows validates, and its views are kept if they are not too large.
-                    of_validation = views.n_bytes * self.table.n_rows // (10 * size)
-                    of_views = max(of_views, min(MOST_BYTES, of_validation))
+                    validation_bytes = views.n_bytes * self.table.n_rows // (10 * size)
+                    view_bytes = max(view_bytes, min(MOST_BYTES, validation_bytes))
                     del views
             # A supervised step, and an evaluation.
             torch.autograd.backward(classifier(batch(self.batch_size)).square().sum())
             with torch.no_grad():
                 classifier.eval()(batch(min(EVALUATION_ROWS, self.table.n_rows)))
-        return int(alive.most) + of_views + COPIES * weights + START
+        return int(alive.most) + view_bytes + COPIES * weights + START
 
 
 def trials_that_fit(demand: Demand, wanted: int, free: int) -> int:

@@ -229,10 +229,10 @@ class PretextTask:
         if keeps_evidence:
             self.latest_inputs = tuple(each.detach() for each in views.inputs)
             self.latest_outputs = (embedded.detach(), *(each.detach() for each in _tensors(outputs)))
-        of_groups = []
+        group_losses = []
         for group in _trial_groups(outputs, views.targets):
-            of_groups.append(self.pretext.compute_loss(*group))
-        losses = _joined(of_groups)
+            group_losses.append(self.pretext.compute_loss(*group))
+        losses = _joined(group_losses)
         if self.classifier is None:
             return losses
         # The classifier takes the embeddings, so f runs once for both losses.
@@ -254,12 +254,12 @@ class PretextTask:
     def validation(self, views: "StaticViews", *, error: bool) -> dict[str, Tensor]:
         """Mean loss, and ``error`` if asked for, over mini-batches that are evaluated one by one, ``(T,)`` each."""
         n_passes = len(views.targets)
-        by_input = []
+        outputs_by_input = []
         for x, n_parts in zip(views.inputs, views.parts, strict=True):
             # An input that all mini-batches share passes through f and g once.
             outputs = self._outputs(self._embed(x), n_parts)
-            by_input.append(outputs * (n_passes // n_parts))
-        by_pass = list(zip(*by_input, strict=True))
+            outputs_by_input.append(outputs * (n_passes // n_parts))
+        passes = list(zip(*outputs_by_input, strict=True))
 
         measures = {"loss": self.pretext.compute_loss}
         if error:
@@ -267,8 +267,8 @@ class PretextTask:
         means = {}
         for name, measure in measures.items():
             values = []
-            for of_pass, targets in zip(by_pass, views.targets, strict=True):
-                groups = _trial_groups(of_pass, targets)
+            for pass_outputs, targets in zip(passes, views.targets, strict=True):
+                groups = _trial_groups(pass_outputs, targets)
                 values.append(_joined([measure(*group) for group in groups]))
             # Passes are stacked last, so that the number of trials does not decide the order of the sum.
             means[name] = torch.stack(values, dim=-1).mean(-1)
@@ -316,7 +316,7 @@ def _trial_groups(*arguments: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
         return
     groups = {id(tensor): torch.split(tensor, size) for tensor in _tensors(arguments)}
     for group in range(math.ceil(n_trials / size)):
-        parts = {key: of_groups[group] for key, of_groups in groups.items()}
+        parts = {key: chunks[group] for key, chunks in groups.items()}
         yield _replaced(arguments, parts)
 
 

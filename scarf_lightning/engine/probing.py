@@ -169,8 +169,8 @@ class EpochProbe(Watcher):
         if self._n_epochs % self._every:
             return
         for name, values in self._probing.validation_measures().items():
-            on_device = torch.from_numpy(values).to(self._module.roster.index.device)
-            self._module.tally(f"probe_{name}", on_device, 1)
+            device_values = torch.from_numpy(values).to(self._module.roster.index.device)
+            self._module.tally(f"probe_{name}", device_values, 1)
 
 
 def _host_tensor(embeddings: torch.Tensor) -> NDArray[np.floating]:

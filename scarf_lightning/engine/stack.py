@@ -323,8 +323,8 @@ class Stack:
         labels = np.zeros(data.pretrain.shape, dtype=data.labels.dtype)
         is_labelled = np.zeros(data.pretrain.shape)
         for trial in range(len(self.trials)):
-            _, positions, of_labels = np.intersect1d(data.pretrain[trial], data.labelled[trial], return_indices=True)
-            labels[trial, positions] = data.labels[trial, of_labels]
+            _, positions, label_rows = np.intersect1d(data.pretrain[trial], data.labelled[trial], return_indices=True)
+            labels[trial, positions] = data.labels[trial, label_rows]
             is_labelled[trial, positions] = 1
         examples = self.examples(data.pretrain, labels)
         # A row without a label has the weight 0, so that its placeholder among the labels counts for nothing.

@@ -256,9 +256,9 @@ class StackModule(nn.Module, ABC):
         """Add the means ``(T,)`` over rows of a mini-batch to the sums of the epoch."""
         if values.shape != (len(self.roster),):
             judge = next(self.suspects.foreign_judges, None)
-            of_part = "" if judge is None else f" by {named(judge)}"
+            attribution = "" if judge is None else f" by {named(judge)}"
             raise UsageError(
-                f"{name.replace('_', ' ')}{of_part} has the shape {tuple(values.shape)} instead of one value for "
+                f"{name.replace('_', ' ')}{attribution} has the shape {tuple(values.shape)} instead of one value for "
                 f"each of the {len(self.roster)} trials: average over the last axes, as in .mean(dim=(-2, -1))."
             )
         # Batches differ in size, and a mean of their means would count the rows of a small one for more.
@@ -551,8 +551,8 @@ class Cotraining(Finetuning):
 
     @property
     def suspects(self) -> Suspects:
-        own, of_pretext = super().suspects, _pretext_suspects(self._task.pretext)
-        makers, judges = [*own.makers, *of_pretext["makers"]], [*own.judges, *of_pretext["judges"]]
+        own, pretext_suspects = super().suspects, _pretext_suspects(self._task.pretext)
+        makers, judges = [*own.makers, *pretext_suspects["makers"]], [*own.judges, *pretext_suspects["judges"]]
         return replace(own, makers=makers, judges=judges)
 
     @property

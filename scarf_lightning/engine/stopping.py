@@ -168,11 +168,11 @@ class KeptWeights:
         if len(positions) == len(kept[0]):
             torch._foreach_copy_(kept, [named[name].detach() for name in self.tensors])
             return
-        source, target = self._on_device(places), self._on_device(positions)
+        source, target = self._device_tensor(places), self._device_tensor(positions)
         for name, tensor in named.items():
             self.tensors[name].index_copy_(0, target, tensor.detach().index_select(0, source))
 
-    def _on_device(self, numbers: NDArray[np.int64]) -> Tensor:
+    def _device_tensor(self, numbers: NDArray[np.int64]) -> Tensor:
         device = self._module.roster.index.device
         tensor = torch.from_numpy(numbers)
         # From other memory than pinned the host waits for its copy.

@@ -132,8 +132,8 @@ class CellTraining:
         check_labels(config, table.n_unlabelled)
         check_target(config, type(table.target))
         # Two configurations that amount to the same on these data are one cell.
-        of_columns = fit_to_data(config, len(table.columns), table.n_encoded)
-        amounting = fit_to_target(of_columns, type(table.target))
+        data_config = fit_to_data(config, len(table.columns), table.n_encoded)
+        amounting = fit_to_target(data_config, type(table.target))
         parts = build_parts(amounting)
         _check_columns(amounting, parts, table)
         if splitting is not None:
@@ -147,8 +147,8 @@ class CellTraining:
             package_versions(amounting.method.get("estimator"))
             store = CellStore(results, identity(amounting, table.hash))
             if config.cache.max_gb:
-                of_pretraining = pretraining_identity(amounting, table.hash)
-                pretrained = PretrainingStore(results, of_pretraining, config.cache.max_gb)
+                identity_fields = pretraining_identity(amounting, table.hash)
+                pretrained = PretrainingStore(results, identity_fields, config.cache.max_gb)
         notes = list(no_effect_sentences(config, amounting, recipe_options(config.recipe)))
         # The sentence on copies speaks of the first trial, so it takes that trial's stream.
         first_split = Streams(config.seed, table.n_labelled).numpy(0, Purpose.SPLIT)
@@ -166,20 +166,20 @@ class CellTraining:
             # A block of a fixed size is filled up with trials that nobody asked for; an exact one is not.
             wanted = min(wanted, self.config.trials)
         # Processes share the trials of a stack, one each at least. Where numbers depend on it each has a whole block.
-        of_process = 1 if is_exact else wanted
-        at_once = max(wanted, self.processes * of_process)
+        trials_per_process = 1 if is_exact else wanted
+        n_at_once = max(wanted, self.processes * trials_per_process)
         demand = self._demand
         limit = self.config.trainer.memory_gb
         if limit is None:
-            enough = demand.at_most(at_once)
+            enough = demand.at_most(n_at_once)
             free = free_memory(self.hardware.device, enough)
         else:
             free = int(limit * 1e9)
         if free is None:
             return self
-        fitting = trials_that_fit(demand, at_once, free)
+        fitting = trials_that_fit(demand, n_at_once, free)
         if fitting >= wanted:
-            return replace(self, processes=min(self.processes, fitting // of_process))
+            return replace(self, processes=min(self.processes, fitting // trials_per_process))
         # Smaller stacks give the same numbers here. Elsewhere they give others, so the user has to choose them.
         if is_exact and fitting:
             warning = (
@@ -262,8 +262,8 @@ class CellTraining:
         """
         size = self.most_at_once or self._together
         if self.processes > 1 and self.hardware.promise is Promise.EXACT:
-            at_once = min(self.hardware.stack_size(size), len(trials))
-            size = math.ceil(at_once / self.processes)
+            n_at_once = min(self.hardware.stack_size(size), len(trials))
+            size = math.ceil(n_at_once / self.processes)
         for block in self.hardware.stacks(trials, size):
             kept = [trial for trial in block if trial in trials]
             yield kept, block

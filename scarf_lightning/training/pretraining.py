@@ -38,7 +38,7 @@ class Pretrainings:
         """Take what was trained. Of a block this is the missing trials alone: the others are in the cache already."""
         # Taken first: what is added is not missing.
         missing = self.missing
-        for each, has_diverged in zip(_by_trial(fit, self.to_train), fit.diverged, strict=True):
+        for each, has_diverged in zip(_pretrained_trials(fit, self.to_train), fit.diverged, strict=True):
             if each.trial not in missing:
                 continue
             self._kept[each.trial] = each
@@ -90,7 +90,7 @@ def cached(
             store.add(pretrainings.to_keep, claim)
 
 
-def _by_trial(fit: Fit, trials: Sequence[int]) -> list[PretrainedTrial]:
+def _pretrained_trials(fit: Fit, trials: Sequence[int]) -> list[PretrainedTrial]:
     """The parts of a fit that each of its trials has, as the cache keeps them."""
     # To the host at once: a copy for each trial would wait for the device each time.
     weights = {name: weight.cpu().numpy() for name, weight in fit.weights.items()}
@@ -142,8 +142,8 @@ class Start:
 
     def preprocess(self, trials: Sequence[int], fitted: Preprocessing) -> Preprocessing:
         """The preprocessing of T trials, with what their target has ``fitted`` to their labels."""
-        of_encoders = self.preprocessing.take(self._positions(trials))
-        return replace(of_encoders, target=fitted.target)
+        encoder_preprocessing = self.preprocessing.take(self._positions(trials))
+        return replace(encoder_preprocessing, target=fitted.target)
 
     def _positions(self, trials: Sequence[int]) -> NDArray[np.int64]:
         """The position of each trial's encoder."""

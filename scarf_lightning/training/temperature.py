@@ -48,15 +48,15 @@ def with_temperature(
     Args:
         method, stack, phase: that gave the result.
     """
-    of_folds, effort = _out_of_fold(method, stack, phase)
+    out_of_fold, effort = _out_of_fold(method, stack, phase)
     weights = stack.table.weights
     temperatures, predictions = [], []
     for position, labels in enumerate(stack.data.labels):
-        counts = of_folds.count[position]
-        of_rows = None
+        counts = out_of_fold.count[position]
+        row_weights = None
         if weights is not None:
-            of_rows = weights[stack.data.labelled[position]][counts]
-        fitted = fitted_temperature(of_folds.probabilities[position][counts], labels[counts], of_rows)
+            row_weights = weights[stack.data.labelled[position]][counts]
+        fitted = fitted_temperature(out_of_fold.probabilities[position][counts], labels[counts], row_weights)
         temperatures.append(fitted)
         predictions.append(tempered(outcome.predictions[position], fitted))
     result = replace(
@@ -89,25 +89,25 @@ def _out_of_fold(method: Method, stack: Stack, phase: SupervisedPhase) -> tuple[
         phase = replace(phase, settings=replace(settings, fixed_below=0))
     for fold in range(n_folds):
         is_held = folds == fold
-        of_fold = replace(stack, data=_without(data, is_held), device_table=stack.datamodule.table)
-        result = method.run(of_fold, phase)
+        fold_stack = replace(stack, data=_fold_data(data, is_held), device_table=stack.datamodule.table)
+        result = method.run(fold_stack, phase)
         results.append(result)
         # Every trial has as many rows in a fold.
         probabilities[is_held] = result.predictions.reshape(-1, probabilities.shape[-1])
         for position, labels in enumerate(data.labels):
             # A class that did not train has no probability to speak of, and a fit that diverged has none at all.
-            is_taught = np.isin(labels, of_fold.data.labels[position])
+            is_taught = np.isin(labels, fold_stack.data.labels[position])
             is_finite = np.isfinite(probabilities[position]).all(axis=1)
             counts[position] |= is_held[position] & is_taught & is_finite & ~result.diverged[position]
     return OutOfFold(probabilities, counts), results
 
 
-def _without(data: TrialData, is_held: NDArray[np.bool_]) -> TrialData:
+def _fold_data(data: TrialData, is_held: NDArray[np.bool_]) -> TrialData:
     """Data of trials without the labels of some rows ``(T, n)``, equally many in each, and with them to predict."""
     n_trials = len(data.trials)
 
-    def part(values: NDArray[np.int64], of_rows: NDArray[np.bool_]) -> NDArray[np.int64]:
-        return values[of_rows].reshape(n_trials, -1)
+    def part(values: NDArray[np.int64], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+        return values[mask].reshape(n_trials, -1)
 
     return replace(
         data,
@@ -125,9 +125,9 @@ def folds_of(labels: Ints, n_folds: int, trial: int, streams: Streams) -> Ints:
     if not n_folds:
         return np.zeros(len(labels), dtype=np.int64)
     order = streams.numpy(trial, Purpose.FOLDS).permutation(len(labels))
-    by_class = order[np.argsort(labels[order], kind="stable")]
+    rows_by_class = order[np.argsort(labels[order], kind="stable")]
     folds = np.empty(len(labels), dtype=np.int64)
-    folds[by_class] = np.arange(len(labels)) % n_folds
+    folds[rows_by_class] = np.arange(len(labels)) % n_folds
     return folds
 
 
@@ -151,11 +151,11 @@ def fitted_temperature(probabilities: Floats, labels: Ints, weights: Floats | No
     logits = np.log(np.maximum(probabilities, SMALLEST))
     # Relative to the most probable class, no exponent is too large.
     logits -= logits.max(axis=1, keepdims=True)
-    of_targets = (targets * logits).sum(axis=1)
+    target_logits = (targets * logits).sum(axis=1)
 
     def cost(log_temperature: float) -> float:
         sharpness = math.exp(-log_temperature)
-        losses = np.log(np.exp(sharpness * logits).sum(axis=1)) - sharpness * of_targets
+        losses = np.log(np.exp(sharpness * logits).sum(axis=1)) - sharpness * target_logits
         return float(np.average(losses, weights=weights))
 
     found = minimize_scalar(cost, bounds=(-LARGEST, LARGEST), method="bounded", options={"xatol": 1e-8})

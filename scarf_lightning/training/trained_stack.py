@@ -56,10 +56,10 @@ class TrainedStack:
         if self.config.keep_weights and fit is not None:
             weights = {name: weight.cpu().numpy()[positions] for name, weight in fit.part("classifier").items()}
         curves = []
-        for phase, of_phase in (("pretrain", self.pretraining), ("finetune", fit)):
-            if of_phase is None:
+        for phase, phase_fit in (("pretrain", self.pretraining), ("finetune", fit)):
+            if phase_fit is None:
                 continue
-            for record in of_phase.curves:
+            for record in phase_fit.curves:
                 if record["trial"] in trials:
                     curves.append({"phase": phase} | record)
         return StackRecord(

@@ -67,12 +67,12 @@ def tune(
     if all(_lies_in(value, space[name]) for name, value in own.items()):
         study.enqueue_trial(own)
         first = study.ask()
-        for name, of_option in space.items():
-            _suggest(first, name, of_option)
+        for name, option_range in space.items():
+            _suggest(first, name, option_range)
         tell(first, score)
     while len(tries) < config.tune:
         asked = study.ask()
-        options = {name: _suggest(asked, name, of_option) for name, of_option in space.items()}
+        options = {name: _suggest(asked, name, option_range) for name, option_range in space.items()}
         result, score = train(with_options(config, options))
         tell(asked, score)
         tries.append(Try(options, score, result))
@@ -87,9 +87,9 @@ def _first_best(tries: Sequence[Try[T]], metric: Metric) -> int:
     return scores.index(max(scores))
 
 
-def _suggest(trial: "Trial", name: str, of_option: Range) -> Any:
+def _suggest(trial: "Trial", name: str, option_range: Range) -> Any:
     """The value that the search suggests for an option."""
-    kind, *values = of_option
+    kind, *values = option_range
     if kind == "one_of":
         return trial.suggest_categorical(name, values)
     low, high = values
@@ -97,9 +97,9 @@ def _suggest(trial: "Trial", name: str, of_option: Range) -> Any:
     return suggest(name, low, high, log=kind in ("log", "log_int"))
 
 
-def _lies_in(value: Any, of_option: Range) -> bool:
+def _lies_in(value: Any, option_range: Range) -> bool:
     """True if the search could suggest the value."""
-    kind, *values = of_option
+    kind, *values = option_range
     if kind == "one_of":
         return value in values
     return value is not None and values[0] <= value <= values[1]
