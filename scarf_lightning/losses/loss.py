@@ -48,8 +48,8 @@ def squared_distance(first: Tensor, second: Tensor) -> Tensor:
     tensor(4.)
     """
     # Unlike `mean_squared_error` this grows with the width, as the authors' losses do.
-    of_rows = (first - second).square().sum(dim=-1)
-    return of_rows.mean(dim=-1)
+    row_distances = (first - second).square().sum(dim=-1)
+    return row_distances.mean(dim=-1)
 
 
 @dataclass
@@ -88,10 +88,10 @@ class Discrimination(Loss):
 
     def __call__(self, clean: Tensor, corrupted: Tensor) -> Tensor:
         # The logarithm of a sigmoid that has rounded to 0 would be -inf.
-        of_clean = F.logsigmoid(-clean)
-        of_corrupted = F.logsigmoid(corrupted)
+        clean_log_likelihoods = F.logsigmoid(-clean)
+        corrupted_log_likelihoods = F.logsigmoid(corrupted)
         # Both sums have N rows, and the mean is over 2N.
-        mean = (of_clean + of_corrupted).mean(dim=(-2, -1))
+        mean = (clean_log_likelihoods + corrupted_log_likelihoods).mean(dim=(-2, -1))
         return -mean / 2
 
     def error(self, clean: Tensor, corrupted: Tensor) -> Tensor:
@@ -211,12 +211,12 @@ def nt_xent(first: Tensor, second: Tensor, temperature: float) -> Tensor:
     both = torch.cat([first, second], dim=-2)
     logits = cosine_similarities(both, both) / temperature
     # The partner of row i is row i + N, and that of row i + N is row i.
-    of_first = logits.diagonal(offset=n, dim1=-2, dim2=-1)
-    of_second = logits.diagonal(offset=-n, dim1=-2, dim2=-1)
-    partners = torch.cat([of_first, of_second], dim=-1)
+    first_partners = logits.diagonal(offset=n, dim1=-2, dim2=-1)
+    second_partners = logits.diagonal(offset=-n, dim1=-2, dim2=-1)
+    partners = torch.cat([first_partners, second_partners], dim=-1)
     # A row is no candidate for itself, at which it would always be found.
-    of_candidates = _without_diagonal(logits).logsumexp(dim=-1)
-    return (of_candidates - partners).mean(dim=-1)
+    log_normalisers = _without_diagonal(logits).logsumexp(dim=-1)
+    return (log_normalisers - partners).mean(dim=-1)
 
 
 def barlow_twins(first: Tensor, second: Tensor, off_diagonal: float = 5e-3) -> Tensor:
@@ -319,7 +319,7 @@ class AlignUniform(ContrastiveLoss):
         first = F.normalize(first, dim=-1)
         second = F.normalize(second, dim=-1)
         alignment = squared_distance(first, second)
-        of_first = uniformity(first, self.t)
-        of_second = uniformity(second, self.t)
-        spread = (of_first + of_second) / 2
+        first_uniformity = uniformity(first, self.t)
+        second_uniformity = uniformity(second, self.t)
+        spread = (first_uniformity + second_uniformity) / 2
         return self.align * alignment + self.uniform * spread

@@ -26,8 +26,8 @@ def cross_entropy(logits: Tensor, targets: Tensor, weights: Tensor | None = None
     log_probabilities = F.log_softmax(logits, dim=-1)
     if are_class_numbers(targets, logits):
         classes = targets.unsqueeze(-1)
-        of_labels = log_probabilities.gather(-1, classes)
-        rows = -of_labels.squeeze(-1)
+        label_log_probabilities = log_probabilities.gather(-1, classes)
+        rows = -label_log_probabilities.squeeze(-1)
     else:
         rows = -(targets * log_probabilities).sum(dim=-1)
     return weighted_mean(rows, weights)
@@ -117,11 +117,11 @@ def bitempered(
     # Powers are written as exp(p log x): torch.pow rounds the elements that do not fill a vector register differently,
     # so a trial's numbers would depend on the trials beside it.
     power = 2 - t1
-    of_labels = (power * safe.log()).exp()
+    label_powers = (power * safe.log()).exp()
     # Exactly 0 for the classes that a row is not of.
-    of_labels = of_labels * (labels > 0)
-    of_probabilities = (power * probabilities.log()).exp()
-    surplus = (of_labels - of_probabilities) / power
+    label_powers = label_powers * (labels > 0)
+    probability_powers = (power * probabilities.log()).exp()
+    surplus = (label_powers - probability_powers) / power
     rows = (divergence - surplus).sum(dim=-1)
     return weighted_mean(rows, weights)
 

@@ -214,8 +214,8 @@ def agrees_with_neighbours(features: Floats, labels: Ints, k: int, n_classes: in
     search = NearestNeighbors(n_neighbors=k).fit(features)
     neighbours = search.kneighbors(return_distance=False)
     counts = []
-    for of_row in neighbours:
-        counts.append(np.bincount(labels[of_row], minlength=n_classes))
+    for nearest in neighbours:
+        counts.append(np.bincount(labels[nearest], minlength=n_classes))
     votes = np.stack(counts)
     own = votes[np.arange(len(labels)), labels]
     # A tie speaks for the label: only a clear majority against it takes a row away.

@@ -87,10 +87,10 @@ class Rival(Method):
         weights = stack.row_weights(phase.settings.class_weight)
 
         def learn(position: int, labels: Labels) -> Floats:
-            of_rows = None if weights is None else weights[position]
+            row_weights = None if weights is None else weights[position]
             # Libraries take seeds below 2^31.
             seed = stack.streams.seed_of(stack.trials[position], self.stream) % 2**31
-            return self.predict(Lesson(stack.of(position), labels, of_rows, seed))
+            return self.predict(Lesson(stack.of(position), labels, row_weights, seed))
 
         return trial_by_trial(stack, learn)
 

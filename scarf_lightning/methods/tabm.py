@@ -94,11 +94,11 @@ class TabM(Rival):
                 rows = order[start:end]
                 # Each of the k predictions counts as a row.
                 outputs = _forward(network, lesson, x[rows]).flatten(0, 1)
-                of_outputs = targets[rows].repeat_interleave(self.k, dim=0)
-                of_rows = None
+                output_targets = targets[rows].repeat_interleave(self.k, dim=0)
+                output_weights = None
                 if weights is not None:
-                    of_rows = weights[rows].repeat_interleave(self.k)
-                loss = target.loss(outputs, of_outputs, of_rows)
+                    output_weights = weights[rows].repeat_interleave(self.k)
+                loss = target.loss(outputs, output_targets, output_weights)
                 optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
                 optimizer.step()
@@ -132,9 +132,9 @@ class TabM(Rival):
         data, target = lesson.stack.data, lesson.target
         truth = data.validation_labels[0]
         rows = lesson.stack.raw(data.validation)[0]
-        of_present = self._predictions(network, lesson, rows)
+        present_predictions = self._predictions(network, lesson, rows)
         # The network's classes are those that occur among the labels; the metric's are all of the table's.
-        predicted = target.taught(data.labels[0], len(truth), lambda _: of_present)
+        predicted = target.taught(data.labels[0], len(truth), lambda _: present_predictions)
         metric = next(each for each in target.metrics() if each.name == target.usual_metric)
         return metric.sign * metric.function(predicted, truth)
 
@@ -149,9 +149,9 @@ class TabM(Rival):
             chunks.append(_forward(network, lesson, chunk))
         outputs = torch.cat(chunks).double()
         fitted = torch.from_numpy(lesson.stack.data.preprocessing.target).to(x.device)
-        of_members = lesson.target.predictions(outputs, fitted)
+        member_predictions = lesson.target.predictions(outputs, fitted)
         # Probabilities are averaged, not logits, as the authors do in evaluation.
-        predictions: Floats = of_members.mean(dim=1).cpu().numpy()
+        predictions: Floats = member_predictions.mean(dim=1).cpu().numpy()
         return predictions
 
 

@@ -55,8 +55,8 @@ class OneHot(nn.Module):
         # For each encoded column the feature that it is made of, and its code among the columns of that feature.
         sources: list[int] = []
         codes: list[int] = []
-        of_features = zip_longest(n_categories, gaps, fillvalue=False)
-        for feature, (n_codes, gap) in enumerate(of_features):
+        features = zip_longest(n_categories, gaps, fillvalue=False)
+        for feature, (n_codes, gap) in enumerate(features):
             width = max(n_codes, 1) + gap
             sources += [feature] * width
             codes += range(width)
@@ -220,8 +220,8 @@ class BatchNorm(nn.Module):
     def _track(self, tracked: Tensor, value: Tensor) -> None:
         """Move a tracked statistic ``(width,)`` towards that of a batch, ``(..., 1, width)``."""
         # In a stack a trial has its own layer, so any leading axes are further rows.
-        of_batch = value.flatten(0, -2).mean(dim=0)
-        tracked.mul_(1 - self.momentum).add_(self.momentum * of_batch)
+        batch_mean = value.flatten(0, -2).mean(dim=0)
+        tracked.mul_(1 - self.momentum).add_(self.momentum * batch_mean)
 
 
 class ReLUNetwork(nn.Module):
@@ -279,9 +279,9 @@ def _drawn(n_in: int, n_out: int, scheme: str, random: torch.Generator) -> tuple
     if shape == "normal":
         variance = {"glorot": 2 / (n_in + n_out), "he": 2 / n_in}[kind]
         # The cut takes the tails away, so what is cut must be wider than what is wanted.
-        before_cut = math.sqrt(variance) / DEVIATION_AFTER_CUT
+        deviation = math.sqrt(variance) / DEVIATION_AFTER_CUT
         weight = torch.empty(n_in, n_out, dtype=torch.float32)
-        nn.init.trunc_normal_(weight, std=before_cut, a=-2 * before_cut, b=2 * before_cut, generator=random)
+        nn.init.trunc_normal_(weight, std=deviation, a=-2 * deviation, b=2 * deviation, generator=random)
         return weight, torch.zeros(n_out)
     # A uniform distribution on ±b has the variance b^2 / 3.
     bound = {

@@ -193,16 +193,16 @@ class PBLD(nn.Module):
         self.shift = nn.Parameter(shift)
 
     def forward(self, x: Tensor) -> Tensor:
-        of_features = x.transpose(-2, -1).unsqueeze(-1)
+        features = x.transpose(-2, -1).unsqueeze(-1)
         # Multiplied and then added: a kernel that does both rounds the elements of a last register differently.
         turns = 2 * math.pi * self.frequency
-        waves = (of_features * turns + self.phase).cos()
+        waves = (features * turns + self.phase).cos()
         waves, weight = without_ones(waves, self.weight)
         n_learned = self.shift.shape[-1]
         learned = (waves @ weight)[..., :n_learned] + self.shift
         # Rows come before features again, whose components are side by side.
-        by_row = learned.transpose(-3, -2).flatten(-2)
-        return torch.cat([by_row, x], dim=-1)
+        embeddings = learned.transpose(-3, -2).flatten(-2)
+        return torch.cat([embeddings, x], dim=-1)
 
 
 class RobustOneHot(nn.Module):
@@ -296,8 +296,8 @@ class RealMLPInput(nn.Module):
         self.numbers = options.number_embedding(n_numeric)
         self.categories = RobustOneHot(len(one_hot) + len(binary))
         self.tables = nn.ModuleList(CategoryTable(_size(part), options.category_embedding) for part in large)
-        of_number = options.embedding if options.embeds_numbers else 1
-        self.width = n_numeric * of_number + len(one_hot) + len(binary) + options.category_embedding * len(large)
+        number_width = options.embedding if options.embeds_numbers else 1
+        self.width = n_numeric * number_width + len(one_hot) + len(binary) + options.category_embedding * len(large)
 
     def forward(self, x: Tensor) -> Tensor:
         parts = []

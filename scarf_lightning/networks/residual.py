@@ -116,8 +116,8 @@ class FeatureTokenizer(nn.Module):
             for part, weight in zip(self.categorical, weights, strict=True):
                 token = _times(x[..., part], weight)
                 tokens.append(token)
-            by_feature = torch.stack(tokens, dim=-2)
-            parts.append(by_feature + self.category_bias)
+            category_tokens = torch.stack(tokens, dim=-2)
+            parts.append(category_tokens + self.category_bias)
         return torch.cat(parts, dim=-2)
 
 
@@ -166,8 +166,8 @@ class Attention(nn.Module):
 
     def _split_heads(self, tokens: Tensor) -> Tensor:
         """Tokens ``(..., S, width)`` by head, ``(..., heads, S, width / heads)``."""
-        by_head: Tensor = tokens.unflatten(-1, (self.heads, -1))  # type: ignore[no-untyped-call]
-        return by_head.transpose(-2, -3)
+        head_tokens: Tensor = tokens.unflatten(-1, (self.heads, -1))  # type: ignore[no-untyped-call]
+        return head_tokens.transpose(-2, -3)
 
 
 class TransformerBlock(nn.Module):

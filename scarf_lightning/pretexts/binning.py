@@ -82,8 +82,8 @@ class Binning(CorruptingPretext):
         places = ((bins - mean) / deviation).to(rows.encoded.dtype)
         # The target is the encoded row, with the place of its bin in place of each number.
         target = list(rows.encoded.unbind(dim=-1))
-        of_numbers = places.unbind(dim=-1)
-        for column, place in zip(columns.numeric, of_numbers, strict=True):
+        number_places = places.unbind(dim=-1)
+        for column, place in zip(columns.numeric, number_places, strict=True):
             target[column] = place
         return Views((view,), (torch.stack(target, dim=-1),))
 
@@ -103,8 +103,8 @@ class Binning(CorruptingPretext):
             index = codes.unsqueeze(-1)
             chosen = log_probabilities.gather(-1, index).squeeze(-1)
             # Summed here and divided below, so that each column counts alike, however its logits are grouped.
-            of_columns = chosen.mean(dim=-2)
-            losses.append(-of_columns.sum(dim=-1))
+            column_log_likelihoods = chosen.mean(dim=-2)
+            losses.append(-column_log_likelihoods.sum(dim=-1))
             n_features += codes.shape[-1]
         # Stacked along the last axis, so that the number of trials does not decide the order of the sum.
         return torch.stack(losses, dim=-1).sum(dim=-1) / n_features

@@ -61,9 +61,9 @@ class Vime(CorruptingPretext):
         # There is one view, for which g gives both estimates.
         mask_logits, features = outputs[0]
         mask, row = targets
-        of_mask = mask_loss(mask_logits, mask)
-        of_features = mean_squared_error(features, row)
-        return of_mask + self.alpha * of_features
+        mask_cross_entropy = mask_loss(mask_logits, mask)
+        feature_error = mean_squared_error(features, row)
+        return mask_cross_entropy + self.alpha * feature_error
 
     @property
     def has_error(self) -> bool:
@@ -82,9 +82,9 @@ def mask_loss(logits: Tensor, mask: Tensor) -> Tensor:
     >>> mask_loss(torch.tensor([[2.0, -2.0]]), torch.tensor([[1.0, 0.0]]))
     tensor(0.1269)
     """
-    of_changed = mask * F.logsigmoid(logits)
-    of_others = (1 - mask) * F.logsigmoid(-logits)
-    log_likelihoods = of_changed + of_others
+    changed_terms = mask * F.logsigmoid(logits)
+    unchanged_terms = (1 - mask) * F.logsigmoid(-logits)
+    log_likelihoods = changed_terms + unchanged_terms
     return -log_likelihoods.mean(dim=(-2, -1))
 
 
@@ -161,7 +161,7 @@ def subsets(columns: Columns, n_subsets: int, overlap: float) -> list[list[int]]
     n_features = columns.n_features
     n = min(n_subsets, n_features)
     bounds = [round(k * n_features / n) for k in range(n + 1)]
-    of_subsets = []
+    subset_columns = []
     for start, stop in pairwise(bounds):
         shared = int(overlap * (stop - start))
         # The first run has no neighbour before it.
@@ -170,8 +170,8 @@ def subsets(columns: Columns, n_subsets: int, overlap: float) -> list[list[int]]
         encoded: list[int] = []
         for feature in range(first, last):
             encoded += columns.encoded_columns(feature)
-        of_subsets.append(encoded)
-    return of_subsets
+        subset_columns.append(encoded)
+    return subset_columns
 
 
 def _mean(losses: list[Tensor]) -> Tensor:

@@ -198,10 +198,10 @@ def places_within(classes: Tensor, order: Tensor) -> Tensor:
     tensor([1, 0, 0, 2])
     """
     # Sorted by class, and within a class by the order; in float64 the sum loses no digit of the order.
-    by_class = (classes.double() + order).argsort(dim=-1)
-    places = by_class.argsort(dim=-1)
+    rows_by_class = (classes.double() + order).argsort(dim=-1)
+    places = rows_by_class.argsort(dim=-1)
     # Rows of smaller classes come before those of a class.
-    sorted_classes = classes.gather(-1, by_class)
+    sorted_classes = classes.gather(-1, rows_by_class)
     n_before = torch.searchsorted(sorted_classes, classes.contiguous())
     return places - n_before
 

@@ -51,8 +51,8 @@ class SwitchTab(CorruptingPretext):
     def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
         ((mutual, salient),), (row,) = outputs, targets
         # Each row takes the mutual part of the row after it, the last one that of the first.
-        of_next = mutual.roll(-1, dims=-2)
+        next_mutual = mutual.roll(-1, dims=-2)
         recovered = mean_squared_error(mutual + salient, row)
         # The row is the target again: what rows share is to be the same, whichever row it is taken from.
-        switched = mean_squared_error(of_next + salient, row)
+        switched = mean_squared_error(next_mutual + salient, row)
         return recovered + self.switched * switched
