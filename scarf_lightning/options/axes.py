@@ -211,17 +211,17 @@ def distinguishing_names(asked: Sequence[Sequence[str]]) -> list[str]:
 
     Of many cells a name leaves out what most of them have in common, and says what a cell does without.
     """
-    of_cells = []
+    cell_overrides = []
     for overrides in asked:
         # An option such as ``trials`` makes no other cell.
-        of_cells.append([each for each in overrides if _makes_another_cell(each)])
-    if len(of_cells) < 2:
-        return [" ".join(overrides) or "defaults" for overrides in of_cells]
-    counts = Counter(override for overrides in of_cells for override in dict.fromkeys(overrides))
-    least = len(of_cells)
-    if len(of_cells) >= MANY:
-        least = math.ceil(USUALLY * len(of_cells))
-    return _differing(of_cells, [override for override, n in counts.items() if n >= least])
+        cell_overrides.append([each for each in overrides if _makes_another_cell(each)])
+    if len(cell_overrides) < 2:
+        return [" ".join(overrides) or "defaults" for overrides in cell_overrides]
+    counts = Counter(override for overrides in cell_overrides for override in dict.fromkeys(overrides))
+    least = len(cell_overrides)
+    if len(cell_overrides) >= MANY:
+        least = math.ceil(USUALLY * len(cell_overrides))
+    return _differing(cell_overrides, [override for override, n in counts.items() if n >= least])
 
 
 def _makes_another_cell(override: str) -> bool:
@@ -229,14 +229,14 @@ def _makes_another_cell(override: str) -> bool:
     return re.split("[./=]", override.lstrip("+~"))[0] not in OF_THE_RUN
 
 
-def _differing(of_cells: Sequence[Sequence[str]], usual: Sequence[str]) -> list[str]:
+def _differing(cell_overrides: Sequence[Sequence[str]], usual: Sequence[str]) -> list[str]:
     """The overrides of each cell that are not usual, and the options that it lacks of those that are.
 
     Cells with different overrides have different names: an option that is in no name has its usual value.
     """
     common = dict.fromkeys(usual)
     names = []
-    for overrides in of_cells:
+    for overrides in cell_overrides:
         own = [each for each in overrides if each not in common]
         keys = {each.partition("=")[0] for each in overrides}
         lacking = []

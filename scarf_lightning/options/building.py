@@ -55,10 +55,10 @@ def build_parts(config: Config) -> CellParts:
         pretext = _pretext(config, "pretrain", chosen, config)
         # Only some losses have an error, such as that of a discriminator.
         if config.pretrain.monitor == "error" and not pretext.has_error:
-            with_loss = ""
+            loss_text = ""
             if hasattr(pretext, "loss"):
-                with_loss = f" with loss={config.loss['name']}"
-            raise UsageError(f"pretrain.monitor=error has no meaning for pretrain={pretext.name}{with_loss}; use loss.")
+                loss_text = f" with loss={config.loss['name']}"
+            raise UsageError(f"pretrain.monitor=error has no meaning for pretrain={pretext.name}{loss_text}; use loss.")
     # Looked up here for its error alone: a metric that does not exist is refused before anything trains.
     if config.finetune.metric is not None:
         metric_named(config.finetune.metric, option="finetune.metric")

@@ -200,13 +200,13 @@ def _unused_axes(config: Config) -> set[str]:
         corruptions.append(config.corruption)
     if is_cotrained(config):
         # The task has a corruption and a loss of its own: cotrain.corruption and cotrain.loss.
-        of_task = field_names(part("pretrain", config.cotrain.task, option="cotrain.task"))
+        task_fields = field_names(part("pretrain", config.cotrain.task, option="cotrain.task"))
         for axis in ("corruption", "loss"):
-            if axis not in of_task:
+            if axis not in task_fields:
                 unused.add(f"cotrain.{axis}")
-        if "corruption" in of_task:
+        if "corruption" in task_fields:
             corruptions.append(config.cotrain.corruption)
-        needed |= of_task
+        needed |= task_fields
     else:
         unused.add("cotrain")
     # Only some corruptions select features, such as marginal.
@@ -403,10 +403,10 @@ def fit_to_target(config: Config, kind: "type[Target]") -> Config:
     ``fixed_below``."""
     # Cells that differ only in what this kind does not use must become equal, or they would be trained twice.
     settings = config.finetune
-    of_numbers = settings.fixed_below_numbers
-    if of_numbers is not None and not kind.can_smooth:
-        settings = replace(settings, fixed_below=min(settings.fixed_below, of_numbers))
-    if of_numbers is not None:
+    numbers_bound = settings.fixed_below_numbers
+    if numbers_bound is not None and not kind.can_smooth:
+        settings = replace(settings, fixed_below=min(settings.fixed_below, numbers_bound))
+    if numbers_bound is not None:
         # Whichever kind it is, one of both lengths is in force.
         settings = replace(settings, fixed_below_numbers=None)
     if settings.label_smoothing and not kind.can_smooth:
@@ -443,10 +443,10 @@ def fit_to_data(config: Config, n_columns: int, n_encoded: int) -> Config:
         return {"name": "none"}
 
     corruption = as_trained(config.corruption)
-    of_cotrain = as_trained(config.cotrain.corruption)
-    if corruption is config.corruption and of_cotrain is config.cotrain.corruption:
+    cotrain_corruption = as_trained(config.cotrain.corruption)
+    if corruption is config.corruption and cotrain_corruption is config.cotrain.corruption:
         return config
-    return replace(config, corruption=corruption, cotrain=replace(config.cotrain, corruption=of_cotrain))
+    return replace(config, corruption=corruption, cotrain=replace(config.cotrain, corruption=cotrain_corruption))
 
 
 def no_effect_sentences(config: Config, amounting: Config, of_recipe: Mapping[str, Any] | None = None) -> list[str]:
@@ -473,7 +473,7 @@ def no_effect_sentences(config: Config, amounting: Config, of_recipe: Mapping[st
     return sentences
 
 
-def _idle_on_numbers(config: Config, amounting: Config, of_recipe: Mapping[str, Any]) -> list[str]:
+def _idle_on_numbers(config: Config, amounting: Config, recipe_options: Mapping[str, Any]) -> list[str]:
     """A sentence on each option for classes that `fit_to_target` changed, unless the recipe asked for it."""
     reasons = {"temperature": "is for classes"}
     if "finetune" in method_of(config).uses:
@@ -483,7 +483,7 @@ def _idle_on_numbers(config: Config, amounting: Config, of_recipe: Mapping[str, 
         option = f"finetune.{name}"
         value = getattr(config.finetune, name)
         counted = getattr(amounting.finetune, name)
-        is_of_recipe = of_recipe.get(option) == value
+        is_of_recipe = recipe_options.get(option) == value
         if value == counted or is_of_recipe:
             continue
         asked, trained = _as_typed(value), _as_typed(counted)

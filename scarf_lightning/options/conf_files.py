@@ -74,9 +74,9 @@ def part_file(text: str, meaning: str, section: str, name: str, target: str | No
         target: see `target_of`; None leaves it out.
         options: of the part.
     """
-    by_hand = _handwritten_lines(text)
-    directives = [line for line in by_hand if line.startswith("# @")]
-    own = [line for line in by_hand if not line.startswith("#")]
+    handwritten = _handwritten_lines(text)
+    directives = [line for line in handwritten if line.startswith("# @")]
+    own = [line for line in handwritten if not line.startswith("#")]
     key = "task" if section == "cotrain" else "name"
     lines = [f"{key}: {name}"]
     values = list(_option_lines(options))
@@ -101,8 +101,8 @@ def main_file(text: str, options: Mapping[str, Option]) -> str:
         text: of the file as it is.
         options: by dotted name; groups follow one another.
     """
-    by_hand, _, _ = text.partition(MADE)
-    lines = [by_hand.rstrip("\n"), "", MADE]
+    handwritten, _, _ = text.partition(MADE)
+    lines = [handwritten.rstrip("\n"), "", MADE]
     open_groups: list[str] = []
     for full, option in options.items():
         *groups, name = full.split(".")
@@ -201,25 +201,25 @@ def documented(text: str) -> Iterator[DocumentedOption]:
     """The options of a file that have a comment, by their dotted names within it."""
     values: Any = yaml.safe_load(text) or {}
     groups: list[str] = []
-    before: list[str] = []
+    comment_lines: list[str] = []
     for line in text.splitlines():
         stripped = line.strip()
         if stripped.startswith("#"):
-            before.append(stripped.removeprefix("#").strip())
+            comment_lines.append(stripped.removeprefix("#").strip())
             continue
         found = re.match(r"( *)(\w+):", line)
         if found:
             groups = [*groups[: len(found[1]) // 2], found[2]]
-            _, _, behind = line.partition(" # ")
-            comment = behind or " ".join(before)
-            value = _at(values, groups)
+            _, _, trailing_comment = line.partition(" # ")
+            comment = trailing_comment or " ".join(comment_lines)
+            value = _nested_value(values, groups)
             # A group has no comment of its own; the comment at the top of a file is of the whole file.
             if comment.endswith(")") and not isinstance(value, dict):
                 yield DocumentedOption(".".join(groups), value, comment)
-        before = []
+        comment_lines = []
 
 
-def _at(values: Any, groups: list[str]) -> Any:
+def _nested_value(values: Any, groups: list[str]) -> Any:
     for group in groups:
         values = values[group]
     return values

@@ -63,8 +63,8 @@ def logger_class(name: str, section: Mapping[str, Any]) -> type[Any]:
         raise UsageError(f"{asked} cannot be imported: {type(error).__name__}: {reason}.") from error
     if not inspect.isclass(cls) or inspect.isabstract(cls):
         raise UsageError(f"{asked} is no class of a logger.")
-    above = {f"{base.__module__}.{base.__qualname__}" for base in cls.__mro__}
-    if above.isdisjoint(BASES_OF_LIGHTNING):
+    ancestors = {f"{base.__module__}.{base.__qualname__}" for base in cls.__mro__}
+    if ancestors.isdisjoint(BASES_OF_LIGHTNING):
         raise UsageError(f"{asked} is no logger of Lightning's; it must inherit from pytorch_lightning.loggers.Logger.")
     return cls
 

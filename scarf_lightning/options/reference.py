@@ -29,7 +29,7 @@ def common_options() -> dict[str, Option]:
     for section, kind in _groups(Config).items():
         # The settings of other axes are theirs.
         if section in ("pretrain", "network") or section not in DESCRIBED:
-            options |= _at(section, _setting_options(kind))
+            options |= _qualified(section, _setting_options(kind))
     return options
 
 
@@ -39,7 +39,7 @@ def choices(axis: str) -> list[ChoiceReference]:
     offered = []
     # Settings that hold their part in a group of its own, as networks do, are options of every cell.
     if settings is not None and (named is None or named.is_beside):
-        common = _at(axis, _setting_options(settings))
+        common = _qualified(axis, _setting_options(settings))
         offered.append(ChoiceReference("", first_paragraph(settings), common))
     if axis == "pretrain":
         # The one choice without a class.
@@ -51,7 +51,7 @@ def choices(axis: str) -> list[ChoiceReference]:
         # Co-training takes those pretexts alone that work on the supervised batches.
         if axis == "cotrain" and not each.can_cotrain:
             continue
-        options = _at(place, options_of(each))
+        options = _qualified(place, options_of(each))
         offered.append(ChoiceReference(name, first_paragraph(each), options))
     return offered
 
@@ -71,7 +71,7 @@ def main_options() -> dict[str, Option]:
     for section, kind in _groups(Config).items():
         # Its one option is what its files choose.
         if section != "views":
-            options |= _at(section, _setting_options(kind))
+            options |= _qualified(section, _setting_options(kind))
     return options
 
 
@@ -98,11 +98,11 @@ def _setting_options(settings: type[Any]) -> dict[str, Option]:
     """The options of settings, and of the groups in them, by dotted name."""
     options = dict(options_of(settings))
     for name, group in _groups(settings).items():
-        options |= _at(name, _setting_options(group))
+        options |= _qualified(name, _setting_options(group))
     return options
 
 
-def _at(place: str, options: Mapping[str, Option]) -> dict[str, Option]:
+def _qualified(place: str, options: Mapping[str, Option]) -> dict[str, Option]:
     """Options by their dotted name in a section."""
     return {f"{place}.{name}": option for name, option in options.items()}
 

@@ -162,5 +162,5 @@ def numbers(tensor: Tensor, n: int = 5) -> str:
 
 def rows_of(view: Tensor) -> str:
     """The first numbers of three rows of a trial ``(..., N, D)``, for people."""
-    of_trial = view.reshape(-1, *view.shape[-2:])[0]
-    return "; ".join(numbers(row) for row in of_trial[:3])
+    first_trial = view.reshape(-1, *view.shape[-2:])[0]
+    return "; ".join(numbers(row) for row in first_trial[:3])

@@ -89,8 +89,8 @@ class Fault:
 
 def global_states() -> tuple[Any, ...]:
     """The states of the global generators of torch, numpy and the standard library, which are the user's."""
-    of_numpy: Any = np.random.get_state(legacy=True)  # noqa: NPY002
-    return torch.random.get_rng_state().numpy().tobytes(), (of_numpy[1].tobytes(), *of_numpy[2:]), standard.getstate()
+    np_state: Any = np.random.get_state(legacy=True)  # noqa: NPY002
+    return torch.random.get_rng_state().numpy().tobytes(), (np_state[1].tobytes(), *np_state[2:]), standard.getstate()
 
 
 def leaves_global_generators(attempt: Attempt) -> Fault | None:
@@ -108,9 +108,9 @@ def leaves_global_generators(attempt: Attempt) -> Fault | None:
             if wrong is not None:
                 raise wrong
             return None
-    whose = "torch's own" if before[0] != after[0] else "numpy's own" if before[1] != after[1] else "Python's own"
+    owner = "torch's own" if before[0] != after[0] else "numpy's own" if before[1] != after[1] else "Python's own"
     line = line_that_changes(global_states, attempt.module, attempt.call)
-    return Fault(f"uses {whose} random numbers; draw them by {attempt.probe.draws}", OWN_DRAWS, line)
+    return Fault(f"uses {owner} random numbers; draw them by {attempt.probe.draws}", OWN_DRAWS, line)
 
 
 def leaves_its_inputs(attempt: Attempt) -> Fault | None:
@@ -191,11 +191,11 @@ def leaves_other_trials_alone(attempt: Attempt) -> Fault | None:
             # What is trained on a stack is not there for a trial without an axis.
             if name not in alone:
                 continue
-            own, of_alone = output.value[0], alone[name].value
-            of_alone = of_alone if company is None else of_alone[0]
-            fits = own.shape == of_alone.shape
+            own, expected = output.value[0], alone[name].value
+            expected = expected if company is None else expected[0]
+            fits = own.shape == expected.shape
             exactly = is_exact and company == 1
-            if fits and (same(own, of_alone) if exactly else close(own, of_alone)):
+            if fits and (same(own, expected) if exactly else close(own, expected)):
                 continue
             return Fault(
                 f"mixes trials: {name} of a trial depends on the trials beside it; count axes from the right, as in "

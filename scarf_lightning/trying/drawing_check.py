@@ -69,7 +69,7 @@ def _results() -> Any:
             for trial, noise in enumerate(random.normal(0, 0.01, N_TRIALS)):
                 trials.append({"cell": len(cells), "trial": trial, "diverged": False, "accuracy": level + noise})
             cells.append({"dataset": dataset, AXIS: pretrain, **CELL})
-    beside = [*dict.fromkeys(metric.name for metric in metrics()), "finetune_epochs", "n_train", "n_test", "n_labelled",
+    others = [*dict.fromkeys(metric.name for metric in metrics()), "finetune_epochs", "n_train", "n_test", "n_labelled",
               "n_labels", "one_class", "worse_than_frequencies", *SECONDS]  # fmt: skip
     frame = pd.DataFrame(trials)
-    return CellResults(pd.DataFrame(cells), frame.reindex(columns=list(dict.fromkeys([*frame, *beside]))))
+    return CellResults(pd.DataFrame(cells), frame.reindex(columns=list(dict.fromkeys([*frame, *others]))))

@@ -165,7 +165,7 @@ def check_module(module: str, name: str | None = None) -> list[Verdict]:
     imported = sys.modules[module]
     found: dict[str, Any] = {cls.__name__: cls for cls in classes_of(imported)}
     own = [each for each in metrics() if each not in METRICS]
-    found |= {each.name: each for each in own if each.function.__module__ in {module, *_below(module)}}
+    found |= {each.name: each for each in own if each.function.__module__ in {module, *_submodules(module)}}
     if not found:
         raise UsageError(
             f"{module} has no part: no class that inherits from one of an axis, such as "
@@ -179,7 +179,7 @@ def check_module(module: str, name: str | None = None) -> list[Verdict]:
     return [_verdict(each) for each in found.values()]
 
 
-def _below(module: str) -> list[str]:
+def _submodules(module: str) -> list[str]:
     return [name for name in sys.modules if name.startswith(f"{module}.")]
 
 
@@ -252,7 +252,7 @@ def _tried_once(
 @contextmanager
 def _silenced() -> Iterator[None]:
     """Within, nothing is warned of, and nothing stays of what a part does to the global generators."""
-    of_numpy, of_python = np.random.get_state(), random.getstate()  # noqa: NPY002
+    numpy_state, python_state = np.random.get_state(), random.getstate()  # noqa: NPY002
     logging.disable(logging.WARNING)
     try:
         with warnings.catch_warnings(), torch.random.fork_rng(devices=[]):
@@ -260,8 +260,8 @@ def _silenced() -> Iterator[None]:
             yield
     finally:
         logging.disable(logging.NOTSET)
-        np.random.set_state(of_numpy)  # noqa: NPY002
-        random.setstate(of_python)
+        np.random.set_state(numpy_state)  # noqa: NPY002
+        random.setstate(python_state)
 
 
 class _RefusedError(Exception):

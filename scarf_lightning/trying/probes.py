@@ -127,12 +127,12 @@ class PretextProbe(Probe):
         networks = call.bench.networks()
         f = networks.encoder(sample.trials).body
         g = networks.pretrain_head(sample.trials, part)
-        of_inputs = tuple(sample.through(g, sample.through(f, x)) for x in views.inputs)
+        head_outputs = tuple(sample.through(g, sample.through(f, x)) for x in views.inputs)
         average = "a tensor (...): average over the last axes, as in .mean(dim=(-2, -1))"
-        loss = as_tensor(call.run(part.compute_loss, of_inputs, views.targets), "its loss", average)
+        loss = as_tensor(call.run(part.compute_loss, head_outputs, views.targets), "its loss", average)
         outputs["its loss"] = Output(loss, ())
         if part.has_error:
-            error = call.run(part.compute_error, of_inputs, views.targets)
+            error = call.run(part.compute_error, head_outputs, views.targets)
             outputs["its error"] = Output(as_tensor(error, "its error", average), ())
         if part.uses_labels:
             outputs["its loss with labels"] = Output(call.run(part.with_labels, loss, torch.ones_like(loss)), ())

@@ -90,13 +90,13 @@ class MethodProbe(Probe):
         outputs = {"its inputs": Output(encoded, (None, call.bench.columns.n_encoded))}
         if isinstance(batch[2], Tensor):
             outputs["its weights"] = Output(batch[2], (encoded.shape[-2],))
-        of_h = sample.tensor(encoded.shape[-2], call.bench.table.target.n_outputs, seed=200).requires_grad_()
+        head_outputs = sample.tensor(encoded.shape[-2], call.bench.table.target.n_outputs, seed=200).requires_grad_()
         for name, given in (("its loss", batch[2]), ("its loss without weights", None)):
-            loss = call.run(part.compute_loss, of_h, batch[1], given)
+            loss = call.run(part.compute_loss, head_outputs, batch[1], given)
             # None takes the loss of the target.
             if loss is not None:
                 outputs[name] = Output(as_tensor(loss, "loss", "a tensor (...), an average over rows"), ())
-                call.gradients["its inputs"] = gradient(loss, of_h)
+                call.gradients["its inputs"] = gradient(loss, head_outputs)
                 call.seen = f"loss {numbers(loss, 1)}; "
         call.seen += f"three rows of a batch: {rows_of(encoded)}"
         rate = part.dropout_rate
@@ -152,7 +152,7 @@ class MetricProbe(Probe):
         return {"its values": Output(call.sample.without_axis(made))}
 
     def _value(
-        self, call: Call, part: Metric, predictions: Any, labels: Any, of_what: str, *, may_be_nan: bool = False
+        self, call: Call, part: Metric, predictions: Any, labels: Any, case: str, *, may_be_nan: bool = False
     ) -> float:
         value = call.run(part.function, predictions, labels)
         if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
@@ -161,10 +161,10 @@ class MetricProbe(Probe):
             return math.nan
         low, high = part.bounds
         if not math.isfinite(value):
-            raise WrongError(f"is {value} for {of_what}; it has to be a number there")
+            raise WrongError(f"is {value} for {case}; it has to be a number there")
         if not low <= value <= high:
             raise WrongError(
-                f"is {value:.4g} for {of_what}, outside its bounds {low:g} to {high:g}; state bounds=(LOW, HIGH)"
+                f"is {value:.4g} for {case}, outside its bounds {low:g} to {high:g}; state bounds=(LOW, HIGH)"
             )
         return float(value)
 
@@ -206,15 +206,15 @@ class TargetProbe(Probe):
         encoded = torch.from_numpy(np.asarray(call.run(part.encode, labels, fitted)))
         targets = encoded.float() if encoded.is_floating_point() else encoded
         targets = call.given(sample.without_axis(targets))
-        of_h = sample.tensor(N_TABLE, part.n_outputs, seed=300).requires_grad_()
-        loss = as_tensor(call.run(part.loss, of_h, targets, None), "loss", self.returns)
+        head_outputs = sample.tensor(N_TABLE, part.n_outputs, seed=300).requires_grad_()
+        loss = as_tensor(call.run(part.loss, head_outputs, targets, None), "loss", self.returns)
         weighted = as_tensor(
-            call.run(part.loss, of_h, targets, torch.ones(*sample.leading, N_TABLE)), "loss", self.returns
+            call.run(part.loss, head_outputs, targets, torch.ones(*sample.leading, N_TABLE)), "loss", self.returns
         )
-        validated = call.run(part.validation, of_h, targets)
+        validated = call.run(part.validation, head_outputs, targets)
         if not isinstance(validated, dict) or not {"loss", "error"} <= validated.keys():
             raise WrongError('gives no dictionary of "loss" and "error"; finetune.monitor watches one of them')
-        stacked = of_h if sample.leading else of_h[None]
+        stacked = head_outputs if sample.leading else head_outputs[None]
         predicted = call.run(part.predictions, stacked.detach().double(), torch.from_numpy(fitted))
         first = predicted[0].numpy()
         measured = call.run(part.measured, first, labels[0])
@@ -229,7 +229,7 @@ class TargetProbe(Probe):
             raise WrongError(
                 "loses rows or columns in unpacked(packed(labels, predictions)); make them each other's inverse"
             )
-        call.gradients["its inputs"] = gradient(loss, of_h)
+        call.gradients["its inputs"] = gradient(loss, head_outputs)
         call.seen = ", ".join(f"{name} {value:.3g}" for name, value in list(measured.items())[:3])
         return {
             "its loss": Output(loss, ()),
@@ -284,9 +284,9 @@ class PreparingProbe(Probe):
     def _statistics(self, part: Any, call: Call, data: TrialData) -> dict[str, Output]:
         """The shift and the scale of each column of the training rows."""
         numbers = np.nan_to_num(call.bench.table.values)
-        of_trials = [part.statistics(numbers[rows]) for rows in data.train]
+        trial_statistics = [part.statistics(numbers[rows]) for rows in data.train]
         found = {}
-        for name, arrays in zip(("its shift", "its range"), zip(*of_trials, strict=True), strict=True):
+        for name, arrays in zip(("its shift", "its range"), zip(*trial_statistics, strict=True), strict=True):
             stacked = torch.from_numpy(np.stack([np.asarray(array, dtype=np.float64) for array in arrays]))
             found[name] = Output(call.sample.without_axis(stacked), (numbers.shape[1],))
         return found
