@@ -78,13 +78,15 @@ def carriers(table: Table, trials: Sequence[ModelTrial], metric: Metric, least: 
     if len(columns) < 2:
         return []
     # Most columns carry nothing, and one trial shows it.
-    by_first = {name: metric.sign * _levels(table, trials[:1], metric, of)[0] for name, of in columns.items()}
-    best = sorted(by_first, key=lambda name: -by_first[name])[:MOST_COLUMNS]
+    first_scores = {
+        name: metric.sign * _levels(table, trials[:1], metric, features)[0] for name, features in columns.items()
+    }
+    best = sorted(first_scores, key=lambda name: -first_scores[name])[:MOST_COLUMNS]
     without = float(np.mean(_levels(table, trials, metric, [])))
-    of_model = float(
+    model_level = float(
         np.mean([_measured(table, each.rows, each.predictions, metric) for each in map(_some_rows, trials)])
     )
-    gain = metric.sign * (of_model - without)
+    gain = metric.sign * (model_level - without)
     size = abs(without) if metric.is_relative and without else 1.0
     # A metric that a trial does not define is NaN, and is above nothing.
     if not gain > least * size:

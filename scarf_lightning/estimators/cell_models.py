@@ -148,9 +148,9 @@ def model_of_cell(folder: Path, plugins: Collection[str], trial: int | None, pha
     trainer = replace(cell.config.trainer, precision=precision)
     cell = replace(cell, config=replace(cell.config, trainer=trainer))
     target = target_from_plain(cell.stored.description) if phase == "finetune" else None
-    in_phase = {"finetune": _finetuned, "pretrain": _pretrained, "initial": _initial}[phase]
+    trials_with_weights = {"finetune": _finetuned, "pretrain": _pretrained, "initial": _initial}[phase]
     try:
-        phase_trials = in_phase(cell, kept)
+        phase_trials = trials_with_weights(cell, kept)
         model = model_of(cell.config, phase_trials, _reader(cell), target, cell.stored.description["dataset"])
         model.check()
     except UsageError:
@@ -164,8 +164,8 @@ def model_of_cell(folder: Path, plugins: Collection[str], trial: int | None, pha
 def _finetuned(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:
     """The trials with the weights at the end of training."""
     why = why_no_model(cell.config)
-    with_weights = [kept for kept in trials if kept.weights]
-    if why is None and not with_weights:
+    loadable = [kept for kept in trials if kept.weights]
+    if why is None and not loadable:
         if cell.config.tune:
             why = (
                 "with tune each trial has a network of its own shape. Train a cell with the options that tuning chose, "
@@ -176,7 +176,7 @@ def _finetuned(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:
             why = f"the fine-tuned weights were not kept; `{command}` trains them again and keeps them"
     if why is not None:
         raise UsageError(f"Cell {cell.folder.name} has no model: {why}.")
-    return with_weights
+    return loadable
 
 
 def _pretrained(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:
@@ -212,8 +212,8 @@ def _initial(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:
     # Rivals have no encoder in any phase.
     if "network" not in method_of(config).uses:
         raise UsageError(f"Cell {cell.folder.name} has no encoder: method={config.method['name']} trains no network.")
-    without_weights = [replace(kept, weights={}) for kept in trials]
-    untrained = model_of(config, without_weights, _reader(cell), None, "")
+    weightless = [replace(kept, weights={}) for kept in trials]
+    untrained = model_of(config, weightless, _reader(cell), None, "")
     n_labelled = parsed(int, cell.stored.description["reading"]["n_labelled"], "reading.n_labelled")
     networks = untrained.description.networks(cell.streams(n_labelled))
     encoder = replace(networks, settings=config.network).encoder(untrained.trials).to(untrained.dtype)

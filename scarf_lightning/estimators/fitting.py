@@ -181,12 +181,12 @@ def _chosen(pretrained: CellTraining) -> tuple[CellTraining, list[StackRecord], 
     n_pretrained = len(stacks)
     stacks += _stacks(scratch, _judged_stack)
     judged = _side_by_side(pretrained, stacks)
-    with_it = _joined(pretrained, judged[:n_pretrained])
-    without = _joined(scratch, judged[n_pretrained:])
-    is_used, choice = _choice(with_it.losses, without.losses, with_it.of)
+    judged_pretrained = _joined(pretrained, judged[:n_pretrained])
+    judged_scratch = _joined(scratch, judged[n_pretrained:])
+    is_used, choice = _choice(judged_pretrained.losses, judged_scratch.losses, judged_pretrained.of)
     if is_used:
-        return pretrained, with_it.records, choice
-    return scratch, without.records, choice
+        return pretrained, judged_pretrained.records, choice
+    return scratch, judged_scratch.records, choice
 
 
 def _validation_rows(training: CellTraining) -> int | None:
@@ -242,14 +242,14 @@ def _joined(training: CellTraining, stacks: Sequence[JudgedStack]) -> Judged:
     records = [record for record, _ in stacks]
     # Other kinds of target are a plugin's, whose rows have no loss of their own here.
     if isinstance(training.table.target, (Classes, Number)):
-        of_rows = [losses for _, of_stack in stacks for losses in of_stack]
-        return Judged(records, np.concatenate(of_rows), ROWS)
+        validation_losses = [losses for _, stack_losses in stacks for losses in stack_losses]
+        return Judged(records, np.concatenate(validation_losses), ROWS)
     # The epoch whose weights are kept.
     epoch = "finetune_best_epoch" if training.config.finetune.restore_best else "finetune_epochs"
-    of_trials = []
+    trial_losses = []
     for record in records:
-        of_trials += _trial_losses(record, epoch)
-    return Judged(records, np.array(of_trials), "trials")
+        trial_losses += _trial_losses(record, epoch)
+    return Judged(records, np.array(trial_losses), "trials")
 
 
 def row_losses(target: Target, predictions: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
@@ -277,25 +277,25 @@ def _trial_losses(record: StackRecord, epoch: str) -> list[float]:
     return losses
 
 
-def _choice(with_it: NDArray[np.float64], without: NDArray[np.float64], of: str) -> tuple[bool, str]:
+def _choice(pretrained_losses: NDArray[np.float64], scratch_losses: NDArray[np.float64], unit: str) -> tuple[bool, str]:
     """Use of pre-training by the paired losses of the same rows or trials ``(n,)``, and a sentence on it.
 
     It is used if the 95 % t-interval of the mean difference is below zero: otherwise training from scratch is cheaper.
     """
-    n = len(with_it)
-    what = of if n > 1 else of.removesuffix("s")
-    means = f"{with_it.mean():.3g} with pre-training, {without.mean():.3g} without"
-    helps = f"Pre-training helps: loss on {n:,} {what} {means}."
-    hurts = f"Pre-training hurts and is not used: loss on {n:,} {what} {means}."
+    n = len(pretrained_losses)
+    noun = unit if n > 1 else unit.removesuffix("s")
+    means = f"{pretrained_losses.mean():.3g} with pre-training, {scratch_losses.mean():.3g} without"
+    helps = f"Pre-training helps: loss on {n:,} {noun} {means}."
+    hurts = f"Pre-training hurts and is not used: loss on {n:,} {noun} {means}."
     # A trial that diverged is worse than any that did not.
-    if np.isinf(with_it).any():
+    if np.isinf(pretrained_losses).any():
         return False, hurts
-    if np.isinf(without).any():
+    if np.isinf(scratch_losses).any():
         return True, helps
     # In doubt pre-training is left out, because training from scratch is cheaper.
-    if of == ROWS and n < ENOUGH:
-        return False, f"{n} {what} are too few to tell ({means}): {CHEAPER}."
-    differences = with_it - without
+    if unit == ROWS and n < ENOUGH:
+        return False, f"{n} {noun} are too few to tell ({means}): {CHEAPER}."
+    differences = pretrained_losses - scratch_losses
     # One difference has no spread.
     width = math.inf
     if n > 1:
@@ -305,7 +305,7 @@ def _choice(with_it: NDArray[np.float64], without: NDArray[np.float64], of: str)
         return True, helps
     if differences.mean() > width:
         return False, hurts
-    unclear = f"No clear difference on {n:,} {what} ({means})"
+    unclear = f"No clear difference on {n:,} {noun} ({means})"
     return False, f"{unclear}: {CHEAPER}."
 
 

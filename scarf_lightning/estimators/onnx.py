@@ -228,8 +228,8 @@ def _give_labels(exported: "ModelProto", model: TrainedNetworks) -> None:
     graph.initializer.append(known)
     # Of a tie the first class is chosen, as by the model.
     most_probable = helper.make_node("ArgMax", ["probabilities"], [code], axis=1, keepdims=0)
-    in_its_type = helper.make_node("Gather", [known.name, code], ["label"])
-    graph.node.extend([most_probable, in_its_type])
+    typed_label = helper.make_node("Gather", [known.name, code], ["label"])
+    graph.node.extend([most_probable, typed_label])
     label = helper.make_tensor_value_info("label", known.data_type, ["n"])
     given = [label, *graph.output]
     del graph.output[:]

@@ -87,8 +87,8 @@ def read_model(folder: Path, plugins: Collection[str]) -> Model | RivalModel:
         description = parsed(kind, plain, "model")
         check_reader(list(description.rules), description.columns)
         # Files that the record does not list have no hash, and are not read.
-        of_model = FITTED if isinstance(description, RivalDescription) else WEIGHTS
-        for needed in (of_model, PREPROCESSING):
+        model_file = FITTED if isinstance(description, RivalDescription) else WEIGHTS
+        for needed in (model_file, PREPROCESSING):
             if needed not in contents["files"]:
                 raise DamagedRecordError(f"it has no {needed}")
 

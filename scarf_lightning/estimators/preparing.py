@@ -134,10 +134,10 @@ def weights_of(labels: GivenLabels, sample_weight: Any, class_weight: Mapping[An
             raise UsageError(
                 f"class_weight gives {negative[0]!r} the weight {class_weight[negative[0]]}, not 0 or more."
             )
-        of_classes = compute_sample_weight(dict(class_weight), labels.known)
-        weights[labels.is_known] *= of_classes
+        label_weights = compute_sample_weight(dict(class_weight), labels.known)
+        weights[labels.is_known] *= label_weights
         # Their class is unknown; where a method gives them one, they weigh what a row weighs on average.
-        weights[~labels.is_known] *= of_classes.mean()
+        weights[~labels.is_known] *= label_weights.mean()
     return weights
 
 

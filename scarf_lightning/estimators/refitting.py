@@ -51,9 +51,9 @@ class KeepingLesson(Lesson):
 
     def predicted_by(self, model: Any, train: Any, predicted: Any) -> Floats:
         """Fit a model, keep it, and predict the rows that it learnt from."""
-        of_train = super().predicted_by(model, train, train)
+        train_predictions = super().predicted_by(model, train, train)
         self.fitted.append(model)
-        return of_train
+        return train_predictions
 
 
 def why_not_kept(config: Config) -> str | None:
@@ -97,10 +97,10 @@ def _rival(config: Config, table: Table, expected: Mapping[str, Any]) -> RivalMo
     assert isinstance(method, Rival)
     weights = stack.row_weights(training.config.finetune.class_weight)
     # There is one trial, so all arrays of the stack have one entry.
-    of_rows = None if weights is None else weights[0]
+    row_weights = None if weights is None else weights[0]
     seed = stack.streams.seed_of(0, method.stream) % 2**31
     # A rival fits and predicts in one call, and drops its model; this lesson keeps it.
-    lesson = KeepingLesson(stack, stack.data.labels[0], of_rows, seed)
+    lesson = KeepingLesson(stack, stack.data.labels[0], row_weights, seed)
     method.predict(lesson)
     # A rival's numbers are in the unit of the target, so nothing of the target is fitted.
     preprocessing = replace(stack.data.preprocessing, target=np.empty((1, 0)))

@@ -141,11 +141,11 @@ class TrainedNetworks(Predictor):
         # Only an encoder of pre-training holds what its corruption has learnt in place of missing values.
         if "encoder.missing" in self.weights:
             expected["encoder.missing"] = (1, networks.columns.n_encoded)
-        of_encoder = {}
+        encoder_weights = {}
         for name, weight in self.weights.items():
             if not name.startswith("head."):
-                of_encoder[name] = weight
-        self._compare(of_encoder, expected)
+                encoder_weights[name] = weight
+        self._compare(encoder_weights, expected)
         if target is not None:
             # The width is computed by f, which is safe to build after its arrays were compared.
             _ = networks.width
