@@ -314,12 +314,12 @@ class FinetuneModule(PlainModule, Finetuning):
         """Log the target's metrics of the test rows, such as ``test_accuracy``."""
         predictions = torch.cat(self._tested, dim=1).cpu().numpy()
         data: PlainData = self.trainer.datamodule  # type: ignore[attr-defined]
-        of_trials = []
+        trial_metrics = []
         for trial_predictions, labels in zip(predictions, np.atleast_2d(data.test_labels), strict=True):
-            of_trials.append(self._target.measured(trial_predictions, labels))
+            trial_metrics.append(self._target.measured(trial_predictions, labels))
         means = {}
-        for name in of_trials[0]:
-            means[f"test_{name}"] = np.array([measured[name] for measured in of_trials])
+        for name in trial_metrics[0]:
+            means[f"test_{name}"] = np.array([measured[name] for measured in trial_metrics])
         self.log_means(means)
 
     def predict_step(self, batch: Batch, batch_idx: int) -> Tensor:

@@ -28,14 +28,14 @@ def opened(view: CellView, results: Path, name: str, section: Mapping[str, Any])
     """
     cls = logger_class(name, section)
     given = {option: value for option, value in section.items() if option != TARGET}
-    of_cell = {
+    cell_defaults = {
         "save_dir": str(results / name),
         "name": as_file_name(view.name),
         "version": view.id,
         "run_name": view.name,
     }
     taken = arguments_of(cls)
-    arguments = {option: value for option, value in of_cell.items() if option in taken} | given
+    arguments = {option: value for option, value in cell_defaults.items() if option in taken} | given
     if "save_dir" in arguments and arguments.get("version") == view.id:
         # A cell may have had another name when it was written last.
         remove_own(Path(arguments["save_dir"]).glob(f"*/{view.id}"), *OF_LIGHTNING)

@@ -29,8 +29,8 @@ class EventLogger(TensorBoardLogger):
         from torch.utils.tensorboard.summary import hparams
 
         # The dashboard of hyper-parameters takes its numbers from the scalars of these names.
-        of_summary = {f"{SUMMARY}/{metric}": 0.0 for metric in self._view.summary}
-        for summary in hparams(dict(_flat(params)), of_summary):  # type: ignore[no-untyped-call]
+        summary_scalars = {f"{SUMMARY}/{metric}": 0.0 for metric in self._view.summary}
+        for summary in hparams(dict(_flat(params)), summary_scalars):  # type: ignore[no-untyped-call]
             self.experiment.file_writer.add_summary(summary)
         texts = {
             "config": yaml.safe_dump(dict(params)),

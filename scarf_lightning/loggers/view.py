@@ -243,10 +243,10 @@ def mean_curves(curves: "pd.DataFrame", *, per_trial: bool) -> dict[str, "pd.Dat
         ``per_trial`` also ``<metric>_trial_<number>``; and ``trials_training``, the number of trials that had not
         stopped before that epoch.
     """
-    return {str(phase): _of_phase(frame, per_trial) for phase, frame in curves.groupby("phase", sort=False)}
+    return {str(phase): _phase_curves(frame, per_trial) for phase, frame in curves.groupby("phase", sort=False)}
 
 
-def _of_phase(curves: "pd.DataFrame", per_trial: bool) -> "pd.DataFrame":
+def _phase_curves(curves: "pd.DataFrame", per_trial: bool) -> "pd.DataFrame":
     """The frame of one phase, see `mean_curves`."""
     import pandas as pd
 

@@ -75,8 +75,8 @@ def sections_of(axes: Sequence[str], metric: Metric) -> "list[Section]":
     sections = [Section(name="The answer", panels=[*answer, MediaBrowser(media_keys=["figures/*"])], is_open=True)]
     for axis in axes:
         # A part of an axis stands beside its options.
-        by_value = Config(f"{axis}.name" if axis in BASES or axis == "dataset" else axis)
-        band: dict[str, Any] = {"groupby": by_value, "groupby_aggfunc": "mean", "groupby_rangefunc": "stddev"}
+        grouping = Config(f"{axis}.name" if axis in BASES or axis == "dataset" else axis)
+        band: dict[str, Any] = {"groupby": grouping, "groupby_aggfunc": "mean", "groupby_rangefunc": "stddev"}
         panels: list[Any] = [BarPlot(title=f"{metric.label} by {axis}", metrics=[metric.name], **band)]
         for phase in PHASES:
             panels.append(

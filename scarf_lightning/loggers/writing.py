@@ -112,12 +112,12 @@ def _every_process_writes() -> Iterator[None]:
     """
     from pytorch_lightning import utilities
 
-    of_process: Any = utilities.rank_zero_only
-    rank, of_process.rank = of_process.rank, 0
+    rank_zero_only: Any = utilities.rank_zero_only
+    rank, rank_zero_only.rank = rank_zero_only.rank, 0
     try:
         yield
     finally:
-        of_process.rank = rank
+        rank_zero_only.rank = rank
 
 
 def _reason(error: Exception) -> str:
