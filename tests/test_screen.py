@@ -102,6 +102,7 @@ def test_what_is_acted_on_is_written_out() -> None:
     assert escaped("a\nb\tc", kept="") == r"a\nb\tc"
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(st.text())
 def test_it_is_printable_and_says_the_same_twice(text: str) -> None:

@@ -137,6 +137,7 @@ def printed_by(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> str:
     return capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_every_way_of_showing_a_number_shows_one(trained: tuple, capsys: pytest.CaptureFixture[str]) -> None:
     cell, store, metric, target = trained
     (surveyed,) = survey([cell])

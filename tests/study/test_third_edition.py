@@ -375,6 +375,7 @@ def test_a_foundation_model_with_its_weights_is_trained(
     assert f"method.options={{model_path:{weights},device:cpu}}" in ran[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [2, 130, 143, -9])
 def test_nothing_is_trained_after_a_mistake_or_a_signal(
     status: int, openml: str, monkeypatch: pytest.MonkeyPatch

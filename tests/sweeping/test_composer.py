@@ -83,6 +83,7 @@ def slow(*case: str) -> Any:
     return pytest.param(*case, marks=pytest.mark.slow)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "overrides",
     [

@@ -192,9 +192,10 @@ def test_the_error_after_each_trial_is_that_of_the_trials_so_far() -> None:
         assert asdict(after[trials - 1]) == pytest.approx(asdict(expected))
 
 
-@pytest.mark.parametrize("draws", [20, pytest.param(300, marks=pytest.mark.slow)])
-def test_looking_again_and_again_is_rarely_false_and_one_look_costs_little(draws: int) -> None:
+@pytest.mark.slow
+def test_looking_again_and_again_is_rarely_false_and_one_look_costs_little() -> None:
     """Without a memory, looking after each trial was false in 8 to 35 %."""
+    draws = 300
     world = LOOKED_AT[4]
     most = 0.05 + 2.5 * (0.05 * 0.95 / draws) ** 0.5
     of_nothing = {line.what.split(", margins")[0]: line for line in looking(random(), draws, world, False)}

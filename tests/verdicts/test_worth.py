@@ -106,6 +106,7 @@ def tables(n: int, factor: float, random: np.random.Generator) -> tuple[np.ndarr
     return reference[:, 1] + gains, reference + random.normal(0, 0.01, reference.shape)
 
 
+@pytest.mark.slow
 def test_the_bootstrap_over_tables_covers_a_known_factor() -> None:
     covered = 0
     for _ in range(200):

@@ -12,6 +12,7 @@ from tests.documentation import QUICK, ROOT
 PAGE = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_report_shows_the_drawing_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     section = PAGE.split("## A drawing\n")[1].split("\n## ")[0]
