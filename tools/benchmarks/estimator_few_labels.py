@@ -1,9 +1,9 @@
 """Estimators with few labels beside no pre-training: `python -m tools.benchmarks.estimator_few_labels --openml CACHE`.
 
-Tables that the study did not use, and so did not choose the rule by which an estimator pre-trains: those of
-`study.packaged`, which `make corpus` installs, and of OpenML. Of each, 20 % of the rows test; of the others as many as
-are asked for keep their label, stratified, and the rest has none. Both estimators get the same rows. AUROC and, of
-numbers, the rank correlation are in points; seconds are the processor time of one `fit`.
+Tables that the study did not use, and so did not choose the rule by which an estimator pre-trains: those that `make
+corpus` installs and `python -m study.packaged` copies, and of OpenML. Of each, 20 % of the rows test; of the others as
+many as are asked for keep their label, stratified, and the rest has none. Both estimators get the same rows. AUROC and,
+of numbers, the rank correlation are in points; seconds are the processor time of one `fit`.
 """
 
 import argparse
