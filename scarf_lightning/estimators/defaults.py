@@ -51,8 +51,8 @@ def default_for(n_labels: int) -> Default | None:
 
 
 HELPING: Mapping[str, Mapping[int, bool]] = {"classes": {}, "number": {}}
-"""Whether the study finds that SCARF helps, by kind of target and number of labels. A kind without an entry is not
-answered yet."""
+"""The study's answers on SCARF, by kind of target and number of labels: true where it helps. A kind is empty until it
+has one."""
 
 
 def helping_budget(target: str, n_labels: int) -> int | None:

@@ -68,7 +68,7 @@ LIMITS = """\
   model predicts that class.
 - With 20 labels a class may have none. Linear models and trees then give it no probability, and each of its test rows
   costs 36 nats of log-loss; networks give it a small one."""
-"""What the numbers do not say."""
+"""Limits of the numbers."""
 
 AGAIN = (
     "These lines need numpy, pandas and scipy alone. `answers` makes means, intervals and answers of the gains of "

@@ -53,7 +53,7 @@ OPENML_PREFIX = "cc18-"
 AT_ONCE = 6
 """Tables that are trained before their trials are kept."""
 LARGE = 20_000
-"""Rows of a table from which on its trials are kept by themselves: they take an hour and more."""
+"""Rows from which on a table is trained alone: one takes twenty minutes of two cores and more."""
 OPTIONS = {"openml", "results", "kept", "trials", "workers", "only", *ESTIMATORS}
 MISTAKE, STOPPED = 2, 128
 """The exit status of a mistake in a command, and the largest of one that no signal ended."""
