@@ -113,7 +113,7 @@ def plan(
     cells = distinct(request.cells)
     check_own_parts(cells)
     planned = make_plan(survey(cells), sizes_of(read_files(cells)))
-    seconds = planned.of_cells()
+    seconds = planned.cell_seconds()
     axes, states, trials = list[Row](), list[str](), list[int]()
     missing, core_hours = list[int](), list[float]()
     for each in planned.surveyed:

@@ -262,7 +262,7 @@ def expected_seconds(cells: Sequence[Cell], sizes: Mapping[str, Size] | None = N
     fresh = []
     for each in survey(cells):
         fresh.append(SurveyedCell(each.cell, State.WAITING, Rows.of([]), each.data))
-    seconds = make_plan(fresh, sizes).of_cells()
+    seconds = make_plan(fresh, sizes).cell_seconds()
     return [(each.cell, seconds[each.cell.key]) for each in fresh]
 
 

@@ -344,7 +344,7 @@ class SweepProgress:
     def __init__(self, plan: Plan, console: Console) -> None:
         self._console = console
         self._unfinished, self._n_cells = plan.unfinished, len(plan.surveyed)
-        self._cost = plan.of_cells()
+        self._cost = plan.cell_seconds()
         # A cell with all trials may lack a whole record.
         self._n_to_train = {each.cell.key: max(1, each.n_missing) for each in plan.unfinished}
         self._n_missing = sum(self._n_to_train.values())

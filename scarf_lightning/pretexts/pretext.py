@@ -106,7 +106,7 @@ class Pretext(Options, ABC):
     def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
         """The loss ``(...)``: a mean over rows. ``outputs`` holds the `Outputs` of each input."""
 
-    def with_labels(self, loss: Tensor, of_labels: Tensor) -> Tensor:
+    def with_labels(self, loss: Tensor, labels_loss: Tensor) -> Tensor:
         """The training loss ``(...)`` of a task that ``uses_labels``, from its own and that of the target on the first
         input of the labelled rows, 0 without any."""
         raise TypeError(f"{self.name} uses no labels")

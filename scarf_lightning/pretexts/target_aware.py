@@ -29,7 +29,7 @@ class TargetAware(CorruptingPretext):
     >>> import torch
     >>> from scarf_lightning.corruption.strategies import Exact, Marginal
     >>> task = TargetAware(Marginal(), Exact(), weight=0.75)
-    >>> task.with_labels(torch.tensor(1.0), of_labels=torch.tensor(3.0))
+    >>> task.with_labels(torch.tensor(1.0), labels_loss=torch.tensor(3.0))
     tensor(5.)
     """
 
@@ -58,7 +58,7 @@ class TargetAware(CorruptingPretext):
         loss = mask_loss if self.pretext == "mask" else mean_squared_error
         return loss(outputs[0], targets[0])
 
-    def with_labels(self, loss: Tensor, of_labels: Tensor) -> Tensor:
+    def with_labels(self, loss: Tensor, labels_loss: Tensor) -> Tensor:
         # Twice the mean, so that at equal weights both losses count in full.
-        mean = (1 - self.weight) * loss + self.weight * of_labels
+        mean = (1 - self.weight) * loss + self.weight * labels_loss
         return 2 * mean

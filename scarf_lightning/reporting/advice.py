@@ -197,7 +197,7 @@ def _advice(comparison: Comparison, known: set[str], margin: float) -> Advice:
     # Worded later, by `_trials_advice`: all comparisons that trials settle share one command.
     if needed.trials is not None:
         return Advice("", "", needed.trials)
-    cause = f"{100 * needed.of_rows:.0f} % of the error's variance comes from which rows the table has"
+    cause = f"{100 * needed.rows_share:.0f} % of the error's variance comes from which rows the table has"
     if needed.rows is not None:
         rows = rounded(needed.rows)
         settle = f"about {rows} labelled rows would settle it (four times in five)"

@@ -307,7 +307,7 @@ def _share_of_rows(verdict: Verdict) -> float:
     parts = verdict.parts
     if parts is None or not parts.error:
         return math.nan
-    return parts.of_rows / parts.error**2
+    return parts.rows_variance / parts.error**2
 
 
 def _level(label: str, cells: Sequence[int], results: CellResults, metric: Metric, *, many: bool) -> Line:

@@ -80,7 +80,7 @@ class Plan:
         """The processor seconds of a command that trains what is left; none if nothing is."""
         return self.seconds + START_UP if self.groups else 0.0
 
-    def of_cells(self) -> dict[str, float]:
+    def cell_seconds(self) -> dict[str, float]:
         """Expected seconds by the key of the cell. Cells that share a pre-training have equal parts of it."""
         expected = {}
         for group in self.groups:
@@ -372,7 +372,7 @@ def largest(plan: Plan, n: int) -> list[tuple[str, Size | None, float]]:
     """The datasets that take longest: name, size if it is known, and expected seconds."""
     seconds = defaultdict[str, float](float)
     sizes = dict[str, Size | None]()
-    cell_seconds = plan.of_cells()
+    cell_seconds = plan.cell_seconds()
     for each in plan.unfinished:
         cell = each.cell
         name = str(cell.config.dataset.name or cell.source.label)

@@ -41,12 +41,12 @@ class Settling(NamedTuple):
     Attributes:
         trials: of this table, in all; None if no number of them would.
         rows: rows with labels that the table would need in all; None if trials are enough, or no number is realistic.
-        of_rows: the share of the error's variance that comes from the rows; more trials do not lower it for long.
+        rows_share: the share of the error's variance that comes from the rows; more trials do not lower it for long.
     """
 
     trials: int | None
     rows: int | None
-    of_rows: float
+    rows_share: float
 
 
 def smallest_difference(
@@ -104,17 +104,17 @@ def settling(
 
     >>> parts = ErrorParts(0.02, 5e-5, 5e-5, 20, 10, 500, 120, 0.2, True)
     >>> settling(0.02, parts)
-    Settling(trials=44, rows=None, of_rows=0.5)
+    Settling(trials=44, rows=None, rows_share=0.5)
 
     A smaller difference takes more than trials, because they all test the same rows:
 
     >>> settling(0.012, parts)
-    Settling(trials=None, rows=2342, of_rows=0.5)
+    Settling(trials=None, rows=2342, rows_share=0.5)
     """
-    total = parts.of_rows + parts.of_fits
+    total = parts.rows_variance + parts.fits_variance
     if not total:
         return Settling(None, None, 1.0)
-    share = parts.of_rows / total
+    share = parts.rows_variance / total
     # Trials first: they cost time alone, and rows with labels may not exist.
     for trials in range(parts.trials + 1, MOST_TRIALS + 1):
         later = parts.expected(trials)

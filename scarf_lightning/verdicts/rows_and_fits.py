@@ -48,8 +48,8 @@ class ErrorParts:
 
     Attributes:
         mean: over trials.
-        of_rows: variance from the rows that the table happens to have, that of pairs among it.
-        of_fits: variance from the trials' training rows and seeds.
+        rows_variance: variance from the rows that the table happens to have, that of pairs among it.
+        fits_variance: variance from the trials' training rows and seeds.
         freedom: degrees of freedom of the sum of both.
         trials: number of trials.
         n_tested: different rows, or units of rows, that some trial tested.
@@ -57,13 +57,13 @@ class ErrorParts:
         common: the share of their test rows that two trials have in common.
         varies: true if any value differs from any other.
         reach: the most by which a row that no trial tested may differ from the mean; None if it is unknown.
-        freedom_of_rows: degrees of freedom of the rows' part.
-        uncertain_fits: the fits' part as it counts towards the degrees of freedom, at least `of_fits`.
+        rows_freedom: degrees of freedom of the rows' part.
+        uncertain_fits: the fits' part as it counts towards the degrees of freedom, at least `fits_variance`.
     """
 
     mean: float
-    of_rows: float
-    of_fits: float
+    rows_variance: float
+    fits_variance: float
     freedom: float
     trials: int
     n_tested: int
@@ -71,7 +71,7 @@ class ErrorParts:
     common: float
     varies: bool
     reach: float | None = None
-    freedom_of_rows: float = math.inf
+    rows_freedom: float = math.inf
     uncertain_fits: float = 0.0
 
     @property
@@ -85,15 +85,15 @@ class ErrorParts:
     @property
     def error(self) -> float:
         """The standard error of the mean."""
-        return math.sqrt(self.of_rows + self.of_fits)
+        return math.sqrt(self.rows_variance + self.fits_variance)
 
     def with_sure_rows(self) -> "ErrorParts":
         """The parts with as many degrees of freedom for the rows as there are rows, less one: of shares, whose variance
         the mean gives."""
-        freedom_of_rows = max(self.n_tested - 1.0, 1.0)
-        variances = [(self.of_rows, freedom_of_rows), (self.uncertain_fits, self.trials - 1)]
-        freedom = _satterthwaite(self.of_rows + self.of_fits, variances)
-        return replace(self, freedom=freedom, freedom_of_rows=freedom_of_rows)
+        rows_freedom = max(self.n_tested - 1.0, 1.0)
+        variances = [(self.rows_variance, rows_freedom), (self.uncertain_fits, self.trials - 1)]
+        freedom = _satterthwaite(self.rows_variance + self.fits_variance, variances)
+        return replace(self, freedom=freedom, rows_freedom=rows_freedom)
 
     def with_unseen_rows(self, unseen: Floats) -> "ErrorParts":
         """The parts with one more row of each kind, as likely to have the one value as the other; it makes the error no
@@ -105,12 +105,12 @@ class ErrorParts:
         if not len(unseen):
             return self
         distances = unseen - self.mean
-        rows_variance = self.of_rows + float((distances**2).mean(axis=1).sum()) / self.n_tested**2
-        variances = [(rows_variance, self.freedom_of_rows), (self.uncertain_fits, self.trials - 1)]
+        rows_variance = self.rows_variance + float((distances**2).mean(axis=1).sum()) / self.n_tested**2
+        variances = [(rows_variance, self.rows_freedom), (self.uncertain_fits, self.trials - 1)]
         return replace(
             self,
-            of_rows=rows_variance,
-            freedom=_satterthwaite(rows_variance + self.of_fits, variances),
+            rows_variance=rows_variance,
+            freedom=_satterthwaite(rows_variance + self.fits_variance, variances),
             reach=float(np.abs(distances).max()),
         )
 
@@ -123,19 +123,19 @@ class ErrorParts:
 
         >>> parts = ErrorParts(0.0, 4e-4, 1e-4, 20, 10, 500, 120, 0.2, True)
         >>> later = parts.expected(20)
-        >>> round(later.of_rows, 6), later.of_fits
+        >>> round(later.rows_variance, 6), later.fits_variance
         (0.000343, 5e-05)
         """
         before = self._rows_factor(self.trials)
-        rows_variance = self.of_rows * self._rows_factor(trials) / before / growth
-        fits_variance = self.of_fits * self.trials / trials
+        rows_variance = self.rows_variance * self._rows_factor(trials) / before / growth
+        fits_variance = self.fits_variance * self.trials / trials
         uncertain_fits = max(self.uncertain_fits * self.trials / trials, fits_variance)
         # More rows make the rows' part surer, and more trials that of the fits.
-        variances = [(rows_variance, self.freedom_of_rows * growth), (uncertain_fits, trials - 1)]
+        variances = [(rows_variance, self.rows_freedom * growth), (uncertain_fits, trials - 1)]
         return replace(
             self,
-            of_rows=rows_variance,
-            of_fits=fits_variance,
+            rows_variance=rows_variance,
+            fits_variance=fits_variance,
             freedom=_satterthwaite(rows_variance + fits_variance, variances),
             trials=trials,
             uncertain_fits=uncertain_fits,
@@ -170,7 +170,7 @@ def error_parts(
     >>> import numpy as np
     >>> rows = np.arange(3)
     >>> parts = error_parts([np.array([-0.5, 0.0, 0.5]), np.array([0.5, 1.0, 1.5])], [rows, rows])
-    >>> parts.mean, round(parts.of_rows, 4), parts.of_fits
+    >>> parts.mean, round(parts.rows_variance, 4), parts.fits_variance
     (0.5, 0.0833, 0.25)
     """
     trials = len(values)
@@ -206,14 +206,14 @@ def error_parts(
 
     # Where test rows explain all of the spread by chance, fits may still have a part in it.
     uncertain_fits = max(fits_variance, fewest_freedom * max(spread, explained) / trials)
-    freedom_of_rows = _freedom_of_units(totals)
-    variances = [(rows_variance, freedom_of_rows), (uncertain_fits, trials - 1)]
+    rows_freedom = _freedom_of_units(totals)
+    variances = [(rows_variance, rows_freedom), (uncertain_fits, trials - 1)]
     # Values that never vary have an error of zero by these formulas, and `verdict.rows_error` takes another one.
     varies = np.ptp(np.concatenate(list(values))) > 0
     return ErrorParts(
         mean=mean,
-        of_rows=rows_variance,
-        of_fits=fits_variance,
+        rows_variance=rows_variance,
+        fits_variance=fits_variance,
         freedom=_satterthwaite(rows_variance + fits_variance, variances),
         trials=trials,
         n_tested=n_units,
@@ -221,7 +221,7 @@ def error_parts(
         common=common,
         varies=bool(varies),
         reach=float(np.abs(unseen - mean).max()) if len(unseen) else None,
-        freedom_of_rows=freedom_of_rows,
+        rows_freedom=rows_freedom,
         uncertain_fits=uncertain_fits,
     )
 

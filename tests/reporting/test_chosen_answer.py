@@ -119,10 +119,10 @@ def test_over_datasets_the_second_line_says_the_mean_and_the_median_gains() -> N
     assert CLAIMS["tables like these"] in texts
 
 
-def of_parts(difference: float, of_rows: float, of_fits: float, needed: Levels | None = None) -> str:
+def of_parts(difference: float, rows_variance: float, fits_variance: float, needed: Levels | None = None) -> str:
     """Advice on an open comparison whose error has these parts."""
     (comparison,) = compare_all(OPEN, OPTIONS)
-    parts = ErrorParts(difference, of_rows, of_fits, 20.0, 10, 500, 120, 0.2, True)
+    parts = ErrorParts(difference, rows_variance, fits_variance, 20.0, 10, 500, 120, 0.2, True)
     verdict = replace(comparison.verdict, parts=parts, difference=difference, trials=10)
     other = replace(comparison, verdict=verdict, claimed="cannot tell", needed=needed or ALONE)
     ((sentence, command),) = settling_advice([other], change_sweep(["trials=10"]), OPEN)

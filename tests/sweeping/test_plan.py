@@ -65,7 +65,7 @@ def test_of_a_sweep_that_was_not_begun_and_of_one_that_is_finished(cells: list[C
 
     plan = planned(cells)
     assert sentences(plan) == ["4 cells: 4 finished; nothing is left to train."]
-    assert (plan.seconds, plan.seconds_in_all, plan.of_cells(), largest(plan, 10)) == (0, 0, {}, [])
+    assert (plan.seconds, plan.seconds_in_all, plan.cell_seconds(), largest(plan, 10)) == (0, 0, {}, [])
 
 
 def test_of_one_that_is_under_way(cells: list[Cell]) -> None:
@@ -114,7 +114,7 @@ def test_a_time_is_told_as_people_tell_it(seconds: float, words: str) -> None:
 def test_a_pretraining_counts_once_and_its_cells_have_equal_parts_of_it(cells: list[Cell]) -> None:
     *alone, shared = planned(cells).groups
 
-    of_cells = planned(cells).of_cells()
+    of_cells = planned(cells).cell_seconds()
     assert [len(group.cells) for group in (*alone, shared)] == [1, 1, 2]
     assert planned(cells).seconds == pytest.approx(sum(of_cells.values()))
     assert of_cells[cells[2].key] == pytest.approx(shared.supervised[0] + shared.pretraining / 2)
@@ -139,20 +139,20 @@ def test_finished_cells_of_a_model_correct_what_is_expected_of_it_and_of_no_othe
     cells: list[Cell], tmp_path: Path
 ) -> None:
     rival = some_cell("xgboost", pretrain="none", method={"name": "xgboost"}, trials=3, paths=results_in(tmp_path))
-    before = planned([*cells, rival]).of_cells()
+    before = planned([*cells, rival]).cell_seconds()
     usual = before[cells[1].key]
     finish(cells[0], finetune_seconds=7 * usual / 3)
 
-    after = planned([*cells, rival]).of_cells()
+    after = planned([*cells, rival]).cell_seconds()
     assert after[cells[1].key] == pytest.approx(7 * usual)
     assert after[rival.key] == pytest.approx(before[rival.key])
 
 
 def test_trials_of_a_cell_that_goes_on_correct_what_the_others_take(cells: list[Cell]) -> None:
-    usual = planned(cells).of_cells()[cells[0].key]
+    usual = planned(cells).cell_seconds()[cells[0].key]
     finish(cells[0], trials=[0], finetune_seconds=7 * usual / 3)
 
-    assert planned(cells).of_cells()[cells[0].key] == pytest.approx(7 * usual * 2 / 3)
+    assert planned(cells).cell_seconds()[cells[0].key] == pytest.approx(7 * usual * 2 / 3)
 
 
 def test_the_papers_datasets_are_planned_by_their_sizes_before_they_are_loaded(tmp_path: Path) -> None:

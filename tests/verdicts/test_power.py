@@ -21,9 +21,9 @@ from scarf_lightning.verdicts.verdict import judge_rows, judge_tables
 from tools.benchmarks.calibration import World, settled
 
 
-def parts_of(*, of_rows: float = 0.0, of_fits: float = 0.0, trials: int = 10) -> ErrorParts:
+def parts_of(*, rows_variance: float = 0.0, fits_variance: float = 0.0, trials: int = 10) -> ErrorParts:
     """Parts whose degrees of freedom are so many that intervals are normal."""
-    return ErrorParts(0.0, of_rows, of_fits, 1e9, trials, 500, 120, 0.2, True)
+    return ErrorParts(0.0, rows_variance, fits_variance, 1e9, trials, 500, 120, 0.2, True)
 
 
 def test_a_difference_of_the_smallest_size_is_found_in_four_of_five_tables() -> None:
@@ -47,25 +47,27 @@ def test_more_trials_lower_the_part_of_rows_to_that_of_the_table_and_no_further(
     few = error_parts([rows[its] for its in units[:5]], units[:5], n_trained=0)
     many = error_parts([rows[its] for its in units], units, n_trained=0)
 
-    assert few.expected(40).of_rows == pytest.approx(many.of_rows, rel=0.25)
-    assert few.expected(10**6).of_rows == pytest.approx(1 / 400, rel=0.25)
-    assert few.expected(10**6, growth=2.0).of_rows == pytest.approx(1 / 800, rel=0.25)
-    assert parts_of(of_fits=1e-4).expected(40).of_fits == pytest.approx(1e-4 / 4)
+    assert few.expected(40).rows_variance == pytest.approx(many.rows_variance, rel=0.25)
+    assert few.expected(10**6).rows_variance == pytest.approx(1 / 400, rel=0.25)
+    assert few.expected(10**6, growth=2.0).rows_variance == pytest.approx(1 / 800, rel=0.25)
+    assert parts_of(fits_variance=1e-4).expected(40).fits_variance == pytest.approx(1e-4 / 4)
     noisy = error_parts([rows[its] + random.normal() for its in units[:6]], units[:6])
     same = noisy.expected(6)
-    assert (same.of_rows, same.of_fits, same.freedom) == pytest.approx((noisy.of_rows, noisy.of_fits, noisy.freedom))
+    assert (same.rows_variance, same.fits_variance, same.freedom) == pytest.approx(
+        (noisy.rows_variance, noisy.fits_variance, noisy.freedom)
+    )
 
 
 def test_trials_settle_what_fits_leave_open() -> None:
     """The error of ten trials is v / 10, and that of n trials v / n. The difference moves by v / 10 - v / n."""
-    found = settling(0.02, parts_of(of_fits=1e-4))
+    found = settling(0.02, parts_of(fits_variance=1e-4))
 
     def chance(trials: int) -> float:
         error, spread = math.sqrt(1e-3 / trials), math.sqrt(1e-4 - 1e-3 / trials)
         reach = stats.t.ppf(0.975, trials - 1) * error
         return float(stats.norm.sf(reach, 0.02, spread) + stats.norm.cdf(-reach, 0.02, spread))
 
-    assert (found.rows, found.of_rows) == (None, 0.0)
+    assert (found.rows, found.rows_share) == (None, 0.0)
     assert found.trials is not None
     # The margin adds a little to the chance: with many trials the interval lies within it more often.
     assert chance(found.trials) == pytest.approx(POWER, abs=0.03)
@@ -75,7 +77,7 @@ def test_trials_settle_what_fits_leave_open() -> None:
 @pytest.mark.parametrize(("difference", "variance"), [(0.006, 1e-4), (0.0, 2e-5)])
 def test_the_chance_of_an_answer_is_that_of_drawn_truths(difference: float, variance: float) -> None:
     """Truths lie around the measured difference, and the later difference between both, as two normal means do."""
-    parts = parts_of(of_rows=0.2 * variance, of_fits=0.8 * variance)
+    parts = parts_of(rows_variance=0.2 * variance, fits_variance=0.8 * variance)
     later = parts.expected(30)
     needed = Levels(direction=0.02, within=0.04)
     random = np.random.default_rng(3)
@@ -90,30 +92,32 @@ def test_the_chance_of_an_answer_is_that_of_drawn_truths(difference: float, vari
 
     assert chance_of_answer(difference, parts, later, 0.01, needed) == pytest.approx(answered.mean(), abs=0.005)
     # An interval that is much narrower than the margin has an answer wherever it lies.
-    sure = parts_of(of_rows=2e-8, of_fits=8e-8)
+    sure = parts_of(rows_variance=2e-8, fits_variance=8e-8)
     assert chance_of_answer(difference, sure, sure.expected(30), 0.01, needed) == 1
 
 
 def test_rows_settle_what_trials_cannot() -> None:
     """All of the error is of the 600 rows of the table, so that it falls by their number alone."""
-    parts = parts_of(of_rows=4e-4)
+    parts = parts_of(rows_variance=4e-4)
 
     found = settling(0.02, parts)
 
     assert found.trials is None
-    assert found.of_rows == 1.0
+    assert found.rows_share == 1.0
     assert found.rows is not None
     for rows, enough in ((found.rows, True), (found.rows / 1.03, False)):
         later = parts.expected(MOST_TRIALS, rows / 600)
         assert (chance_of_answer(0.02, parts, later) >= POWER) == enough
     # Nothing realistic settles what would take too many trials or rows.
-    assert settling(0.01, parts_of(of_fits=1.0)) == (None, None, 0.0)
-    assert settling(0.01, parts_of(of_rows=1.0), needed=Levels(1e-9, 1e-9, 1e-9)) == (None, None, 1.0)
+    assert settling(0.01, parts_of(fits_variance=1.0)) == (None, None, 0.0)
+    assert settling(0.01, parts_of(rows_variance=1.0), needed=Levels(1e-9, 1e-9, 1e-9)) == (None, None, 1.0)
 
 
 def test_a_difference_near_zero_is_settled_within_the_margin_and_more_comparisons_take_more_trials() -> None:
-    def trials(difference: float, of_fits: float, direction: float = 0.05, within: float = 0.05) -> int:
-        found = settling(difference, parts_of(of_fits=of_fits), needed=Levels(direction, within=within)).trials
+    def trials(difference: float, fits_variance: float, direction: float = 0.05, within: float = 0.05) -> int:
+        found = settling(
+            difference, parts_of(fits_variance=fits_variance), needed=Levels(direction, within=within)
+        ).trials
         assert found is not None
         return found
 

@@ -23,9 +23,9 @@ def drawn(
 ) -> ErrorParts:  # fmt: skip
     """Random splits of one table whose rows, fits, and rows anew in each trial have these standard deviations."""
     random = np.random.default_rng(seed)
-    of_rows = random.normal(scale=rows, size=n) if rows else np.zeros(n)
+    rows_variance = random.normal(scale=rows, size=n) if rows else np.zeros(n)
     units = [random.permutation(n)[:n_test] for _ in range(trials)]
-    values = [of_rows[its] + random.normal() * fits + random.normal(size=n_test) * noise for its in units]
+    values = [rows_variance[its] + random.normal() * fits + random.normal(size=n_test) * noise for its in units]
     return error_parts(values, units, n_trained=0)
 
 
@@ -44,8 +44,8 @@ def test_trials_on_the_same_rows_add_the_spread_of_rows_and_that_of_trials() -> 
     found = error_parts(list(table), [np.arange(60)] * 4, n_trained=0)
 
     assert found.error == pytest.approx(welch(apart, table.mean(axis=1))[0])
-    assert found.of_rows == pytest.approx(table.mean(axis=0).var(ddof=1) / 60)
-    assert found.of_fits == pytest.approx(table.mean(axis=1).var(ddof=1) / 4)
+    assert found.rows_variance == pytest.approx(table.mean(axis=0).var(ddof=1) / 60)
+    assert found.fits_variance == pytest.approx(table.mean(axis=1).var(ddof=1) / 4)
     assert (found.common, found.n_rows, found.n_tested) == (1.0, 60, 60)
     assert error_parts(list(table), [np.arange(60)] * 4, n_trained=40) == found, "rows that all test never train"
 
@@ -53,7 +53,9 @@ def test_trials_on_the_same_rows_add_the_spread_of_rows_and_that_of_trials() -> 
 def test_as_many_trials_more_are_expected_to_change_nothing() -> None:
     found = drawn(trials=6, rows=0.2, fits=0.1)
     again = found.expected(6)
-    assert (again.of_rows, again.of_fits, again.freedom) == pytest.approx((found.of_rows, found.of_fits, found.freedom))
+    assert (again.rows_variance, again.fits_variance, again.freedom) == pytest.approx(
+        (found.rows_variance, found.fits_variance, found.freedom)
+    )
 
 
 def test_blocks_of_rows_count_as_one_value_each() -> None:
@@ -62,7 +64,7 @@ def test_blocks_of_rows_count_as_one_value_each() -> None:
 
     found = error_parts(list(table), [np.repeat(np.arange(10), 4)] * 3, n_trained=0)
 
-    assert found.of_rows == pytest.approx(table.reshape(3, 10, 4).mean(axis=(0, 2)).var(ddof=1) / 10)
+    assert found.rows_variance == pytest.approx(table.reshape(3, 10, 4).mean(axis=(0, 2)).var(ddof=1) / 10)
 
 
 def test_splits_that_share_no_row_have_the_error_of_a_mean_of_independent_rows() -> None:
@@ -72,7 +74,7 @@ def test_splits_that_share_no_row_have_the_error_of_a_mean_of_independent_rows()
     found = error_parts(list(values), list(np.arange(100).reshape(5, 20)), n_trained=0)
 
     assert found.common == 0
-    assert found.of_rows == pytest.approx(values.var(ddof=1) / 100)
+    assert found.rows_variance == pytest.approx(values.var(ddof=1) / 100)
     constant = error_parts([np.full(20, 0.5)] * 3, [np.arange(20)] * 3)
     assert (constant.error, constant.freedom, constant.varies) == (0.0, math.inf, False)
     assert error_parts([np.zeros(5), np.ones(5)], [np.arange(5)] * 2).varies
@@ -85,15 +87,15 @@ def test_each_part_is_what_the_world_has_and_the_error_is_that_of_the_mean(world
     """With one part left out, an error of at least one world would be too small by half."""
     found = [drawn(**world, seed=seed) for seed in range(100)]
     # Rows: 400 values, weighted by how often a row is tested. Fits: a value a trial. Noise: one a tested row.
-    of_rows = world.get("rows", 0) ** 2 * (1 / (10 * 80) + (1 - 1 / 10) / 400)
-    of_fits, noise = world.get("fits", 0) ** 2 / 10, world.get("noise", 0) ** 2 / (10 * 80)
+    rows_variance = world.get("rows", 0) ** 2 * (1 / (10 * 80) + (1 - 1 / 10) / 400)
+    fits_variance, noise = world.get("fits", 0) ** 2 / 10, world.get("noise", 0) ** 2 / (10 * 80)
 
     error = math.sqrt(np.mean([each.error**2 for each in found]))
-    assert error == pytest.approx(math.sqrt(of_rows + of_fits + noise), rel=0.15)
+    assert error == pytest.approx(math.sqrt(rows_variance + fits_variance + noise), rel=0.15)
     if not noise:
-        assert np.mean([each.of_rows for each in found]) == pytest.approx(of_rows, rel=0.06, abs=2e-5)
+        assert np.mean([each.rows_variance for each in found]) == pytest.approx(rows_variance, rel=0.06, abs=2e-5)
         # A part cannot be negative, so that chance leaves a little where there is none.
-        assert np.mean([each.of_fits for each in found]) == pytest.approx(of_fits, rel=0.15, abs=4e-4)
+        assert np.mean([each.fits_variance for each in found]) == pytest.approx(fits_variance, rel=0.15, abs=4e-4)
 
 
 def test_rows_that_train_and_test_take_a_part_of_what_bounds_it() -> None:
@@ -110,8 +112,8 @@ def test_rows_that_train_and_test_take_a_part_of_what_bounds_it() -> None:
     assert one.n_rows == pytest.approx(4 / 0.75)
     for found, share in ((one, 0.75 / 4), (rest, 0.25)):
         added = OF_BOUND * within * share / (1 - share) / 5
-        assert found.of_rows - without.of_rows == pytest.approx(added)
-        assert found.of_fits == without.of_fits
+        assert found.rows_variance - without.rows_variance == pytest.approx(added)
+        assert found.fits_variance == without.fits_variance
 
 
 def test_a_share_of_zero_has_the_interval_of_the_rule_of_three() -> None:
@@ -152,8 +154,8 @@ def test_a_row_that_no_trial_shows_widens_a_level_and_leaves_it_as_sure() -> Non
 
     widened = parts.with_unseen_rows(np.array([[1.0, 0.0]]))
 
-    assert widened.of_rows - parts.of_rows == pytest.approx((0.25**2 + 0.75**2) / 2 / 4**2)
-    assert widened.freedom_of_rows == parts.freedom_of_rows
+    assert widened.rows_variance - parts.rows_variance == pytest.approx((0.25**2 + 0.75**2) / 2 / 4**2)
+    assert widened.rows_freedom == parts.rows_freedom
     assert parts.with_unseen_rows(np.empty((0, 2))) == parts
 
 

@@ -140,7 +140,7 @@ def test_a_part_that_is_left_out_is_noticed() -> None:
     values = [signs[its] + shift for its, shift in zip(rows, (0.1, -0.08, 0.08, -0.06), strict=True)]
     found = judge_rows(values, rows)
     assert found.parts is not None
-    for part in (found.parts.of_rows, found.parts.of_fits):
+    for part in (found.parts.rows_variance, found.parts.fits_variance):
         assert stats.t.ppf(0.975, 100) * math.sqrt(part) < found.difference
     assert found.answer == CANNOT_TELL
 
@@ -161,9 +161,9 @@ def test_trials_that_never_differ_say_nothing_of_rows_that_none_of_them_tested(n
 
     assert found.high == pytest.approx(1 - 0.05 ** (1 / (5 * n_test)))
     rows = [np.arange(n_test)] * 10
-    of_rows = judge_rows([np.zeros(n_test)] * 10, rows, width=1.0)
-    assert of_rows.high == pytest.approx(1 - 0.05 ** (1 / n_test))
-    assert of_rows.answer == answer
+    rows_variance = judge_rows([np.zeros(n_test)] * 10, rows, width=1.0)
+    assert rows_variance.high == pytest.approx(1 - 0.05 ** (1 / n_test))
+    assert rows_variance.answer == answer
 
 
 def test_a_level_leans_towards_the_middle_and_stays_within_its_bounds() -> None:

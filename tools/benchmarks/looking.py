@@ -150,8 +150,8 @@ def drawn(random: Random, world: LookedAt, trials: int, gain: bool) -> tuple[Flo
     lasting = random.normal(0.0, LASTING, (2, ROWS))
     lasting[0] += by
     rows = np.array([random.permutation(ROWS)[:N_TEST] for _ in range(trials)])
-    of_fits = random.normal(0.0, world.by_fits, (2, trials, 1))
-    sums = ease[rows] + lasting[:, rows] + of_fits + random.normal(0.0, OF_TRIAL, (2, trials, N_TEST))
+    fits = random.normal(0.0, world.by_fits, (2, trials, 1))
+    sums = ease[rows] + lasting[:, rows] + fits + random.normal(0.0, OF_TRIAL, (2, trials, N_TEST))
     right = (sums > 0).astype(np.float64)
     return right[0] - right[1], rows
 
@@ -191,8 +191,8 @@ def parts_after_each(differences: Floats, rows: Integers, n_trained: int = N_TRA
     within = np.cumsum((deviations**2).sum(axis=1)) * n_test / (n_test - 1) / counts
     explained = within * (1 - common)
     spread = np.array([0.0, *(means[: n + 1].var(ddof=1) for n in range(1, trials))])
-    of_fits = np.maximum(spread - explained, 0.0) / counts
-    uncertain = np.maximum(of_fits, FEWEST_FREEDOM * np.maximum(spread, explained) / counts)
+    fits_variance = np.maximum(spread - explained, 0.0) / counts
+    uncertain = np.maximum(fits_variance, FEWEST_FREEDOM * np.maximum(spread, explained) / counts)
 
     times = tested * n_test
     around = np.cumsum(values**2, axis=0) - np.cumsum(values, axis=0) ** 2 / np.maximum(times, 1)
@@ -200,17 +200,17 @@ def parts_after_each(differences: Floats, rows: Integers, n_trained: int = N_TRA
     of_unit = around.sum(axis=1) / np.maximum(repeats, 1)
     n_rows = np.where(common > 0, n_test / np.maximum(common, 1e-12), n_test * counts)
     in_training = np.minimum(np.minimum(n_trained / n_rows, 1 - n_test / n_rows), MOST_IN_TRAINING)
-    of_rows = of_units + OF_BOUND * of_unit * in_training / (1 - in_training) / n_units
+    rows_variance = of_units + OF_BOUND * of_unit * in_training / (1 - in_training) / n_units
 
     found = []
     for place in range(trials):
-        of_both = of_rows[place] ** 2 / freedom[place]
+        of_both = rows_variance[place] ** 2 / freedom[place]
         of_both += uncertain[place] ** 2 / place if place else 0.0
-        total = of_rows[place] + of_fits[place]
+        total = rows_variance[place] + fits_variance[place]
         parts = ErrorParts(
             mean=float(mean[place]),
-            of_rows=float(of_rows[place]),
-            of_fits=float(of_fits[place]),
+            rows_variance=float(rows_variance[place]),
+            fits_variance=float(fits_variance[place]),
             freedom=float(max(total**2 / of_both, 1.0)),
             trials=place + 1,
             n_tested=int(n_units[place]),
@@ -218,7 +218,7 @@ def parts_after_each(differences: Floats, rows: Integers, n_trained: int = N_TRA
             common=float(common[place]),
             varies=True,
             reach=float(1 + abs(mean[place])),
-            freedom_of_rows=float(freedom[place]),
+            rows_freedom=float(freedom[place]),
             uncertain_fits=float(uncertain[place]),
         )
         found.append(parts)
