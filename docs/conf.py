@@ -117,7 +117,7 @@ Notebooks with their outputs, as they were executed. A test executes them again 
 
 copy_in("gallery", sorted((ROOT / "notebooks").glob("*.ipynb")))
 copy_in("paper", sorted(file for file in (ROOT / "paper" / "pages").glob("*") if file.is_file()))
-for study in ("study", "study/second_edition", "study/third_edition"):
+for study in ("study", "study/third_edition"):
     copy_in(study, sorted(file for file in (ROOT / study).glob("*") if file.suffix in SHOWN))
 write_gallery(HERE / "gallery")
 pages = runpy.run_path(str(HERE / "pages.py"))

@@ -1,4 +1,4 @@
-"""Tables that Python packages ship, as files and dataset options for the second edition of the study.
+"""Tables that Python packages ship, as files and dataset options, beside those of the study.
 
     python -m study.packaged
 

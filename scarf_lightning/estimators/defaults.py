@@ -50,7 +50,7 @@ def default_for(n_labels: int) -> Default | None:
     return None
 
 
-HELPING: Mapping[str, Mapping[int, bool]] = {"classes": {}, "number": {}}
+HELPING: Mapping[str, Mapping[int, bool]] = {"classes": {20: False, 50: False, 100: False, 500: True}, "number": {}}
 """The study's answers on SCARF, by kind of target and number of labels: true where it helps. A kind is empty until it
 has one."""
 

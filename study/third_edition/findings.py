@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import pandas as pd
 
 from ..results import NONE, SCARF
-from ..writing import named_in_turn
 from .comparisons import DRAWS, Compared, WorthAt, compare, means_of, tables_of, worth
 
 BUDGETS = (20, 50, 100, 500)
@@ -33,25 +32,35 @@ def findings(trials: pd.DataFrame, families: pd.Series, *, n_trials: int = TRIAL
 
     scarf = [tables_of(means, families, SCARF, NONE, labels) for labels in BUDGETS]
     return [
-        f"SCARF adds AUROC: {answers(compare(scarf, BUDGETS, n_draws))}.",
-        f"SCARF is worth {worths(SCARF)} of the labels at {named_in_turn(NUMBERS)}.",
-        f"In place of the network, CatBoost is worth {worths(CATBOOST)}, logistic regression {worths(LINEAR)}.",
+        f"Does SCARF raise AUROC? {answers(compare(scarf, BUDGETS, n_draws))}.",
+        f"SCARF is worth {worths(SCARF)} times the labels at {named_in_turn(NUMBERS)}.",
+        f"In place of the network, CatBoost is worth {worths(CATBOOST)} times the labels, logistic regression "
+        f"{worths(LINEAR)}.",
     ]
 
 
 def answers(several: Sequence[Compared]) -> str:
-    """The answers with their budgets and means: ``yes with 20 and 50 labels (+0.9, +0.7); cannot tell with ...``."""
+    """The answers with their budgets and means: ``Yes with 20 and 50 labels (+0.9, +0.7 points); cannot tell ...``."""
     by_answer: dict[str, list[Compared]] = {}
     for each in several:
         by_answer.setdefault(each.answer, []).append(each)
     parts = list[str]()
     for answer, its in by_answer.items():
         budgets = named_in_turn([f"{each.labels}" for each in its])
-        unit = "" if parts else " labels"
-        parts.append(f"{answer} with {budgets}{unit} ({', '.join(f'{each.mean:+.1f}' for each in its)})")
+        means = ", ".join(f"{each.mean:+.1f}" for each in its)
+        if parts:
+            parts.append(f"{answer} with {budgets} ({means})")
+        else:
+            parts.append(f"{answer.capitalize()} with {budgets} labels ({means} points)")
     return "; ".join(parts)
 
 
 def multiples(several: Sequence[WorthAt | None]) -> str:
-    """The worths at the budgets: ``×1.1, ×1.2, ×1.1 and ×1.0``."""
-    return named_in_turn(["unknown" if each is None else f"×{each.factor:.1f}" for each in several])
+    """The worths at the budgets: ``1.1, 1.2, 1.1 and 1.0``."""
+    return named_in_turn(["unknown" if each is None else f"{each.factor:.1f}" for each in several])
+
+
+def named_in_turn(items: Sequence[str]) -> str:
+    """Items as a list in a sentence."""
+    *first, last = items
+    return f"{', '.join(first)} and {last}" if first else last

@@ -2,8 +2,8 @@
 
     python -m study.third_edition.page [trials=FILE] [where=FILE] [kinds=classes,number] [also=FILE] [out=FILE.md]
 
-``trials`` and ``also``, trials of your own, are files that ``python -m study.results`` writes, ``where`` is one of
-``python -m study.third_edition.where``.
+``trials`` is a file that ``python -m study.results`` writes, and ``where`` one of ``python -m
+study.third_edition.where``; the repository has both. ``also`` is a file of trials of your own, see docs/plugins.md.
 """
 
 import itertools
@@ -21,13 +21,13 @@ from matplotlib.figure import Figure
 from scarf_lightning.cli.commands import answered
 from scarf_lightning.errors import UsageError, counted
 from scarf_lightning.reporting.blocks import table, to_markdown
+from scarf_lightning.reporting.style import as_svg
 from scarf_lightning.verdicts import Interval
 
 from ..results import ALL, FILE, NONE, SCARF, read
-from ..writing import FEWEST_TABLES, write_page
 from .comparisons import DRAWS, NEXT, Compared, Tables, WorthAt, compare, means_of, tables_of, worth
 from .figures import worths_figure
-from .findings import AUROC, BUDGETS, CATBOOST, LINEAR, TRIALS, findings
+from .findings import AUROC, BUDGETS, CATBOOST, LINEAR, TRIALS, findings, named_in_turn
 from .learnt import CONSTANT, counts
 from .run import BY_ROWS
 from .sensitivity import VARIANTS
@@ -47,6 +47,8 @@ ASKED = {*(name for pair in PAIRS for name in pair), CONSTANT, *BY_ROWS.values()
 AMONG = [(name, SCARF) for name in PRETRAININGS[1:]]
 SENSITIVE = [(SCARF, NONE), (CATBOOST, NONE)]
 """The pairs of the sensitivity analysis: one of question 1 and one of question 4."""
+FEWEST_FAMILIES = 6
+"""Families of tables below which a comparison has no answer."""
 WHERE = FOLDER / "where.json"
 """The answer on question 3."""
 PAGE = FOLDER / "page.md"
@@ -67,8 +69,10 @@ LIMITS = """\
 - Where labels are few and one class is rare, all labels may be of one class. Such trials stay in the means, and every
   model predicts that class.
 - With 20 labels a class may have none. Linear models and trees then give it no probability, and each of its test rows
-  costs 36 nats of log-loss; networks give it a small one."""
-"""Limits of the numbers."""
+  costs 36 nats of log-loss; networks give it a small one.
+
+[Related work](related.md) says what others found."""
+"""What the numbers do not say."""
 
 AGAIN = (
     "These lines need numpy, pandas and scipy alone. `answers` makes means, intervals and answers of the gains of "
@@ -142,7 +146,12 @@ def main(arguments: Sequence[str]) -> None:
     trials = read(*files.values())
     kinds = [by_name[name] for name in asked]
     text, figures = page(prepared(trials), pd.read_csv(FOLDER / "tables.csv"), where, kinds=kinds)
-    write_page(Path(given.get("out", PAGE)), text, figures, len(trials))
+    out = Path(given.get("out", PAGE))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    for name, figure in figures.items():
+        (out.parent / f"{name}.svg").write_text(as_svg(figure), encoding="utf-8")
+    out.write_text(text, encoding="utf-8")
+    sys.stdout.write(f"{out} and its figure, from {counted(len(trials), 'trial')}.\n")
 
 
 def prepared(trials: pd.DataFrame) -> pd.DataFrame:
@@ -199,7 +208,8 @@ def page(
     sections += ["## Trials that have not learnt", _not_learnt(classes), FOUNDATION]
     sections += ["## What this does not say", LIMITS]
     lines = (FOLDER / "recompute.py").read_text(encoding="utf-8").rstrip()
-    sections += ["## Every number again", AGAIN, f"```python\n{lines}\n```"]
+    block = f"<!-- not run: needs the trials; tests/study runs it -->\n```python\n{lines}\n```"
+    sections += ["## Every number again", AGAIN, block]
     return "\n\n".join(sections) + "\n", {"worth": figure}
 
 
@@ -288,7 +298,7 @@ def _several(means: pd.DataFrame, families: pd.Series, competitor: str, referenc
 
 def _are_enough(several: Sequence[Tables]) -> bool:
     """True if there are enough families at each budget for an answer."""
-    return min(len(set(each.families)) for each in several) >= FEWEST_TABLES
+    return min(len(set(each.families)) for each in several) >= FEWEST_FAMILIES
 
 
 def _size(each: Compared) -> str:
@@ -409,11 +419,14 @@ def _sensitivity(means: pd.DataFrame, facts: pd.DataFrame, n_draws: int) -> str:
 
 def _where(found: Mapping[str, Any]) -> list[str]:
     """Question 3: the facts of tables that go with a gain, or why the model is not used."""
-    failed = [f"{each['measure']} at {each['budget']}" for each in found["checks"] if not each["is_inside"]]
+    failed = []
+    for each in found["checks"]:
+        if not each["is_inside"]:
+            failed.append(f"the {each['measure']} with {each['budget'].lstrip('b0')} labels")
     if not found["is_used"]:
         reasons = [f"its chains do not agree (r-hat {found['r_hat']:.3f})"] if found["r_hat"] > LARGEST_R_HAT else []
-        reasons += [f"it draws other gains than were seen: {', '.join(failed)}"] if failed else []
-        return [f"The model of question 3 failed, so it says nothing: {' and '.join(reasons)}."]
+        reasons += [f"gains drawn from it differ from the trials in {named_in_turn(failed)}"] if failed else []
+        return [f"The model of question 3 failed a check, so it is not used: {' and '.join(reasons)}."]
     lines = []
     for each in found["facts"]:
         size = _ends(Interval(each["mean"], each["low"], each["high"]))

@@ -1,4 +1,4 @@
-"""Tables of packages: copied as they are, with an option each; the second edition takes them, and no raced table."""
+"""Tables of packages: copied as they are, with an option each."""
 
 import io
 import tarfile
@@ -9,13 +9,6 @@ import yaml
 
 from scarf_lightning.errors import UsageError
 from study import packaged
-from tests.composing import ROOT
-
-RACED = (
-    "balance-scale", "mfeat-fourier", "credit-approval", "eucalyptus", "MiceProtein", "tic-tac-toe", "pc1", "segment",
-    "wdbc", "analcatdata_dmft", "semeion", "car", "cylinder-bands", "diabetes",
-)  # fmt: skip
-"""Tables of the race of the practical recipe (study/second_recipe.md)."""
 
 
 @pytest.fixture
@@ -70,19 +63,3 @@ def test_what_cannot_be_done_is_said(
     monkeypatch.setattr(packaged, "CORPUS", tmp_path / "none")
     with pytest.raises(UsageError, match=sentence):
         packaged.main(arguments)
-
-
-def test_the_second_edition_takes_46_tables_and_none_of_the_race() -> None:
-    named = set()
-    for file in (ROOT / "study/second_edition").glob("*.yaml"):
-        for block in yaml.safe_load(file.read_text())["cells"]:
-            named.update(block["dataset"])
-    own = {each.name: each for each in packaged.TABLES}
-    assert len(named) == 46
-    assert {name for name in named if not name.startswith("cc18-")} == set(own) - {"housing", "griliches"}
-    assert not named & {f"cc18-{name}" for name in RACED}
-    assert sum(own[name].target_kind == "number" for name in named if name in own) == 12
-    page = (ROOT / "study/second_edition.md").read_text()
-    assert "46 tables, 34 with classes and 12 with numbers" in page
-    for name in named & set(own):
-        assert f"| {name} | {own[name].package} |" in page

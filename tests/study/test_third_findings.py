@@ -110,9 +110,10 @@ def test_a_curve_that_does_not_rise_has_no_worth() -> None:
 @pytest.mark.parametrize(("times", "answer"), [(1.0, "cannot tell"), (1.5, "yes"), (0.7, "hurts")])
 def test_findings_are_those_of_the_truth(times: float, answer: str) -> None:
     first, second, third = findings(trials(times), OF_TABLES, n_draws=300)
-    assert first.startswith(f"SCARF adds AUROC: {answer} with 20, 50, 100 and 500 labels (")
-    assert second == f"SCARF is worth {', '.join([f'×{times}'] * 3)} and ×{times} of the labels at 20, 50, 100 and 500."
-    assert "CatBoost is worth ×2.0, ×2.0, ×2.0 and ×2.0, logistic regression ×1.0, " in third
+    assert first.startswith(f"Does SCARF raise AUROC? {answer.capitalize()} with 20, 50, 100 and 500 labels (")
+    several = f"{', '.join([f'{times}'] * 3)} and {times}"
+    assert second == f"SCARF is worth {several} times the labels at 20, 50, 100 and 500."
+    assert "CatBoost is worth 2.0, 2.0, 2.0 and 2.0 times the labels, logistic regression 1.0, " in third
     assert max(len(each.split()) for each in (first, second, third)) <= LONGEST
 
 
@@ -127,4 +128,4 @@ def test_a_table_that_lacks_a_trial_takes_no_part() -> None:
 def test_the_longest_answers_are_short_enough() -> None:
     one, two = compare(world(np.random.default_rng(0))[:2], BUDGETS[:2], n_draws=50)
     said = answers([one, two])
-    assert said.startswith("cannot tell with 20 and 50 labels (")
+    assert said.startswith("Cannot tell with 20 and 50 labels (")

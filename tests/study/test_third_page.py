@@ -1,5 +1,7 @@
 """The page of the third edition, from made-up trials of a known truth."""
 
+import itertools
+import json
 import re
 
 import numpy as np
@@ -7,11 +9,13 @@ import pandas as pd
 import pytest
 
 from scarf_lightning.errors import UsageError
+from study.results import FILE, read
 from study.third_edition.comparisons import Tables
 from study.third_edition.figures import SMALLEST, worths_figure
-from study.third_edition.findings import BUDGETS
-from study.third_edition.page import KINDS, PRETRAININGS, WorthAt, main, page, prepared
+from study.third_edition.findings import BUDGETS, LONGEST
+from study.third_edition.page import FOLDER, KINDS, PRETRAININGS, WHERE, WorthAt, main, page, prepared
 from study.third_edition.sensitivity import VARIANTS
+from tests.composing import ROOT
 
 FAMILIES = np.repeat(np.arange(9), [1, 1, 2, 2, 3, 3, 4, 5, 6])
 NAMES = [f"table {number}" for number in range(len(FAMILIES))]
@@ -81,7 +85,7 @@ def row(text: str, section: str, begins: str) -> list[str]:
 
 def test_findings_come_first_and_tables_say_the_truth(made: str) -> None:
     lines = made.splitlines()
-    assert lines[2].startswith("- SCARF adds AUROC: yes with 20, 50, 100 and 500 labels (+2.")
+    assert lines[2].startswith("- Does SCARF raise AUROC? Yes with 20, 50, 100 and 500 labels (+2.")
     assert "classes, up to 2 trials each" in made
     _, *answers = row(made, "Classes: does it help, and beside what?", "SCARF, over no pre-training")
     # Half a doubling and a little is 2.3 points.
@@ -158,8 +162,8 @@ def test_a_worth_beyond_the_axis_stands_at_its_edge() -> None:
     ("r_hat", "inside", "said"),
     [
         (1.0, True, "| categorical share | 20 | +0.50 (+0.10 to +0.90) | named |"),
-        (1.2, True, "failed, so it says nothing: its chains do not agree (r-hat 1.200)."),
-        (1.0, False, "it draws other gains than were seen: deviation over tables at b020."),
+        (1.2, True, "failed a check, so it is not used: its chains do not agree (r-hat 1.200)."),
+        (1.0, False, "gains drawn from it differ from the trials in the deviation over tables with 20 labels."),
     ],
 )
 def test_question_three_is_shown_or_said_to_have_failed(r_hat: float, inside: bool, said: str) -> None:
@@ -212,3 +216,35 @@ def test_a_page_has_the_kinds_of_target_that_are_asked_for() -> None:
 def test_what_cannot_be_done_is_refused(arguments: list[str], sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         main(arguments)
+
+
+def first_bullets(file: str, heading: str) -> list[str]:
+    """The first list below a heading of a page."""
+    _, _, rest = (ROOT / file).read_text(encoding="utf-8").partition(f"{heading}\n")
+    lines = itertools.dropwhile(lambda line: not line.startswith("- "), rest.splitlines())
+    return [*itertools.takewhile(lambda line: line.startswith("- "), lines)]
+
+
+def test_the_first_pages_have_the_figure_and_the_three_findings_of_the_study() -> None:
+    found = first_bullets("study/third_edition/page.md", "# What is pre-training worth, in labels?")
+    assert len(found) == 3
+    assert max(len(line.removeprefix("- ").split()) for line in found) <= LONGEST
+    for page_of_site in ("README.md", "docs/index.md"):
+        assert first_bullets(page_of_site, "## What we found") == found
+
+    _, _, rest = (ROOT / "README.md").read_text(encoding="utf-8").partition("## What we found\n")
+    section, _, _ = rest.partition("\n## ")
+    assert section.count("<img") == 1
+    text = re.sub(r"<img[^>]*>|<!--.*?-->|\]\([^)]*\)", " ", section)
+    assert len(re.findall(r"\w[^\s]*", text)) <= 90
+
+
+@pytest.mark.slow
+def test_the_page_in_the_repository_is_the_one_that_is_made() -> None:
+    kept = (ROOT / "study/third_edition/page.md").read_text(encoding="utf-8")
+    where = json.loads(WHERE.read_text(encoding="utf-8"))
+    kinds = [kind for kind in KINDS if f"## {kind.heading}:" in kept]
+
+    made_again, _ = page(prepared(read(FILE)), pd.read_csv(FOLDER / "tables.csv"), where, kinds=kinds)
+
+    assert made_again == kept

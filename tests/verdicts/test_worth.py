@@ -8,7 +8,9 @@ import pytest
 from scipy import stats
 
 from scarf_lightning.verdicts.worth import REACH, worth_in_labels
-from tests.composing import ROOT
+from study.results import FILE, NONE, read
+from study.third_edition import page
+from study.third_edition.comparisons import means_of, worth
 
 LABELS = [20, 50, 100, 500]
 RANDOM = np.random.default_rng(0)
@@ -166,20 +168,20 @@ def test_without_a_curve_or_a_pair_there_is_no_worth() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("competitor", "expected"), [
-    ("SCARF", [1.13, 1.13, 1.16, 1.13]), ("VIME", [1.10, 1.17, 1.19, 1.04]), ("CatBoost", [0.88, 1.30, 1.98, 1.72]),
-])  # fmt: skip
-def test_the_study_says_how_many_labels_a_pre_training_is_worth(competitor: str, expected: list[float]) -> None:
-    trials = pd.read_parquet(ROOT / "study/second_edition/trials.parquet").dropna(subset=["accuracy"])
-    trials = trials.assign(labels=trials["labels"].astype(int))
-    means = trials.pivot_table("accuracy", ["competitor", "dataset"], "labels")
-    reference = means.loc["no pre-training"]
-    own = means.loc[competitor].reindex(reference.index)
+@pytest.mark.parametrize("competitor", ["SCARF", "VIME", "CatBoost"])
+def test_the_worth_is_that_of_the_study(competitor: str) -> None:
+    """The study continues its curves without an end, and draws families of tables for its intervals."""
+    facts = page.facts_of(pd.read_csv(page.FOLDER / "tables.csv"))
+    trials = page.prepared(read(FILE))
+    means = means_of(trials[trials["dataset"].isin(facts.index[facts["kind"] == "classes"])], "auroc", 5)
+    reference = means.xs(NONE, axis="columns", level="competitor")[LABELS]
+    own = means.xs(competitor, axis="columns", level="competitor")[LABELS]
+    whole = reference.notna().all(axis="columns") & own.notna().all(axis="columns")
 
-    found = [worth_in_labels(own[n].to_numpy(), reference.to_numpy(), LABELS, at) for at, n in enumerate(LABELS)]
-
-    assert [round(each.factor, 2) for each in found if each] == pytest.approx(expected, abs=0.0051)
-    if competitor == "SCARF" and found[0] is not None:
-        # An independent bootstrap without wider tails has 1.03 to 1.29.
-        assert (found[0].low, found[0].high) == pytest.approx((1.03, 1.29), abs=0.025)
-        assert found[0].n == 34
+    for place, labels in enumerate(LABELS):
+        of_study = worth(means, facts["family"], competitor, NONE, labels, LABELS, n_draws=50)
+        found = worth_in_labels(own.loc[whole, labels].to_numpy(), reference[whole].to_numpy(), LABELS, place)
+        assert of_study is not None
+        assert found is not None
+        assert found.factor == pytest.approx(np.clip(of_study.factor, found.least, found.most))
+        assert found.n == whole.sum()

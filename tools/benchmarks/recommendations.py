@@ -6,14 +6,13 @@ is best in the two, and how often that is one point at most. All ten choices of 
 
 import itertools
 from collections.abc import Callable
-from pathlib import Path
 
 import pandas as pd
 
 from scarf_lightning.verdicts import judge
 from scarf_lightning.verdicts.answers import HELPING, MARGIN
+from study.results import FILE
 
-RESULTS = Path(__file__).resolve().parents[2] / "study/second_edition/trials.parquet"
 COMPLEXITY = {"logistic regression": 0, "XGBoost": 1, "no pre-training": 2, "SCARF": 3, "VIME": 3}
 PRETRAINED = 3
 N_TRIALS, N_CHOOSING = 5, 3
@@ -66,7 +65,7 @@ RULES: dict[str, Callable[[Choice], str]] = {
 
 def losses(labels: str) -> pd.DataFrame:
     """The accuracy that each rule loses, in points, a row a table and a choice of trials."""
-    results = pd.read_parquet(RESULTS)
+    results = pd.read_parquet(FILE)
     found = []
     for _, table in results[results["labels"].astype(str) == labels].groupby("dataset"):
         trials = table.pivot_table(index="trial", columns="competitor", values="accuracy")
