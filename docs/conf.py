@@ -115,6 +115,9 @@ Notebooks with their outputs, as they were executed. A test executes them again 
 ```
 """
 
+# A page that is gone from the repository would stay on the site.
+for folder in ("gallery", "paper", "study"):
+    shutil.rmtree(HERE / folder, ignore_errors=True)
 copy_in("gallery", sorted((ROOT / "notebooks").glob("*.ipynb")))
 copy_in("paper", sorted(file for file in (ROOT / "paper" / "pages").glob("*") if file.is_file()))
 for study in ("study", "study/third_edition"):
