@@ -95,6 +95,16 @@ def counted(n: float, thing: str) -> str:
     return f"{round(n, 6):,} {thing}s"
 
 
+def enumeration(items: Sequence[str]) -> str:
+    """Items as a list in a sentence.
+
+    >>> enumeration(["a"]), enumeration(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    *first, last = items
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def not_an_option(name: str, where: str, known: Sequence[str], hint: str | None = None, full_list: str = "") -> str:
     """A sentence on an unknown option; the arguments are as of `unknown_name`, and ``name`` is in full.
 

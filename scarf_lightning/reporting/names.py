@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import enumeration
 from ..results.identity import NULL, is_of_reading
 
 Row = Mapping[str, Any]
@@ -391,10 +392,7 @@ def _listed(text: str) -> str:
         return text
     # A quoted name may hold a comma.
     items = re.findall(r"'[^']*'|\"[^\"]*\"|[^,]+", text[1:-1])
-    if len(items) < 2:
-        return "".join(items)
-    *first, last = items
-    return f"{', '.join(first)} and {last}"
+    return enumeration(items) if items else ""
 
 
 def labels_in_words(labels: float) -> str:

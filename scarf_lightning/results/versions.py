@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import counted
+from ..errors import counted, enumeration
 from .identity import NOT_OPTIONS, SCIENCE_VERSION
 from .records import Row
 from .store import Stored, packages_of
@@ -186,8 +186,7 @@ def _listed(names: Sequence[str]) -> str:
     shown = list(names[:NAMED])
     if len(names) > NAMED:
         shown.append(f"{len(names) - NAMED} more")
-    *first, last = shown
-    return f"{', '.join(first)} and {last}" if first else last
+    return enumeration(shown)
 
 
 def _without(cells: Sequence[Version], others: Sequence[Version]) -> list[Version]:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from scarf_lightning.errors import enumeration
+
 from ..results import NONE, SCARF
 from .comparisons import DRAWS, Compared, WorthAt, compare, means_of, tables_of, worth
 
@@ -33,7 +35,7 @@ def findings(trials: pd.DataFrame, families: pd.Series, *, n_trials: int = TRIAL
     scarf = [tables_of(means, families, SCARF, NONE, labels) for labels in BUDGETS]
     return [
         f"Does SCARF raise AUROC? {answers(compare(scarf, BUDGETS, n_draws))}.",
-        f"SCARF is worth {worths(SCARF)} times the labels at {named_in_turn(NUMBERS)}.",
+        f"SCARF is worth {worths(SCARF)} times the labels at {enumeration(NUMBERS)}.",
         f"In place of the network, CatBoost is worth {worths(CATBOOST)} times the labels, logistic regression "
         f"{worths(LINEAR)}.",
     ]
@@ -46,7 +48,7 @@ def answers(several: Sequence[Compared]) -> str:
         by_answer.setdefault(each.answer, []).append(each)
     parts = list[str]()
     for answer, its in by_answer.items():
-        budgets = named_in_turn([f"{each.labels}" for each in its])
+        budgets = enumeration([f"{each.labels}" for each in its])
         means = ", ".join(f"{each.mean:+.1f}" for each in its)
         if parts:
             parts.append(f"{answer} with {budgets} ({means})")
@@ -57,10 +59,4 @@ def answers(several: Sequence[Compared]) -> str:
 
 def multiples(several: Sequence[WorthAt | None]) -> str:
     """The worths at the budgets: ``1.1, 1.2, 1.1 and 1.0``."""
-    return named_in_turn(["unknown" if each is None else f"{each.factor:.1f}" for each in several])
-
-
-def named_in_turn(items: Sequence[str]) -> str:
-    """Items as a list in a sentence."""
-    *first, last = items
-    return f"{', '.join(first)} and {last}" if first else last
+    return enumeration(["unknown" if each is None else f"{each.factor:.1f}" for each in several])

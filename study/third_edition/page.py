@@ -19,7 +19,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from scarf_lightning.cli.commands import answered
-from scarf_lightning.errors import UsageError, counted
+from scarf_lightning.errors import UsageError, counted, enumeration
 from scarf_lightning.reporting.blocks import table, to_markdown
 from scarf_lightning.reporting.style import as_svg
 from scarf_lightning.verdicts import Interval
@@ -27,7 +27,7 @@ from scarf_lightning.verdicts import Interval
 from ..results import ALL, FILE, NONE, SCARF, read
 from .comparisons import DRAWS, NEXT, Compared, Tables, WorthAt, compare, means_of, tables_of, worth
 from .figures import worths_figure
-from .findings import AUROC, BUDGETS, CATBOOST, LINEAR, TRIALS, findings, named_in_turn
+from .findings import AUROC, BUDGETS, CATBOOST, LINEAR, TRIALS, findings
 from .learnt import CONSTANT, counts
 from .run import BY_ROWS
 from .sensitivity import VARIANTS
@@ -425,7 +425,7 @@ def _where(found: Mapping[str, Any]) -> list[str]:
             failed.append(f"the {each['measure']} with {each['budget'].lstrip('b0')} labels")
     if not found["is_used"]:
         reasons = [f"its chains do not agree (r-hat {found['r_hat']:.3f})"] if found["r_hat"] > LARGEST_R_HAT else []
-        reasons += [f"gains drawn from it differ from the trials in {named_in_turn(failed)}"] if failed else []
+        reasons += [f"gains drawn from it differ from the trials in {enumeration(failed)}"] if failed else []
         return [f"The model of question 3 failed a check, so it is not used: {' and '.join(reasons)}."]
     lines = []
     for each in found["facts"]:

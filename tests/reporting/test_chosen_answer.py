@@ -119,7 +119,7 @@ def test_over_datasets_the_second_line_says_the_mean_and_the_median_gains() -> N
     assert CLAIMS["tables like these"] in texts
 
 
-def of_parts(difference: float, rows_variance: float, fits_variance: float, needed: Levels | None = None) -> str:
+def advice_on(difference: float, rows_variance: float, fits_variance: float, needed: Levels | None = None) -> str:
     """Advice on an open comparison whose error has these parts."""
     (comparison,) = compare_all(OPEN, OPTIONS)
     parts = ErrorParts(difference, rows_variance, fits_variance, 20.0, 10, 500, 120, 0.2, True)
@@ -131,16 +131,16 @@ def of_parts(difference: float, rows_variance: float, fits_variance: float, need
 
 def test_with_predictions_advice_says_whether_trials_or_rows_would_settle_it() -> None:
     """Most of the variance is of fits, or most of it is of rows, or nothing can be reached."""
-    assert of_parts(0.018, 1e-5, 9e-5) == (
+    assert advice_on(0.018, 1e-5, 9e-5) == (
         "SCARF: 32 more trials will settle it in four cases of five: python train.py trials=42"
     )
-    assert of_parts(0.012, 9e-5, 1e-5) == (
+    assert advice_on(0.012, 9e-5, 1e-5) == (
         "SCARF: more trials will not help, because 90 % of the error's variance comes from which rows the table has; "
         "about 3,000 labelled rows would settle it (four times in five)."
     )
-    assert of_parts(0.01, 0.0, 1e-2).startswith("SCARF: neither trials nor labelled rows in reach will settle it")
+    assert advice_on(0.01, 0.0, 1e-2).startswith("SCARF: neither trials nor labelled rows in reach will settle it")
     # Trials that settle one comparison alone do not after Holm's correction over ten.
-    alone, of_ten = (of_parts(0.018, 0.0, 9e-5, its) for its in (ALONE, Levels(0.005, 0.005, 0.005)))
+    alone, of_ten = (advice_on(0.018, 0.0, 9e-5, its) for its in (ALONE, Levels(0.005, 0.005, 0.005)))
     assert int(of_ten.split("trials=")[1]) > int(alone.split("trials=")[1])
 
 
