@@ -35,10 +35,10 @@ from .sensitivity import VARIANTS
 FOLDER = Path(__file__).parent
 RATE, FROZEN, REALMLP = "SCARF, rate 0.3", "SCARF, frozen", "RealMLP"
 ON_REALMLP = f"{REALMLP} with {SCARF}"
-NAMES = {"SCARF, corruption.rate=0.3": RATE, "SCARF, probe": FROZEN, "ridge regression": LINEAR}
-"""Competitors that the page calls otherwise than `study.results`: the linear model of classes and of numbers is one."""
+NAMES = {"SCARF, corruption.rate=0.3": RATE, "SCARF, probe": FROZEN}
+"""Competitors that the page calls otherwise than `study.results`."""
 PRETRAININGS = (SCARF, RATE, "VIME", "SCARF AE", "binning")
-OTHERS = (LINEAR, "random forest", "XGBoost", CATBOOST, REALMLP)
+OTHERS = (LINEAR, "ridge regression", "random forest", "XGBoost", CATBOOST, REALMLP)
 PAIRS = [*((name, NONE) for name in (*PRETRAININGS, FROZEN)), (ON_REALMLP, REALMLP), *((name, NONE) for name in OTHERS)]
 LABELS_OF_ROWS = 20
 """The budget of labels beside which the rows without a label are counted."""

@@ -3,7 +3,7 @@ import pandas as pd
 from scipy.stats import binom
 
 DRAWS, TRIALS, BUDGETS = 10_000, 5, [20, 50, 100, 500]
-NAMES = {"SCARF, corruption.rate=0.3": "SCARF, rate 0.3", "SCARF, probe": "SCARF, frozen", "ridge": "logistic"}
+NAMES = {"SCARF, corruption.rate=0.3": "SCARF, rate 0.3", "SCARF, probe": "SCARF, frozen"}
 every = pd.read_parquet("study/third_edition/trials.parquet").query("labels != 'all'").astype({"labels": int})
 every = every.assign(log_loss=-every.log_loss, rmse=-np.log(every.rmse)).replace({"competitor": NAMES}, regex=True)
 facts = pd.read_csv("study/third_edition/tables.csv", index_col="table").rename(lambda name: name.removeprefix("cc18-"))

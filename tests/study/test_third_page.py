@@ -94,8 +94,8 @@ def test_findings_come_first_and_tables_say_the_truth(made: str) -> None:
     assert "alike" in {each.rpartition(": ")[2] for each in answers} <= {"alike", "cannot tell"}
     _, *worths = row(made, "Classes: how many labels is it worth?", "CatBoost, over no pre-training")
     assert [float(each[1:].split()[0]) for each in worths] == pytest.approx([2.0] * 4, abs=0.1)
-    # Numbers have their own part, where the linear model is the ridge regression.
-    _, *answers = row(made, "Numbers: does it help, and beside what?", "logistic regression, over no pre-training")
+    # Numbers have their own part, and their own linear model.
+    _, *answers = row(made, "Numbers: does it help, and beside what?", "ridge regression, over no pre-training")
     assert all("cannot tell" in each for each in answers)
 
 
