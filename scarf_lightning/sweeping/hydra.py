@@ -60,6 +60,8 @@ UNKNOWN = (ConfigKeyError, ConfigAttributeError)
 OF_INTERPOLATIONS = (InterpolationResolutionError, UnsupportedInterpolationType, GrammarParseError)
 _FILES = dict[tuple[Path, int, int], ConfigResult]()
 """Files of our own folder, by path, time and size."""
+OPTIONS = frozenset(options_of(Config)) - {axis.name for axis in AXES}
+"""The options of the configuration itself, which are no groups."""
 NEVER_SCALED = {28: 28, 1468: 9981, 4134: 9910}
 """OpenML datasets that the paper does not scale (section 4, "Dataset pre-processing"), with the task of each."""
 
@@ -70,6 +72,10 @@ class FileConfigSource(file_config_source.FileConfigSource):
     Processes of a launcher inherit Hydra's registry and register Hydra's own class again. Hydra leaves a class that is
     registered already alone if it has the same name, so this class has it.
     """
+
+    def is_group(self, config_path: str) -> bool:
+        # A user's folder may have the name of an option, such as sweeps, which a choice of one of its files would be.
+        return config_path not in OPTIONS and super().is_group(config_path)
 
     def load_config(self, config_path: str) -> ConfigResult:
         name = self._normalize_file_name(config_path)

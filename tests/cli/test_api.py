@@ -145,6 +145,19 @@ def test_a_plan_knows_the_tables_in_a_folder_of_the_users(config_dir: Path, tmp_
 
 
 @pytest.mark.slow
+def test_a_folder_of_the_users_may_have_the_name_of_an_option(
+    config_dir: Path, tmp_path: Path, monkeypatch: Patch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (config_dir / "sweeps").mkdir()
+    (config_dir / "sweeps/x.yaml").write_text("title: x\ncells:\n  - dataset: mine\n    pretrain: [none, scarf]\n")
+
+    plan = scarf_lightning.plan("sweeps=conf/sweeps/x.yaml", config_dir="conf")
+
+    assert plan["pretrain"].tolist() == ["none", "scarf"]
+
+
+@pytest.mark.slow
 def test_a_run_trains_on_the_tables_in_a_folder_of_the_users(
     config_dir: Path, tmp_path: Path, monkeypatch: Patch
 ) -> None:
