@@ -66,6 +66,9 @@ LIMITS = """\
   learning, and an interval over tables is about tables like these.
 - Every competitor has its defaults. Trees that are tuned do better, and so may networks.
 - RealMLP's defaults were tuned by its authors on tables that may be among these.
+- RealMLP of classes trains 300 steps on all labels. As its authors train it, with a fifth of the labels to stop by, it
+  was 2.7 ± 0.8 points of AUROC better with 500 labels, and as good as the network without pre-training
+  ([RealMLP with few labels](realmlp.md)).
 - Where labels are few and one class is rare, all labels may be of one class. Such trials stay in the means, and every
   model predicts that class.
 - With 20 labels a class may have none. Linear models and trees then give it no probability, and each of its test rows
