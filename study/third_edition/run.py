@@ -138,7 +138,6 @@ def narrowed(sweep: str, names: Sequence[str]) -> Path:
     content = sweep_of(sweep)
     for block in content["cells"]:
         block["dataset"] = list(names)
-    # Hydra takes a folder called sweeps for a group of the configuration.
     file = FOLDER / "left" / f"{sweep}.yaml"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
