@@ -39,6 +39,8 @@ def networks() -> dict[str, Callable[[], ClassifierMixin]]:
     return {
         NETWORK: lambda: ours("practical"),
         "the study's RealMLP": lambda: ours("realmlp_s", **OF_THE_STUDY),
+        "the same, with an early stop": lambda: ours("realmlp_s", **OF_THE_STUDY | {"finetune.fixed_below": 0}),
+        "`recipe=realmlp_s`": lambda: ours("realmlp_s"),
         "RealMLP-TD-S of pytabkit": lambda: RealMLP_TD_S_Classifier(device="cpu", n_threads=1, random_state=0),
         "RealMLP-TD of pytabkit": lambda: RealMLP_TD_Classifier(device="cpu", n_threads=1, random_state=0),
     }
