@@ -95,6 +95,15 @@ def counted(n: float, thing: str) -> str:
     return f"{round(n, 6):,} {thing}s"
 
 
+def capitalised(text: str) -> str:
+    """A text that begins a sentence: its first letter is a capital, and the others stay.
+
+    >>> capitalised("log-loss of XGBoost")
+    'Log-loss of XGBoost'
+    """
+    return text[:1].upper() + text[1:]
+
+
 def enumeration(items: Sequence[str]) -> str:
     """Items as a list in a sentence.
 
@@ -143,7 +152,7 @@ def unknown_name(
     names = list(dict.fromkeys(known))
     question = did_you_mean(name, names, shown) if hint is None else hint
     listed = _listed(name, names, full_list, shown)
-    return " ".join(filter(None, (f"{fault}.", question, f"{where[:1].upper()}{where[1:]} are: {listed}.")))
+    return " ".join(filter(None, (f"{fault}.", question, f"{capitalised(where)} are: {listed}.")))
 
 
 def _listed(name: str, names: Sequence[str], full_list: str, shown: Callable[[str], str]) -> str:

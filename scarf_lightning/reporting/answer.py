@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..errors import counted
+from ..errors import capitalised, counted
 from ..metrics import Metric, metric_named, metrics
 from ..verdicts import Verdict
 from ..verdicts.amounts import effect, ends_of, signed
@@ -135,7 +135,7 @@ def metrics_table(answers: Answers) -> Table | None:
     frame = pd.DataFrame(rows, columns=["competitor", *by_metric]).fillna(NOTHING)
     headings = {name: metric_named(name).label for name in by_metric}
     caption = (
-        f"The answers by several metrics. {leading.label[:1].upper()}{leading.label[1:]} leads, because it was chosen "
+        f"The answers by several metrics. {capitalised(leading.label)} leads, because it was chosen "
         "first. Answers by one metric hold together; a direction that only one of the others claims may be chance."
     )
     return table("metrics", caption, frame, headings=headings, data=pd.DataFrame(data))
@@ -196,7 +196,7 @@ def _summary(answers: Answers) -> Table:
     means = ": means over datasets" if many else ""
     median = ", the mean and that of the median dataset" if many else ""
     caption = (
-        f"{metric.heading[:1].upper()}{metric.heading[1:]}, best first{means}; improvement over "
+        f"{capitalised(metric.heading)}, best first{means}; improvement over "
         f"{references(comparisons)}{median}, and its probability"
     )
     rows = []
@@ -222,7 +222,7 @@ def _paper_column(lines: Sequence[Line], comparisons: Sequence[Comparison], metr
         rows.append((line.entries["competitor"], level, effect, line.entries["verdict"]))
     over = references(comparisons)
     caption = (
-        f"{metric.heading[:1].upper()}{metric.heading[1:]} and the improvement over {over}, with the interval of its "
+        f"{capitalised(metric.heading)} and the improvement over {over}, with the interval of its "
         "answer's level, 95 % where no other is named. Best in bold. Directions by Holm's correction over the "
         f"comparisons: {STARS_IN_WORDS}."
     )
@@ -417,7 +417,7 @@ def curve_in_words(results: CellResults, options: ReportOptions) -> list[str]:
         levels = []
         for budget, (_, level) in points.items():
             levels.append(f"{_level_in_words(level, options.measure)} with {labels_in_words(budget)}")
-        sentences.append(f"{name[:1].upper()}{name[1:]} on {where}: {'; '.join(levels)}.")
+        sentences.append(f"{capitalised(name)} on {where}: {'; '.join(levels)}.")
     return sentences
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from ..errors import capitalised
 from ..metrics import Metric
 from ..verdicts.amounts import ends_of, signed
 from .axis_sentences import HOLD_TOGETHER
@@ -32,7 +33,7 @@ def means_table(product: Product, results: CellResults, metric: Metric) -> Table
             entries.append(Entry(f"{metric.shown(mean)}{ends}", mean))
         rows.append(tuple(entries))
     *_, across = product.axes
-    heading = f"{metric.heading[:1].upper()}{metric.heading[1:]}"
+    heading = capitalised(metric.heading)
     caption = (
         f"{heading}, with 95 % intervals, of each setting: {column_in_words(across)} across. At the edges the means "
         "over the settings of an axis, which the answers compare trial by trial"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ..errors import capitalised
 from ..metrics import Metric
 from ..verdicts.amounts import effect, in_words
 from ..verdicts.answers import CANNOT_TELL, HELPING
@@ -42,7 +43,7 @@ def axis_answers(answers: AnswersByAxis, options: ReportOptions) -> list[str]:
 def _axis_sentence(axis: str, effects: Sequence[Effect], metric: Metric) -> str:
     """The answer on one axis: each of its values beside the first, at each context."""
     heading = column_in_words(axis)
-    heading = heading[:1].upper() + heading[1:]
+    heading = capitalised(heading)
     over = f", {effects[0].over}" if effects[0].over else ""
     (reference,) = effects[0].references
     by_value: dict[tuple[str, ...], list[Effect]] = {}

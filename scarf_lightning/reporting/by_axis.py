@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import enumeration
 from ..intervals import Interval
 from ..metrics import Metric
 from ..verdicts.answers import CANNOT_TELL
@@ -365,6 +366,6 @@ def _over(axes: Sequence[str], every: Mapping[str, Sequence[str]]) -> str:
     words = [column_in_words(axis) for axis in others]
     n = int(np.prod(list(others.values())))
     if len(others) > 1:
-        return f"over all {n} settings of {', '.join(words[:-1])} and {words[-1]}"
+        return f"over all {n} settings of {enumeration(words)}"
     plural = f"{words[0]}es" if words[0].endswith("s") else f"{words[0]}s"
     return f"over both {plural}" if n == 2 else f"over all {n} {plural}"

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ..errors import capitalised
 from ..intervals import LEVEL, Interval, percent
 from ..metrics import Metric
 from ..verdicts import mean_gain, outlying
@@ -292,7 +293,7 @@ def label_curve(
         label_curve_figure(lines, metric, n_references, arrows),
         narrow=label_curve_figure(lines, metric, n_references, arrows, is_narrow=True),
         alt=f"{metric.heading} over the number of labels. {'; '.join(words).removesuffix('.')}.",
-        caption=f"{metric.heading[:1].upper()}{metric.heading[1:]} over the number of labels, those that validate "
+        caption=f"{capitalised(metric.heading)} over the number of labels, those that validate "
         f"included: mean and its 95 % interval.{verdicts}{worth_in_caption}",
     )
 

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterable, Sequence
 
+from ..errors import capitalised, enumeration
 from ..metrics import Metric
 from ..verdicts.amounts import brief_effect, effect, effect_over, signed, unsigned, won
 from ..verdicts.answers import HURTING, Answer
@@ -90,8 +91,8 @@ def _which(columns: Sequence[str], where: str) -> str:
     """The question of which values of these columns are best."""
     if not 1 < len(columns) <= MOST_COLUMNS:
         return f"Which {columns_in_words(columns)} is best {where}?"
-    *first, last = [f"which {column_in_words(column)}" for column in columns]
-    return f"W{', '.join(first)[1:]} and {last} are best {where}?"
+    questions = enumeration([f"which {column_in_words(column)}" for column in columns])
+    return f"{capitalised(questions)} are best {where}?"
 
 
 def answer_in_words(comparisons: Sequence[Comparison], options: ReportOptions) -> list[str]:
@@ -155,7 +156,7 @@ def answer_with_subject(comparison: Comparison) -> str:
     name = comparison.name
     if comparison.claimed not in VERBS:
         return f"We cannot tell whether {name} {'is ahead' if comparison.is_rival else 'helps'}"
-    return f"{name[:1].upper()}{name[1:]} {verb_of(comparison)}"
+    return f"{capitalised(name)} {verb_of(comparison)}"
 
 
 def _single_sentence(only: Comparison, where: str, options: ReportOptions) -> str:
@@ -179,7 +180,7 @@ def _competitor_clause(comparisons: Sequence[Comparison], where: str, options: R
         else:
             answer = f"we cannot tell whether {each.label} {'is ahead' if each.is_rival else 'helps'}"
         clauses.append(f"{answer}{reason}, {effect(each, options.measure)}")
-    return f"{where[:1].upper()}{where[1:]}, beside {references(comparisons)}: {'; '.join(clauses)}."
+    return f"{capitalised(where)}, beside {references(comparisons)}: {'; '.join(clauses)}."
 
 
 def _grouped_sentence(comparisons: Sequence[Comparison], where: str, options: ReportOptions) -> str:
@@ -202,12 +203,12 @@ def _grouped_sentence(comparisons: Sequence[Comparison], where: str, options: Re
         if best:
             names = f"{names}; {best}{unknown[0].label}, {effect(unknown[0], metric)}"
         parts.append(f"we cannot tell of {names}")
-    return f"{where[:1].upper()}{where[1:]}, beside {references(comparisons)}: {'; '.join(parts)}."
+    return f"{capitalised(where)}, beside {references(comparisons)}: {'; '.join(parts)}."
 
 
 def _label_sentences(comparisons: Sequence[Comparison], where: str, metric: Metric) -> list[str]:
     """A sentence on each competitor, with its own estimate and interval at each number of labels."""
-    sentences = [f"{where[:1].upper()}{where[1:]}, beside {_full_name(references(comparisons))}:"]
+    sentences = [f"{capitalised(where)}, beside {_full_name(references(comparisons))}:"]
     for group in _competitor_comparisons(comparisons).values():
         parts: list[str] = []
         # Neighbouring numbers of labels with the same answer share a verb: "SCARF helps: +3 with 20, +2 with 50".

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import capitalised
 from ..intervals import FEWEST, FIXED_SPLITS, LEVEL, ROUNDING, student_quantile
 from ..metrics import Metric
 from .centres import FEWEST_DATASETS
@@ -112,7 +113,7 @@ def worth_sentence(name: str, worths: Mapping[str, Worth]) -> str:
         unit = "times" if clauses else "times the labels"
         ends = f" ({worth.ends})" if worth.ends else ""
         clauses.append(f"{worth.times} {unit}{ends} at {at}")
-    return f"{name[:1].upper()}{name[1:]} is worth {', '.join(clauses)}."
+    return f"{capitalised(name)} is worth {', '.join(clauses)}."
 
 
 def worth_of_trials(
