@@ -195,17 +195,18 @@ def page(
     means = means_of(classes, AUROC, n_trials)
     known = {name: _worths(means, facts["family"], name, NONE, n_draws) for name in (*PRETRAININGS, *OTHERS)}
     figure = worths_figure({name: its for name, its in known.items() if its}, PRETRAININGS)
+    by_kind = [(kind, trials[trials["dataset"].isin(facts.index[facts["kind"] == kind.name])]) for kind in kinds]
+    extents = [_extent(its, kind.heading.lower()) for kind, its in by_kind if len(its)]
     sections = [
         "# What is pre-training worth, in labels?",
         "\n".join(f"- {each}" for each in findings(classes, facts["family"], n_trials=n_trials, n_draws=n_draws)),
         "![Worth in labels of pre-trainings and of other models, by number of labels, with 95 % intervals](worth.svg)",
         "By the rules of [the protocol](../third_edition.md), on [tables](data.md) that no study here used before. "
-        + _extent(classes),
+        + " ".join(extents),
     ]
-    for kind in kinds:
-        of_kind = trials[trials["dataset"].isin(facts.index[facts["kind"] == kind.name])]
-        if len(of_kind):
-            sections += _of_kind(kind, of_kind, facts, n_trials, n_draws)
+    for kind, its in by_kind:
+        if len(its):
+            sections += _of_kind(kind, its, facts, n_trials, n_draws)
     if where is not None:
         sections += ["## Where does SCARF gain?", *_where(where)]
     sections += ["## Trials that have not learnt", _not_learnt(classes), FOUNDATION]
@@ -216,12 +217,12 @@ def page(
     return "\n\n".join(sections) + "\n", {"worth": figure}
 
 
-def _extent(trials: pd.DataFrame) -> str:
-    """A sentence on how much there is."""
+def _extent(trials: pd.DataFrame, targets: str) -> str:
+    """A sentence on how much there is, on tables with these targets."""
     most = int(trials.groupby(["dataset", "labels", "competitor"]).size().max())
     return (
         f"{counted(len(trials), 'trial')} of {counted(trials['competitor'].nunique(), 'competitor')} on "
-        f"{counted(trials['dataset'].nunique(), 'table')} with classes, up to {counted(most, 'trial')} each."
+        f"{counted(trials['dataset'].nunique(), 'table')} with {targets}, up to {counted(most, 'trial')} each."
     )
 
 

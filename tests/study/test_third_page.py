@@ -86,7 +86,8 @@ def row(text: str, section: str, begins: str) -> list[str]:
 def test_findings_come_first_and_tables_say_the_truth(made: str) -> None:
     lines = made.splitlines()
     assert lines[2].startswith("- Does SCARF raise AUROC? Yes with 20, 50, 100 and 500 labels (+2.")
-    assert "classes, up to 2 trials each" in made
+    assert f"on {len(NAMES)} tables with classes, up to 2 trials each. " in made
+    assert f"on {len(NUMBERS)} tables with numbers, up to 2 trials each." in made
     _, *answers = row(made, "Classes: does it help, and beside what?", "SCARF, over no pre-training")
     # Half a doubling and a little is 2.3 points.
     assert all(re.match(r"\+2\.[234]\d \(\+2\.\d\d to \+2\.\d\d\): yes$", each) for each in answers)
