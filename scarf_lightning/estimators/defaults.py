@@ -50,19 +50,21 @@ def default_for(n_labels: int) -> Default | None:
     return None
 
 
-HELPING: Mapping[str, Mapping[int, bool]] = {"classes": {20: False, 50: False, 100: False, 500: True}, "number": {}}
-"""The study's answers on SCARF, by kind of target and number of labels: true where it helps. A kind is empty until it
-has one."""
+HELPING: Mapping[str, Mapping[int, bool]] = {
+    "classes": {20: False, 50: False, 100: False, 500: True},
+    "number": {20: False, 50: False, 100: False, 500: False},
+}
+"""The study's answers on SCARF, by kind of target and number of labels: true where it helps."""
 
 
 def helping_budget(target: str, n_labels: int) -> int | None:
     """The number of labels at which the study finds that SCARF helps, where that is its nearest answer.
 
     The nearest answer is that of the most labels that are not above ``n_labels``, or of the fewest. ``target`` is the
-    name of its kind.
+    name of its kind; the study has no answer on a plugin's.
     """
-    answers = HELPING.get(target, {})
-    if not answers:
+    answers = HELPING.get(target)
+    if answers is None:
         return None
     nearest = max((labels for labels in answers if labels <= n_labels), default=min(answers))
     return nearest if answers[nearest] else None

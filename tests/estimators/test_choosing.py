@@ -81,10 +81,7 @@ def test_all_trials_choose_and_the_chosen_networks_are_those_of_the_phase_alone(
 
 
 @pytest.mark.parametrize("is_regressor", [False, True])
-def test_the_rows_that_no_network_trains_on_judge(
-    is_regressor: bool, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(defaults, "HELPING", {})
+def test_the_rows_that_no_network_trains_on_judge(is_regressor: bool, tmp_path: Any) -> None:
     fitted = small(is_regressor=is_regressor, pretrain="auto", n_trials=2).fit(X, X["a"] if is_regressor else y)
     assert fitted.choice_ == "16 validation rows are too few to tell: trained without pre-training, which is cheaper."
     assert fitted.trials_["trial"].tolist() == [0, 1]
@@ -130,6 +127,6 @@ def test_too_few_rows_to_judge_train_the_network_of_the_study_unless_it_diverges
 def test_the_nearest_answer_of_the_study_is_that_of_fewer_labels(
     n_labels: int, budget: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(defaults, "HELPING", {"classes": {20: True, 50: True, 100: False, 500: True}, "number": {}})
+    monkeypatch.setattr(defaults, "HELPING", {"classes": {20: True, 50: True, 100: False, 500: True}})
     assert defaults.helping_budget("classes", n_labels) == budget
-    assert defaults.helping_budget("number", n_labels) is None
+    assert defaults.helping_budget("a plugin's", n_labels) is None
