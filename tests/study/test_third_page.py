@@ -253,6 +253,26 @@ def test_what_models_says_of_probabilities_is_on_the_page() -> None:
     assert f"and those of {linear_100} logistic regressions; so are {of_500} and {linear_500} with 500" in models
 
 
+def test_what_few_labels_says_of_binning_is_on_the_page() -> None:
+    text = (ROOT / "study/third_edition/page.md").read_text(encoding="utf-8")
+    ahead = {}
+    for name in PRETRAININGS:
+        answers = list[str]()
+        for kind in KINDS:
+            _, *cells = row(text, f"{kind.heading}: does it help, and beside what?", f"{name}, over no pre-training")
+            answers += [cell.rpartition(": ")[2] for cell in cells]
+        ahead[name] = set(answers) == {"yes"}
+    assert ahead == dict.fromkeys(PRETRAININGS, False) | {"binning": True}
+
+    worths = []
+    for kind in KINDS:
+        _, *cells = row(text, f"{kind.heading}: how many labels is it worth?", "binning, over no pre-training")
+        factors = [float(cell[1:].split()[0]) for cell in cells]
+        worths.append(f"{min(factors):.2f} to {max(factors):.2f} times")
+    few = " ".join((ROOT / "docs/few-labels.md").read_text(encoding="utf-8").split())
+    assert f"It is worth {worths[0]} the labels of classes, and {worths[1]} those of numbers." in few
+
+
 @pytest.mark.slow
 def test_the_page_in_the_repository_is_the_one_that_is_made() -> None:
     kept = (ROOT / "study/third_edition/page.md").read_text(encoding="utf-8")
