@@ -242,6 +242,7 @@ def _of_kind(kind: Kind, trials: pd.DataFrame, facts: pd.DataFrame, n_trials: in
         _answers_table(
             "answers", f"Mean difference in points of {primary}, with its interval and answer", by_pair[primary]
         ),
+        *_on_fewer(by_pair[primary], trials["dataset"].nunique()),
         f"## {kind.heading}: the median table, and the next one",
         _tables_table(primary, by_pair[primary]),
         f"## {kind.heading}: which pre-training?",
@@ -325,6 +326,14 @@ def _answers_table(
             cells.append(f"{_size(each)}: {answer}")
         lines.append((pair, *cells))
     return to_markdown(table(name, caption, pd.DataFrame(lines, columns=["pair", *map(str, BUDGETS)])))
+
+
+def _on_fewer(rows: Sequence[tuple[str, Sequence[Compared]]], n_tables: int) -> list[str]:
+    """A sentence on the pairs that not all tables have."""
+    by_n: dict[int, list[str]] = {}
+    for pair, several in rows:
+        by_n.setdefault(max(each.n for each in several), []).append(pair)
+    return [f"On {n} of the {n_tables} tables: {'; '.join(pairs)}." for n, pairs in by_n.items() if n < n_tables]
 
 
 def _tables_table(metric: str, rows: Sequence[tuple[str, Sequence[Compared]]]) -> str:

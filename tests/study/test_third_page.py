@@ -202,6 +202,17 @@ def test_a_page_has_the_kinds_of_target_that_are_asked_for() -> None:
     assert "## Numbers" not in text
 
 
+def test_a_pair_that_some_tables_lack_says_how_many_have_it() -> None:
+    trials = made_up()
+    is_lacking = trials["dataset"].isin(NUMBERS[:2]) & (trials["competitor"] == "VIME")
+
+    text, _ = page(prepared(trials[~is_lacking]), FACTS, n_trials=2, n_draws=50)
+
+    section = text.partition("## Numbers: does it help, and beside what?")[2].partition("## ")[0]
+    assert "\n\nOn 6 of the 8 tables: VIME, over no pre-training.\n\n" in section
+    assert text.count(" tables: ") == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
