@@ -35,8 +35,8 @@ from tools.mutants.chosen import PACKAGE, ROOT, guards_of, is_equivalent, module
 from tools.mutants.operators import CHANGED, SETS, Mutant, mutants_of
 
 COPIED = (
-    "scarf_lightning", "hydra_plugins", "paper", "tests", "tools", "conf", "sweeps", "docs", "train.py", "report.py",
-    "pyproject.toml", "README.md",
+    "scarf_lightning", "hydra_plugins", "paper", "study", "tests", "tools", "conf", "sweeps", "docs", "train.py",
+    "report.py", "pyproject.toml", "README.md",
 )  # fmt: skip
 ROOMS_OF_THE_COPY = {"tests", "tools", "scarf_lightning", "paper"}
 """Packages that a test process imports from its copy, and not as the parent had them."""
