@@ -121,9 +121,9 @@ def unseen(n_test: float, trials: int) -> float:
     return -math.expm1(math.log1p(-LEVEL) / n_different)
 
 
-def are_equal(values: Sequence[float] | NDArray[np.float64]) -> bool:
-    """True if all values are the same but for rounding."""
-    return bool(np.ptp(values) <= ROUNDING * np.abs(values).max())
+def are_equal(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """True where all values ``(..., N)`` along the last axis are the same but for rounding, ``(...)``."""
+    return np.asarray(np.ptp(values, axis=-1) <= ROUNDING * np.abs(values).max(axis=-1))
 
 
 def mean_interval(
@@ -160,10 +160,11 @@ def mean_intervals(
     quantile = student_quantile(n - 1)
     # Not 1 / n alone: splits of one table overlap, so the mean of many trials still varies.
     halves = quantile * values.std(axis=1, ddof=1) * math.sqrt(1 / n + ratio)
+    are_same = are_equal(values).tolist()
     intervals = []
-    for mean, half, metric_values, (least, most) in zip(means, halves.tolist(), values, bounds, strict=True):
+    for mean, half, is_same, (least, most) in zip(means, halves.tolist(), are_same, bounds, strict=True):
         # Without a spread, as of ten trials with an accuracy of 1, the t-test would claim certainty.
-        if math.isfinite(most) and are_equal(metric_values):
+        if math.isfinite(most) and is_same:
             half = unseen(n_test, n) * (most - least)
         intervals.append(Interval(mean, max(mean - half, least), min(mean + half, most)))
     return intervals

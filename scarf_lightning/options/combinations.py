@@ -48,6 +48,8 @@ NOT_WIDENED: Choice = {"name": "onehot"}
 
 USED = "used options"
 """Among what is derived from a configuration, its `used_options`."""
+LABELS = "labels"
+"""Among what is derived from a configuration, its `labels`."""
 
 
 def is_in(name: str, groups: Collection[str]) -> bool:
@@ -498,9 +500,13 @@ def _as_typed(value: float | bool) -> str:
 
 def labels(config: Config) -> Mapping[str, str]:
     """The name for people of each part that the cell uses, by the column of its axis."""
+    known: Mapping[str, str] | None = config.derived.get(LABELS)
+    if known is not None:
+        return known
     names = {}
     for each in used_options(config):
         axis = part_axis(each.name)
         if each.name in COLUMNS and axis is not None:
             names[each.name] = label(axis, each.value)
+    config.derived[LABELS] = names
     return names

@@ -17,6 +17,7 @@ from ..intervals import SIZES
 from ..metrics import metrics
 from ..options.config import SHORTHANDS
 from ..results import (
+    Rows,
     Stored,
     described_cells,
     measured_rows,
@@ -143,19 +144,10 @@ class CellResults:
             self._signs[cell] = not_learnt(self.evidence_of(cell), self.targets.get(cell))
         return self._signs[cell]
 
-    def evidence_of(self, cell: int) -> list[Row]:
-        """The columns of `EVIDENCE` of a cell's trials, as plain rows."""
-        return self._evidence.get(cell, [])
-
-    @cached_property
-    def _evidence(self) -> dict[int, list[Row]]:
-        # At once, because pandas takes a millisecond to select columns, and a sweep has thousands of cells.
-        names = [name for name in EVIDENCE if name in self.trials]
-        rows = rows_of(self.trials[names])
-        evidence: dict[int, list[Row]] = {}
-        for cell, row in zip(self.trials["cell"].tolist(), rows, strict=True):
-            evidence.setdefault(cell, []).append(row)
-        return evidence
+    def evidence_of(self, cell: int) -> Rows:
+        """The columns of `EVIDENCE` of a cell's trials."""
+        columns = {name: self.values_of(cell, name) for name in EVIDENCE if name in self.trials}
+        return Rows(len(self._places.get(cell, ())), columns)
 
     @cached_property
     def rows(self) -> dict[int, Row]:
@@ -280,7 +272,7 @@ def _frame_of_trials(rows_of_cells: Sequence[Sequence[Row]]) -> pd.DataFrame:
     def column(name: str) -> list[Any]:
         return [value for rows in rows_of_cells for value in values_of(rows, name)]
 
-    labels = [label for label, rows in enumerate(rows_of_cells) for _ in rows]
+    labels = [label for label, rows in enumerate(rows_of_cells) for _ in range(len(rows))]
     has_diverged = [epoch is not None for epoch in column("diverged")]
     trials = {
         "cell": pd.Series(labels, dtype="int64"),

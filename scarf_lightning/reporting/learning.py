@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from statistics import fmean, median
 from typing import Any
-
-import numpy as np
 
 from ..data.targets import Target
 from ..errors import counted
@@ -51,18 +50,18 @@ def not_learnt(rows: Sequence[Mapping[str, Any]], target: Target | None) -> str:
         return f"predicts one class for every test row in {n_constant} of {counted(len(flags), 'trial')}"
     # Of numbers the guess is their mean, whose R2 is zero.
     explained = _known(rows, "r2")
-    if explained and np.mean(explained) <= 0:
-        return f"predicts no better than the mean (R² {np.mean(explained):.2f})"
+    if explained and fmean(explained) <= 0:
+        return f"predicts no better than the mean (R² {fmean(explained):.2f})"
     balanced = _known(rows, "balanced_accuracy")
     sizes = _known(rows, "n_test")
     if not balanced or not sizes or target is None or not target.can_balance:
         return ""
     chance = 1 / target.n_outputs
     # Trials test the same rows of the table over and over, so many of them are worth a few.
-    n_tested = min(len(balanced), TESTS_OF_A_TABLE) * float(np.median(sizes))
+    n_tested = min(len(balanced), TESTS_OF_A_TABLE) * median(sizes)
     # The standard error of the mean balanced accuracy of guesses.
     noise = math.sqrt(chance * (1 - chance) / n_tested)
-    mean = np.mean(balanced)
+    mean = fmean(balanced)
     if mean > chance + GUESSES * noise:
         return ""
     return f"is no better than guesses (balanced accuracy {mean:.3f}, guesses {chance:.3f})"

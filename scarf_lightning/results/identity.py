@@ -28,6 +28,8 @@ OF_NO_PRETRAINING = ("regime", "method", "cotrain", "finetune", "tune", "network
 
 WITHOUT_METHOD = "used options without the method"
 """Among what is derived from a configuration, the options that its pre-training may use."""
+AS_COLUMNS = "used options as columns"
+"""Among what is derived from a configuration, its `columns` without those of reading."""
 
 OF_LABELS = ("regime",)
 """Those among them that it depends on if it uses labels."""
@@ -87,9 +89,10 @@ def columns(config: Config) -> dict[str, Any]:
 
     Options of reading are among them if they are set, such as ``dataset.drop``.
     """
-    values = {}
-    for each in used_options(config):
-        values[each.name] = as_column(_plain(each.value))
+    values: dict[str, Any] | None = config.derived.get(AS_COLUMNS)
+    if values is None:
+        values = {each.name: as_column(_plain(each.value)) for each in used_options(config)}
+        config.derived[AS_COLUMNS] = values
     return values | reading_columns(vars(config.dataset))
 
 

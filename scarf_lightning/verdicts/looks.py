@@ -113,7 +113,6 @@ class _Open(NamedTuple):
 @cache
 def _left_open(trials: tuple[int, ...], alpha: float) -> _Open:
     """What looks at these numbers of trials leave open. Each look goes on from those before it."""
-    from scipy.optimize import brentq
     from scipy.special import ndtr, ndtri
 
     points, weights = np.polynomial.legendre.leggauss(NODES)
@@ -122,6 +121,9 @@ def _left_open(trials: tuple[int, ...], alpha: float) -> _Open:
         bound = float(-ndtri(spent_alpha[0] / 2))
         at = points * bound
         return _Open(bound, at, np.exp(-(at**2) / 2) / math.sqrt(2 * math.pi) * weights * bound)
+    # The import takes longer than a run with one look otherwise takes for its answers.
+    from scipy.optimize import brentq
+
     before = _left_open(trials[:-1], alpha)
     due = float(spent_alpha[-1] - spent_alpha[-2])
     alike = math.sqrt(trials[-2] / trials[-1])

@@ -16,6 +16,7 @@ from .answers import ALONE, MARGIN, Levels
 from .centres import FEWEST_DATASETS
 from .looks import needed_at
 from .rows_and_fits import ErrorParts
+from .scores import Floats
 
 TEST_SHARE = 0.2
 """The share of a table's rows that is tested in each of the paper's splits (section 4)."""
@@ -33,6 +34,23 @@ MOST_GROWTH = 100
 """A table that would have to grow by more than this is not advised."""
 GROWTHS = np.geomspace(1, MOST_GROWTH, 231)
 """Growths that are tried, each two per cent above the one before."""
+
+
+class Errors(NamedTuple):
+    """Standard errors of a difference with different numbers of trials, rows or tables.
+
+    Attributes:
+        sizes: ``(N,)``.
+        freedoms: their degrees of freedom, ``(N,)``.
+    """
+
+    sizes: Floats
+    freedoms: Floats
+
+    @classmethod
+    def of(cls, parts: Sequence[ErrorParts]) -> "Errors":
+        """The errors that these parts add up to."""
+        return cls(np.array([each.error for each in parts]), np.array([each.freedom for each in parts]))
 
 
 class Settling(NamedTuple):
@@ -116,20 +134,22 @@ def settling(
         return Settling(None, None, 1.0)
     share = parts.rows_variance / total
     # Trials first: they cost time alone, and rows with labels may not exist.
-    for trials in range(parts.trials + 1, MOST_TRIALS + 1):
-        later = parts.expected(trials)
+    now = Errors.of([parts])
+    numbers = range(parts.trials + 1, MOST_TRIALS + 1)
+    chances = chances_of_answer(difference, now, Errors.of([*map(parts.expected, numbers)]), margin, needed)
+    for trials, chance in zip(numbers, chances, strict=True):
         # Where the level of a first look would not be enough, a stricter one is not either.
-        if chance_of_answer(difference, parts, later, margin, needed) < POWER:
+        if chance < POWER:
             continue
         after = needed_after(trials, looks, needed)
-        if chance_of_answer(difference, parts, later, margin, after) >= POWER:
+        if chances_of_answer(difference, now, Errors.of([parts.expected(trials)]), margin, after) >= POWER:
             return Settling(trials, None, share)
     # As many trials as are advised at most, and rows that shrink their part of the error.
-    for growth in GROWTHS:
-        later = parts.expected(MOST_TRIALS, float(growth))
-        # A table with more rows is another one, at which nobody has looked.
-        if chance_of_answer(difference, parts, later, margin, needed) >= POWER:
-            return Settling(None, math.ceil(parts.n_rows * growth), share)
+    later = Errors.of([parts.expected(MOST_TRIALS, float(growth)) for growth in GROWTHS])
+    # A table with more rows is another one, at which nobody has looked.
+    settles = chances_of_answer(difference, now, later, margin, needed) >= POWER
+    if settles.any():
+        return Settling(None, math.ceil(parts.n_rows * GROWTHS[settles.argmax()]), share)
     return Settling(None, None, share)
 
 
@@ -165,21 +185,20 @@ def settling_tables(
     # Without an interval nothing tells how many tables would narrow it.
     if not error or not math.isfinite(error):
         return None
-    # Each table is what a trial is of one table: another draw, which averages the error away.
-    parts = ErrorParts(median.mean, 0.0, error**2, freedom, tables, tables, 1.0, 0.0, True, uncertain_fits=error**2)
-    for more in range(tables + 1, most + 1):
-        # That nothing differs is claimed with an interval of the mean alone, which few tables do not have.
-        claimable = needed if more >= FEWEST_DATASETS else needed._replace(within=0.0)
-        later = parts.expected(more)
-        chance = chance_of_answer(median.mean, parts, later, margin, claimable)
-        if chance >= POWER:
-            return more
-    return None
+    now = Errors(np.array([error]), np.array([freedom]))
+    numbers: Floats = np.arange(tables + 1, most + 1, dtype=np.float64)
+    # Each table is another draw, so the error falls by the root of their number.
+    later = Errors(error * np.sqrt(tables / numbers), numbers - 1)
+    settles = chances_of_answer(median.mean, now, later, margin, needed) >= POWER
+    # That nothing differs is claimed with an interval of the mean alone, which few tables do not have.
+    directions = chances_of_answer(median.mean, now, later, margin, needed._replace(within=0.0)) >= POWER
+    settles = np.where(numbers < FEWEST_DATASETS, directions, settles)
+    return int(numbers[settles.argmax()]) if settles.any() else None
 
 
-def chance_of_answer(
-    difference: float, parts: ErrorParts, later: ErrorParts, margin: float = MARGIN, needed: Levels = ALONE
-) -> float:
+def chances_of_answer(
+    difference: float, now: Errors, later: Errors, margin: float = MARGIN, needed: Levels = ALONE
+) -> Floats:
     """The chance that a difference has an answer later: a direction, or that it lies within the margin.
 
     The true difference lies around the measured one by its error. What is measured later lies around the true one by
@@ -187,45 +206,44 @@ def chance_of_answer(
 
     Args:
         difference, margin, needed: as in `settling`.
-        parts, later: of its error as it is, and as it is expected to be.
+        now: its error as it is, one.
+        later: its error as it may be, N of them.
+
+    Returns:
+        The chance with each later error, ``(N,)``.
 
     >>> parts = ErrorParts(0.02, 0.0, 1e-4, 9, 10, 500, 120, 0.2, True)
-    >>> [round(chance_of_answer(0.02, parts, parts.expected(trials)), 2) for trials in (11, 20, 40)]
-    [0.34, 0.76, 0.86]
+    >>> later = Errors.of([parts.expected(trials) for trials in (11, 20, 40)])
+    >>> chances_of_answer(0.02, Errors.of([parts]), later).round(2)
+    array([0.34, 0.76, 0.86])
     """
-    direction_quantile = _quantile(later.freedom, needed.direction)
-    within_quantile = _quantile(later.freedom, needed.within)
     # A direction needs a difference beyond the first, and no practical difference one below the second.
-    direction_bound = direction_quantile * later.error
-    within_bound = margin - within_quantile * later.error
-    # Both kinds of answers overlap, so every difference has one.
-    if direction_bound <= within_bound:
-        return 1.0
+    direction_bounds = _quantiles(later.freedoms, needed.direction) * later.sizes
+    within_bounds = margin - _quantiles(later.freedoms, needed.within) * later.sizes
+    # An estimate moves by the error that it loses.
+    spreads = np.sqrt(np.maximum(now.sizes**2 - later.sizes**2, 0.0))
+
+    def below(bounds: Floats) -> Floats:
+        """The chance of a difference below the bounds."""
+        from scipy.special import stdtr
+
+        # A difference that does not move is below a bound for sure, or above it.
+        moves = np.where(bounds < difference, -np.inf, np.inf)
+        np.divide(bounds - difference, spreads, out=moves, where=spreads > 0)
+        return np.asarray(stdtr(now.freedoms, moves))
+
     # Neither farther from zero than a direction needs, nor near enough to it.
-    left_open = _chance_between(within_bound, direction_bound, difference, parts, later)
-    if within_bound < 0:
-        left_open = _chance_between(-direction_bound, direction_bound, difference, parts, later)
-    else:
-        left_open += _chance_between(-direction_bound, -within_bound, difference, parts, later)
-    return 1 - left_open
+    left_open = below(direction_bounds) - below(-direction_bounds)
+    left_open -= np.where(within_bounds > 0, below(within_bounds) - below(-within_bounds), 0.0)
+    # Where both kinds of answers overlap, every difference has one.
+    return np.where(direction_bounds <= within_bounds, 1.0, 1 - left_open)
 
 
-def _quantile(freedom: float, level: float) -> float:
+def _quantiles(freedoms: Floats, level: float) -> Floats:
     """How many standard errors an interval of Student's t reaches to each side at this level."""
+    from scipy.special import stdtrit
+
     # No interval is wide enough for a level of zero. Some versions of scipy have NaN there.
     if not level:
-        return math.inf
-    return student_quantile(freedom, 1 - level / 2)
-
-
-def _chance_between(low: float, high: float, difference: float, parts: ErrorParts, later: ErrorParts) -> float:
-    """The chance that a difference lies between two values later."""
-    from scipy.special import stdtr
-
-    # An estimate moves by the error that it loses; it does not move where nothing is gained.
-    spread = math.sqrt(max(parts.error**2 - later.error**2, 0.0))
-    if not spread:
-        return float(low <= difference <= high)
-    below_high = float(stdtr(parts.freedom, (high - difference) / spread))
-    below_low = float(stdtr(parts.freedom, (low - difference) / spread))
-    return below_high - below_low
+        return np.full(len(freedoms), math.inf)
+    return np.asarray(stdtrit(freedoms, 1 - level / 2))

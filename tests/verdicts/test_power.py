@@ -11,7 +11,8 @@ from scarf_lightning.verdicts.answers import CANNOT_TELL, Levels
 from scarf_lightning.verdicts.power import (
     MOST_TRIALS,
     POWER,
-    chance_of_answer,
+    Errors,
+    chances_of_answer,
     settling,
     settling_tables,
     smallest_difference,
@@ -89,11 +90,13 @@ def test_the_chance_of_an_answer_is_that_of_drawn_truths(difference: float, vari
     reach = stats.t.isf([0.01, 0.02], later.freedom) * later.error
 
     answered = (np.abs(seen) > reach[0]) | (np.abs(seen) < 0.01 - reach[1])
+    (chance,) = chances_of_answer(difference, Errors.of([parts]), Errors.of([later]), 0.01, needed)
 
-    assert chance_of_answer(difference, parts, later, 0.01, needed) == pytest.approx(answered.mean(), abs=0.005)
+    assert chance == pytest.approx(answered.mean(), abs=0.005)
     # An interval that is much narrower than the margin has an answer wherever it lies.
     sure = parts_of(rows_variance=2e-8, fits_variance=8e-8)
-    assert chance_of_answer(difference, sure, sure.expected(30), 0.01, needed) == 1
+    later = Errors.of([sure.expected(30)])
+    assert chances_of_answer(difference, Errors.of([sure]), later, 0.01, needed) == [1]
 
 
 def test_rows_settle_what_trials_cannot() -> None:
@@ -106,8 +109,9 @@ def test_rows_settle_what_trials_cannot() -> None:
     assert found.rows_share == 1.0
     assert found.rows is not None
     for rows, enough in ((found.rows, True), (found.rows / 1.03, False)):
-        later = parts.expected(MOST_TRIALS, rows / 600)
-        assert (chance_of_answer(0.02, parts, later) >= POWER) == enough
+        later = Errors.of([parts.expected(MOST_TRIALS, rows / 600)])
+        (chance,) = chances_of_answer(0.02, Errors.of([parts]), later)
+        assert (chance >= POWER) == enough
     # Nothing realistic settles what would take too many trials or rows.
     assert settling(0.01, parts_of(fits_variance=1.0)) == (None, None, 0.0)
     assert settling(0.01, parts_of(rows_variance=1.0), needed=Levels(1e-9, 1e-9, 1e-9)) == (None, None, 1.0)
@@ -163,7 +167,8 @@ def test_tables_settle_as_trials_do_whose_error_falls_with_their_number() -> Non
 
     assert total is not None
     assert 9 <= total <= 20
-    assert chance_of_answer(0.04, parts, parts.expected(total + 1)) > POWER - 0.02
+    (chance,) = chances_of_answer(0.04, Errors.of([parts]), Errors.of([parts.expected(total + 1)]))
+    assert chance > POWER - 0.02
     assert settling_tables(interval, 8, total) == total
     assert settling_tables(interval, 8, total - 1) is None, "fewer tables are too few"
     assert settling_tables(Interval(0.0, 0.0, 0.0), 8, 80) is None, "equal tables take no number"
