@@ -40,6 +40,8 @@ SHOWN_OF_RIVALS: dict[Answer, str] = {
 """Answers on such a competitor in tables and figures, where another word than the answer's own is shown."""
 MOST_CLAUSES = 4
 """Competitors that each have a clause with their interval; more are grouped by their answers."""
+MOST_NAMED = 3
+"""Competitors that are named of each such group."""
 TOGETHER = (
     "These answers hold together: in at most 5 % of such pages is any direction false, and in at most 5 % any size "
     "(Holm's correction over {n} comparisons). An interval is of the level of its answer, 95 % where no "
@@ -97,7 +99,7 @@ def _which(columns: Sequence[str], where: str) -> str:
 
 def answer_in_words(comparisons: Sequence[Comparison], options: ReportOptions) -> list[str]:
     """The answer in a sentence, and one on rivals of the network; one for each competitor if cells differ in the number
-    of labels. Then what to expect of the next table, and what the claim is about."""
+    of labels. Then what to expect of the next table of those that the answer names, and what the claim is about."""
     datasets: list[str] = []
     for each in comparisons:
         datasets += each.datasets
@@ -105,6 +107,7 @@ def answer_in_words(comparisons: Sequence[Comparison], options: ReportOptions) -
     where = f"over {n_datasets} datasets"
     if n_datasets == 1:
         where = f"on {datasets[0]}"
+    clearest = list(comparisons)
     if comparisons[0].labels is not None:
         sentences = _label_sentences(comparisons, where, options.measure)
     else:
@@ -112,7 +115,8 @@ def answer_in_words(comparisons: Sequence[Comparison], options: ReportOptions) -
         networks = [each for each in comparisons if not each.is_rival]
         rivals = [each for each in comparisons if each.is_rival]
         sentences = [_several_sentence(group, where, options) for group in (networks, rivals) if group]
-    for each in comparisons:
+        clearest = _clearest(networks) + _clearest(rivals)
+    for each in clearest:
         sentences += next_table_in_words(each, options)
     return sentences + claims_in_words(comparisons)
 
@@ -124,6 +128,24 @@ def _several_sentence(comparisons: Sequence[Comparison], where: str, options: Re
     if len(comparisons) <= MOST_CLAUSES:
         return _competitor_clause(comparisons, where, options)
     return _grouped_sentence(comparisons, where, options)
+
+
+def _clearest(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Those of some competitors that the answer names: all of a few, or else the clearest ones of each answer."""
+    if len(comparisons) <= MOST_CLAUSES:
+        return list(comparisons)
+    return [each for group in _by_answer(comparisons) for each in group[:MOST_NAMED]]
+
+
+def _by_answer(comparisons: Sequence[Comparison]) -> list[list[Comparison]]:
+    """The comparisons of each answer, the clearest ones first; those without one come last."""
+    groups = []
+    for answer in VERBS:
+        group = [each for each in comparisons if each.claimed == answer]
+        # Comparisons come best first, so of those that hurt the clearest one is the last.
+        groups.append(group[::-1] if answer in HURTING else group)
+    groups.append([each for each in comparisons if each.claimed not in VERBS])
+    return [group for group in groups if group]
 
 
 def claims_in_words(comparisons: Sequence[Comparison]) -> list[str]:
@@ -186,23 +208,18 @@ def _competitor_clause(comparisons: Sequence[Comparison], where: str, options: R
 def _grouped_sentence(comparisons: Sequence[Comparison], where: str, options: ReportOptions) -> str:
     """The competitors by their answers; the clearest of each with their effects."""
     metric = options.measure
-    parts = []
-    for answer in VERBS:
-        group = [each for each in comparisons if each.claimed == answer]
-        if not group:
+    parts: list[str] = []
+    for group in _by_answer(comparisons):
+        first = group[0]
+        if first.claimed in VERBS:
+            examples = [f"{each.label} ({brief_effect(each, metric)})" for each in group]
+            parts.append(f"{named(examples, MOST_NAMED)} {verb_of(first, many=len(group) > 1)}")
             continue
-        # Comparisons come best first, so of those that hurt the clearest one is the last.
-        clearest_first = group[::-1] if answer in HURTING else group
-        examples = [f"{each.label} ({brief_effect(each, metric)})" for each in clearest_first]
-        parts.append(f"{named(examples, 3)} {verb_of(group[0], many=len(group) > 1)}")
-    unknown = [each for each in comparisons if each.claimed not in VERBS]
-    if unknown:
         # Their means are no answers, so one alone is named: what a reader would look for.
-        best = "the best so far is " if len(unknown) > 1 and not parts else ""
-        names = named([each.label for each in unknown], 3)
-        if best:
-            names = f"{names}; {best}{unknown[0].label}, {effect(unknown[0], metric)}"
-        parts.append(f"we cannot tell of {names}")
+        best = ""
+        if len(group) > 1 and not parts:
+            best = f"; the best so far is {first.label}, {effect(first, metric)}"
+        parts.append(f"we cannot tell of {named([each.label for each in group], MOST_NAMED)}{best}")
     return f"{capitalised(where)}, beside {references(comparisons)}: {'; '.join(parts)}."
 
 

@@ -12,7 +12,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -78,12 +78,12 @@ class Verdict:
         parts: of the error on one table, if its predictions are known.
         average: over tables, the mean difference with its interval.
         p_average: the level at which the mean over tables is found to differ from zero, two-sided; 1 without one.
-        next_table: over tables, what to expect of the next one; None for fewer than six.
         reason: why there is no answer, if it is another than too few trials or tables.
         coverage: of the interval. Beyond 95 % where comparisons are answered together, or were looked at before, so
             that answer and interval say the same.
         ends: the interval of any other coverage; None without an interval.
         looks: that were taken at this comparison, this one with them, by their trials; none if nobody counts them.
+        expected: computes `next_table`; None for fewer than six tables.
     """
 
     answer: Answer
@@ -104,11 +104,17 @@ class Verdict:
     parts: ErrorParts | None = None
     average: Interval = Interval(math.nan, math.nan, math.nan)
     p_average: float = 1.0
-    next_table: NextTable | None = None
     reason: str = ""
     coverage: float = LEVEL
     ends: Ends | None = field(default=None, compare=False, repr=False)
     looks: tuple[Look, ...] = ()
+    expected: Callable[[], NextTable] | None = field(default=None, compare=False, repr=False)
+
+    @cached_property
+    def next_table(self) -> NextTable | None:
+        """Over tables, what to expect of the next one; None for fewer than six."""
+        # It takes longer than all else of a verdict over tables, and few readers ask for it.
+        return None if self.expected is None else self.expected()
 
     @property
     def interval(self) -> Interval:
@@ -277,14 +283,14 @@ def judge_tables(differences: Floats, errors: Floats, *, margin: float = MARGIN)
         basis="sign test" if is_known else "none",
         may_be_same=may_be_same,
     )
-    expected = next_table(gains, steadied(errors), margin) if is_known else None
+    expected = partial(next_table, gains, steadied(errors), margin) if is_known else None
     return replace(
         verdict,
         datasets=len(gains),
         claim="tables like these",
         average=average,
         p_average=min(1.0, 2 * min(mean_levels(gains, 0.0))),
-        next_table=expected,
+        expected=expected,
     )
 
 

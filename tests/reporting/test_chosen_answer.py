@@ -119,6 +119,19 @@ def test_over_datasets_the_second_line_says_the_mean_and_the_median_gains() -> N
     assert CLAIMS["tables like these"] in texts
 
 
+def test_the_next_table_is_expected_of_those_competitors_that_the_answer_names() -> None:
+    """Five competitors, of which one helps and three of four without an answer are named."""
+    noise = np.random.default_rng(0).normal(0.0, 0.05, size=(4, 8))
+    open_ones = dict(zip(("vime_ae", "scarf_ae", "no_noise_ae", "add_noise_ae"), noise.tolist(), strict=True))
+    texts = said(over_tables({"scarf": [0.3 + place / 100 for place in range(8)], **open_ones}))
+
+    (answer,) = [text for text in texts if "we cannot tell of" in text]
+    expected = [text.partition(": a table like these")[0] for text in texts if ": a table like these" in text]
+
+    assert expected[0] == "SCARF"
+    assert f"we cannot tell of {', '.join(expected[1:])} and 1 more" in answer
+
+
 def advice_on(difference: float, rows_variance: float, fits_variance: float, needed: Levels | None = None) -> str:
     """Advice on an open comparison whose error has these parts."""
     (comparison,) = compare_all(OPEN, OPTIONS)
