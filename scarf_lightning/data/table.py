@@ -162,7 +162,7 @@ class Table:
     def weighted(self, weights: Floats | None) -> "Table":
         """The table with weights of its rows ``(n,)``; equal ones change nothing."""
         # A cell of equal weights is the cell without weights, which may be finished.
-        if weights is None or (weights == weights[0]).all():
+        if weights is None or weights.min() == weights.max():
             return self
         return replace(self, weights=weights)
 

@@ -91,6 +91,16 @@ def test_exact_parts_are_exact_in_every_order(n_times: list[int], n_single: int,
         assert tuple(n_rows[1:]) == part_sizes(len(alike) // copies.unit)
 
 
+@pytest.mark.parametrize(("n_rows", "times"), [(10, 1), (57, 1), (33, 3), (57, 4)])
+def test_a_table_that_is_written_several_times_is_cut_as_once(n_rows: int, times: int) -> None:
+    copies = Copies.of(np.tile(np.arange(n_rows), times))
+    assert copies.is_exact
+    order = np.random.default_rng(0).permutation(n_rows * times)
+    n_validation, n_test = round(0.1 * n_rows), round(0.2 * n_rows)
+    expected = [n_rows - n_validation - n_test, n_validation, n_test]
+    assert np.bincount(copies.parts(order)).tolist() == [times * n for n in expected]
+
+
 def test_no_rows_have_no_parts() -> None:
     """A tenth of a number's values has no rows where the values around it are equal."""
     none = np.empty(0, dtype=np.int64)

@@ -184,6 +184,7 @@ def test_validation_goes_through_its_rows_in_their_order_and_draws_nothing(make:
         assert [batch.rows.shape for batch in batches] == [(4, 4), (4, 2)]
         assert torch.equal(torch.cat([batch.rows for batch in batches], dim=1), served.validation.rows)
         assert torch.equal(served.epoch(), quiet.epoch())
+    assert (served.datamodule.n_validation, served.datamodule.n_validation_batches) == (6, 2)
     (joined,) = make(validation_batch_size=5).datamodule.validation_examples()
     assert joined.rows.shape == (4, 6), "a last row joins the batch before it"
     default = StackDataModule(served.datamodule.table)

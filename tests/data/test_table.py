@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scarf_lightning.data import table as table_module
-from scarf_lightning.data.columns import listed
+from scarf_lightning.data.columns import ColumnReading, listed
 from scarf_lightning.data.reading import Reader
 from scarf_lightning.data.table import Column, Table
 from scarf_lightning.errors import UsageError
@@ -232,6 +232,20 @@ def test_a_column_of_its_name_twice_is_read_twice() -> None:
     target = pd.Series(LABELS, name="y")
     table = Table.from_frame(frame, target, categorical=[False, True], name="t", source="test:t")
     assert table.columns == (Column("a"), Column("a", ("blue", "green", "red")))
+
+
+def test_the_features_of_a_column_are_found_by_its_name_and_one_left_out_has_none() -> None:
+    plain = build({"x": WHOLE, "z": GAPS, "c": COLOURS})
+    assert plain.features_of == {"x": [0], "z": [1], "c": [2]}
+    left_out = [ColumnReading(name, "id", 0, 12, "left out") for name in ("key", "nr")]
+    day, colour = ColumnReading("day", "dates", 2, 5, "days, month", 2), ColumnReading("c", "categories", 2, 3, "", 1)
+
+    table = replace(plain, reading=(left_out[0], day, left_out[1], colour))
+
+    assert table.features_of == {"day": [0, 1], "c": [2]}
+    assert table.places(["c", "day"], "by") == [2, 0, 1]
+    with pytest.raises(UsageError, match=r"^by names 'key', which is not a column that t is trained on"):
+        table.places(["day", "key"], "by")
 
 
 def test_unlabelled_rows_are_kept_and_the_split_column_is_hashed() -> None:

@@ -274,6 +274,16 @@ def test_statistics_come_from_all_rows_or_from_each_trials_training_rows(mixed_t
             assert found == pytest.approx((fit_values.mean(), fit_values.std()), rel=1e-12)
 
 
+@pytest.mark.parametrize("fit_on", ["all", "train"])
+def test_a_number_is_standardised_by_the_labels_that_each_trial_shows(fit_on: str) -> None:
+    numbers = NUMBERS["a"] * 3 + 7
+    data = prepare(table_of(NUMBERS, numbers), range(4), regime=Few(20), fit_on=fit_on)
+    shown = numbers.to_numpy()[data.labelled]
+    assert shown.shape == (4, 20)
+    expected = np.stack([shown.mean(axis=1), shown.std(axis=1)], axis=1)
+    np.testing.assert_allclose(data.preprocessing.target, expected, rtol=1e-12)
+
+
 @every_regime
 def test_rows_without_a_label_train_and_show_none(mixed_table: Table, regime: Regime) -> None:
     labels = np.where(np.arange(60) % 3 == 0, -1, mixed_table.labels)

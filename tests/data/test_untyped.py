@@ -55,6 +55,22 @@ def test_a_table_without_a_value_is_refused_by_its_first_thirty_columns() -> Non
         read_table(frame, target, ReadingOptions(), name="t", source="test:t")
     assert "'c29'" in str(refused.value)
     assert "'c30'" not in str(refused.value)
+    assert "keeps that column" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "option"), [([f"k{i}" for i in range(60)], "dataset.text=[key]"), (range(60), "dataset.numeric=[key]")]
+)
+def test_a_table_of_ids_alone_is_refused_with_the_option_that_keeps_one(values: object, option: str) -> None:
+    frame = pd.DataFrame({"same": [3] * 60, "key": values})
+    target = pd.Series(["a", "b"] * 30, name="y")
+    said = (
+        f"test:t has no column with a value in it to learn from: 'same' is left out: one value alone; 'key' is left "
+        f"out: an ID (every row has another value); {option} keeps that column."
+    )
+    with pytest.raises(UsageError) as refused:
+        read_table(frame, target, ReadingOptions(), name="t", source="test:t")
+    assert str(refused.value) == said
 
 
 def test_columns_that_give_the_target_away_are_named_and_good_ones_are_not() -> None:

@@ -12,6 +12,7 @@ from sklearn.utils import murmurhash3_32
 from scarf_lightning.data.columns import Coded
 from scarf_lightning.data.reading.inference import Read, ReadingOptions, read_column
 from scarf_lightning.data.reading.rules import Feature
+from scarf_lightning.errors import UsageError
 
 N = 60
 
@@ -136,6 +137,8 @@ DAYS = pd.date_range("2020-01-01", periods=N)
         (cycle("01/02/2024", "03/04/2024"), {}, "dates", None, ["could be %d/%m/%Y"]),
         (["31/01/2024", *cycle("30/12/2023", "01/02/2024")], {}, "dates", None, []),
         (cycle("2024-01-02", "2024-03-04"), {}, "dates", None, []),
+        (cycle("2024-01-02", "2024-03-04", "?"), {}, "dates", None, ["20 of its values are not dates ('?') and are "
+         "read as missing"]),
     ],
 )  # fmt: skip
 def test_a_column_is_of_a_kind_and_doubts_are_said(
@@ -152,11 +155,29 @@ def test_a_column_is_of_a_kind_and_doubts_are_said(
     assert all(note in str(said) for note, said in zip(notes, found.notes, strict=True))
 
 
+@pytest.mark.parametrize(
+    ("values", "truths"),
+    [(cycle(0, 1), [1, 0]), (cycle(0.0, 1.0, None), [1, 0]), (cycle(1, 2), [None] * 2), (cycle(0, 1, 2), [None] * 2)],
+)
+def test_later_rows_may_spell_truth_values_where_all_numbers_were_0_or_1(values: Any, truths: list[Any]) -> None:
+    found = read(values)
+    (later,) = found.rule.features(pd.Series(["Yes", "false", "1"], name="c"))
+    assert values_of(later) == [*truths, 1]
+
+
+@pytest.mark.parametrize("options", [{}, {"categorical": ("c",)}, {"text": ("c",)}, {"numeric": ("c",)}])
+def test_text_that_no_file_can_hold_is_refused_in_every_kind_of_column(options: dict[str, Any]) -> None:
+    for odd, said in (("red\x00", "a NUL character"), ("red\ud800", "half a character")):
+        with pytest.raises(UsageError, match=f"^column 'c' holds {said}, in 'red"):
+            read(pd.Series(cycle("red", odd), dtype=object), **options)
+
+
 def test_strings_of_many_values_do_not_blow_the_width_up() -> None:
     random = np.random.default_rng(0)
     names = ["".join(random.choice(list("abcdefghij"), 8)) for _ in range(150)]
     found = read(names * 4)
-    assert (found.kind, len(found.features)) == ("strings", 16)
+    assert found.kind == "strings"
+    assert [feature.name for feature in found.features] == [f"c ({number})" for number in range(1, 17)]
     values = np.stack([values_of(feature) for feature in found.features], axis=1)
     assert np.abs(values).max() <= 1
     assert (values[:150] == values[150:300]).all(), "equal strings, equal numbers"
@@ -233,12 +254,12 @@ def test_equal_parts_of_strings_are_seen() -> None:
     ],
 )  # fmt: skip
 def test_dates_in_text(texts: list[str], day: float) -> None:
-    found = read(cycle(*texts, None))
+    found = read(cycle(*texts, None, "?"))
     made = {feature.name: values_of(feature) for feature in found.features}
     first = pd.Timestamp(day, unit="D")
     assert found.kind == "dates"
     assert made["c (days)"][0] == day
-    assert made["c (days)"][2] is None
+    assert made["c (days)"][2:4] == [None, None]
     assert made["c (month)"][:2] == [first.month, first.month + 1]
     assert made["c (weekday)"][0] == first.isoweekday()
     assert ("c (hour)" in made) == (day % 1 != 0)

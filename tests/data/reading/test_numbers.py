@@ -52,7 +52,7 @@ def test_commas_that_could_be_either_and_several_currencies_are_said() -> None:
     assert "read as separators of thousands" in str(read.notes[0])
     assert as_numbers(["1,234", "5,678"], ",").values["1,234"] == 1.234
     assert "several currencies (EUR, USD)" in as_numbers(["1 USD", "2 eur"]).notes[0]
-    for clear in (["1,234", "5.6"], ["1,234,567"], ["1.5", "2"], ["1,5", "1,234"], ["1 USD", "2"]):
+    for clear in (["1,234", "5.6"], ["1,234,567"], ["1.5", "2"], ["1,5", "1,234"], ["1 USD", "2"], ["1 EUR", "2 EUR"]):
         assert not as_numbers(clear).notes
     for text in ("?", "-", "N/A", "n.a.", "Unknown", "#DIV/0!"):
         assert is_missing(text)

@@ -132,6 +132,22 @@ def test_a_table_from_elsewhere_takes_its_columns_as_they_are(mixed_table: Table
     np.testing.assert_array_equal(plain.values(mixed_data["features"]), mixed_table.values)
 
 
+def test_of_many_odd_values_five_are_named(reader: Reader, frame: pd.DataFrame) -> None:
+    odd, shown = [f"odd {i}" for i in range(6)], "'odd 0', 'odd 1', 'odd 2', 'odd 3', 'odd 4' and 1 more"
+    for column, value, said in (("size", "1.5", "has {} among its numbers"), ("colour", "red", "has {}, which the")):
+        with pytest.warns(UserWarning, match=f"^Column '{column}' {said.format(shown)}"):
+            reader.values(frame.head(7).assign(**{column: [value, *odd]}))
+
+
+@pytest.mark.parametrize("one", [1, 1.0, np.int8(1), np.float32(1), True, np.True_])
+def test_a_column_of_numbers_takes_numbers_and_booleans_of_every_type(
+    one: Any, reader: Reader, frame: pd.DataFrame
+) -> None:
+    """Beside text the column has no type, and each value has its own."""
+    rows = frame.head(2).assign(size=pd.Series([one, "2.5"], dtype=object))
+    assert feature(reader, rows, "size") == [1, 2.5]
+
+
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_file_of_one_row_is_read_as_the_row_was(
     ending: str, reader: Reader, table: Table, frame: pd.DataFrame, tmp_path: Path

@@ -235,6 +235,25 @@ class TestColumnsWithoutAName:
             table = loaded(path, drop=(spelled,))
             assert (table.columns, table.hash) == (plain.columns, plain.hash)
 
+    def test_an_index_of_parquet_without_a_name_needs_no_note_and_is_known_by_the_notes_of_pandas(
+        self, tmp_path: Path, plain: Table
+    ) -> None:
+        path, name = tmp_path / "t.parquet", "__index_level_0__"
+        indexed(SHUFFLED)(path)
+        assert name in pq.read_schema(path).names
+        assert list(loaded(path).notes) == list(plain.notes)
+        frame().rename(columns={"count": name}).to_parquet(path)
+        assert loaded(path).columns[1] == Column(name)
+
+    @pytest.mark.parametrize(("name", "column"), [("t.csv", "Unnamed: 0"), ("t.parquet", "id")])
+    def test_another_file_needs_no_index_unless_an_option_names_it(
+        self, name: str, column: str, tmp_path: Path
+    ) -> None:
+        path, more = tmp_path / name, in_csv(frame().drop(columns="level"), tmp_path / "more.csv")
+        indexed(pd.Index(SHUFFLED, name=None if name == "t.csv" else column))(path)
+        assert loaded(path, unlabelled=more).n_unlabelled == ROWS
+        assert f"more.csv has no column {column!r}, which" in refusal(path, unlabelled=more, numeric=(column,))
+
     def test_the_names_of_rows_are_left_out_and_noted(self, tmp_path: Path, plain: Table) -> None:
         path = tmp_path / "t.csv"
         indexed([f"id{i}" for i in range(ROWS)])(path)

@@ -436,7 +436,7 @@ class TestGlobalState:
         assert state() == before
         assert capfd.readouterr() == ("", "")
 
-    def test_warnings_of_the_client_are_not_shown_and_a_fault_of_ours_is_not_hidden(
+    def test_warnings_of_the_client_are_not_shown(
         self, tmp_path: Path, client: Any, no_network: None, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         get_dataset = client.datasets.get_dataset
@@ -445,15 +445,33 @@ class TestGlobalState:
             warnings.warn("this will change", FutureWarning, stacklevel=2)
             return get_dataset(*args, **kwargs)
 
-        def faulty(*args: Any, **kwargs: Any) -> None:
-            raise RuntimeError("a fault")
-
         fill(tmp_path / "cache")
         monkeypatch.setattr(client.datasets, "get_dataset", noisy)
         assert OpenMLSource(ID, tmp_path / "cache").load().n_rows == ROWS
+
+    @pytest.mark.parametrize(
+        ("error", "cause"),
+        [
+            (RuntimeError("a fault"), None),
+            (RuntimeError("a fault"), ValueError("no Parquet")),
+            (Exception("a fault"), None),
+            (Exception("a fault"), KeyError("no Parquet")),
+        ],
+    )
+    def test_a_fault_of_ours_is_not_taken_for_a_damaged_file(
+        self, tmp_path: Path, client: Any, no_network: None, monkeypatch: pytest.MonkeyPatch, error: Exception,
+        cause: Exception | None,
+    ) -> None:  # fmt: skip
+        """The client wraps the errors of a damaged file in an exception without a type of its own."""
+
+        def faulty(*args: Any, **kwargs: Any) -> None:
+            raise error from cause
+
+        fill(tmp_path / "cache")
         monkeypatch.setattr(client.OpenMLDataset, "get_data", faulty)
-        with pytest.raises(RuntimeError, match="a fault"):
+        with pytest.raises(Exception, match=r"^a fault$") as raised:
             OpenMLSource(ID, tmp_path / "cache").load()
+        assert raised.value is error
 
 
 class TestFiles:
@@ -470,13 +488,18 @@ class TestFiles:
         files = (folder / "description.xml", folder / f"dataset_{ID}.pq")
         assert done.stdout.split() == [*map(str, files), "t", "csv-t-", "()", "set()"]
 
-    def test_arff_where_the_client_is_to_skip_parquet(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.parametrize(
+        ("switch", "ending"), [(None, ".pq"), ("false", ".pq"), ("1", ".pq"), ("true", ".arff"), ("TRUE", ".arff")]
+    )
+    def test_arff_where_the_client_is_to_skip_parquet(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, switch: str | None, ending: str
+    ) -> None:
+        """By the client's own words: ``os.environ.get(...).casefold() == "true"``."""
         folder = fill(tmp_path / "cache")
         (folder / "dataset.arff").write_text(arff())
-        source = OpenMLSource(ID, tmp_path / "cache")
-        assert source.files()[1].suffix == ".pq"
-        monkeypatch.setenv("OPENML_SKIP_PARQUET", "true")
-        assert source.files()[1].suffix == ".arff"
+        if switch is not None:
+            monkeypatch.setenv("OPENML_SKIP_PARQUET", switch)
+        assert OpenMLSource(ID, tmp_path / "cache").files()[1].suffix == ending
 
     @pytest.mark.parametrize("variable", [None, "OPENML_CACHE_DIR", "XDG_CACHE_HOME"])
     def test_default_cache_is_the_clients(

@@ -169,6 +169,14 @@ def test_a_stratified_split_has_every_tenth_in_proportion() -> None:
     assert Number("y").strata(np.array([3.0, np.nan, 1.0, 2.0])).tolist() == [0, -1, 0, 0], "few labels are one stratum"
 
 
+@pytest.mark.parametrize(("n_labels", "n_strata"), [(9, 1), (19, 1), (20, 2), (99, 9), (100, 10), (1000, 10)])
+def test_a_stratum_has_ten_labels_at_least_and_there_are_ten_strata_at_most(n_labels: int, n_strata: int) -> None:
+    strata = Number("y").strata(np.append(np.arange(n_labels), [np.nan] * 30))
+    sizes = np.bincount(strata[:n_labels])
+    assert len(sizes) == n_strata
+    assert sizes.max() - sizes.min() <= 1
+
+
 def test_the_bundled_table_whose_hash_is_of_its_weights_and_labels() -> None:
     table = DiabetesSource().load()
     assert (table.n_rows, len(table.columns), table.target) == (442, 10, Number("progression"))

@@ -14,7 +14,7 @@ import scarf_lightning
 from scarf_lightning import ScarfRegressor, load_model
 from scarf_lightning.cli import commands
 from scarf_lightning.data.sources import FileSource
-from scarf_lightning.data.targets import kind_named
+from scarf_lightning.data.targets import Classes, Number, kind_named
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options import load_plugins
 from tests.composing import ROOT
@@ -56,6 +56,18 @@ def test_a_subclass_of_a_kind_trains_with_its_parts_and_is_measured_by_its_metri
     assert "RMSE" in page.read_text(encoding="utf-8")
     with pytest.raises(UsageError, match=r"method=label_smoothing does not go with dataset\.target_kind=count"):
         scarf_lightning.run(*OF_THE_TABLE, "method=label_smoothing", *small)
+
+
+def test_a_subclass_is_among_its_kinds_and_every_kind_among_no_names(folder: Path) -> None:
+    load_plugins(["counts"])
+    count = kind_named("count")
+    assert count.kinds() == ("count", "number")
+    for kind, names, is_among in (
+        (count, ["number"], True), (count, ["classes", "count"], True), (count, ["classes"], False),
+        (Number, ["number", "classes"], True), (Number, ["count"], False), (Classes, ["number", "count"], False),
+    ):  # fmt: skip
+        assert kind.is_among(names) is is_among
+        assert kind.is_among(())
 
 
 def test_the_example_has_the_likelihood_of_poisson_and_refuses_what_is_no_count(folder: Path) -> None:
