@@ -171,8 +171,7 @@ class CellTraining:
         demand = self._demand
         limit = self.config.trainer.memory_gb
         if limit is None:
-            enough = demand.at_most(n_at_once)
-            free = free_memory(self.hardware.device, enough)
+            free = free_memory(self.hardware.device, enough=demand.needed(n_at_once))
         else:
             free = int(limit * 1e9)
         if free is None:
@@ -188,10 +187,10 @@ class CellTraining:
             )
             return replace(self, most_at_once=fitting, warning=warning, processes=min(self.processes, fitting))
         if fitting:
-            needs, needed = f"{wanted} trials at once need", demand.counted(wanted)
+            needs, needed = f"{wanted} trials at once need", demand.needed(wanted)
             instead = f"trainer.trials_per_stack={fitting}"
         else:
-            needs, needed = "one trial needs", demand.counted(1)
+            needs, needed = "one trial needs", demand.needed(1)
             instead = "a smaller batch_size, network or table"
         raise UsageError(
             f"Training {self.table.name}: {needs} about {needed / 1e9:.1f} GB, and {free / 1e9:.1f} GB are left; use "

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch import Tensor, nn
 
 from scarf_lightning import machine
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine import memory
-from scarf_lightning.engine.memory import META, Alive, Demand, trials_that_fit
-from scarf_lightning.networks import Network
+from scarf_lightning.engine.memory import Demand, trials_that_fit
+from scarf_lightning.networks import Columns, Network
 from scarf_lightning.networks.mlp import MLP
 from scarf_lightning.options.axes import parts
 from scarf_lightning.options.settings import NetworkSettings
@@ -21,41 +22,87 @@ def demand(table: Table, network: Network, batch_size: int = 128) -> Demand:
     return Demand(table, network, NetworkSettings(), ((task(), batch_size, 10),), batch_size, False, torch.float32)
 
 
-def test_what_is_alive_is_counted_and_what_was_let_go_is_not() -> None:
-    with Alive() as alive:
-        one = torch.empty(10, device=META)
-        view = one.view(2, 5)
-        assert alive.now == alive.most == 40
-        other = one + 1
-        del one
-        assert (alive.now, alive.most) == (80, 80), "its view is still here"
-        del view, other
+def saved_for_backward(module: nn.Module, n_rows: int, n_columns: int) -> float:
+    """The numbers that autograd keeps of so many rows, without weights."""
+    own = {tensor.data_ptr() for tensor in [*module.parameters(), *module.buffers()]}
+    n_bytes = {}
 
-    assert (alive.now, alive.most) == (0, 80)
+    def pack(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in own:
+            n_bytes[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        _ = module(torch.randn(n_rows, n_columns, generator=torch.Generator().manual_seed(0)))
+    return sum(n_bytes.values()) / 4
 
 
-def test_a_linear_layer_counts_its_rows_weights_and_gradients(patients: Table) -> None:
-    """Weights, gradients, moments and the best so far are five times the weights of f, g and h."""
-    network = MLP(width=4096, depth=2)
-    columns = patients.n_encoded
+@pytest.mark.parametrize("name", sorted(parts("network")))
+@pytest.mark.parametrize("n_columns", [5, 60])
+def test_a_network_keeps_no_more_numbers_than_it_says_and_at_least_half(name: str, n_columns: int) -> None:
+    network = parts("network")[name]()
+    columns = Columns((0,) * n_columns)
+    module = network.build(columns, None)
+    few, many = (saved_for_backward(module, n_rows, n_columns) for n_rows in (16, 32))
+
+    assert 1 <= network.kept_numbers(columns) / ((many - few) / 16) <= 2
+
+
+def test_a_network_of_a_plugin_keeps_what_its_time_says() -> None:
+    class Plain(Network):
+        typical_cost = 2.0
+
+        def build(self, columns: Columns, dropout: float | None) -> nn.Module:
+            raise NotImplementedError
+
+    class ByColumn(Plain):
+        costs_by_column = True
+
+    mlp = MLP().kept_numbers(Columns((0,) * 30))
+
+    assert Plain().kept_numbers(Columns((0,) * 60)) == pytest.approx(2 * mlp, rel=0.02)
+    assert ByColumn().kept_numbers(Columns((0,) * 60)) == pytest.approx(4 * mlp, rel=0.02)
+
+
+def test_weights_gradients_moments_and_the_best_so_far_are_five_numbers_a_weight(patients: Table) -> None:
+    network, columns = MLP(width=4096, depth=2), patients.n_encoded
     f, g, h = columns * 4096 + 4096**2 + 2 * 4096, 4096 * 256 + 256**2 + 2 * 256, 4096 * 256 + 256 + 256 * 3 + 3
 
-    needed = demand(patients, network, batch_size=16).counted(3) - memory.START
+    needed = demand(patients, network, batch_size=1).needed(3) - memory.START
 
     assert needed == pytest.approx(5 * 3 * 4 * (f + g + h), rel=0.1)
 
 
-@pytest.mark.parametrize("name", sorted(parts("network")))
-@pytest.mark.slow
-def test_every_network_is_counted_and_needs_less_than_is_said_without_counting(name: str, patients: Table) -> None:
-    asked = demand(patients, parts("network")[name]())
+def test_the_largest_of_step_validation_and_evaluation_is_counted(patients: Table) -> None:
+    """Of 199 rows all are evaluated at once. SCARF has fourteen views of a row: four in a step, ten in a validation."""
+    network = MLP()
+    kept = 4 * network.kept_numbers(Columns.of(patients.columns))
+    small, large = demand(patients, network, batch_size=2), demand(patients, network, batch_size=100)
 
-    assert asked.rows(3) + memory.START < asked.counted(3) < asked.at_most(3)
+    def step(asked: Demand) -> int:
+        return asked.needed(1) - replace(asked, pretexts=(), batch_size=1).needed(1)
+
+    assert step(large) - step(small) == pytest.approx((14 * 100 - 199) * kept)
+    alone = replace(small, pretexts=())
+    assert replace(alone, batch_size=299).needed(1) - alone.needed(1) == 100 * kept
+
+
+def test_a_tenth_of_the_rows_has_its_validation_views_kept_up_to_a_limit(patients: Table) -> None:
+    table = replace(patients, values=patients.values.repeat(200, axis=0), labels=patients.labels.repeat(200))
+    asked = demand(table, MLP(width=2, depth=1), batch_size=1)
+    without = replace(asked, pretexts=((task(), 1, 0),))
+
+    # Steps are smaller than an evaluation of 1,024 rows in both.
+    few, many = (asked.needed(n_trials) - without.needed(n_trials) for n_trials in (2, 1000))
+
+    assert few == 2 * 10 * 2 * 3980 * table.n_encoded * 4
+    assert many == memory.MOST_BYTES
 
 
 def test_embeddings_that_another_model_learns_from_are_counted(patients: Table) -> None:
     asked = demand(patients, MLP(width=64, depth=1))
-    more = [replace(asked, embeds=True).counted(n_trials) - asked.counted(n_trials) for n_trials in (1, 5)]
+    more = [replace(asked, embeds=True).needed(n_trials) - asked.needed(n_trials) for n_trials in (1, 5)]
 
     assert more == pytest.approx([patients.n_rows * 64 * (4 * n_trials + 16) for n_trials in (1, 5)], abs=1)
 
@@ -71,20 +118,21 @@ def test_the_encoded_table_of_a_model_without_a_network_is_counted(patients: Tab
 
 def test_as_many_trials_fit_as_the_bytes_allow(patients: Table) -> None:
     asked = replace(demand(patients, MLP(depth=1), batch_size=1024), pretexts=())
-    one, two = asked.counted(1), asked.counted(2)
+    one, two = asked.needed(1), asked.needed(2)
 
     assert one < two
     assert [trials_that_fit(asked, wanted, two) for wanted in (1, 2, 5)] == [1, 2, 2]
     assert trials_that_fit(asked, 2, one - 1) == 0
 
 
-def test_a_part_that_cannot_be_counted_is_not_limited(patients: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*_: object) -> None:
-        raise NotImplementedError
+def test_the_users_random_stream_is_put_back(patients: Table) -> None:
+    torch.manual_seed(3)
+    expected = torch.rand(2)
+    torch.manual_seed(3)
 
-    monkeypatch.setattr(MLP, "build", fails)
+    demand(patients, MLP()).needed(2)
 
-    assert trials_that_fit(demand(patients, MLP()), 10, 1) == 10
+    assert torch.equal(torch.rand(2), expected)
 
 
 def test_memory_is_given_back_before_it_is_called_too_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
