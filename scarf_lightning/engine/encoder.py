@@ -23,7 +23,7 @@ class Encoder(nn.Module):
     """
 
     def __init__(
-        self, columns: Columns, networks: Sequence[nn.Module], width: int, *, learns_missing_values: bool = False
+        self, columns: Columns, networks: Sequence[nn.Module], width: int, *, learns_missing_values: bool
     ) -> None:
         super().__init__()
         self.columns = columns

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -43,7 +44,6 @@ class CorruptionSource(TrainingRows):
         self.n_rows = len(self)
         self._encoder = encoder
         # Computed when they are first asked for, and kept for all trials, stopped ones too.
-        self._mean: Tensor | None = None
         self._edges: dict[int, Tensor] = {}
         self._kept: dict[tuple[tuple[str, ...], str], Tensor] = {}
 
@@ -79,11 +79,14 @@ class CorruptionSource(TrainingRows):
 
     def mean(self) -> Tensor:
         """The mean of the encoded training rows, ``(T, 1, D)``."""
-        if self._mean is None:
-            chunks = [self.encode(chunk) for chunk in self.chunks(MEAN_CHUNK)]
-            total = sum(chunk.double().sum(dim=1, keepdim=True) for chunk in chunks)
-            self._mean = torch.as_tensor(total / self.n_rows, dtype=chunks[0].dtype)
-        return self._roster.of(self._mean)
+        return self._roster.of(self._mean_of_all)
+
+    @cached_property
+    def _mean_of_all(self) -> Tensor:
+        """The mean of each trial, with those that have stopped."""
+        chunks = [self.encode(chunk) for chunk in self.chunks(MEAN_CHUNK)]
+        total = sum(chunk.double().sum(dim=1, keepdim=True) for chunk in chunks)
+        return torch.as_tensor(total / self.n_rows, dtype=chunks[0].dtype)
 
     def bins(self, raw: Tensor, n_bins: int) -> Tensor:
         """The bin of each number of raw rows ``(T, N, M)``, int64 ``(T, N, M_numeric)``."""

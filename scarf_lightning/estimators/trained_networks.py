@@ -136,7 +136,7 @@ class TrainedNetworks(Predictor):
         # A module on this device has shapes and no memory.
         with torch.device("meta"):
             network = networks.network.build(networks.columns, None)
-            encoder = Encoder(networks.columns, [network], width=0)
+            encoder = Encoder(networks.columns, [network], width=0, learns_missing_values=False)
         expected = _shapes("encoder", encoder)
         # Only an encoder of pre-training holds what its corruption has learnt in place of missing values.
         if "encoder.missing" in self.weights:

@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.embeddings import effective_rank
 from scarf_lightning.engine.fit import Fit
+from scarf_lightning.engine.probing import Embedded
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import PROBES
@@ -99,6 +100,17 @@ def test_trials_that_have_stopped_are_probed_no_further(stack: Stack) -> None:
 
 def _of(curves: Sequence[dict[str, float]], trial: int) -> list[float]:
     return [record["probe_effective_rank"] for record in curves if record["trial"] == trial]
+
+
+def test_labels_of_one_class_predict_that_class() -> None:
+    """A logistic regression refuses them, and the neighbours all have it."""
+    random = np.random.default_rng(0)
+    held_labels = np.array([1, 1, 0, 1])
+    embedded = Embedded(random.normal(size=(6, 3)), np.ones(6), random.normal(size=(4, 3)), held_labels, None, True)
+
+    measures = embedded.measured(5)
+
+    assert (measures["linear"], measures["knn"]) == (0.75, 0.75)
 
 
 def test_probes_in_curves_need_validation_labels(stack: Stack) -> None:

@@ -160,6 +160,11 @@ def test_options_are_given_by_name(value: str) -> None:
         config_of("method=sklearn", f"method.options={value}")
 
 
+def test_an_estimators_distribution_is_that_of_its_package() -> None:
+    assert distribution_of("sklearn.svm.SVC") == "scikit-learn"
+    assert distribution_of(SPY) is None
+
+
 @pytest.mark.slow
 def test_the_record_has_the_version_of_its_package() -> None:
     xgboost = pytest.importorskip("xgboost")

@@ -97,12 +97,13 @@ def test_rivals_of_numbers_are_those_of_their_own_libraries(name: str, make_stac
     assert_it_is_its_librarys(*REGRESSORS[name], make_stack(DiabetesSource().load(), [0, 3]))
 
 
-def test_under_semi25_it_sees_the_labelled_rows_alone(patients: Table, make_stack: MakeStack) -> None:
+@pytest.mark.parametrize("name", ["xgboost", "logistic"])
+def test_under_semi25_it_sees_the_labelled_rows_alone(patients: Table, make_stack: MakeStack, name: str) -> None:
     stack = make_stack(patients, [2], regime=Semi25())
     rows = stack.data.labelled[0]
     assert len(rows) == 35
     assert not np.isin(rows, stack.data.train[0, :35]).all(), "they are not the first of the training rows"
-    first, again = (assert_it_is_its_librarys(*CLASSIFIERS["xgboost"], stack).predictions for _ in range(2))
+    first, again = (assert_it_is_its_librarys(*CLASSIFIERS[name], stack).predictions for _ in range(2))
     assert np.array_equal(first, again)
 
 

@@ -65,6 +65,8 @@ def test_attention_is_torchs() -> None:
     for asking in (x, x[:, :2]):
         expected, _ = theirs(asking, x, x)
         torch.testing.assert_close(attention(asking, x), expected)
+        # Of stacked trials each has its own heads.
+        torch.testing.assert_close(attention(asking.expand(2, -1, -1, -1), x.expand(2, -1, -1, -1))[1], expected)
 
 
 def block_of_torch(x: Tensor, block: nn.Module) -> Tensor:
