@@ -4,9 +4,10 @@
 
 Makes a mutant of every so many lines by each set of operators, the same ones for the same seed, and those that `chosen`
 names; a third set is of faults that a refactoring makes. For each it runs the tests that stand guard over the mutated
-module until one fails. Those that failed run once more without any mutant. A mutant is put into a copy of the project,
-never into the project itself. Every test process is forked from one that has imported the libraries. Takes about an
-hour.
+module until one fails: quick ones, and then those that are marked slow. Those that failed run once more without any
+mutant. A mutant is put into a copy of the project,
+never into the project itself. Every test process is forked from one that has imported the libraries. Takes some
+hours.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import math
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import sys
@@ -45,11 +47,16 @@ PLUGINS = ("cacheprovider", "xdist", "anyio")
 PYTEST_OPTIONS = (
     "-x", "-q", *(f"-pno:{name}" for name in PLUGINS), "-W", "ignore::pytest.PytestAssertRewriteWarning",
 )  # fmt: skip
+SLOW = ("-m", "slow and not launcher and not notebook and not browser and not slurm and not gpu and not ray")
+NONE_COLLECTED = 5
+"""Pytest's exit status where a file has no such test."""
 REFACTORING = "refactored"
 """The set of `refactored_mutants`, beside those of operators."""
 GOAL = 0.95
 MOST_SECONDS = 400.0
 """A mutant counts as killed when its tests take longer than this, and do not without it."""
+MOST_BYTES = 6 << 30
+"""Data of a test process; a mutant may ask for more without end."""
 
 
 @dataclass(frozen=True)
@@ -164,11 +171,16 @@ def _judge(folder: Path, mutant: Mutant) -> Verdict:
     file = copy / "scarf_lightning" / mutant.file
     source = file.read_text(encoding="utf-8")
     file.write_text(mutant.apply(source), encoding="utf-8")
-    code, seconds, said = _run(copy, tests)
+    seconds = 0.0
+    for chosen in (tests, (*SLOW, *tests)):
+        code, taken, said = _run(copy, chosen)
+        seconds += taken
+        if code not in (0, NONE_COLLECTED):
+            break
     file.write_text(source, encoding="utf-8")
     by = next((line.split()[1] for line in said.splitlines() if line.startswith(("FAILED ", "ERROR "))), "")
-    fate = "timed out" if code is None else "killed" if code else "survived"
-    if code is None and _run(copy, tests)[0] != 0:
+    fate = "timed out" if code is None else "survived" if code in (0, NONE_COLLECTED) else "killed"
+    if code is None and _run(copy, chosen)[0] != 0:
         fate = "unjudged"
     verdict = Verdict(mutant, fate, seconds, by)
     print(verdict, flush=True)
@@ -179,7 +191,7 @@ def _failing(folder: Path, tests: list[str]) -> set[str]:
     """Which of these tests fail without any mutant."""
     if not tests:
         return set()
-    _, _, said = _run(_copy(folder), ("--maxfail=0", *tests), limit=math.inf)
+    _, _, said = _run(_copy(folder), ("--maxfail=0", "-m", "", *tests), limit=math.inf)
     failing = {each for each in tests if re.search(rf"^(FAILED|ERROR) {re.escape(each)}\b", said, re.MULTILINE)}
     if failing:
         print(f"{' '.join(failing)} fails without any mutant:\n{said}", flush=True)
@@ -209,6 +221,7 @@ def _be_pytest(copy: Path, tests: tuple[str, ...], log: Path) -> NoReturn:
     status = 1
     try:
         os.setsid()
+        resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
         out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(out, 1)
         os.dup2(out, 2)
