@@ -166,11 +166,11 @@ class KeptWeights:
         named = state(self._module)
         kept = list(self.tensors.values())
         if len(positions) == len(kept[0]):
-            torch._foreach_copy_(kept, [named[name].detach() for name in self.tensors])
+            torch._foreach_copy_(kept, [named[name] for name in self.tensors])
             return
         source, target = self._device_tensor(places), self._device_tensor(positions)
         for name, tensor in named.items():
-            self.tensors[name].index_copy_(0, target, tensor.detach().index_select(0, source))
+            self.tensors[name].index_copy_(0, target, tensor.index_select(0, source))
 
     def _device_tensor(self, numbers: NDArray[np.int64]) -> Tensor:
         device = self._module.roster.index.device

@@ -78,6 +78,10 @@ PRESETS: dict[str, tuple[str, int | str]] = {
     "axes in lists": (GLOBAL + "hydra: {sweeper: {params: {pretrain: [none, scarf]}}}\n", 2),
     "axes below a value": (GLOBAL + "trials: 2\nhydra:\n  sweeper:\n    params:\n      seed: range(0,3)\n", 3),
     "a key twice": (GLOBAL + "trials: 1\ntrials: 2\n", "x.yaml is not YAML: line 3: trials stands twice."),
+    "a merge beside its keys": (
+        GLOBAL + "finetune: &it {ties: last, batch_size: 64}\npretrain:\n  <<: *it\n  <<: {batch_size: 32}\n",
+        1,
+    ),
     "a nested key twice": (GLOBAL + "finetune: {ties: last, ties: first}\n", "line 2: ties stands twice."),
     "a tab": (GLOBAL + "trials: 1\n\tmax_epochs: 2\n", "line 3: a tab stands where blanks indent."),
     "an open bracket": (GLOBAL + "trials: [1\n", "line 2: a bracket opens that does not close."),

@@ -63,6 +63,24 @@ def test_adam_is_fused_where_a_trials_share_fills_whole_registers(patients: Tabl
 
 
 @pytest.mark.parametrize(
+    ("options", "is_tensor"), [({}, False), ({"schedule": "cosine"}, True), ({"warmup_steps": 3}, True)]
+)
+def test_a_captured_rate_that_changes_is_a_tensor_in_single_precision(
+    patients: Table, make_stack: MakeStack, options: dict[str, Any], is_tensor: bool
+) -> None:
+    """A graph would freeze a number for good, and the fused Adam takes no other tensor."""
+    module = finetune_module(make_stack(patients, range(2)), FinetuneSettings(learning_rate=0.25, **options))
+    torch.set_default_dtype(torch.float64)
+    try:
+        rates = [group["lr"] for group in module.make_optimizer(captured=True).param_groups]
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+    assert [float(rate) for rate in rates] == [0.25] * len(rates)
+    assert [getattr(rate, "dtype", None) for rate in rates] == [torch.float32 if is_tensor else None] * len(rates)
+
+
+@pytest.mark.parametrize(
     ("network", "supervision"),
     [(MLP(width=16), Supervision()), (MLP(width=16), DropoutMethod(0.3)), (ResNet(width=16), Supervision())],
     ids=["plain", "dropout", "normalised"],

@@ -30,6 +30,13 @@ def test_a_cell_is_labelled_by_what_asks_for_it() -> None:
     assert some_cell("sweeps=some").label == some_cell().label == "defaults"
 
 
+def test_a_dataset_is_called_by_the_name_that_it_is_given_or_by_where_it_is() -> None:
+    named, nameless = (some_cell(dataset=DatasetSettings("openml", 1510, name)) for name in ("mine", None))
+
+    assert named.axes()["dataset"] == "mine"
+    assert nameless.axes()["dataset"] == nameless.source.label != "mine"
+
+
 def test_equal_cells_have_one_key_before_their_data_are_known() -> None:
     mean = {"name": "mean", "rate": 0.6}
 

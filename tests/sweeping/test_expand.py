@@ -57,6 +57,15 @@ def test_a_comma_in_quotes_brackets_or_braces_separates_nothing() -> None:
     assert refusal("seed=[1,2]") == ["seed must be a whole number, not [1, 2]."]
 
 
+def test_an_axis_that_takes_several_may_be_swept_in_lists_and_no_other() -> None:
+    both, one = cells_of("logger=[csv,tensorboard],csv")
+
+    assert (both.config.logger.tensorboard.write, one.config.logger.tensorboard.write) == (True, False)
+    assert refusal("scaling=[minmax,none],zscore") == [
+        "scaling=[minmax,none]: name one option, or try each of them with scaling=minmax,none."
+    ]
+
+
 def test_a_pattern_stands_for_the_options_that_it_fits() -> None:
     fitting = sorted(file.stem for file in (CONF / "dataset").glob("cc18-mfeat-*.yaml"))
     assert len(fitting) > 2
