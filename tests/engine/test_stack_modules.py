@@ -390,6 +390,21 @@ def test_a_fit_on_few_rows_has_a_fixed_length(patients: Table, make_stack: MakeS
     assert many.curves == plain.curves
 
 
+def test_shares_of_dropout_are_tensors_in_a_capture_only_where_a_schedule_changes_them(
+    patients: Table, make_stack: MakeStack
+) -> None:
+    stack = make_stack(patients, [0], network=ResNet(width=16))
+    settings: list[tuple[FinetuneSettings, bool]] = [
+        (FinetuneSettings(), False),
+        (FinetuneSettings(dropout_schedule="cosine"), True),
+    ]
+    for each, is_tensor in settings:
+        module = finetune_module(stack, each)
+        module.prepare_capture()
+        shares = [layer.share for layer in module.modules() if isinstance(layer, Dropout)]
+        assert [isinstance(share, torch.Tensor) for share in shares] == [is_tensor] * len(shares) != []
+
+
 def test_dropout_follows_its_schedule(patients: Table, make_stack: MakeStack) -> None:
     stack = make_stack(patients, [0], network=ResNet(width=16))
     module = finetune_module(stack, FinetuneSettings(max_epochs=4, dropout_schedule="flat_cos"))

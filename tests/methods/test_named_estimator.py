@@ -104,6 +104,7 @@ def test_weights_reach_it_where_it_knows_them(stack: Stack) -> None:
         ({"estimator": "sklearn.svm.SVCs"}, "sklearn.svm has no SVCs. Did you mean SVC"),
         ({"estimator": "sklearn.svm.l1_min_c"}, "is no estimator: it needs fit, predict, get_params."),
         ({"estimator": "subprocess.Popen"}, "is no estimator"),
+        ({"estimator": "sklearn.preprocessing.StandardScaler"}, "is no estimator: it needs fit, predict, get_params."),
         ({"estimator": SVC, "options": {"gama": 2}}, "gama is no option of sklearn.svm.SVC"),
         ({"estimator": "sklearn.ensemble.VotingClassifier"}, "needs estimators; set method.options={estimators:VALUE}"),
     ],

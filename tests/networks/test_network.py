@@ -1,6 +1,17 @@
 import pytest
 
 from scarf_lightning.networks import Columns
+from tests.networks.in_a_stack import KINDS_OF_TABLES, make_table
+
+
+@pytest.mark.parametrize("n_categories", KINDS_OF_TABLES.values(), ids=KINDS_OF_TABLES)
+def test_columns_are_those_of_the_table(n_categories: tuple[int, ...]) -> None:
+    table = make_table(n_categories)
+
+    columns = Columns.of(table.columns)
+
+    assert (columns.n_categories, columns.gaps) == (n_categories, ())
+    assert columns.n_encoded == table.n_encoded
 
 
 @pytest.mark.parametrize(
