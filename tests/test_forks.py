@@ -8,12 +8,13 @@ import time
 import warnings
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from scarf_lightning import forks
 from scarf_lightning.errors import UnfinishedError, UsageError
-from scarf_lightning.forks import beside, end_with_parent, side_by_side, why_no_fork
+from scarf_lightning.forks import beside, end_with_parent, ending, side_by_side, why_no_fork
 from tests.processes import MINUTES, is_alive, soon
 
 
@@ -81,6 +82,14 @@ def test_a_fork_that_dies_before_its_first_call_ends_all_with_the_same_sentence(
     with pytest.raises(UnfinishedError, match=r"^A process that trained was ended from outside \(exit status 3\)"):
         side_by_side([os.getpid] * 2, 2)
     assert no_fork_is_left()
+
+
+@pytest.mark.parametrize(
+    ("exitcode", "words"),
+    [(-1, "killed by SIGHUP"), (-9, "killed by SIGKILL"), (0, "exit status 0"), (1, "exit status 1")],
+)
+def test_words_on_an_end_name_the_signal_or_the_status(exitcode: int, words: str) -> None:
+    assert ending(SimpleNamespace(exitcode=exitcode)) == words
 
 
 def test_a_call_that_lets_no_signal_end_it_is_ended_with_the_others() -> None:

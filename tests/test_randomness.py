@@ -1,5 +1,6 @@
 """Random streams, and the roster of the trials that are still training."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from scarf_lightning.randomness import Purpose, Roster, StackedGenerator, Streams
+from scarf_lightning.randomness import Purpose, Roster, StackedGenerator, Streams, drawing
 
 STREAMS = Streams(seed=5, n_labelled=200)
 on_any_device = pytest.mark.parametrize("ahead", [0, 512], ids=["as on a processor", "as on an accelerator"])
@@ -69,6 +70,15 @@ def test_seeds_are_half_the_first_eight_bytes_of_a_hash() -> None:
     """Computed by hand; other seeds would be other splits, under the fingerprints that results have."""
     assert STREAMS.seed_of(3, Purpose.SPLIT) == 6622724824653547663, "SHA-256 of 5|200|3|split|0"
     assert STREAMS.seed_of(3, Purpose.ENCODER, fit=2) == 1767486803062791215
+
+
+@pytest.mark.parametrize("of_fit", [{}, {"fit": 2}])
+def test_streams_of_both_libraries_begin_at_the_seed_of_their_fit(of_fit: dict[str, int]) -> None:
+    seed = STREAMS.seed_of(3, Purpose.SPLIT, **of_fit)
+    expected = torch.rand(1, 5, generator=torch.Generator().manual_seed(seed))
+    assert torch.equal(STREAMS.torch([3], Purpose.SPLIT, **of_fit).uniform(5), expected)
+    of_numpy = np.random.Generator(np.random.PCG64(seed)).random(5)
+    assert (STREAMS.numpy(3, Purpose.SPLIT, **of_fit).random(5) == of_numpy).all()
 
 
 def test_draws_have_a_leading_trial_axis_and_are_those_of_the_trials_generator_alone() -> None:
@@ -199,6 +209,28 @@ def test_draws_on_the_host_go_on_with_the_others() -> None:
     first.host_streams.uniform(3)
     second.go_on(first.state())
     assert torch.equal(first.host_streams.uniform(3), second.host_streams.uniform(3))
+
+
+def test_within_drawing_another_answers_for_all_streams_and_may_ask_them() -> None:
+    stream, other, same = (StackedGenerator(seeds) for seeds in ([1, 2], [3], [1, 2]))
+    asked: list[StackedGenerator] = []
+
+    def ask(of: StackedGenerator, make: Callable[[], torch.Tensor]) -> torch.Tensor:
+        asked.append(of)
+        return make()
+
+    with drawing(ask):
+        drawn = [*draws(stream), stream.outside(lambda: stream.uniform(3) + other.uniform(3))]
+    expected = [*draws(same), same.uniform(3) + StackedGenerator([3]).uniform(3)]
+    assert all(map(torch.equal, drawn, expected))
+    assert asked == [stream] * len(drawn), "what is drawn outside is one answer"
+
+    with drawing(lambda *_: torch.full((), 7)):
+        assert stream.uniform(3) == stream.outside(lambda: stream.normal(2)) == 7
+        with drawing(None):
+            assert torch.equal(stream.uniform(3), same.uniform(3))
+        assert stream.uniform() == 7
+    assert torch.equal(stream.outside(lambda: stream.normal(2)), same.normal(2))
 
 
 @given(st.data())

@@ -171,7 +171,7 @@ def set_aside(results: Path, paths: Sequence[Path], reason: str) -> str:
     place = results / SET_ASIDE / f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid4().hex[:4]}"
     named = ", ".join(str(path.relative_to(results)) for path in paths)
     write_whole(place / "reason.txt", f"{named}: {reason}\n")
-    n_moved = 0
+    is_any_moved = False
     try:
         for path in paths:
             target = place / path.relative_to(results)
@@ -179,10 +179,10 @@ def set_aside(results: Path, paths: Sequence[Path], reason: str) -> str:
             with suppress(FileNotFoundError):
                 # Another process has just set it aside.
                 path.rename(target)
-            n_moved += 1
+                is_any_moved = True
     except OSError:
         # As where `set_aside` lies on another file system. There is nothing but the reason.
-        if not n_moved:
+        if not is_any_moved:
             shutil.rmtree(place)
         raise
     return f"{named} is set aside in {place}: {reason}."

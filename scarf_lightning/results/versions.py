@@ -199,13 +199,12 @@ def _ordered_versions(
     cells: Sequence[Version], thing: Callable[[Version], Hashable], version: Callable[[Version], str]
 ) -> dict[Any, list[str]]:
     """The versions of each thing in the order of their last records. Of two at one time the last is that by name."""
-    written = defaultdict[Hashable, dict[str, float]](dict)
+    written = defaultdict[Hashable, defaultdict[str, list[float]]](lambda: defaultdict(list))
     for each in cells:
-        times = written[thing(each)]
-        times[version(each)] = max(each.stored.written, times.get(version(each), 0.0))
+        written[thing(each)][version(each)].append(each.stored.written)
     ordered: dict[Any, list[str]] = {}
     for key, times in written.items():
-        dated_names = sorted((time, name) for name, time in times.items())
+        dated_names = sorted((max(its), name) for name, its in times.items())
         ordered[key] = [name for _, name in dated_names]
     return ordered
 

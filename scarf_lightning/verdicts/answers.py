@@ -64,8 +64,6 @@ def needed_together(levels: Sequence[Levels], alpha: float = 1 - LEVEL) -> list[
     >>> [each.direction for each in needed_together([Levels(0.001), Levels(0.5), Levels(0.2)], alpha=0.06)]
     [0.02, 0.03, 0.03]
     """
-    if not levels:
-        return []
     question_steps = [_steps(question_levels, alpha) for question_levels in np.array(levels, dtype=np.float64).T]
     return [Levels(*each) for each in zip(*question_steps, strict=True)]
 
@@ -116,8 +114,6 @@ def corrected(levels: Sequence[Levels]) -> list[Levels]:
     >>> corrected([Levels(0.01, 0.5, 1.0), Levels(0.04, 0.02, 1.0)])
     [Levels(direction=0.02, beyond=0.5, within=1.0), Levels(direction=0.04, beyond=0.04, within=1.0)]
     """
-    if not levels:
-        return []
     # Each question is a family of its own: a page has 5 % for its directions and 5 % for its sizes.
     each_question = holm(np.array(levels, dtype=np.float64), axis=0)
     return [Levels(*map(float, row)) for row in each_question]

@@ -185,9 +185,8 @@ def _size(values: Sequence[float], metric: Metric) -> float:
 
 
 def _differences(first: Trials, second: Trials, common: Sequence[Hashable], metric: Metric, size: float) -> Floats:
-    values = np.array([first.values[trial] for trial in common])
-    others = np.array([second.values[trial] for trial in common])
-    return np.asarray((values - others) * metric.sign / size, dtype=np.float64)
+    differences = [first.values[trial] - second.values[trial] for trial in common]
+    return np.asarray(differences, dtype=np.float64) * metric.sign / size
 
 
 class _OneTable(NamedTuple):

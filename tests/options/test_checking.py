@@ -35,6 +35,7 @@ class Outer(Options):
     either: int | Literal["auto"] = option("auto", "a number or by itself")
     word: str = option("a", "any")
     words: list[str] = option([], "several")
+    plain: dict[str, Any] = option({}, "of another library")
 
 
 @dataclass
@@ -68,6 +69,7 @@ def test_given_values_take_the_options_types_and_all_others_their_defaults() -> 
 
     assert value == Outer(Middle(Inner(7)), loss, 2.0, True, 4, "true")
     assert type(value.ratio) is float
+    assert checked(Outer, {"plain": {1: (2, {"b": 0.5}), "c": None}}).plain == {"1": [2, {"b": 0.5}], "c": None}
 
 
 def test_settings_that_name_a_part_hold_all_of_its_options() -> None:
@@ -100,6 +102,9 @@ def test_settings_that_name_a_part_hold_all_of_its_options() -> None:
         ({"either": "many"}, "either cannot be many. Its values are: auto."),
         ({"words": "a"}, "words must be a list, as in words=[a,b]."),
         ({"words": None}, "words must be a list, as in words=[a,b]."),
+        ({"plain": "a"}, "plain must be options by name, as in plain={{a:1,b:x}}, not a."),
+        ({"plain": {"a": float("nan")}}, "plain.a must be a finite number, not nan."),
+        ({"plain": {"a": {"b": [1, float("inf")]}}}, "plain.a.b must be a finite number, not inf."),
         (
             {"loss": {"name": "infonce", "temperature": float("nan")}},
             "loss.temperature must be a finite number, not nan.",

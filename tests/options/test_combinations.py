@@ -17,6 +17,7 @@ from scarf_lightning.options.combinations import (
     fit_to_target,
     needs_gpu,
     no_effect_sentences,
+    part_axis,
     used_options,
 )
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
@@ -320,6 +321,15 @@ def test_of_the_hardware_a_cell_uses_the_precision_alone() -> None:
         assert of_hardware == [("precision", precision, differs)]
 
 
+def test_each_option_that_is_used_occurs_once_and_the_name_of_a_part_always_differs() -> None:
+    used = used_options(config_of("method=cotrain", "pretrain=scarf"))
+
+    assert len({each.name for each in used}) == len(used)
+    of_parts = {each.name: each.differs for each in used if part_axis(each.name) is not None}
+    assert of_parts.keys() >= {"method", "network", "pretrain", "loss", "cotrain.task", "cotrain.loss"}
+    assert all(of_parts.values())
+
+
 def test_people_read_the_label_of_each_part_that_a_cell_uses() -> None:
     named = {"pretrain": "no pre-training", "method": "co-training", "cotrain.task": "VIME", "network": "MLP"}
     common = {"split", "regime", "scaling", "encoding", "selection"}
@@ -466,21 +476,26 @@ def test_the_practical_recipe_stops_numbers_early_with_any_number_of_labels() ->
     assert (settings.fixed_below, settings.monitor, settings.min_steps, settings.patience) == (0, "error", 300, 20)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("asked", "expected"),
+    ("method", "pretrain", "precision", "expected"),
     [
-        ([], True),
-        (["pretrain=none"], True),
-        (["pretrain=none", "method=random_forest"], False),
-        (["pretrain=none", "method=logistic"], False),
-        (["pretrain=none", "method=constant"], False),
-        (["pretrain=none", "method=probe"], True),
+        ("control", "scarf", "32-true", True),
+        ("control", "none", "32-true", True),
+        ("random_forest", "none", "32-true", False),
+        ("logistic", "none", "32-true", False),
+        ("constant", "none", "32-true", False),
+        ("logistic", "scarf", "32-true", True),
+        ("probe", "none", "32-true", True),
         # A network on the stack's device, a class that may choose one by itself, and a format that only a GPU has.
-        (["pretrain=none", "method=tabm"], True),
-        (["pretrain=none", "method=sklearn"], True),
-        (["pretrain=none", "method=random_forest", "trainer.precision=tf32"], True),
+        ("tabm", "none", "32-true", True),
+        ("sklearn", "none", "32-true", True),
+        ("random_forest", "none", "tf32", True),
     ],
 )
-def test_cells_of_other_libraries_models_need_no_gpu(asked: list[str], expected: bool) -> None:
-    assert needs_gpu(config_of(*asked)) == expected
+def test_cells_of_other_libraries_models_need_no_gpu(
+    method: str, pretrain: str, precision: str, expected: bool
+) -> None:
+    config = config_of()
+    config.trainer.precision = precision
+    parts_of_cell = {"method": default_choice("method", method), "pretrain": PretrainSettings(name=pretrain)}
+    assert needs_gpu(replace(config, **parts_of_cell)) == expected

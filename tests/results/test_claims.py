@@ -1,5 +1,6 @@
 import multiprocessing
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -118,6 +119,19 @@ class TestHolding:
         assert not held(folder)
         assert list(folder.iterdir()) == []
         assert is_free(folder)
+
+    def test_a_worker_that_is_sent_it_checks_it_and_does_not_release_it(self, folder: Path) -> None:
+        with claimed(folder) as mine:
+            sent = pickle.loads(pickle.dumps(mine))
+            asleep(folder)
+            sent.check()
+            assert held(folder)
+            del sent
+            assert held(folder)
+            late = pickle.loads(pickle.dumps(mine))
+
+        with pytest.raises(LostClaimError):
+            late.check()
 
     def test_an_exception_gives_it_back(self, folder: Path) -> None:
         with pytest.raises(KeyboardInterrupt), claim(folder):

@@ -295,17 +295,28 @@ def test_what_is_interrupted_while_it_tidies_up_tidies_up_once_more() -> None:
     assert tries == [0, 1, 2]
 
 
-def test_records_that_cannot_be_moved_leave_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("first", ["none", "gone", "moved"])
+def test_records_that_cannot_be_moved_leave_nothing_behind_unless_others_were(
+    first: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As where the folder of what is set aside is a mount of its own."""
-    record = tmp_path / "cell" / "cell.json"
-    record.parent.mkdir()
-    record.write_text("ours")
+    refused, other = tmp_path / "cell" / "cell.json", tmp_path / "cell" / "other.json"
+    refused.parent.mkdir()
+    refused.write_text("ours")
+    if first == "moved":
+        other.write_text("old")
+    usual = Path.rename
 
-    def refused(path: Path, target: Path) -> Path:
-        raise OSError(errno.EXDEV, "Invalid cross-device link", str(path))
+    def rename(path: Path, target: Path) -> Path:
+        if path == refused:
+            raise OSError(errno.EXDEV, "Invalid cross-device link", str(path))
+        return usual(path, target)
 
-    monkeypatch.setattr(Path, "rename", refused)
+    monkeypatch.setattr(Path, "rename", rename)
     with pytest.raises(OSError, match="cross-device"):
-        set_aside(tmp_path, [record], "it was dropped")
-    assert record.read_text() == "ours"
-    assert list((tmp_path / "set_aside").iterdir()) == []
+        set_aside(tmp_path, [refused] if first == "none" else [other, refused], "it was dropped")
+
+    assert refused.read_text() == "ours"
+    left = sorted(path.name for path in (tmp_path / "set_aside").glob("**/*.*") if path.is_file())
+    assert left == (["other.json", "reason.txt"] if first == "moved" else [])
+    assert any((tmp_path / "set_aside").iterdir()) == (first == "moved")

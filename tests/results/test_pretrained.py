@@ -260,13 +260,26 @@ class TestClaim:
 
         assert not (store.folder / "claim").exists()
 
-    def test_what_a_killed_process_left_half_written_is_removed_after_an_hour(self, store: PretrainingStore) -> None:
+    @pytest.mark.parametrize("is_free", [False, True])
+    def test_what_a_killed_process_left_half_written_is_removed_after_an_hour(
+        self, store: PretrainingStore, is_free: bool
+    ) -> None:
         old, new = (store.folder / "trials" / f"{UNFINISHED}{name}" for name in ("old", "new"))
         for folder in (old, new):
             folder.mkdir(parents=True)
             (folder / WEIGHTS).write_bytes(b"half")
         os.utime(old, (0, 0))
 
-        with store.claim():
+        with store.claim_if_free() if is_free else store.claim():
             assert not old.exists()
             assert new.exists()
+
+    def test_one_that_is_not_free_is_none_and_its_holders_files_stay(self, store: PretrainingStore) -> None:
+        unfinished = store.folder / f"{UNFINISHED}theirs"
+        unfinished.mkdir(parents=True)
+        os.utime(unfinished, (0, 0))
+
+        with claim(store.folder):
+            with store.claim_if_free() as mine:
+                assert mine is None
+            assert unfinished.exists()

@@ -92,7 +92,8 @@ HASH = sha256(b"four").hexdigest()
         (changed(sha256=None), f"{CONTENTS} is damaged"),
         (resealed(hashes={}), "it has no size or hash of a.txt"),
         (resealed(without="files"), "it has no files"),
-        (changed(schema=1), f"it has schema 1, and this version reads 2 and {SCHEMA_VERSION}"),
+        *((change(schema=schema), f"it has schema {schema}, and this version reads 2 and {SCHEMA_VERSION}")
+          for change, schema in ((changed, 1), (resealed, SCHEMA_VERSION + 1), (resealed, 2.0), (resealed, True))),
         *((resealed(files={name: 4}, hashes={name: HASH}), f"it names {name!r}, which is not a file of its folder")
           for name in NAMED),
         *((resealed(files={"a.txt": size}), "it has no size or hash of a.txt") for size in (-1, "4", None, 4.0)),

@@ -86,6 +86,8 @@ OTHER_SPLIT = {"name": "group", "column": "patient"}
         ({"data": B, "day": 1}, [{"data": A, "trials": 0}], [0]),
         # A file that was put back, and trained on again.
         ({"data": A, "day": 1}, [{"data": B, "day": 2}, {"data": A, "day": 3, "pretrain": "none"}], [0, 2]),
+        # Of two at one time the last is that by name.
+        ({"data": B, "day": 1}, [{"data": A, "day": 1}], [0]),
         # A column more is a version of the same file.
         ({"data": B, "day": 1}, [{"data": A, "day": 2, "features": ("V1", "V2", "V3")}], [1]),
         # The first and the last share neither source nor features.

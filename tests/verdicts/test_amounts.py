@@ -36,6 +36,9 @@ def of(difference: float, low: float = math.nan, high: float = math.nan, dataset
         (ERROR, of(0.01, 0.002, 0.015, datasets=6),
          "error rate 2.00 points lower (0.40 to 3.00 lower) on average, 1.00 lower (0.20 to 1.50 lower) on the "
          "median dataset", "2.00 points lower on average, 1.00 lower on the median dataset"),
+        (ACCURACY, of(0.01, 0.002, 0.015, datasets=2),
+         "+2.00 points of accuracy (+0.40 to +3.00) on average, +1.00 (+0.20 to +1.50) on the median dataset",
+         "+2.00 points on average, +1.00 on the median dataset"),
     ],
 )  # fmt: skip
 def test_an_effect_says_its_direction_and_briefly_has_no_interval(

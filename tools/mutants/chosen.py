@@ -110,7 +110,12 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "results/identity.py": ("results/test_identity", "options/test_plugins"),
     "results/records.py": ("results/test_records", "results/test_store"),
     "results/store.py": ("results/test_store", "results/test_predictions", "training/test_tuning"),
-    "results/loading.py": ("results/test_loading", "results/test_loading_cells", "results/test_predictions"),
+    "results/loading.py": (
+        "results/test_loading",
+        "results/test_loading_cells",
+        "results/test_versions",
+        "results/test_predictions",
+    ),
     "results/files.py": ("results/test_files", "results/test_store"),
     "options/search_space.py": ("options/test_search_space", "training/test_tuning"),
     "options/building.py": ("options/test_building", "options/test_combinations"),
@@ -125,6 +130,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
         "engine/test_hardware",
     ),
     "options/combinations.py": ("options/test_combinations", "results/test_identity"),
+    "options/reference.py": ("options/test_reference", "options/test_conf_files"),
     "options/": OPTIONS,
     "training/cell_loop.py": ("training/test_cell_loop", "loggers/test_training_logs"),
     "training/trained_stack.py": ("training/test_trained_stack",),
@@ -140,6 +146,9 @@ GUARDS: dict[str, tuple[str, ...]] = {
         "training/test_pretraining",
     ),
     "verdicts/centres.py": ("verdicts/test_centres",),
+    "verdicts/compare.py": ("verdicts/test_compare", "verdicts/test_frames_of_others"),
+    "verdicts/frame.py": ("verdicts/test_frame", "verdicts/test_compare", "verdicts/test_factors"),
+    "verdicts/frame_columns.py": ("verdicts/test_frames_of_others", "verdicts/test_compare"),
     "verdicts/judging.py": ("verdicts/test_judging",),
     "verdicts/trial_rows.py": ("verdicts/test_trial_rows", "reporting/test_trials_of_cells"),
     "verdicts/": (
@@ -288,6 +297,25 @@ EQUIVALENT = (
     ("data/table.py", "len(columns[0]), len(columns)", "len(columns[-1]), len(columns)"),
     # Scikit-learn is installed.
     ("data/sources/source.py", "spec is None or spec.origin", "spec is None and spec.origin"),
+    # A bound itself was looked at before.
+    ("options/option.py", "self.low < value < self.high", "self.low <= value < self.high"),
+    ("options/option.py", "self.low < value < self.high", "self.low < value <= self.high"),
+    # A sign is 1 or -1.
+    ("verdicts/frame.py", "dtype=np.float64) * metric.sign", "dtype=np.float64) / metric.sign"),
+    # Any division gives floats.
+    ("verdicts/frame.py", "np.asarray(differences, dtype=np.float64)", "np.asarray(differences)"),
+    # There is one table.
+    ("verdicts/frame.py", "_table_verdict(tables[0]", "_table_verdict(tables[-1]"),
+    # Where predictions are not known after all, the verdict is that of the resampled t-test, which takes longer.
+    ("verdicts/frame.py", "may_have_rows or first.split.name in FIXED_SPLITS", "True"),
+    ("verdicts/frame.py", "table.second.rows, table.base.rows)", "table.second.rows)"),
+    ("verdicts/frame.py", "may_have_rows = all(", "may_have_rows = any("),
+    # They tested the same rows.
+    ("verdicts/frame.py", "rows=tested[0].rows", "rows=tested[-1].rows"),
+    ("verdicts/frame.py", "(each.rows, tested[0].rows)", "(each.rows, tested[-1].rows)"),
+    # Any start will do.
+    ("verdicts/frame.py", "np.zeros(len(tested[0].rows)", "np.ones(len(tested[0].rows)"),
+    ("verdicts/frame.py", "np.zeros(len(tested[0]", "np.zeros(len(tested[-1]"),
     # Only the type is looked at.
     ("options/option.py", "LARGEST[type(value + 0)]", "LARGEST[type(value + 1)]"),
     # The ends of functions.
