@@ -21,6 +21,7 @@ from scarf_lightning.results import (
 from scarf_lightning.sweeping.cell import Cell, State, SurveyedCell, chosen_metric, distinct, survey
 from scarf_lightning.sweeping.folders import SweepFile
 from tests.cells import DATA_HASH, WDBC, finish, results_in, some_cell
+from tests.composing import cells_of
 
 
 def test_a_cell_is_labelled_by_what_asks_for_it() -> None:
@@ -35,6 +36,14 @@ def test_a_dataset_is_called_by_the_name_that_it_is_given_or_by_where_it_is() ->
 
     assert named.axes()["dataset"] == "mine"
     assert nameless.axes()["dataset"] == nameless.source.label != "mine"
+
+
+def test_settings_are_what_differs_from_defaults_and_from_the_recipe_beside_the_axes() -> None:
+    asked = ("recipe=practical", "scaling=minmax", "corruption.rate=0.3", "loss.temperature=1.0", "seed=0")
+    (cell,) = cells_of(*asked, "finetune.batch_size=64")
+
+    assert cell.settings() == ["corruption.rate", "finetune.batch_size"]
+    assert cells_of("recipe=practical")[0].settings() == cells_of()[0].settings() == []
 
 
 def test_equal_cells_have_one_key_before_their_data_are_known() -> None:

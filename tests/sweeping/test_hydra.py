@@ -102,6 +102,20 @@ def test_a_part_of_a_plugin_is_an_option_of_its_axis(in_tmp: Path) -> None:
     assert named_plugins([named, "seed=3"]) == [f"offered_{in_tmp.name}"]
 
 
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (["seed=3", "+plugins=[a]"], []),
+        (["plugins=[a,b]", "seed=3"], ["a", "b"]),
+        (["plugins=[a]", "plugins=[b]"], ["b"]),
+        (["plugins=[a],[b,a]"], ["a", "b"]),
+        (["plugins=a"], []),
+    ],
+)
+def test_plugins_are_those_of_the_last_list_or_of_all_lists_of_a_sweep(asked: list[str], expected: list[str]) -> None:
+    assert named_plugins(asked) == expected
+
+
 def test_a_recipe_sets_how_a_pretraining_is_trained_and_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scarf_lightning.sweeping.hydra.recipe_options", lambda name: {"pretrain.batch_size": 64})
     sections = composed()

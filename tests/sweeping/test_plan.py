@@ -211,3 +211,11 @@ class TestOtherVersions:
 
         finish(cells[0])
         assert other_versions_notes(survey(cells[:1])) == []
+
+    def test_a_cell_that_failed_before_its_first_trial_is_no_other_version_of_itself(self, cells: list[Cell]) -> None:
+        cell = cells[0]
+        store = CellStore(cell.results, identity(cell.config, DATA_HASH))
+        described(store, options=columns(cell.config), config={"dataset": asdict(cell.config.dataset)})
+        note_data(cell.results, cell.source, WDBC, cell.source.stamps())
+
+        assert other_versions_notes(survey([cell])) == []

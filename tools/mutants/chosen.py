@@ -105,6 +105,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "sweeping/chunks.py": ("sweeping/test_chunks", "sweeping/test_run"),
     "sweeping/configuration_files.py": ("cli/test_second_entrances",),
     "sweeping/overrides.py": ("sweeping/test_overrides", "sweeping/test_expand", "options/test_gate"),
+    "sweeping/run.py": ("sweeping/test_run", "training/test_cell_loop"),
     "sweeping/": ("sweeping/test_expand", "sweeping/test_run"),
     "results/": ("results/test_store", "results/test_loading"),
     "results/identity.py": ("results/test_identity", "options/test_plugins"),
