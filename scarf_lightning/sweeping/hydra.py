@@ -74,7 +74,7 @@ class FileConfigSource(file_config_source.FileConfigSource):
     """
 
     def is_group(self, config_path: str) -> bool:
-        # A user's folder may have the name of an option, such as sweeps, which a choice of one of its files would be.
+        # In a folder sweeps/ of the user's, sweeps=NAME would be the choice of a file of it; it is an option of ours.
         return config_path not in OPTIONS and super().is_group(config_path)
 
     def load_config(self, config_path: str) -> ConfigResult:

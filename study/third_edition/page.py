@@ -191,12 +191,13 @@ def page(
         n_draws: of the bootstrap.
     """
     facts = facts_of(tables)
-    classes = trials[trials["dataset"].isin(facts.index[facts["kind"] == KINDS[0].name])]
+    by_kind = {kind.name: _of_tables(trials, facts, kind.name) for kind in (KINDS[0], *kinds)}
+    classes = by_kind[KINDS[0].name]
     means = means_of(classes, AUROC, n_trials)
     known = {name: _worths(means, facts["family"], name, NONE, n_draws) for name in (*PRETRAININGS, *OTHERS)}
     figure = worths_figure({name: its for name, its in known.items() if its}, PRETRAININGS)
-    by_kind = [(kind, trials[trials["dataset"].isin(facts.index[facts["kind"] == kind.name])]) for kind in kinds]
-    extents = [_extent(its, kind.heading.lower()) for kind, its in by_kind if len(its)]
+    shown = [kind for kind in kinds if len(by_kind[kind.name])]
+    extents = [_extent(by_kind[kind.name], kind.heading.lower()) for kind in shown]
     sections = [
         "# What is pre-training worth, in labels?",
         "\n".join(f"- {each}" for each in findings(classes, facts["family"], n_trials=n_trials, n_draws=n_draws)),
@@ -204,9 +205,8 @@ def page(
         "By the rules of [the protocol](../third_edition.md), on [tables](data.md) that no study here used before. "
         + " ".join(extents),
     ]
-    for kind, its in by_kind:
-        if len(its):
-            sections += _of_kind(kind, its, facts, n_trials, n_draws)
+    for kind in shown:
+        sections += _of_kind(kind, by_kind[kind.name], facts, n_trials, n_draws)
     if where is not None:
         sections += ["## Where does SCARF gain?", *_where(where)]
     sections += ["## Trials that have not learnt", _not_learnt(classes), FOUNDATION]
@@ -215,6 +215,11 @@ def page(
     block = f"<!-- not run: needs the trials; tests/study runs it -->\n```python\n{lines}\n```"
     sections += ["## Every number again", AGAIN, block]
     return "\n\n".join(sections) + "\n", {"worth": figure}
+
+
+def _of_tables(trials: pd.DataFrame, facts: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """The trials on tables with targets of a kind."""
+    return trials[trials["dataset"].isin(facts.index[facts["kind"] == kind])]
 
 
 def _extent(trials: pd.DataFrame, targets: str) -> str:
