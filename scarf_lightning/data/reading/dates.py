@@ -178,6 +178,6 @@ def _two_ways(texts: "pd.Series[str]", format: str) -> list[str]:
         return []
     exchanged = format.replace("%m", "%_").replace("%d", "%m").replace("%_", "%d")
     # One day after the 12th of a month settles it.
-    if times_in(texts, exchanged, utc=False).isna().any():
+    if times_in(texts, exchanged, utc="%z" in exchanged).isna().any():
         return []
     return [f"its dates are read as {format}, though they could be {exchanged}; write them as 2024-12-31 to be sure"]

@@ -75,7 +75,7 @@ def test_whole_numbers_that_are_all_different_stay_unless_they_count_or_are_name
     assert read(values, "customer_id", numeric=("customer_id",)).kind == "numbers"
     assert read([*range(N - 1), 2 * N - 1]).kind == "id", "half of the numbers in their range are there"
     assert read([*range(N - 1), 2 * N]).kind == "numbers"
-    assert read(range(29)).kind == "numbers", "too few rows to tell"
+    assert (read(range(29)).kind, read(range(30)).kind) == ("numbers", "id"), "29 rows are too few to tell"
     assert read([*range(N - 1), 0]).kind == "numbers"
     assert read((np.arange(N) / 2).tolist()).kind == "numbers"
     assert read([*range(N - 1), np.inf], "customer_id").kind == "numbers"
@@ -115,6 +115,8 @@ DAYS = pd.date_range("2020-01-01", periods=N)
         ([f"{i}.5 kg" for i in range(40)], {}, "numbers", [0.5, 1.5], ["its numbers have the unit 'kg', which is cut "
          "off"]),
         ([f"{i % 30} {'kg' if i % 2 else 'lb'}" for i in range(N)], {}, "strings", None, []),
+        ([*["7"] * (N - 1), "low"], {}, "categories", ["7"], []),
+        (cycle("7", "?"), {}, "categories", ["7", "?"], []),
         (cycle("a", "a ", " b", "  "), {}, "categories", ["a", "a", "b", None], [BLANKS]),
         (cycle(" a", "b "), {}, "categories", ["a", "b"], []),
         (cycle(True, False), {}, "Boolean", ["true", "false"], []),
@@ -135,6 +137,8 @@ DAYS = pd.date_range("2020-01-01", periods=N)
         ([f"2020-01-{day:02}T10:00:00+0200" for day in range(1, 29)] * 2, {}, "dates", None, ["time zones other than"]),
         ([f"2020-01-{day:02}T10:00:00Z" for day in range(1, 29)] * 2, {}, "dates", None, []),
         (cycle("01/02/2024", "03/04/2024"), {}, "dates", None, ["could be %d/%m/%Y"]),
+        (cycle("01/02/2024 10:00+0100", "03/08/2024 10:00+0200"), {}, "dates", None, ["could be %d/%m/%Y", "time zones "
+         "other than UTC"]),
         (["31/01/2024", *cycle("30/12/2023", "01/02/2024")], {}, "dates", None, []),
         (cycle("2024-01-02", "2024-03-04"), {}, "dates", None, []),
         (cycle("2024-01-02", "2024-03-04", "?"), {}, "dates", None, ["20 of its values are not dates ('?') and are "
@@ -170,6 +174,11 @@ def test_text_that_no_file_can_hold_is_refused_in_every_kind_of_column(options: 
     for odd, said in (("red\x00", "a NUL character"), ("red\ud800", "half a character")):
         with pytest.raises(UsageError, match=f"^column 'c' holds {said}, in 'red"):
             read(pd.Series(cycle("red", odd), dtype=object), **options)
+
+
+@pytest.mark.parametrize("values", [cycle("a", None, "b"), cycle(1.5, None, 2), cycle("1.5", None, "2")])
+def test_missing_and_distinct_values_are_counted(values: Any) -> None:
+    assert read(values).counts == (20, 2)
 
 
 def test_strings_of_many_values_do_not_blow_the_width_up() -> None:
@@ -302,10 +311,11 @@ def test_dates_of_some_years_are_dates_whatever_a_sample_of_them_shows(form: str
 
 
 def test_one_day_after_the_twelfth_of_many_tells_that_days_come_first() -> None:
-    early = [f"{day:02}/{month:02}/2019" for day in range(1, 13) for month in range(1, 13)]
-    found = read_column(pd.Series([*early * 20, "25/12/2019"], name="when"), ReadingOptions())
+    months = range(1, 13)
+    early = [f"{day:02}/{month:02}/{year}" for year in range(1999, 2019) for day in months for month in months]
+    found = read_column(pd.Series([*early, "25/12/2019"], name="when"), ReadingOptions())
     assert (found.kind, list(found.notes)) == ("dates", [])
-    assert found.features[0].values[1] == (pd.Timestamp("2019-02-01") - pd.Timestamp(0)).days
+    assert found.features[0].values[1] == (pd.Timestamp("1999-02-01") - pd.Timestamp(0)).days
 
 
 def test_dates_in_two_formats_are_no_dates() -> None:
