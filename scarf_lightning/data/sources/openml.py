@@ -368,7 +368,8 @@ def _clear_errors(subject: str, root: Path, folder: Path) -> Iterator[None]:
     except openml.exceptions.PyOpenMLError as error:
         if getattr(error, "code", None) in UNKNOWN:
             raise UsageError(f"{subject} does not exist; look its id up at https://www.openml.org.") from error
-        answer = error.message.partition("\n")[0].rstrip(".!")
+        # The client writes None where the server adds nothing.
+        answer = error.message.partition("\n")[0].removesuffix(" - None").rstrip(".!")
         raise UsageError(f"OpenML does not give {subject.removeprefix('OpenML ')}: {answer}.") from error
     except ValueError as error:
         # Entities in XML, or a name that the client refuses.

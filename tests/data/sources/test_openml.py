@@ -185,8 +185,9 @@ class Server:
             self.pages[f"/datasets/dataset_{ID}.pq"] = 200, parquet
 
 
-def error_page(code: int, message: str) -> str:
+def error_page(code: int, message: str, more: str = "") -> str:
     error = f"<oml:code>{code}</oml:code><oml:message>{message}</oml:message>"
+    error += f"<oml:additional_information>{more}</oml:additional_information>" if more else ""
     return f'<oml:error xmlns:oml="http://openml.org/openml">{error}</oml:error>'
 
 
@@ -290,6 +291,15 @@ class TestCachedDataset:
         fill(tmp_path / "cache", **options)
         refusal(tmp_path / "cache", sentence)
 
+    def test_the_column_that_a_split_goes_by_is_no_feature(self, tmp_path: Path) -> None:
+        fill(tmp_path / "cache", table=frame().assign(place=["b", "a", "b"] * 4))
+        cached: dict[str, Any] = {"id": ID, "name": None, "openml_cache": str(tmp_path / "cache")}
+        table = open_source("openml", **cached, split={"name": "group", "column": "place"}).load()
+        assert [column.name for column in table.columns] == ["size", "colour"]
+        first, second = table.split_by[:2]
+        assert first != second
+        assert table.split_by.tolist() == [first, second, first] * 4
+
     def test_a_split_by_what_is_no_feature(self, tmp_path: Path) -> None:
         fill(tmp_path / "cache")
         split = {"name": "group", "column": "defect"}
@@ -364,7 +374,8 @@ class TestDownload:
         ("status", "page", "sentence"),
         [
             (412, error_page(111, "Unknown dataset"), f"OpenML dataset {ID} does not exist"),
-            (412, error_page(112, "No access granted"), "OpenML does not give dataset 7: No access granted"),
+            (412, error_page(112, "No access!"), r"^OpenML does not give dataset 7: No access\.$"),
+            (412, error_page(112, "No access", "ask its owner."), r"dataset 7: No access - ask its owner\.$"),
             (200, "<html><body>Log in</body></html>", "log-in page"),
             (511, "<html><body>Log in</body></html>", "log-in page"),
             (200, with_entities(description(), '<!ENTITY c "ha">'), "entities are disabled"),
@@ -500,6 +511,13 @@ class TestFiles:
         if switch is not None:
             monkeypatch.setenv("OPENML_SKIP_PARQUET", switch)
         assert OpenMLSource(ID, tmp_path / "cache").files()[1].suffix == ending
+
+    @pytest.mark.parametrize("name", ["dataset.arff", f"dataset_{ID}.pq", "description.xml"])
+    def test_an_empty_file_is_none(self, name: str, tmp_path: Path) -> None:
+        folder = fill(tmp_path / "cache", data="arff" if name == "dataset.arff" else "parquet")
+        assert OpenMLSource(ID, tmp_path / "cache").files()
+        (folder / name).write_bytes(b"")
+        assert OpenMLSource(ID, tmp_path / "cache").files() == ()
 
     @pytest.mark.parametrize("variable", [None, "OPENML_CACHE_DIR", "XDG_CACHE_HOME"])
     def test_default_cache_is_the_clients(
