@@ -61,7 +61,7 @@ def first_positions(keys: NDArray[np.generic]) -> Ints:
 
     # Keys are numbered in the order in which they occur first.
     number, _ = pd.factorize(keys)
-    is_later = pd.Series(keys).duplicated().to_numpy()
+    is_later = pd.Series(keys).duplicated()
     positions = np.flatnonzero(~is_later)
     return positions[number]
 

@@ -223,7 +223,8 @@ class Table:
     @property
     def n_copies(self) -> int:
         """The number of rows with a label that equal an earlier row with one in every column."""
-        return len(self.copies[0])
+        copies, _ = self.copies
+        return len(copies)
 
     @property
     def n_copies_of_other_targets(self) -> int:

@@ -263,7 +263,7 @@ class TrialData:
     test: Ints
     predicted: Ints
     preprocessing: Preprocessing
-    n_labels_inside: int = 0
+    n_labels_inside: int
 
     def of(self, position: int) -> "TrialData":
         """The data of the trial at this position alone."""

@@ -1,4 +1,8 @@
-from scarf_lightning.data.columns import Advice, about
+import pandas as pd
+import pytest
+
+from scarf_lightning.data.columns import Advice, Coded, Column, about, sorted_naturally
+from scarf_lightning.errors import UsageError
 
 TEXT = Advice("it holds names", "dataset.text", ["first", "last"], "reads them as text")
 
@@ -20,3 +24,19 @@ def test_each_surface_words_the_option_as_its_users_set_it() -> None:
         assert command_line in str(advice)
         assert in_python in advice.in_python
     assert about("name", "it is odd") == "Column 'name': it is odd."
+
+
+def test_a_column_comes_back_from_its_record() -> None:
+    record = {"name": "c", "categories": ["a", "b"], "indicators": 1, "tells_gaps": True}
+    assert Column.from_plain(record) == Column("c", ("a", "b"), indicators=1, tells_gaps=True)
+    assert Column.from_plain({"name": "x", "categories": None}) == Column("x")
+
+
+def test_texts_of_one_number_stand_in_alphabetical_order() -> None:
+    ones = ["+1", "01", "1", "1.0", "1.00", "1e0"]
+    assert sorted_naturally([*reversed(ones), "9", "0.5", "10"]) == ("0.5", *ones, "9", "10")
+
+
+def test_the_first_value_that_is_no_category_is_named() -> None:
+    with pytest.raises(UsageError, match=r"^Column 'c' holds \['x'\], which is neither a number nor a category"):
+        Coded.of(pd.Series(["red", 1, ["x"], {"y"}], name="c"))

@@ -91,6 +91,20 @@ def test_exact_parts_are_exact_in_every_order(n_times: list[int], n_single: int,
         assert tuple(n_rows[1:]) == part_sizes(len(alike) // copies.unit)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "n_reserved"),
+    [
+        pytest.param([15, *[4] * 5], (15 - 1) + (4 - 1), id="the largest fits into the test part alone"),
+        pytest.param([10], 9 + 9, id="the largest fits into both"),
+        pytest.param([30, 30], 0, id="none fits"),
+    ],
+)
+def test_rows_of_one_are_reserved_for_what_the_largest_groups_leave(sizes: list[int], n_reserved: int) -> None:
+    """Of 100 rows, 10 validate and 20 test."""
+    sizes = [*sizes, *[1] * (100 - sum(sizes))]
+    assert Copies.of(np.repeat(np.arange(len(sizes)), sizes)).n_reserved == n_reserved
+
+
 @pytest.mark.parametrize(("n_rows", "times"), [(10, 1), (57, 1), (33, 3), (57, 4)])
 def test_a_table_that_is_written_several_times_is_cut_as_once(n_rows: int, times: int) -> None:
     copies = Copies.of(np.tile(np.arange(n_rows), times))

@@ -207,6 +207,14 @@ def test_a_batch_holds_the_features_of_its_rows(mixed_table: Table, make: Make, 
             torch.testing.assert_close(batch.x[t], torch.from_numpy(expected), rtol=1e-12, atol=1e-12)
 
 
+def test_a_function_of_a_batch_is_one_of_all_its_tensors() -> None:
+    one = torch.ones(2, 3)
+    for batch in (Batch(one, one * 2, one * 3), Batch(one, None, None)):
+        mapped = batch.map(lambda tensor: tensor[:1] + 1)
+        for before, after in zip(vars(batch).values(), vars(mapped).values(), strict=True):
+            assert after is None if before is None else torch.equal(after, before[:1] + 1)
+
+
 def test_trials_leave_this_phase_and_not_the_table(make: Make) -> None:
     """The fits of a stack share one datamodule, of which what is served last counts."""
     served, fresh = make(fit_on="train"), make(fit_on="train")

@@ -234,6 +234,21 @@ def test_a_column_of_its_name_twice_is_read_twice() -> None:
     assert table.columns == (Column("a"), Column("a", ("blue", "green", "red")))
 
 
+def test_a_column_says_whether_it_has_gaps_and_how_wide_its_encoding_is() -> None:
+    table = build({"x": WHOLE, "gaps": GAPS, "colour": COLOURS})
+    assert [column.has_gaps for column in table.columns] == [False, True, True]
+    assert (table.n_categories, table.n_encoded) == ([0, 0, 3], 5)
+    told = replace(table, columns=tuple(replace(column, tells_gaps=column.has_gaps) for column in table.columns))
+    assert told.n_encoded == 6, "a column beside the number shows its gaps"
+
+
+@pytest.mark.parametrize(("n_labels", "flags"), [(11, [False]), (12, []), (12, [False, True]), (13, [False])])
+def test_parts_of_a_table_that_differ_in_length_are_refused(n_labels: int, flags: list[bool]) -> None:
+    labels = pd.Series(["no", "yes"] * 7).head(n_labels)
+    with pytest.raises(ValueError, match="do not belong together"):
+        Table.from_frame(pd.DataFrame({"x": WHOLE}), labels, categorical=flags, name="t", source="test:t")
+
+
 def test_the_features_of_a_column_are_found_by_its_name_and_one_left_out_has_none() -> None:
     plain = build({"x": WHOLE, "z": GAPS, "c": COLOURS})
     assert plain.features_of == {"x": [0], "z": [1], "c": [2]}

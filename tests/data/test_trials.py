@@ -180,6 +180,7 @@ def test_pre_training_and_tests_are_the_same_with_labels_inside(mixed_table: Tab
     for name in ("train", "watched", "test"):
         np.testing.assert_array_equal(getattr(inside, name), getattr(outside, name), err_msg=name)
     np.testing.assert_array_equal(inside.watched, outside.validation)
+    assert (outside.n_labels_inside, inside.n_labels_inside) == (0, inside.validation.shape[1])
     if regime.name != "semi25":
         np.testing.assert_array_equal(inside.validation, inside.watched)
         np.testing.assert_array_equal(inside.labelled, inside.train)
@@ -364,18 +365,24 @@ def test_a_regime_says_whether_it_hides_labels(regime: Regime) -> None:
     assert regime.name != "full" or seen.tolist() == labels.tolist()
 
 
-def test_each_regime_has_a_random_stream_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_choice_of_rows_has_a_random_stream_of_its_own(
+    mixed_table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
     used = []
     original = Streams.numpy
 
     def record(self: Streams, trial: int, purpose: Purpose, fit: int = 0) -> np.random.Generator:
-        used.append(purpose)
+        used.append((trial, purpose))
         return original(self, trial, purpose, fit)
 
     monkeypatch.setattr(Streams, "numpy", record)
     for regime in (Full(), Semi25(), Noise30()):
-        regime.apply(labels_of(20, 2), classes(2), STREAMS, 0)
-    assert used == [Purpose.LABELLED_SUBSET, Purpose.LABEL_NOISE]
+        regime.apply(labels_of(20, 2), classes(2), STREAMS, 7)
+    assert used == [(7, Purpose.LABELLED_SUBSET), (7, Purpose.LABEL_NOISE)]
+    used.clear()
+    prepare(mixed_table, [5], regime=Semi25(validation="inside"), pretrain_rows=20)
+    purposes = (Purpose.SPLIT, Purpose.PRETRAIN_ROWS, Purpose.LABELLED_SUBSET, Purpose.VALIDATING)
+    assert used == [(5, purpose) for purpose in purposes]
 
 
 @given(n=st.integers(1, 500), wanted=st.integers(1, 500), trial=st.integers(0, 20))

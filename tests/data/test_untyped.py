@@ -86,6 +86,13 @@ def test_columns_that_give_the_target_away_are_named_and_good_ones_are_not() -> 
     assert found(columns, categorical=("coded",)) == ["coded", "shifted"]
 
 
+def test_a_column_that_misses_a_rare_class_does_not_give_the_target_away() -> None:
+    """Every class counts alike, so two of three are a balanced accuracy of 2/3."""
+    labels = np.resize([0, 1], 3000)
+    labels[::100] = 2
+    assert found({"all": labels, "but one": np.where(labels == 2, 0, labels)}, labels) == ["all"]
+
+
 def test_rows_without_a_label_are_not_looked_at_and_the_majority_class_is_no_prediction() -> None:
     labels = np.where(np.arange(N) < 450, -1, LABELS)
     assert found({"leak": np.where(labels < 0, 7.0, labels)}, labels) == ["leak"]

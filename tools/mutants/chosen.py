@@ -38,7 +38,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
     ),
     "data/table.py": ("data/test_table", "data/sources/test_weights"),
     "data/reading/reader.py": ("data/reading/test_reader", "data/sources/test_refusals"),
-    "data/reading/rules.py": ("data/reading/test_reader", "data/reading/test_inference"),
+    "data/reading/rules.py": ("data/reading/test_rules", "data/reading/test_reader", "data/reading/test_inference"),
     "data/reading/dates.py": ("data/reading/test_inference", "data/reading/test_reader"),
     "data/reading/": READING,
     "data/sources/": ("data/sources/test_refusals",),
@@ -231,6 +231,18 @@ EQUIVALENT = (
     ("data/untyped.py", "WRONG, WRONG_A_STRATUM = 0.05", "WRONG, WRONG_A_STRATUM = 0.05500000000000001"),
     # The bytes of a file are searched in pieces of any size.
     ("data/sources/text_file.py", "CHUNK = 1 << 20", "CHUNK = 1 << 19"),
+    # Two functions that find the same numbers, of which one is faster.
+    ("data/reading/inference.py", "are_whole(known[:1000])", "are_whole(known[:])"),
+    # Numbers that are asked for are read, or refused.
+    ("data/reading/inference.py", "is_forced=True)\n        if read:", "is_forced=True)\n        if True:"),
+    # A column's features are missing in the same rows.
+    ("data/reading/rules.py", "column.notna().to_numpy() & features[0]", "column.notna().to_numpy() & features[-1]"),
+    # Without a text, no row picks a number.
+    ("data/reading/rules.py", "np.empty((0, width))", "np.empty((1, width))"),
+    # An array of 64-bit numbers stays one.
+    ("data/copies.py", "np.uint64(0x9E3779B97F4A7C15)", "0x9E3779B97F4A7C15"),
+    # The client's default.
+    ("data/sources/openml.py", "                    download_features_meta_data=False,\n", ""),
     # Columns of whole numbers are read again as text, which decides.
     ("data/sources/text_file.py", "    return False\n\n\ndef _beginning", "    return True\n\n\ndef _beginning"),
     # A single label is a whole number of them.

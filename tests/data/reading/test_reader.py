@@ -1,6 +1,7 @@
 """Rows that come later are read as the table was."""
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,32 @@ def test_dates_may_come_as_dates_of_any_library(reader: Reader, table: Table, fr
 def test_a_table_from_elsewhere_takes_its_columns_as_they_are(mixed_table: Table, mixed_data: dict[str, Any]) -> None:
     plain = mixed_table.rows_reader
     np.testing.assert_array_equal(plain.values(mixed_data["features"]), mixed_table.values)
+
+
+def test_one_unseen_category_may_be_another_one_and_several_alone_are_another_column(
+    reader: Reader, frame: pd.DataFrame
+) -> None:
+    with pytest.warns(UserWarning, match="'colour' has 'mauve', which the training table did not"):
+        assert feature(reader, frame.head(2).assign(colour="mauve"), "colour") == [None, None]
+    said = r"^Column 'colour' holds 'blue', 'green', 'red' in the table, but 'mauve', 'teal' in the rows; correct it\."
+    with pytest.raises(UsageError, match=said):
+        reader.values(frame.head(2).assign(colour=["mauve", "teal"]))
+
+
+@pytest.mark.parametrize(
+    ("categories", "text", "read"),
+    [
+        (("no", "yes"), "TRUE", "yes"), (("no", "yes"), "f", "no"), (("0", "1"), "true", "1"),
+        (("maybe", "yes"), "TRUE", None), (("no", "y", "yes"), "TRUE", None), (("maybe", "no", "yes"), "TRUE", None),
+    ],
+)  # fmt: skip
+def test_truth_values_may_be_spelled_otherwise_where_the_categories_are_two(
+    categories: tuple[str, ...], text: str, read: str | None
+) -> None:
+    reader = Reader.plain([Column("c", categories)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore" if read is None else "error")
+        assert feature(reader, pd.DataFrame({"c": [text, *categories]}), "c") == [read, *categories]
 
 
 def test_of_many_odd_values_five_are_named(reader: Reader, frame: pd.DataFrame) -> None:

@@ -165,6 +165,25 @@ def test_commas_after_the_last_value_are_not_a_column(tmp_path: Path) -> None:
     assert len(hashes) == 1
 
 
+def test_rows_without_a_value_are_left_out_and_noted(tmp_path: Path, plain: Table) -> None:
+    header, *lines = frame().to_csv(index=False).splitlines()
+    empty = "," * header.count(",")
+    table = loaded(written(tmp_path / "t.csv", "\n".join([header, *lines[:5], empty, *lines[5:], empty, ""])))
+    assert (table.columns, table.hash) == (plain.columns, plain.hash)
+    assert f"2 rows of {tmp_path / 't.csv'} hold no value and are left out." in table.notes
+
+
+@pytest.mark.parametrize("cells", [1, 5, ROWS, 3 * ROWS])
+def test_columns_of_parquet_are_the_same_however_many_are_read_at_once(
+    cells: int, plain: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scarf_lightning.data.sources.arrow_file.CELLS", cells)
+    frame().to_parquet(tmp_path / "t.parquet")
+    assert loaded(tmp_path / "t.parquet").hash == plain.hash
+    frame().head(0).to_parquet(tmp_path / "none.parquet")
+    assert "none.parquet" in refusal(tmp_path / "none.parquet")
+
+
 @pytest.mark.parametrize("spelling", ["", "NA", "N/A", "n/a", "NaN", "nan", "None", "null", "NULL", "<NA>", "#N/A"])
 def test_what_is_missing_in_csv(tmp_path: Path, spelling: str) -> None:
     lines = [f"{spelling if i < 2 else i},{spelling if i % 3 else 'ab'[i % 2]},{v}" for i, v in enumerate(LABELS)]
@@ -276,6 +295,11 @@ class TestColumnsWithoutAName:
         ]
         assert loaded(path, categorical=("id",)).columns == (*plain.columns, Column("id", ("id0", "id1")))
         assert loaded(path, "id").target.names == ("id0", "id1")
+
+    @pytest.mark.parametrize("rows", [["a", "b"] * 6, [i / 8 for i in range(ROWS)], [*"abcdefghijk", None]])
+    def test_what_neither_numbers_nor_names_rows_is_refused(self, rows: list[Any], tmp_path: Path) -> None:
+        indexed(rows)(tmp_path / "t.csv")
+        assert "has no name, and more in it than numbers or names of the rows" in refusal(tmp_path / "t.csv")
 
     def test_a_counting_column_with_a_name_is_a_feature(self, tmp_path: Path) -> None:
         path = in_csv(frame().assign(n=range(ROWS), **{"Unnamed: 0": range(ROWS)}), tmp_path / "t.csv")

@@ -124,7 +124,9 @@ def test_a_record_gives_the_target_back() -> None:
 
 def test_predictions_that_are_not_finite_are_refused() -> None:
     packed = Number("y").packed(np.array([1.0, 2.0]), np.array([1.5, 2.5]))
-    assert [each.tolist() for each in Number("y").unpacked(packed)] == [[1.0, 2.0], [1.5, 2.5]]
+    unpacked = Number("y").unpacked(packed)
+    assert [each.tolist() for each in unpacked] == [[1.0, 2.0], [1.5, 2.5]]
+    assert all(isinstance(each, np.ndarray) for each in unpacked)
     wrong: list[dict[str, Any]] = [{"label": [np.nan, 1.0]}, {"0": [1.0, np.inf]}]
     for changed in wrong:
         with pytest.raises(ValueError, match="not finite"):
@@ -175,6 +177,22 @@ def test_a_stratum_has_ten_labels_at_least_and_there_are_ten_strata_at_most(n_la
     sizes = np.bincount(strata[:n_labels])
     assert len(sizes) == n_strata
     assert sizes.max() - sizes.min() <= 1
+    if n_strata > 1:
+        on_bounds = Number("y").strata(np.arange(10.0 * n_strata + 1))
+        assert np.bincount(on_bounds).tolist() == [*[10] * (n_strata - 1), 11], "a bound belongs to the stratum above"
+
+
+def test_a_constant_is_given_back_and_nothing_learns_it() -> None:
+    def learn(labels: Any) -> Any:
+        return np.full(3, labels.mean())
+
+    for labels, expected in (([5.0], [5.0] * 3), ([5.0, 5.0], [5.0] * 3), ([5.0, 6.0], [5.5] * 3)):
+        assert Number("y").taught(np.array(labels), 3, learn).tolist() == expected
+
+
+def test_numbers_are_measured_by_their_distance_from_the_labels() -> None:
+    measured = Number("y").measured(np.array([1.0, 2.0, 5.0]), np.array([1.0, 2.0, 3.0]))
+    assert measured == pytest.approx({"rmse": (4 / 3) ** 0.5, "mae": 2 / 3, "r2": 1 - 4 / 2, "spearman": 1})
 
 
 def test_the_bundled_table_whose_hash_is_of_its_weights_and_labels() -> None:

@@ -68,6 +68,8 @@ def test_a_subclass_is_among_its_kinds_and_every_kind_among_no_names(folder: Pat
     ):  # fmt: skip
         assert kind.is_among(names) is is_among
         assert kind.is_among(())
+    for kind, has_classes in ((Classes, True), (Number, False), (count, False)):
+        assert (kind.can_balance, kind.can_smooth, kind.has_probabilities) == (has_classes,) * 3
 
 
 def test_the_example_has_the_likelihood_of_poisson_and_refuses_what_is_no_count(folder: Path) -> None:
