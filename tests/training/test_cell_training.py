@@ -9,13 +9,17 @@ import pytest
 import torch
 from sklearn.datasets import make_classification
 
+from scarf_lightning.data.sources import DiabetesSource
 from scarf_lightning.data.splits import Random
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.hardware import Hardware, Promise
+from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
+from scarf_lightning.methods import Method, SupervisedPhase
 from scarf_lightning.randomness import Purpose, Streams
 from scarf_lightning.results import read_cell
 from scarf_lightning.training import CellTraining
+from scarf_lightning.training.pretraining import Start
 from tests.composing import config_of
 from tests.short_training import trained, training_of
 
@@ -159,6 +163,38 @@ def test_trials_whose_parts_differ_in_size_are_trained_one_by_one(
     (said,) = training.notes
     assert ("trained one by one" in said) == (copies == "together")
     assert ("have a copy among its training rows" in said) == (copies == "apart")
+
+
+def test_an_option_without_effect_is_noted_unless_the_recipe_sets_it() -> None:
+    table = DiabetesSource().load()
+    asked, of_recipe = (
+        training_of(config_of("pretrain=none", each), table).notes
+        for each in ("finetune.temperature=true", "recipe=realmlp")
+    )
+
+    assert [note.partition(":")[0] for note in asked] == ["finetune.temperature=true is for classes"]
+    assert of_recipe == [], "its label smoothing is for classes"
+
+
+def test_networks_start_from_encoders_that_are_given_in_turn(wdbc: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three trials and two encoders, so that the third one starts from the first encoder."""
+    training = training_of(config_of("pretrain=none", "trials=3"), wdbc)
+    two = training.stack([0, 1])  # noqa: PD013
+    weights = {name: tensor.detach().numpy() for name, tensor in two.networks.encoder([5, 6]).state_dict().items()}
+    starts = []
+
+    def run(_: Method, stack: Stack, phase: SupervisedPhase) -> None:
+        starts.append(phase.pretrained)
+        raise InterruptedError
+
+    monkeypatch.setattr(type(training.parts.method), "run", run)
+    with pytest.raises(InterruptedError):
+        replace(training, start=Start(weights, two.data.preprocessing)).run([0, 1, 2])
+
+    (start,) = starts
+    assert start is not None
+    for name, weight in weights.items():
+        np.testing.assert_array_equal(start[name].numpy(), weight[[0, 1, 0]])
 
 
 @pytest.mark.parametrize(("copies", "low", "high"), [("together", 0.6, 0.75), ("apart", 0.9, 1.0)])

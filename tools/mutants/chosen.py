@@ -104,7 +104,12 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "methods/": ("methods/test_fine_tuning", "methods/test_pseudo_labels", "methods/test_every_method"),
     "sweeping/chunks.py": ("sweeping/test_chunks", "sweeping/test_run"),
     "sweeping/configuration_files.py": ("cli/test_second_entrances",),
-    "sweeping/overrides.py": ("sweeping/test_overrides", "sweeping/test_expand", "options/test_gate"),
+    "sweeping/overrides.py": (
+        "sweeping/test_overrides",
+        "sweeping/test_expand",
+        "options/test_gate",
+        "cli/test_second_entrances",
+    ),
     "sweeping/run.py": ("sweeping/test_run", "training/test_cell_loop"),
     "sweeping/": ("sweeping/test_expand", "sweeping/test_run"),
     "results/": ("results/test_store", "results/test_loading"),
