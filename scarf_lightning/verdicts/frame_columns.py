@@ -53,7 +53,8 @@ def _bencheval_frame(frame: pd.DataFrame, metric: Metric) -> pd.DataFrame:
             raise UsageError(f"No task of this frame has the metric {metric.name}; name one of its column metric.")
     if metric.higher_is_better and metric.bounds[1] != 1.0:
         raise UsageError(f"metric_error of {metric.name} is not known; give a frame with a column {metric.name}.")
-    values = 1 - frame["metric_error"] if metric.higher_is_better else frame["metric_error"]
+    errors = _numbers(frame, "metric_error")
+    values = 1 - errors if metric.higher_is_better else errors
     trial = frame["seed"] if "seed" in frame.columns else frame.get("fold", 0)
     return pd.DataFrame({"dataset": frame["task"], "trial": trial, "competitor": frame["method"], metric.name: values})
 
@@ -71,8 +72,9 @@ def _skore_frame(frame: pd.DataFrame, metric: Metric) -> pd.DataFrame:
         fault = f"The summary has no value of {metric.name} over all classes"
         raise UsageError(unknown_name(fault, metric.name, map(str, frame["name"]), "its metrics"))
     trial = chosen["split"] if "split" in chosen.columns else 0
+    scores = _numbers(chosen, "score")
     return pd.DataFrame(
-        {"dataset": "the table", "trial": trial, "competitor": chosen["estimator"], metric.name: chosen["score"]}
+        {"dataset": "the table", "trial": trial, "competitor": chosen["estimator"], metric.name: scores}
     )
 
 
@@ -104,7 +106,9 @@ def _tables(frame: pd.DataFrame, metric: Metric, test_to_train: float) -> Tables
     if metric.name in frame.columns:
         return _metric_trials(frame, metric, test_to_train)
 
-    probabilities = [str(column) for column in frame.columns if str(column).startswith(PROBABILITY)]
+    probabilities: list[str] = []
+    if "number" not in metric.targets:
+        probabilities = [str(column) for column in frame.columns if str(column).startswith(PROBABILITY)]
     for column in PREDICTED:
         # Probabilities of the classes stand in place of a prediction.
         is_needed = column != "prediction" or not probabilities
@@ -125,7 +129,7 @@ def _metric_trials(frame: pd.DataFrame, metric: Metric, test_to_train: float) ->
             f"Competitor {twice['competitor']} has two rows for trial {twice['trial']} of {twice['dataset']}; "
             "a metric has one row a trial."
         )
-    if np.isinf(frame[metric.name].to_numpy(dtype=np.float64, na_value=np.nan)).any():
+    if np.isinf(_numbers(frame, metric.name)).any():
         raise UsageError(f"The column {metric.name} holds an infinite value; leave a trial without a value empty.")
     values: dict[tuple[str, str], dict[Hashable, float]] = {}
     for row in frame.dropna(subset=[metric.name]).to_dict("records"):
@@ -172,11 +176,13 @@ def _prediction_trials(frame: pd.DataFrame, metric: Metric, probabilities: list[
 def _predictions_of(frame: pd.DataFrame, metric: Metric, probabilities: list[str]) -> tuple[Floats, Labels]:
     """Predictions and labels as metrics take them."""
     if "number" in metric.targets:
-        return frame["prediction"].to_numpy(dtype=np.float64), frame["label"].to_numpy(dtype=np.float64)
+        return _numbers(frame, "prediction"), _numbers(frame, "label")
     # Labels may be numbers, and classes in the names of columns are texts.
     labels = frame["label"].astype(str)
     if probabilities:
         classes = [column.removeprefix(PROBABILITY) for column in probabilities]
+        for column in probabilities:
+            _numbers(frame, column)
         predictions = frame[probabilities].to_numpy(dtype=np.float64)
     else:
         predicted = frame["prediction"].astype(str)
@@ -187,6 +193,20 @@ def _predictions_of(frame: pd.DataFrame, metric: Metric, probabilities: list[str
     if unknown := sorted(set(labels) - set(classes)):
         raise UsageError(f"The label {unknown[0]} has no column {PROBABILITY}{unknown[0]}; add it.")
     return predictions, np.asarray(pd.Categorical(labels, categories=classes).codes, dtype=np.int64)
+
+
+def _numbers(frame: pd.DataFrame, column: str) -> Floats:
+    """The numbers in a column, ``(N,)``, NaN where it is empty.
+
+    Raises:
+        UsageError: the column holds something else.
+    """
+    try:
+        return np.asarray(frame[column].to_numpy(dtype=np.float64, na_value=np.nan))
+    except (TypeError, ValueError) as error:
+        is_none = pd.to_numeric(frame[column], errors="coerce").isna() & frame[column].notna()
+        wrong = frame.loc[is_none, column].iloc[0]
+        raise UsageError(f"The column {column} needs numbers, and holds {wrong}.") from error
 
 
 def levels_of_tables(by_labels: Mapping[float, Tables], metric: Metric, *, with_labels: bool) -> pd.DataFrame:

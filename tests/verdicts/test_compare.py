@@ -135,18 +135,50 @@ WITH_PROBABILITIES = PREDICTIONS.drop(columns="prediction").assign(probability_1
         (METRICS.drop(columns="trial"), "lacks the column trial"),
         (METRICS.drop(columns="accuracy"), "neither the column accuracy, a row a trial, nor row"),
         (pd.concat([METRICS, METRICS.head(1)]), "two rows for trial 0 of t0"),
-        (METRICS.assign(accuracy=np.inf), "infinite value"),
+        (METRICS.assign(accuracy=[np.inf, *METRICS["accuracy"][1:]]), "infinite value"),
+        (METRICS.assign(accuracy=["high", *METRICS["accuracy"][1:]]), "column accuracy needs numbers, and holds high"),
         (METRICS.assign(dataset=None), "rows without a dataset"),
         (METRICS[METRICS["competitor"] == "base"], "No other competitor shares"),
         (METRICS.replace("base", "other"), "reference=base is no competitor of this frame. Its competitors are: other"),
         (pd.concat([PREDICTIONS, PREDICTIONS.head(1)]), "two predictions for row"),
         (WITH_PROBABILITIES, "The label 0 has no column probability_0"),
+        (WITH_PROBABILITIES.drop(columns="row"), "neither the column accuracy, a row a trial, nor row"),
+        (WITH_PROBABILITIES.assign(probability_2="low"), "column probability_2 needs numbers, and holds low"),
+        (PREDICTIONS.drop(columns="prediction"), "neither the column accuracy, a row a trial, nor prediction"),
         (PREDICTIONS.assign(prediction=None), "rows without a value of row, label, prediction"),
     ],
 )
 def test_a_frame_that_cannot_be_compared_gets_one_sentence(frame: pd.DataFrame, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         compare(frame, metric="accuracy", reference="base")
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (WITH_PROBABILITIES, "neither the column mae, a row a trial, nor prediction"),
+        (PREDICTIONS.assign(label="low"), "The column label needs numbers, and holds low"),
+        (PREDICTIONS.assign(prediction="low"), "The column prediction needs numbers, and holds low"),
+    ],
+)
+def test_a_metric_of_numbers_takes_numbers_alone(frame: pd.DataFrame, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        compare(frame, metric="mae", reference="base")
+
+
+def test_rows_of_predictions_may_stand_in_any_order_and_those_of_tables_among_each_other() -> None:
+    frame = pd.concat([PREDICTIONS.assign(dataset=name) for name in ("b", "a")])
+    text = frame.assign(label=frame["label"].astype(str), prediction=frame["prediction"].astype(str))
+
+    for metric, its in (("accuracy", frame), ("mae", frame), ("mae", text)):
+        found = compare(its.sample(frac=1, random_state=1), metric=metric, reference="base")
+        pd.testing.assert_frame_equal(
+            found.levels.sort_values(["dataset", "competitor"], ignore_index=True),
+            compare(frame, metric=metric, reference="base").levels.sort_values(
+                ["dataset", "competitor"], ignore_index=True
+            ),
+        )
+        assert found.levels.loc[found.levels["dataset"] == "a", "trials"].tolist() == [3, 3]
 
 
 @pytest.mark.slow
@@ -195,6 +227,16 @@ def test_over_labels_each_gain_is_also_worth_a_number_of_labels(tables: int) -> 
     assert found.levels["labels"].nunique() == 3
 
 
+@pytest.mark.parametrize("column", [{20: 1, 40: 2, 80: 4}, {20: "1", 40: "2.0", 80: "4"}])
+def test_a_single_label_is_a_number_of_labels_and_text_is_read_as_one(column: dict[int, object]) -> None:
+    frame = over_labels()
+    frame["n_labels"] = frame["n_labels"].map(column)
+
+    found = compare(frame.sample(frac=1, random_state=0), metric="accuracy", reference="base", labels="n_labels")
+
+    assert found.frame["labels"].tolist() == [1, 2, 4]
+
+
 def test_over_labels_answers_are_corrected_together() -> None:
     found = compare(over_labels(), metric="accuracy", reference="base", labels="n_labels")
 
@@ -214,7 +256,10 @@ def test_a_figure_names_the_numbers_of_labels() -> None:
     [
         ({}, {"labels": "labels"}, "The frame lacks the column labels, which labels names."),
         ({"n_labels": 0}, {"labels": "n_labels"}, "The column n_labels holds 0; a number of labels is above zero."),
+        ({"n_labels": [1, 0] + [20] * 34}, {"labels": "n_labels"}, "The column n_labels holds 0; a number"),
+        ({"n_labels": [20, 0, -5] + [20] * 33}, {"labels": "n_labels"}, "The column n_labels holds 0; a number"),
         ({"n_labels": "all"}, {"labels": "n_labels"}, "The column n_labels holds all; a number of labels is above"),
+        ({"n_labels": np.inf}, {"labels": "n_labels"}, "The column n_labels holds inf; a number of labels is above"),
         ({}, {"labels": "n_labels", "factors": ["competitor", "n_labels"]}, "factors and labels are two questions"),
     ],
 )

@@ -5,8 +5,11 @@ import pandas as pd
 import pytest
 
 from scarf_lightning.errors import UsageError
+from scarf_lightning.metrics import Metric, metric_named
 from scarf_lightning.verdicts import compare
+from scarf_lightning.verdicts.frame_columns import known_columns
 
+ACCURACY = metric_named("accuracy")
 TRIALS = 10
 NOISE = np.random.default_rng(0).normal(0, 0.003, (2, TRIALS))
 VALUES = {"forest": 0.9 + NOISE[0], "tree": 0.8 + NOISE[1]}
@@ -70,6 +73,40 @@ def test_a_summary_of_skore_has_a_row_an_estimator_split_and_metric() -> None:
     pd.testing.assert_frame_equal(found, expected)
     with pytest.raises(UsageError, match=r"no value of auroc over all classes\. Its metrics are: accuracy, precision"):
         compare(frame, metric="auroc", reference="tree")
+
+
+def known(rows: list[dict[str, object]], metric: Metric = ACCURACY) -> list[dict[str, object]]:
+    """The rows of a frame in our columns."""
+    return known_columns(pd.DataFrame(rows), metric).to_dict("records")
+
+
+def test_frames_of_others_may_lack_a_number_of_the_trial_a_source_and_a_class() -> None:
+    """A row of skore without a source is of the test rows."""
+    bencheval = {"method": "forest", "task": "wine", "metric_error": 0.25}
+    skore = {"estimator": "forest", "name": "accuracy", "score": 0.75}
+    forest = {"trial": 0, "competitor": "forest", "accuracy": 0.75}
+
+    assert known([bencheval]) == [{"dataset": "wine"} | forest]
+    assert known([bencheval | {"fold": 3}]) == [{"dataset": "wine"} | forest | {"trial": 3}]
+    assert known([skore]) == [{"dataset": "the table"} | forest]
+    of_test = skore | {"split": 2, "data_source": None, "label": None}
+    others = [of_test | {"data_source": "train", "score": 1.0}, of_test | {"label": "a", "score": 0.1}]
+    assert known([of_test, *others]) == [{"dataset": "the table"} | forest | {"trial": 2}]
+
+
+@pytest.mark.parametrize(
+    ("row", "metric", "message"),
+    [
+        ({"method": "a", "task": "b", "metric_error": "n/a"}, "accuracy", "metric_error needs numbers, and holds n/a"),
+        ({"estimator": "a", "name": "accuracy", "score": "n/a"}, "accuracy", "score needs numbers, and holds n/a"),
+        ({"method": "a", "task": "b", "metric_error": 0.5}, "likelihood", "metric_error of likelihood is not known"),
+    ],
+)
+def test_a_frame_of_others_without_the_metric_is_refused(row: dict[str, object], metric: str, message: str) -> None:
+    likelihood = Metric("likelihood", "log-likelihood", True, (-np.inf, np.inf), lambda _, __: 0.0)
+
+    with pytest.raises(UsageError, match=message):
+        known([row], likelihood if metric == "likelihood" else metric_named(metric))
 
 
 def two_by_two(effect: float = 0.1) -> pd.DataFrame:

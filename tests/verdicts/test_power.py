@@ -4,15 +4,18 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 
 from scarf_lightning.intervals import Interval
-from scarf_lightning.verdicts.answers import CANNOT_TELL, Levels
+from scarf_lightning.verdicts.answers import ALONE, CANNOT_TELL, Levels
+from scarf_lightning.verdicts.centres import FEWEST_DATASETS
+from scarf_lightning.verdicts.looks import needed_at
 from scarf_lightning.verdicts.power import (
     MOST_TRIALS,
     POWER,
     Errors,
     chances_of_answer,
+    needed_after,
     settling,
     settling_tables,
     smallest_difference,
@@ -41,6 +44,26 @@ def test_a_difference_of_the_smallest_size_is_found_in_four_of_five_tables() -> 
     assert found / 200 == pytest.approx(0.8, abs=0.08)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "rows_variance", "fits_variance"),
+    [
+        # 0.15 (1 / 10 + 9 / 10 * 60 / 300) / 60 and 0.015^2 / 10: two of ten trials share a fifth of their rows.
+        ((300, 60, 10), 7e-4, 2.25e-5),
+        ((300, 60, 1), 2.5e-3, 2.25e-4),
+    ],
+)
+def test_the_smallest_difference_is_that_of_students_t_with_the_freedom_of_both_parts(
+    sizes: tuple[int, int, int], rows_variance: float, fits_variance: float
+) -> None:
+    n_rows, _, trials = sizes
+    variance = rows_variance + fits_variance
+    freedom = variance**2 / (rows_variance**2 / (n_rows - 1) + fits_variance**2 / max(trials - 1, 1))
+
+    for power in (0.8, 0.9):
+        found = smallest_difference(*sizes, power=power)
+        assert found == pytest.approx(stats.t.ppf([0.975, power], freedom).sum() * math.sqrt(variance))
+
+
 def test_more_trials_lower_the_part_of_rows_to_that_of_the_table_and_no_further() -> None:
     random = np.random.default_rng(1)
     rows = random.normal(size=400)
@@ -63,11 +86,15 @@ def test_trials_settle_what_fits_leave_open() -> None:
     """The error of ten trials is v / 10, and that of n trials v / n. The difference moves by v / 10 - v / n."""
     found = settling(0.02, parts_of(fits_variance=1e-4))
 
-    def chance(trials: int) -> float:
-        error, spread = math.sqrt(1e-3 / trials), math.sqrt(1e-4 - 1e-3 / trials)
+    def chance(trials: float, variance: float = 1e-4) -> float:
+        error, spread = math.sqrt(10 * variance / trials), math.sqrt(variance - 10 * variance / trials)
         reach = stats.t.ppf(0.975, trials - 1) * error
         return float(stats.norm.sf(reach, 0.02, spread) + stats.norm.cdf(-reach, 0.02, spread))
 
+    for enough, advised in ((99.5, 100), (100.5, None)):
+        variance = optimize.brentq(lambda v, n=enough: chance(n, v) - POWER, 1e-5, 1e-3)
+        assert settling(0.02, parts_of(fits_variance=variance), margin=0).trials == advised
+    assert settling(0.5, parts_of(fits_variance=1e-4)).trials == 11, "one more than there are"
     assert (found.rows, found.rows_share) == (None, 0.0)
     assert found.trials is not None
     # The margin adds a little to the chance: with many trials the interval lies within it more often.
@@ -93,6 +120,10 @@ def test_the_chance_of_an_answer_is_that_of_drawn_truths(difference: float, vari
     (chance,) = chances_of_answer(difference, Errors.of([parts]), Errors.of([later]), 0.01, needed)
 
     assert chance == pytest.approx(answered.mean(), abs=0.005)
+    # A difference that does not move has the answer that it has, or none.
+    now = Errors(np.array([0.01]), np.array([1e9]))
+    for measured, margin, expected in ((0.03, 0.01, 1), (-0.03, 0.01, 1), (0.015, 0.01, 0), (0.0, 0.03, 1)):
+        assert chances_of_answer(measured, now, now, margin) == [expected]
     # An interval that is much narrower than the margin has an answer wherever it lies.
     sure = parts_of(rows_variance=2e-8, fits_variance=8e-8)
     later = Errors.of([sure.expected(30)])
@@ -117,6 +148,24 @@ def test_rows_settle_what_trials_cannot() -> None:
     assert settling(0.01, parts_of(rows_variance=1.0), needed=Levels(1e-9, 1e-9, 1e-9)) == (None, None, 1.0)
 
 
+@pytest.mark.parametrize(("least", "growth"), [(1e-4, 1), (2e-4, 100)])
+def test_tables_that_grow_by_nothing_up_to_a_hundredfold_are_advised(least: float, growth: int) -> None:
+    """Of errors of which a fifth is of 600 rows: the least that takes more than trials, and the largest that rows
+    settle."""
+    most = 1.5 * least
+
+    def advised(variance: float) -> int | None:
+        found = settling(0.02, parts_of(rows_variance=0.2 * variance, fits_variance=0.8 * variance))
+        return found.rows if found.trials is None else 0
+
+    is_settled = [0] if growth == 1 else range(600, 60_001)
+    for _ in range(20):
+        middle = (least + most) / 2
+        least, most = (middle, most) if advised(middle) in is_settled else (least, middle)
+
+    assert advised(most if growth == 1 else least) == pytest.approx(600 * growth, rel=0.03)
+
+
 def test_a_difference_near_zero_is_settled_within_the_margin_and_more_comparisons_take_more_trials() -> None:
     def trials(difference: float, fits_variance: float, direction: float = 0.05, within: float = 0.05) -> int:
         found = settling(
@@ -127,6 +176,18 @@ def test_a_difference_near_zero_is_settled_within_the_margin_and_more_comparison
 
     assert trials(0.0, 2e-5, 0.05, 0.01) > trials(0.0, 2e-5)
     assert trials(0.02, 1e-4, 0.005, 0.005) > 1.3 * trials(0.02, 1e-4)
+
+
+def test_a_further_look_needs_stricter_levels_and_more_trials() -> None:
+    parts = parts_of(fits_variance=1e-4)
+    alone, again = (settling(0.02, parts, looks=looks).trials for looks in ((), (5, 10)))
+    assert alone is not None
+    assert again is not None
+    assert again > alone
+
+    assert needed_after(30, [], ALONE) is ALONE
+    after = needed_after(30, [10], Levels(0.05, 0.0, 0.02))
+    assert after == (needed_at(30, [10], 0.05), 0.0, needed_at(30, [10], 0.02))
 
 
 @pytest.mark.slow
@@ -169,6 +230,20 @@ def test_tables_settle_as_trials_do_whose_error_falls_with_their_number() -> Non
     assert 9 <= total <= 20
     (chance,) = chances_of_answer(0.04, Errors.of([parts]), Errors.of([parts.expected(total + 1)]))
     assert chance > POWER - 0.02
+
+    def chance_of(gain: float, tables: int) -> float:
+        """Of six tables, whose interval of five degrees of freedom reaches 0.05 to each side."""
+        error = 0.05 / stats.t.ppf(0.975, 5)
+        later = error * math.sqrt(6 / tables)
+        reach, spread = stats.t.ppf(0.975, tables - 1) * later, math.sqrt(error**2 - later**2)
+        return float(stats.t.sf((reach - gain) / spread, 5) + stats.t.cdf((-reach - gain) / spread, 5))
+
+    for gain in (0.036, 0.04, 0.045, 0.048):
+        found = settling_tables(Interval(gain, gain - 0.05, gain + 0.05), 6, 99, margin=0)
+        assert found == next(n for n in range(7, 99) if chance_of(gain, n) >= POWER)
+    # That nothing differs is claimed with an interval of the mean, which few tables do not have.
+    assert settling_tables(Interval(0.0, -0.0105, 0.0105), 8, 60) == FEWEST_DATASETS
     assert settling_tables(interval, 8, total) == total
     assert settling_tables(interval, 8, total - 1) is None, "fewer tables are too few"
     assert settling_tables(Interval(0.0, 0.0, 0.0), 8, 80) is None, "equal tables take no number"
+    assert settling_tables(Interval(0.04, math.nan, math.nan), 8, 80) is None, "nor do those without an interval"
