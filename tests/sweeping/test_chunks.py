@@ -15,6 +15,7 @@ from scarf_lightning.options import read
 from scarf_lightning.options.run_settings import ChunkSettings
 from scarf_lightning.options.settings import DatasetSettings
 from scarf_lightning.results import Rows
+from scarf_lightning.results.files import UNFINISHED
 from scarf_lightning.sweeping.cell import Cell, State, SurveyedCell
 from scarf_lightning.sweeping.chunks import (
     FOLDER,
@@ -203,6 +204,20 @@ class TestFiles:
             pass
 
         assert [path.name for path in (tmp_path / FOLDER).iterdir()] == ["new"]
+
+    def test_files_that_killed_processes_have_begun_are_removed_after_an_hour(self, tmp_path: Path) -> None:
+        begun = [tmp_path / name / f"{UNFINISHED}1" for name in ("", "datasets", "failures")]
+        for place, file in enumerate(begun):
+            file.parent.mkdir(exist_ok=True)
+            file.write_text("{")
+            # The last one may be of a process that writes at this moment.
+            if place < 2:
+                os.utime(file, (0, 0))
+
+        with written([], tmp_path):
+            pass
+
+        assert [file.exists() for file in begun] == [False, False, True]
 
     @pytest.mark.usefixtures("in_tmp")
     def test_the_results_folder_need_not_exist_and_its_results_are_left_alone(self) -> None:

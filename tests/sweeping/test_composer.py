@@ -277,3 +277,6 @@ def test_cells_may_be_composed_without_a_command_line() -> None:
 
     with composing(overrides) as composer:
         assert composer(overrides) == config_of(*overrides)
+    # Options of Hydra's own section are refused as on a command line.
+    with pytest.raises(UsageError, match=r"^hydra\.job\.chdir=true: results"), composing(["hydra.job.chdir=true"]):
+        raise AssertionError

@@ -137,6 +137,7 @@ def test_the_file_of_the_sweeper_has_the_defaults_of_its_class() -> None:
         (["sweeps=quick", RATE], {}, "sweeps=quick is not for hydra/sweeper=optuna: a file names its cells "),
         (["force=true", RATE], {}, "force=true is not for hydra/sweeper=optuna: a search never trains a finished "),
         (["pretrain=none", "method=logistic,xgboost"], {}, "method=logistic has no validation error to search by; "),
+        (["pretrain=none", "method=control,xgboost"], {}, "method=xgboost has no validation error to search by; "),
         (["pretrain=none", RATE], {}, "corruption.rate is set, but no cell of this run uses it ("),
         (["pretrain=none,scarf", "method=control,logistic"], {}, "method=logistic does not go with pretrain=scarf: "),
         (["corruption=glob(nothing*)"], {}, "corruption=glob(nothing*) matches no option."),

@@ -80,6 +80,7 @@ def test_each_share_has_missing_trials_under_the_claims_of_the_run() -> None:
             [("method=control", (4, 5)), ("method=dropout", (5,))],
         ]
         assert sum(chunk.seconds for chunk in work.shares) == pytest.approx(group.seconds)
+        assert not any(cell.is_alone for chunk in work.shares for cell in chunk.cells), "the run shows their progress"
         places = [one.store(), other.store(), one.pretraining()]
         assert all(place is not None and is_claimed(place.folder, 0.0) for place in places)
 

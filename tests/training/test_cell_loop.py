@@ -145,6 +145,30 @@ def test_a_cell_that_was_taken_over_is_said_and_is_no_failure(tmp_path: Path, mo
     assert read_failure(cell.results, cell.key) is None
 
 
+def test_a_cell_that_fails_is_shown_by_its_loggers_as_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("no more")
+
+    shown: list[str | None] = []
+
+    def write(view: Any, *_: object) -> list[str]:
+        shown.append(view.failure)
+        return []
+
+    (cell,) = cells_of(*LOGISTIC, f"paths.results={tmp_path}", "logger=tensorboard")
+    monkeypatch.setattr(CellStore, "add", fail)
+    monkeypatch.setattr("scarf_lightning.loggers.write_views", write)
+    CellLoop(shown=Screen(file=io.StringIO())).train([cell])
+
+    (failure,) = shown
+    assert str(failure).endswith("RuntimeError: no more")
+
+
+def test_an_option_without_effect_is_said_once_for_all_cells(tmp_path: Path) -> None:
+    asked = ("dataset=diabetes", "method=ridge", "pretrain=none", "trials=1", "finetune.temperature=true")
+    assert ran(tmp_path, *asked, "seed=0,1").count("finetune.temperature=true is for classes") == 1
+
+
 def test_the_drawback_of_a_precision_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Hardware, "drawback", property(lambda hardware: f"{hardware.precision} is slow here."))
     monkeypatch.setattr("scarf_lightning.training.cell_loop.choose_hardware", lambda _: Hardware(torch.device("cpu")))

@@ -111,6 +111,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
         "cli/test_second_entrances",
     ),
     "sweeping/run.py": ("sweeping/test_run", "training/test_cell_loop"),
+    "sweeping/expand.py": ("sweeping/test_expand", "cli/test_second_entrances"),
     "sweeping/": ("sweeping/test_expand", "sweeping/test_run"),
     "results/": ("results/test_store", "results/test_loading"),
     "results/identity.py": ("results/test_identity", "options/test_plugins"),
