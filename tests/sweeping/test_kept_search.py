@@ -75,6 +75,8 @@ def test_the_try_of_a_dead_process_is_taken_over_with_its_options() -> None:
     with pytest.raises(KeyboardInterrupt):
         die()
 
+    with kept(n_jobs=2).taken(1) as alone:
+        assert [(each.number, each.overrides) for each in alone.tries] == dead, "it is one of those that are asked for"
     assert tried(kept(), 3)[0] == dead[0]
     assert [each.number for each in kept().finished] == [0, 1, 2]
     assert [path.name for path in Path("results/optuna").iterdir()] == [f"{kept().name}.log"], "no claim is left"
