@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from scarf_lightning.data.columns import Advice, Coded, Column, about, sorted_naturally
+from scarf_lightning.data.columns import Advice, Coded, Column, about, declared_order, sorted_naturally
 from scarf_lightning.errors import UsageError
 
 TEXT = Advice("it holds names", "dataset.text", ["first", "last"], "reads them as text")
@@ -30,6 +30,23 @@ def test_a_column_comes_back_from_its_record() -> None:
     record = {"name": "c", "categories": ["a", "b"], "indicators": 1, "tells_gaps": True}
     assert Column.from_plain(record) == Column("c", ("a", "b"), indicators=1, tells_gaps=True)
     assert Column.from_plain({"name": "x", "categories": None}) == Column("x")
+
+
+def test_a_category_has_an_indicator_unless_so_many_are_asked_for() -> None:
+    for column, n_categories, n_indicators in (
+        (Column("x"), 0, 0),
+        (Column("c", ("a", "b")), 2, 2),
+        (Column("c", ("a", "b"), indicators=0), 2, 0),
+        (Column("c", ("a", "b"), indicators=1), 2, 1),
+    ):
+        assert (column.n_categories, column.n_indicators) == (n_categories, n_indicators)
+
+
+def test_categories_keep_the_order_that_their_type_declares() -> None:
+    column = pd.Series(pd.Categorical([" b", "b", "a"], categories=[" b", "z", "b", "a"]))
+    assert declared_order(column, [" b", "a", "b"]) == (" b", "b", "a")
+    assert declared_order(column, ["a", "b"], is_stripped=True) == ("b", "a")
+    assert declared_order(pd.Series(["a"]), ["a"]) is None
 
 
 def test_texts_of_one_number_stand_in_alphabetical_order() -> None:

@@ -92,17 +92,30 @@ def test_exact_parts_are_exact_in_every_order(n_times: list[int], n_single: int,
 
 
 @pytest.mark.parametrize(
-    ("sizes", "n_reserved"),
+    ("sizes", "n_reserved", "is_exact"),
     [
-        pytest.param([15, *[4] * 5], (15 - 1) + (4 - 1), id="the largest fits into the test part alone"),
-        pytest.param([10], 9 + 9, id="the largest fits into both"),
-        pytest.param([30, 30], 0, id="none fits"),
+        pytest.param([15, *[4] * 5], (15 - 1) + (4 - 1), True, id="the largest fits into the test part alone"),
+        pytest.param([10], 9 + 9, True, id="the largest fits into both"),
+        pytest.param([30, 30], 0, True, id="none fits"),
+        pytest.param([*[3] * 12, *[2] * 31], 2 + 2, False, id="two rows of one are too few"),
+        pytest.param([90], 0, False, id="ten rows beside one group are too few for both parts"),
     ],
 )
-def test_rows_of_one_are_reserved_for_what_the_largest_groups_leave(sizes: list[int], n_reserved: int) -> None:
+def test_rows_of_one_are_reserved_for_what_the_largest_groups_leave(
+    sizes: list[int], n_reserved: int, is_exact: bool
+) -> None:
     """Of 100 rows, 10 validate and 20 test."""
     sizes = [*sizes, *[1] * (100 - sum(sizes))]
-    assert Copies.of(np.repeat(np.arange(len(sizes)), sizes)).n_reserved == n_reserved
+    copies = Copies.of(np.repeat(np.arange(len(sizes)), sizes))
+    assert (copies.n_reserved, copies.is_exact) == (n_reserved, is_exact)
+
+
+def test_a_stratum_too_small_to_validate_is_cut_exactly_by_one_row() -> None:
+    """Of four rows one tests, and it is the one without a copy."""
+    copies = Copies.of(np.array([0, 0, 0, 1]))
+    assert copies.is_exact
+    for order in ([0, 1, 2, 3], [3, 2, 1, 0]):
+        assert copies.parts(np.array(order)).tolist() == [0, 0, 0, 2]
 
 
 @pytest.mark.parametrize(("n_rows", "times"), [(10, 1), (57, 1), (33, 3), (57, 4)])

@@ -198,6 +198,7 @@ def test_the_hash_is_that_of_the_content_alone() -> None:
         dataset_id=4,
     )
     assert other.hash == table.hash
+    assert (other.name, other.source, other.dataset_id) == ("elsewhere", "csv:t.csv", 4)
     assert build({"x": [-0.0, 1.0] * 6}).hash == build({"x": [0.0, 1.0] * 6}).hash
     odd_nan = np.frombuffer(struct.pack("<Q", 0xFFF8000000000123))[0]
     assert build({"x": [odd_nan, 1.0] * 6}).hash == build({"x": [np.nan, 1.0] * 6}).hash

@@ -42,7 +42,12 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "data/reading/dates.py": ("data/reading/test_inference", "data/reading/test_reader"),
     "data/reading/": READING,
     "data/sources/": ("data/sources/test_refusals",),
-    "data/sources/source.py": ("data/sources/test_source", "data/sources/test_openml", "sweeping/test_run"),
+    "data/sources/source.py": (
+        "data/sources/test_source",
+        "data/sources/test_evidence",
+        "data/sources/test_openml",
+        "sweeping/test_run",
+    ),
     "data/sources/file.py": ("data/sources/test_file", "data/sources/test_weights"),
     "data/sources/text_file.py": ("data/sources/test_text_file", "data/sources/test_formats", "data/sources/test_file"),
     "data/sources/documents.py": ("data/sources/test_documents", "data/sources/test_formats"),
@@ -243,10 +248,15 @@ EQUIVALENT = (
     ("data/reading/inference.py", "is_forced=True)\n        if read:", "is_forced=True)\n        if True:"),
     # A column's features are missing in the same rows.
     ("data/reading/rules.py", "column.notna().to_numpy() & features[0]", "column.notna().to_numpy() & features[-1]"),
+    ("data/reading/reader.py", "if features[0].is_missing.all():", "if features[-1].is_missing.all():"),
     # Without a text, no row picks a number.
     ("data/reading/rules.py", "np.empty((0, width))", "np.empty((1, width))"),
     # An array of 64-bit numbers stays one.
     ("data/copies.py", "np.uint64(0x9E3779B97F4A7C15)", "0x9E3779B97F4A7C15"),
+    # A single one is asked for.
+    ("data/sources/file.py", "most_common(1)[0]", "most_common(1)[-1]"),
+    # All frames have the columns of the first.
+    ("data/sources/file.py", "reindex(columns=frames[0].columns)", "reindex(columns=frames[-1].columns)"),
     # The client's default.
     ("data/sources/openml.py", "                    download_features_meta_data=False,\n", ""),
     # Columns of whole numbers are read again as text, which decides.

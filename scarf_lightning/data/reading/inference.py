@@ -191,7 +191,7 @@ def _are_texts(text: Coded) -> bool:
     return bool(np.median(n_words) >= FEWEST_WORDS)
 
 
-def _numbers(column: "pd.Series[Any]", rule: Rule, *, is_forced: bool = False, done: str = "as they are") -> Read:
+def _numbers(column: "pd.Series[Any]", rule: Rule, *, is_forced: bool, done: str = "as they are") -> Read:
     """A column of numbers, left out if it is empty, constant or an id; ``is_forced`` keeps it."""
     read = _made("numbers", done, rule, column)
     values = read.features[0].values

@@ -59,6 +59,7 @@ def test_later_rows_of_named_categories_are_read_as_text_where_these_were_text(v
         (np.arange(N)[::-1] + 10**6, "id"),
         ([float(i) for i in range(N)], "id"),
         ([f"A-{i:03d}" for i in range(N)], "id or text"),
+        ([*(f"A-{i:03d}" for i in range(N)), None, None], "id or text"),
         ([f"{i + 10**17}" for i in range(N)], "id or text"),
         ([f"{i:05d}" for i in range(N)], "id or text"),
     ],
@@ -174,6 +175,14 @@ def test_text_that_no_file_can_hold_is_refused_in_every_kind_of_column(options: 
     for odd, said in (("red\x00", "a NUL character"), ("red\ud800", "half a character")):
         with pytest.raises(UsageError, match=f"^column 'c' holds {said}, in 'red"):
             read(pd.Series(cycle("red", odd), dtype=object), **options)
+
+
+def test_later_rows_of_numbers_are_read_as_text_where_these_were_text() -> None:
+    """A type says more than any value."""
+    for values, done, from_text in ((RANDOM, "as they are", False), (map(str, RANDOM), "text read as numbers", True)):
+        found = read(list(values))
+        assert (found.kind, found.done, found.rule.from_text) == ("numbers", done, from_text)
+        assert column(found) == RANDOM
 
 
 @pytest.mark.parametrize("values", [cycle("a", None, "b"), cycle(1.5, None, 2), cycle("1.5", None, "2")])
@@ -310,10 +319,11 @@ def test_dates_of_some_years_are_dates_whatever_a_sample_of_them_shows(form: str
     np.testing.assert_array_equal(found.features[0].values, (days - pd.Timestamp(0)).days)
 
 
-def test_one_day_after_the_twelfth_of_many_tells_that_days_come_first() -> None:
+@pytest.mark.parametrize("day", [13, 25])
+def test_one_day_after_the_twelfth_of_many_tells_that_days_come_first(day: int) -> None:
     months = range(1, 13)
     early = [f"{day:02}/{month:02}/{year}" for year in range(1999, 2019) for day in months for month in months]
-    found = read_column(pd.Series([*early, "25/12/2019"], name="when"), ReadingOptions())
+    found = read_column(pd.Series([*early, f"{day}/12/2019"], name="when"), ReadingOptions())
     assert (found.kind, list(found.notes)) == ("dates", [])
     assert found.features[0].values[1] == (pd.Timestamp("1999-02-01") - pd.Timestamp(0)).days
 

@@ -1,6 +1,7 @@
 """Rows that come later are read as the table was."""
 
 import json
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -195,7 +196,7 @@ def test_a_file_of_one_row_is_read_as_the_row_was(
 def test_of_a_plain_column_numbers_alone_are_taken(value: Any) -> None:
     reader = Reader.plain((Column("size"),))
     assert reader.values(pd.DataFrame({"size": [1, 2.5, None]}, dtype=object))[:2].tolist() == [[1.0], [2.5]]
-    with pytest.raises(UsageError, match="Column 'size' is numeric, but the rows hold"):
+    with pytest.raises(UsageError, match=f"Column 'size' is numeric, but the rows hold {re.escape(repr(value))} in it"):
         reader.values(pd.DataFrame({"size": [1, value]}, dtype=object))
 
 

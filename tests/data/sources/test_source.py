@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from scarf_lightning.data.sources import DiabetesSource, LastTable, WdbcSource, open_source
+from scarf_lightning.data.sources import DiabetesSource, WdbcSource, open_source
 from scarf_lightning.data.sources import source as module
 from scarf_lightning.data.sources.evidence import Stamps
 from scarf_lightning.data.sources.source import BundledSource, check_is_file
@@ -74,51 +74,6 @@ def test_a_changing_table_is_read_five_times_after_pauses_that_double(monkeypatc
         Changing().read()
 
     assert slept == [0.1, 0.2, 0.4, 0.8]
-
-
-@pytest.mark.parametrize("is_changing", [False, True])
-def test_an_error_of_files_that_change_meanwhile_is_none_of_the_data(
-    is_changing: bool, table: Table, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Halved(WdbcSource):
-        def stamps(self) -> Stamps:
-            (stamp,) = super().stamps()
-            return (replace(stamp, size=min(1, len(loads)) if is_changing else 0),)
-
-        def load(self) -> Table:
-            loads.append(self)
-            if len(loads) == 1:
-                raise UsageError("half of a table")
-            return table
-
-    loads = list[Halved]()
-    monkeypatch.setattr(module.time, "sleep", lambda seconds: None)
-    if is_changing:
-        assert Halved().read().table is table
-    else:
-        with pytest.raises(UsageError, match="half of a table"):
-            Halved().read()
-    assert len(loads) == 1 + is_changing
-
-
-def test_the_last_table_is_kept_until_its_source_or_its_files_change(table: Table) -> None:
-    class Counted(WdbcSource):
-        def stamps(self) -> Stamps:
-            (stamp,) = super().stamps()
-            return (replace(stamp, size=size),)
-
-        def load(self) -> Table:
-            loads.append(self.dataset_name)
-            return table
-
-    loads, size, last = list[str | None](), 1, LastTable()
-    for name in (None, None, "a", "a", None):
-        last.load(Counted(dataset_name=name))
-    assert loads == [None, "a", None]
-    size = 2
-    for _ in range(2):
-        last.load(Counted())
-    assert loads == [None, "a", None, None]
 
 
 @pytest.mark.parametrize(
