@@ -189,9 +189,10 @@ def test_draws_on_the_host_start_again_with_the_others() -> None:
 
 @on_any_device
 def test_a_stream_goes_on_from_its_kept_state(ahead: int, tmp_path: Path) -> None:
-    """Numbers that were drawn ahead are drawn again, and a state loads under torch's weights_only."""
+    """Numbers that were drawn ahead, of some kinds for the second time, are drawn again, and a state loads under
+    torch's weights_only."""
     stream = StackedGenerator([1, 2, 3], ahead=ahead)
-    for _ in range(5):
+    for _ in range(13):
         draws(stream)
     torch.save(stream.state(), tmp_path / "state.pt")
     expected = [each for _ in range(20) for each in draws(stream)]

@@ -136,7 +136,7 @@ WITH_PROBABILITIES = PREDICTIONS.drop(columns="prediction").assign(probability_1
         (METRICS.drop(columns="accuracy"), "neither the column accuracy, a row a trial, nor row"),
         (pd.concat([METRICS, METRICS.head(1)]), "two rows for trial 0 of t0"),
         (METRICS.assign(accuracy=[np.inf, *METRICS["accuracy"][1:]]), "infinite value"),
-        (METRICS.assign(accuracy=["high", *METRICS["accuracy"][1:]]), "column accuracy needs numbers, and holds high"),
+        (METRICS.assign(accuracy=[0.5, "high", "low"] * 6), "column accuracy needs numbers, and holds high"),
         (METRICS.assign(dataset=None), "rows without a dataset"),
         (METRICS[METRICS["competitor"] == "base"], "No other competitor shares"),
         (METRICS.replace("base", "other"), "reference=base is no competitor of this frame. Its competitors are: other"),
