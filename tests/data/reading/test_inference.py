@@ -185,6 +185,15 @@ def test_later_rows_of_numbers_are_read_as_text_where_these_were_text() -> None:
         assert column(found) == RANDOM
 
 
+@pytest.mark.parametrize(
+    ("other", "n_others", "kind"),
+    [("?", 50, "numbers"), ("?", 51, "categories"), ("low", 5, "numbers"), ("low", 6, "categories")],
+)
+def test_numbers_may_have_a_half_of_gaps_and_a_twentieth_of_words(other: str, n_others: int, kind: str) -> None:
+    values = [*[other] * n_others, *cycle("1.5", "2", n=100 - n_others)]
+    assert read(values).kind == kind
+
+
 @pytest.mark.parametrize("values", [cycle("a", None, "b"), cycle(1.5, None, 2), cycle("1.5", None, "2")])
 def test_missing_and_distinct_values_are_counted(values: Any) -> None:
     assert read(values).counts == (20, 2)
