@@ -174,7 +174,7 @@ def leaks(table: Table, widths: Mapping[str, int]) -> list[Advice]:
         return []
     n_strata = int(labels.max()) + 1
     # The best order for the bound of `_may_leak`: equal values then change their label as rarely as they can.
-    rows_by_label = fitted[np.argsort(labels[fitted])]
+    rows_by_label = fitted[np.argsort(labels[fitted], kind="stable")]
     notes = []
     end = 0
     for name, width in widths.items():
