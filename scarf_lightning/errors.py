@@ -85,14 +85,15 @@ def system_error_sentence(error: OSError) -> str:
 
 
 def counted(n: float, thing: str) -> str:
-    """A number with a noun: ``1 cell``, ``2 cells``, ``2,070 cells``.
+    """A number with a noun: ``1 cell``, ``2 cells``, ``2,070 cells``, ``0.5 points``.
 
-    >>> counted(1, "cell"), counted(2070, "cell")
-    ('1 cell', '2,070 cells')
+    >>> counted(1, "cell"), counted(2070, "cell"), counted(2.0, "point"), counted(0.5, "point")
+    ('1 cell', '2,070 cells', '2 points', '0.5 points')
     """
     if n == 1:
         return f"1 {thing}"
-    return f"{round(n, 6):,} {thing}s"
+    number = f"{round(n, 6):,}".removesuffix(".0")
+    return f"{number} {thing}s"
 
 
 def capitalised(text: str) -> str:

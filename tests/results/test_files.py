@@ -155,6 +155,13 @@ def test_a_refusal_of_the_operating_system_names_the_file(
         store(target)
     assert raised.value.filename == str(target)
 
+    def refused(*_: Any) -> None:
+        raise OSError("a library's own sentence")
+
+    monkeypatch.setattr(os, "fsync", refused)
+    with pytest.raises(OSError, match=r"^a library's own sentence$"):
+        store(target)
+
 
 def test_a_folder_that_is_there_is_not_replaced(target: Path) -> None:
     store_folder(target)
@@ -221,13 +228,17 @@ class TestFolder:
         [
             ("results", r"cannot be written to: Permission denied; name another folder\."),
             # As with umask 077, where each folder belongs to the one who came first.
-            ("datasets", "cannot be written to: .*/datasets: Permission denied; give the group"),
+            *(
+                (name, f"cannot be written to: .*/{name}: Permission denied; give the group")
+                for name in ("datasets", "failures", "pretrained")
+            ),
         ],
     )
     def test_one_that_cannot_be_written_to_is_named(
         self, closed: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        (tmp_path / "results" / "datasets").mkdir(parents=True)
+        for name in ("datasets", "failures", "pretrained"):
+            (tmp_path / "results" / name).mkdir(parents=True)
         usual = Path.touch
         monkeypatch.setattr(Path, "touch", lambda path: (refuse if path.parent.name == closed else usual)(path))
 

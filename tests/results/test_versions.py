@@ -107,7 +107,8 @@ OTHER_SPLIT = {"name": "group", "column": "patient"}
             ({"data": B, "day": 1}, [{"data": A, "day": 2, **other}], [0, 1])
             for other in (
                 {"name": "other"}, {"dataset": {"target": "z"}}, {"source": "other.csv", "features": ("W1",)},
-                {"dataset_id": 61}, {"split": OTHER_SPLIT}, {"more_options": {"dataset.drop": "[a]"}},
+                {"dataset_id": 61}, {"split": OTHER_SPLIT}, {"split": {"name": "files", "validation": "v.csv"}},
+                {"split": {"name": "files", "test": "s.csv"}}, {"more_options": {"dataset.drop": "[a]"}},
             )
         ),
         # A class was added to the module of a plugin; the cells of the other one stay finished.
@@ -136,6 +137,15 @@ class TestATable:
             '2 cells of earlier versions of t are left out, the newest is shown; load(versions="all") has all. Data '
             "that are no versions of each other need a dataset.name each."
         ]
+
+    def test_of_many_the_first_five_are_named(self, tmp_path: Path) -> None:
+        for name in "abcdefg":
+            for day in (1, 2):
+                leave(tmp_path, name=name, source=name, data=f"{name}{day}", day=day)
+
+        (sentence,) = sentences(tmp_path)
+
+        assert sentence.startswith("7 cells of earlier versions of a, b, c, d, e and 2 more are left out")
 
     def test_time_is_that_of_the_record_and_survives_a_copy(self, tmp_path: Path) -> None:
         newer = leave(tmp_path / "results", data=B, day=2)

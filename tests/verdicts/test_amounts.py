@@ -9,7 +9,7 @@ from scarf_lightning.metrics import Metric, metric_named
 from scarf_lightning.reporting.comparisons import Comparison, compare_all
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.verdicts import Interval
-from scarf_lightning.verdicts.amounts import brief_effect, effect, effect_over
+from scarf_lightning.verdicts.amounts import brief_effect, effect, effect_over, ends_of, unsigned, won
 from tests.reporting.cell_results import compared
 
 ERROR = Metric("error_rate", "error rate", False, (0.0, 1.0), lambda _, __: 0.0)
@@ -51,3 +51,27 @@ def test_an_effect_says_its_direction_and_briefly_has_no_interval(
 def test_the_reference_follows() -> None:
     assert effect_over(of(0.01), ACCURACY) == "+1.00 points of accuracy over no pre-training"
     assert effect_over(of(0.01), ERROR) == "error rate 1.00 points lower than no pre-training"
+
+
+def test_ends_have_signs_and_another_coverage_than_the_usual_one() -> None:
+    verdict = of(0.01, -0.004, 0.02).verdict
+    assert ends_of(verdict, ERROR) == "−0.40 to +2.00"
+    assert ends_of(replace(verdict, coverage=0.975), ERROR) == "97.5 %: −0.40 to +2.00"
+    assert ends_of(of(0.01).verdict, ERROR) == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "metric", "words"),
+    [(0.01, ACCURACY, "1 point"), (0.02, ACCURACY, "2 points"), (0.02, LOG_LOSS, "2 % of the reference"),
+     (0.05, metric_named("mcc"), "0.05")],
+)  # fmt: skip
+def test_a_size_has_the_unit_of_differences(value: float, metric: Metric, words: str) -> None:
+    assert unsigned(value, metric) == words
+
+
+def test_what_was_won_is_trials_of_one_dataset_or_datasets() -> None:
+    assert won(SOME) == "better in 3 of 3 trials"
+    counts = {"datasets": 9, "claim": "tables like these", "won": 5}
+    for lost, words in ((4, "better on 5, worse on 4 of 9 datasets"),
+                        (1, "better on 5, worse on 1 and equal on 3 of 9 datasets")):  # fmt: skip
+        assert won(replace(SOME, verdict=replace(SOME.verdict, lost=lost, **counts))) == words
