@@ -60,6 +60,9 @@ _HOMES = {
 # computes; importing torch first is fine. Where it comes too late, `engine.hardware.promise` notices. Child processes
 # inherit it.
 os.environ.setdefault("MKL_CBWR", "AUTO")
+# Threads of OpenBLAS wait in a loop for 0.1 s after each product and when NumPy and SciPy are imported, each on a core
+# of the machine, in every process. After 2^16 cycles they sleep instead; no product that was timed takes longer.
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")
 
 
 def __getattr__(name: str) -> Any:

@@ -27,7 +27,7 @@ from ..version import __version__
 Finding = tuple[str, str]
 """The name of a line, and its text."""
 
-VARIABLES = ("CUDA_VISIBLE_DEVICES", "MKL_CBWR", "OMP_NUM_THREADS", "WANDB_MODE")
+VARIABLES = ("CUDA_VISIBLE_DEVICES", "MKL_CBWR", "OMP_NUM_THREADS", "OPENBLAS_THREAD_TIMEOUT", "WANDB_MODE")
 """Variables of the environment that decide how the package computes, and hold nothing secret."""
 OF_CONTAINERS = ("/.dockerenv", "/run/.containerenv")
 """Files that Docker and podman leave in a container."""

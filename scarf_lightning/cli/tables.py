@@ -5,6 +5,7 @@ import io
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -389,8 +390,8 @@ def full_table(cells: ShownCells) -> str:
         for name in phase_columns:
             known = _known(rows, name)
             # Epochs are those of a typical trial, seconds those of all together.
-            aggregate = np.median if name.endswith("_epochs") else np.sum
-            line.append(aggregate(known) if known else None)
+            aggregate = median if name.endswith("_epochs") else np.sum
+            line.append(float(aggregate(known)) if known else None)
         writer.writerow(map(spreadsheet, line))
     return text.getvalue()
 

@@ -219,7 +219,7 @@ def test_a_prepared_process_has_its_threads_and_is_quiet() -> None:
     assert process.exitcode == 0
 
 
-ASKED = "import os, scarf_lightning; print(os.environ['MKL_CBWR'])"
+ASKED = "import os, scarf_lightning; print(os.environ['MKL_CBWR'], os.environ['OPENBLAS_THREAD_TIMEOUT'])"
 PROMISE = """
 import torch
 torch.set_num_threads(1)
@@ -231,8 +231,8 @@ print(promise(torch.device("cpu"), "32-true"))
 
 
 def said_by(code: str, **variables: str) -> str:
-    """What a process prints that starts without this one's settings of MKL."""
-    others = {name: value for name, value in os.environ.items() if not name.startswith("MKL_")}
+    """What a process prints that starts without this one's settings of MKL and OpenBLAS."""
+    others = {name: value for name, value in os.environ.items() if not name.startswith(("MKL_", "OPENBLAS_"))}
     ran = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, env=others | variables, capture_output=True, text=True, check=False
     )
@@ -240,11 +240,19 @@ def said_by(code: str, **variables: str) -> str:
     return ran.stdout.strip()
 
 
-@pytest.mark.parametrize(("own", "found"), [({}, "AUTO"), ({"MKL_CBWR": "AVX2"}, "AVX2"), ({"MKL_CBWR": ""}, "")])
-def test_importing_the_package_asks_for_one_rounding_and_leaves_a_setting_of_ones_own(
+@pytest.mark.parametrize(
+    ("own", "found"),
+    [
+        ({}, "AUTO 16"),
+        ({"MKL_CBWR": "AVX2"}, "AVX2 16"),
+        ({"MKL_CBWR": ""}, " 16"),
+        ({"OPENBLAS_THREAD_TIMEOUT": "26"}, "AUTO 26"),
+    ],
+)
+def test_importing_the_package_asks_for_one_rounding_and_idle_threads_and_leaves_settings_of_ones_own(
     own: dict[str, str], found: str
 ) -> None:
-    assert said_by(ASKED, **own) == found
+    assert said_by(ASKED, **own) == found.strip()
 
 
 @pytest.mark.slow
