@@ -322,6 +322,9 @@ def test_an_answer_that_a_look_has_claimed_stands_with_the_interval_of_its_level
     assert standing.coverage == pytest.approx(1 - needed_at(10, [], 0.05))
     assert alone.coverage == pytest.approx(1 - needed_at(20, [10], 0.05))
     assert alone.low < 0 < standing.low
+    for found in (standing, alone):
+        assert found.ends is not None
+        assert found.interval == found.ends(level=found.coverage)
     assert [look.trials for look in alone.looks] == [10, 20]
 
 

@@ -129,6 +129,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
         "results/test_predictions",
     ),
     "results/files.py": ("results/test_files", "results/test_records", "results/test_store"),
+    "options/option.py": ("options/test_option", "options/test_conf_files"),
     "options/search_space.py": ("options/test_search_space", "training/test_tuning"),
     "options/building.py": ("options/test_building", "options/test_combinations"),
     "options/checking.py": ("options/test_checking", "options/test_run_settings", "options/test_axes"),

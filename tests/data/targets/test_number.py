@@ -57,6 +57,20 @@ def test_what_cannot_be_learnt_is_refused_in_a_sentence(values: Any, sentence: s
         read_target(series([" a ", "a"] * 10), "t.csv", is_raw=True)
 
 
+@pytest.mark.parametrize(("n_names", "n_rows", "is_refused"), [(16, 30, True), (15, 30, False), (29, 29, False)])
+def test_a_target_of_names_is_refused_unless_classes_are_asked_for(n_names: int, n_rows: int, is_refused: bool) -> None:
+    """More than half of 30 or more labels are different ones."""
+    names = series([f"name {place % n_names}" for place in range(n_rows)])
+    if is_refused:
+        with pytest.raises(UsageError, match=r"^target 'y' of t\.csv has 16 different values in 30 rows, which looks"):
+            read_target(names, "t.csv", is_raw=True)
+    else:
+        assert isinstance(read_target(names, "t.csv", is_raw=True).target, Classes)
+    asked = read_target(names, "t.csv", "classes", is_raw=True).target
+    assert isinstance(asked, Classes)
+    assert len(asked.names) == n_names
+
+
 def cycle(n_distinct: int, n_rows: int, start: float) -> list[float]:
     return np.resize(np.arange(n_distinct) + start, n_rows).tolist()
 
