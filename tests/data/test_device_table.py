@@ -129,7 +129,7 @@ def test_a_column_unseen_in_training_gives_finite_numbers(fit_on: str) -> None:
 
 def encoder_of(table: Table) -> Encoder:
     columns = Columns(tuple(len(column.categories or ()) for column in table.columns))
-    return Encoder(columns, [nn.Linear(columns.n_encoded, 1)], width=1)
+    return Encoder(columns, [nn.Linear(columns.n_encoded, 1)], width=1, learns_missing_values=False)
 
 
 class TestTrainingRows:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from scarf_lightning.corruption import SelectiveCorruption
+from scarf_lightning.corruption.strategies import Exact, Marginal
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.fault_finder import FaultFinder
 from scarf_lightning.engine.stack import Stack
@@ -20,7 +21,8 @@ from scarf_lightning.methods import SingleFitMethod, SupervisedPhase
 from scarf_lightning.methods.fine_tuning import Cotrain
 from scarf_lightning.networks import Network
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
-from scarf_lightning.pretexts.scarf import Scarf
+from scarf_lightning.pretexts.pretext import Views
+from scarf_lightning.pretexts.scarf import OfOutputs
 from tests.stacks import MakeStack, task
 
 SHORT: dict[str, Any] = {"max_epochs": 3, "batch_size": 46, "validate_every": 3}
@@ -124,8 +126,11 @@ class LateNetwork(Network):
 
 
 @dataclass
-class LateHead(Scarf):
-    """SCARF with a g that is wrong later."""
+class LateHead(OfOutputs):
+    """Its g is wrong later. A class that has the name of a task would be another task of all tests."""
+
+    def make_views(self, rows: Any) -> Views:
+        return Views((rows.encoded, self.corrupted(rows)[0]))
 
     def head(self, width: int, columns: Any, layers: Any) -> nn.Module:
         return LateLayer(width)
@@ -181,7 +186,7 @@ def test_a_network_that_spoils_its_outputs_is_named(patients: Table, make_stack:
 
 
 def test_a_head_that_spoils_its_outputs_in_cotraining_is_named(patients: Table, make_stack: MakeStack) -> None:
-    method = Cotrain(LateHead(*vars(task()).values()), 0.5)
+    method = Cotrain(LateHead(Marginal(), Exact(), InfoNCE()), 0.5)
     with pytest.raises(UsageError, match=r"The network by LateLayer \(.*\) gives numbers that .* at step 5 of fine-t"):
         method.run(make_stack(patients, [0, 1]), SupervisedPhase(FinetuneSettings(**SHORT)))
 
