@@ -45,7 +45,7 @@ PHASES = {
 
 
 class Rows(Sequence[Row]):
-    """Rows that are kept by columns, in a tenth of the memory of a dictionary a trial. What a row lacks is None in it.
+    """Rows that are kept by columns, in less memory than a dictionary a trial. What a row lacks is None in it.
 
     Args:
         size: how many rows.
