@@ -8,6 +8,7 @@ import torch
 
 from .. import machine
 from ..data.datamodule import EVALUATION_ROWS
+from ..data.parts import TEST_SHARE, VALIDATION_SHARE
 from ..data.table import Table
 from ..networks import Columns, Network
 from ..options.settings import NetworkSettings
@@ -27,8 +28,6 @@ OF_A_ROW = 48
 """Bytes for each row and trial: its positions in the split, the epoch and the labelled rows, its label, copies."""
 OF_A_PREDICTION = 16
 """Bytes for each test row, output and trial: two numbers in float64."""
-TEST_SHARE = 0.2
-VALIDATED_SHARE = 0.1
 OF_AN_ENCODED_CELL = 32
 """Bytes for each encoded cell that a model of another library gets, with temporary copies."""
 OF_AN_EMBEDDED_NUMBER = 16
@@ -79,7 +78,7 @@ class Demand:
     def _views(self, n_trials: int) -> int:
         """Bytes of the views that validate, which are kept if they are not too large."""
         passes = max((passes for *_, passes in self.pretexts), default=0)
-        n_cells = int(VALIDATED_SHARE * self.table.n_rows) * self.table.n_encoded
+        n_cells = int(VALIDATION_SHARE * self.table.n_rows) * self.table.n_encoded
         return min(MOST_BYTES, passes * VIEWS * n_cells * n_trials * self.dtype.itemsize)
 
     @property

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError, unknown_name
 from .axes import BASES, COLUMNS, OF_THE_RUN, field_names, label, list_of, part, parts
-from .config import SHORTHANDS, Config
+from .config import SHORTHANDS, Config, derived
 from .option import Options, options_of
 from .settings import Choice, DatasetSettings, FinetuneSettings, FitSettings, PretrainSettings
 
@@ -45,11 +45,6 @@ SCORES = ("finetune.metric",)
 
 NOT_WIDENED: Choice = {"name": "onehot"}
 """The encoding of a method without a network, which encodes categories by itself."""
-
-USED = "used options"
-"""Among what is derived from a configuration, its `used_options`."""
-LABELS = "labels"
-"""Among what is derived from a configuration, its `labels`."""
 
 
 def is_in(name: str, groups: Collection[str]) -> bool:
@@ -310,22 +305,19 @@ class UsedOption(NamedTuple):
     differs: bool
 
 
+@derived
 def used_options(config: Config) -> Sequence[UsedOption]:
     """The options that decide a cell's numbers, in the order of the configuration.
 
     They are kept with the configuration, which is never changed once it is made. A copy may be changed, so it lacks
     them; those of `with_dataset` and `with_trials` share them.
     """
-    known: list[UsedOption] | None = config.derived.get(USED)
-    if known is not None:
-        return known
     unused = unused_options(config)
     used = []
     for name, value, differs in _options(config):
         if not is_in(name, unused):
             # Ten thousand cells share the names.
             used.append(UsedOption(sys.intern(name), value, differs))
-    config.derived[USED] = used
     return used
 
 
@@ -498,15 +490,12 @@ def _as_typed(value: float | bool) -> str:
     return str(value).lower() if isinstance(value, bool) else f"{value:g}"
 
 
+@derived
 def labels(config: Config) -> Mapping[str, str]:
     """The name for people of each part that the cell uses, by the column of its axis."""
-    known: Mapping[str, str] | None = config.derived.get(LABELS)
-    if known is not None:
-        return known
     names = {}
     for each in used_options(config):
         axis = part_axis(each.name)
         if each.name in COLUMNS and axis is not None:
             names[each.name] = label(axis, each.value)
-    config.derived[LABELS] = names
     return names

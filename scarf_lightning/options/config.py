@@ -1,9 +1,10 @@
 """`Config`: all options of one cell and of the run that trains it."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from functools import wraps
+from typing import Any, Literal, TypeVar
 
 from .option import Options, option, options_of
 from .run_settings import CacheSettings, ChunkSettings, LoggerSettings, PathSettings
@@ -18,6 +19,8 @@ from .settings import (
     TrainerSettings,
     ViewsSettings,
 )
+
+T = TypeVar("T")
 
 SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 TIME = re.compile(rf"(\d+(?:\.\d+)?) ?({'|'.join(SECONDS)})")
@@ -43,7 +46,7 @@ class Config(Options):
     """One cell, and how and where to train it.
 
     Attributes:
-        derived: what follows from the options and is asked for many times, by name. A copy starts without it, because
+        derived: what functions that are `derived` have made of it, by their names. A copy starts without it, because
             its options may be changed.
     """
 
@@ -156,3 +159,17 @@ def within_max_epochs(config: Config, given: Iterable[str]) -> Config:
         if changes:
             capped[phase] = replace(settings, **changes)
     return replace(config, **capped) if capped else config
+
+
+def derived(function: Callable[[Config], T]) -> Callable[[Config], T]:
+    """A function of a configuration, whose result is kept with it and made once: a sweep asks thousands of times."""
+    name = f"{function.__module__}.{function.__name__}"
+
+    @wraps(function)
+    def kept(config: Config) -> T:
+        if name not in config.derived:
+            config.derived[name] = function(config)
+        made: T = config.derived[name]
+        return made
+
+    return kept

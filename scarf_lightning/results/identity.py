@@ -15,6 +15,7 @@ from ..metrics import metric_named
 from ..options import Config, part, plugin_hashes
 from ..options.axes import is_own
 from ..options.combinations import UsedOption, is_in, is_pretrained, part_axis, used_options, watched_from
+from ..options.config import derived
 from ..options.settings import READING
 
 SCIENCE_VERSION = 3
@@ -25,11 +26,6 @@ NOT_OPTIONS = ("science", "data", "plugins")
 
 OF_NO_PRETRAINING = ("regime", "method", "cotrain", "finetune", "tune", "network.head")
 """Options, and groups of them, that a cell's pre-training does not depend on."""
-
-WITHOUT_METHOD = "used options without the method"
-"""Among what is derived from a configuration, the options that its pre-training may use."""
-AS_COLUMNS = "used options as columns"
-"""Among what is derived from a configuration, its `columns` without those of reading."""
 
 OF_LABELS = ("regime",)
 """Those among them that it depends on if it uses labels."""
@@ -75,13 +71,10 @@ def _pretrains_by_labels(config: Config) -> bool:
     return bool(config.pretrain.probe) or bool(part("pretrain", config.pretrain.name).uses_labels)
 
 
+@derived
 def _without_method(config: Config) -> Sequence[UsedOption]:
     """The options that a cell uses apart from its method, whose options its pre-training does not use."""
-    known: Sequence[UsedOption] | None = config.derived.get(WITHOUT_METHOD)
-    if known is None:
-        known = used_options(replace(config, method={"name": "control"}))
-        config.derived[WITHOUT_METHOD] = known
-    return known
+    return used_options(replace(config, method={"name": "control"}))
 
 
 def columns(config: Config) -> dict[str, Any]:
@@ -89,11 +82,13 @@ def columns(config: Config) -> dict[str, Any]:
 
     Options of reading are among them if they are set, such as ``dataset.drop``.
     """
-    values: dict[str, Any] | None = config.derived.get(AS_COLUMNS)
-    if values is None:
-        values = {each.name: as_column(_plain(each.value)) for each in used_options(config)}
-        config.derived[AS_COLUMNS] = values
-    return values | reading_columns(vars(config.dataset))
+    return _option_columns(config) | reading_columns(vars(config.dataset))
+
+
+@derived
+def _option_columns(config: Config) -> dict[str, Any]:
+    """Those of `columns` that are not of reading."""
+    return {each.name: as_column(_plain(each.value)) for each in used_options(config)}
 
 
 def reading_columns(dataset: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from scarf_lightning import machine
+from scarf_lightning.data.parts import TEST_SHARE
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine import memory
 from scarf_lightning.engine.memory import Demand, trials_that_fit
@@ -110,7 +111,7 @@ def test_embeddings_that_another_model_learns_from_are_counted(patients: Table) 
 def test_the_encoded_table_of_a_model_without_a_network_is_counted(patients: Table) -> None:
     without = replace(demand(patients, MLP()), network=None)
     table = len(patients.columns) * 4 + memory.OF_AN_ENCODED_CELL * patients.n_encoded
-    trial = memory.OF_A_ROW + memory.TEST_SHARE * 3 * memory.OF_A_PREDICTION
+    trial = memory.OF_A_ROW + TEST_SHARE * 3 * memory.OF_A_PREDICTION
 
     assert without.rows(1) == pytest.approx(patients.n_rows * (table + trial), abs=1)
     assert without.rows(2) == pytest.approx(patients.n_rows * (table + 2 * trial), abs=1)

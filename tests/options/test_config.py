@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from scarf_lightning.options import Config, within_max_epochs
-from scarf_lightning.options.config import SHORTHANDS, seconds_of
+from scarf_lightning.options.config import SHORTHANDS, derived, seconds_of
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from tests.cells import some_config
 
@@ -33,6 +33,22 @@ def test_a_copy_forgets_what_followed_from_the_options() -> None:
     config.derived["used options"] = ["seed"]
     assert copy(config).derived == {}
     assert config.derived == {"used options": ["seed"]}
+
+
+def test_what_is_derived_is_made_once_and_anew_for_a_copy() -> None:
+    made = []
+
+    @derived
+    def doubled(config: Config) -> int:
+        made.append(config.seed)
+        return 2 * config.seed
+
+    config = some_config()
+    other = copy(config)
+    other.seed = config.seed + 1
+
+    assert [doubled(each) for each in (config, config, other)] == [2 * config.seed, 2 * config.seed, 2 * other.seed]
+    assert made == [config.seed, other.seed]
 
 
 def test_shorthands_are_the_options_that_both_phases_have() -> None:

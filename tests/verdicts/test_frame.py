@@ -33,7 +33,7 @@ def row_values(right: Sequence[float], rows: Sequence[int] | None = None, **know
     return replace(RowsOfTrial(numbers, values, np.array([[1.0, 0.0]]), values.astype(np.int64)), **known)
 
 
-def with_rows(seed: int, share: float, trials: int = 5, split: Split = RANDOM) -> Trials:
+def trials_with_rows(seed: int, share: float, trials: int = 5, split: Split = RANDOM) -> Trials:
     """Trials of a competitor that is right on a share of the rows; those of one seed test the same rows."""
     random = np.random.default_rng(seed)
     rows, values = {}, {}
@@ -93,7 +93,7 @@ def test_a_level_without_predictions_is_the_resampled_interval_within_the_bounds
 
 @pytest.mark.parametrize("split", ["random", "column"])
 def test_a_level_is_of_rows_and_fits_where_every_trial_has_kept_its_predictions(split: str) -> None:
-    known = with_rows(0, 0.8, split=Split(split, 60.0))
+    known = trials_with_rows(0, 0.8, split=Split(split, 60.0))
     trials = replace(known, values={trial: value + 0.001 for trial, value in known.values.items()})
 
     mean, *ends = trials.level(ACCURACY)
@@ -164,7 +164,7 @@ class TestCombined:
 
 class TestVerdict:
     def test_on_one_table_it_is_from_rows_and_fits_where_all_predictions_of_the_same_rows_are_known(self) -> None:
-        first, second = with_rows(1, 0.9), with_rows(1, 0.7)
+        first, second = trials_with_rows(1, 0.9), trials_with_rows(1, 0.7)
         ones, others = list(first.rows.values()), list(second.rows.values())
 
         found = verdict_on([(first, second)], ACCURACY, 0.02)
@@ -174,7 +174,7 @@ class TestVerdict:
         differences = np.array([first.values[trial] - second.values[trial] for trial in range(5)])
         resampled = judge(differences[None], margin=0.02, width=1.0)
         last = {trial: second.rows[trial] for trial in range(4)}
-        others_last = last | {4: with_rows(2, 0.7).rows[4]}
+        others_last = last | {4: trials_with_rows(2, 0.7).rows[4]}
         for rows in (last, others_last):
             assert verdict_on([(first, replace(second, rows=rows))], ACCURACY, 0.02) == resampled
         assert verdict_on([(first, second)], ACCURACY, 0.02, sizes=[replace(second, rows=last)]) == resampled
@@ -244,7 +244,7 @@ class TestVerdict:
         padded[7, :3] = metric.sign * np.array([0.1, 0.2, 0.3])
         errors.append(math.nan)
         for table, seed in ((8, 5), (9, 6)):
-            pairs.append((with_rows(seed, 0.9), with_rows(seed, 0.8)))
+            pairs.append((trials_with_rows(seed, 0.9), trials_with_rows(seed, 0.8)))
             padded[table, :5] = gains(*pairs[table], metric)
             errors.append(error_of(verdict_on(pairs[table:], metric, reach=reach)))
         without_common = (Trials({0: 0.5}), Trials({1: 0.5}))
@@ -260,7 +260,7 @@ class TestVerdict:
         assert found.next_table.gains == pytest.approx(expected.next_table.gains)
 
     def test_relative_differences_are_parts_of_a_base_that_has_an_error_too(self) -> None:
-        first, second, base = with_rows(1, 0.9), with_rows(1, 0.7), with_rows(1, 0.5)
+        first, second, base = trials_with_rows(1, 0.9), trials_with_rows(1, 0.7), trials_with_rows(1, 0.5)
         rows = [list(its.rows.values()) for its in (first, second, base)]
 
         found = verdict_on([(first, second)], LOG_LOSS, sizes=[base])
