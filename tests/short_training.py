@@ -12,7 +12,6 @@ from scarf_lightning.engine.hardware import Hardware, choose_device
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import metrics
 from scarf_lightning.options import Config
-from scarf_lightning.options.combinations import method_of
 from scarf_lightning.results import PretrainingStore, StackRecord
 from scarf_lightning.training import CellTraining
 
@@ -77,8 +76,8 @@ def check(record: StackRecord, config: Config, table: Table) -> None:
     values = np.array([[row[name] for name in measured] for row in record.rows], dtype=float)
     assert np.isfinite(values).all()
     networks = {
-        "finetune": "finetune" in method_of(config).uses,
-        "pretrain": config.pretrain.name != "none",
+        "finetune": "finetune" in config.part("method").uses,
+        "pretrain": config.is_pretrained,
     }
     phases = [phase for phase, trains_one in networks.items() if trains_one]
     assert sorted((curve["phase"], curve["trial"], curve["epoch"]) for curve in record.curves) == [

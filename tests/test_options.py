@@ -16,7 +16,6 @@ from scarf_lightning.data.sources import DiabetesSource, WdbcSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.options import Config
 from scarf_lightning.options.axes import BASES, parts
-from scarf_lightning.options.combinations import method_of
 from scarf_lightning.options.option import Option, options_of
 from tests.composing import GROUPS, asking_for, cells_of, config_of, default_choice, goes_together, names
 from tests.short_training import check, trained
@@ -59,7 +58,7 @@ def wdbc() -> Table:
 
 
 def train_to_the_end(config: Config, table: Table) -> None:
-    if not table.target.is_among(method_of(config).targets):
+    if not table.target.is_among(config.part("method").targets):
         table = DiabetesSource().load()
     table = replace(table, split_by=split_by(config.split["name"], table.n_rows))
     check(trained(config, table), config, table)

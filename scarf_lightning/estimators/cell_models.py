@@ -12,7 +12,7 @@ from ..engine.hardware import DTYPES
 from ..errors import UsageError, unknown_name
 from ..options import Config, build, load_plugins, read, unused_options
 from ..options.axes import OF_THE_RUN
-from ..options.combinations import encoding_of, is_in, method_of
+from ..options.combinations import is_in
 from ..randomness import Streams
 from ..results import (
     DamagedRecordError,
@@ -182,7 +182,7 @@ def _finetuned(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:
 def _pretrained(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:
     """The trials with the encoders as pre-training left them."""
     name, config = cell.folder.name, cell.config
-    if config.pretrain.name == "none":
+    if not config.is_pretrained:
         raise UsageError(f"Cell {name} is not pre-trained; it has phase=finetune and phase=initial alone.")
     # Cells with the same pre-training share it in the cache, so it is found by its own identity.
     identity = pretraining_identity(config, cell.data_hash)
@@ -210,7 +210,7 @@ def _initial(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:
     """The trials with the encoders before training."""
     config = cell.config
     # Rivals have no encoder in any phase.
-    if "network" not in method_of(config).uses:
+    if "network" not in config.part("method").uses:
         raise UsageError(f"Cell {cell.folder.name} has no encoder: method={config.method['name']} trains no network.")
     weightless = [replace(kept, weights={}) for kept in trials]
     untrained = model_of(config, weightless, _reader(cell), None, "")
@@ -226,7 +226,7 @@ def _initial(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:
 def _reader(cell: OpenCell) -> Reader:
     """The reader of a cell's table, with its columns as they are encoded. Only a user's file has rules of reading."""
     described = cell.stored.description
-    encoding = build("encoding", encoding_of(cell.config))
+    encoding = build("encoding", cell.config.used_encoding)
     columns = encoding.columns([Column.from_plain(each) for each in described["columns"]])
     rules = described.get("reading", {}).get("rules")
     if not rules:

@@ -23,7 +23,6 @@ from ..errors import UsageError
 from ..forks import side_by_side
 from ..intervals import student_quantile
 from ..options import Config
-from ..options.combinations import is_pretrained
 from ..results import StackRecord, StoredTrial
 from ..screen import screen
 from ..training import CellTraining, Start
@@ -107,7 +106,7 @@ def train(
         for sentence in said:
             warnings.warn(sentence, UserWarning, stacklevel=4)
         # Both ways must be tried on the same rows, so the rows that choose are held back from both.
-        if chooses and is_pretrained(training.config):
+        if chooses and training.config.is_pretrained:
             training, records, choice = _chosen(replace(training, holds_back=True))
             if console is not None:
                 console.say(choice)

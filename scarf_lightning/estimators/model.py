@@ -13,8 +13,7 @@ from ..data.preprocessing import Preprocessing
 from ..data.reading import Reader
 from ..data.targets import Target
 from ..errors import UsageError, counted, unknown_name
-from ..options import Config, part
-from ..options.combinations import method_of
+from ..options import Config
 from ..results import StoredTrial
 from ..results.records import parsed
 from .onnx import to_onnx
@@ -100,7 +99,7 @@ class Model(TrainedNetworks):
 
 def why_no_model(config: Config) -> str | None:
     """The reason why a cell's networks cannot be carried away, or None if they can."""
-    method = method_of(config)
+    method = config.part("method")
     if "finetune" not in method.uses:
         return f"method={method.name} trains no network of ours"
     if not method.has_encoder:
@@ -117,7 +116,7 @@ def model_of(config: Config, trials: Sequence[StoredTrial], reader: Reader, targ
         name: of the data.
     """
     # A plugin is needed again only if it made the network or the target; its corruption is no part of the model.
-    network = part("network", config.network.name)
+    network = config.part("network")
     ours = __name__.partition(".")[0]
     is_ours = True
     for each in (network, type(target or config)):

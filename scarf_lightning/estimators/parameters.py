@@ -15,8 +15,8 @@ from omegaconf import DictConfig, OmegaConf
 from ..data.targets import Target
 from ..errors import UsageError
 from ..options import Config, check_combination, unused_options, within_max_epochs
-from ..options.axes import OF_THE_RUN, part
-from ..options.combinations import check_target, is_in, is_pretrained
+from ..options.axes import OF_THE_RUN
+from ..options.combinations import check_target, is_in
 from ..sweeping.folders import CONF
 from ..sweeping.hydra import hydra_started, read_config
 from .model import why_no_model
@@ -108,7 +108,7 @@ def _parameter_sentence(sentence: str) -> str:
 
 def _check_without_labels(estimator: str, chosen: Config) -> None:
     """Refuse a pre-training that looks at labels."""
-    if is_pretrained(chosen) and part("pretrain", chosen.pretrain.name).uses_labels:
+    if chosen.is_pretrained and chosen.part("pretrain").uses_labels:
         raise UsageError(f"{estimator} has no labels, and pretrain={chosen.pretrain.name} uses them; choose another.")
 
 

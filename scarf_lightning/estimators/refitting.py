@@ -17,7 +17,6 @@ from ..errors import UsageError
 from ..importing import installing
 from ..methods.rivals import Floats, Lesson, Rival
 from ..options import Config
-from ..options.combinations import method_of
 from ..training import CellTraining
 from .fitting import process_of, train
 from .model import Model, why_no_model
@@ -58,7 +57,7 @@ class KeepingLesson(Lesson):
 
 def why_not_kept(config: Config) -> str | None:
     """The reason why the model of a cell cannot be kept; None if it can."""
-    method = method_of(config)
+    method = config.part("method")
     if config.finetune.temperature:
         return "a kept model would predict without its temperature; train with finetune.temperature=false"
     if method.name in KEPT:
@@ -81,7 +80,7 @@ def refitted(config: Config, table: Table, expected: Mapping[str, Any], *, n_net
     reason = why_not_kept(config)
     if reason is not None:
         raise UsageError(f"No model is kept: {reason}.")
-    if method_of(config).name in KEPT:
+    if config.part("method").name in KEPT:
         return _rival(config, table, expected)
     # Not the cell's own trials: each of them has held a fifth of the rows back as test rows.
     model, _, _ = train(replace(config, trials=n_networks, keep_weights=True), table)

@@ -32,7 +32,7 @@ class ScarfTransformer(ScarfEstimator):
         from .fitting import pretrain
 
         config = self._config()
-        if config.pretrain.name == "none":
+        if not config.is_pretrained:
             raise UsageError("ScarfTransformer pre-trains; choose a pretrain other than none.")
         given = self._given(X)
         table = without_labels(given.frame, config)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 from ..errors import UsageError
 from .axes import BASES, field_names, part, parts
 from .checking import checked_options, refused
-from .combinations import check_combination, encoding_of, is_cotrained, is_pretrained, method_of
+from .combinations import check_combination
 from .config import Config
 from .option import options_of
 from .search_space import check_search
@@ -50,7 +50,7 @@ def build_parts(config: Config) -> CellParts:
 
     check_combination(config)
     pretext = None
-    if is_pretrained(config):
+    if config.is_pretrained:
         chosen = {"name": config.pretrain.name} | config.pretrain.options
         pretext = _pretext(config, "pretrain", chosen, config)
         # Only some losses have an error, such as that of a discriminator.
@@ -65,10 +65,10 @@ def build_parts(config: Config) -> CellParts:
     check_search(config)
     # A method is made with the parts that its fields ask for.
     composed: dict[str, Any] = {}
-    if "corruption" in field_names(method_of(config)):
+    if "corruption" in field_names(config.part("method")):
         composed["corruption"] = build("corruption", config.corruption)
         composed["selection"] = build("selection", config.selection)
-    if is_cotrained(config):
+    if config.is_cotrained:
         chosen = {"name": config.cotrain.task} | config.cotrain.options
         composed["pretext"] = _pretext(config, "cotrain", chosen, config.cotrain)
         composed["weight"] = config.cotrain.weight
@@ -77,7 +77,7 @@ def build_parts(config: Config) -> CellParts:
         regime=build("regime", config.regime),
         splitting=build("split", config.split),
         scaling=build("scaling", config.scaling),
-        encoding=build("encoding", encoding_of(config)),
+        encoding=build("encoding", config.used_encoding),
         network=build("network", network, "network.encoder"),
         method=build("method", config.method, **composed),
         pretext=pretext,

@@ -43,9 +43,6 @@ OF_EVERY_METHOD = ("finetune.temperature",)
 SCORES = ("finetune.metric",)
 """Options that rivals use only with ``tune``."""
 
-NOT_WIDENED: Choice = {"name": "onehot"}
-"""The encoding of a method without a network, which encodes categories by itself."""
-
 
 def is_in(name: str, groups: Collection[str]) -> bool:
     """Tell whether an option or one of its parent groups is in ``groups``.
@@ -58,65 +55,19 @@ def is_in(name: str, groups: Collection[str]) -> bool:
     return bool(name)
 
 
-def is_pretrained(config: Config) -> bool:
-    """Tell whether the cell has a pre-training."""
-    return config.pretrain.name != "none"
-
-
-def needs_gpu(config: Config) -> bool:
-    """Tell whether the cell is trained on a GPU where there is one: it has a network, or a number format of a GPU."""
-    is_plain = config.trainer.precision == options_of(type(config.trainer))["precision"].default
-    return is_pretrained(config) or bool(method_of(config).needs_device) or not is_plain
-
-
-def is_cotrained(config: Config) -> bool:
-    """Tell whether the method has a pretext task of its own."""
-    return "pretext" in field_names(method_of(config))
-
-
-def method_of(config: Config) -> Any:
-    """The class of the cell's method."""
-    return part("method", config.method.get("name"))
-
-
-def hides_labels(config: Config) -> bool:
-    """Tell whether the regime leaves training rows without a label."""
-    regime = part("regime", config.regime.get("name"))
-    return bool(regime.hides_labels)
-
-
-def watched_from(config: Config) -> float:
-    """The smallest number of labels, in all, with which the supervised phase of a cell stops or chooses by some of
-    them; infinite if it never does."""
-    method, settings = method_of(config), config.finetune
-    if config.tune or method.validates:
-        return 0
-    stops_or_chooses = settings.stops_after < math.inf or settings.keeps_best
-    if "finetune" in method.uses and stops_or_chooses:
-        return settings.fixed_below
-    return math.inf
-
-
-def encoding_of(config: Config) -> Choice:
-    """The encoding of the cell's table. A method without a network encodes it by itself."""
-    if "network" in method_of(config).uses:
-        return config.encoding
-    return NOT_WIDENED
-
-
 def check_combination(config: Config) -> None:
     """Refuse choices that do not go together by a `UsageError`."""
     name = config.method.get("name")
     regime = config.regime.get("name")
-    method = method_of(config)
-    if is_pretrained(config):
+    method = config.part("method")
+    if config.is_pretrained:
         # Looked up first: an unknown name has its own error.
-        part("pretrain", config.pretrain.name)
+        config.part("pretrain")
         if not method.pretrainable:
             raise UsageError(
                 f"method={name} does not go with pretrain={config.pretrain.name}: it is never pre-trained; use none."
             )
-    if is_cotrained(config):
+    if config.is_cotrained:
         tasks = sorted(task for task, each in parts("pretrain").items() if each.can_cotrain)
         if config.cotrain.task not in tasks:
             fault = f"cotrain.task cannot be {config.cotrain.task}"
@@ -137,7 +88,7 @@ def check_combination(config: Config) -> None:
         )
     # Only reading a file tells whether it has rows without a label, see `check_labels`.
     is_of_user = config.dataset.source == "csv" or config.dataset.source in parts("dataset")
-    may_have_unlabelled_rows = hides_labels(config) or is_of_user
+    may_have_unlabelled_rows = config.part("regime").hides_labels or is_of_user
     if method.needs_unlabelled_rows and not may_have_unlabelled_rows:
         hiding = sorted(regime for regime, each in parts("regime").items() if each.hides_labels)
         raise UsageError(
@@ -164,7 +115,7 @@ def check_target(config: Config, kind: "type[Target]") -> None:
 
 def check_method(config: Config, kind: "type[Target]") -> None:
     """Refuse a method that does not serve a kind of target by a `UsageError`."""
-    method = method_of(config)
+    method = config.part("method")
     if not kind.is_among(method.targets):
         why = method.why_not or f"it serves {' and '.join(method.targets)}"
         raise UsageError(f"method={method.name} does not go with dataset.target_kind={kind.name}: {why}.")
@@ -172,7 +123,7 @@ def check_method(config: Config, kind: "type[Target]") -> None:
 
 def check_labels(config: Config, n_unlabelled: int) -> None:
     """Refuse a method that needs unlabelled rows by a `UsageError`, if neither loaded data nor the regime has any."""
-    if method_of(config).needs_unlabelled_rows and not hides_labels(config) and not n_unlabelled:
+    if config.part("method").needs_unlabelled_rows and not config.part("regime").hides_labels and not n_unlabelled:
         raise UsageError(
             f"method={config.method['name']} needs unlabelled rows, and every row of {config.dataset.path} has a "
             "label; use regime=semi25 or few, or dataset.unlabelled=FILE."
@@ -189,13 +140,13 @@ def _unused_axes(config: Config) -> set[str]:
     unused: set[str] = set()
     corruptions: list[Choice] = []
     # A part says by its fields which axes it needs: one with a field ``loss`` is made with a loss.
-    needed = set(field_names(method_of(config)))
-    if is_pretrained(config):
-        needed |= field_names(part("pretrain", config.pretrain.name))
+    needed = set(field_names(config.part("method")))
+    if config.is_pretrained:
+        needed |= field_names(config.part("pretrain"))
     unused |= {"corruption", "loss"} - needed
     if "corruption" in needed:
         corruptions.append(config.corruption)
-    if is_cotrained(config):
+    if config.is_cotrained:
         # The task has a corruption and a loss of its own: cotrain.corruption and cotrain.loss.
         task_fields = field_names(part("pretrain", config.cotrain.task, option="cotrain.task"))
         for axis in ("corruption", "loss"):
@@ -217,14 +168,14 @@ def _unused_axes(config: Config) -> set[str]:
 def _unused_of_phases(config: Config) -> set[str]:
     """The options of the two phases, of networks and of validation that the cell does not use."""
     unused: set[str] = set()
-    used = method_of(config).uses
+    used = config.part("method").uses
     if "validation_share" in config.regime:
         is_inside = config.regime["validation"] == "inside"
-        if not is_inside or watched_from(config) == math.inf:
+        if not is_inside or config.watched_from == math.inf:
             unused.add("regime.validation_share")
     if "network" not in used:
         unused |= {"network", "encoding"}
-    elif not is_pretrained(config) and not is_cotrained(config):
+    elif not config.is_pretrained and not config.is_cotrained:
         # g serves pretext tasks alone.
         unused.add("network.pretrain_head")
     if "finetune" in used:
@@ -237,7 +188,7 @@ def _unused_of_phases(config: Config) -> set[str]:
         unused |= _unused_of_finetune(some)
         if "network" in used:
             unused.add("network.head")
-    if is_pretrained(config):
+    if config.is_pretrained:
         return unused | _unused_of_phase("pretrain", config.pretrain)
     for name in _field_names(PretrainSettings) - {"name"}:
         unused.add(f"pretrain.{name}")
@@ -272,9 +223,9 @@ def _unused_of_labels(config: Config) -> set[str]:
         unused.add("finetune.metric")
     if settings.fixed_below == 0 and not settings.fixed_below_numbers:
         unused.add("finetune.fixed_steps")
-    if settings.label_smoothing == 0 or method_of(config).smooths_labels:
+    if settings.label_smoothing == 0 or config.part("method").smooths_labels:
         unused.add("finetune.label_smoothing_schedule")
-    if method_of(config).smooths_labels:
+    if config.part("method").smooths_labels:
         unused.add("finetune.label_smoothing")
     return unused
 
@@ -418,9 +369,9 @@ def fit_to_data(config: Config, n_columns: int, n_encoded: int) -> Config:
         n_encoded: M of corruptions of encoded columns.
     """
     # Such a selection takes one feature at least, whatever the rate.
-    if part("selection", config.selection.get("name")).always_selects:
+    if config.part("selection").always_selects:
         return config
-    if not part("encoding", encoding_of(config).get("name")).widens:
+    if not part("encoding", config.used_encoding.get("name")).widens:
         n_encoded = n_columns
 
     def as_trained(corruption: Choice) -> Choice:
@@ -470,7 +421,7 @@ def no_effect_sentences(config: Config, amounting: Config, of_recipe: Mapping[st
 def _idle_on_numbers(config: Config, amounting: Config, recipe_options: Mapping[str, Any]) -> list[str]:
     """A sentence on each option for classes that `fit_to_target` changed, unless the recipe asked for it."""
     reasons = {"temperature": "is for classes"}
-    if "finetune" in method_of(config).uses:
+    if "finetune" in config.part("method").uses:
         reasons |= {"label_smoothing": "is for classes", "fixed_below": "is more than finetune.fixed_below_numbers"}
     sentences = []
     for name, reason in reasons.items():

@@ -1,11 +1,13 @@
 """`Config`: all options of one cell and of the run that trains it."""
 
+import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from functools import wraps
 from typing import Any, Literal, TypeVar
 
+from . import axes
 from .option import Options, option, options_of
 from .run_settings import CacheSettings, ChunkSettings, LoggerSettings, PathSettings
 from .settings import (
@@ -23,6 +25,8 @@ from .settings import (
 T = TypeVar("T")
 
 SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
+NOT_WIDENED: Choice = {"name": "onehot"}
+"""The encoding of a method without a network, which encodes categories by itself."""
 TIME = re.compile(rf"(\d+(?:\.\d+)?) ?({'|'.join(SECONDS)})")
 
 
@@ -120,6 +124,50 @@ class Config(Options):
     def __getstate__(self) -> dict[str, Any]:
         """State of a copy, without what follows from the options."""
         return {**vars(self), "derived": {}}
+
+    @property
+    def is_pretrained(self) -> bool:
+        """Whether the cell has a pre-training."""
+        return self.pretrain.name != "none"
+
+    @property
+    def is_cotrained(self) -> bool:
+        """Whether the cell's method has a pretext task of its own."""
+        return "pretext" in axes.field_names(self.part("method"))
+
+    @property
+    def used_encoding(self) -> Choice:
+        """The encoding of the cell's table. A method without a network encodes it by itself."""
+        return self.encoding if "network" in self.part("method").uses else NOT_WIDENED
+
+    @property
+    def watched_from(self) -> float:
+        """The smallest number of labels, in all, with which the supervised phase of the cell stops or chooses by some
+        of them; infinite if it never does."""
+        method, settings = self.part("method"), self.finetune
+        if self.tune or method.validates:
+            return 0
+        stops_or_chooses = settings.stops_after < math.inf or settings.keeps_best
+        if "finetune" in method.uses and stops_or_chooses:
+            return settings.fixed_below
+        return math.inf
+
+    @property
+    def needs_gpu(self) -> bool:
+        """Whether the cell is trained on a GPU where there is one: it has a network, or a number format of a GPU."""
+        is_plain = self.trainer.precision == options_of(type(self.trainer))["precision"].default
+        return self.is_pretrained or bool(self.part("method").needs_device) or not is_plain
+
+    def part(self, axis: str) -> type[Any]:
+        """The class of the part that the cell has on an axis.
+
+        Raises:
+            UsageError: no part of the axis has the name.
+        """
+        choice = getattr(self, axis)
+        # The choice of an axis is settings if it has options for all of its parts.
+        name = choice.get("name") if isinstance(choice, dict) else choice.name
+        return axes.part(axis, name)
 
     def recorded(self) -> dict[str, Any]:
         """All options, as a store and the views of a cell may show them to anybody."""

@@ -14,7 +14,7 @@ from typing import Any
 from ..metrics import metric_named
 from ..options import Config, part, plugin_hashes
 from ..options.axes import is_own
-from ..options.combinations import UsedOption, is_in, is_pretrained, part_axis, used_options, watched_from
+from ..options.combinations import UsedOption, is_in, part_axis, used_options
 from ..options.config import derived
 from ..options.settings import READING
 
@@ -56,19 +56,19 @@ def pretraining_identity(config: Config, data_hash: str) -> dict[str, Any]:
     # The cell itself says whether anything validates, and so whether the share that does is used.
     label_options = [each for each in used_options(config) if is_in(each.name, OF_LABELS)]
     head_options = []
-    if part("pretrain", config.pretrain.name).uses_labels:
+    if config.part("pretrain").uses_labels:
         head_options = [each for each in options if is_in(each.name, ("network.head",))]
     fields = _fields(config, data_hash, [*used, *label_options, *head_options])
     if config.regime.get("validation") == "inside":
-        fields["watched from"] = str(watched_from(config))
+        fields["watched from"] = str(config.watched_from)
     return fields
 
 
 def _pretrains_by_labels(config: Config) -> bool:
     """Tell whether a cell's pre-training depends on labels: by its pretext, or by the probes in its curves."""
-    if not is_pretrained(config):
+    if not config.is_pretrained:
         return False
-    return bool(config.pretrain.probe) or bool(part("pretrain", config.pretrain.name).uses_labels)
+    return bool(config.pretrain.probe) or bool(config.part("pretrain").uses_labels)
 
 
 @derived

@@ -16,7 +16,7 @@ from ..data.targets import Target, kind_named, leading_metric
 from ..metrics import Metric, metric_named
 from ..options import COLUMNS, Config
 from ..options.axes import distinguishing_names, group_of
-from ..options.combinations import fit_to_data, fit_to_target, is_pretrained, method_of, used_options
+from ..options.combinations import fit_to_data, fit_to_target, used_options
 from ..results import (
     CellStore,
     Claim,
@@ -130,7 +130,7 @@ class Cell:
     @cached_property
     def pretraining_key(self) -> str | None:
         """Equal for cells that start from the same pre-training; None without one."""
-        if not is_pretrained(self.config):
+        if not self.config.is_pretrained:
             return None
         return fingerprint(pretraining_identity(self.config, self.source.key))
 
@@ -171,7 +171,7 @@ class Cell:
     def pretraining(self, data: KnownData | None = None) -> PretrainingStore | None:
         """Where its pre-training is; None without one, or while the hash of its data is not known."""
         data = data or self.data()
-        if data is None or not is_pretrained(self.config):
+        if data is None or not self.config.is_pretrained:
             return None
         fields = pretraining_identity(self._on(data), data.hash)
         return PretrainingStore(self.results, fields, self.config.cache.max_gb)
@@ -307,7 +307,7 @@ def _look(cell: Cell, data: KnownData | None, now: float, index: Index) -> Surve
         config = cell.config
         summary = read_summary(store.folder, config.trials, index=index, weights=config.keep_weights)
         # Other libraries' models keep no networks, whatever the option says.
-        is_network = config.keep_weights and "finetune" in method_of(config).uses
+        is_network = config.keep_weights and "finetune" in config.part("method").uses
         surveyed = SurveyedCell(
             cell=cell,
             state=State.WAITING,

@@ -14,8 +14,6 @@ import math
 from dataclasses import dataclass
 
 from ..options import Config
-from ..options.axes import part
-from ..options.combinations import is_pretrained, method_of
 from ..options.settings import TEMPERATURE_FOLDS, FitSettings
 from .sizes import Size
 
@@ -77,7 +75,7 @@ def seconds_of_trial(config: Config, size: Size) -> Phases:
     # A temperature runs the supervised phase once more for each fold.
     fits = tries * (1 + TEMPERATURE_FOLDS * config.finetune.temperature)
     phases = {}
-    if is_pretrained(config):
+    if config.is_pretrained:
         # Pre-training needs no labels, so it learns from every training row that it may see.
         one = _fit(config, config.pretrain, "pretrain", min(rows.all, config.pretrain.rows or math.inf), size)
         phases["pretrain"] = tries * one
@@ -87,7 +85,7 @@ def seconds_of_trial(config: Config, size: Size) -> Phases:
 
 def _supervised(config: Config, rows: Rows, size: Size) -> float:
     """The seconds of the supervised phase, with all the fits of the method."""
-    method = method_of(config)
+    method = config.part("method")
     # A method that uses no options of fine-tuning trains another library's model.
     if "finetune" not in method.uses:
         return _rival(config, rows.labelled, size)
@@ -103,7 +101,7 @@ def _supervised(config: Config, rows: Rows, size: Size) -> float:
 
 def _fit(config: Config, settings: FitSettings, phase: str, n_rows: float, size: Size) -> float:
     """The seconds of one fit of the network on so many rows."""
-    network = part("network", config.network.name)
+    network = config.part("network")
     # Rows behind the last full batch count by `ROW` alone; fewer rows than a batch are one step.
     steps = max(1, math.floor(n_rows / settings.batch_size))
     epochs = epochs_of(settings, phase, steps)
@@ -132,7 +130,7 @@ def epochs_of(settings: FitSettings, phase: str, steps: int) -> float:
 
 def _rival(config: Config, n_labelled: float, size: Size) -> float:
     """The seconds of a fit of another library's model."""
-    fit_seconds, thousand_rows_seconds = method_of(config).typical_seconds
+    fit_seconds, thousand_rows_seconds = config.part("method").typical_seconds
     columns = size.n_columns / USUAL_COLUMNS
     return float(fit_seconds + thousand_rows_seconds * columns * n_labelled / 1000)
 

@@ -13,7 +13,7 @@ from ..data.targets import Target
 from ..errors import UsageError
 from ..options import Config, check_combination, unused_options, within_max_epochs
 from ..options.axes import SEVERAL
-from ..options.combinations import check_method, is_in, method_of
+from ..options.combinations import check_method, is_in
 from ..options.gate import Gate, Origin
 from ..results import columns
 from .cell import Cell, in_words
@@ -276,7 +276,7 @@ def _served(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
     """
     served, some = list[set[str]](), list[set[str]]()
     for cell in cells:
-        served.append(set(method_of(cell.config).targets))
+        served.append(set(cell.config.part("method").targets))
         # A method without kinds serves every target.
         if served[-1]:
             some.append(served[-1])

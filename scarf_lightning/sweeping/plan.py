@@ -13,7 +13,6 @@ from typing import Any
 
 from ..errors import counted
 from ..options import COLUMNS
-from ..options.combinations import method_of
 from ..results import SCIENCE_VERSION, Row, Stored, columns, descriptions, read_cell, science_of, trained_by
 from .cell import Cell, State, SurveyedCell
 from .cost import START_UP, TYPICAL_SIZE, Phases, seconds_of_trial
@@ -185,7 +184,7 @@ def _group(together: Sequence[tuple[SurveyedCell, Phases]]) -> Group:
 def _kind(cell: Cell) -> str:
     """The kind of model that a cell trains: its network, or the other library's model that takes its place."""
     config = cell.config
-    if "network" in method_of(config).uses:
+    if "network" in config.part("method").uses:
         return config.network.name
     return str(config.method["name"])
 

@@ -13,7 +13,6 @@ from hydra.core.override_parser.types import IntervalSweep, Override, RangeSweep
 
 from ..errors import UsageError
 from ..options import Options, checked
-from ..options.combinations import method_of, watched_from
 from ..options.gate import Gate, Origin
 from ..options.option import option
 from .cell import Cell
@@ -277,12 +276,12 @@ def read_search(
     cells = _checked_cells(axes, fixed, composer, sweeps)
     if objective == VALIDATION_ERROR:
         for cell in cells:
-            if "finetune" not in method_of(cell.config).uses:
+            if "finetune" not in cell.config.part("method").uses:
                 raise UsageError(
                     f"method={cell.config.method['name']} has no validation error to search by; name a metric, as in "
                     "objective=accuracy."
                 )
-            if watched_from(cell.config) == math.inf:
+            if cell.config.watched_from == math.inf:
                 raise UsageError(
                     f"{VALIDATION_ERROR} has no value with finetune.monitor={cell.config.finetune.monitor}, because no "
                     "row validates; set finetune.monitor=error, or name a metric, as in objective=accuracy."

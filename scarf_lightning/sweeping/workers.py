@@ -33,7 +33,6 @@ from ..errors import UnfinishedError, UsageError, counted, explained
 from ..forks import end_with_parent, ending, why_no_fork
 from ..machine import can_end_openmp_threads, end_openmp_threads, free_memory, usable_cores
 from ..options import Config
-from ..options.combinations import needs_gpu
 from ..options.settings import TrainerSettings
 from ..results import give_back
 from .cell import Cell
@@ -115,7 +114,7 @@ def _most_at_once(plan: Plan, training: Training, enough: int) -> int:
 
 def _needs_gpu(cells: Iterable[Cell]) -> bool:
     """True if one of the cells is trained on a GPU where there is one."""
-    return any(needs_gpu(cell.config) for cell in cells)
+    return any(cell.config.needs_gpu for cell in cells)
 
 
 def _obstacle(config: Config, training: Training, n_gpus: int, n_beside: int) -> str | None:

@@ -52,7 +52,6 @@ from ..options.combinations import (
     fit_to_target,
     labels,
     no_effect_sentences,
-    watched_from,
 )
 from ..randomness import Purpose, Streams
 from ..results import CellStore, Claim, PretrainingStore, StackRecord, columns, identity, pretraining_identity
@@ -319,7 +318,7 @@ class CellTraining:
         encoded = self.parts.encoding.encode(self.table)
 
         def watches(n_labels: int) -> bool:
-            return self.holds_back or n_labels >= watched_from(self.config)
+            return self.holds_back or n_labels >= self.config.watched_from
 
         data = prepare_trials(
             encoded,

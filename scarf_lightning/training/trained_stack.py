@@ -18,7 +18,6 @@ from ..engine.stack import Stack
 from ..methods import Method, MethodResult
 from ..methods.named_estimator import distribution_of
 from ..options import Config
-from ..options.combinations import watched_from
 from ..results import Predictions, Row, StackRecord, Trained, few_steps_note, source_commit
 from ..results.store import TEMPERATURE
 from ..version import __version__
@@ -119,7 +118,7 @@ class TrainedStack:
         data = self.stack.data
         n_labelled: int = data.labelled.shape[1]
         # Of fewer labels none are held back to stop a fit.
-        if n_labelled + data.n_labels_inside < watched_from(self.config):
+        if n_labelled + data.n_labels_inside < self.config.watched_from:
             return n_labelled
         return n_labelled + int(data.validation.shape[1])
 

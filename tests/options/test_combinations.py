@@ -15,7 +15,6 @@ from scarf_lightning.options.combinations import (
     check_target,
     fit_to_data,
     fit_to_target,
-    needs_gpu,
     no_effect_sentences,
     part_axis,
     used_options,
@@ -474,28 +473,3 @@ def test_the_practical_recipe_stops_numbers_early_with_any_number_of_labels() ->
     assert fit_to_target(practical, Classes).finetune.fixed_below == 1000
     settings = fit_to_target(practical, Number).finetune
     assert (settings.fixed_below, settings.monitor, settings.min_steps, settings.patience) == (0, "error", 300, 20)
-
-
-@pytest.mark.parametrize(
-    ("method", "pretrain", "precision", "expected"),
-    [
-        ("control", "scarf", "32-true", True),
-        ("control", "none", "32-true", True),
-        ("random_forest", "none", "32-true", False),
-        ("logistic", "none", "32-true", False),
-        ("constant", "none", "32-true", False),
-        ("logistic", "scarf", "32-true", True),
-        ("probe", "none", "32-true", True),
-        # A network on the stack's device, a class that may choose one by itself, and a format that only a GPU has.
-        ("tabm", "none", "32-true", True),
-        ("sklearn", "none", "32-true", True),
-        ("random_forest", "none", "tf32", True),
-    ],
-)
-def test_cells_of_other_libraries_models_need_no_gpu(
-    method: str, pretrain: str, precision: str, expected: bool
-) -> None:
-    config = config_of()
-    config.trainer.precision = precision
-    parts_of_cell = {"method": default_choice("method", method), "pretrain": PretrainSettings(name=pretrain)}
-    assert needs_gpu(replace(config, **parts_of_cell)) == expected

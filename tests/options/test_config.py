@@ -1,14 +1,18 @@
 """The configuration of a cell: time limits, copies, and the lengths that a user sets against a recipe's."""
 
+import math
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 
 import pytest
 
+from scarf_lightning.errors import UsageError
 from scarf_lightning.options import Config, within_max_epochs
 from scarf_lightning.options.config import SHORTHANDS, derived, seconds_of
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from tests.cells import some_config
+from tests.composing import config_of, default_choice
 
 OF_A_RECIPE = some_config(
     pretrain=PretrainSettings(max_epochs=20, min_steps=100),
@@ -75,3 +79,65 @@ def test_epochs_that_a_user_sets_are_the_largest_whatever_a_recipe_says(
     given: list[str], expected: tuple[int, int, int]
 ) -> None:
     assert lengths(within_max_epochs(OF_A_RECIPE, given)) == expected
+
+
+@pytest.mark.parametrize(
+    ("method", "pretrain", "precision", "expected"),
+    [
+        ("control", "scarf", "32-true", True),
+        ("control", "none", "32-true", True),
+        ("random_forest", "none", "32-true", False),
+        ("logistic", "none", "32-true", False),
+        ("constant", "none", "32-true", False),
+        ("logistic", "scarf", "32-true", True),
+        ("probe", "none", "32-true", True),
+        # A network on the stack's device, a class that may choose one by itself, and a format that only a GPU has.
+        ("tabm", "none", "32-true", True),
+        ("sklearn", "none", "32-true", True),
+        ("random_forest", "none", "tf32", True),
+    ],
+)
+def test_cells_of_other_libraries_models_need_no_gpu(
+    method: str, pretrain: str, precision: str, expected: bool
+) -> None:
+    config = config_of()
+    config.trainer.precision = precision
+    parts_of_cell = {"method": default_choice("method", method), "pretrain": PretrainSettings(name=pretrain)}
+    assert replace(config, **parts_of_cell).needs_gpu == expected
+
+
+def test_a_part_is_looked_up_by_the_name_of_a_choice_or_of_settings() -> None:
+    config = config_of("pretrain=vime", "method=probe")
+    assert (config.part("pretrain").__name__, config.part("method").__name__) == ("Vime", "Probe")
+    config.method = {"name": "probes"}
+    with pytest.raises(UsageError, match="method.name=probes is unknown. Did you mean probe[?]"):
+        config.part("method")
+
+
+@pytest.mark.parametrize(
+    ("method", "is_cotrained", "encoding"),
+    [("control", False, "ordinal"), ("cotrain", True, "ordinal"), ("random_forest", False, "onehot")],
+)
+def test_a_cell_has_the_task_and_the_encoding_that_its_method_takes(
+    method: str, is_cotrained: bool, encoding: str
+) -> None:
+    config = config_of(f"method={method}", "encoding=ordinal")
+    assert config.is_cotrained is is_cotrained
+    assert config.used_encoding["name"] == encoding
+
+
+@pytest.mark.parametrize(
+    ("overrides", "labels"),
+    [
+        ((), 0),
+        (("finetune.fixed_below=200",), 200),
+        (("finetune.fixed_below=200", "tune=3"), 0),
+        (("finetune.patience=null", "finetune.restore_best=false"), math.inf),
+        (("method=random_forest",), math.inf),
+        (("method=tabm", "finetune.fixed_below=200"), 0),
+    ],
+)
+def test_labels_are_watched_from_the_bound_on_or_by_a_method_that_validates(
+    overrides: Sequence[str], labels: float
+) -> None:
+    assert config_of(*overrides).watched_from == labels

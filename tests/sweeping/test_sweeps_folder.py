@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from scarf_lightning.options import Config
-from scarf_lightning.options.combinations import is_cotrained, is_pretrained
 from scarf_lightning.sweeping import folders
 from scarf_lightning.sweeping.cell import Cell, distinct
 from tests.composing import ROOT, cells_of, request_of
@@ -50,7 +49,7 @@ def tweak(config: Config) -> Setting:
 
 
 def cotraining(config: Config) -> Setting:
-    chosen = (config.cotrain.task, config.cotrain.weight) if is_cotrained(config) else (None, None)
+    chosen = (config.cotrain.task, config.cotrain.weight) if config.is_cotrained else (None, None)
     return (*pretrain_method(config), *chosen)
 
 
@@ -167,7 +166,7 @@ def test_what_no_axis_changes_is_as_in_the_paper(name: str) -> None:
         assert config.finetune == defaults.finetune
         if name not in NARROW:
             assert config.scaling["name"] == ("none" if config.dataset.id in UNSCALED else "zscore")
-        if name not in ("batch_size", "validation_metric") and is_pretrained(config):
+        if name not in ("batch_size", "validation_metric") and config.is_pretrained:
             monitor = "error" if config.pretrain.name == "scarf_disc" else "loss"
             assert (config.pretrain.batch_size, config.pretrain.monitor) == (128, monitor)
 
