@@ -2,17 +2,21 @@
 
 import gc
 import os
+import pickle
 import sys
 from collections.abc import Iterator
 from functools import cache
 from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from hydra._internal.core_plugins.file_config_source import FileConfigSource
 from hydra.core.config_store import ConfigStore
+from hydra.plugins.config_source import ConfigResult
 from hypothesis import settings
 from lightning_fabric.utilities import registry
 
@@ -23,6 +27,7 @@ from scarf_lightning.options import plugins
 from scarf_lightning.options.axes import CLASSES, _parts
 from scarf_lightning.options.option import _options_of
 from scarf_lightning.sweeping import workers
+from scarf_lightning.sweeping.folders import CONF
 
 gc.disable()
 torch.set_num_threads(1)
@@ -33,6 +38,23 @@ registry.entry_points = cache(registry.entry_points)
 for device in (torch.cuda, torch.xpu, torch.mtia):
     if hasattr(device, "manual_seed_all") and not device.is_available():
         device.manual_seed_all = lambda seed: None
+
+kept_files: dict[str, bytes] = {}
+"""What Hydra has read of each file in `conf/`, which no test changes."""
+load_file = FileConfigSource.load_config
+
+
+def load_kept_file(source: FileConfigSource, config_path: str) -> ConfigResult:
+    """A file as Hydra loads it, which parses all files again for each composition."""
+    if Path(source.path) != CONF:
+        return load_file(source, config_path)
+    if config_path not in kept_files:
+        kept_files[config_path] = pickle.dumps(load_file(source, config_path))
+    loaded: ConfigResult = pickle.loads(kept_files[config_path])
+    return loaded
+
+
+FileConfigSource.load_config = load_kept_file
 
 settings.register_profile("quick", max_examples=30, deadline=None, derandomize=True)
 settings.load_profile("quick")
