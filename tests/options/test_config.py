@@ -110,7 +110,7 @@ def test_a_part_is_looked_up_by_the_name_of_a_choice_or_of_settings() -> None:
     config = config_of("pretrain=vime", "method=probe")
     assert (config.part("pretrain").__name__, config.part("method").__name__) == ("Vime", "Probe")
     config.method = {"name": "probes"}
-    with pytest.raises(UsageError, match="method.name=probes is unknown. Did you mean probe[?]"):
+    with pytest.raises(UsageError, match=r"method\.name=probes is unknown\. Did you mean probe\?"):
         config.part("method")
 
 

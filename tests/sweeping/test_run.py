@@ -3,10 +3,11 @@ import socket
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import pandas as pd
 import pytest
 from hydra.core.utils import JobReturn, JobStatus
 
+import scarf_lightning.sweeping.run as running
 from scarf_lightning.cli.show import Terminal
 from scarf_lightning.errors import UnfinishedError, UsageError
 from scarf_lightning.options.run_settings import PathSettings
@@ -28,11 +30,12 @@ from scarf_lightning.results import (
     read_failure,
 )
 from scarf_lightning.sweeping.cell import Cell
-from scarf_lightning.sweeping.chunks import by
+from scarf_lightning.sweeping.chunks import Chunk, by
 from scarf_lightning.sweeping.expand import ExpandedSweep
 from scarf_lightning.sweeping.folders import SweepFile
 from scarf_lightning.sweeping.run import read_files, run, sizes_of
 from scarf_lightning.sweeping.sizes import Size
+from scarf_lightning.sweeping.workers import Workers
 from tests.cells import DATA_HASH, finish, some_cell, some_pretrained
 from tests.composing import cells_of
 from tests.launching import FakeLauncher, Train
@@ -148,6 +151,44 @@ class TestLaunching:
 
         assert len(launcher.launched) == 2
         assert launcher.launched[0] == [(f"pretrain={first}",)]
+
+    @pytest.mark.parametrize(
+        ("number", "gpus", "shared"),
+        [
+            (2, [], "3 cores"),
+            (2, [0, 1], "2 GPUs"),
+            (3, [0, 1], "2 GPUs and 1 core beside"),
+            (2, [5], "1 GPU and 1 core beside"),
+        ],
+    )
+    def test_workers_are_said_with_what_they_share(
+        self,
+        number: int,
+        gpus: list[int],
+        shared: str,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        class Inside(Workers):
+            """Workers that train in this process."""
+
+            def __call__(self, chunks: Sequence[Chunk]) -> None:
+                for chunk in chunks:
+                    for cell in chunk.cells:
+                        finish(cell)
+
+            def __exit__(self, *_: object) -> None: ...
+
+        chosen = {"Workers": Inside, "n_workers": lambda *_: number, "usable_cores": lambda: 3}
+        for name, value in chosen.items():
+            monkeypatch.setattr(running, name, value)
+        training: Any = SimpleNamespace(imported=lambda: finish, gpus=lambda _: gpus, is_exact=lambda _: True)
+        launch: Any = None
+
+        run(ExpandedSweep(seeds(0, 1)), launch, Shown(), "basic", training)  # type: ignore[arg-type]
+
+        said = f"{number} workers train, on {shared}; workers=1 trains in one process."
+        assert said in capsys.readouterr().err.splitlines()
 
     def test_a_job_is_called_by_what_its_cells_share(self) -> None:
         launcher = FakeLauncher(finish)
