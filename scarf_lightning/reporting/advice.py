@@ -60,7 +60,7 @@ class Advice(NamedTuple):
         change: to what was asked, empty for none.
         sentence: before the command.
         trials: in all, if trials would settle it; 0 otherwise.
-        rows: that the table would need, if trials would not settle it; empty if it is something else.
+        rows: that would settle it, with their noun, if trials would not; empty if it is something else.
     """
 
     change: str
@@ -105,12 +105,15 @@ def settling_advice(
     # The advice that settles most comparisons comes first.
     for advice, group in sorted(groups.items(), key=lambda item: -len(item[1])):
         labels = named([each.label for each in group], 3)
-        cost = _cost(group, advice.change, results) if price is None else _priced(advice.change, price)
         lines: list[str] = []
         for each in group:
+            change = _with_finished(advice.change, each, results)
             # Comparisons that differ in nothing but their reference are trained by one command.
-            if advice.change and (line := commands(each, advice.change)) not in lines:
+            if change and (line := commands(each, change)) not in lines:
                 lines.append(line)
+        cost = ""
+        if lines:
+            cost = _cost(group, advice.change, results) if price is None else _priced(advice.change, price)
         sentences.append((f"{labels}: {advice.sentence}{cost}", " && ".join(lines)))
     if lacking_rows:
         sentences.append((_rows_advice(lacking_rows), ""))
@@ -144,7 +147,7 @@ def telling_sentence(comparison: Comparison, margin: float, reference: str) -> l
         more = counted(needed.trials - verdict.trials, "more trial")
         return [f"{more} {would_tell}, {if_so}: trials={needed.trials}."]
     if needed.rows is not None:
-        return [f"About {rounded(needed.rows)} labelled rows {would_tell}, {if_so}."]
+        return [f"About {rounded(needed.rows)} {verdict.parts.sample} {would_tell}, {if_so}."]
     return [f"The difference is so small that no number of labels in reach {would_tell}."]
 
 
@@ -173,10 +176,10 @@ def _rows_advice(comparisons: Sequence[tuple[Comparison, Advice]]) -> str:
     if len(comparisons) == 1:
         each, advice = comparisons[0]
         return f"{each.label}: {advice.sentence}"
-    needed = [f"about {advice.rows} for {each.label}" for each, advice in comparisons]
+    needed = [f"{advice.rows} for {each.label}" for each, advice in comparisons]
     return (
-        "More trials will not help, because too much of the error comes from which rows the table has. Labelled rows "
-        f"that would settle it (four times in five): {', '.join(needed)}"
+        "More trials will not help, because too much of the error comes from which rows the table has. It would be "
+        f"settled (four times in five) by {', '.join(needed)}"
     )
 
 
@@ -199,9 +202,8 @@ def _advice(comparison: Comparison, known: set[str], margin: float) -> Advice:
         return Advice("", "", needed.trials)
     cause = f"{100 * needed.rows_share:.0f} % of the error's variance comes from which rows the table has"
     if needed.rows is not None:
-        rows = rounded(needed.rows)
-        settle = f"about {rows} labelled rows would settle it (four times in five)"
-        sentence = f"more trials will not help, because {cause}; {settle}"
+        rows = f"about {rounded(needed.rows)} {verdict.parts.sample}"
+        sentence = f"more trials will not help, because {cause}; {rows} would settle it (four times in five)"
         return Advice("", sentence, rows=rows)
     return Advice(
         "", f"neither trials nor labelled rows in reach will settle it, because the difference is so small; {cause}"
@@ -233,6 +235,27 @@ def _more_tables(more: int, known: set[str]) -> str:
     if more > len(others):
         return PAPERS_DATASETS
     return f"dataset={','.join(others[:more])}"
+
+
+def _with_finished(change: str, comparison: Comparison, results: CellResults) -> str:
+    """A change that adds datasets, with those that are finished, so that the answer is over all of them; empty if one
+    command cannot name these, such as tables of one's own. Any other change stays as it is."""
+    if _key(change) != "dataset":
+        return change
+    finished = []
+    for cell, _ in comparison.pairs:
+        overrides = results.cells["overrides"][cell]
+        choices = dict(each.split("=", 1) for each in overrides if _key(each).partition(".")[0] == "dataset")
+        # A command would give an option of one dataset, such as dataset.path, to all.
+        if choices.keys() != {"dataset"}:
+            return ""
+        finished.append(choices["dataset"])
+    if change != PAPERS_DATASETS:
+        return f"dataset={','.join([*finished, change.partition('=')[2]])}"
+    own = [name for name in finished if not name.startswith("cc18-")]
+    # A dataset with a name of its own may have one in the suite, too, and is trained once.
+    twins = ",".join(f"cc18-{name}" for name in own)
+    return f"dataset=glob([cc18-*,{','.join(own)}],exclude=[{twins}])" if own else change
 
 
 def rounded(number: int) -> str:

@@ -54,11 +54,12 @@ class Errors(NamedTuple):
 
 
 class Settling(NamedTuple):
-    """Trials or rows that would settle a comparison with a chance of `POWER`.
+    """Trials, or a sample of rows, that would settle a comparison with a chance of `POWER`.
 
     Attributes:
         trials: of this table, in all; None if no number of them would.
-        rows: rows with labels that the table would need in all; None if trials are enough, or no number is realistic.
+        rows: of the sample that would be needed in all, see `rows_and_fits.ErrorParts.sample`; None if trials are
+            enough, or no number is realistic.
         rows_share: the share of the error's variance that comes from the rows; more trials do not lower it for long.
     """
 

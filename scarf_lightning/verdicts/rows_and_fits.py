@@ -59,6 +59,9 @@ class ErrorParts:
         reach: the most by which a row that no trial tested may differ from the mean; None if it is unknown.
         rows_freedom: degrees of freedom of the rows' part.
         uncertain_fits: the fits' part as it counts towards the degrees of freedom, at least `fits_variance`.
+        sample: what the part of the rows is averaged over, in the plural: the rows of a table with their labels, groups
+            of them, or test rows that all trials share.
+        rows_per_unit: rows of the sample in a unit, such as a row with its copies; 1 where groups are counted.
     """
 
     mean: float
@@ -73,14 +76,15 @@ class ErrorParts:
     reach: float | None = None
     rows_freedom: float = math.inf
     uncertain_fits: float = 0.0
+    sample: str = "labelled rows"
+    rows_per_unit: float = 1.0
 
     @property
     def n_rows(self) -> float:
-        """The rows, or units, that trials draw their test rows from, as far as trials show it."""
+        """The rows, or groups, of the `sample` that trials draw their test rows from, as far as trials show it."""
         # Splits that share no row test all rows that there are.
-        if not self.common:
-            return float(self.n_tested)
-        return self.n_test / self.common
+        n_units = self.n_test / self.common if self.common else float(self.n_tested)
+        return n_units * self.rows_per_unit
 
     @property
     def error(self) -> float:

@@ -57,6 +57,12 @@ def over_tables(gains: Mapping[str, Sequence[float]]) -> CellResults:
     return compared({f"d{i}": {"none": LOW} | {name: gained(its[i]) for name, its in gains.items()} for i in range(n)})
 
 
+def by_name(results: CellResults, *options: str) -> CellResults:
+    """The same, whose cells were asked for by the names of their datasets, and with these options."""
+    overrides = [(f"dataset={name}", *options) for name in results.cells["dataset"]]
+    return replace(results, cells=results.cells.assign(overrides=overrides))
+
+
 def of_methods(*methods: tuple[str, list[float]]) -> CellResults:
     networks = {"control": "mlp"}
     return results_of([a_cell(its, method=name, network=networks.get(name)) for name, its in methods])
@@ -80,9 +86,9 @@ CONSTANT = ("constant", [0.1, 0.1, 0.2, 0.1])
          "We cannot tell whether SCARF helps on iris: +30.00 points of accuracy over no pre-training, ",
          "better in 2 of 2 trials.", "SCARF: too few trials to tell; go on to 10: python train.py sweeps=mine "
          "trials=10"),
-        (compared({f"d{i}": {"none": LOW, "scarf": HIGH} for i in range(3)}), "", "",
+        (by_name(compared({f"d{i}": {"none": LOW, "scarf": HIGH} for i in range(3)})), "", "",
          "SCARF: an answer over datasets needs 6 or more: python train.py sweeps=mine trials=4 "
-         "dataset=cc18-balance-scale,cc18-credit-approval,cc18-tic-tac-toe"),
+         "dataset=d0,d1,d2,cc18-balance-scale,cc18-credit-approval,cc18-tic-tac-toe"),
         (over_tables({"scarf": np.random.default_rng(0).normal(0.1, 0.01, size=8).tolist()}),
          "SCARF helps over 8 datasets: +", "over no pre-training, better on 8, worse on 0 of 8 datasets.", ""),
         (over_tables({"scarf": SMALL.tolist(), "scarf_ae": [0.0] * 8}),
@@ -132,10 +138,12 @@ def test_the_next_table_is_expected_of_those_competitors_that_the_answer_names()
     assert f"we cannot tell of {', '.join(expected[1:])} and 1 more" in answer
 
 
-def advice_on(difference: float, rows_variance: float, fits_variance: float, needed: Levels | None = None) -> str:
+def advice_on(
+    difference: float, rows_variance: float, fits_variance: float, needed: Levels | None = None, **sample: Any
+) -> str:
     """Advice on an open comparison whose error has these parts."""
     (comparison,) = compare_all(OPEN, OPTIONS)
-    parts = ErrorParts(difference, rows_variance, fits_variance, 20.0, 10, 500, 120, 0.2, True)
+    parts = ErrorParts(difference, rows_variance, fits_variance, 20.0, 10, 500, 120, 0.2, True, **sample)
     verdict = replace(comparison.verdict, parts=parts, difference=difference, trials=10)
     other = replace(comparison, verdict=verdict, claimed="cannot tell", needed=needed or ALONE)
     ((sentence, command),) = settling_advice([other], change_sweep(["trials=10"]), OPEN)
@@ -151,6 +159,7 @@ def test_with_predictions_advice_says_whether_trials_or_rows_would_settle_it() -
         "SCARF: more trials will not help, because 90 % of the error's variance comes from which rows the table has; "
         "about 3,000 labelled rows would settle it (four times in five)."
     )
+    assert "about 100 groups would settle it" in advice_on(0.012, 9e-5, 1e-5, sample="groups", rows_per_unit=1 / 30)
     assert advice_on(0.01, 0.0, 1e-2).startswith("SCARF: neither trials nor labelled rows in reach will settle it")
     # Trials that settle one comparison alone do not after Holm's correction over ten.
     alone, of_ten = (advice_on(0.018, 0.0, 9e-5, its) for its in (ALONE, Levels(0.005, 0.005, 0.005)))
@@ -168,7 +177,7 @@ def test_advice_says_what_it_costs_and_names_other_tables_only_where_there_are_s
     """Trials take as long as those before; datasets as long as these."""
     of_one = compared({"iris": {"none": LOW[:2], "scarf": HIGH[:2]}})
     of_one.trials["finetune_seconds"], of_one.trials["pretrain_seconds"] = 3.0, [np.nan] * 2 + [22.0] * 2
-    of_two = compared({name: {"none": LOW[:2], "scarf": OTHER[:2]} for name in ("iris", "car")})
+    of_two = by_name(compared({name: {"none": LOW[:2], "scarf": OTHER[:2]} for name in ("iris", "car")}))
     of_two.trials["finetune_seconds"] = 150.0
 
     assert "go on to 10 (about 4 min on one core): python" in said(of_one)[-1]
@@ -176,6 +185,26 @@ def test_advice_says_what_it_costs_and_names_other_tables_only_where_there_are_s
     for trials in (2, 10):
         values = {"none": (SPREAD * 3)[:trials], "scarf": (OTHER * 3)[:trials]}
         assert "dataset" not in " ".join(said(compared({"iris": values})))
+
+
+def test_a_command_for_more_datasets_names_the_finished_ones_so_that_the_answer_is_over_all_of_them() -> None:
+    """With the new ones alone, each answer would be over too few datasets and ask for as many again."""
+    of_two = by_name(compared({name: {"none": LOW, "scarf": OTHER} for name in ("wdbc", "balance-scale")}))
+    (comparison,) = compare_all(of_two, OPTIONS)
+    many = replace(comparison.verdict, datasets=30, difference=0.03, low=-0.01, high=0.07)
+
+    def last_of(results: CellResults, found: Comparison = comparison) -> str:
+        ((sentence, command),) = settling_advice([found], COMMANDS, results)
+        return one_line(sentence, command)
+
+    assert last_of(of_two).endswith(
+        "dataset=wdbc,balance-scale,cc18-credit-approval,cc18-tic-tac-toe,cc18-eucalyptus,cc18-cylinder-bands"
+    )
+    assert last_of(of_two, replace(comparison, verdict=many)).endswith(
+        " 'dataset=glob([cc18-*,wdbc,balance-scale],exclude=[cc18-wdbc,cc18-balance-scale])'"
+    )
+    # A command cannot name tables of one's own beside others.
+    assert last_of(by_name(of_two, "dataset.path=mine.csv")) == "SCARF: an answer over datasets needs 6 or more."
 
 
 def test_a_few_competitors_have_a_clause_each_and_many_are_grouped_by_their_answers() -> None:
