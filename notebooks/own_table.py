@@ -158,7 +158,7 @@ gains.round(1)  # points of accuracy
 # ## Carry the model away
 #
 # A model that has seen all labels, as a folder without the data: safetensors and JSON. `load_model` opens
-# it anywhere, and `python -m scarf_lightning.cli.predict model new.csv` writes a CSV of classes and probabilities.
+# it anywhere, and `scarf predict model new.csv` writes a CSV of classes and probabilities.
 #
 # Rows that come later need not be perfect. What is missing is imputed as in training; a category that the table did not
 # have, or a word among numbers, counts as missing, with a warning; further columns are ignored. A missing column is

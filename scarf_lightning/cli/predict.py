@@ -27,7 +27,8 @@ def predict(asked: Namespace) -> None:
     # Caught, since Python would print the line of our code that warns.
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        rows = read_rows(asked.rows, as_written=model.description.reader.text, sheet=asked.sheet, **options)
+        reader = model.description.reader
+        rows = read_rows(asked.rows, as_written=reader.text, categories=reader.categories, sheet=asked.sheet, **options)
         answers = model.answered(rows)
     for warning in caught:
         # Other categories than ours are for programmers.

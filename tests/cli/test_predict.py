@@ -1,10 +1,12 @@
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from scarf_lightning import ScarfClassifier
 from scarf_lightning.cli.scarf import run
 from scarf_lightning.cli.scarf import scarf as command
 from tests.estimators.conftest import OfACell, rows, scarf, train_on
@@ -44,6 +46,19 @@ def test_classes_and_probabilities_are_written_where_it_is_asked_for(scarf: OfAC
     assert run(["predict", model, str(file)]) == 0
     said = "Column 'colour' has 'mauve', which the training table did not: taken as missing.\n"
     assert capsys.readouterr().err == said
+
+
+def test_a_file_is_predicted_as_its_frame_where_a_category_is_a_word_for_a_gap(tmp_path: Path) -> None:
+    rows = pd.DataFrame({"country": ["NA", "DE", "FR", "None"] * 10, "n": np.arange(40) % 7 + 0.5})
+    settings: dict[str, Any] = {"pretrain": "none", "n_trials": 1, "options": {"max_epochs": 20}}
+    model = ScarfClassifier(**settings).fit(rows, rows["country"].isin(["NA", "None"]))
+    model.save(tmp_path / "model")
+    rows.to_csv(tmp_path / "new.csv", index=False)
+    assert (
+        run(["predict", str(tmp_path / "model"), str(tmp_path / "new.csv"), "--output", str(tmp_path / "o.csv")]) == 0
+    )
+    written = pd.read_csv(tmp_path / "o.csv")
+    np.testing.assert_allclose(written.iloc[:, 1:], model.predict_proba(rows), atol=1e-12)
 
 
 @pytest.mark.parametrize(

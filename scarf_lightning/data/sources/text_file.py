@@ -161,14 +161,17 @@ class TextFile(DataFile):
             )
         return notes
 
-    def spelled_missing(self, columns: Sequence[str]) -> dict[str, dict[str, int]]:
+    def words(self, columns: Sequence[str]) -> "dict[str, pd.Series[Any]]":
         places = sorted(self.names.index(column) for column in columns)
         with refusing(self.path):
             texts = self._read(usecols=places, dtype=str, keep_default_na=False)
+        return {self.names[place]: column for place, (_, column) in zip(places, texts.items(), strict=True)}
+
+    def spelled_missing(self, columns: Sequence[str]) -> dict[str, dict[str, int]]:
         found = {}
-        for place, (_, column) in zip(places, texts.items(), strict=True):
+        for name, column in self.words(columns).items():
             counts = column[column != ""].value_counts()
-            found[self.names[place]] = {word: int(counts[word]) for word in _taken_for_missing(counts.index)}
+            found[name] = {word: int(counts[word]) for word in taken_for_missing(counts.index)}
         return found
 
     @property
@@ -261,7 +264,7 @@ class TextFile(DataFile):
         return {place for place, size in largest.items() if size >= EXACT}
 
 
-def _taken_for_missing(texts: Iterable[str]) -> list[str]:
+def taken_for_missing(texts: Iterable[str]) -> list[str]:
     """The texts that pandas takes for missing where it reads a file."""
     written = io.StringIO(newline="")
     csv.writer(written, quoting=csv.QUOTE_ALL).writerows([text] for text in texts)
