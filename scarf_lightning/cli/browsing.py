@@ -17,13 +17,13 @@ from ..errors import UsageError, counted, unknown_name
 from ..options.run_settings import PathSettings
 from ..screen import screen
 from .as_json import write
-from .output import escape_formulas, write_output
+from .output import escape_formulas, mixed_as_text, write_output
 
 SHOWN_LETTERS = 8
 """Letters of a fingerprint that `ls` shows."""
 WRITERS = {
     ".csv": lambda frame, file: escape_formulas(frame).to_csv(file, index=False),
-    ".parquet": lambda frame, file: frame.to_parquet(file, index=False),
+    ".parquet": lambda frame, file: mixed_as_text(frame).to_parquet(file, index=False),
     ".json": lambda frame, file: frame.to_json(file, orient="records", indent=2),
 }
 """Functions that write a frame, by the ending of the file."""

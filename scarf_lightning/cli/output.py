@@ -55,3 +55,12 @@ def escape_formulas(frame: pd.DataFrame) -> pd.DataFrame:
         if not pd.api.types.is_numeric_dtype(values):
             quoted.isetitem(position, values.map(spreadsheet).tolist())
     return quoted
+
+
+def mixed_as_text(frame: pd.DataFrame) -> pd.DataFrame:
+    """A copy of the frame in which a column of several types holds text, as in a file of CSV; missing values stay.
+
+    A Parquet file has one type a column, and an option may be a number in one cell and the text "null" in another.
+    """
+    texts = {name: values.map(str, na_action="ignore") for name, values in frame.select_dtypes(object).items()}
+    return frame.assign(**texts)

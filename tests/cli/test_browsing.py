@@ -93,6 +93,24 @@ def test_export_writes_a_row_for_each_trial(store: Path) -> None:
         assert sorted(read(f"trials{ending}")["accuracy"]) == pytest.approx(sorted(expected))
 
 
+@pytest.mark.parametrize("given", [3, 0.5, True, "lars"])
+def test_parquet_has_an_option_that_is_null_in_one_cell_as_text_and_unused_as_missing(store: Path, given: Any) -> None:
+    values = (given, "null", None, given)
+    for value, cell in zip(values, sorted(store.glob("*/cell.json")), strict=True):
+        described = read_sealed(cell)
+        described["options"].pop("finetune.patience", None)
+        if value is not None:
+            described["options"]["finetune.patience"] = value
+        cell.write_text(sealed(described))
+    run(["results", "export", "trials.parquet"])
+    exported = pd.read_parquet("trials.parquet")
+    kept = exported.drop_duplicates("fingerprint").sort_values("fingerprint")["finetune.patience"]
+    assert [None if pd.isna(value) else value for value in kept] == [str(given), "null", None, str(given)]
+    # A column of one type keeps it.
+    assert exported["trial"].dtype.kind == "i"
+    assert exported["accuracy"].dtype == "float64"
+
+
 def test_export_replaces_a_file_by_force_alone_and_quotes_formulas(store: Path) -> None:
     cell = next(store.glob("*/cell.json"))
     described = read_sealed(cell)
