@@ -3,6 +3,8 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any
 
 import pandas as pd
 
@@ -13,7 +15,7 @@ from .amounts import effect, won
 from .answers import MARGIN, Answer
 from .factors import Cells, Setting, interactions, main_effects
 from .frame import Trials
-from .frame_columns import Tables, known_columns, levels_of_tables, tables_by_labels
+from .frame_columns import Tables, known_columns, levels_of_tables, pandas_frame, tables_by_labels
 from .judging import BESIDE, COMPETITOR, REFERENCE, Judged, claimed_together, judged
 from .looks import Look
 from .ranks import Ranking, rank_competitors
@@ -164,10 +166,10 @@ class ComparedResults:
 
 
 def compare(
-    frame: pd.DataFrame,
+    frame: Any,
     *,
     metric: str,
-    reference: str | None = None,
+    reference: str | float | None = None,
     factors: Sequence[str] = (),
     labels: str | None = None,
     margin: float = MARGIN,
@@ -180,10 +182,11 @@ def compare(
     narrower. Trials of one number should have the same split for all competitors.
 
     Args:
-        frame: with the columns ``dataset, trial, competitor``, and either the metric's own column, a row a trial; or
-            ``row, label, prediction``, a row a test row of a trial. ``row`` is its number in the table. In place of
-            ``prediction`` there may be a column ``probability_CLASS`` for each class, which metrics such as ``auroc``
-            and ``log_loss`` need.
+        frame: of pandas, or of a library with ``to_pandas``, such as polars or Arrow. It has the columns ``dataset,
+            trial, competitor``, and either the metric's own column, a row a trial; or ``row, label, prediction``, a row
+            a test row of a trial. ``row`` is its number in the table, by which it has one label in all trials. In place
+            of ``prediction`` there may be a column ``probability_CLASS`` for each class, which metrics such as
+            ``auroc`` and ``log_loss`` need. Classes that are numbers are compared by value: 1, 1.0 and True are one.
         metric: one of `scarf_lightning.metrics`, such as ``accuracy`` or ``rmse``.
         reference: the competitor that the others are compared with; with ``factors`` that of the first value of each if
             not given.
@@ -204,8 +207,8 @@ def compare(
     (``report.metrics.summarize().summary``) are read as they are.
 
     Raises:
-        UsageError: a column is missing, a trial occurs twice, the metric or the reference is unknown, or nothing can be
-            compared with the reference.
+        UsageError: a column is missing or holds an impossible value, a trial occurs twice, the metric or the reference
+            is unknown, an option is out of range, or nothing can be compared with the reference.
 
     >>> import pandas as pd
     >>> trials = [("wine", trial, "forest", 0.97 + trial / 500) for trial in range(5)]
@@ -215,7 +218,9 @@ def compare(
     forest beside tree on wine: helps; +7.90 points of accuracy (+7.75 to +8.05). The claim is about this table.
     """
     measure = metric_named(metric)
-    frame = known_columns(frame, measure)
+    _check_options(margin, test_to_train, measure)
+    before = _looks(looks)
+    frame = known_columns(pandas_frame(frame), measure)
     settings: dict[str, Setting] = {}
     if factors:
         if labels is not None:
@@ -227,10 +232,10 @@ def compare(
         if not settings:
             raise UsageError(f"compare needs a reference; the competitors of this frame are: {', '.join(names)}.")
         reference = next(iter(settings))
+    reference = str(reference)
     if reference not in names:
         fault = f"reference={reference} is no competitor of this frame"
         raise UsageError(unknown_name(fault, reference, names, "its competitors"))
-    before = [Look(n) for n in looks]
     effects: list[Judged] = []
     if factors:
         effects = _effects(by_labels[math.nan], factors, settings, measure, margin, before)
@@ -267,6 +272,23 @@ def compare(
     )
 
 
+def _check_options(margin: float, test_to_train: float, metric: Metric) -> None:
+    """Refuse a margin or a ratio out of range."""
+    lowest, highest = metric.bounds
+    largest = highest - lowest if math.isfinite(highest - lowest) else 1.0
+    if not isinstance(margin, Real) or not 0 <= margin < largest:
+        raise UsageError(f"margin={margin} needs to be 0 or more and below {largest:g}; {MARGIN:g} is the default.")
+    if not isinstance(test_to_train, Real) or not 0 <= test_to_train < math.inf:
+        raise UsageError(f"test_to_train={test_to_train} is no ratio; give test rows over training rows, as 0.25.")
+
+
+def _looks(trials: Sequence[int]) -> list[Look]:
+    """Looks at these numbers of trials, of which nothing but the number is known."""
+    if not isinstance(trials, Sequence) or not all(isinstance(n, Integral) and n >= 1 for n in trials):
+        raise UsageError(f"looks={trials} needs a list of whole numbers from 1 up, such as looks=[5, 10].")
+    return [Look(n) for n in trials]
+
+
 def _adjusted_for_looks(comparisons: Sequence[Judged], before: Sequence[Look], margin: float) -> list[Judged]:
     """The comparisons with levels that hold after earlier looks at all of them."""
     # Who has not looked before spends the whole level at once.
@@ -285,11 +307,13 @@ def _best_first(comparisons: Sequence[Judged]) -> list[Judged]:
 
 def _with_competitors(frame: pd.DataFrame, factors: Sequence[str]) -> tuple[pd.DataFrame, dict[str, Setting]]:
     """The frame with a competitor for each setting of the factors, and the setting of each."""
-    if len(factors) < 2:
-        raise UsageError("factors needs two columns or more; one is a competitor.")
+    if isinstance(factors, str) or len(set(factors)) < max(2, len(factors)):
+        raise UsageError("factors needs two columns or more, each once; one is a competitor.")
     for column in factors:
         if column not in frame.columns:
             raise UsageError(f"The frame lacks the column {column}, which factors names.")
+        if frame[column].isna().any():
+            raise UsageError(f"The column {column} has rows without a value, and is a factor; fill or drop these rows.")
     row_settings = list(zip(*(frame[column] for column in factors), strict=True))
     settings = {", ".join(map(str, setting)): setting for setting in dict.fromkeys(row_settings)}
     names = [", ".join(map(str, setting)) for setting in row_settings]
@@ -319,7 +343,13 @@ def _effects(
     effects = []
     for contrast in (*main_effects(values), *interactions(values)):
         name, reference = (" × ".join(map(str, each)) for each in (contrast.values, contrast.references))
-        effects.append(judged(contrast, whole, metric, margin, name=name, reference=reference))
+        effect = judged(contrast, whole, metric, margin, name=name, reference=reference)
+        if not effect.verdict.trials:
+            raise UsageError(
+                f"{name} and {reference} of {' × '.join(contrast.factors)} have no trial in common over all settings; "
+                "run every combination on the same trials."
+            )
+        effects.append(effect)
     return claimed_together(_adjusted_for_looks(effects, before, margin), margin)
 
 

@@ -1,13 +1,15 @@
 """The trials of a frame: of metrics or of predictions, in our columns or in those of bencheval and skore."""
 
 import math
+import re
 from collections.abc import Hashable, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..errors import UsageError, unknown_name
-from ..metrics import Labels, Metric
+from ..metrics import FRACTION, Labels, Metric
 from .frame import Trials
 from .scores import Floats
 from .trial_rows import RowsOfTrial, rows_of_trial
@@ -16,6 +18,10 @@ KEYS = ("dataset", "trial", "competitor")
 PREDICTED = ("row", "label", "prediction")
 PROBABILITY = "probability_"
 """Columns that begin with it hold the probability of the class that follows."""
+ROUNDING = 1e-6
+"""The part by which float32 may change a number."""
+ROUNDED = 0.005
+"""The most by which a probability of two decimals is rounded."""
 
 Tables = dict[tuple[str, str], Trials]
 """Trials by table and competitor."""
@@ -25,6 +31,23 @@ OF_SKORE = ("estimator", "name", "score")
 THEIR_NAMES = {"roc_auc": "auroc", "log_loss": "log_loss", "brier_score": "brier_score", "mean_absolute_error": "mae",
                "root_mean_squared_error": "rmse"}  # fmt: skip
 """Names of metrics that other libraries call otherwise."""
+
+
+def pandas_frame(frame: Any) -> pd.DataFrame:
+    """A frame of a library that has ``to_pandas``, such as polars or Arrow, as one of pandas.
+
+    Raises:
+        UsageError: it is no such frame, or two columns have one name.
+    """
+    if hasattr(frame, "to_pandas"):
+        frame = frame.to_pandas()
+    if not isinstance(frame, pd.DataFrame):
+        kind = type(frame).__name__
+        raise UsageError(f"compare needs a frame of pandas, polars or Arrow, and this is a {kind}; make a frame of it.")
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise UsageError(f"The frame has two columns {twice}; rename or drop one.")
+    return frame
 
 
 def known_columns(frame: pd.DataFrame, metric: Metric) -> pd.DataFrame:
@@ -53,10 +76,15 @@ def _bencheval_frame(frame: pd.DataFrame, metric: Metric) -> pd.DataFrame:
             raise UsageError(f"No task of this frame has the metric {metric.name}; name one of its column metric.")
     if metric.higher_is_better and metric.bounds[1] != 1.0:
         raise UsageError(f"metric_error of {metric.name} is not known; give a frame with a column {metric.name}.")
-    errors = _numbers(frame, "metric_error")
-    values = 1 - errors if metric.higher_is_better else errors
     trial = frame["seed"] if "seed" in frame.columns else frame.get("fold", 0)
-    return pd.DataFrame({"dataset": frame["task"], "trial": trial, "competitor": frame["method"], metric.name: values})
+    ours = pd.DataFrame({"dataset": frame["task"], "trial": trial, "competitor": frame["method"]})
+    ours["metric_error"] = frame["metric_error"]
+    lowest, highest = metric.bounds
+    if metric.higher_is_better:
+        values = 1 - _numbers_within(ours, "metric_error", (1 - highest, 1 - lowest))
+    else:
+        values = _numbers_within(ours, "metric_error", metric.bounds)
+    return ours[list(KEYS)].assign(**{metric.name: values})
 
 
 def _skore_frame(frame: pd.DataFrame, metric: Metric) -> pd.DataFrame:
@@ -103,6 +131,8 @@ def _tables(frame: pd.DataFrame, metric: Metric, test_to_train: float) -> Tables
             raise UsageError(f"The frame lacks the column {column}; it needs {', '.join(KEYS)}.")
     if frame[list(KEYS)].isna().any(axis=None):
         raise UsageError("The frame has rows without a dataset, trial or competitor; fill or drop these rows.")
+    # Names may be numbers in one part of a frame and texts in another.
+    frame = frame.assign(dataset=frame["dataset"].astype(str), competitor=frame["competitor"].astype(str))
     if metric.name in frame.columns:
         return _metric_trials(frame, metric, test_to_train)
 
@@ -131,9 +161,10 @@ def _metric_trials(frame: pd.DataFrame, metric: Metric, test_to_train: float) ->
         )
     if np.isinf(_numbers(frame, metric.name)).any():
         raise UsageError(f"The column {metric.name} holds an infinite value; leave a trial without a value empty.")
+    frame = frame.assign(**{metric.name: _numbers_within(frame, metric.name, metric.bounds)})
     values: dict[tuple[str, str], dict[Hashable, float]] = {}
     for row in frame.dropna(subset=[metric.name]).to_dict("records"):
-        trial_values = values.setdefault((str(row["dataset"]), str(row["competitor"])), {})
+        trial_values = values.setdefault((row["dataset"], row["competitor"]), {})
         trial_values[row["trial"]] = float(row[metric.name])
     return {key: Trials(trial_values, test_to_train=test_to_train) for key, trial_values in values.items()}
 
@@ -155,8 +186,9 @@ def _prediction_trials(frame: pd.DataFrame, metric: Metric, probabilities: list[
         # Rows may be called by any names, so their ranks within the table stand for them.
         numbers = pd.factorize(table_frame["row"], sort=True)[0]
         predictions, labels = _predictions_of(table_frame, metric, probabilities)
+        _refuse_two_labels(table_frame, labels, numbers)
         for (competitor, trial), trial_frame in table_frame.reset_index(drop=True).groupby(
-            ["competitor", "trial"], sort=False
+            ["competitor", "trial"], sort=False, observed=True
         ):
             positions = trial_frame.index.to_numpy()
             # Two competitors may list their rows in different orders, and are compared row by row.
@@ -174,18 +206,16 @@ def _prediction_trials(frame: pd.DataFrame, metric: Metric, probabilities: list[
 
 
 def _predictions_of(frame: pd.DataFrame, metric: Metric, probabilities: list[str]) -> tuple[Floats, Labels]:
-    """Predictions and labels as metrics take them."""
+    """Predictions and labels of one table as metrics take them."""
     if "number" in metric.targets:
-        return _numbers(frame, "prediction"), _numbers(frame, "label")
-    # Labels may be numbers, and classes in the names of columns are texts.
-    labels = frame["label"].astype(str)
+        return _finite_numbers(frame, "prediction"), _finite_numbers(frame, "label")
+    labels = _class_names(frame["label"])
     if probabilities:
-        classes = [column.removeprefix(PROBABILITY) for column in probabilities]
-        for column in probabilities:
-            _numbers(frame, column)
-        predictions = frame[probabilities].to_numpy(dtype=np.float64)
+        classes = _classes_of_columns(probabilities)
+        predictions = _class_probabilities(frame, probabilities)
     else:
-        predicted = frame["prediction"].astype(str)
+        predicted = _class_names(frame["prediction"])
+        _refuse_other_classes(frame, predicted, labels)
         # Classes that only predictions have count as classes too.
         classes = sorted(set(labels) | set(predicted))
         # A predicted class is a certain one: probability 1 for it, 0 for the others.
@@ -193,6 +223,77 @@ def _predictions_of(frame: pd.DataFrame, metric: Metric, probabilities: list[str
     if unknown := sorted(set(labels) - set(classes)):
         raise UsageError(f"The label {unknown[0]} has no column {PROBABILITY}{unknown[0]}; add it.")
     return predictions, np.asarray(pd.Categorical(labels, categories=classes).codes, dtype=np.int64)
+
+
+def _class_names(values: "pd.Series[Any]") -> "pd.Series[str]":
+    """The names of classes that are numbers, truth values or texts."""
+    names = values.astype(str)
+    return names.map({name: _class_name(name) for name in names.unique()})
+
+
+def _class_name(text: str) -> str:
+    """The name of a class: 1, 1.0 and True are one class, whatever type a library gives its predictions.
+
+    >>> [_class_name(text) for text in ("1", "1.0", "True", "-0.0", "1.5", "01")]
+    ['1', '1', '1', '0', '1.5', '01']
+    """
+    name = re.sub(r"^(-?\d+)\.0$", r"\1", text)
+    return {"True": "1", "False": "0", "-0": "0"}.get(name, name)
+
+
+def _classes_of_columns(probabilities: list[str]) -> list[str]:
+    """The class of each column of probabilities."""
+    columns: dict[str, str] = {}
+    for column in probabilities:
+        other = columns.setdefault(_class_name(column.removeprefix(PROBABILITY)), column)
+        if other != column:
+            raise UsageError(f"The columns {other} and {column} are of one class; drop one.")
+    return list(columns)
+
+
+def _class_probabilities(frame: pd.DataFrame, probabilities: list[str]) -> Floats:
+    """The probabilities of the classes, ``(N, C)``.
+
+    Raises:
+        UsageError: one lies outside of 0 to 1, or those of a row do not sum to 1.
+    """
+    predictions = np.column_stack([_numbers_within(frame, column, FRACTION) for column in probabilities])
+    sums = predictions.sum(axis=1)
+    # Each class may have been rounded.
+    is_off = ~(np.abs(sums - 1) <= ROUNDED * len(probabilities))
+    if is_off.any():
+        row = frame[is_off].iloc[0]
+        raise UsageError(
+            f"The probabilities of row {row['row']} sum to {sums[is_off][0]:.4g} for competitor {row['competitor']} in "
+            f"trial {row['trial']} of {row['dataset']}, not to 1; give a column {PROBABILITY}CLASS for every class."
+        )
+    return predictions
+
+
+def _refuse_other_classes(frame: pd.DataFrame, predicted: "pd.Series[str]", labels: "pd.Series[str]") -> None:
+    """Refuse a competitor that predicts no class of its table's labels: its classes have other names."""
+    is_label = predicted.isin(labels.unique()).to_numpy()
+    for competitor, positions in frame.groupby("competitor", sort=False).indices.items():
+        if not is_label[positions].any():
+            theirs, ours = (", ".join(sorted(names.unique())[:3]) for names in (predicted.iloc[positions], labels))
+            raise UsageError(
+                f"The column prediction of competitor {competitor} on {frame['dataset'].iloc[0]} holds {theirs}, which "
+                f"the column label does not, with {ours}; name the classes alike."
+            )
+
+
+def _refuse_two_labels(frame: pd.DataFrame, labels: Labels, numbers: Labels) -> None:
+    """Refuse a row of one table, by its number ``(N,)``, that has two labels."""
+    by_row = pd.Series(labels).groupby(numbers)
+    lowest, highest = (by_row.transform(end).to_numpy() for end in ("min", "max"))
+    is_off = highest - lowest > ROUNDING * np.maximum(np.abs(lowest), np.abs(highest))
+    if is_off.any():
+        row, dataset = frame[["row", "dataset"]][is_off].iloc[0]
+        one, other = frame.loc[frame["row"] == row, "label"].unique()[:2]
+        raise UsageError(
+            f"Row {row} of {dataset} has the labels {one} and {other}; the column row needs the number of the row in "
+            "the table, and label one value for each."
+        )
 
 
 def _numbers(frame: pd.DataFrame, column: str) -> Floats:
@@ -207,6 +308,33 @@ def _numbers(frame: pd.DataFrame, column: str) -> Floats:
         is_none = pd.to_numeric(frame[column], errors="coerce").isna() & frame[column].notna()
         wrong = frame.loc[is_none, column].iloc[0]
         raise UsageError(f"The column {column} needs numbers, and holds {wrong}.") from error
+
+
+def _finite_numbers(frame: pd.DataFrame, column: str) -> Floats:
+    """The numbers in a column, ``(N,)``, all of them finite."""
+    values = _numbers(frame, column)
+    if not np.isfinite(values).all():
+        wrong = frame.loc[~np.isfinite(values), column].iloc[0]
+        raise UsageError(f"The column {column} needs finite numbers, and holds {wrong}; mend or drop its rows.")
+    return values
+
+
+def _numbers_within(frame: pd.DataFrame, column: str, bounds: tuple[float, float]) -> Floats:
+    """The numbers in a column, ``(N,)``, NaN where it is empty, cut at the bounds that rounding alone may leave."""
+    values = _numbers(frame, column)
+    lowest, highest = bounds
+    is_outside = (values < lowest - ROUNDING) | (values > highest + ROUNDING)
+    if is_outside.any():
+        row, value = frame[is_outside].iloc[0], values[is_outside][0]
+        limits = f"is {lowest:g} or more" if math.isinf(highest) else f"is {highest:g} or less"
+        if math.isfinite(highest - lowest):
+            limits = f"lies between {lowest:g} and {highest:g}"
+        advice = "divide percentages by 100" if value > highest else "turn its sign, or drop the row"
+        raise UsageError(
+            f"{column} {limits}, and competitor {row['competitor']} has {value:.10g} in trial {row['trial']} of "
+            f"{row['dataset']}; {advice}."
+        )
+    return np.clip(values, lowest, highest)
 
 
 def levels_of_tables(by_labels: Mapping[float, Tables], metric: Metric, *, with_labels: bool) -> pd.DataFrame:

@@ -1,10 +1,15 @@
 """Verdicts on results of any library: from metrics, from predictions, and over tables."""
 
+import math
 import subprocess
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import stats
 
@@ -126,6 +131,10 @@ def test_published_means_are_compared_over_tables() -> None:
 
 
 METRICS, PREDICTIONS = metrics_of(), predictions_of(trials=3)
+PROBABILITIES = PREDICTIONS.drop(columns="prediction").assign(
+    probability_0=1 - np.where(PREDICTIONS["prediction"] == 1, 0.8, 0.2),
+    probability_1=np.where(PREDICTIONS["prediction"] == 1, 0.8, 0.2),
+)
 WITH_PROBABILITIES = PREDICTIONS.drop(columns="prediction").assign(probability_1=1.0, probability_2=0.0)
 
 
@@ -138,6 +147,7 @@ WITH_PROBABILITIES = PREDICTIONS.drop(columns="prediction").assign(probability_1
         (METRICS.assign(accuracy=[np.inf, *METRICS["accuracy"][1:]]), "infinite value"),
         (METRICS.assign(accuracy=[0.5, "high", "low"] * 6), "column accuracy needs numbers, and holds high"),
         (METRICS.assign(dataset=None), "rows without a dataset"),
+        (pd.concat([METRICS, METRICS["accuracy"]], axis=1), "two columns accuracy; rename or drop one"),
         (METRICS[METRICS["competitor"] == "base"], "No other competitor shares"),
         (METRICS.replace("base", "other"), "reference=base is no competitor of this frame. Its competitors are: other"),
         (pd.concat([PREDICTIONS, PREDICTIONS.head(1)]), "two predictions for row"),
@@ -159,11 +169,201 @@ def test_a_frame_that_cannot_be_compared_gets_one_sentence(frame: pd.DataFrame, 
         (WITH_PROBABILITIES, "neither the column mae, a row a trial, nor prediction"),
         (PREDICTIONS.assign(label="low"), "The column label needs numbers, and holds low"),
         (PREDICTIONS.assign(prediction="low"), "The column prediction needs numbers, and holds low"),
+        (PREDICTIONS.assign(prediction=np.inf), "The column prediction needs finite numbers, and holds inf; mend or"),
+        (PREDICTIONS.assign(label="nan"), "The column label needs finite numbers, and holds nan; mend or drop"),
     ],
 )
 def test_a_metric_of_numbers_takes_numbers_alone(frame: pd.DataFrame, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         compare(frame, metric="mae", reference="base")
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "bool", "str", "category", "Int64", "boolean"])
+def test_classes_have_one_name_whatever_the_type_of_labels_and_predictions(kind: str) -> None:
+    expected = compare(PREDICTIONS, metric="accuracy", reference="base")
+    assert expected.levels["mean"].between(0.6, 0.95).all()
+
+    for column in ("prediction", "label"):
+        frame = PREDICTIONS.astype({column: kind})
+        found = compare(frame, metric="accuracy", reference="base")
+        pd.testing.assert_frame_equal(found.levels, expected.levels)
+        frame = PROBABILITIES.astype({"label": kind})
+        found = compare(frame, metric="accuracy", reference="base")
+        pd.testing.assert_frame_equal(found.levels, expected.levels)
+
+
+def test_columns_of_probabilities_may_name_a_class_by_number_or_truth_value() -> None:
+    expected = compare(PROBABILITIES, metric="log_loss", reference="base")
+
+    for no, yes in (("0.0", "1.0"), ("False", "True")):
+        frame = PROBABILITIES.rename(
+            columns={"probability_0": f"probability_{no}", "probability_1": f"probability_{yes}"}
+        )
+        for its in (frame, frame.astype({"label": bool}), frame.astype({"label": float})):
+            found = compare(its, metric="log_loss", reference="base")
+            pd.testing.assert_frame_equal(found.levels, expected.levels)
+
+
+def test_texts_that_are_no_plain_numbers_stay_classes_of_their_own() -> None:
+    codes = {0: "1", 1: "01"}
+    frame = PREDICTIONS.assign(label=PREDICTIONS["label"].map(codes), prediction=PREDICTIONS["prediction"].map(codes))
+
+    found = compare(frame, metric="accuracy", reference="base")
+
+    expected = compare(PREDICTIONS, metric="accuracy", reference="base")
+    pd.testing.assert_frame_equal(found.levels, expected.levels)
+
+
+@pytest.mark.parametrize("change", [lambda its: its.round(2), lambda its: its * (1 + 1e-7), lambda its: its * 0.9999])
+def test_probabilities_may_be_rounded(change: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
+    classes = ["probability_0", "probability_1", "probability_2"]
+    random = np.random.default_rng(0)
+    its = random.dirichlet([1.0, 1.0, 1.0], len(PREDICTIONS))
+    its[:3] = np.eye(3)
+    frame = PREDICTIONS.drop(columns="prediction")
+    frame[classes] = its
+    rounded = frame.copy()
+    rounded[classes] = change(frame[classes])
+
+    found, expected = (compare(each, metric="brier_score", reference="base").levels for each in (rounded, frame))
+
+    assert found["mean"].tolist() == pytest.approx(expected["mean"].tolist(), abs=0.01)
+
+
+def test_a_metric_may_leave_its_bounds_by_rounding() -> None:
+    ones = METRICS.assign(accuracy=np.float32(1) + np.float32(2e-7))
+
+    levels = compare(ones, metric="accuracy", reference="base").levels
+
+    assert levels["mean"].tolist() == [1.0] * 3
+
+
+@pytest.mark.parametrize(
+    ("frame", "metric", "message"),
+    [
+        (METRICS.assign(accuracy=80.0), "accuracy",
+         "^accuracy lies between 0 and 1, and competitor base has 80 in trial 0 of t0; divide percentages by 100.$"),
+        (METRICS.assign(accuracy=-0.1), "accuracy", "accuracy lies between 0 and 1, and .* has -0.1 .*; turn its sign"),
+        (METRICS.assign(log_loss=-0.4), "log_loss", "^log_loss is 0 or more, and .* has -0.4 in .*; turn its sign"),
+        (METRICS.assign(r2=70), "r2", "^r2 is 1 or less, and .* has 70 in .*; divide percentages by 100"),
+        (METRICS.assign(accuracy=METRICS["accuracy"].map(lambda value: 2 if value > 0.83 else value)), "accuracy",
+         "competitor better has 2 in trial 0"),
+    ],
+)  # fmt: skip
+def test_a_metric_lies_within_its_bounds(frame: pd.DataFrame, metric: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        compare(frame, metric=metric, reference="base")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"probability_1": 80.0}, "^probability_1 lies between 0 and 1, and .* has 80 in trial 0 of t; divide percent"),
+        ({"probability_0": -1.0}, "^probability_0 lies between 0 and 1, and .* has -1 in trial 0 of t; turn its sign"),
+        (
+            {"probability_0": 0.25, "probability_1": 0.25},
+            "row .* sum to 0.5 for competitor base in trial 0 of t, not to 1",
+        ),
+        ({"probability_0": "nan"}, "sum to nan for competitor base"),
+        ({"probability_1.0": 0.0}, "The columns probability_1 and probability_1.0 are of one class; drop one"),
+    ],
+)
+def test_probabilities_lie_between_0_and_1_and_sum_to_1(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        compare(PROBABILITIES.assign(**changes), metric="log_loss", reference="base")
+
+
+def test_a_row_has_one_label_in_all_trials_and_competitors() -> None:
+    is_base = PREDICTIONS["competitor"] == "base"
+    row = PREDICTIONS["row"].iloc[0]
+    frame = PREDICTIONS.assign(label=PREDICTIONS["label"].where(is_base, 1 - PREDICTIONS["label"]))
+
+    for metric in ("accuracy", "rmse"):
+        with pytest.raises(UsageError, match=f"^Row {row} of t has the labels [01] and [01]; the column row needs the"):
+            compare(frame, metric=metric, reference="base")
+    # Numbers of two tables, and of two precisions, are no two labels.
+    tables = pd.concat([PREDICTIONS, PREDICTIONS.assign(dataset="other", label=1 - PREDICTIONS["label"])])
+    assert compare(tables, metric="accuracy", reference="base").levels["dataset"].nunique() == 2
+    third = PREDICTIONS["label"] / 3
+    precise = PREDICTIONS.assign(label=third.where(is_base, third.astype(np.float32).astype(float)))
+    assert compare(precise, metric="rmse", reference="base").competitors == ["better"]
+
+
+def test_predictions_of_other_classes_than_the_labels_are_refused() -> None:
+    is_base = PREDICTIONS["competitor"] == "base"
+    words = PREDICTIONS["prediction"].map({0: "no", 1: "yes"})
+    frame = PREDICTIONS.assign(prediction=PREDICTIONS["prediction"].astype(object).where(is_base, words))
+
+    with pytest.raises(UsageError, match="prediction of competitor better on t holds no, yes, which the column label"):
+        compare(frame, metric="accuracy", reference="base")
+    # A class that only predictions have is a wrong one.
+    third = PREDICTIONS.assign(prediction=PREDICTIONS["prediction"].where(PREDICTIONS["prediction"] == 1, 2))
+    assert compare(third, metric="accuracy", reference="base").levels["mean"].between(0.1, 0.7).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"margin": -1}, "margin=-1 needs to be 0 or more and below 1; 0.01 is the default"),
+        ({"margin": math.nan}, "margin=nan needs to be"),
+        ({"margin": 1}, "margin=1 needs to be"),
+        ({"margin": "small"}, "margin=small needs to be"),
+        ({"test_to_train": -1}, "test_to_train=-1 is no ratio; give test rows over training rows"),
+        ({"test_to_train": math.inf}, "test_to_train=inf is no ratio"),
+        ({"looks": [0]}, r"looks=\[0\] needs a list of whole numbers from 1 up, such as"),
+        ({"looks": [5, 7.5]}, r"looks=\[5, 7.5\] needs a list"),
+        ({"looks": 5}, "looks=5 needs a list"),
+    ],
+)
+def test_an_option_out_of_range_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        compare(METRICS, metric="accuracy", reference="base", **options)
+
+
+def test_an_option_may_lie_at_the_end_of_its_range() -> None:
+    found = compare(METRICS, metric="accuracy", reference="base", margin=0, test_to_train=0, looks=[np.int64(1)])
+
+    assert found.answers == ["helps", "cannot tell"]
+    mcc = METRICS.rename(columns={"accuracy": "mcc"})
+    assert compare(mcc, metric="mcc", reference="base", margin=1.5).margin == 1.5
+
+
+@pytest.mark.parametrize("library", [pl.from_pandas, pa.Table.from_pandas])
+def test_a_frame_of_another_library_is_that_of_pandas(library: Callable[[pd.DataFrame], Any]) -> None:
+    for frame in (METRICS, PREDICTIONS, PREDICTIONS.astype({"prediction": bool})):
+        found = compare(library(frame), metric="accuracy", reference="base").frame
+        pd.testing.assert_frame_equal(found, compare(frame, metric="accuracy", reference="base").frame)
+
+
+@pytest.mark.parametrize("frame", [METRICS.to_dict("records"), pl.from_pandas(METRICS).lazy(), METRICS["accuracy"]])
+def test_what_is_no_frame_is_refused(frame: Any) -> None:
+    with pytest.raises(UsageError, match=f"polars or Arrow, and this is a {type(frame).__name__}; make a frame of it"):
+        compare(frame, metric="accuracy", reference="base")
+
+
+def test_competitors_and_tables_may_be_numbers() -> None:
+    numbers = {"base": 1, "better": 2, "same": 3}
+    frame = METRICS.assign(competitor=METRICS["competitor"].map(numbers), dataset=7)
+
+    found = compare(frame, metric="accuracy", reference=1)
+
+    assert (found.competitors, found.reference) == (["2", "3"], "1")
+    assert found.answers == compare(METRICS, metric="accuracy", reference="base").answers
+    with pytest.raises(UsageError, match=r"reference=4 is no competitor of this frame\. Its competitors are: 1, 2, 3"):
+        compare(frame, metric="accuracy", reference=4)
+    # A number and its text are one name.
+    twice = pd.concat([frame, frame.head(1).astype({"competitor": str, "dataset": str})])
+    with pytest.raises(UsageError, match="Competitor 1 has two rows for trial 0 of 7"):
+        compare(twice, metric="accuracy", reference=1)
+
+
+def test_trials_may_be_categories() -> None:
+    frame = PREDICTIONS.astype({"trial": "category", "competitor": "category", "dataset": "category"})
+
+    found = compare(frame.query("trial != 0"), metric="accuracy", reference="base").levels
+
+    expected = compare(PREDICTIONS.query("trial != 0"), metric="accuracy", reference="base").levels
+    pd.testing.assert_frame_equal(found, expected)
 
 
 def test_rows_of_predictions_may_stand_in_any_order_and_those_of_tables_among_each_other() -> None:

@@ -99,6 +99,16 @@ def test_frames_of_others_may_lack_a_number_of_the_trial_a_source_and_a_class() 
     [
         ({"method": "a", "task": "b", "metric_error": "n/a"}, "accuracy", "metric_error needs numbers, and holds n/a"),
         ({"estimator": "a", "name": "accuracy", "score": "n/a"}, "accuracy", "score needs numbers, and holds n/a"),
+        (
+            {"method": "a", "task": "b", "metric_error": 20},
+            "accuracy",
+            "^metric_error lies between 0 and 1, and .* a has 20",
+        ),
+        (
+            {"method": "a", "task": "b", "metric_error": -1},
+            "rmse",
+            "^metric_error is 0 or more, and .* a has -1 in trial 0",
+        ),
         ({"method": "a", "task": "b", "metric_error": 0.5}, "likelihood", "metric_error of likelihood is not known"),
     ],
 )
@@ -136,5 +146,27 @@ def test_a_product_with_a_hole_is_refused() -> None:
         compare(frame[~is_hole], metric="accuracy", factors=["first", "second"])
     with pytest.raises(UsageError, match="lacks the column third"):
         compare(frame, metric="accuracy", factors=["first", "third"])
-    with pytest.raises(UsageError, match="factors needs two columns"):
-        compare(frame, metric="accuracy", factors=["first"])
+    for factors in (["first"], ["first", "first"], "first"):
+        with pytest.raises(UsageError, match="factors needs two columns or more, each once"):
+            compare(frame, metric="accuracy", factors=factors)
+    with pytest.raises(UsageError, match="column second has rows without a value, and is a factor; fill or drop"):
+        compare(frame.assign(second=frame["second"].where(~is_hole)), metric="accuracy", factors=["first", "second"])
+
+
+def test_settings_without_a_common_trial_are_refused() -> None:
+    frame = two_by_two()
+    frame["trial"] += TRIALS * (frame["second"] == "b1")
+
+    with pytest.raises(UsageError, match="a1 and a0 of first have no trial in common over all settings; run every"):
+        compare(frame, metric="accuracy", factors=["first", "second"])
+
+
+def test_values_of_factors_may_be_numbers() -> None:
+    frame = two_by_two()
+    numbers = frame.assign(first=frame["first"].map({"a0": 0.5, "a1": 2.0}), second=frame["second"] == "b1")
+
+    found = compare(numbers, metric="accuracy", factors=["first", "second"], reference="0.5, False")
+
+    assert found.effects_frame["value"].tolist() == ["2.0", "True", "2.0 × True"]
+    expected = compare(frame, metric="accuracy", factors=["first", "second"]).effects_frame
+    assert found.effects_frame["difference"].tolist() == expected["difference"].tolist()
