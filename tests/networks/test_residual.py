@@ -201,3 +201,10 @@ def test_a_resnet_is_the_papers_equations(training: bool) -> None:
     expected = torchs(norm)(expected).relu()
 
     torch.testing.assert_close(module(x), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_a_head_of_width_two_is_the_narrowest() -> None:
+    assert FTTransformer(width=16, heads=8).width == 16
+    for width in (8, 20):
+        with pytest.raises(ValueError, match=f"width must be a multiple of heads=8, twice it or more, not {width}"):
+            FTTransformer(width=width, heads=8)

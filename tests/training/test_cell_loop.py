@@ -145,6 +145,19 @@ def test_a_cell_that_was_taken_over_is_said_and_is_no_failure(tmp_path: Path, mo
     assert read_failure(cell.results, cell.key) is None
 
 
+def test_what_is_not_a_result_is_said_on_stderr(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def lose(*_: object) -> None:
+        raise LostClaimError("The cell was taken over.")
+
+    monkeypatch.setattr(CellStore, "add", lose)
+    CellLoop().train(cells_of(*LOGISTIC, f"paths.results={tmp_path}"))
+
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err.splitlines()[-1]) == ("", "The cell was taken over.")
+
+
 def test_a_cell_that_fails_is_shown_by_its_loggers_as_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("no more")

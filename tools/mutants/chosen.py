@@ -233,6 +233,12 @@ REFACTORED = (
 text that occurs once in it, and what takes its place. The module's mirror alone must find each."""
 
 EQUIVALENT = (
+    # A mean on a bound is that of rows which are all on it, and has no error.
+    ("verdicts/verdict.py", "not 0 < share < 1", "not 0 <= share < 1"),
+    # The last chunk has no other to be sorted among.
+    ("sweeping/run.py", "workers([Chunk(ended, 0.0)])", "workers([Chunk(ended, 1.0)])"),
+    # A trial that has epochs has one at least.
+    ("results/index.py", "most_epochs: int = 0", "most_epochs: int = 1"),
     # Rows are evaluated each by itself: a batch's size decides about speed and memory alone.
     ("data/datamodule.py", "EVALUATION_ROWS = 1024", "EVALUATION_ROWS = 512"),
     # Numbers are looked at one by one, and none is refused.
