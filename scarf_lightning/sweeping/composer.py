@@ -29,6 +29,8 @@ from ..options import Config, checked, read, within_max_epochs
 from ..options.combinations import with_dataset
 from ..options.gate import GLOBAL
 from ..options.settings import DatasetSettings
+from .configuration_files import package_of, read_yaml
+from .folders import flat
 from .hydra import (
     check_hydra,
     fit_recipe,
@@ -98,6 +100,7 @@ class Composer:
         self._composed = cache(self._compose)
         self._decided = cache(self._decide)
         self._parsed = cache(self._parse)
+        self._set_by_files = cache(self._read_names)
         self._dataset_file = cache(self._read_dataset_file)
         self._options_of = cache(loader.get_group_options)
 
@@ -111,7 +114,11 @@ class Composer:
 
     def is_of_user(self, group: str, name: str) -> bool:
         """True if an option of a group is a file of the user's, in a folder of ``--config-dir``."""
-        return any(Path(folder, group, f"{name}.yaml").is_file() for folder in self._folders_of_user)
+        return self._file_of_user(group, name) is not None
+
+    def _file_of_user(self, group: str, name: str) -> Path | None:
+        files = (Path(folder, group, f"{name}.yaml") for folder in self._folders_of_user)
+        return next(filter(Path.is_file, files), None)
 
     def axes_of_files(self, choices: tuple[str, ...]) -> dict[str, Any]:
         """The axes that chosen files have in Hydra's own place, ``hydra.sweeper.params``, with their values."""
@@ -123,8 +130,13 @@ class Composer:
         Raises:
             UsageError: it cannot be composed, or has a wrong option in it.
         """
+        config = self._cell(overrides)
         names = [each.partition("=")[0] for each in overrides]
-        return within_max_epochs(self._cell(overrides), names)
+        # A preset and the same options written out are one cell.
+        if self._folders_of_user:
+            # What is added may be a group that only such a folder has.
+            names += self._set_by_files(tuple(each for each in overrides if each[0] == "+" or self._parsed(each)[1]))
+        return within_max_epochs(config, names)
 
     def _cell(self, overrides: tuple[str, ...]) -> Config:
         """The configuration of one cell, with the number of steps that its recipe says."""
@@ -199,6 +211,18 @@ class Composer:
         # A group that is set to null: Hydra does not say which.
         except ValueError as error:
             return UsageError(f"one of {' '.join(overrides)} cannot be composed: {error}.")
+
+    def _read_names(self, choices: tuple[str, ...]) -> list[str]:
+        """The names of the options that files of the user's set, of those that these choices lead to."""
+        names = []
+        for group, name in self._composed(choices).files.items():
+            file = self._file_of_user(group, name) if isinstance(name, str) else None
+            if file is None:
+                continue
+            package = (package_of(file, str(file)) or group).replace("_group_", group)
+            before = "" if package == GLOBAL else f"{package.replace('/', '.')}."
+            names += [option for option, _ in flat(read_yaml(file) or {}, before)]
+        return names
 
     def _parse(self, line: str) -> tuple[Override, bool]:
         """An override, and whether Hydra must compose with it: it chooses a file, or sets no value of our sections."""

@@ -84,7 +84,7 @@ def check_file(file: Path, option: str) -> None:
     if not isinstance(defaults, list):
         raise UsageError(f"{name}: defaults must be a list, as in: defaults: [override /corruption: mean].")
     group = option.rpartition("/")[0]
-    package = _package(file, name)
+    package = package_of(file, name)
     check_configuration(name, group, package, content)
     _check_place(name, group, package)
     if package == GLOBAL and "sweeps" in content:
@@ -98,7 +98,7 @@ def _shown(file: Path) -> str:
     return str(file.relative_to(Path.cwd())) if file.is_relative_to(Path.cwd()) else str(file)
 
 
-def _package(file: Path, name: str) -> str | None:
+def package_of(file: Path, name: str) -> str | None:
     """The package that a file's header names, as Hydra reads it; None without a header."""
     lines = file.read_text(encoding="utf-8").splitlines()
     for number, line in enumerate(lines):

@@ -44,13 +44,14 @@ def recipe_options(name: str) -> Mapping[str, Any]:
         # A recipe may begin with another one. An entry that is no name chooses a part of an axis.
         if isinstance(default, str) and default != "_self_":
             options |= recipe_options(default)
-    return options | dict(_flat(content))
+    return options | dict(flat(content))
 
 
-def _flat(options: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+def flat(options: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+    """Options by their full names, which begin with ``before``, and their values."""
     for name, value in options.items():
         if isinstance(value, dict):
-            yield from _flat(value, f"{before}{name}.")
+            yield from flat(value, f"{before}{name}.")
         else:
             yield f"{before}{name}", value
 

@@ -16,7 +16,7 @@ from omegaconf import DictConfig
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options import Config
 from scarf_lightning.sweeping.composer import Composer, composing
-from scarf_lightning.sweeping.hydra import read_config
+from scarf_lightning.sweeping.hydra import hydra_started, master_of, read_config
 from tests.composing import CONF, ROOT, config_of, loader_and_master, names, request_of
 
 SWEEP_FILES = sorted(file for folder in ("sweeps", "paper/sweeps", "study") for file in (ROOT / folder).glob("*.yaml"))
@@ -280,3 +280,35 @@ def test_cells_may_be_composed_without_a_command_line() -> None:
     # Options of Hydra's own section are refused as on a command line.
     with pytest.raises(UsageError, match=r"^hydra\.job\.chdir=true: results"), composing(["hydra.job.chdir=true"]):
         raise AssertionError
+
+
+PRACTICAL = "defaults:\n  - override /recipe: practical\n"
+AS_A_RECIPE = "defaults:\n  - practical\n  - _self_\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "asked", "written_out"),
+    [
+        (
+            "experiment/mine", f"{GLOBAL}{PRACTICAL}finetune: {{max_epochs: 2}}\n",
+            "+experiment=mine", "finetune.max_epochs=2",
+        ),
+        ("experiment/mine", f"{GLOBAL}{PRACTICAL}max_epochs: 2\n", "+experiment=mine", "max_epochs=2"),
+        (
+            "experiment/mine", f"{GLOBAL}{PRACTICAL}finetune: {{max_epochs: 2, min_steps: 9}}\n",
+            "+experiment=mine", "finetune.max_epochs=2 finetune.min_steps=9",
+        ),
+        ("recipe/mine", f"{GLOBAL}{AS_A_RECIPE}pretrain:\n  max_epochs: 3\n", "recipe=mine", "pretrain.max_epochs=3"),
+    ],
+)  # fmt: skip
+def test_epochs_of_a_users_file_are_the_largest_as_those_of_the_command_line(
+    file: str, content: str, asked: str, written_out: str, tmp_path: Path
+) -> None:
+    path = tmp_path / f"{file}.yaml"
+    path.parent.mkdir()
+    path.write_text(content)
+    with hydra_started() as hydra:
+        composer = Composer(hydra.config_loader, master_of(hydra, tmp_path))
+        found = composer((asked,))
+    expected = config_of("recipe=practical", *written_out.split())
+    assert (found.pretrain, found.finetune) == (expected.pretrain, expected.finetune)
