@@ -1,8 +1,9 @@
 """From a command line to cells."""
 
 import itertools
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from ..data.targets import Target
 from ..errors import UsageError
 from ..options import Config, check_combination, unused_options, within_max_epochs
 from ..options.axes import SEVERAL
-from ..options.combinations import check_method, is_in
+from ..options.combinations import check_method, is_in, with_dataset
 from ..options.gate import Gate, Origin
 from ..results import columns
 from .cell import Cell, in_words
@@ -23,6 +24,8 @@ from .folders import SweepFile, read_sweep, swept
 from .hydra import UnknownOptionError
 from .overrides import as_given, check_choices, check_written, override_key, refuse_several
 
+OF_A_TABLE = ("path", "target", "sheet")
+"""Options that say which table of a user's files a dataset is."""
 OF_THE_WHOLE_RUN = (
     "sweeps",
     "reference",
@@ -134,7 +137,36 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path, *, most: 
     left_out = tuple(dict.fromkeys(reasons))
     # A report of several cells says how each differs from the usual one.
     usual = columns(composer(())) if len(cells) > 1 else {}
-    return ExpandedSweep(cells, sweep, left_out, tuple(as_given(arguments)), usual)
+    return ExpandedSweep(_with_own_names(cells), sweep, left_out, tuple(as_given(arguments)), usual)
+
+
+def _with_own_names(cells: Sequence[Cell]) -> list[Cell]:
+    """The cells with a name of its own for each table: tables of one name get what they differ in, as ``x (a/x.csv)``.
+
+    Results tell the datasets of a run apart by their names.
+    """
+    tables = defaultdict[str, dict[tuple[Any, ...], None]](dict)
+    places = []
+    for cell in cells:
+        dataset = cell.config.dataset
+        place = tuple(getattr(dataset, option) for option in OF_A_TABLE)
+        places.append(place)
+        if dataset.path is not None:
+            tables[dataset.name or cell.source.label][place] = None
+    renamed = []
+    for cell, place in zip(cells, places, strict=True):
+        dataset = cell.config.dataset
+        name = dataset.name or cell.source.label
+        others = tables.get(name, {})
+        if dataset.path is not None and len(others) > 1:
+            differing = []
+            for value, values in zip(place, zip(*others, strict=True), strict=True):
+                if len(set(values)) > 1:
+                    differing.append(str(value))
+            named = replace(dataset, name=f"{name} ({', '.join(differing)})")
+            cell = replace(cell, config=with_dataset(cell.config, named))
+        renamed.append(cell)
+    return renamed
 
 
 def _refuse_several_for_the_run(given: Sequence[Override]) -> None:

@@ -432,3 +432,19 @@ class TestMethodsForOtherTargets:
 
     def test_nothing_is_loaded_where_one_kind_is_served_by_all(self) -> None:
         assert len(cells_of("dataset=csv", "dataset.path=gone.csv", "dataset.target=y", "method=control,ridge")) == 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "names"),
+    [
+        ("dataset.path=a/x.csv,b/x.csv dataset.target=y", ["x (a/x.csv)", "x (b/x.csv)"]),
+        ("dataset.path=a/x.csv dataset.target=y,z", ["x (y)", "x (z)"]),
+        ("dataset.path=a/x.csv dataset.target=y seed=0,1 dataset.drop=null,[a]", [None] * 4),
+        ("dataset.path=a/x.csv,b/y.csv dataset.target=y", [None, None]),
+        ("dataset.name=mine dataset.path=a.csv,b.csv dataset.target=y", ["mine (a.csv)", "mine (b.csv)"]),
+    ],
+)
+def test_tables_of_one_name_get_what_they_differ_in(asked: str, names: list[str | None]) -> None:
+    cells = cells_of("dataset=csv", *asked.split())
+    assert [cell.config.dataset.name for cell in cells] == names
+    assert all(name is None or cell.axes()["dataset"] == name for cell, name in zip(cells, names, strict=True))
