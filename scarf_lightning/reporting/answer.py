@@ -128,7 +128,7 @@ def metrics_table(answers: Answers) -> Table | None:
             other = by_label.get(each.label)
             if other is None:
                 continue
-            row[name] = f"{other.claimed}; {effect(other, metric_named(name))}"
+            row[name] = f"{shown_answer(other)}; {effect(other, metric_named(name))}"
             known = evidence_columns(other)
             data.append({"competitor": each.label, "metric": name} | {column: known[column] for column in BY_METRIC})
         rows.append(row)

@@ -186,7 +186,7 @@ def compared(
 
 
 def not_learnt_sign(cells: Sequence[int], results: CellResults) -> str:
-    """The sign that a setting has learnt nothing, on a third of its datasets or more; empty otherwise."""
+    """The sign that a side has learnt nothing, in a third of its cells or more; empty otherwise."""
     signs = []
     for cell in cells:
         # The baseline is to predict one class, so this is no sign of a fault.
@@ -199,4 +199,12 @@ def not_learnt_sign(cells: Sequence[int], results: CellResults) -> str:
         return ""
     if len(cells) == 1:
         return f"{signs[0]}, so it has not learnt"
-    return f"{signs[0]}, and has not learnt on {len(signs)} of {len(cells)} datasets"
+    n_datasets = len({results.rows[cell]["dataset"] for cell in cells})
+    # An answer on an axis is over all settings of the others.
+    noun = "cells"
+    if n_datasets == len(cells):
+        noun = "datasets"
+    elif n_datasets == 1:
+        noun = "settings"
+    # One of them, the same in whichever order the cells are read.
+    return f"{min(signs)}, and has not learnt on {len(signs)} of {len(cells)} {noun}"

@@ -124,7 +124,7 @@ def make_report(
     about.append(answers.competitors_note())
     about.append(covered)
     about.append(wins_note(made, options))
-    about.append(other_kind_note(results, options.measure))
+    about.append(answers.other_kind_note)
     about.append(copies_sentence(results))
     about += left_out
     if results.damaged:
@@ -259,20 +259,6 @@ def wins_note(sections: Sequence[Section], options: ReportOptions) -> str:
             if isinstance(block, (Picture, Table)) and options.in_words in block.caption:
                 return f"Win matrices count a difference by {options.in_words}."
     return ""
-
-
-def other_kind_note(results: CellResults, metric: Metric) -> str:
-    """Sentence on datasets with another kind of target, which the metric does not measure; empty for none."""
-    # A folder may hold tables of classes and of numbers, and one metric measures only one kind.
-    other = [label for label, target in results.targets.items() if not target.is_among(metric.targets)]
-    if not other:
-        return ""
-    datasets = [str(each) for each in dict.fromkeys(results.cells.loc[other, "dataset"])]
-    kinds = dict.fromkeys(results.targets[label].name for label in other)
-    return (
-        f"{metric.label} does not measure {named(datasets)}, whose target is of another kind: {named(list(kinds))}. "
-        "Name another metric=, or report these datasets by themselves."
-    )
 
 
 def copies_sentence(results: CellResults) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .axis_sentences import axis_answers
+from .blocks import named
 from .by_axis import AnswersByAxis, answers_by_axis, asked, product_of
 from .cell_results import CellResults
 from .comparisons import Comparison, answered, compare_all
@@ -54,16 +55,36 @@ class Answers:
         every = list(dict.fromkeys(names.values()))
         if not shown or (only_dropped and len(shown) == len(every)):
             return ""
+        metric = self.options.measure
+        measured = {names[label] for label in results.trials.dropna(subset=[metric.name])["cell"]}
         have_trials = {name for label, name in names.items() if results.cells.loc[label, "finished"]}
         dropped = []
         for name in every:
-            if name not in shown:
-                reason = (
-                    "nothing that is otherwise alike to compare it with" if name in have_trials else "no finished trial"
-                )
-                dropped.append(f"{name} ({reason})")
+            if name in shown:
+                continue
+            reason = "no finished trial"
+            if name in measured:
+                reason = "nothing that is otherwise alike to compare it with"
+            elif name in have_trials:
+                reason = f"no {metric.label} in any trial"
+            dropped.append(f"{name} ({reason})")
         missing = f"; not shown: {'; '.join(dropped)}" if dropped else ""
         return f"{len(every)} competitors, {len(shown)} shown{missing}."
+
+    @property
+    def other_kind_note(self) -> str:
+        """A sentence on datasets with another kind of target, which the metric does not measure; empty for none."""
+        # A folder may hold tables of classes and of numbers, and one metric measures only one kind.
+        metric, results = self.options.measure, self.results
+        other = [label for label, target in results.targets.items() if not target.is_among(metric.targets)]
+        if not other:
+            return ""
+        datasets = [str(each) for each in dict.fromkeys(results.cells.loc[other, "dataset"])]
+        kinds = dict.fromkeys(results.targets[label].name for label in other)
+        return (
+            f"{metric.label} does not measure {named(datasets)}, whose target is of another kind: "
+            f"{named(list(kinds))}. Name another metric=, or report these datasets by themselves."
+        )
 
     @property
     def in_words(self) -> list[str]:

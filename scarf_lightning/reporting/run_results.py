@@ -33,9 +33,12 @@ class ComparedRun:
     def in_words(self) -> list[str]:
         """The answer in sentences; none if nothing is compared."""
         answers = self.answers
-        if answers.by_axis is not None or not answers.comparisons:
-            return answers.in_words
-        return [*answers.in_words, *filter(None, [answers.why_not, answers.competitors_note(only_dropped=True)])]
+        sentences = list(answers.in_words)
+        if answers.by_axis is None and answers.comparisons:
+            sentences += [answers.why_not, answers.competitors_note(only_dropped=True)]
+        if answers.comparisons:
+            sentences.append(answers.other_kind_note)
+        return list(filter(None, sentences))
 
     @property
     def undecided(self) -> set[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from scarf_lightning.data.targets import Classes, Number
 from scarf_lightning.reporting.cell_results import CellResults
-from scarf_lightning.reporting.comparisons import compare_all
+from scarf_lightning.reporting.comparisons import compare_all, not_learnt_sign
 from scarf_lightning.reporting.learning import few_classes_note, not_learnt, not_learnt_notes
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.reporting.sentences import answer_in_words
@@ -168,3 +168,19 @@ def test_over_datasets_a_third_of_them_is_enough(n_broken: int, spoilt: str, cla
     assert comparison.spoilt.endswith(spoilt)
     assert bool(comparison.spoilt) == bool(spoilt)
     assert comparison.claimed == claimed
+
+
+@pytest.mark.parametrize(
+    ("datasets", "where"), [(("iris",), "on 2 of 2 settings"), (("iris", "wine"), "on 4 of 4 cells")]
+)
+def test_an_axis_that_has_not_learnt_counts_the_settings_of_the_others(datasets: tuple[str, ...], where: str) -> None:
+    results = flagged(
+        [
+            ({"dataset": dataset, "scaling": scaling, "pretrain": pretrain}, values, pretrain == "scarf")
+            for dataset in datasets
+            for scaling in ("zscore", "minmax")
+            for pretrain, values in (("none", HIGH), ("scarf", LOW))
+        ]
+    )
+    cells = results.cells.index[results.cells["pretrain"] == "scarf"].tolist()
+    assert not_learnt_sign(cells, results).endswith(f"and has not learnt {where}")

@@ -12,9 +12,8 @@ import pandas as pd
 import pytest
 
 from paper.report import paper_section
-from scarf_lightning.data.targets import Classes, Number
 from scarf_lightning.errors import UsageError
-from scarf_lightning.metrics import metric_named, metrics
+from scarf_lightning.metrics import metrics
 from scarf_lightning.reporting.advice import change_sweep
 from scarf_lightning.reporting.blocks import Paragraph, Section
 from scarf_lightning.reporting.blocks import table as table_of
@@ -28,7 +27,6 @@ from scarf_lightning.reporting.making import (
     copies_sentence,
     linked_files,
     make_report,
-    other_kind_note,
     wins_note,
     write_report,
 )
@@ -302,16 +300,3 @@ def test_how_wins_are_counted_is_said_where_something_counts_them() -> None:
         "Win matrices count a difference by corrected resampled t-test, p < 0.1 after Holm's correction over datasets."
     )
     assert wins_note([Section("page", "Page", [Paragraph("a")])], options) == ""
-
-
-def test_datasets_that_the_metric_does_not_measure_are_named() -> None:
-    results = compared({"iris": {"none": [0.5], "scarf": [0.6]}, "diabetes": {"none": [0.5], "scarf": [0.6]}})
-    kinds = {"iris": Classes(("a", "b")), "diabetes": Number("y")}
-    both = replace(results, targets={n: kinds[name] for n, name in enumerate(results.cells["dataset"])})
-
-    assert other_kind_note(both, metric_named("accuracy")) == (
-        "accuracy does not measure diabetes, whose target is of another kind: number. Name another metric=, or report "
-        "these datasets by themselves."
-    )
-    assert "does not measure iris" in other_kind_note(both, metric_named("rmse"))
-    assert other_kind_note(results, metric_named("rmse")) == ""

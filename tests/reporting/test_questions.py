@@ -1,17 +1,21 @@
 """One way to an answer: cells of a report and a frame of the same trials are answered alike."""
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from scarf_lightning.data.targets import Classes, Number
+from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.comparisons import Comparison
-from scarf_lightning.reporting.questions import answers_of
+from scarf_lightning.reporting.questions import Answers, answers_of
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.verdicts import ComparedResults, Judged, compare
-from tests.reporting.cell_results import a_cell, over_labels, results_of
+from tests.reporting.cell_results import a_cell, compared, over_labels, results_of
 
 OPTIONS = ReportOptions("accuracy")
 TRIALS = 8
@@ -94,3 +98,29 @@ def test_a_product_is_answered_by_axis_as_compare_answers_factors() -> None:
     expected = compare(frame, metric="accuracy", factors=["corruption", "scaling"])
     assert evidence([*found.effects, *found.interactions]) == evidence(expected.effects)
     assert len(expected.effects) == 2 + 1 + 2
+
+
+def test_datasets_that_the_metric_does_not_measure_are_named() -> None:
+    def note(results: CellResults, metric: str) -> str:
+        return Answers(results, ReportOptions(metric), []).other_kind_note
+
+    results = compared({"iris": {"none": [0.5], "scarf": [0.6]}, "diabetes": {"none": [0.5], "scarf": [0.6]}})
+    kinds = {"iris": Classes(("a", "b")), "diabetes": Number("y")}
+    both = replace(results, targets={n: kinds[name] for n, name in enumerate(results.cells["dataset"])})
+
+    assert note(both, "accuracy") == (
+        "accuracy does not measure diabetes, whose target is of another kind: number. Name another metric=, or report "
+        "these datasets by themselves."
+    )
+    assert "does not measure iris" in note(both, "rmse")
+    assert note(results, "rmse") == ""
+
+
+def test_a_competitor_without_the_metric_is_not_shown_for_want_of_it() -> None:
+    values = {"none": [0.5, 0.6], "scarf": [0.6, 0.7], "vime": [math.nan, math.nan]}
+    cells = [a_cell(trials, pretrain=name) for name, trials in values.items()]
+    results = results_of(cells)
+    diverged = replace(results, cells=results.cells.assign(finished=2))
+    for found, reason in ((results, "no finished trial"), (diverged, "no accuracy in any trial")):
+        note = answers_of(found, OPTIONS).competitors_note()
+        assert note == f"3 competitors, 2 shown; not shown: vime ({reason})."

@@ -34,8 +34,11 @@ def reading_report(table: "Table") -> list[str | Shown]:
     if metric != usual:
         leading = metric.replace("_", " ")
         other = usual.replace("_", " ")
-        # The paper's sweeps name accuracy, whatever the imbalance.
-        parts.append(f"Tables lead with {leading}, unless the sweep names a metric; metric={usual} leads with {other}.")
+        # The paper's sweeps name accuracy, whatever the imbalance, and several datasets may lead with another metric.
+        parts.append(
+            f"Results of {table.name} alone lead with {leading}, unless a metric is asked for; metric={usual} leads "
+            f"with {other}."
+        )
     parts += map(str, table.notes)
     return parts
 

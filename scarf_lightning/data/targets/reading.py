@@ -141,8 +141,9 @@ def leading_metric(targets: Iterable[Target]) -> str:
     all_targets = list(targets)
     if not all_targets:
         return Classes.usual_metric
-    # Of two kinds with as many targets, the one that comes first leads.
-    kind = Counter(type(each) for each in all_targets).most_common(1)[0][0]
+    # Of two kinds with as many targets classes lead, in whichever order the cells are read.
+    counts = Counter(type(each) for each in all_targets)
+    kind = max(counts, key=lambda each: (counts[each], each is Classes))
     named = {each.metric for each in all_targets if type(each) is kind}
     return named.pop() if len(named) == 1 else kind.usual_metric
 

@@ -71,7 +71,7 @@ class MetricTable(Drawing):
         )
         means[["mean", "standard_error"]] *= metric.scale
         blocks: list[Block] = [Table(name, caption, ("dataset", *competitors), tuple(rows), means)]
-        return blocks + warning(f"{counted(len(missing), 'cell')} without a trial", missing)
+        return blocks + warning(f"{counted(len(missing), 'cell')} without {metric.label}", missing)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -53,8 +53,10 @@ def test_of_many_columns_those_with_which_something_is_done(monkeypatch: pytest.
 def test_of_known_data_nothing_is_said_but_the_metric_of_a_rare_class(monkeypatch: pytest.MonkeyPatch) -> None:
     assert reading_report(table_of([], [0, 1])) == []
     table = replace(table_of([], [0, 1]), target=Classes(("a", "b"), rarest=0.05))
-    said = "Tables lead with balanced accuracy, unless the sweep names a metric; metric=accuracy leads with accuracy."
-    assert shown(table, monkeypatch) == [said]
+    assert shown(table, monkeypatch) == [
+        "Results of mine alone lead with balanced accuracy, unless a metric is asked for; metric=accuracy leads with "
+        "accuracy."
+    ]
 
 
 @pytest.mark.parametrize(

@@ -268,7 +268,7 @@ def test_what_is_missing_is_counted_and_named() -> None:
     assert "1 dataset not ranked, for want of a competitor: wine (SCARF)." in said(blocks)
     gains = said(blocks_of(results, "gain_table", **GRID))
     assert "1 gain not known yet, of 2: wine all labels, SCARF." in gains
-    assert said(blocks_of(results, "metric_table", columns="pretrain")) == ["1 cell without a trial: wine SCARF."]
+    assert said(blocks_of(results, "metric_table", columns="pretrain")) == ["1 cell without accuracy: wine SCARF."]
     trials = {"none": [0.5, 0.6], "scarf": [0.6, 0.7], "scarf_ae": []}
     of_others = blocks_of(compared({"iris": trials, "wine": trials}), "win_matrix", compare="pretrain")
     assert "Without any finished trial, and left out: SCARF AE." in said(of_others)
