@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig
 
@@ -133,16 +133,14 @@ def _asked(asked: "str | Sequence[str] | DictConfig", overrides: Sequence[str]) 
     return overrides_of(asked, overrides)
 
 
-def answer(
-    table: "str | Path | pd.DataFrame | None" = None, target: str | None = None, *overrides: str, verbose: bool = True
-) -> "WrittenReport":
+def answer(table: Any = None, target: str | None = None, *overrides: str, verbose: bool = True) -> "WrittenReport":
     """Find out whether pre-training helps on a table, and with how many labels, beside models that need no network.
 
     ``answer("customers.csv", "plan")``, ``answer(frame, "plan", "time_limit=2min")``; ``answer()`` asks of the bundled
     table. The same as the command ``scarf answer``.
 
     Args:
-        table: a file, or a frame, of which a copy is kept in the folder of results.
+        table: a file, or a table of any library, of which a copy is kept in the folder of results.
         target: the column to predict.
         overrides, verbose: as for `run`.
 
@@ -154,32 +152,46 @@ def answer(
         UsageError: the table cannot be read or learned, or an override is wrong.
         UnfinishedError: cells failed; the others are kept.
     """
-    import pandas as pd
-
+    from ..data.reading.frames import path_or_frame
     from .report_command import report, with_model
 
     require_report("The page of an answer")
-    if isinstance(table, pd.DataFrame):
-        table = kept_frame(table, overrides)
-    elif table is not None:
+    if table is not None:
+        table = path_or_frame(table)
+        if not isinstance(table, str):
+            table = str(kept_frame(table, overrides))
         check_is_file(Path(table).expanduser(), "dataset.path")
-    asked = [*answer_of_file(None if table is None else str(table), target), *overrides]
+    asked = [*answer_of_file(table, target), *overrides]
     run(asked, verbose=verbose)
     with nullcontext() if verbose else silent():
         return with_model(report(asked))
 
 
 def kept_frame(frame: "pd.DataFrame", overrides: Sequence[str]) -> Path:
-    """A file that is named by the hash of its content, so that the same frame is the same table."""
+    """A file that is named by the hash of its content, so that the same frame is the same table.
+
+    Its columns keep their types: text stays text, and declared categories stay categories.
+
+    Raises:
+        UsageError: see `storable`.
+    """
+    import pandas as pd
+
+    from ..data.reading.frames import storable
+
+    frame = storable(frame)
     results = PathSettings().results
     for each in overrides:
         if each.startswith("paths.results="):
             results = each.partition("=")[2]
-    text = frame.to_csv(index=False)
-    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    # Other versions of the libraries write other bytes of Parquet.
+    digest = hashlib.sha256(frame.to_csv(index=False).encode())
+    for _, column in frame.items():
+        declared = getattr(column.dtype, "categories", ())
+        digest.update(f"{pd.api.types.infer_dtype(column, skipna=True)} {list(declared)}".encode())
     # Beside the results, so that a folder of results that moves has the table that it is of.
-    file = Path(results) / "frames" / f"table-{digest}.csv"
-    write_whole(file, text)
+    file = Path(results) / "frames" / f"table-{digest.hexdigest()[:12]}.parquet"
+    write_whole(file, frame.to_parquet(index=False))
     return file
 
 

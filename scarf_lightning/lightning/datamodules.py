@@ -6,7 +6,6 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
-from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..data.datamodule import EVALUATION_ROWS, Batch, Examples, StackDataModule, batch_bounds
 from ..data.device_table import DeviceTable
+from ..data.reading.frames import path_or_frame
 from ..data.sources import open_source
 from ..data.table import Table
 from ..data.targets import Labels, Number, read_target
@@ -51,7 +51,7 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
     their own. It is the batch that a cell of ``train.py`` with the same options sees.
 
     Args:
-        table: a file, or a frame.
+        table: a file, or a table of any library.
         target: the column to predict.
         options: of the table, as `PretrainModule` takes them: ``"scaling=minmax regime=few regime.labels=100"``.
         trials: T. The batches of one trial lack its axis.
@@ -63,7 +63,7 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
 
     def __init__(
         self,
-        table: "str | Path | pd.DataFrame",
+        table: Any,
         target: str,
         options: Options = (),
         *,
@@ -71,6 +71,7 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
         **keywords: Any,
     ) -> None:
         self._frame: pd.DataFrame | None = None
+        table = path_or_frame(table)
         if isinstance(table, pd.DataFrame):
             if target not in table.columns:
                 fault = f"{target!r} is not a column of the table"
@@ -79,7 +80,7 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
             self._target = target
             source = ["dataset=csv", f"dataset.path={SOURCE}"]
         else:
-            source = answer_of_file(str(table), target)[1:]
+            source = answer_of_file(table, target)[1:]
         self._begin(source, overrides_of(options, keywords), trials)
 
     def _begin(self, source: Sequence[str], options: Sequence[str], trials: int) -> None:
@@ -101,8 +102,9 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
 
     def setup(self, stage: str) -> None:
         """Make the networks of the trainer's module."""
+        if self.trainer is None:
+            raise UsageError("The data module is set up by a pl.Trainer; without one, call equip(module).")
         # Before the callbacks' turn, some of which freeze or average the networks.
-        assert self.trainer is not None
         module = self.trainer.lightning_module
         if not isinstance(module, PlainModule):
             raise UsageError(

@@ -53,11 +53,11 @@ def whole_folder(target: Path, before: Callable[[], None] | None = None) -> Iter
     _sync(target.parent)
 
 
-def write_whole(target: Path, text: str) -> None:
+def write_whole(target: Path, content: str | bytes) -> None:
     """Write a file under a temporary name, bring it to the disk, and give it its name."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with temporary(target) as file:
-        file.write_text(text, encoding="utf-8")
+        file.write_bytes(content.encode() if isinstance(content, str) else content)
         _sync(file)
         file.replace(target)
     _sync(target.parent)

@@ -132,12 +132,15 @@ def load(
     Records that cannot be used are left out, with a warning that names them.
 
     Raises:
-        UsageError: no such folder, or no results in it that can be used.
+        UsageError: no such folder or cell, or no results in it that can be used.
     """
     if versions not in ("newest", "all"):
         raise UsageError(f"versions={versions!r} is neither 'newest' nor 'all'.")
     folder = Path(folder)
-    names = _fingerprints(folder) if fingerprints is None else fingerprints
+    known = _fingerprints(folder)
+    names = known if fingerprints is None else list(fingerprints)
+    if unknown := set(names).difference(known):
+        raise _no_cell(folder / min(unknown))
     cells: list[tuple[Path, Stored]] = []
     damaged: dict[Path, str] = {}
     for name in names:
@@ -470,8 +473,12 @@ def _described(cell: Path, *, weights: bool = False) -> tuple[Stored, Row]:
     """A described cell of the store, and its description."""
     stored = read_with_warnings(cell, weights=weights)
     if stored.description is None:
-        raise UsageError(
-            f"{cell.parent} holds no cell {cell.name}; scarf_lightning.results.load names its cells in the column "
-            "fingerprint."
-        )
+        raise _no_cell(cell)
     return stored, stored.description
+
+
+def _no_cell(cell: Path) -> UsageError:
+    return UsageError(
+        f"{cell.parent} holds no cell {cell.name}; scarf_lightning.results.load names its cells in the column "
+        "fingerprint."
+    )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import pytorch_lightning as pl
 import torch
@@ -240,12 +241,12 @@ def test_a_frame_and_a_file_are_the_same_table(tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "table.csv", index=False)
 
     measured = []
-    for table in (frame, tmp_path / "table.csv"):
+    for table in (frame, pa.Table.from_pandas(frame), tmp_path / "table.csv"):
         data, module = TableDataModule(table, "plan", ["scaling=zscore"], trials=2), FinetuneModule(FINE)
         trainer(max_epochs=1).fit(module, data)
         measured += trainer().test(module, data, verbose=False)
 
-    assert measured[0] == measured[1]
+    assert measured[0] == measured[1] == measured[2]
 
 
 def test_numbers_are_measured_by_their_own_metrics() -> None:
@@ -288,6 +289,8 @@ def test_a_task_of_openml_is_tested_on_its_own_rows(cache: Path) -> None:
             "'y' is not a column of the table. Its columns are: 'a'.",
         ),
         (OpenMLDataModule, "the number of a task or of a dataset"),
+        (partial(TableDataModule, np.eye(3), "y"), "must be a file, or a frame whose columns have names, not ndarray"),
+        (lambda: TableDataModule("f.csv", "y").setup("fit"), "is set up by a pl.Trainer"),
     ],
 )
 def test_data_that_cannot_be_served_are_refused(make: Any, sentence: str) -> None:

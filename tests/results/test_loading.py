@@ -1,6 +1,7 @@
 """Results as tables: all cells of a folder."""
 
 import json
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -225,6 +226,13 @@ def test_described_cells_are_read_whole_or_damaged_and_damaged_ones_are_no_resul
     (whole / "cell.json").write_text("")
     with pytest.raises(UsageError, match="holds no results"):
         load(results)
+
+
+def test_a_fingerprint_that_is_no_cell_is_named(results: Path) -> None:
+    known = load(results)["fingerprint"][0]
+    assert set(load(results, [known])["fingerprint"]) == {known}
+    with pytest.raises(UsageError, match=f"{re.escape(str(results))} holds no cell zzz; "):
+        load(results, [known, "zzz"])
 
 
 def test_what_may_not_be_read_or_listed_is_not_called_none(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
