@@ -434,10 +434,8 @@ def _difference(chosen: Candidate, other: Candidate, candidates: Candidates) -> 
     metric = candidates.metric
     verdict = candidates.verdict(chosen, other)
     if math.isnan(verdict.low):
-        difference = signed(verdict.difference, metric)
-        return f"{difference}, too few trials for an interval"
-    difference = in_words(verdict, metric)
-    known = f"on the same splits {difference}"
+        return f"on the same splits {signed(verdict.difference, metric)}, too few trials for an interval"
+    known = f"on the same splits {in_words(verdict, metric)}"
     if verdict.answer != CANNOT_TELL:
         return known
     # The reader sees a higher mean beside the model that is recommended, and is told why.

@@ -173,6 +173,11 @@ class Terminal:
             console.say(f"{describe(each.axes, each.cell.settings(), recipes)}{ending}")
             if each.rows:
                 console.print(cell_table(each.axes, rows[0], metric))
+            if n_skipped and each.cell.config.logger.views:
+                console.say(
+                    "Its loggers are not written again, since it was finished already; "
+                    "scarf_lightning.loggers.write_views shows it anew."
+                )
         from ..reporting.learning import LEARNS_NOTHING, few_classes_note, not_learnt_notes, probability_note
 
         # The constant prediction is no sign that something went wrong.

@@ -367,5 +367,18 @@ def _over(axes: Sequence[str], every: Mapping[str, Sequence[str]]) -> str:
     n = int(np.prod(list(others.values())))
     if len(others) > 1:
         return f"over all {n} settings of {enumeration(words)}"
-    plural = f"{words[0]}es" if words[0].endswith("s") else f"{words[0]}s"
+    plural = _plural(words[0])
     return f"over both {plural}" if n == 2 else f"over all {n} {plural}"
+
+
+def _plural(heading: str) -> str:
+    """The values of an axis in words.
+
+    >>> _plural("scaling"), _plural("loss"), _plural("views"), _plural("columns left out")
+    ('scalings', 'losses', 'views', 'values of columns left out')
+    """
+    if " " in heading:
+        return f"values of {heading}"
+    if heading.endswith("s"):
+        return f"{heading}es" if heading.endswith("ss") else heading
+    return f"{heading}s"

@@ -21,8 +21,11 @@ def reading_report(table: "Table") -> list[str | Shown]:
     """
     parts: list[str | Shown] = []
     if table.reading:
-        features = f"{counted(len(table.reading), 'feature')} ({counted(len(table.columns), 'column')} after encoding)"
-        parts.append(f"{table.source}: {table.n_rows:,} rows, {features} for {table.target.in_words}")
+        columns = counted(len(table.columns), "column")
+        if table.n_encoded != len(table.columns):
+            columns += f", {table.n_encoded:,} after one-hot encoding"
+        features = counted(len(table.reading), "feature")
+        parts.append(f"{table.source}: {table.n_rows:,} rows, {features} ({columns}) for {table.target.in_words}")
         parts.append(_columns(table))
     if table.n_unlabelled:
         labelled = f"{table.n_labelled:,} of {table.n_rows:,} rows of {table.name} have a label"

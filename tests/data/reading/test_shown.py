@@ -29,13 +29,21 @@ def test_columns_labels_and_notes(monkeypatch: pytest.MonkeyPatch) -> None:
         ColumnReading("[id]", "id", 0, 1500, "left out: an ID (every row has another value)"),
     ]
     lines = shown(table_of(readings, [0, 1, -1, -1], ("Column 'x' is odd.",)), monkeypatch)
-    assert lines[0] == "mine.csv: 4 rows, 2 features (1 column after encoding) for 2 classes"
+    assert lines[0] == "mine.csv: 4 rows, 2 features (1 column) for 2 classes"
     assert [line.split() for line in lines if line.startswith(("x ", "[id]"))] == [
         ["x", "numbers", "3", "1,200", "as", "they", "are"],
         ["[id]", "id", "0", "1,500", "left", "out:", "an", "ID", "(every", "row", "has", "another", "value)"],
     ]
     assert lines[-2].startswith("2 of 4 rows of mine have a label")
     assert lines[-1] == "Column 'x' is odd."
+
+
+def test_columns_after_one_hot_encoding_are_counted_where_there_are_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = table_of([ColumnReading("c", "strings", 0, 3, "categories")], [0, 1])
+    coloured = replace(table, columns=(Column("c", ("r", "g", "b")),), values=np.array([[0.0], [2.0]]))
+    assert shown(coloured, monkeypatch)[0].startswith(
+        "mine.csv: 2 rows, 1 feature (1 column, 3 after one-hot encoding)"
+    )
 
 
 def test_of_many_columns_those_with_which_something_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
