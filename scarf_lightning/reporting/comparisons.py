@@ -37,7 +37,8 @@ class Comparison(Judged):
         means: the mean difference on each dataset.
         not_learnt: the sign that the competitor has learnt nothing, see `learning.not_learnt`; empty if there is none.
         is_baseline: true for the method that always gives one answer.
-        is_rival: true for a competitor that trains no network of ours beside one that does. It is ahead or behind.
+        is_rival: true for a competitor that trains no network of ours beside one that does, or beside another such
+            model. It is ahead or behind.
         looks: the trials, of all tables together, after which it was looked at, these too; empty without a store.
     """
 
@@ -181,7 +182,7 @@ def compared(
         means=tuple(means),
         not_learnt=broken,
         is_baseline=first["method"] == LEARNS_NOTHING,
-        is_rival=first.get("network") is None and second.get("network") is not None,
+        is_rival=first.get("network") is None and first["method"] != second["method"],
     )
 
 

@@ -80,6 +80,9 @@ def run(
     if options.plan:
         return _planned(cells, request, show)
     if options.force:
+        # What is finished stays where it is if the run is refused.
+        with without_garbage_collection():
+            check_parts(cells)
         for sentence in _clear(cells):
             show.say(sentence)
 

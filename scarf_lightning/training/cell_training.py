@@ -191,10 +191,10 @@ class CellTraining:
         else:
             needs, needed = "one trial needs", demand.needed(1)
             instead = "a smaller batch_size, network or table"
-        raise UsageError(
-            f"Training {self.table.name}: {needs} about {needed / 1e9:.1f} GB, and {free / 1e9:.1f} GB are left; use "
-            f"{instead}. trainer.memory_gb=... overrules what is left."
-        )
+        known = f"{free / 1e9:.1f} GB are left; use {instead}. trainer.memory_gb=... overrules what is left."
+        if limit is not None:
+            known = f"trainer.memory_gb={limit:g} allows less; set more, or use {instead}."
+        raise UsageError(f"Training {self.table.name}: {needs} about {needed / 1e9:.1f} GB, and {known}")
 
     @property
     def _demand(self) -> Demand:

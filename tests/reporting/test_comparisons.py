@@ -76,3 +76,18 @@ def test_a_comparison_gets_trials_until_it_is_answered(level: float, n_left: int
     results: Any = None
 
     assert len(ComparedRun(cells, Answers(results, ReportOptions(), comparisons)).undecided) == n_left
+
+
+@pytest.mark.parametrize(
+    ("method", "reference", "is_rival"),
+    [("xgboost", "logistic", True), ("xgboost", "control", True), ("control", "logistic", False)],
+)
+def test_a_model_of_another_library_is_ahead_of_a_network_and_of_another_such_model(
+    method: str, reference: str, is_rival: bool
+) -> None:
+    cells = []
+    for name, values in ((reference, [0.5] * 6), (method, [0.7] * 6)):
+        network = "mlp" if name == "control" else None
+        cells.append(a_cell(values, method=name, network=network, pretrain="none"))
+    (found,) = compare_all(results_of(cells), ReportOptions(reference=reference))
+    assert found.is_rival is is_rival

@@ -294,6 +294,13 @@ class TestForce:
         assert len(said) == 3
         assert all(line.endswith(": force=true trains it again.") for line in said)
 
+    def test_nothing_is_set_aside_by_a_run_that_is_refused(self) -> None:
+        cell, wrong = (some_cell(method={"name": name}, force=True) for name in ("control", "ridge"))
+        store = finish(cell)
+        with pytest.raises(UsageError, match="method=ridge does not go with"):
+            ran([cell, wrong])
+        assert len(store.rows()) == 2
+
     def test_a_pretraining_that_the_cache_has_given_up_stays_away(self) -> None:
         (cell,) = seeds(0, force=True)
         finish(cell, device="first")

@@ -128,7 +128,7 @@ def test_trials_that_do_not_fit_into_the_memory_at_once_train_in_smaller_stacks(
 def test_a_trial_that_does_not_fit_into_the_memory_is_refused_before_it_trains(
     trees: list[str], tmp_path: Path
 ) -> None:
-    with pytest.raises(UsageError, match=r"one trial needs about 0\.1 GB, and 0\.0 GB are left; use a smaller batch_"):
+    with pytest.raises(UsageError, match=r"one trial needs about 0\.1 GB, and trainer\.memory_gb=0\.001 allows less"):
         stored(tmp_path, "trials=1", "trainer.memory_gb=0.001", *METHODS["control"], *trees)
 
 
