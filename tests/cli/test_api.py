@@ -283,7 +283,7 @@ def typed() -> pd.DataFrame:
             "grade": pd.Categorical([1, 2, 3, 1] * 10),
             "code": ["01", "02", "03", "01"] * 10,
             "bin": pd.cut(pd.Series(range(40)) % 7, 3),
-            "mixed": [1, "x", 2.5, True] * 10,
+            "mixed": [1, "x", 2.5, None] * 10,
             "since": pd.date_range("2020", periods=40),
             "plan": ["p", "q"] * 20,
         }
