@@ -17,9 +17,9 @@ from ..sweeping.sizes import CC18
 from ..verdicts.answers import CANNOT_TELL, MARGIN
 from ..verdicts.centres import FEWEST_TABLES
 from ..verdicts.looks import spent
-from ..verdicts.power import Settling, settling, settling_tables
+from ..verdicts.power import POWER, Settling, settling, settling_tables
 from ..verdicts.rows_and_fits import ErrorParts
-from ..verdicts.verdict import FEWEST_FOR_SAME
+from ..verdicts.verdict import FEWEST_FOR_SAME, Verdict
 from .blocks import named
 from .cell_results import SECONDS, CellResults
 from .comparisons import Comparison
@@ -61,12 +61,14 @@ class Advice(NamedTuple):
         sentence: before the command.
         trials: in all, if trials would settle it; 0 otherwise.
         rows: that would settle it, with their noun, if trials would not; empty if it is something else.
+        chance: that the trials settle it.
     """
 
     change: str
     sentence: str
     trials: int = 0
     rows: str = ""
+    chance: float = POWER
 
 
 def settling_advice(
@@ -84,7 +86,9 @@ def settling_advice(
     """
     known = {str(name) for name in results.cells["dataset"]}
     groups: dict[Advice, list[Comparison]] = {}
-    by_trials: dict[int, list[Comparison]] = {}
+    # Comparisons that trials will settle, and those that they may.
+    by_trials: list[tuple[Comparison, Advice]] = []
+    by_luck: list[tuple[Comparison, Advice]] = []
     lacking_rows: list[tuple[Comparison, Advice]] = []
     for each in comparisons:
         # A comparison with a reason, such as a side that has not learnt, is not settled by more of the same.
@@ -92,14 +96,14 @@ def settling_advice(
             continue
         advice = _advice(each, known, margin)
         if advice.trials:
-            by_trials.setdefault(advice.trials, []).append(each)
+            (by_luck if advice.chance < POWER else by_trials).append((each, advice))
         elif advice.rows:
             lacking_rows.append((each, advice))
         else:
             groups.setdefault(advice, []).append(each)
-    if by_trials:
-        fewest_first = [each for trials in sorted(by_trials) for each in by_trials[trials]]
-        groups[_trials_advice(max(by_trials), fewest_first)] = fewest_first
+    for settled in filter(None, (by_trials, by_luck)):
+        fewest_first = sorted(settled, key=lambda item: item[1].trials)
+        groups[_trials_advice(fewest_first)] = [each for each, _ in fewest_first]
 
     sentences = []
     # The advice that settles most comparisons comes first.
@@ -117,6 +121,8 @@ def settling_advice(
         sentences.append((f"{labels}: {advice.sentence}{cost}", " && ".join(lines)))
     if lacking_rows:
         sentences.append((_rows_advice(lacking_rows), ""))
+    if instead := [f"{advice.rows} for {each.label}" for each, advice in by_luck if advice.rows]:
+        sentences.append((f"In place of trials it would take, four times in five, {', '.join(instead)}", ""))
     return sentences
 
 
@@ -146,9 +152,16 @@ def telling_sentence(comparison: Comparison, margin: float, reference: str) -> l
     if needed.trials is not None:
         more = counted(needed.trials - verdict.trials, "more trial")
         return [f"{more} {would_tell}, {if_so}: trials={needed.trials}."]
+    sentences = []
+    if needed.worthwhile is not None:
+        more = counted(needed.worthwhile - verdict.trials, "more trial")
+        sentences = [f"{more} {would_tell} with a chance of {needed.chance:.0%}: trials={needed.worthwhile}."]
     if needed.rows is not None:
-        return [f"About {rounded(needed.rows)} {verdict.parts.sample} {would_tell}, {if_so}."]
-    return [f"The difference is so small that no number of labels in reach {would_tell}."]
+        return [*sentences, f"About {rounded(needed.rows)} {verdict.parts.sample} {would_tell}, {if_so}."]
+    if sentences:
+        return sentences
+    why = _out_of_reach(verdict, margin).capitalize()
+    return [f"{why} that no number of {verdict.parts.sample} in reach {would_tell}."]
 
 
 def _settling(comparison: Comparison, parts: ErrorParts, margin: float) -> Settling:
@@ -156,19 +169,31 @@ def _settling(comparison: Comparison, parts: ErrorParts, margin: float) -> Settl
     return settling(comparison.verdict.difference, parts, margin, comparison.needed, comparison.looks)
 
 
-def _trials_advice(trials: int, comparisons: Sequence[Comparison]) -> Advice:
-    """The advice on all comparisons that trials will settle; ``trials`` are as many as the last of them needs."""
-    fewest = min(each.verdict.trials for each in comparisons)
+def _trials_advice(settled: Sequence[tuple[Comparison, Advice]]) -> Advice:
+    """The advice on all comparisons that trials will settle, or may; as many trials as the last of them needs."""
+    trials = max(advice.trials for _, advice in settled)
+    fewest = min(each.verdict.trials for each, _ in settled)
     more = counted(trials - fewest, "more trial")
-    sentence = f"up to {more} will settle each of them{MOSTLY}"
-    if len(comparisons) == 1:
-        sentence = f"{more} will settle it{MOSTLY}"
+    chances = sorted({round(100 * advice.chance) for _, advice in settled})
+    verb, chance = "will settle", MOSTLY
+    if settled[0][1].chance < POWER:
+        verb, chance = "would settle", f" with a chance of {_from_to(chances)} %"
+    sentence = f"{more} {verb} it{chance}" if len(settled) == 1 else f"up to {more} {verb} each of them{chance}"
     # A look on the way there is paid for by the one that is advised.
-    left = sorted({round(100 * (1 - float(spent(each.looks)[-1]))) for each in comparisons if each.looks})
+    left = sorted({round(100 * (1 - float(spent(each.looks)[-1]))) for each, _ in settled if each.looks})
     if left:
-        share = str(left[0]) if len(left) == 1 else f"{left[0]} to {left[-1]}"
-        sentence = f"{sentence}, if you look no sooner: the looks so far leave {share} % of the level"
+        sentence = f"{sentence}, if you look no sooner: the looks so far leave {_from_to(left)} % of the level"
     return Advice(f"trials={trials}", sentence, trials)
+
+
+def _from_to(numbers: Sequence[int]) -> str:
+    """Rising numbers by the first and the last: 10 to 40."""
+    return f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else str(numbers[0])
+
+
+def _out_of_reach(verdict: Verdict, margin: float) -> str:
+    """Why nothing in reach settles a comparison: what is so small, or so large."""
+    return "the difference is so small" if abs(verdict.difference) <= margin else "the error is so large"
 
 
 def _rows_advice(comparisons: Sequence[tuple[Comparison, Advice]]) -> str:
@@ -200,14 +225,17 @@ def _advice(comparison: Comparison, known: set[str], margin: float) -> Advice:
     # Worded later, by `_trials_advice`: all comparisons that trials settle share one command.
     if needed.trials is not None:
         return Advice("", "", needed.trials)
-    cause = f"{100 * needed.rows_share:.0f} % of the error's variance comes from which rows the table has"
-    if needed.rows is not None:
-        rows = f"about {rounded(needed.rows)} {verdict.parts.sample}"
+    sample = verdict.parts.sample
+    rows = "" if needed.rows is None else f"about {rounded(needed.rows)} {sample}"
+    if needed.worthwhile is not None:
+        return Advice("", "", needed.worthwhile, rows, needed.chance)
+    units = sample.removeprefix("labelled ")
+    cause = f"{100 * needed.rows_share:.0f} % of the error's variance comes from which {units} the table has"
+    if rows:
         sentence = f"more trials will not help, because {cause}; {rows} would settle it (four times in five)"
         return Advice("", sentence, rows=rows)
-    return Advice(
-        "", f"neither trials nor labelled rows in reach will settle it, because the difference is so small; {cause}"
-    )
+    why = _out_of_reach(verdict, margin)
+    return Advice("", f"neither trials nor {sample} in reach will settle it, because {why}; {cause}")
 
 
 def _advice_over_tables(comparison: Comparison, known: set[str], margin: float) -> Advice:

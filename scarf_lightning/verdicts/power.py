@@ -28,6 +28,13 @@ DISAGREEMENT = 0.15
 FIT_DEVIATION = 0.015
 """The standard deviation that a trial's training rows and seed give its difference, as long as it is not known. Pairs
 had 0.007 to 0.023 there."""
+WORTHWHILE = 1 - POWER
+"""The chance below which trials will not help: who hears so and trains them still is left without an answer in four
+cases of five."""
+TRIED = (10, 20, 30, 50, 100)
+"""Trials that may be worth it where no number of them has `POWER`."""
+NEARLY = 0.9
+"""The part of the best chance for which fewer of these trials are enough."""
 MOST_TRIALS = 100
 """More trials than this are not advised."""
 MOST_GROWTH = 100
@@ -61,11 +68,16 @@ class Settling(NamedTuple):
         rows: of the sample that would be needed in all, see `rows_and_fits.ErrorParts.sample`; None if trials are
             enough, or no number is realistic.
         rows_share: the share of the error's variance that comes from the rows; more trials do not lower it for long.
+        worthwhile: the fewest trials of `TRIED`, in all, that have nearly the best chance to settle it, where no number
+            has `POWER`; None if the best is below `WORTHWHILE`.
+        chance: of these trials.
     """
 
     trials: int | None
     rows: int | None
     rows_share: float
+    worthwhile: int | None = None
+    chance: float = 0.0
 
 
 def smallest_difference(
@@ -123,12 +135,13 @@ def settling(
 
     >>> parts = ErrorParts(0.02, 5e-5, 5e-5, 20, 10, 500, 120, 0.2, True)
     >>> settling(0.02, parts)
-    Settling(trials=44, rows=None, rows_share=0.5)
+    Settling(trials=44, rows=None, rows_share=0.5, worthwhile=None, chance=0.0)
 
-    A smaller difference takes more than trials, because they all test the same rows:
+    A smaller difference takes more than trials for such a chance, because they all test the same rows:
 
-    >>> settling(0.012, parts)
-    Settling(trials=None, rows=2342, rows_share=0.5)
+    >>> found = settling(0.012, parts)
+    >>> found.trials, found.rows, found.worthwhile, round(found.chance, 2)
+    (None, 2342, 100, 0.46)
     """
     total = parts.rows_variance + parts.fits_variance
     if not total:
@@ -138,20 +151,29 @@ def settling(
     now = Errors.of([parts])
     numbers = range(parts.trials + 1, MOST_TRIALS + 1)
     chances = chances_of_answer(difference, now, Errors.of([*map(parts.expected, numbers)]), margin, needed)
+
+    def chance_after(trials: int) -> float:
+        """The chance of so many trials at the level that looks leave them."""
+        after = needed_after(trials, looks, needed)
+        return float(chances_of_answer(difference, now, Errors.of([parts.expected(trials)]), margin, after)[0])
+
     for trials, chance in zip(numbers, chances, strict=True):
         # Where the level of a first look would not be enough, a stricter one is not either.
-        if chance < POWER:
-            continue
-        after = needed_after(trials, looks, needed)
-        if chances_of_answer(difference, now, Errors.of([parts.expected(trials)]), margin, after) >= POWER:
+        if chance >= POWER and chance_after(trials) >= POWER:
             return Settling(trials, None, share)
+    # A look that comes soon after another has a stricter level than one that comes late.
+    tried = {trials: chance_after(trials) for trials in TRIED if trials > parts.trials}
+    best = max(tried.values(), default=0.0)
+    worthwhile = None
+    if best >= WORTHWHILE:
+        worthwhile, best = next(item for item in tried.items() if item[1] >= NEARLY * best)
     # As many trials as are advised at most, and rows that shrink their part of the error.
     later = Errors.of([parts.expected(MOST_TRIALS, float(growth)) for growth in GROWTHS])
     # A table with more rows is another one, at which nobody has looked.
     settles = chances_of_answer(difference, now, later, margin, needed) >= POWER
     if settles.any():
-        return Settling(None, math.ceil(parts.n_rows * GROWTHS[settles.argmax()]), share)
-    return Settling(None, None, share)
+        return Settling(None, math.ceil(parts.n_rows * GROWTHS[settles.argmax()]), share, worthwhile, best)
+    return Settling(None, None, share, worthwhile, best)
 
 
 def needed_after(trials: int, looks: Sequence[int], needed: Levels) -> Levels:

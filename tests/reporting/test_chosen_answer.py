@@ -141,13 +141,12 @@ def test_the_next_table_is_expected_of_those_competitors_that_the_answer_names()
 def advice_on(
     difference: float, rows_variance: float, fits_variance: float, needed: Levels | None = None, **sample: Any
 ) -> str:
-    """Advice on an open comparison whose error has these parts."""
+    """Advice on an open comparison whose error has these parts, a line a sentence."""
     (comparison,) = compare_all(OPEN, OPTIONS)
     parts = ErrorParts(difference, rows_variance, fits_variance, 20.0, 10, 500, 120, 0.2, True, **sample)
     verdict = replace(comparison.verdict, parts=parts, difference=difference, trials=10)
     other = replace(comparison, verdict=verdict, claimed="cannot tell", needed=needed or ALONE)
-    ((sentence, command),) = settling_advice([other], change_sweep(["trials=10"]), OPEN)
-    return one_line(sentence, command)
+    return "\n".join(one_line(*each) for each in settling_advice([other], change_sweep(["trials=10"]), OPEN))
 
 
 def test_with_predictions_advice_says_whether_trials_or_rows_would_settle_it() -> None:
@@ -155,12 +154,22 @@ def test_with_predictions_advice_says_whether_trials_or_rows_would_settle_it() -
     assert advice_on(0.018, 1e-5, 9e-5) == (
         "SCARF: 32 more trials will settle it in four cases of five: python train.py trials=42"
     )
-    assert advice_on(0.012, 9e-5, 1e-5) == (
-        "SCARF: more trials will not help, because 90 % of the error's variance comes from which rows the table has; "
+    assert advice_on(0.012, 9.7e-5, 3e-6) == (
+        "SCARF: more trials will not help, because 97 % of the error's variance comes from which rows the table has; "
         "about 3,000 labelled rows would settle it (four times in five)."
     )
-    assert "about 100 groups would settle it" in advice_on(0.012, 9e-5, 1e-5, sample="groups", rows_per_unit=1 / 30)
-    assert advice_on(0.01, 0.0, 1e-2).startswith("SCARF: neither trials nor labelled rows in reach will settle it")
+    assert "about 100 groups would settle it" in advice_on(0.012, 9.7e-5, 3e-6, sample="groups", rows_per_unit=1 / 30)
+    strict = Levels(1e-9, 1e-9, 1e-9)
+    neither = "SCARF: neither trials nor labelled rows in reach will settle it, because the {} is so {}; "
+    assert advice_on(0.01, 0.0, 1e-2, strict).startswith(neither.format("difference", "small"))
+    assert advice_on(0.02, 0.0, 1e-2, strict).startswith(neither.format("error", "large"))
+    assert advice_on(0.01, 0.0, 1e-2) == (
+        "SCARF: 90 more trials would settle it with a chance of 52 %: python train.py trials=100"
+    )
+    assert advice_on(0.015, 3e-5, 7e-5) == (
+        "SCARF: 40 more trials would settle it with a chance of 65 %: python train.py trials=50\n"
+        "In place of trials it would take, four times in five, about 1,100 labelled rows for SCARF."
+    )
     # Trials that settle one comparison alone do not after Holm's correction over ten.
     alone, of_ten = (advice_on(0.018, 0.0, 9e-5, its) for its in (ALONE, Levels(0.005, 0.005, 0.005)))
     assert int(of_ten.split("trials=")[1]) > int(alone.split("trials=")[1])

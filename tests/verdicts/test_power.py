@@ -1,6 +1,7 @@
 """What can be found and what would settle a comparison: against simulations and by hand."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,10 @@ from scarf_lightning.verdicts.centres import FEWEST_DATASETS
 from scarf_lightning.verdicts.looks import needed_at
 from scarf_lightning.verdicts.power import (
     MOST_TRIALS,
+    NEARLY,
     POWER,
+    TRIED,
+    WORTHWHILE,
     Errors,
     chances_of_answer,
     needed_after,
@@ -144,8 +148,31 @@ def test_rows_settle_what_trials_cannot() -> None:
         (chance,) = chances_of_answer(0.02, Errors.of([parts]), later)
         assert (chance >= POWER) == enough
     # Nothing realistic settles what would take too many trials or rows.
-    assert settling(0.01, parts_of(fits_variance=1.0)) == (None, None, 0.0)
-    assert settling(0.01, parts_of(rows_variance=1.0), needed=Levels(1e-9, 1e-9, 1e-9)) == (None, None, 1.0)
+    assert settling(0.01, parts_of(fits_variance=1.0))[:3] == (None, None, 0.0)
+    assert settling(0.01, parts_of(rows_variance=1.0), needed=Levels(1e-9, 1e-9, 1e-9)) == (None, None, 1.0, None, 0.0)
+
+
+def test_trials_are_worthwhile_that_settle_it_with_less_than_power_and_not_for_next_to_no_chance() -> None:
+    """Few trials are enough if they have nearly the chance of many, and a look that comes soon after one has less."""
+    parts = parts_of(rows_variance=2e-4, fits_variance=1e-4, trials=5)
+    looks = (5,)
+
+    def chance(trials: int) -> float:
+        after = needed_after(trials, looks, ALONE)
+        return float(chances_of_answer(0.02, Errors.of([parts]), Errors.of([parts.expected(trials)]), needed=after)[0])
+
+    found = settling(0.02, parts, looks=looks)
+
+    assert found.trials is None
+    assert found.worthwhile is not None
+    assert found.chance == chance(found.worthwhile)
+    assert WORTHWHILE < found.chance < POWER
+    fewer = [trials for trials in TRIED if 5 < trials < found.worthwhile]
+    assert all(chance(trials) < NEARLY * chance(MOST_TRIALS) for trials in fewer)
+    # All of its error is of the rows that it has.
+    fixed = replace(parts_of(rows_variance=4e-4, trials=30), common=1.0)
+    assert settling(0.0, fixed).worthwhile is None
+    assert settling(0.02, parts_of(rows_variance=4e-4, trials=MOST_TRIALS)).worthwhile is None, "there are no more"
 
 
 @pytest.mark.parametrize(("least", "growth"), [(1e-4, 1), (2e-4, 100)])
