@@ -36,7 +36,7 @@ USAGE = """\
 
   out=FOLDER                    folder to write to (reports/NAME)
   sections=[MODULE]             more sections, made by the function report_section of each module
-  plugins=[MODULE]              modules of parts and metrics; for a folder by default those of its cells
+  plugins=[MODULE]              modules of the parts and metrics of your own that cells use
   --config-dir FOLDER           files of yours: FOLDER/experiment/NAME.yaml is +experiment=NAME
 {options}
 """

@@ -175,8 +175,9 @@ def test_a_drawing_may_have_a_metric_of_its_own(stored: tuple[CellResults, pd.Da
 
     assert table_named(blocks, "metric_table").caption.startswith("Mean log-loss, ± standard error")
     known = ", ".join(metric.name for metric in METRICS)
+    sentence = f"metric=gini is unknown. The metrics are: {known}. plugins=[MODULE] imports one of your own."
     assert blocks_of(stored[0], "metric_table", columns="pretrain", metric="gini") == [
-        Paragraph(f"Not drawn: metric=gini is unknown. The metrics are: {known}.", warns=True)
+        Paragraph(f"Not drawn: {sentence}", warns=True)
     ]
 
 
