@@ -62,5 +62,5 @@ def mixed_as_text(frame: pd.DataFrame) -> pd.DataFrame:
 
     A Parquet file has one type a column, and an option may be a number in one cell and the text "null" in another.
     """
-    texts = {name: values.map(str, na_action="ignore") for name, values in frame.select_dtypes(object).items()}
+    texts = {str(name): values.map(str, na_action="ignore") for name, values in frame.select_dtypes(object).items()}
     return frame.assign(**texts)
