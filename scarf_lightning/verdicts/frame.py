@@ -6,6 +6,7 @@ All that is shown of a difference or a level is made here, of results of any lib
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from .answers import MARGIN
 from .rows_and_fits import Integers
 from .scores import Floats
 from .trial_rows import RowsOfTrial, Split, judge_trials, level_of_trials
-from .verdict import Verdict, error_of, error_on_table, judge, judge_tables, no_verdict
+from .verdict import Ends, Verdict, error_of, error_on_table, judge, judge_tables, no_verdict
 
 NOT_KEPT = "all trials share their test rows, and their predictions, from which the error would be known, were not kept"
 PRIME = 1_000_003
@@ -114,15 +115,17 @@ def verdict_on(
         tables.append(_OneTable(first, second, base, common, differences, size))
     if not tables:
         return no_verdict(np.empty(0))
+    bounds = _bounds_of_differences(tables, metric, reach)
     if len(tables) == 1:
-        return _table_verdict(tables[0], metric, margin, reach)
+        return _verdict_within(_table_verdict(tables[0], metric, margin, reach), bounds)
     # Tables may have different numbers of trials; NaN fills up the shorter ones.
     padded = np.full((len(tables), max(len(each.common) for each in tables)), np.nan)
     for row, each in zip(padded, tables, strict=True):
         row[: len(each.common)] = each.differences
     # Each table counts by its error, because a noisy one tells less.
     errors = np.array([_error_on_one(each, metric, margin, reach) for each in tables])
-    return judge_tables(padded, errors, margin=margin)
+    found = judge_tables(padded, errors, margin=margin)
+    return replace(found, average=_cut(found.average, bounds))
 
 
 def combined(several: Sequence[Trials], weight: float | None = None) -> Trials:
@@ -247,3 +250,30 @@ def _width(metric: Metric) -> float:
     """The largest difference that a metric can have."""
     lowest, highest = metric.bounds
     return highest - lowest
+
+
+def _bounds_of_differences(tables: Sequence[_OneTable], metric: Metric, reach: float) -> tuple[float, float]:
+    """The least and the largest difference that a metric can have."""
+    width = reach * _width(metric)
+    # What is never below zero cannot fall by more than all of the reference's value.
+    if metric.is_relative and metric.bounds[0] >= 0 and all(each.base is each.second for each in tables):
+        return (-1.0, width) if metric.higher_is_better else (-width, 1.0)
+    return -width, width
+
+
+def _verdict_within(verdict: Verdict, bounds: tuple[float, float]) -> Verdict:
+    """A verdict on one table whose intervals of every coverage end at these bounds; its error stays as it is."""
+    if verdict.ends is None:
+        return verdict
+    _, low, high = _cut(verdict.interval, bounds)
+    return replace(verdict, low=low, high=high, ends=partial(_cut_ends, verdict.ends, bounds))
+
+
+def _cut_ends(ends: Ends, bounds: tuple[float, float], *, level: float) -> Interval:
+    return _cut(ends(level=level), bounds)
+
+
+def _cut(interval: Interval, bounds: tuple[float, float]) -> Interval:
+    """An interval that ends at these bounds; NaN where it has no ends."""
+    lowest, highest = bounds
+    return interval._replace(low=max(interval.low, lowest), high=min(interval.high, highest))

@@ -11,6 +11,7 @@ from scipy import stats
 from scarf_lightning.intervals import TEST_TO_TRAIN
 from scarf_lightning.metrics import Metric, metric_named
 from scarf_lightning.verdicts.answers import CANNOT_TELL
+from scarf_lightning.verdicts.centres import mean_gain
 from scarf_lightning.verdicts.frame import NOT_KEPT, Trials, combined, gains, measured, verdict_on
 from scarf_lightning.verdicts.trial_rows import RowsOfTrial, Split, judge_trials, level_of_trials
 from scarf_lightning.verdicts.verdict import error_of, judge, judge_tables
@@ -214,6 +215,47 @@ class TestVerdict:
         for first, second in (pair, with_predictions):
             found = verdict_on([(first, second)], metric, **reach)
             assert (found.low, found.high) == (-farthest, farthest)
+
+    @pytest.mark.parametrize("with_rows", [False, True])
+    def test_a_metric_of_zero_or_more_falls_by_all_of_the_reference_at_most(self, with_rows: bool) -> None:
+        """Its interval is cut at every level, and its answer and levels are those without the cut."""
+        first, second = ([0.5, 0.3, 0.8, 0.2, 0.1], [0.3, 0.9, 0.2, 0.4, 0.7])
+        pair = [of(*its) for its in (first, second)]
+        if with_rows:
+            pair = [
+                replace(trials, rows={t: row_values([value] * 2) for t, value in trials.values.items()})
+                for trials in pair
+            ]
+        likelihood = replace(LOG_LOSS, higher_is_better=True)
+        signed = replace(LOG_LOSS, bounds=(-math.inf, math.inf))
+
+        found, raised, uncut = (verdict_on([tuple(pair)], metric) for metric in (LOG_LOSS, likelihood, signed))
+
+        assert (found.low, found.high) == (uncut.low, 1.0)
+        assert (raised.low, raised.high) == (-1.0, -uncut.low)
+        assert uncut.high > 1
+        assert found.difference == uncut.difference == pytest.approx(0.24)
+        assert (found.levels, found.answer, found.parts) == (uncut.levels, uncut.answer, uncut.parts)
+        assert found.ends is not None
+        assert uncut.ends is not None
+        assert found.ends(level=0.99) == uncut.ends(level=0.99)._replace(high=1.0)
+        assert found.ends(level=0.1) == uncut.ends(level=0.1)
+        # Parts of another competitor have no such end, nor has the difference of two differences.
+        assert verdict_on([tuple(pair)], LOG_LOSS, sizes=[of(0.01, 0.01, 0.01, 0.01, 0.01)]).high > 1
+        assert verdict_on([tuple(pair)], LOG_LOSS, sizes=[replace(pair[1])], reach=2).high > 1
+
+    def test_over_tables_the_mean_lies_where_differences_may(self) -> None:
+        """Of 25 tables, most gain nearly all that there is to gain."""
+        values = [0.001 * table for table in range(23)] + [0.4, 0.9]
+        losses = [(of(value), of(1.0)) for value in values]
+        shares = [(of(1 - value), of(0.0)) for value in values]
+
+        for pairs, metric in ((losses, LOG_LOSS), (shares, ACCURACY)):
+            average = verdict_on(pairs, metric).average
+            assert average.mean == pytest.approx(1 - sum(values) / 25)
+            assert mean_gain(1 - np.array(values)).high > 1
+            assert average.high == 1.0
+            assert average.low < average.mean
 
     def test_few_or_no_common_trials_have_no_interval(self) -> None:
         few = verdict_on([(of(0.9, 0.8), of(0.7, 0.7, 0.7))], ACCURACY)
