@@ -109,11 +109,10 @@ class Advice:
     def __str__(self) -> str:
         return f"{self.said}; {argument(self.option, self.value)} {self.effect}."
 
-    @property
-    def in_python(self) -> str:
-        """The sentence with the option as an estimator's parameter."""
-        options = {self.option: self.value}
-        return f"{self.said}; options={options} {self.effect}."
+    def in_python(self, parameter: str | None = None) -> str:
+        """The sentence for an estimator, which sets the option by this parameter, or by ``options``."""
+        setting = f"{parameter}={self.value!r}" if parameter else f"options={ {self.option: self.value} }"
+        return f"{self.said}; {setting} {self.effect}."
 
 
 Note = str | Advice

@@ -116,7 +116,7 @@ class ScarfPredictor(ScarfEstimator):
 
         Args:
             X: n rows, as `predict` takes them.
-            y: their classes or numbers, ``(n,)``; rows without one are left out.
+            y: their classes or numbers, ``(n,)``; rows without one, as in `fit`, are left out.
             options: of scikit-learn's function, such as ``scoring``.
 
         Returns:
@@ -125,15 +125,16 @@ class ScarfPredictor(ScarfEstimator):
         from sklearn.inspection import permutation_importance
 
         check_is_fitted(self)
-        y = pd.Series(one_a_row(y))
+        labels = self._labels(one_a_row(y))
         frame = frame_of(X)
         rows = pd.DataFrame(np.asarray(X)) if frame is None else frame.reset_index(drop=True)
-        known = y.notna()
+        check_consistent_length(rows, labels.is_known)
+        known = labels.is_known
         # An array keeps its form: the model was fitted on columns without names.
         seen = rows[known] if frame is not None else rows[known].to_numpy()
         # Networks use the cores themselves, so columns are permuted one after the other.
         found = permutation_importance(
-            self, seen, y[known].infer_objects().to_numpy(), n_repeats=n_repeats, random_state=random_state, **options
+            self, seen, labels.known, n_repeats=n_repeats, random_state=random_state, **options
         )
         means = pd.DataFrame({"column": rows.columns, "mean": found.importances_mean, "std": found.importances_std})
         return means.sort_values("mean", ascending=False, ignore_index=True)
@@ -232,7 +233,7 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
     they come in. In prediction, `scarf_lightning.data.reading.Reader` says what happens to unseen categories and
     missing columns.
 
-    **y.** Whole numbers, text, truth values or times, which predictions are again. Rows without a label have None, NaN
+    **y.** Whole numbers, text or truth values, which predictions are again. Rows without a label have None, NaN
     or blank text. -1 is a class, as for scikit-learn's other classifiers; ``unlabelled=-1`` takes it as scikit-learn's
     semi-supervised estimators do.
 

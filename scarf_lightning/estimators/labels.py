@@ -128,8 +128,8 @@ def _not_missing(y: NDArray[Any]) -> NDArray[np.bool_]:
 
 def _is_marked(y: NDArray[Any], marks: Any) -> NDArray[np.bool_]:
     """The rows whose label is a mark; labels and marks are compared as they are spelled, without blanks around them."""
-    is_one_mark = isinstance(marks, str) or np.ndim(marks) == 0
-    spelled = {spell(mark).strip() for mark in ([marks] if is_one_mark else marks)}
+    are_several = np.iterable(marks) and not isinstance(marks, str)
+    spelled = {spell(mark).strip() for mark in (marks if are_several else [marks])}
     return np.array([spell(label).strip() in spelled for label in y], dtype=bool)
 
 

@@ -1,6 +1,6 @@
 """From the parameters of an estimator to the configuration of its cell."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from copy import deepcopy
 from functools import cache
 from os import PathLike
@@ -35,6 +35,18 @@ PARAMETERS = {
 }
 """Options that an estimator has as parameters."""
 
+OF_LABELS = (
+    "cotrain",
+    "dataset.target_kind",
+    "dataset.weight",
+    "finetune",
+    "method",
+    "metric",
+    "network.head",
+    "regime",
+)
+"""Options of supervised training."""
+
 ALWAYS = {"dataset.path": "X", "keep_weights": True, "keep_predictions_mb": 0}
 
 
@@ -66,10 +78,16 @@ def config_of(
     Raises:
         UsageError: an option is unknown, has no effect, is not an estimator's, or does not go with the others.
     """
+    if kind is None:
+        _refuse_effectless(given, OF_LABELS)
     _refuse_others(given)
     plugins = [str(name) for name in given.get("plugins", ())]
     # Only a choice of a part needs Hydra; values are written into the configuration that it composes.
     groups = _axes(given)
+    for name, value in given.items():
+        if isinstance(value, Mapping):
+            example = {f"{name}.{option}": each for option, each in value.items()}
+            raise UsageError(f"options: {name} must be no dictionary; write its options with a dot, as in {example}.")
     # The source of a plugin may change between fits, so its options are not remembered.
     composed = _composed.__wrapped__ if plugins else _composed
     overrides = tuple(f"{name}={value}" for name, value in groups.items())
@@ -91,11 +109,14 @@ def config_of(
     else:
         _check_without_labels(estimator, chosen)
     # An option without effect is most often a slip, such as the rate of another corruption.
-    unused = unused_options(chosen)
+    _refuse_effectless(given, unused_options(chosen))
+    return chosen
+
+
+def _refuse_effectless(given: Iterable[str], unused: Collection[str]) -> None:
     for option in given:
         if is_in(option, unused):
             raise UsageError(f"{option} is set, but has no effect on training with these parameters; leave it out.")
-    return chosen
 
 
 def _parameter_sentence(sentence: str) -> str:

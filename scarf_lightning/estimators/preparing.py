@@ -25,6 +25,7 @@ from ..options import Config
 from ..options.settings import DatasetSettings
 from .labels import GivenLabels
 from .model import Model
+from .parameters import PARAMETERS
 
 Weights = NDArray[np.float64] | None
 """The weights of the rows in training ``(n,)``; None if all weigh the same."""
@@ -39,8 +40,8 @@ def table_of(frame: pd.DataFrame, target: ReadTarget, config: Config, weights: W
     """The table that a file with these columns would be. Notes on how it was read become warnings."""
     table = read_frame(frame, target, config)
     for note in table.notes:
-        # The user of an estimator sets options by a dictionary, and not on the command line.
-        sentence = note.in_python if isinstance(note, Advice) else note
+        # The user of an estimator sets parameters, and not options on the command line.
+        sentence = note.in_python(PARAMETERS.get(note.option)) if isinstance(note, Advice) else note
         warnings.warn(sentence, UserWarning, stacklevel=4)
     return table.weighted(weights)
 
@@ -158,8 +159,9 @@ def _split_by(frame: pd.DataFrame, config: Config) -> tuple[Weights, pd.DataFram
     # Such splits need the rows and their labels alone.
     if kind in BY_NOTHING:
         return None, frame
-    if kind == "files":
-        raise UsageError("split=files has no meaning for an estimator; use split=column with a column of X.")
+    # The splits of files and of a task on OpenML.
+    if "column" not in config.split:
+        raise UsageError(f"split={kind} has no meaning for an estimator; use split=column with a column of X.")
     if column not in frame.columns:
         raise UsageError(f"split={kind} splits by a column of X: set options={{'split.column': NAME}}, not {column!r}.")
     # The column that splits is no feature: the groups, or times, of new rows are others.

@@ -22,7 +22,8 @@ def test_each_surface_words_the_option_as_its_users_set_it() -> None:
         (commas, "; \"dataset.decimal=','\" reads", "; options={'dataset.decimal': ','} reads"),
     ):
         assert command_line in str(advice)
-        assert in_python in advice.in_python
+        assert in_python in advice.in_python()
+    assert "; decimal=',' reads" in commas.in_python("decimal")
     assert about("name", "it is odd") == "Column 'name': it is odd."
 
 

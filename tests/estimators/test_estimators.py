@@ -103,7 +103,7 @@ class TestRows:
         ) in said
         assert (
             "Target 'y' is imbalanced: 5 % of its rows are of class 'rare'; "
-            "options={'finetune.class_weight': 'balanced'} trains with equal weights of the classes."
+            "class_weight='balanced' trains with equal weights of the classes."
         ) in said
         assert fitted.reading_.set_index("column")["kind"].to_dict() == {
             "a": "numbers", "b": "numbers", "c": "categories", "key": "id or text", "price": "constant", "d": "numbers"
@@ -173,6 +173,7 @@ class TestRows:
         ({"n_trials": None}, r"^n_trials must be a whole number, not None\.$"),
         ({"random_state": -1}, r"^random_state must be at least 0, not -1\.$"),
         ({"split": "files"}, "split=files has no meaning for an estimator"),
+        ({"split": "task"}, "split=task has no meaning for an estimator"),
         ({"split": "group"}, "split=group splits by a column of X: set options"),
         ({"options": {"dataset.drop": ["z"]}}, r"dataset\.drop names 'z', which is not a column of X"),
     ],

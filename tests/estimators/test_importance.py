@@ -30,6 +30,17 @@ def test_rows_without_a_label_are_left_out(small_fit: Any) -> None:
     pd.testing.assert_frame_equal(found, expected)
 
 
+def test_labels_count_as_in_fit() -> None:
+    words = np.where(y > 0, "yes", "no").astype(object)
+    words[:20], words[20:25] = "?", " "
+    known = np.arange(len(y)) >= 25
+    fitted = small(unlabelled="?").fit(X, np.where(words == " ", None, words))
+    found = fitted.importance(X, words, n_repeats=2)
+    pd.testing.assert_frame_equal(found, fitted.importance(X[known], words[known], n_repeats=2))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        fitted.importance(X, words[:-1])
+
+
 def test_before_a_fit_it_says_so() -> None:
     with pytest.raises(NotFittedError):
         small().importance(X, y)

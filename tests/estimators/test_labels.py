@@ -48,7 +48,17 @@ def test_what_may_be_no_label_is_said(labels: Any, n_unlabelled: int, notes: lis
 
 @pytest.mark.parametrize(
     ("marks", "n_known"),
-    [(None, 12), ("?", 8), (["?"], 8), (["?", "no"], 4), (np.array(["?", "no"]), 4), (("?",), 8), ([], 12)],
+    [
+        (None, 12),
+        ("?", 8),
+        (["?"], 8),
+        (["?", "no"], 4),
+        (np.array(["?", "no"]), 4),
+        (("?",), 8),
+        ([], 12),
+        ({"?"}, 8),
+        ({"?": 1}.keys(), 8),
+    ],
 )
 def test_marks(marks: Any, n_known: int) -> None:
     assert labels_of_classes(objects("yes", " no", "?", times=4), marks).is_known.sum() == n_known

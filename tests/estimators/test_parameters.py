@@ -119,6 +119,10 @@ def test_a_recipe_and_a_number_of_steps_that_is_set_go_on_counting() -> None:
         # By the name of the option, which is no parameter.
         ({"options": {"finetune.batch_size": 0}}, r"^finetune\.batch_size must be"),
         ({"options": {"finetune.batch_size": None}}, r"^finetune\.batch_size must be .*, not null\.$"),
+        (
+            {"options": {"finetune": {"max_epochs": 3}}},
+            r"^options: finetune must be no dictionary; .* with a dot, as in {'finetune\.max_epochs': 3}\.$",
+        ),
         ({"options": {"trials": 3}}, r"^options: trials is a parameter of its own; set n_trials\.$"),
     ],
 )
