@@ -234,7 +234,7 @@ def compare(
         reference = next(iter(settings))
     reference = str(reference)
     if reference not in names:
-        fault = f"reference={reference} is no competitor of this frame"
+        fault = f"reference={reference} is no competitor with a value of {measure.name} in this frame"
         raise UsageError(unknown_name(fault, reference, names, "its competitors"))
     effects: list[Judged] = []
     if factors:

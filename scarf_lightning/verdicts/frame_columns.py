@@ -114,12 +114,13 @@ def tables_by_labels(
         return {math.nan: _tables(frame, metric, test_to_train)}
     if labels not in frame.columns:
         raise UsageError(f"The frame lacks the column {labels}, which labels names.")
-    numbers = pd.to_numeric(frame[labels], errors="coerce")
-    if not (numbers > 0).all() or np.isinf(numbers).any():
-        wrong = frame.loc[~(numbers > 0) | np.isinf(numbers), labels].iloc[0]
+    numbers = pd.to_numeric(frame[labels], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    is_number = (numbers > 0) & np.isfinite(numbers)
+    if not is_number.all():
+        wrong = frame.loc[~is_number, labels].iloc[0]
         raise UsageError(f"The column {labels} holds {wrong}; a number of labels is above zero.")
     by_labels = {}
-    for n in sorted(numbers.unique()):
+    for n in np.unique(numbers):
         by_labels[float(n)] = _tables(frame[numbers == n], metric, test_to_train)
     return by_labels
 

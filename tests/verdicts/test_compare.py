@@ -146,10 +146,18 @@ WITH_PROBABILITIES = PREDICTIONS.drop(columns="prediction").assign(probability_1
         (pd.concat([METRICS, METRICS.head(1)]), "two rows for trial 0 of t0"),
         (METRICS.assign(accuracy=[np.inf, *METRICS["accuracy"][1:]]), "infinite value"),
         (METRICS.assign(accuracy=[0.5, "high", "low"] * 6), "column accuracy needs numbers, and holds high"),
+        (METRICS[METRICS["competitor"] != "base"], "reference=base is no competitor with a value of accuracy"),
+        (
+            METRICS.assign(accuracy=METRICS["accuracy"].where(METRICS["competitor"] != "base")),
+            "with a value of accuracy",
+        ),
         (METRICS.assign(dataset=None), "rows without a dataset"),
         (pd.concat([METRICS, METRICS["accuracy"]], axis=1), "two columns accuracy; rename or drop one"),
         (METRICS[METRICS["competitor"] == "base"], "No other competitor shares"),
-        (METRICS.replace("base", "other"), "reference=base is no competitor of this frame. Its competitors are: other"),
+        (
+            METRICS.replace("base", "other"),
+            r"reference=base is no competitor with a value of accuracy in this frame\. Its competitors are: other",
+        ),
         (pd.concat([PREDICTIONS, PREDICTIONS.head(1)]), "two predictions for row"),
         (WITH_PROBABILITIES, "The label 0 has no column probability_0"),
         (WITH_PROBABILITIES.drop(columns="row"), "neither the column accuracy, a row a trial, nor row"),
@@ -349,7 +357,10 @@ def test_competitors_and_tables_may_be_numbers() -> None:
 
     assert (found.competitors, found.reference) == (["2", "3"], "1")
     assert found.answers == compare(METRICS, metric="accuracy", reference="base").answers
-    with pytest.raises(UsageError, match=r"reference=4 is no competitor of this frame\. Its competitors are: 1, 2, 3"):
+    with pytest.raises(
+        UsageError,
+        match=r"reference=4 is no competitor with a value of accuracy in this frame\. Its competitors are: 1, 2",
+    ):
         compare(frame, metric="accuracy", reference=4)
     # A number and its text are one name.
     twice = pd.concat([frame, frame.head(1).astype({"competitor": str, "dataset": str})])
@@ -458,6 +469,7 @@ def test_a_figure_names_the_numbers_of_labels() -> None:
         ({"n_labels": 0}, {"labels": "n_labels"}, "The column n_labels holds 0; a number of labels is above zero."),
         ({"n_labels": [1, 0] + [20] * 34}, {"labels": "n_labels"}, "The column n_labels holds 0; a number"),
         ({"n_labels": [20, 0, -5] + [20] * 33}, {"labels": "n_labels"}, "The column n_labels holds 0; a number"),
+        ({"n_labels": pd.array([20, None] + [20] * 34, "Int64")}, {"labels": "n_labels"}, "holds <NA>; a number of"),
         ({"n_labels": "all"}, {"labels": "n_labels"}, "The column n_labels holds all; a number of labels is above"),
         ({"n_labels": np.inf}, {"labels": "n_labels"}, "The column n_labels holds inf; a number of labels is above"),
         ({}, {"labels": "n_labels", "factors": ["competitor", "n_labels"]}, "factors and labels are two questions"),
