@@ -43,9 +43,10 @@ OF_LABELS = (
     "method",
     "metric",
     "network.head",
+    "pretrain.probe",
     "regime",
 )
-"""Options of supervised training."""
+"""Options of supervised training and of its measures."""
 
 ALWAYS = {"dataset.path": "X", "keep_weights": True, "keep_predictions_mb": 0}
 

@@ -66,12 +66,15 @@ def check_words(arguments: Sequence[str]) -> None:
     """Refuse words of a command line that are no options, which Hydra would answer in words of its grammar.
 
     Raises:
-        UsageError: a blank stands after a comma, or a word has no sign of equality.
+        UsageError: a blank stands after a comma or before a sign of equality, or a word has no such sign.
     """
     previous = ""
     for argument in arguments:
         # Flags have a value, but for those of a mode.
         is_of_flag = previous.startswith("-") and previous not in MODES
+        name, _, value = argument.partition("=")
+        if name.endswith(" ") and not name.startswith("-") and not is_of_flag:
+            raise UsageError(f"A blank stands before a sign of equality: write {name.strip()}={value.strip()}.")
         if "=" in argument or argument[:1] in ("-", "~") or is_of_flag:
             previous = argument
             continue

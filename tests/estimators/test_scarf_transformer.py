@@ -73,6 +73,7 @@ def test_without_labels_and_a_pre_training_there_is_nothing_to_learn() -> None:
         {"method": "mixup"},
         {"regime": "few", "regime.labels": 20},
         {"metric": "auroc"},
+        {"pretrain.probe": 2},
     ],
 )
 def test_options_of_labels_have_no_effect_and_are_refused(options: dict[str, Any]) -> None:

@@ -7,7 +7,14 @@ import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.sweeping.overrides import answer_of_file, as_given, check_choices, deferred, spelled_out
+from scarf_lightning.sweeping.overrides import (
+    answer_of_file,
+    as_given,
+    check_choices,
+    deferred,
+    overrides_of,
+    spelled_out,
+)
 from tests.composing import request_of
 
 
@@ -106,3 +113,10 @@ def test_a_dictionary_without_assertions_is_refused() -> None:
         "scarf_lightning.errors.UsageError: method.options={a:1}: Hydra cannot read a dictionary under python -O; "
         "start Python without -O."
     )
+
+
+@pytest.mark.parametrize("word", ["pretrain = none", "pretrain =none"])
+def test_a_blank_before_a_sign_of_equality_is_refused_with_what_to_write(word: str) -> None:
+    with pytest.raises(UsageError, match=r"^A blank stands before a sign of equality: write pretrain=none\.$"):
+        overrides_of(word, ())
+    assert overrides_of("pretrain= none", ()) == ["pretrain= none"]
