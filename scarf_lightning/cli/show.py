@@ -236,13 +236,21 @@ def out_of_reach(plan: Plan) -> list[str]:
     # With one cell a dataset there is nothing to compare.
     if len(datasets) in (1, len(plan.surveyed)):
         return []
-    # Imports pandas.
-    from ..verdicts.centres import FEWEST_TABLES
+    # These import pandas.
+    from ..intervals import LEVEL
+    from ..reporting.advice import n_together
+    from ..reporting.cell_results import read_results
+    from ..reporting.run_results import reported
+    from ..verdicts.centres import fewest_tables
 
-    if len(datasets) >= FEWEST_TABLES:
+    results = read_results([reported(each.cell, each.axes, None) for each in plan.surveyed])
+    n_comparisons = n_together(results, plan.surveyed[0].cell.config.reference)
+    fewest = fewest_tables((1 - LEVEL) / n_comparisons)
+    if len(datasets) >= fewest:
         return []
+    why = f", because {n_comparisons} comparisons share its level" if n_comparisons > 1 else ""
     return [
-        f"An answer over datasets needs {FEWEST_TABLES} or more, and these are {len(datasets)}: each will have a "
+        f"An answer over datasets needs {fewest} or more{why}, and these are {len(datasets)}: each will have a "
         "difference with its interval, and nothing is claimed of all."
     ]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import counted
-from ..intervals import FEWEST
+from ..intervals import FEWEST, LEVEL
 from ..options.combinations import with_dataset, with_trials
 from ..options.settings import DatasetSettings
 from ..screen import command_line
@@ -17,12 +17,14 @@ from ..sweeping.sizes import CC18
 from ..verdicts.answers import CANNOT_TELL, MARGIN
 from ..verdicts.centres import FEWEST_TABLES
 from ..verdicts.looks import spent
-from ..verdicts.power import POWER, Settling, settling, settling_tables
+from ..verdicts.power import POWER, Settling, fewest_after, settling, settling_tables
 from ..verdicts.rows_and_fits import ErrorParts
 from ..verdicts.verdict import FEWEST_FOR_SAME, Verdict
 from .blocks import named
 from .cell_results import SECONDS, CellResults
 from .comparisons import Comparison
+from .learning import LEARNS_NOTHING
+from .pairing import pairs_of
 
 Commands = Callable[[Comparison, str], str]
 """The command that trains a comparison's cells with a change such as ``trials=30`` to what was asked."""
@@ -242,15 +244,45 @@ def _advice_over_tables(comparison: Comparison, known: set[str], margin: float) 
     """Advice on a comparison over several datasets, which only more datasets settle."""
     verdict = comparison.verdict
     n = verdict.datasets
-    if n < FEWEST_TABLES:
-        return Advice(_more_tables(FEWEST_TABLES - n, known), f"an answer over datasets needs {FEWEST_TABLES} or more")
-    total = settling_tables(verdict.interval, n, MOST_TABLES * n, margin, comparison.needed)
-    if total is None:
-        return Advice(
-            "", f"the median dataset differs by so little that no number of datasets in reach will tell, beyond {n}"
+    # Fewer datasets than an interval needs are not remembered as a look.
+    looks = () if verdict.ends is None else comparison.looks
+    fewest = fewest_after(verdict.trials, comparison.needed, looks)
+    total = None
+    if verdict.ends is not None:
+        # Of 95 %, since the interval that is shown goes by the levels of all that is answered with it.
+        total = settling_tables(
+            verdict.ends(level=LEVEL), n, MOST_TABLES * n, margin, comparison.needed, trials=verdict.trials, looks=looks
         )
-    sentence = f"about {rounded(total)} datasets would tell{MOSTLY}"
-    return Advice(_more_tables(total - n, known), sentence)
+    would_tell = "" if total is None else f"about {rounded(total)} datasets would tell{MOSTLY}"
+    if n < fewest:
+        needs = f"an answer over datasets needs {fewest} or more"
+        if fewest > FEWEST_TABLES:
+            needs = f"{needs} at the level that other comparisons and earlier looks leave"
+        sentence = f"{needs}, and {would_tell}" if total is not None and total > fewest else needs
+        return Advice(_more_tables(max(fewest, total or 0) - n, known), sentence)
+    if total is not None:
+        return Advice(_more_tables(total - n, known), would_tell)
+    if abs(verdict.difference) > margin:
+        return Advice("", f"no number of datasets up to {MOST_TABLES * n} would tell{MOSTLY}")
+    return Advice(
+        "", f"the median dataset differs by so little that no number of datasets in reach will tell, beyond {n}"
+    )
+
+
+def n_together(results: CellResults, reference: str | None = None) -> int:
+    """How many comparisons will be answered together, before cells are trained; those of the smallest family."""
+    families: dict[str, set[tuple[str, str]]] = {}
+    for pair in pairs_of(results, reference):
+        # A baseline costs no level.
+        if results.rows[pair.cell]["method"] != LEARNS_NOTHING:
+            families.setdefault("" if pair.labels is None else pair.name, set()).add((pair.context, pair.name))
+    sizes = [len(family) for family in families.values()]
+    axes = [results.cells[axis].map(str).nunique() for axis in results.compared]
+    contexts = set(results.competition.contexts.values())
+    # A product of axes is answered axis by axis.
+    if len(axes) > 1 and len(results.cells) == math.prod([*axes, len(contexts), results.cells["dataset"].nunique()]):
+        sizes = [(n_values - 1) * len(contexts) for n_values in axes]
+    return min(sizes, default=1)
 
 
 def _more_tables(more: int, known: set[str]) -> str:

@@ -81,9 +81,9 @@ def effects_picture(comparisons: Sequence[Comparison], options: ReportOptions) -
         )
         kind = KINDS[each.verdict.basis]
         # Lines of one figure may have intervals of two kinds, if some predictions were not kept.
-        if kind and kind not in kinds:
+        if kind and kind not in kinds and not math.isnan(each.verdict.low):
             kinds.append(kind)
-    coverages = sorted({each.verdict.coverage for each in comparisons if each.verdict.ends is not None})
+    coverages = sorted({each.verdict.coverage for each in comparisons if not math.isnan(each.verdict.low)})
     covered = (
         " to ".join(dict.fromkeys([percent(coverages[0]), percent(coverages[-1])])) if coverages else percent(LEVEL)
     )

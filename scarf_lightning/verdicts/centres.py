@@ -41,8 +41,8 @@ def median_gain(gains: Floats, *, level: float = LEVEL) -> Interval:
 
     Args:
         gains: one a table, ``(D,)``.
-        level: coverage, which is reached with any distribution of gains. With fewer than `FEWEST_TABLES` the ends are
-            NaN.
+        level: coverage, which is reached with any distribution of gains. With fewer tables than it needs, see
+            `fewest_tables`, the ends are NaN.
 
     Of seven tables the test rejects what all, or none, exceed, and of 17 what at most four, or all but four, do:
 
@@ -55,18 +55,26 @@ def median_gain(gains: Floats, *, level: float = LEVEL) -> Interval:
 
     n = len(gains)
     median = float(np.median(gains))
-    if n < FEWEST_TABLES:
-        return Interval(median, math.nan, math.nan)
     rejected = (1 - level) / 2
     # The gain in this place, from either end, is the first that the test does not reject.
     place = 0
     while bdtr(place, n, 0.5) <= rejected:
         place += 1
-    # No value is rejected at so strict a level, however far out it lies.
-    if not place:
-        return Interval(median, -math.inf, math.inf)
+    # At too strict a level no value is rejected, however far out it lies.
+    if n < FEWEST_TABLES or not place:
+        return Interval(median, math.nan, math.nan)
     ordered = np.sort(gains)
     return Interval(median, float(ordered[place - 1]), float(ordered[n - place]))
+
+
+def fewest_tables(level: float) -> int:
+    """The fewest tables over which a median gain can be claimed at a two-sided level: where all n of them gain, that of
+    the sign test is 2 / 2^n.
+
+    >>> [fewest_tables(level) for level in (0.05, 0.05 / 2, 0.05 / 4)]
+    [6, 7, 8]
+    """
+    return max(FEWEST_TABLES, math.ceil(1 - math.log2(level)))
 
 
 def median_levels(gains: Floats, value: float) -> tuple[float, float]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..intervals import Interval, student_quantile
 from .answers import ALONE, MARGIN, Levels
-from .centres import FEWEST_DATASETS
+from .centres import FEWEST_DATASETS, FEWEST_TABLES, fewest_tables
 from .looks import needed_at
 from .rows_and_fits import ErrorParts
 from .scores import Floats
@@ -188,8 +188,27 @@ def needed_after(trials: int, looks: Sequence[int], needed: Levels) -> Levels:
     return Levels(*(needed_at(trials, looks, level) if level else 0.0 for level in needed))
 
 
+def fewest_after(trials: int, needed: Levels = ALONE, looks: Sequence[int] = ()) -> int:
+    """The fewest tables, of so many trials each, over which a direction can be claimed at the levels that are left.
+
+    >>> fewest_after(3), fewest_after(3, Levels(0.025)), fewest_after(3, Levels(0.025), [18])
+    (6, 7, 9)
+    """
+    number = FEWEST_TABLES
+    while number < fewest_tables(needed_after(number * trials, looks, needed).direction):
+        number += 1
+    return number
+
+
 def settling_tables(
-    median: Interval, tables: int, most: int, margin: float = MARGIN, needed: Levels = ALONE
+    median: Interval,
+    tables: int,
+    most: int,
+    margin: float = MARGIN,
+    needed: Levels = ALONE,
+    *,
+    trials: int = 1,
+    looks: Sequence[int] = (),
 ) -> int | None:
     """The number of tables, in all, that would settle a median gain with a chance of `POWER`; None beyond ``most``.
 
@@ -198,6 +217,8 @@ def settling_tables(
         tables: their number.
         most: tables that are tried.
         margin, needed: as in `settling`.
+        trials: of each table.
+        looks: as in `settling`, by the trials of all tables together.
 
     >>> settling_tables(Interval(0.02, -0.005, 0.045), 12, 120)
     47
@@ -209,14 +230,23 @@ def settling_tables(
     if not error or not math.isfinite(error):
         return None
     now = Errors(np.array([error]), np.array([freedom]))
-    numbers: Floats = np.arange(tables + 1, most + 1, dtype=np.float64)
-    # Each table is another draw, so the error falls by the root of their number.
-    later = Errors(error * np.sqrt(tables / numbers), numbers - 1)
-    settles = chances_of_answer(median.mean, now, later, margin, needed) >= POWER
-    # That nothing differs is claimed with an interval of the mean alone, which few tables do not have.
-    directions = chances_of_answer(median.mean, now, later, margin, needed._replace(within=0.0)) >= POWER
-    settles = np.where(numbers < FEWEST_DATASETS, directions, settles)
-    return int(numbers[settles.argmax()]) if settles.any() else None
+
+    def chance(number: int, levels: Levels) -> float:
+        """The chance of so many tables at these levels."""
+        # That nothing differs is claimed with an interval of the mean alone, which few tables do not have.
+        asked = levels._replace(within=0.0) if number < FEWEST_DATASETS else levels
+        # Each table is another draw, so the error falls by the root of their number.
+        later = Errors(np.array([error * math.sqrt(tables / number)]), np.array([number - 1]))
+        return float(chances_of_answer(median.mean, now, later, margin, asked)[0])
+
+    for number in range(max(tables + 1, fewest_tables(needed.direction)), most + 1):
+        # Where the level of a first look would not be enough, a stricter one is not either.
+        if chance(number, needed) < POWER:
+            continue
+        after = needed_after(number * trials, looks, needed)
+        if number >= fewest_tables(after.direction) and chance(number, after) >= POWER:
+            return number
+    return None
 
 
 def chances_of_answer(

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -226,6 +227,36 @@ def test_too_few_datasets_for_an_answer_over_them_are_told_before_training(
     said = [sentence.split(":")[0] for sentence in out_of_reach(make_plan(survey(named(cells))))]
 
     assert said == ["An answer over datasets needs 6 or more, and these are 5"] * is_said
+
+
+METHODS = [{"name": name} for name in ("control", "mixup", "label_smoothing")]
+SCALINGS = [{"name": name} for name in ("zscore", "minmax", "none")]
+FEW = [{"name": "few", "labels": labels} for labels in (20, 50)]
+
+
+@pytest.mark.parametrize(
+    ("asked", "needed"),
+    [
+        ({"pretrain": ["none", "scarf"]}, ""),
+        ({"pretrain": ["none", "scarf", "vime"]}, "7 or more, because 2 comparisons share its level"),
+        ({"method": METHODS[:2], "scaling": SCALINGS[:2]}, ""),
+        ({"method": METHODS, "scaling": SCALINGS}, "7 or more, because 2 comparisons share its level"),
+        ({"pretrain": ["none", "scarf"], "regime": FEW}, "7 or more, because 2 comparisons share its level"),
+    ],
+)
+def test_competitors_budgets_and_axes_share_the_level_of_six_datasets(
+    asked: dict[str, list[Any]], needed: str, tmp_path: Path
+) -> None:
+    """A product of axes is answered by axis, and a competitor together over numbers of labels."""
+    cells = []
+    for number, *values in product(range(6), *asked.values()):
+        options = dict(zip(asked, values, strict=True))
+        dataset = DatasetSettings(name=f"d{number}")
+        cells.append(some_cell(dataset=dataset, paths=results_in(tmp_path), **options))
+
+    said = [sentence.partition(", and")[0] for sentence in out_of_reach(make_plan(survey(named(cells))))]
+
+    assert said == [f"An answer over datasets needs {needed}"] * bool(needed)
 
 
 def test_what_one_table_is_too_small_for_is_told_before_training(tmp_path: Path) -> None:

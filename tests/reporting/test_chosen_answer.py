@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scarf_lightning.intervals import Interval
 from scarf_lightning.metrics import METRICS
 from scarf_lightning.reporting.advice import cell_commands, change_sweep, one_line, settling_advice
 from scarf_lightning.reporting.blocks import to_latex, to_markdown
@@ -200,7 +201,7 @@ def test_a_command_for_more_datasets_names_the_finished_ones_so_that_the_answer_
     """With the new ones alone, each answer would be over too few datasets and ask for as many again."""
     of_two = by_name(compared({name: {"none": LOW, "scarf": OTHER} for name in ("wdbc", "balance-scale")}))
     (comparison,) = compare_all(of_two, OPTIONS)
-    many = replace(comparison.verdict, datasets=30, difference=0.03, low=-0.01, high=0.07)
+    many = replace(comparison.verdict, datasets=30, ends=lambda level: Interval(0.03, -0.01, 0.07))
 
     def last_of(results: CellResults, found: Comparison = comparison) -> str:
         ((sentence, command),) = settling_advice([found], COMMANDS, results)
@@ -212,8 +213,27 @@ def test_a_command_for_more_datasets_names_the_finished_ones_so_that_the_answer_
     assert last_of(of_two, replace(comparison, verdict=many)).endswith(
         " 'dataset=glob([cc18-*,wdbc,balance-scale],exclude=[cc18-wdbc,cc18-balance-scale])'"
     )
+    for difference, why in ((0.011, "no number of datasets up to 300 would tell"), (0.01, "differs by so little")):
+        wide = replace(many, difference=difference, ends=lambda level: Interval(0.011, -0.05, 0.07))
+        assert why in last_of(of_two, replace(comparison, verdict=wide))
     # A command cannot name tables of one's own beside others.
     assert last_of(by_name(of_two, "dataset.path=mine.csv")) == "SCARF: an answer over datasets needs 6 or more."
+
+
+def test_competitors_that_share_the_level_need_more_datasets_and_have_no_interval_without_them() -> None:
+    """Six datasets that all gain have a two-sided level of 3.1 %, and each of two competitors is left 2.5 %."""
+    gains = {"scarf": [0.3 + place / 100 for place in range(6)], "scarf_ae": [-0.2, 0.3, 0.1, -0.1, 0.2, 0.1]}
+
+    first, *_, advice = said(over_tables(gains))
+
+    assert "we cannot tell whether SCARF helps, +32.50 points of accuracy on average, +32.50 on the median" in first
+    assert "inf" not in first
+    assert "95 %" not in effects_picture(compare_all(over_tables(gains), OPTIONS), OPTIONS).caption
+    assert advice.startswith("SCARF, SCARF AE: an answer over datasets needs 7 or more at the level that ")
+    seven = {name: [*its, 0.2] for name, its in gains.items()}
+    assert said(over_tables(seven))[0].startswith("Over 7 datasets, beside no pre-training: SCARF helps, +")
+    # Alone it has all of the level.
+    assert said(over_tables({"scarf": gains["scarf"]}))[0].startswith("SCARF helps over 6 datasets: +")
 
 
 def test_a_few_competitors_have_a_clause_each_and_many_are_grouped_by_their_answers() -> None:

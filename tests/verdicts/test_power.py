@@ -9,7 +9,7 @@ from scipy import optimize, stats
 
 from scarf_lightning.intervals import Interval
 from scarf_lightning.verdicts.answers import ALONE, CANNOT_TELL, Levels
-from scarf_lightning.verdicts.centres import FEWEST_DATASETS
+from scarf_lightning.verdicts.centres import FEWEST_DATASETS, FEWEST_TABLES
 from scarf_lightning.verdicts.looks import needed_at
 from scarf_lightning.verdicts.power import (
     MOST_TRIALS,
@@ -19,6 +19,7 @@ from scarf_lightning.verdicts.power import (
     WORTHWHILE,
     Errors,
     chances_of_answer,
+    fewest_after,
     needed_after,
     settling,
     settling_tables,
@@ -270,6 +271,14 @@ def test_tables_settle_as_trials_do_whose_error_falls_with_their_number() -> Non
         assert found == next(n for n in range(7, 99) if chance_of(gain, n) >= POWER)
     # That nothing differs is claimed with an interval of the mean, which few tables do not have.
     assert settling_tables(Interval(0.0, -0.0105, 0.0105), 8, 60) == FEWEST_DATASETS
+    # At so strict a level even tables that all gain are too few, and a look before leaves less of it.
+    strict = Levels(2e-5, within=0.0)
+    assert settling_tables(Interval(0.9, 0.85, 0.95), 8, 60, needed=strict) == fewest_after(1, strict) == 17
+    looked = settling_tables(interval, 8, 60, trials=3, looks=[24])
+    assert looked is not None
+    assert looked > total
+    of_two = Levels(0.025)
+    assert fewest_after(3, of_two, looks=[18]) > fewest_after(3, of_two) > fewest_after(3) == FEWEST_TABLES
     assert settling_tables(interval, 8, total) == total
     assert settling_tables(interval, 8, total - 1) is None, "fewer tables are too few"
     assert settling_tables(Interval(0.0, 0.0, 0.0), 8, 80) is None, "equal tables take no number"
