@@ -195,7 +195,7 @@ def test_a_drawing_that_cannot_be_understood_is_named_with_its_file(tmp_path: Pa
     ran = report_here("sweeps=./mine.yaml", cwd=with_a_sweep(tmp_path, "{draw: win_matrix, title: A matrix}"))
 
     said = "win_matrix needs compare; its keys are: draw, title, where, metric, compare."
-    assert (ran.returncode, ran.stderr) == (2, f"sweeps/mine.yaml, drawing 1 of report: {said}\n")
+    assert (ran.returncode, ran.stderr) == (2, f"mine.yaml, drawing 1 of report: {said}\n")
 
 
 def test_help_names_its_options(tmp_path: Path) -> None:

@@ -1,10 +1,14 @@
-"""A user's own parts are tried before they train: those that the cells of a run use."""
+"""A user's own parts are tried before they train: those that the cells of a run, and the drawings of its sweep, use."""
 
 import re
 from collections.abc import Sequence
+from importlib.util import find_spec
 
+from ..errors import UsageError
+from ..options.axes import is_own, part
 from ..screen import screen
 from ..sweeping.cell import Cell
+from ..sweeping.folders import SweepFile
 
 
 def refuse_untaken(plugins: Sequence[str], arguments: Sequence[str]) -> None:
@@ -35,4 +39,32 @@ def check_own_parts(cells: Sequence[Cell]) -> None:
     from ..trying import check_used
 
     for note in check_used([cell.config for cell in cells]):
+        screen().say(note)
+
+
+def check_sweep_file(sweep: SweepFile, plugins: Sequence[str]) -> None:
+    """Check the methods and the drawings that a sweep file of the user's names, which its cells do not use.
+
+    Raises:
+        UsageError: one of them is wrong.
+    """
+    try:
+        for method in (*sweep.instead, *sweep.instead.values()):
+            part("method", method, option="method")
+    except UsageError as error:
+        raise UsageError(f"{sweep.file}, instead: {error}") from error
+    # Without it there are no drawings, and the report says so.
+    if not sweep.report or find_spec("matplotlib") is None:
+        return
+    # It imports matplotlib.
+    from ..reporting.drawings import check_drawings, read_drawings
+
+    drawings = read_drawings(sweep.report, str(sweep.file))
+    check_drawings(drawings, str(sweep.file))
+    own = [type(drawing) for drawing in drawings if not is_own(type(drawing))]
+    if not own:
+        return
+    from ..trying import check_classes
+
+    for note in check_classes(own, plugins):
         screen().say(note)

@@ -15,7 +15,7 @@ from ..notebook import heading, paragraph
 from ..options import load_plugins
 from ..options.checking import checked
 from ..reporting.advice import Price, cell_commands, change_sweep, price_of
-from ..reporting.blocks import Paragraph, Table
+from ..reporting.blocks import Paragraph, Section, Table, failure, fault_of_blocks, not_drawn
 from ..reporting.cell_results import CellResults, ReportedCell, cells_of_folder, narrowed, read_results
 from ..reporting.report_options import NAMES, ReportOptions
 from ..reporting.run_results import reported
@@ -201,7 +201,7 @@ def write(
         # Sections may compose cells, by `row_of`, as long as Hydra runs.
         more = []
         for make in makers:
-            section = make(material.results, material.row_of)
+            section = _section_of(make, material)
             if section is not None:
                 more.append(section)
         trains_in_rounds = results is None and goes_in_rounds(material.overrides)
@@ -337,6 +337,24 @@ def makers_of(sections: "str | Sequence[str | MakeSection]") -> "list[MakeSectio
     return makers
 
 
+def _section_of(make: "MakeSection", material: Material) -> Section | None:
+    """The section that a user's function adds; one that it fails to make says why in its place."""
+    name = f"{make.__module__}.{_name_or_text(make)}"
+    try:
+        section: Any = make(material.results, material.row_of)
+    except UsageError:
+        raise
+    # The rest of the page must not go with a slip in a function of the user's.
+    except Exception as error:
+        return Section(name, name, not_drawn(f"{name} {failure(error)}."))
+    fault = None
+    if isinstance(section, Section):
+        fault = fault_of_blocks(section.blocks, "")
+    elif section is not None:
+        fault = f"returns a {type(section).__name__}; it has to return a Section of scarf_lightning.reporting.blocks"
+    return section if fault is None else Section(name, name, not_drawn(f"{name} {fault}."))
+
+
 def command_of(program: str, asked: Sequence[str], given: dict[str, Any]) -> str:
     """The command line that asks for the same."""
     options = []
@@ -382,7 +400,7 @@ def sweep_subject(overrides: Sequence[str], compose: Composer, known: Collection
         wanted.append(reported(cell, cell.axes(), folder, failure=error))
     from ..reporting.drawings import read_drawings
 
-    drawings = read_drawings(sweep.report, f"sweeps/{sweep.name}.yaml")
+    drawings = read_drawings(sweep.report, str(sweep.file))
     return Subject(
         name=sweep.name,
         title=sweep.title,

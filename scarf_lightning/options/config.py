@@ -31,7 +31,7 @@ TIME = re.compile(rf"(\d+(?:\.\d+)?) ?({'|'.join(SECONDS)})")
 
 
 def seconds_of(time_limit: str) -> float:
-    """The seconds of a time limit in words.
+    """The seconds of a time limit in words, more than 0.
 
     Raises:
         ValueError: says how a time is written.
@@ -40,9 +40,10 @@ def seconds_of(time_limit: str) -> float:
     600.0
     """
     match = TIME.fullmatch(time_limit)
-    if match is None:
+    seconds = 0.0 if match is None else float(match[1]) * SECONDS[match[2]]
+    if not seconds:
         raise ValueError(f"time_limit must be a time such as 90s, 10min or 2h, not {time_limit}")
-    return float(match[1]) * SECONDS[match[2]]
+    return seconds
 
 
 @dataclass(kw_only=True)

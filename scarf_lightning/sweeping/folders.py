@@ -1,5 +1,6 @@
 """The folders of the configuration and of the sweeps, and what their files say."""
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
@@ -11,6 +12,7 @@ from typing import Any, get_type_hints
 from omegaconf import OmegaConf
 
 from ..errors import UsageError, unknown_name
+from ..options.config import seconds_of
 from .configuration_files import read_yaml
 
 PACKAGE = Path(__file__).parents[1]
@@ -70,6 +72,7 @@ class SweepFile:
         rounds: numbers of trials that cells get one after the other, until they answer the question.
         time_limit: of training, unless the command line sets it.
         instead: methods by the name of those that they replace if its package is not installed.
+        file: that it was read from; None for the cells of several files.
     """
 
     name: str
@@ -81,6 +84,12 @@ class SweepFile:
     rounds: list[int] = field(default_factory=list)
     time_limit: str | None = None
     instead: dict[str, str] = field(default_factory=dict)
+    file: Path | None = None
+
+    @property
+    def is_of_user(self) -> bool:
+        """Tell whether it is a file of the user's, and not one of ours."""
+        return self.file is not None and self.file.parent != SWEEPS
 
     def leading(self, usual: str) -> str:
         """The name of the metric that leads where no run asks for one: accuracy in the sweeps of the paper, which
@@ -167,7 +176,7 @@ def _read(name: str, folder: Path) -> SweepFile:
 
     content = read_yaml(path)
     # The file's own name is the name of the sweep.
-    allowed = [field.name for field in fields(SweepFile) if field.name != "name"]
+    allowed = [field.name for field in fields(SweepFile) if field.name not in ("name", "file")]
     needed = {"title", "cells"}
     if not isinstance(content, dict) or not needed <= set(content) <= set(allowed):
         raise UsageError(f"{path} must have title and cells, and may have {', '.join(allowed)} and nothing else.")
@@ -187,9 +196,15 @@ def _read(name: str, folder: Path) -> SweepFile:
         values = {}
         for key, value in content.items():
             values[key] = parsed(kinds[key], value, key)
-        return SweepFile(path.stem, **values)
-    except DamagedRecordError as error:
+        sweep = SweepFile(path.stem, file=path, **values)
+        if sweep.time_limit is not None:
+            seconds_of(sweep.time_limit)
+    except (DamagedRecordError, ValueError) as error:
         raise UsageError(f"{path}: {error}.") from error
+    # Each round goes on from the one before it.
+    if any(n <= before for before, n in itertools.pairwise([0, *sweep.rounds])):
+        raise UsageError(f"{path}: rounds must be numbers of trials, each above the one before, not {sweep.rounds}.")
+    return sweep
 
 
 def swept(values: Any) -> str:

@@ -2,7 +2,7 @@
 
 import time
 from dataclasses import MISSING, fields
-from typing import Any, get_args, get_origin
+from typing import Any, get_origin
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,6 @@ from ..errors import UsageError
 from ..metrics import metrics
 from .call import WrongError
 
-RETURNS = "a list of Paragraph, Picture, Table and Command of scarf_lightning.reporting.blocks"
 PREFIX = "01-drawing"
 AXIS = "pretrain"
 N_TRIALS = 10
@@ -28,7 +27,7 @@ def try_drawing(cls: type[Any]) -> tuple[str, float]:
     Raises:
         WrongError: the blocks are none that a page can show.
     """
-    from ..reporting.blocks import Block, Picture, Table
+    from ..reporting.blocks import fault_of_blocks
     from ..reporting.report_options import ReportOptions
 
     keys = {"title": "a drawing"}
@@ -42,19 +41,8 @@ def try_drawing(cls: type[Any]) -> tuple[str, float]:
     except UsageError as error:
         return f"nothing is drawn of two made-up tables: {error}", 1000 * (time.perf_counter() - start)
     milliseconds = 1000 * (time.perf_counter() - start)
-    if not isinstance(blocks, list) or not all(isinstance(block, get_args(Block)) for block in blocks):
-        kinds = type(blocks).__name__
-        if isinstance(blocks, list):
-            kinds = f"list of {', '.join(sorted({type(block).__name__ for block in blocks}))}"
-        raise WrongError(f"returns a {kinds}; it has to return {RETURNS}")
-    names = [block.name for block in blocks if isinstance(block, (Picture, Table))]
-    for name in names:
-        if not name.startswith(PREFIX):
-            raise WrongError(
-                f'calls a figure or a table {name!r}; begin its name with the argument, as in f"{{name}}-a"'
-            )
-    if len(set(names)) < len(names):
-        raise WrongError('gives two figures or tables one name; end each with another word, as in f"{name}-a"')
+    if fault := fault_of_blocks(blocks, PREFIX):
+        raise WrongError(fault)
     return f"blocks: {', '.join(type(block).__name__ for block in blocks) or 'none'}", milliseconds
 
 

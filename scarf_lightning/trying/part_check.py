@@ -22,10 +22,10 @@ from ..options.axes import BASES, is_own, part
 from ..options.combinations import part_axis
 from ..options.option import Options, options_of
 from ..options.plugins import load_plugins, source_hash
+from ..reporting.blocks import RETURNS as BLOCKS
 from .call import Probe, WrongError
 from .checks import CHECKS, Attempt, place_of, unused_options
 from .declared import DRAWING, TARGET, bases, classes_of, kind_of, why_not_taken
-from .drawing_check import RETURNS as BLOCKS
 from .drawing_check import try_drawing
 from .kept import keep_notes, kept_notes
 from .probes import CorruptionProbe, LossProbe, NetworkProbe, PretextProbe, SelectionProbe
@@ -115,6 +115,14 @@ def check_used(configs: Iterable[Config]) -> list[str]:
             if id(used) not in seen:
                 seen.add(id(used))
                 notes += _notes_of(used, config.plugins)
+    return notes
+
+
+def check_classes(classes: Iterable[type[Any]], plugins: Sequence[str]) -> list[str]:
+    """Like `check_used`, of classes that no cell uses, such as drawings."""
+    notes = list[str]()
+    for cls in dict.fromkeys(classes):
+        notes += _notes_of(cls, plugins)
     return notes
 
 

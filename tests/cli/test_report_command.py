@@ -1,11 +1,17 @@
 """The options of a report that are in files of the user's, by ``--config-dir``."""
 
+from collections.abc import Callable
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import scarf_lightning
 from scarf_lightning.cli import commands
+from scarf_lightning.reporting.blocks import Paragraph, Section
+from scarf_lightning.reporting.cell_results import CellResults
+from scarf_lightning.reporting.making import RowOf
 from tests.cells import finish
 from tests.composing import cells_of
 from tests.processes import here
@@ -70,3 +76,33 @@ def test_a_sweep_in_rounds_ends_with_its_page_and_its_commands_name_the_folder(
 
     assert "2 of 2 cells were finished already." in ran.stdout
     assert f"train.py --config-dir '{config_dir}' {' '.join(cells)} trials=10" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("returned", "sentence"),
+    [
+        (lambda: 3, "returns a int; it has to return a Section of scarf_lightning.reporting.blocks."),
+        (lambda: Section("mine", "Mine", ["a text"]), "returns a list of str; it has to return a list of "),  # type: ignore[list-item]
+        (lambda: {}["nix"], "fails, KeyError: 'nix'."),
+    ],
+)
+def test_a_slip_in_a_section_of_the_users_costs_no_other_section(
+    returned: Callable[[], Any], sentence: str, tmp_path: Path
+) -> None:
+    for cell in cells_of("pretrain=none,scarf", "trials=2", f"paths.results={tmp_path / 'results'}"):
+        finish(cell)
+
+    def broken(results: CellResults, row_of: RowOf) -> Any:
+        return returned()
+
+    def whole(results: CellResults, row_of: RowOf) -> Section | None:
+        return Section("whole", "My own section", [Paragraph("As it should be.")])
+
+    written = scarf_lightning.report(results=tmp_path / "results", out=tmp_path / "page", sections=[broken, whole])
+
+    (note,) = [note for note in written.notes if "broken" in note]
+    assert note.startswith(f"Not drawn: {__name__}.")
+    assert sentence in note
+    page = unescape(written.index.read_text(encoding="utf-8"))
+    assert note in page
+    assert "As it should be." in page

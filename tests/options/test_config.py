@@ -26,7 +26,7 @@ def test_a_time_limit_is_read_in_three_units(written: str | None, seconds: float
     assert replace(OF_A_RECIPE, time_limit=written).seconds_limit == seconds
 
 
-@pytest.mark.parametrize("written", ["", "10", "h", "10 minutes", "-5s", "1,5h"])
+@pytest.mark.parametrize("written", ["", "10", "h", "10 minutes", "-5s", "1,5h", "0s", "0.0h"])
 def test_another_unit_is_refused_before_anything_trains(written: str) -> None:
     with pytest.raises(ValueError, match="time_limit must be a time such as 90s, 10min or 2h, not"):
         replace(OF_A_RECIPE, time_limit=written)

@@ -65,7 +65,9 @@ def test_a_path_is_one_from_the_working_folder(name: str, tmp_path: Path, monkey
     path.parent.mkdir(exist_ok=True)
     path.write_text(MINIMAL)
 
-    assert read_sweep(name, tmp_path / "sweeps").name == "mine"
+    read = read_sweep(name, tmp_path / "sweeps")
+    assert (read.name, read.file, read.is_of_user) == ("mine", path, True)
+    assert not read_sweep("quick", SWEEPS).is_of_user
     assert read_sweep(str(path.absolute()), tmp_path / "sweeps").title == "T"
 
 
@@ -149,6 +151,12 @@ BLOCKS = "cells must be a list of blocks, each with axes and their values."
         ("report: 3", "report cannot be 3."),
         ("report: [a]", 'report cannot be "a".'),
         ("rounds: [5, many]", 'rounds cannot be "many".'),
+        *(
+            (f"rounds: {wrong}", f"rounds must be numbers of trials, each above the one before, not {wrong}.")
+            for wrong in ("[6, 3]", "[0, 2]", "[5, 5]")
+        ),
+        ("time_limit: 0s", "time_limit must be a time such as 90s, 10min or 2h, not 0s."),
+        ("time_limit: soon", "time_limit must be a time such as 90s, 10min or 2h, not soon."),
         ("instead: {1: 2}", "instead.1 cannot be 2."),
         (f"paper: {'[' * 50}{']' * 50}", "its values are nested too deep, too large, or no text."),
     ],

@@ -1,7 +1,7 @@
 """The interface of all drawings: entries in a sweep file's ``report:``, their reading, and panels and notes."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, ClassVar, get_origin, get_type_hints
 
@@ -10,14 +10,20 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...errors import UsageError, unknown_name
-from ...options.axes import registered
-from ..blocks import Block, Paragraph, Section, named
+from ...metrics import metric_named
+from ...options import Config
+from ...options.axes import BASES, OF_THE_RUN, field_names, is_own, part, registered
+from ...results.files import DamagedRecordError
+from ...results.records import parsed
+from ..blocks import Block, Paragraph, Section, failure, fault_of_blocks, named, not_drawn
 from ..cell_results import CellResults
 from ..competitors import select
 from ..report_options import ReportOptions
 from ..style import new_figure
 
 BASE = "scarf_lightning.reporting.drawings:Drawing"
+NO_COLUMNS = ("title", "where", "metric", "reference")
+"""Fields of our drawings; each other one names columns."""
 NO_REFERENCE = "Without a reference, and left out"
 
 
@@ -116,17 +122,62 @@ def read_drawings(entries: Sequence[Any], file: str) -> list[Drawing]:
     return drawings
 
 
+def check_drawings(drawings: Sequence[Drawing], file: str) -> None:
+    """Check the columns, parts and metrics that drawings name, before there are cells to draw.
+
+    Raises:
+        UsageError: a column is of no axis or section of options, or a part or metric has an unknown name.
+    """
+    sections = sorted(field_names(Config).difference(OF_THE_RUN))
+    for number, drawing in enumerate(drawings, start=1):
+        try:
+            for column in _columns(drawing):
+                section = column.partition(".")[0]
+                if section not in sections:
+                    fault = f"{column} is no column of results"
+                    raise UsageError(unknown_name(fault, section, sections, "their sections"))
+            for axis in BASES.keys() & drawing.where.keys():
+                values = drawing.where[axis]
+                for value in values if isinstance(values, list) else [values]:
+                    # A cell may do without a part.
+                    if value is not None and (axis, value) != ("pretrain", "none"):
+                        part(axis, value, option=axis)
+            if drawing.metric is not None:
+                metric_named(drawing.metric)
+        except UsageError as error:
+            raise UsageError(f"{file}, drawing {number} of report: {error}") from error
+
+
+def _columns(drawing: Drawing) -> Iterator[str]:
+    """The columns of options that a drawing names, as far as its fields tell."""
+    yield from drawing.where
+    # What the fields of a user's drawing hold is not known.
+    if is_own(type(drawing)):
+        for each in fields(drawing):
+            if each.name not in NO_COLUMNS:
+                value = getattr(drawing, each.name)
+                yield from [value] if isinstance(value, str) else value
+
+
 def draw_all(results: CellResults, drawings: Sequence[Drawing], options: ReportOptions) -> list[Section]:
-    """A section a drawing; one that cannot be drawn yet says why in its place."""
+    """A section a drawing; one that cannot be drawn, or not yet, says why in its place."""
     sections = []
     for number, drawing in enumerate(drawings, start=1):
         name = f"{number:02d}-{drawing.name}"
         try:
             own = options if drawing.metric is None else replace(options, metric=drawing.metric)
             blocks = drawing.blocks(results, own, name)
+            if fault := fault_of_blocks(blocks, name):
+                blocks = not_drawn(f"{drawing.name} {fault}.")
         except UsageError as error:
             # A page may be made while its sweep still runs, so what is missing must not cost the rest.
-            blocks = [Paragraph(f"Not drawn: {error}", warns=True)]
+            blocks = not_drawn(str(error))
+        # Nor must a slip in a drawing of the user's own; one of ours is to be seen whole.
+        except Exception as error:
+            module = type(drawing).__module__
+            if is_own(type(drawing)):
+                raise
+            blocks = not_drawn(f"{drawing.name} {failure(error)}; scarf check {module} names the line.")
         sections.append(Section(name, drawing.title, blocks))
     return sections
 
@@ -158,7 +209,13 @@ def _check_value(name: str, value: Any, annotation: Any) -> None:
         if not isinstance(value, list) or not all(isinstance(column, str) for column in value):
             raise UsageError(f"{name} must name a column, or a list of columns, not {value}.")
     elif name == "where":
-        if not isinstance(value, dict):
+        if not isinstance(value, dict) or not all(isinstance(column, str) for column in value):
             raise UsageError(f"where must give columns their values, as in {{regime: full}}, not {value}.")
     elif annotation in (str, str | None) and not isinstance(value, str):
         raise UsageError(f"{name} must be one text, not {value}.")
+    else:
+        try:
+            parsed(annotation, value, name)
+        except DamagedRecordError as error:
+            kind = getattr(annotation, "__name__", annotation)
+            raise UsageError(f"{name} must be of the type {kind}, not {value}.") from error

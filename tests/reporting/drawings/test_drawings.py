@@ -3,7 +3,7 @@
 import gc
 import re
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ from scarf_lightning.options.axes import registered
 from scarf_lightning.reporting.blocks import Block, Paragraph, Picture
 from scarf_lightning.reporting.cell_results import CellResults, cells_of_folder, read_results
 from scarf_lightning.reporting.default_drawings import default_drawings
-from scarf_lightning.reporting.drawings import draw_all, read_drawings
+from scarf_lightning.reporting.drawings import check_drawings, draw_all, read_drawings
 from scarf_lightning.reporting.drawings.curves import relative_to_best
 from scarf_lightning.reporting.drawings.drawing import BASE, Drawing
 from scarf_lightning.reporting.drawings.matrices import WinsOverReference
@@ -89,7 +89,9 @@ def test_the_drawings_of_every_sweep_can_be_understood() -> None:
         report = yaml.safe_load(file.read_text(encoding="utf-8")).get("report", [])
 
         assert report or file.stem in ("answer", "columns"), "these two have a page of their own"
-        assert len(read_drawings(report, file.name)) == len(report)
+        drawings = read_drawings(report, file.name)
+        assert len(drawings) == len(report)
+        check_drawings(drawings, file.name)
 
 
 @pytest.mark.parametrize(
@@ -107,12 +109,36 @@ def test_the_drawings_of_every_sweep_can_be_understood() -> None:
         ({"draw": "sensitivity", "title": "t", "x": ["a"]}, r": x must be one text, not \['a'\]\."),
         ({"draw": "loss_curves", "title": None}, r": loss_curves needs title; .*\."),
         (CURVES | {"where": "full"}, r": where must give columns their values, .*\."),
+        (CURVES | {"where": {1: "full"}}, r": where must give columns their values, .*\."),
     ],
 )
 def test_a_drawing_that_cannot_be_understood_is_named(drawing: Any, sentence: str) -> None:
     with pytest.raises(UsageError) as refused:
         read_drawings([CURVES, drawing], "sweeps/mine.yaml")
     assert re.fullmatch(r"sweeps/mine\.yaml, drawing 2 of report ?" + sentence, str(refused.value))
+
+
+@pytest.mark.parametrize(
+    ("drawing", "sentence"),
+    [
+        (
+            MATRIX | {"compare": "prtrain"},
+            r"prtrain is no column of results\. Did you mean pretrain\? Their sections are: .*",
+        ),
+        ({"draw": "sensitivity", "title": "t", "x": "corupt.rate"}, r"corupt\.rate is no column of results\. .*"),
+        (CURVES | {"where": {"trials": 3}}, r"trials is no column of results\. .*"),
+        (CURVES | {"where": {"pretrain": "nix"}}, r"pretrain=nix is unknown\. The options are: .*"),
+        (CURVES | {"where": {"method": ["control", "nix"]}}, r"method=nix is unknown\. .*"),
+        (CURVES | {"metric": "gini"}, r"metric=gini is unknown\. The metrics are: .*"),
+    ],
+)
+def test_an_unknown_name_in_a_drawing_is_named(drawing: Any, sentence: str) -> None:
+    right = CURVES | {"where": {"pretrain": ["none", "scarf"], "corruption": None, "dataset": "mine", "finetune.x": 1}}
+    drawings = read_drawings([right, drawing], "mine.yaml")
+    check_drawings(drawings[:1], "mine.yaml")
+    with pytest.raises(UsageError) as refused:
+        check_drawings(drawings, "mine.yaml")
+    assert re.fullmatch(r"mine\.yaml, drawing 2 of report: " + sentence, str(refused.value))
 
 
 def test_one_that_cannot_be_drawn_yet_says_why_and_stops_no_other(stored: tuple[CellResults, pd.DataFrame]) -> None:
@@ -124,6 +150,87 @@ def test_one_that_cannot_be_drawn_yet_says_why_and_stops_no_other(stored: tuple[
     assert first.blocks == [Paragraph(first.blocks[0].text, warns=True)]  # type: ignore[union-attr]
     assert said(first.blocks)[0].startswith("Not drawn: No cell uses losss. Did you mean loss? The columns are: ")
     assert isinstance(second.blocks[0], Picture)
+
+
+@pytest.mark.parametrize(
+    ("returned", "sentence"),
+    [
+        (lambda drawing, results: drawing.cells(results)["nix"], "fails, KeyError: 'nix'; scarf check " + __name__),
+        (lambda *_: "a text", "returns a str; it has to return a list of Paragraph, "),
+        (lambda *_: ["a text"], "returns a list of str; it has to return a list of Paragraph, "),
+    ],
+)
+def test_a_slip_in_a_users_drawing_is_a_sentence_in_its_place(
+    returned: Any, sentence: str, stored: tuple[CellResults, pd.DataFrame]
+) -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Slip(Drawing):
+        name = "slip_for_a_test"
+
+        def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
+            blocks: list[Block] = returned(self, results)
+            return blocks
+
+    try:
+        entries_of_report = [{"draw": "slip_for_a_test", "title": "Slip"}, MATRIX | {"compare": "pretrain"}]
+        slip, whole = draw_all(stored[0], read_drawings(entries_of_report, "a file"), ReportOptions())
+        (block,) = slip.blocks
+        assert isinstance(block, Paragraph)
+        assert block.warns
+        assert block.text.startswith(f"Not drawn: slip_for_a_test {sentence}")
+        assert isinstance(whole.blocks[0], Picture)
+    finally:
+        del Slip
+        gc.collect()
+
+
+def test_an_error_in_a_drawing_of_ours_is_seen(
+    stored: tuple[CellResults, pd.DataFrame], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise KeyError("nix")
+
+    monkeypatch.setattr(WinsOverReference, "blocks", fail)
+    with pytest.raises(KeyError, match="nix"):
+        blocks_of(stored[0], "wins_over_reference", **GRID)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "kind"),
+    [
+        ("digits", "x", "int"),
+        ("digits", True, "int"),
+        ("share", "x", "float"),
+        ("is_wide", 1, "bool"),
+        ("mode", "c", ""),
+    ],
+)
+def test_the_value_of_a_key_has_its_type(key: str, value: Any, kind: str) -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Typed(Drawing):
+        name = "typed_for_a_test"
+        digits: int = 4
+        share: float = 0.5
+        is_wide: bool = False
+        mode: Literal["a", "b"] = "a"
+
+        def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
+            return []
+
+    entry = {"draw": "typed_for_a_test", "title": "t"}
+    try:
+        (read,) = read_drawings([entry | {"digits": 3, "share": 1, "is_wide": True, "mode": "b"}], "a file")
+        assert vars(read) == {"title": "t", "digits": 3, "share": 1, "is_wide": True, "mode": "b"} | {
+            "where": {},
+            "metric": None,
+        }
+        with pytest.raises(
+            UsageError, match=rf"drawing 1 of report: {key} must be of the type .*{kind}.*, not {value}\."
+        ):
+            read_drawings([entry | {key: value}], "a file")
+    finally:
+        del Typed
+        gc.collect()
 
 
 @pytest.mark.parametrize("kind", ["metric_table", "gain_table", "win_matrix", "box_plot", "wins_over_reference"])

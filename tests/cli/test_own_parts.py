@@ -1,0 +1,95 @@
+"""What a sweep file of the user's names is checked before anything trains."""
+
+from pathlib import Path
+
+import pytest
+
+from scarf_lightning.cli import commands, own_parts
+from scarf_lightning.cli.own_parts import check_sweep_file
+from scarf_lightning.errors import UsageError
+from scarf_lightning.options.plugins import load_plugins
+from scarf_lightning.sweeping.folders import SWEEPS, read_sweep
+from tests.processes import here
+from tests.test_architecture import imported_in_a_process
+
+SLIP = """\
+from dataclasses import dataclass
+from typing import ClassVar
+from scarf_lightning.reporting.drawings import Drawing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slip(Drawing):
+    name: ClassVar[str] = "slip_of_mine"
+
+    def blocks(self, results, options, name):
+        return [self.cells(results)["nix"]]
+"""
+RIGHT = "report: [{draw: win_matrix, title: t, compare: pretrain}]"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def check(more: str, plugins: tuple[str, ...] = ()) -> None:
+    Path("mine.yaml").write_text(f"title: T\ncells: [{{pretrain: [none, scarf]}}]\n{more}\n", encoding="utf-8")
+    check_sweep_file(read_sweep("./mine.yaml", SWEEPS), plugins)
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        ("instead: {xgboost: nix}", r"mine\.yaml, instead: method=nix is unknown\. .*"),
+        ("instead: {xgbost: ridge}", r"mine\.yaml, instead: method=xgbost is unknown\. Did you mean xgboost\? .*"),
+        ("report: [{draw: nope}]", r"mine\.yaml, drawing 1 of report: nope is not a drawing\. .*"),
+        ("report: [{draw: win_matrix, title: t}]", r"mine\.yaml, drawing 1 of report: win_matrix needs compare; .*"),
+        (
+            RIGHT.replace("pretrain", "prtrain"),
+            r"mine\.yaml, drawing 1 of report: prtrain is no column of results\. .*",
+        ),
+    ],
+)
+def test_an_unknown_name_is_refused_by_the_name_of_the_file(more: str, sentence: str, folder: Path) -> None:
+    with pytest.raises(UsageError, match=f"^{sentence}$"):
+        check(more)
+
+
+def test_known_names_are_taken(folder: Path) -> None:
+    check("instead: {xgboost: random_forest}\n" + RIGHT)
+
+
+def test_a_drawing_of_the_users_is_tried(folder: Path) -> None:
+    Path("slip_of_mine.py").write_text(SLIP, encoding="utf-8")
+    load_plugins(["slip_of_mine"])
+    with pytest.raises(
+        UsageError, match=r"slip_of_mine\.Slip\.blocks \(slip_of_mine\.py, line 11\) fails, KeyError: 'nix'"
+    ):
+        check("report: [{draw: slip_of_mine, title: t}]", ("slip_of_mine",))
+
+
+def test_without_matplotlib_drawings_are_not_looked_at(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own_parts, "find_spec", lambda name: None)
+    check("report: [{draw: nope}]")
+
+
+def test_a_plan_is_refused_before_it_is_made(folder: Path) -> None:
+    Path("mine.yaml").write_text("title: T\ncells: [{pretrain: none}]\nreport: [{draw: nope}]\n", encoding="utf-8")
+    ran = here(commands.train, "sweeps=./mine.yaml", "plan=true", cwd=folder)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "mine.yaml, drawing 1 of report: nope is not a drawing." in ran.stderr
+
+
+@pytest.mark.slow
+def test_a_sweep_without_drawings_of_the_users_plans_without_matplotlib(folder: Path) -> None:
+    code = (
+        "from contextlib import redirect_stdout; from scarf_lightning.cli import commands; "
+        f"sys.argv[1:] = ['sweeps=quick', 'plan=true', 'paths.results={folder}/results']\n"
+        "with redirect_stdout(sys.stderr): status = commands.train()\nassert status == 0"
+    )
+    imported = imported_in_a_process(code)
+    assert "scarf_lightning.sweeping.plan" in imported
+    assert not {"matplotlib", "scarf_lightning.trying"} & imported
