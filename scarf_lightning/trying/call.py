@@ -2,7 +2,7 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -26,11 +26,13 @@ class Output:
         value: a tensor ``(..., *shape)``.
         shape: the last axes, None for one of any length; None checks no shape.
         kind: ``number`` has to be finite, ``bool`` is a mask.
+        function: that gave it, if that is not the last one that was called.
     """
 
     value: Tensor
     shape: tuple[int | None, ...] | None = None
     kind: Kind = "number"
+    function: str = ""
 
 
 @dataclass
@@ -79,19 +81,29 @@ class Call:
         return not all(torch.equal(tensor.detach(), before) for tensor, before in self._watched)
 
 
+AVERAGE = "a tensor (...): average over the last axes, as in .mean(dim=(-2, -1))"
+"""What a loss has to return, as the end of a sentence."""
+
+
 class Probe(ABC):
     """How parts of one kind are tried.
 
     Class variables:
 
-    - ``returns``: what the functions of the kind have to return, as the end of a sentence;
+    - ``returns``: what each function of the kind has to return, as the end of a sentence;
+    - ``otherwise``: the same of a function that is not among them;
     - ``draws``: where the kind has its random numbers from;
     - ``unit``: what its time is for.
     """
 
-    returns: ClassVar[str]
+    returns: ClassVar[Mapping[str, str]] = {}
+    otherwise: ClassVar[str] = "what its kind documents"
     draws: ClassVar[str] = "random.normal(N, M), random.uniform(N, M) or random.integers(high, N, M)"
     unit: ClassVar[str] = "step"
+
+    def returned(self, function: str) -> str:
+        """What a function has to return, as the end of a sentence."""
+        return self.returns.get(function, self.otherwise)
 
     @abstractmethod
     def call(self, part: Any, call: Call) -> dict[str, Output]:

@@ -79,12 +79,14 @@ class Fault:
         pattern: of the source line to name; empty for the function.
         line: to name, if it is known.
         is_note: whether the part may train all the same.
+        function: at fault, if that is not the last one that was called.
     """
 
     words: str
     pattern: str = ""
     line: int | None = None
     is_note: bool = False
+    function: str = ""
 
 
 def global_states() -> tuple[Any, ...]:
@@ -136,13 +138,16 @@ def has_the_right_shape(attempt: Attempt) -> Fault | None:
                 shown = ", ".join("any" if n is None else str(n) for n in wanted)
                 return Fault(
                     f"gives {tuple(value.shape)} as the shape of {name}, and not ({shown}), of {N_TRIALS} trials; it "
-                    f"has to return {attempt.probe.returns}",
+                    f"has to return {attempt.probe.returned(output.function or attempt.latest.function)}",
                     ALONG_TRIALS,
+                    function=output.function,
                 )
         if output.kind == "bool" and value.dtype is not torch.bool:
-            return Fault(f"gives {value.dtype} as {name}; compare, as in mask > 0, so that it is torch.bool")
+            words = "compare, as in mask > 0, so that it is torch.bool"
+            return Fault(f"gives {value.dtype} as {name}; {words}", function=output.function)
         if output.kind == "number" and not value.is_floating_point():
-            return Fault(f"gives {value.dtype} as {name}; it has to be a float, as by .to(x.dtype)")
+            words = "it has to be a float, as by .to(x.dtype)"
+            return Fault(f"gives {value.dtype} as {name}; {words}", function=output.function)
     return None
 
 
@@ -161,6 +166,7 @@ def is_finite(attempt: Attempt) -> Fault | None:
             f"gives {output.value[wrong][0]} in {name}{where}; keep divisors, logarithms and roots above 0, as by "
             ".clamp(min=1e-6)",
             r"/|log|sqrt|norm|std|pow|exp",
+            function=output.function,
         )
     return None
 
@@ -178,6 +184,7 @@ def repeats_itself(attempt: Attempt) -> Fault | None:
                 f"gives other numbers in {name} when it is called twice with the same streams; it may keep nothing "
                 f"between calls, and draws random numbers by {attempt.probe.draws}",
                 OWN_DRAWS,
+                function=output.function,
             )
     return None
 
@@ -201,6 +208,7 @@ def leaves_other_trials_alone(attempt: Attempt) -> Fault | None:
                 f"mixes trials: {name} of a trial depends on the trials beside it; count axes from the right, as in "
                 "dim=-2 for rows and dim=-1 for columns",
                 ALONG_TRIALS,
+                function=output.function,
             )
     return None
 
@@ -304,7 +312,8 @@ def close(first: Tensor, second: Tensor) -> bool:
 def place_of(attempt: Attempt, fault: Fault) -> str:
     """The function, and the line, of a fault."""
     owner = attempt.latest.owner or getattr(attempt.part, "function", type(attempt.part))
+    function = fault.function or attempt.latest.function
     line = fault.line
     if line is None and fault.pattern:
-        line = line_with(owner, attempt.latest.function, fault.pattern)
-    return named(owner, attempt.latest.function, line)
+        line = line_with(owner, function, fault.pattern)
+    return named(owner, function, line)

@@ -345,7 +345,7 @@ def _error_sentence(attempt: Attempt, subject: Any, error: BaseException) -> str
     # Sometimes a line of ours stops at what the part gave, and only the message tells.
     text = text_at(code.__module__, line) + str(error)
     cure = next((cure for sign, cure in CURES.items() if sign in text), None)
-    cure = cure or f"it has to return {attempt.probe.returns}"
+    cure = cure or f"it has to return {attempt.probe.returned(attempt.latest.function)}"
     said = " ".join(str(error).split())[:160]
     place = _place(attempt, subject, line)
     return f"{place} fails on {attempt.bench.title}, {type(error).__name__}: {said}; {cure}."

@@ -1,5 +1,6 @@
 """How each kind of part of a training step is tried: corruptions, selections, losses, pretexts and networks."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
@@ -14,7 +15,7 @@ from ..engine.lifting import give_streams, state
 from ..losses.loss import Discrimination
 from ..randomness import StackedGenerator
 from .bench import N_BATCH, SEED, WIDTH, Sample
-from .call import Call, Output, Probe, WrongError, as_tensor, as_tuple, gradient, numbers, rows_of
+from .call import AVERAGE, Call, Output, Probe, WrongError, as_tensor, as_tuple, gradient, numbers, rows_of
 
 RATE = 0.5
 """Of the features that a selection is asked for."""
@@ -23,7 +24,10 @@ RATE = 0.5
 class CorruptionProbe(Probe):
     """A view of the rows and its mask; the view is encoded as it is for f."""
 
-    returns: ClassVar[str] = "the view and the mask, two tensors of the shape of x"
+    returns: ClassVar[Mapping[str, str]] = {
+        "replacement": "the values, a tensor that broadcasts to x (..., N, M)",
+        "__call__": "the view and the mask, two tensors of the shape of x",
+    }
 
     def call(self, part: Any, call: Call) -> dict[str, Output]:
         sample = call.sample
@@ -31,9 +35,10 @@ class CorruptionProbe(Probe):
         x = call.given(sample.raw if is_raw else sample.rows.encoded)
         name = "replacement" if hasattr(part, "replacement") else ""
         result = call.run(part, x, sample.source, sample.random, Exact(), name=name)
-        view, mask = as_tuple(result, 2, "its view and its mask", self.returns)
-        as_tensor(view, "its view", self.returns)
-        as_tensor(mask, "its mask", self.returns)
+        returns = self.returned(call.function)
+        view, mask = as_tuple(result, 2, "its view and its mask", returns)
+        as_tensor(view, "its view", returns)
+        as_tensor(mask, "its mask", returns)
         shape = tuple(x.shape[-2:])
         outputs = {"its view": Output(view, shape), "its mask": Output(mask, shape, "bool")}
         if view.shape == x.shape:
@@ -66,12 +71,12 @@ def _share(view: Tensor, x: Tensor) -> str:
 class SelectionProbe(Probe):
     """The mask of a mini-batch at a rate of one half."""
 
-    returns: ClassVar[str] = "a mask, a tensor of bool (..., n_rows, n_features)"
+    returns: ClassVar[Mapping[str, str]] = {"mask": "a mask, a tensor of bool (..., n_rows, n_features)"}
 
     def call(self, part: Any, call: Call) -> dict[str, Output]:
         n_features = call.bench.columns.n_features
         mask = call.run(part.mask, RATE, N_BATCH, n_features, call.sample.random)
-        as_tensor(mask, "its mask", self.returns)
+        as_tensor(mask, "its mask", self.returned("mask"))
         if not mask.any():
             raise WrongError(f"selects nothing at a rate of {RATE}, so views are the rows themselves")
         call.seen = f"{mask.float().mean():.0%} of the features are selected at a rate of {RATE:.0%}"
@@ -81,7 +86,7 @@ class SelectionProbe(Probe):
 class LossProbe(Probe):
     """The loss, and the error, of embeddings of two views: of unlike ones, of equal ones, and of zeros."""
 
-    returns: ClassVar[str] = "a tensor (...): average over the last axes, as in .mean(dim=(-2, -1))"
+    otherwise: ClassVar[str] = AVERAGE
 
     def call(self, part: Any, call: Call) -> dict[str, Output]:
         width = 1 if isinstance(part, Discrimination) else WIDTH
@@ -93,12 +98,12 @@ class LossProbe(Probe):
         }
         outputs, values = {}, list[str]()
         for name, (first, second) in cases.items():
-            loss = as_tensor(call.run(part, first, second), name, self.returns)
-            outputs[name] = Output(loss, ())
+            loss = as_tensor(call.run(part, first, second), name, AVERAGE)
+            outputs[name] = Output(loss, (), function=call.function)
             call.gradients[name.replace("its loss", "its inputs")] = gradient(loss, [first, second])
             values.append(f"{float(loss.detach().flatten()[0]):.3f}" if loss.numel() else "")
         if part.has_error:
-            outputs["its error"] = Output(as_tensor(call.run(part.error, *views), "its error", self.returns), ())
+            outputs["its error"] = Output(as_tensor(call.run(part.error, *views), "its error", AVERAGE), ())
         call.seen = f"{values[0]} for unlike views, {values[1]} for equal ones"
         return outputs
 
@@ -106,20 +111,24 @@ class LossProbe(Probe):
 class PretextProbe(Probe):
     """Views, f and g, and the loss of their outputs."""
 
-    returns: ClassVar[str] = "Views(inputs=(...), targets=(...)), tuples of tensors (..., N, ...)"
+    returns: ClassVar[Mapping[str, str]] = {
+        "make_views": "Views(inputs=(...), targets=(...)), tuples of tensors (..., N, ...)",
+        "head": "a torch.nn.Module from embeddings (..., N, E) to outputs (..., N, ...)",
+    }
+    otherwise: ClassVar[str] = AVERAGE
     draws: ClassVar[str] = "rows.random.normal(N, M), rows.random.uniform(N, M) or rows.corrupted(...)"
 
     def call(self, part: Any, call: Call) -> dict[str, Output]:
         sample = call.sample
         call.given(sample.rows.encoded)
         views = call.run(part.make_views, sample.rows)
-        outputs = {}
+        outputs, returns = {}, self.returned("make_views")
         for field in ("inputs", "targets"):
-            for number, tensor in enumerate(as_tuple(getattr(views, field, views), None, field, self.returns)):
-                as_tensor(tensor, f"one of its {field}", self.returns)
+            for number, tensor in enumerate(as_tuple(getattr(views, field, views), None, field, returns)):
+                as_tensor(tensor, f"one of its {field}", returns)
                 shape = (N_BATCH, call.bench.columns.n_encoded) if field == "inputs" else None
                 kind: Any = "number" if tensor.is_floating_point() else "any"
-                outputs[f"number {number + 1} of its {field}"] = Output(tensor, shape, kind)
+                outputs[f"number {number + 1} of its {field}"] = Output(tensor, shape, kind, call.function)
         if any(tensor.shape[-2:] != (N_BATCH, call.bench.columns.n_encoded) for tensor in views.inputs):
             return outputs
 
@@ -128,14 +137,14 @@ class PretextProbe(Probe):
         f = networks.encoder(sample.trials).body
         g = networks.pretrain_head(sample.trials, part)
         head_outputs = tuple(sample.through(g, sample.through(f, x)) for x in views.inputs)
-        average = "a tensor (...): average over the last axes, as in .mean(dim=(-2, -1))"
-        loss = as_tensor(call.run(part.compute_loss, head_outputs, views.targets), "its loss", average)
-        outputs["its loss"] = Output(loss, ())
+        loss = as_tensor(call.run(part.compute_loss, head_outputs, views.targets), "its loss", AVERAGE)
+        outputs["its loss"] = Output(loss, (), function=call.function)
         if part.has_error:
             error = call.run(part.compute_error, head_outputs, views.targets)
-            outputs["its error"] = Output(as_tensor(error, "its error", average), ())
+            outputs["its error"] = Output(as_tensor(error, "its error", AVERAGE), (), function=call.function)
         if part.uses_labels:
-            outputs["its loss with labels"] = Output(call.run(part.with_labels, loss, torch.ones_like(loss)), ())
+            joined = call.run(part.with_labels, loss, torch.ones_like(loss))
+            outputs["its loss with labels"] = Output(as_tensor(joined, "its loss with labels", AVERAGE), ())
         call.gradients["f"] = gradient(loss, list(f.parameters()))
         call.gradients["g"] = gradient(loss, list(g.parameters()))
         call.seen = f"{len(views.inputs)} inputs, {len(views.targets)} targets; loss {numbers(loss, 1)}"
@@ -145,7 +154,11 @@ class PretextProbe(Probe):
 class NetworkProbe(Probe):
     """Embeddings in training and in evaluation, the initial weights, and outputs of h."""
 
-    returns: ClassVar[str] = "a torch.nn.Module from (..., N, D) to embeddings (..., N, E)"
+    returns: ClassVar[Mapping[str, str]] = {
+        "build": "a torch.nn.Module from (..., N, D) to embeddings (..., N, E)",
+        "forward": "embeddings, a tensor (..., N, E)",
+        "head": "a torch.nn.Module from embeddings (..., N, E) to (..., N, n_outputs)",
+    }
     draws: ClassVar[str] = "scarf_lightning.networks.Dropout, a layer"
 
     def call(self, part: Any, call: Call) -> dict[str, Output]:
@@ -154,7 +167,7 @@ class NetworkProbe(Probe):
         with torch.random.fork_rng(devices=[]):
             module = call.run(part.build, call.bench.columns, None)
         if not isinstance(module, torch.nn.Module):
-            raise WrongError(f"gives a {type(module).__name__}; it has to return {self.returns}")
+            raise WrongError(f"gives a {type(module).__name__}; it has to return {self.returned('build')}")
         training = TrainingData(partial(_training_rows, call), partial(_training_labels, call))
         networks = replace(call.bench.networks(part), data=training)
         encoder = networks.encoder(sample.trials)
@@ -166,7 +179,8 @@ class NetworkProbe(Probe):
         for mode in ("training", "evaluation"):
             f.train(mode == "training")
             give_streams(f, StackedGenerator([SEED + trial for trial in sample.trials]))
-            embedded[mode] = as_tensor(call.run(sample.through, f, x, name="forward"), "its embedding", self.returns)
+            embedding = call.run(sample.through, f, x, name="forward")
+            embedded[mode] = as_tensor(embedding, "its embedding", self.returned("forward"))
             outputs[f"its embedding in {mode}"] = Output(embedded[mode], (N_BATCH, None))
         fewer = sample.through(f, x[..., : N_BATCH // 2, :])
         outputs["its embedding of half of the rows"] = Output(fewer, (N_BATCH // 2, None))

@@ -1,6 +1,7 @@
 """How parts that work on a whole table are tried: methods, metrics, kinds of targets, and what prepares a table."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -33,7 +34,13 @@ FUNCTIONS = {
 class MethodProbe(Probe):
     """A training step, and the predictions after one epoch."""
 
-    returns: ClassVar[str] = "inputs, targets and weights, a tuple of three"
+    returns: ClassVar[Mapping[str, str]] = {
+        "examples": "stack.examples(rows, targets)",
+        "make_batch": "inputs, targets and weights, a tuple of three",
+        "compute_loss": "a tensor (...), an average over rows, or None for the loss of the target",
+        "run": "MethodResult.of_fits(predictions, fit)",
+        "run_one": "MethodResult.of_fits(predictions, fit)",
+    }
     draws: ClassVar[str] = "rows.random.normal(N, M), or stack.streams.torch(stack.trials, NAME)"
 
     def benches(self, part: Any) -> tuple[Bench, ...]:
@@ -85,17 +92,19 @@ class MethodProbe(Probe):
         targets = sample.without_axis(examples.targets[:, :N_BATCH])
         weights = sample.without_axis(torch.ones(len(sample.trials), N_BATCH))
         call.given(sample.rows.encoded)
-        batch = as_tuple(call.run(part.make_batch, sample.rows, targets, weights), 3, "its batch", self.returns)
-        encoded = as_tensor(batch[0], "inputs", self.returns)
-        outputs = {"its inputs": Output(encoded, (None, call.bench.columns.n_encoded))}
+        made, returns = call.run(part.make_batch, sample.rows, targets, weights), self.returned("make_batch")
+        batch = as_tuple(made, 3, "its batch", returns)
+        encoded = as_tensor(batch[0], "inputs", returns)
+        outputs = {"its inputs": Output(encoded, (None, call.bench.columns.n_encoded), function="make_batch")}
         if isinstance(batch[2], Tensor):
-            outputs["its weights"] = Output(batch[2], (encoded.shape[-2],))
+            outputs["its weights"] = Output(batch[2], (encoded.shape[-2],), function="make_batch")
         head_outputs = sample.tensor(encoded.shape[-2], call.bench.table.target.n_outputs, seed=200).requires_grad_()
         for name, given in (("its loss", batch[2]), ("its loss without weights", None)):
             loss = call.run(part.compute_loss, head_outputs, batch[1], given)
             # None takes the loss of the target.
             if loss is not None:
-                outputs[name] = Output(as_tensor(loss, "loss", "a tensor (...), an average over rows"), ())
+                loss = as_tensor(loss, "loss", self.returned("compute_loss"))
+                outputs[name] = Output(loss, (), function="compute_loss")
                 call.gradients["its inputs"] = gradient(loss, head_outputs)
                 call.seen = f"loss {numbers(loss, 1)}; "
         call.seen += f"three rows of a batch: {rows_of(encoded)}"
@@ -108,7 +117,7 @@ class MethodProbe(Probe):
 class MetricProbe(Probe):
     """The metric of predictions that are right, that are wrong, and that guess."""
 
-    returns: ClassVar[str] = "one number, as by float(...)"
+    otherwise: ClassVar[str] = "one number, as by float(...)"
     draws: ClassVar[str] = "np.random.default_rng(0), so that a number is the same each time"
     unit: ClassVar[str] = "call"
 
@@ -156,7 +165,7 @@ class MetricProbe(Probe):
     ) -> float:
         value = call.run(part.function, predictions, labels)
         if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
-            raise WrongError(f"gives a {type(value).__name__}; it has to return {self.returns}")
+            raise WrongError(f"gives a {type(value).__name__}; it has to return {self.otherwise}")
         if may_be_nan and math.isnan(value):
             return math.nan
         low, high = part.bounds
@@ -172,7 +181,14 @@ class MetricProbe(Probe):
 class TargetProbe(Probe):
     """A column that is read, encoded, learnt and predicted."""
 
-    returns: ClassVar[str] = "a tensor (...), an average over rows"
+    returns: ClassVar[Mapping[str, str]] = {
+        "fit": "its estimates, an array (K,)",
+        "encode": "labels as the loss takes them, an array (T, n, ...)",
+        "loss": "a tensor (...), an average over rows",
+        "validation": 'a dictionary of "loss" and "error", two tensors (...)',
+        "predictions": "a tensor of predictions (T, N, ...)",
+        "measured": "a dictionary of numbers by metric",
+    }
     unit: ClassVar[str] = "call"
 
     def make(self, cls: type[Any], bench: Bench, **options: Any) -> Any:
@@ -207,10 +223,9 @@ class TargetProbe(Probe):
         targets = encoded.float() if encoded.is_floating_point() else encoded
         targets = call.given(sample.without_axis(targets))
         head_outputs = sample.tensor(N_TABLE, part.n_outputs, seed=300).requires_grad_()
-        loss = as_tensor(call.run(part.loss, head_outputs, targets, None), "loss", self.returns)
-        weighted = as_tensor(
-            call.run(part.loss, head_outputs, targets, torch.ones(*sample.leading, N_TABLE)), "loss", self.returns
-        )
+        ones, returns = torch.ones(*sample.leading, N_TABLE), self.returned("loss")
+        loss = as_tensor(call.run(part.loss, head_outputs, targets, None), "loss", returns)
+        weighted = as_tensor(call.run(part.loss, head_outputs, targets, ones), "loss", returns)
         validated = call.run(part.validation, head_outputs, targets)
         if not isinstance(validated, dict) or not {"loss", "error"} <= validated.keys():
             raise WrongError('gives no dictionary of "loss" and "error"; finetune.monitor watches one of them')
@@ -232,11 +247,11 @@ class TargetProbe(Probe):
         call.gradients["its inputs"] = gradient(loss, head_outputs)
         call.seen = ", ".join(f"{name} {value:.3g}" for name, value in list(measured.items())[:3])
         return {
-            "its loss": Output(loss, ()),
-            "its loss with weights of 1": Output(weighted, ()),
-            "its validation loss": Output(validated["loss"], ()),
-            "its validation error": Output(validated["error"], ()),
-            "its predictions": Output(sample.without_axis(predicted)),
+            "its loss": Output(loss, (), function="loss"),
+            "its loss with weights of 1": Output(weighted, (), function="loss"),
+            "its validation loss": Output(validated["loss"], (), function="validation"),
+            "its validation error": Output(validated["error"], (), function="validation"),
+            "its predictions": Output(sample.without_axis(predicted), function="predictions"),
         }
 
 
@@ -246,7 +261,11 @@ class PreparingProbe(Probe):
 
     axis: str
 
-    returns: ClassVar[str] = "an array for each column, or what its kind documents"
+    returns: ClassVar[Mapping[str, str]] = {
+        "statistics": "the shift and the divisor of each column, two arrays (M,)",
+        "column": "a Column of the table",
+        "apply": "positions and their labels, two arrays (n_labels,)",
+    }
     draws: ClassVar[str] = "the generator that it is given"
     unit: ClassVar[str] = "call"
 

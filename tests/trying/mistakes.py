@@ -98,6 +98,9 @@ MISTAKES = {
         "gives other numbers", "keep nothing between calls",
     ),
     "rows changed in place": (corruption("x.mul_(2)"), "changes the tensor that it is given", "x.clone()"),
+    "a replacement without return": (
+        corruption("None"), "m.Bad.replacement", "it has to return the values, a tensor that broadcasts to x (..., N, M)",
+    ),
     "a numpy array": (corruption("x.numpy()"), "m.Bad.replacement", "compute in torch"),
     "another name of the function": (
         part("SelectiveCorruption", "def replace(self, x, source, random):\n    return x"),
@@ -174,6 +177,11 @@ MISTAKES = {
     ),
     # Pre-trainings.
     "inputs that are no tuple": (pretext("Views(rows.encoded, ())"), "gives a tensor of shape", "tuples"),
+    "a loss of a pre-training over the trials, beside an error": (
+        pretext(loss="outputs[0].mean()") + "    has_error = True\n    def compute_error(self, outputs, targets):\n"
+        "        return outputs[0].mean(dim=(-2, -1))\n",
+        "m.Bad.compute_loss (m.py", "it has to return a tensor (...): average over the last axes",
+    ),
     "no views": (pretext("rows.encoded"), "gives a tensor of shape", "Views("),
     "raw draws in views": (
         pretext("Views((rows.encoded + torch.randn_like(rows.encoded),))"), "uses torch's own", "rows.random.normal",
@@ -202,6 +210,14 @@ MISTAKES = {
     "a loss of a method that is a number": (
         method("def compute_loss(self, outputs, targets, weights):\n    return float(outputs.mean())"),
         "gives a float as loss", "a tensor (...)",
+    ),
+    "a loss of a method over the wrong axes": (
+        method("def compute_loss(self, outputs, targets, weights):\n    return F.cross_entropy(outputs, targets)"),
+        "m.Bad.compute_loss", "it has to return a tensor (...), an average over rows, or None for the loss of the target",
+    ),
+    "a batch without columns": (
+        method("def make_batch(self, rows, targets, weights):\n    return rows.encoded[..., :1], targets, weights"),
+        "m.Bad.make_batch (m.py", "it has to return inputs, targets and weights, a tuple of three",
     ),
     "a property that is a function": (method("def dropout_rate(self):\n    return 0.5"), "is a property", "@property"),
     "a method without a run": (part("Method", "def fit(self, stack, phase):\n    pass"), "without run(stack, phase)", "define it"),
