@@ -36,9 +36,9 @@ MAY_USE = {
         "data.table", "data.targets", "errors",
     },
     "cli": {
-        "options", "data.reading.shown", "data.sources", "data.table", "data.targets", "errors", "forks", "importing",
-        "intervals", "loggers", "machine", "metrics", "reporting", "results", "screen", "notebook", "sweeping",
-        "estimators", "training", "trying", "engine", "user_cache", "verdicts", "version",
+        "options", "data.reading.frames", "data.reading.shown", "data.sources", "data.table", "data.targets", "errors",
+        "forks", "importing", "intervals", "loggers", "machine", "metrics", "reporting", "results", "screen",
+        "notebook", "sweeping", "estimators", "training", "trying", "engine", "user_cache", "verdicts", "version",
     },
     "trying": GROUND
     | {

@@ -111,7 +111,7 @@ def plan(
     with composing(given, config_dir) as composer:
         request = expand(given, composer, SWEEPS)
     cells = distinct(request.cells)
-    check_own_parts(cells)
+    check_own_parts(cells, request.sweep)
     planned = make_plan(survey(cells), sizes_of(read_files(cells)))
     seconds = planned.cell_seconds()
     axes, states, trials = list[Row](), list[str](), list[int]()

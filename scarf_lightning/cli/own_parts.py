@@ -28,12 +28,15 @@ def refuse_untaken(plugins: Sequence[str], arguments: Sequence[str]) -> None:
     trying.refuse_untaken(plugins, words)
 
 
-def check_own_parts(cells: Sequence[Cell]) -> None:
-    """Try the parts of a user's own that cells use, in silence if there is nothing to say.
+def check_own_parts(cells: Sequence[Cell], sweep: SweepFile | None = None) -> None:
+    """Try the parts of a user's own that cells use, and their sweep file if it is one, in silence if there is nothing
+    to say.
 
     Raises:
         UsageError: one of them is wrong.
     """
+    if sweep is not None and sweep.is_of_user:
+        check_sweep_file(sweep, cells[0].config.plugins)
     if not any(cell.config.plugins for cell in cells):
         return
     from ..trying import check_used

@@ -29,7 +29,7 @@ from ..sweeping.search import VALIDATION_ERROR
 from ..sweeping.sizes import Size
 from ..sweeping.slurm import Detached
 from ..sweeping.workers import TrainCells
-from .own_parts import check_own_parts, check_sweep_file
+from .own_parts import check_own_parts
 from .show import SoFar, Terminal, can_be_found
 from .signals import OutOfTime, alarm, change_alarm, ended_by_signals, seconds_gone, slowdown
 
@@ -62,9 +62,7 @@ def run_all(request: ExpandedSweep, launch: Launch, terminal: Terminal, launcher
         from ..reporting.run_results import check_reference
 
         check_reference(request.cells)
-    check_own_parts(request.cells)
-    if sweep is not None and sweep.is_of_user:
-        check_sweep_file(sweep, options.plugins)
+    check_own_parts(request.cells, sweep)
     over = f"time_limit={options.time_limit} is over; the same command goes on."
     has_rounds = sweep is not None and len(sweep.rounds) > 1
     # With force=true each round would train again what the one before it has trained.

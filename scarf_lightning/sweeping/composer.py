@@ -131,7 +131,13 @@ class Composer:
             UsageError: it cannot be composed, or has a wrong option in it.
         """
         config = self._cell(overrides)
-        names = [each.partition("=")[0] for each in overrides]
+        names = list[str]()
+        for each in overrides:
+            name, _, value = each.partition("=")
+            names.append(name)
+            # A dictionary sets options within a section: finetune={max_epochs:3}.
+            if value.startswith("{"):
+                names += [option for option, _ in flat(self._parsed(each)[0].value(), f"{name}.")]
         # A preset and the same options written out are one cell.
         if self._folders_of_user:
             # What is added may be a group that only such a folder has.

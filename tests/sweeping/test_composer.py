@@ -312,3 +312,9 @@ def test_epochs_of_a_users_file_are_the_largest_as_those_of_the_command_line(
         found = composer((asked,))
     expected = config_of("recipe=practical", *written_out.split())
     assert (found.pretrain, found.finetune) == (expected.pretrain, expected.finetune)
+
+
+def test_epochs_in_a_dictionary_are_the_largest_too() -> None:
+    for written, options in (("max_epochs:3", ["finetune.max_epochs=3"]), ("", [])):
+        found = config_of("recipe=practical", f"finetune={{{written}}}")
+        assert found.finetune == config_of("recipe=practical", *options).finetune
