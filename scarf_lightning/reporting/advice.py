@@ -46,6 +46,8 @@ SMALL_DATASETS = {
 """Datasets of at most 1,728 rows, which train within minutes, with their numbers on OpenML. Advice names them first."""
 MOSTLY = " in four cases of five"
 """The chance that advice has, `power.POWER`, in words."""
+AND = " && "
+"""Between two commands of a line."""
 MOST_TABLES = 10
 """A run is not told to add more than this many times the datasets that it has."""
 
@@ -111,16 +113,16 @@ def settling_advice(
     # The advice that settles most comparisons comes first.
     for advice, group in sorted(groups.items(), key=lambda item: -len(item[1])):
         labels = named([each.label for each in group], 3)
-        lines: list[str] = []
+        lines: dict[str, None] = {}
         for each in group:
             change = _with_finished(advice.change, each, results)
-            # Comparisons that differ in nothing but their reference are trained by one command.
-            if change and (line := commands(each, change)) not in lines:
-                lines.append(line)
+            if change:
+                # Comparisons share cells, such as their reference, which are trained by one command.
+                lines |= dict.fromkeys(commands(each, change).split(AND))
         cost = ""
         if lines:
             cost = _cost(group, advice.change, results) if price is None else _priced(advice.change, price)
-        sentences.append((f"{labels}: {advice.sentence}{cost}", " && ".join(lines)))
+        sentences.append((f"{labels}: {advice.sentence}{cost}", AND.join(lines)))
     if lacking_rows:
         sentences.append((_rows_advice(lacking_rows), ""))
     if instead := [f"{advice.rows} for {each.label}" for each, advice in by_luck if advice.rows]:
@@ -399,8 +401,9 @@ def cell_commands(results: CellResults, folder: Path) -> Commands:
     def command(comparison: Comparison, change: str) -> str:
         dataset = results.rows[comparison.pairs[0][0]]["dataset"]
         # The effect of an axis is over all settings of the others.
-        every = dict.fromkeys(itertools.chain.from_iterable(comparison.pairs))
-        cells = [cell for cell in every if results.rows[cell]["dataset"] == dataset]
+        every = set(itertools.chain.from_iterable(comparison.pairs))
+        # In one order, so that two effects on the same cells have one command.
+        cells = [cell for cell in sorted(every) if results.rows[cell]["dataset"] == dataset]
         arguments = [arguments_of(cell, change) for cell in cells]
         shared_arguments = set(arguments[0]).intersection(*arguments)
         # In the order in which they were asked for.
@@ -414,12 +417,8 @@ def cell_commands(results: CellResults, folder: Path) -> Commands:
                 swept = [f"{key}={','.join(key_values)}" for key, key_values in zip(keys, values, strict=True)]
                 shared = [override for override in arguments[0] if _key(override) not in keys]
                 return command_line("train.py", [*shared, *swept, change, *folder_overrides])
-        lines = []
-        for own in arguments:
-            line = command_line("train.py", [*own, change, *folder_overrides])
-            if line not in lines:
-                lines.append(line)
-        return " && ".join(lines)
+        lines = [command_line("train.py", [*own, change, *folder_overrides]) for own in arguments]
+        return AND.join(dict.fromkeys(lines))
 
     return command
 

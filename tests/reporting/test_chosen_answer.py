@@ -429,12 +429,24 @@ def test_a_folder_asks_for_the_cells_of_a_comparison(only: Comparison) -> None:
     results.cells["overrides"] = [(*asked, "pretrain=none"), tuple(asked)]
 
     assert cell_commands(results, Path("elsewhere"))(only, "trials=20") == (
-        "python train.py dataset=csv 'dataset.path=my data.csv' pretrain=scarf,none trials=20 paths.results=elsewhere"
+        "python train.py dataset=csv 'dataset.path=my data.csv' pretrain=none,scarf trials=20 paths.results=elsewhere"
     )
     results.cells["overrides"] = [("method=mixup", "pretrain=none"), ("seed=1",)]
     assert cell_commands(results, Path("results"))(only, "trials=20") == (
-        "python train.py seed=1 trials=20 && python train.py method=mixup pretrain=none trials=20"
+        "python train.py method=mixup pretrain=none trials=20 && python train.py seed=1 trials=20"
     )
+
+
+def test_comparisons_that_share_a_cell_train_it_by_one_command() -> None:
+    results = compared({"iris": {"none": [0.5, 0.7], "scarf": [0.6, 0.7], "scarf_ae": [0.7, 0.6]}})
+    results.cells["overrides"] = [("seed=1",), ("method=mixup",), ("regime=semi25",)]
+    comparisons = compare_all(results, ReportOptions())
+    assert len(comparisons) == 2
+
+    ((_, command),) = settling_advice(comparisons, cell_commands(results, Path("results")), results)
+
+    lines = [f"python train.py {asked} trials=10" for asked in ("seed=1", "method=mixup", "regime=semi25")]
+    assert sorted(command.split(" && ")) == sorted(lines)
 
 
 def test_a_pretraining_has_a_sentence_before_that_on_rivals() -> None:
