@@ -60,9 +60,14 @@ def check_sweep_file(sweep: SweepFile, plugins: Sequence[str]) -> None:
     if not sweep.report or find_spec("matplotlib") is None:
         return
     # It imports matplotlib.
-    from ..reporting.drawings import check_drawings, read_drawings
+    from ..reporting.drawings import UnknownDrawingError, check_drawings, read_drawings
 
-    drawings = read_drawings(sweep.report, str(sweep.file))
+    try:
+        drawings = read_drawings(sweep.report, str(sweep.file))
+    # The report may import the module that has it.
+    except UnknownDrawingError as error:
+        screen(stderr=True).say(str(error))
+        return
     check_drawings(drawings, str(sweep.file))
     own = [type(drawing) for drawing in drawings if not is_own(type(drawing))]
     if not own:

@@ -44,7 +44,7 @@ from scarf_lightning.verdicts import compare
 from tests.cells import WDBC, described, results_in, some_cell, some_record
 from tests.results.test_predictions import of
 
-TRIALS, ROWS = 5, 60
+TRIALS, TABLE, ROWS = 5, 300, 60
 NUMBERS = Number("price")
 MADE_UP = ("accuracy", "balanced_accuracy", "log_loss", "auroc")
 
@@ -97,10 +97,12 @@ def left_by_training(cell: Cell, kind: str, *, shift: float = 0.0) -> CellStore:
     store = CellStore(cell.results, identity(cell.config, WDBC.hash))
     described(store, options=columns(cell.config), labels=dict(labels(cell.config)), target=target)
     random, noise = np.random.default_rng(0), np.random.default_rng(1)
+    # A row of the table has one label, whichever trials test it.
+    table_labels, table_values = map(np.concatenate, zip(*(draw(random) for _ in range(TABLE // ROWS)), strict=True))
     rows, predictions = [], []
     for trial, row in enumerate(some_record(range(TRIALS)).rows):
-        truth, values = draw(random)
-        tested = random.permutation(300)[:ROWS]
+        tested = random.permutation(TABLE)[:ROWS]
+        truth, values = table_labels[tested], table_values[tested]
         if isinstance(target, Classes):
             positive = np.clip(values[:, 1] + shift * noise.normal(size=ROWS), 0, 1)
             values = np.column_stack([1 - positive, positive]) if shift else values

@@ -45,7 +45,6 @@ def check(more: str, plugins: tuple[str, ...] = ()) -> None:
     [
         ("instead: {xgboost: nix}", r"mine\.yaml, instead: method=nix is unknown\. .*"),
         ("instead: {xgbost: ridge}", r"mine\.yaml, instead: method=xgbost is unknown\. Did you mean xgboost\? .*"),
-        ("report: [{draw: nope}]", r"mine\.yaml, drawing 1 of report: nope is not a drawing\. .*"),
         ("report: [{draw: win_matrix, title: t}]", r"mine\.yaml, drawing 1 of report: win_matrix needs compare; .*"),
         (
             RIGHT.replace("pretrain", "prtrain"),
@@ -56,6 +55,13 @@ def check(more: str, plugins: tuple[str, ...] = ()) -> None:
 def test_an_unknown_name_is_refused_by_the_name_of_the_file(more: str, sentence: str, folder: Path) -> None:
     with pytest.raises(UsageError, match=f"^{sentence}$"):
         check(more)
+
+
+def test_a_drawing_that_only_the_report_may_import_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    check("report: [{draw: dots_of_mine}]")
+    said = capsys.readouterr().err
+    assert said.startswith("mine.yaml, drawing 1 of report: dots_of_mine is not a drawing. ")
+    assert said.endswith("plugins=[MODULE] imports one of your own.\n")
 
 
 def test_known_names_are_taken(folder: Path) -> None:
@@ -77,10 +83,12 @@ def test_without_matplotlib_drawings_are_not_looked_at(folder: Path, monkeypatch
 
 
 def test_a_plan_is_refused_before_it_is_made(folder: Path) -> None:
-    Path("mine.yaml").write_text("title: T\ncells: [{pretrain: none}]\nreport: [{draw: nope}]\n", encoding="utf-8")
+    Path("mine.yaml").write_text(
+        "title: T\ncells: [{pretrain: none}]\nreport: [{draw: win_matrix}]\n", encoding="utf-8"
+    )
     ran = here(commands.train, "sweeps=./mine.yaml", "plan=true", cwd=folder)
     assert (ran.returncode, ran.stdout) == (2, "")
-    assert "mine.yaml, drawing 1 of report: nope is not a drawing." in ran.stderr
+    assert "mine.yaml, drawing 1 of report: win_matrix needs title; " in ran.stderr
 
 
 @pytest.mark.slow

@@ -97,11 +97,16 @@ def panels(
     return figure, axes[: len(titles)]
 
 
+class UnknownDrawingError(UsageError):
+    """An entry of a report names no drawing that is imported."""
+
+
 def read_drawings(entries: Sequence[Any], file: str) -> list[Drawing]:
     """Drawings as the ``report`` of a sweep file gives them, checked before anything is read.
 
     Raises:
-        UsageError: an unknown drawing, or a key that is missing, unknown or of the wrong type.
+        UnknownDrawingError: a name is of no drawing.
+        UsageError: a key is missing, unknown or of the wrong type.
     """
     known = registered(BASE)
     drawings = []
@@ -114,7 +119,8 @@ def read_drawings(entries: Sequence[Any], file: str) -> list[Drawing]:
         name = keys.pop("draw")
         if not isinstance(name, str) or name not in known:
             fault = f"{place}: {name!s:.80} is not a drawing"
-            raise UsageError(unknown_name(fault, str(name), sorted(known), "the drawings"))
+            sentence = unknown_name(fault, str(name), sorted(known), "the drawings")
+            raise UnknownDrawingError(f"{sentence} plugins=[MODULE] imports one of your own.")
         try:
             drawings.append(_read(known[name], keys))
         except UsageError as error:
