@@ -243,6 +243,9 @@ def out_of_reach(plan: Plan) -> list[str]:
     from ..reporting.run_results import reported
     from ..verdicts.centres import fewest_tables
 
+    # So many are enough, however many comparisons share the level; counting these takes a while for thousands of cells.
+    if len(datasets) >= fewest_tables((1 - LEVEL) / len(plan.surveyed)):
+        return []
     results = read_results([reported(each.cell, each.axes, None) for each in plan.surveyed])
     n_comparisons = n_together(results, plan.surveyed[0].cell.config.reference)
     fewest = fewest_tables((1 - LEVEL) / n_comparisons)
