@@ -272,7 +272,7 @@ def _advice_over_tables(comparison: Comparison, known: set[str], margin: float) 
 
 
 def n_together(results: CellResults, reference: str | None = None) -> int:
-    """How many comparisons will be answered together, before cells are trained; those of the smallest family."""
+    """The number of comparisons that will be answered together, before cells are trained; of the smallest family."""
     families: dict[str, set[tuple[str, str]]] = {}
     for pair in pairs_of(results, reference):
         # A baseline costs no level.

@@ -112,7 +112,7 @@ class Table:
 
 Block = Paragraph | Command | Picture | Table
 RETURNS = "a list of Paragraph, Picture, Table and Command of scarf_lightning.reporting.blocks"
-"""What a drawing has to return, as the end of a sentence."""
+"""The value that a drawing returns, as the end of a sentence."""
 
 
 @dataclass(frozen=True)

@@ -114,6 +114,11 @@ class Cell:
         return self.name or self.label
 
     @property
+    def dataset_name(self) -> str:
+        """The name of its dataset in results."""
+        return self.config.dataset.name or self.source.label
+
+    @property
     def results(self) -> Path:
         return _path(self.config.paths.results)
 
@@ -201,8 +206,7 @@ class Cell:
 
     def axes(self) -> dict[str, Any]:
         """The cell as columns: the name of its dataset, and every option that it uses."""
-        dataset = self.config.dataset.name or self.source.label
-        return {"dataset": dataset} | columns(self.config)
+        return {"dataset": self.dataset_name} | columns(self.config)
 
 
 def distinct(cells: Iterable[Cell]) -> list[Cell]:

@@ -146,27 +146,25 @@ def _with_own_names(cells: Sequence[Cell]) -> list[Cell]:
     Results tell the datasets of a run apart by their names.
     """
     tables = defaultdict[str, dict[tuple[Any, ...], None]](dict)
-    places = []
     for cell in cells:
-        dataset = cell.config.dataset
-        place = tuple(getattr(dataset, option) for option in OF_A_TABLE)
-        places.append(place)
-        if dataset.path is not None:
-            tables[dataset.name or cell.source.label][place] = None
+        if cell.config.dataset.path is not None:
+            tables[cell.dataset_name][_place(cell)] = None
     renamed = []
-    for cell, place in zip(cells, places, strict=True):
-        dataset = cell.config.dataset
-        name = dataset.name or cell.source.label
-        others = tables.get(name, {})
-        if dataset.path is not None and len(others) > 1:
-            differing = []
-            for value, values in zip(place, zip(*others, strict=True), strict=True):
-                if len(set(values)) > 1:
-                    differing.append(str(value))
-            named = replace(dataset, name=f"{name} ({', '.join(differing)})")
-            cell = replace(cell, config=with_dataset(cell.config, named))
+    for cell in cells:
+        dataset, name = cell.config.dataset, cell.dataset_name
+        if dataset.path is not None and len(tables[name]) > 1:
+            # The values of each option over all tables of the name.
+            options = zip(_place(cell), zip(*tables[name], strict=True), strict=True)
+            differing = [str(value) for value, values in options if len(set(values)) > 1]
+            own = replace(dataset, name=f"{name} ({', '.join(differing)})")
+            cell = replace(cell, config=with_dataset(cell.config, own))
         renamed.append(cell)
     return renamed
+
+
+def _place(cell: Cell) -> tuple[Any, ...]:
+    """The values of `OF_A_TABLE`."""
+    return tuple(getattr(cell.config.dataset, option) for option in OF_A_TABLE)
 
 
 def _refuse_several_for_the_run(given: Sequence[Override]) -> None:

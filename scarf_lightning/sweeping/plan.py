@@ -374,7 +374,7 @@ def largest(plan: Plan, n: int) -> list[tuple[str, Size | None, float]]:
     cell_seconds = plan.cell_seconds()
     for each in plan.unfinished:
         cell = each.cell
-        name = str(cell.config.dataset.name or cell.source.label)
+        name = cell.dataset_name
         sizes[name] = plan.sizes.get(cell.source.key)
         seconds[name] += cell_seconds[cell.key]
     longest = sorted(seconds, key=lambda name: -seconds[name])

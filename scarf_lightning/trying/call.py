@@ -82,7 +82,7 @@ class Call:
 
 
 AVERAGE = "a tensor (...): average over the last axes, as in .mean(dim=(-2, -1))"
-"""What a loss has to return, as the end of a sentence."""
+"""The value that a loss returns, as the end of a sentence."""
 
 
 class Probe(ABC):
@@ -102,7 +102,7 @@ class Probe(ABC):
     unit: ClassVar[str] = "step"
 
     def returned(self, function: str) -> str:
-        """What a function has to return, as the end of a sentence."""
+        """The value that a function has to return, as the end of a sentence."""
         return self.returns.get(function, self.otherwise)
 
     @abstractmethod

@@ -62,7 +62,7 @@ class Split:
 
     @property
     def sample(self) -> str:
-        """What the error of rows is averaged over, see `rows_and_fits.ErrorParts`."""
+        """The noun of what the error of rows is averaged over, see `rows_and_fits.ErrorParts`."""
         if self.name == "group":
             return "groups"
         # The test rows of all trials are the same, however many rows train.
