@@ -1,0 +1,72 @@
+"""The cells of every sweep, and those of frequent commands, keep their fingerprints."""
+
+import hashlib
+from collections.abc import Iterable
+
+import pytest
+
+from scarf_lightning.results.identity import fingerprint, identity, pretraining_identity
+from scarf_lightning.sweeping.cell import Cell
+from tests.composing import ROOT, request_of
+
+COMMANDS = {
+    "card": ("corruption=mean,marginal", "scaling=zscore,minmax", "recipe=practical"),
+    "labels": ("regime=full,few", "regime.labels=20", "pretrain=none,scarf"),
+    "suite": ("dataset=glob(cc18-*)", "pretrain=none,scarf"),
+}
+SHORT = ("answer", "card", "labels", "losses", "pretraining_curves", "quick", "suite")
+"""Those that take a second."""
+DIGESTS = {
+    "card": (4, "6fa3cfda9a2f0af3"),
+    "labels": (4, "e02724743039f09c"),
+    "suite": (138, "dde419257163b9a0"),
+    "absolute_accuracy": (1449, "8001d5d4e4359745"),
+    "align_uniform_weights": (345, "9e2e3f8d142a6e77"),
+    "answer": (21, "bad4019972a4a71b"),
+    "augmentation": (207, "5a7ba9d87bd3d3a2"),
+    "batch_size": (414, "64f4609f9228f2ce"),
+    "columns": (153, "48c80753a1600edd"),
+    "control_scaling": (276, "a56b216bf92cd8c4"),
+    "corruption_rate": (621, "f080427f256d73da"),
+    "corruption_strategies": (1449, "85563ac2c250f84d"),
+    "corruption_tweaks": (345, "3d3c85c22df0c834"),
+    "cotraining_add_noise_ae": (414, "e36e309fa4973b1f"),
+    "cotraining_scarf": (414, "91e9d9c7f5a7b981"),
+    "losses": (207, "cb27bc314dc6a6e8"),
+    "pretraining_curves": (1, "bb043945254ac803"),
+    "pretraining_full": (2070, "e4c473210ab18ced"),
+    "pretraining_noise30": (2898, "55572489f5e596e8"),
+    "pretraining_semi25": (2898, "102ada0d0300fe4a"),
+    "quick": (21, "682618ad285c1f82"),
+    "relative_gains": (7866, "2a2e28ade9d29ab4"),
+    "temperature": (483, "14eddc46daee2305"),
+    "training_epochs": (414, "0d2c8a7089e6f285"),
+    "validation_metric": (138, "60d350ad97d41387"),
+}
+"""The number of cells, and the digest of their fingerprints."""
+NAMES = [*COMMANDS, *sorted(file.stem for file in (ROOT / "sweeps").glob("*.yaml"))]
+
+
+def digest(cells: Iterable[Cell]) -> tuple[int, str]:
+    """Of what identifies cells and their pre-trainings; the options that name the data take the place of their hash."""
+    lines = set[str]()
+    for cell in cells:
+        config, dataset = cell.config, cell.config.dataset
+        data = f"{dataset.source} {dataset.id} {dataset.task} {dataset.drop} {config.pretrain.drop} {config.trials}"
+        fields = [identity(config, data)]
+        if config.is_pretrained:
+            fields.append(pretraining_identity(config, data))
+        lines.add(" ".join(map(fingerprint, fields)))
+    return len(lines), hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()[:16]
+
+
+@pytest.mark.parametrize(
+    "name", [each if each in SHORT else pytest.param(each, marks=pytest.mark.slow) for each in NAMES]
+)
+def test_cells_keep_their_fingerprints(name: str) -> None:
+    cells = request_of(*COMMANDS.get(name, (f"sweeps={name}",))).cells
+    # Which rival stands for trees depends on what is installed.
+    if name == "answer":
+        cells = [cell for cell in cells if cell.config.method["name"] not in ("xgboost", "random_forest")]
+
+    assert digest(cells) == DIGESTS[name]
