@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any
 
 import pandas as pd
 
@@ -15,7 +14,7 @@ from .amounts import effect, won
 from .answers import MARGIN, Answer
 from .factors import Cells, Setting, interactions, main_effects
 from .frame import Trials
-from .frame_columns import Tables, known_columns, levels_of_tables, pandas_frame, tables_by_labels
+from .frame_columns import Tables, check_frame, levels_of_tables, tables_by_labels
 from .judging import BESIDE, COMPETITOR, REFERENCE, Judged, claimed_together, judged
 from .looks import Look
 from .ranks import Ranking, rank_competitors
@@ -166,7 +165,7 @@ class ComparedResults:
 
 
 def compare(
-    frame: Any,
+    frame: pd.DataFrame,
     *,
     metric: str,
     reference: str | float | None = None,
@@ -182,11 +181,10 @@ def compare(
     narrower. Trials of one number should have the same split for all competitors.
 
     Args:
-        frame: of pandas, or of a library with ``to_pandas``, such as polars or Arrow. It has the columns ``dataset,
-            trial, competitor``, and either the metric's own column, a row a trial; or ``row, label, prediction``, a row
-            a test row of a trial. ``row`` is its number in the table, by which it has one label in all trials. In place
-            of ``prediction`` there may be a column ``probability_CLASS`` for each class, which metrics such as
-            ``auroc`` and ``log_loss`` need. Classes that are numbers are compared by value: 1, 1.0 and True are one.
+        frame: of pandas. It has the columns ``dataset, trial, competitor``, and either the metric's own column, a row
+            a trial; or ``row, label, prediction``, a row a test row of a trial. ``row`` is its number in the table, by
+            which it has one label in all trials. In place of ``prediction`` there may be a column ``probability_CLASS``
+            for each class, which metrics such as ``auroc`` and ``log_loss`` need.
         metric: one of `scarf_lightning.metrics`, such as ``accuracy`` or ``rmse``.
         reference: the competitor that the others are compared with; with ``factors`` that of the first value of each if
             not given.
@@ -203,9 +201,6 @@ def compare(
             Answers are then as strict as they must be to be false in at most 5 % of all cases, however often you look;
             see `looks`.
 
-    The frames of bencheval (``method, task, seed, metric_error``) and the summaries of skore's reports
-    (``report.metrics.summarize().summary``) are read as they are.
-
     Raises:
         UsageError: a column is missing or holds an impossible value, a trial occurs twice, the metric or the reference
             is unknown, an option is out of range, or nothing can be compared with the reference.
@@ -220,7 +215,7 @@ def compare(
     measure = metric_named(metric)
     _check_options(margin, test_to_train, measure)
     before = _looks(looks)
-    frame = known_columns(pandas_frame(frame), measure)
+    check_frame(frame)
     settings: dict[str, Setting] = {}
     if factors:
         if labels is not None:

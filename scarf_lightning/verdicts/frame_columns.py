@@ -1,14 +1,13 @@
-"""The trials of a frame: of metrics or of predictions, in our columns or in those of bencheval and skore."""
+"""The trials of a long frame of metrics or of predictions."""
 
 import math
-import re
 from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ..errors import UsageError, unknown_name
+from ..errors import UsageError
 from ..metrics import FRACTION, Labels, Metric
 from .frame import Trials
 from .scores import Floats
@@ -25,91 +24,28 @@ ROUNDED = 0.005
 
 Tables = dict[tuple[str, str], Trials]
 """Trials by table and competitor."""
-OF_BENCHEVAL = ("method", "task", "metric_error")
-OF_SKORE = ("estimator", "name", "score")
-"""Columns by which the frames of other libraries are recognised."""
-THEIR_NAMES = {"roc_auc": "auroc", "log_loss": "log_loss", "brier_score": "brier_score", "mean_absolute_error": "mae",
-               "root_mean_squared_error": "rmse"}  # fmt: skip
-"""Names of metrics that other libraries call otherwise."""
 
 
-def pandas_frame(frame: Any) -> pd.DataFrame:
-    """A frame of a library that has ``to_pandas``, such as polars or Arrow, as one of pandas.
-
-    Raises:
-        UsageError: it is no such frame, or two columns have one name.
-    """
-    if hasattr(frame, "to_pandas"):
-        frame = frame.to_pandas()
+def check_frame(frame: Any) -> None:
+    """Raise a UsageError for anything but a frame of pandas whose columns have names of their own."""
     if not isinstance(frame, pd.DataFrame):
-        kind = type(frame).__name__
-        raise UsageError(f"compare needs a frame of pandas, polars or Arrow, and this is a {kind}; make a frame of it.")
+        raise UsageError(f"compare needs a DataFrame of pandas, not a {type(frame).__name__}.")
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise UsageError(f"The frame has two columns {twice}; rename or drop one.")
-    return frame
-
-
-def known_columns(frame: pd.DataFrame, metric: Metric) -> pd.DataFrame:
-    """A frame of bencheval or of skore with our columns; any other one as it is.
-
-    >>> from scarf_lightning.metrics import metric_named
-    >>> theirs = pd.DataFrame([{"method": "forest", "task": "wine", "seed": 0, "metric_error": 0.25}])
-    >>> known_columns(theirs, metric_named("accuracy")).to_dict("records")
-    [{'dataset': 'wine', 'trial': 0, 'competitor': 'forest', 'accuracy': 0.75}]
-    """
-    columns = set(map(str, frame.columns))
-    if columns >= set(OF_BENCHEVAL):
-        return _bencheval_frame(frame, metric)
-    if columns >= set(OF_SKORE):
-        return _skore_frame(frame, metric)
-    return frame
-
-
-def _bencheval_frame(frame: pd.DataFrame, metric: Metric) -> pd.DataFrame:
-    """A frame with a row a method, task and seed, and an error: 1 - metric for metrics whose higher values are
-    better."""
-    if "metric" in frame.columns:
-        # A benchmark may lead with another metric on each kind of task.
-        frame = frame[frame["metric"].map(lambda name: THEIR_NAMES.get(name, name)) == metric.name]
-        if frame.empty:
-            raise UsageError(f"No task of this frame has the metric {metric.name}; name one of its column metric.")
-    if metric.higher_is_better and metric.bounds[1] != 1.0:
-        raise UsageError(f"metric_error of {metric.name} is not known; give a frame with a column {metric.name}.")
-    trial = frame["seed"] if "seed" in frame.columns else frame.get("fold", 0)
-    ours = pd.DataFrame({"dataset": frame["task"], "trial": trial, "competitor": frame["method"]})
-    ours["metric_error"] = frame["metric_error"]
-    lowest, highest = metric.bounds
-    if metric.higher_is_better:
-        values = 1 - _numbers_within(ours, "metric_error", (1 - highest, 1 - lowest))
-    else:
-        values = _numbers_within(ours, "metric_error", metric.bounds)
-    return ours[list(KEYS)].assign(**{metric.name: values})
-
-
-def _skore_frame(frame: pd.DataFrame, metric: Metric) -> pd.DataFrame:
-    """The summary of a report of skore: a row an estimator, split and metric. Its table has no name."""
-    names = frame["name"].map(lambda name: THEIR_NAMES.get(name, name))
-    chosen = frame[names == metric.name]
-    if "data_source" in frame.columns:
-        chosen = chosen[chosen["data_source"].fillna("test") == "test"]
-    # A metric may have a row for each class, beside or in the place of one for all.
-    if "label" in frame.columns:
-        chosen = chosen[chosen["label"].isna()]
-    if chosen.empty:
-        fault = f"The summary has no value of {metric.name} over all classes"
-        raise UsageError(unknown_name(fault, metric.name, map(str, frame["name"]), "its metrics"))
-    trial = chosen["split"] if "split" in chosen.columns else 0
-    scores = _numbers(chosen, "score")
-    return pd.DataFrame(
-        {"dataset": "the table", "trial": trial, "competitor": chosen["estimator"], metric.name: scores}
-    )
 
 
 def tables_by_labels(
     frame: pd.DataFrame, labels: str | None, metric: Metric, test_to_train: float
 ) -> dict[float, Tables]:
-    """The trials by number of labels, ascending; by NaN alone if no column holds it."""
+    """The trials by number of labels, ascending; by NaN alone if no column holds it.
+
+    >>> from scarf_lightning.metrics import metric_named
+    >>> frame = pd.DataFrame({"dataset": ["wine"], "trial": [0], "competitor": ["tree"], "accuracy": [0.9]})
+    >>> (tables,) = tables_by_labels(frame, None, metric_named("accuracy"), 0.25).values()
+    >>> tables["wine", "tree"].values
+    {0: 0.9}
+    """
     if labels is None:
         return {math.nan: _tables(frame, metric, test_to_train)}
     if labels not in frame.columns:
@@ -210,12 +146,12 @@ def _predictions_of(frame: pd.DataFrame, metric: Metric, probabilities: list[str
     """Predictions and labels of one table as metrics take them."""
     if "number" in metric.targets:
         return _finite_numbers(frame, "prediction"), _finite_numbers(frame, "label")
-    labels = _class_names(frame["label"])
+    labels = frame["label"].astype(str)
     if probabilities:
-        classes = _classes_of_columns(probabilities)
+        classes = [column.removeprefix(PROBABILITY) for column in probabilities]
         predictions = _class_probabilities(frame, probabilities)
     else:
-        predicted = _class_names(frame["prediction"])
+        predicted = frame["prediction"].astype(str)
         _refuse_other_classes(frame, predicted, labels)
         # Classes that only predictions have count as classes too.
         classes = sorted(set(labels) | set(predicted))
@@ -224,32 +160,6 @@ def _predictions_of(frame: pd.DataFrame, metric: Metric, probabilities: list[str
     if unknown := sorted(set(labels) - set(classes)):
         raise UsageError(f"The label {unknown[0]} has no column {PROBABILITY}{unknown[0]}; add it.")
     return predictions, np.asarray(pd.Categorical(labels, categories=classes).codes, dtype=np.int64)
-
-
-def _class_names(values: "pd.Series[Any]") -> "pd.Series[str]":
-    """The names of classes that are numbers, truth values or texts."""
-    names = values.astype(str)
-    return names.map({name: _class_name(name) for name in names.unique()})
-
-
-def _class_name(text: str) -> str:
-    """The name of a class: 1, 1.0 and True are one class, whatever type a library gives its predictions.
-
-    >>> [_class_name(text) for text in ("1", "1.0", "True", "-0.0", "1.5", "01")]
-    ['1', '1', '1', '0', '1.5', '01']
-    """
-    name = re.sub(r"^(-?\d+)\.0$", r"\1", text)
-    return {"True": "1", "False": "0", "-0": "0"}.get(name, name)
-
-
-def _classes_of_columns(probabilities: list[str]) -> list[str]:
-    """The class of each column of probabilities."""
-    columns: dict[str, str] = {}
-    for column in probabilities:
-        other = columns.setdefault(_class_name(column.removeprefix(PROBABILITY)), column)
-        if other != column:
-            raise UsageError(f"The columns {other} and {column} are of one class; drop one.")
-    return list(columns)
 
 
 def _class_probabilities(frame: pd.DataFrame, probabilities: list[str]) -> Floats:

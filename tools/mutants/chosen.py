@@ -159,9 +159,9 @@ GUARDS: dict[str, tuple[str, ...]] = {
         "training/test_pretraining",
     ),
     "verdicts/centres.py": ("verdicts/test_centres",),
-    "verdicts/compare.py": ("verdicts/test_compare", "verdicts/test_frames_of_others"),
+    "verdicts/compare.py": ("verdicts/test_compare",),
     "verdicts/frame.py": ("verdicts/test_frame", "verdicts/test_compare", "verdicts/test_factors"),
-    "verdicts/frame_columns.py": ("verdicts/test_frames_of_others", "verdicts/test_compare"),
+    "verdicts/frame_columns.py": ("verdicts/test_compare",),
     "verdicts/judging.py": ("verdicts/test_judging",),
     "verdicts/trial_rows.py": ("verdicts/test_trial_rows", "reporting/test_trials_of_cells"),
     "verdicts/": (
