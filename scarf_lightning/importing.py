@@ -27,7 +27,6 @@ EXTRAS = {
     "xgboost": "xgboost",
     "lightgbm": "lightgbm",
     "catboost": "catboost",
-    "tabm": "tabm",
     "optuna": "tune",
     "tensorboard": "tensorboard",
     "onnx": "onnx",

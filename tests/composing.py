@@ -30,7 +30,7 @@ CONF = ROOT / "conf"
 SWEEPS = ROOT / "sweeps"
 RIVALS = (
     "constant",
-    "xgboost", "logistic", "ridge", "random_forest", "catboost", "tabm", "hist_gradient_boosting", "lightgbm",
+    "xgboost", "logistic", "ridge", "random_forest", "catboost", "hist_gradient_boosting", "lightgbm",
     "sklearn",
 )  # fmt: skip
 """Methods that train no network of ours."""

@@ -25,7 +25,6 @@ QUICK: dict[str, dict[str, Any]] = {
     "hist_gradient_boosting": {"max_iter": 5},
     "lightgbm": {"n_estimators": 5},
     "sklearn": {"options": {"n_estimators": 10}},
-    "tabm": {"k": 4, "d_block": WIDTH, "max_epochs": EPOCHS},
 }
 """Options of methods by which they take little time."""
 

@@ -97,7 +97,6 @@ class Method(Options, Supervision, ABC):
     - ``needs_device``: whether it may train on the GPU of its stack; others have the processor's cores beside it;
     - ``has_encoder``: whether it ends with one encoder;
     - ``embeds``: whether another model learns from the embeddings of all rows;
-    - ``validates``: whether it stops or chooses by validation labels, other than by the settings ``finetune``;
     - ``targets``: the kinds of target that it serves, all of them if none is named, and ``why_not``: why no others;
     - ``search_space``: ranges of its options for ``tune``, see `scarf_lightning.options.search_space`;
     - ``typical_fits``: its usual number of supervised fits, for estimates of time;
@@ -114,7 +113,6 @@ class Method(Options, Supervision, ABC):
     needs_device: ClassVar[bool] = True
     has_encoder: ClassVar[bool] = True
     embeds: ClassVar[bool] = False
-    validates: ClassVar[bool] = False
     targets: ClassVar[tuple[str, ...]] = ()
     why_not: ClassVar[str] = ""
     typical_fits: ClassVar[int] = 1

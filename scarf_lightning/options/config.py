@@ -146,7 +146,7 @@ class Config(Options):
         """The smallest number of labels, in all, with which the supervised phase of the cell stops or chooses by some
         of them; infinite if it never does."""
         method, settings = self.part("method"), self.finetune
-        if self.tune or method.validates:
+        if self.tune:
             return 0
         stops_or_chooses = settings.stops_after < math.inf or settings.keeps_best
         if "finetune" in method.uses and stops_or_chooses:

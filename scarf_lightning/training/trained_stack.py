@@ -23,7 +23,7 @@ from ..results.store import TEMPERATURE
 from ..version import __version__
 
 PACKAGES = ("torch", "pytorch-lightning", "numpy", "pandas", "scikit-learn", "hydra-core")
-OPTIONAL_PACKAGES = ("openml", "xgboost", "xgboost-cpu", "lightgbm", "catboost", "tabm", "optuna")
+OPTIONAL_PACKAGES = ("openml", "xgboost", "xgboost-cpu", "lightgbm", "catboost", "optuna")
 
 
 @dataclass(frozen=True)

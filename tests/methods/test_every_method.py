@@ -24,9 +24,7 @@ METHODS: dict[str, Any] = {name: cls for name, cls in EVERY.items() if Classes.i
 OF_NUMBERS: dict[str, Any] = {name: cls for name, cls in EVERY.items() if Number.is_among(cls.targets)}
 HEAVY = ("self_train", "tri_train")
 """They fit many networks, as many as the data ask for. Fast tests of their own say what each fit sees."""
-STOPPED = ("control", "tabm")
-"""Those of each kind that look at validation rows; the others' validation is theirs."""
-QUICK_ONES = ("control", "distill", "ridge", "random_forest", "xgboost", "tabm")
+QUICK_ONES = ("control", "distill", "ridge", "random_forest", "xgboost")
 """Those whose fast tests predict numbers: a network and two of them, and libraries of each kind."""
 PARTS: dict[str, dict[str, Any]] = QUICK | {
     "cotrain": {"pretext": task(), "weight": 0.1},
@@ -51,10 +49,7 @@ def run(name: str, stack: Stack) -> MethodResult:
 def test_methods_with_a_network_of_ours_train_on_the_device_of_their_stack() -> None:
     """Others leave it to them and have the processor's cores, but for packages that use a GPU by themselves."""
     assert all(cls.needs_device for cls in EVERY.values() if "network" in cls.uses)
-    assert {name for name, cls in EVERY.items() if cls.needs_device and "network" not in cls.uses} == {
-        "sklearn",
-        "tabm",
-    }
+    assert {name for name, cls in EVERY.items() if cls.needs_device and "network" not in cls.uses} == {"sklearn"}
 
 
 def planted(stack: Stack, labels: Any) -> Stack:
@@ -69,7 +64,7 @@ CASES = [
     pytest.param(
         name,
         validation,
-        marks=pytest.mark.slow if name in HEAVY or (validation == "inside" and name not in STOPPED) else (),
+        marks=pytest.mark.slow if name in HEAVY or (validation == "inside" and name != "control") else (),
     )
     for name in METHODS
     for validation in ("outside", "inside")

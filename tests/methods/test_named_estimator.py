@@ -22,7 +22,7 @@ from scarf_lightning.training.trained_stack import TrainedStack
 from tests.cells import DATA_HASH
 from tests.composing import cells_of, config_of
 from tests.methods.libraries import BALANCED, PLAIN, assert_it_is_its_librarys
-from tests.short_training import trained, training_of
+from tests.short_training import training_of
 from tests.stacks import MakeStack
 
 
@@ -177,13 +177,11 @@ def test_the_record_has_the_version_of_its_package() -> None:
 
 
 @pytest.mark.slow
-def test_realmlp_of_pytabkit_is_one_line() -> None:
-    """The command of docs/rivals.md."""
+@pytest.mark.parametrize("model", ["RealMLP_TD_S_Classifier", "TabM_D_Classifier"])
+def test_a_network_of_pytabkit_is_one_line(model: str, make_stack: MakeStack) -> None:
+    """The commands of docs/rivals.md."""
     pytest.importorskip("pytabkit", reason="pytabkit is not installed")
-    config = config_of(
-        "method=sklearn", "method.estimator=pytabkit.RealMLP_TD_S_Classifier", "method.encoding=categories",
-        "method.options={device:cpu}", "regime=few", "regime.labels=100", "regime.validation=inside",
-    )  # fmt: skip
-    (row,) = trained(config, WdbcSource().load(), trials=[0]).rows
-    assert row["accuracy"] > 0.9
-    assert (row["n_labels"], row["n_labelled"]) == (100, 100)
+    method = NamedEstimator(f"pytabkit.{model}", {"device": "cpu"}, "categories")
+    stack = make_stack(WdbcSource().load(), [0], regime=Few(100, validation="inside"))
+    predictions = method.run(stack, PLAIN).predictions[0]
+    assert (predictions.argmax(axis=1) == stack.table.labels[stack.data.test[0]]).mean() > 0.9

@@ -23,12 +23,10 @@ from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
 from scarf_lightning.methods import Method, SupervisedPhase
 from scarf_lightning.methods.rivals import CatBoost, Lesson, Logistic, Probe, RandomForest, Ridge, Rival, XGBoost
-from scarf_lightning.methods.tabm import TabM
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from tests.methods.libraries import BALANCED, PLAIN, assert_it_is_its_librarys, seed_of, weights_of
 from tests.stacks import MakeStack, task, unbalanced
 
-SMALL_TABM = TabM(k=3, n_blocks=1, d_block=8, max_epochs=4, batch_size=46)
 PAPERS: dict[str, Any] = {
     "max_depth": 3, "n_estimators": 100, "learning_rate": 0.1, "tree_method": "exact", "base_score": 0.5,
 }  # fmt: skip
@@ -158,129 +156,17 @@ def test_catboost_guesses_the_classes_shares_where_all_columns_are_constant(make
     np.testing.assert_allclose(probabilities, np.tile(shares, (len(probabilities), 1)))
 
 
-@pytest.mark.parametrize(
-    ("is_number", "is_weighted"),
-    [
-        pytest.param(False, False, marks=pytest.mark.slow),
-        (False, True),
-        pytest.param(True, False, marks=pytest.mark.slow),
-        (True, True),
-    ],
-    ids=["classes", "balanced classes", "numbers", "weighted numbers"],
-)
-def test_tabm_is_the_authors_network_trained_as_they_train_it(
-    patients: Table, make_stack: MakeStack, is_number: bool, is_weighted: bool
-) -> None:
-    """Their README's loop, in a few plain lines, on the rows of one trial; numbers are learnt by squared error."""
-    import tabm
-
-    table = DiabetesSource().load() if is_number else patients
-    if is_number and is_weighted:
-        table = replace(table, weights=np.random.default_rng(0).exponential(size=442))
-    stack = make_stack(table, [1])
-    stack = stack if is_number else unbalanced(stack)
-    phase = BALANCED if is_weighted and not is_number else PLAIN
-    outcome = SMALL_TABM.run(stack, phase)
-
-    def inputs(rows: Any) -> tuple[torch.Tensor, torch.Tensor]:
-        values = typed(stack, table, rows)
-        return values[:, ~table.is_categorical], values[:, table.is_categorical].long()
-
-    rows, labels = stack.data.labelled[0], stack.data.labels[0]
-    own = weights_of(stack, phase, 0) if table.weights is None else table.weights[rows]
-    weights = torch.ones(len(rows)) if own is None else torch.from_numpy(own).float()
-    mean, deviation = (labels.mean(), labels.std()) if is_number else (0.0, 1.0)
-    y = torch.from_numpy((labels - mean) / deviation).float() if is_number else torch.from_numpy(labels)
-    torch.manual_seed(seed_of(stack, 1))
-    network = tabm.TabM.make(
-        n_num_features=int((~table.is_categorical).sum()),
-        cat_cardinalities=[n for n in table.n_categories if n],
-        d_out=1 if is_number else 3, k=3, n_blocks=1, d_block=8, dropout=0.1,
-    )  # fmt: skip
-    optimizer = torch.optim.AdamW(network.parameters(), lr=2e-3, weight_decay=3e-4)
-
-    def losses(batch: torch.Tensor) -> torch.Tensor:
-        out = network(*(part[batch] for part in inputs(rows)))
-        if is_number:
-            return ((out[..., 0] - y[batch, None]) ** 2).mean(1)
-        each = [torch.nn.functional.cross_entropy(out[:, i], y[batch], reduction="none") for i in range(3)]
-        return torch.stack(each, 1).mean(1)
-
-    def predicted(of: Any) -> Any:
-        network.eval()
-        with torch.no_grad():
-            out = network(*inputs(of))
-        if is_number:
-            return out[..., 0].double().mean(1).numpy() * deviation + mean
-        return out.softmax(-1).mean(1).numpy()
-
-    def quality() -> float:
-        found, truth = predicted(stack.data.validation[0]), table.labels[stack.data.validation[0]]
-        return float(-np.sqrt(np.mean((found - truth) ** 2)) if is_number else np.mean(found.argmax(1) == truth))
-
-    best, kept = -np.inf, {}
-    for _ in range(4):
-        network.train()
-        order = torch.randperm(len(rows))
-        # A last batch of one row joins the one before it.
-        batches = order.split(46) if is_number else (order[:46], order[46:92], order[92:])
-        for batch in batches:
-            optimizer.zero_grad()
-            ((losses(batch) * weights[batch]).sum() / weights[batch].sum()).backward()
-            optimizer.step()
-        if quality() > best:
-            best, kept = quality(), {name: value.clone() for name, value in network.state_dict().items()}
-    network.load_state_dict(kept)
-    tolerance: dict[str, float] = {"rtol": 1e-4} if is_number else {"atol": 1e-5}
-    np.testing.assert_allclose(outcome.predictions[0], predicted(stack.data.test[0]), **tolerance)
-
-
-@pytest.mark.parametrize("patience", [0, 3])
-def test_tabm_stops_when_no_epoch_of_its_patience_and_one_more_was_better(
-    stack: Stack, monkeypatch: pytest.MonkeyPatch, patience: int
-) -> None:
-    """A network that stands still is best in its first epoch; 139 rows in batches of 46 are three steps an epoch."""
-    steps: list[None] = []
-    monkeypatch.setattr(torch.optim.AdamW, "step", lambda *_: steps.append(None))
-    torch.manual_seed(5)
-    before = torch.get_rng_state()
-    replace(SMALL_TABM, max_epochs=20, patience=patience).run(stack, PLAIN)
-    assert len(steps) == 3 * (1 + patience + 1)
-    assert torch.equal(torch.get_rng_state(), before), "torch's own stream is left alone"
-
-
-@pytest.mark.parametrize("kind", ["number", "category"])
-def test_tabm_learns_from_columns_of_one_kind(kind: str, make_stack: MakeStack) -> None:
-    """With nothing of the other kind; the column tells the class."""
-    classes = np.arange(200) % 2
-    column = 10.0 * classes + 0.01 * np.arange(200) if kind == "number" else np.array(["a", "b"])[classes]
-    frame, target = pd.DataFrame({"x": column}), pd.Series(classes, name="class")
-    table = Table.from_frame(frame, target, categorical=[kind == "category"], name="one column", source="made up")
-    stack = make_stack(table, [0])
-    found = replace(SMALL_TABM, max_epochs=3, learning_rate=0.05).run(stack, PLAIN).predictions[0]
-    assert found.shape == (40, 2)
-    np.testing.assert_allclose(found.sum(axis=1), 1)
-    assert (found.argmax(axis=1) == table.labels[stack.data.test[0]]).all()
-
-
 def test_what_a_user_leaves_alone_is_as_the_packages_have_it() -> None:
-    """But for the number of a forest's trees. TabM's training is as in the authors' README."""
-    import tabm
-
+    """But for the number of a forest's trees."""
     boosted = CatBoostClassifier(verbose=False, allow_writing_files=False).fit([[0], [1]], [0, 1]).get_all_params()
     assert (CatBoost().iterations, CatBoost().depth) == (boosted["iterations"], boosted["depth"])
     forest, ours = RandomForestClassifier().get_params(), vars(RandomForest())
     assert {option: forest[option] for option in ours} == ours | {"n_estimators": 100}
-    named = {option: getattr(TabM(), option) for option in ("k", "n_blocks", "d_block", "dropout")}
-    own, theirs = (tabm.TabM.make(n_num_features=2, d_out=2, **options) for options in (named, {}))
-    assert str(own) == str(theirs)
-    assert [weight.shape for weight in own.parameters()] == [weight.shape for weight in theirs.parameters()]
-    assert (TabM().learning_rate, TabM().weight_decay, TabM().batch_size, TabM().patience) == (2e-3, 3e-4, 256, 16)
 
 
 @pytest.mark.parametrize(
     "method",
-    [Logistic(), RandomForest(n_estimators=5), CatBoost(iterations=5), XGBoost(n_estimators=5), SMALL_TABM, Probe()],
+    [Logistic(), RandomForest(n_estimators=5), CatBoost(iterations=5), XGBoost(n_estimators=5), Probe()],
     ids=lambda method: method.name,
 )
 def test_a_class_that_no_label_shows_gets_no_probability_and_one_class_gets_all(stack: Stack, method: Method) -> None:
@@ -293,7 +179,7 @@ def test_a_class_that_no_label_shows_gets_no_probability_and_one_class_gets_all(
     assert (of_one == [0, 0, 1]).all()
 
 
-@pytest.mark.parametrize(("kind", "package"), [(CatBoost, "catboost"), (TabM, "tabm"), (XGBoost, "xgboost")])
+@pytest.mark.parametrize(("kind", "package"), [(CatBoost, "catboost"), (XGBoost, "xgboost")])
 def test_without_the_package_a_sentence_names_the_extra(
     kind: type[Method], package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -91,8 +91,7 @@ def test_epochs_that_a_user_sets_are_the_largest_whatever_a_recipe_says(
         ("constant", "none", "32-true", False),
         ("logistic", "scarf", "32-true", True),
         ("probe", "none", "32-true", True),
-        # A network on the stack's device, a class that may choose one by itself, and a format that only a GPU has.
-        ("tabm", "none", "32-true", True),
+        # A class that may choose a device by itself, and a format that only a GPU has.
         ("sklearn", "none", "32-true", True),
         ("random_forest", "none", "tf32", True),
     ],
@@ -134,10 +133,7 @@ def test_a_cell_has_the_task_and_the_encoding_that_its_method_takes(
         (("finetune.fixed_below=200", "tune=3"), 0),
         (("finetune.patience=null", "finetune.restore_best=false"), math.inf),
         (("method=random_forest",), math.inf),
-        (("method=tabm", "finetune.fixed_below=200"), 0),
     ],
 )
-def test_labels_are_watched_from_the_bound_on_or_by_a_method_that_validates(
-    overrides: Sequence[str], labels: float
-) -> None:
+def test_labels_are_watched_from_the_bound_on(overrides: Sequence[str], labels: float) -> None:
     assert config_of(*overrides).watched_from == labels

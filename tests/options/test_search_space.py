@@ -5,7 +5,7 @@ import pytest
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options import build_parts
 from scarf_lightning.options.axes import BASES, parts
-from scarf_lightning.options.search_space import options_of, search_space, with_options
+from scarf_lightning.options.search_space import search_space
 from scarf_lightning.results import fingerprint, identity, pretraining_identity
 from tests.cells import DATA_HASH
 from tests.composing import config_of
@@ -16,8 +16,7 @@ RANGES = {
         name: {"rate": ("float", 0.1, 0.9)} for name in ("joint", "marginal", "mean", "missing", "single_row", "zero")
     },
     "pretrain": {
-        "binning": {"n_bins": ("log_int", 2, 50)}, "stunt": {"n_clusters": ("log_int", 2, 50)},
-        "target_aware": {"weight": ("float", 0.1, 0.9)},
+        "binning": {"n_bins": ("log_int", 2, 50)}, "target_aware": {"weight": ("float", 0.1, 0.9)},
     },
     "loss": {"infonce": {"temperature": ("log", 0.05, 5.0)}},
     "method": {
@@ -40,10 +39,6 @@ RANGES = {
         "random_forest": {
             "max_features": ("one_of", "sqrt", "log2", "half", "all"), "min_samples_leaf": ("log_int", 1, 20),
             "max_depth": ("one_of", None, 4, 8, 16),
-        },
-        "tabm": {
-            "learning_rate": ("log", 1e-4, 5e-3), "n_blocks": ("int", 1, 4), "d_block": WIDTHS,
-            "dropout": ("float", 0.0, 0.5),
         },
         "xgboost": {
             "max_depth": ("int", 2, 8), "n_estimators": ("log_int", 50, 1000), "learning_rate": ("log", 0.01, 0.5),
@@ -82,18 +77,6 @@ def test_what_networks_are_tuned_by() -> None:
     assert set(search_space(config_of("method=cotrain", "cotrain=vime"))) == {
         "finetune.learning_rate", "network.encoder.width", "cotrain.corruption.rate",
     }  # fmt: skip
-
-
-def test_a_pretext_is_tuned_by_its_own_range() -> None:
-    stunt = config_of("pretrain=stunt", "pretrain.n_clusters=4")
-    space = search_space(stunt)
-
-    assert set(space) == {
-        "pretrain.learning_rate", "finetune.learning_rate", "network.encoder.width", "pretrain.n_clusters",
-    }  # fmt: skip
-    assert options_of(stunt, space)["pretrain.n_clusters"] == 4
-    suggested = with_options(stunt, {"pretrain.n_clusters": 7})
-    assert suggested.pretrain.options["n_clusters"] == 7
 
 
 def test_a_range_that_stored_cells_were_not_tuned_by_is_not_searched() -> None:

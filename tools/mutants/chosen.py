@@ -104,7 +104,6 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "engine/": STACKS,
     "methods/method.py": ("training/test_trained_stack",),
     "methods/rivals.py": ("methods/test_rivals", *DEFAULTS),
-    "methods/tabm.py": ("methods/test_rivals", *DEFAULTS),
     "methods/fine_tuning.py": ("methods/test_fine_tuning", *STACKS),
     "methods/": ("methods/test_fine_tuning", "methods/test_pseudo_labels", "methods/test_every_method"),
     "sweeping/chunks.py": ("sweeping/test_chunks", "sweeping/test_run"),
@@ -318,8 +317,6 @@ EQUIVALENT = (
     ("losses/loss.py", "- positive).mean(dim=-1)", "- positive).mean(dim=0)"),
     # The smallest number to a power of at least one is zero.
     ("losses/supervised.py", "* (labels > 0)", "* (labels > -1)"),
-    # Metrics read tensors of the processor too, and TabM is refused no GPU's.
-    ("methods/tabm.py", "member_predictions.mean(dim=1).cpu().numpy()", "member_predictions.mean(dim=1).cpu()"),
     # A copy of the tries is one of their states.
     (
         "sweeping/kept_search.py",
