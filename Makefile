@@ -128,7 +128,7 @@ gpu: $(INSTALLED)
 $(RUNS): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	@echo "Installing 57 packages into $(VENV): 1.6 GB with a torch for processors; one for GPUs brings Nvidia's libraries besides."
-	$(PIP_INSTALL) '.[report,skops,xgboost]'
+	$(PIP_INSTALL) '.[report,xgboost]'
 	touch $@
 
 $(INSTALLED): pyproject.toml constraints.txt

@@ -152,13 +152,12 @@ gains.round(1)  # points of accuracy
 #
 # Three splits of 178 rows say little, however: differences of a point come and go with the seed, or with a setting such
 # as `finetune.restore_best` above. So repeat before you believe a difference.
-# `scarf answer wines.csv grower` does that: it compares trials in pairs, with intervals, until the question is decided
-# or the time is up.
+# `sweeps=answer dataset.path=wines.csv dataset.target=grower` does that: it compares trials in pairs, with intervals.
 #
 # ## Carry the model away
 #
 # A model that has seen all labels, as a folder without the data: safetensors and JSON. `load_model` opens
-# it anywhere, and `scarf predict model new.csv` writes a CSV of classes and probabilities.
+# it anywhere.
 #
 # Rows that come later need not be perfect. What is missing is imputed as in training; a category that the table did not
 # have, or a word among numbers, counts as missing, with a warning; further columns are ignored. A missing column is

@@ -1,6 +1,6 @@
 """An ablation workbench for self-supervised pre-training on tables.
 
-`answer` finds out whether pre-training helps on a table. `run` trains a sweep, `plan` lists what is left to train,
+`run` trains a sweep, `plan` lists what is left to train,
 `report` writes a page on the results, `load` reads them as a table; `compare` judges results of any library, and
 `columns` finds out which columns of a table matter:
 
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from .cli.api import answer, plan, run
+    from .cli.api import plan, run
     from .cli.report_command import report
     from .errors import UnfinishedError, UsageError
     from .estimators import ScarfClassifier, ScarfRegressor, ScarfTransformer, load_model
@@ -35,7 +35,6 @@ __all__ = [
     "ScarfTransformer",
     "UnfinishedError",
     "UsageError",
-    "answer",
     "compare",
     "load",
     "load_model",
@@ -45,7 +44,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    ".cli.api": ("answer", "plan", "run"),
+    ".cli.api": ("plan", "run"),
     ".cli.report_command": ("report",),
     ".errors": ("UnfinishedError", "UsageError"),
     ".estimators": ("ScarfClassifier", "ScarfRegressor", "ScarfTransformer", "load_model"),

@@ -23,7 +23,6 @@ EXTRAS = {
     "jinja2": "report",
     "skrub": "text",
     "openpyxl": "xlsx",
-    "skops": "skops",
     "xgboost": "xgboost",
     "lightgbm": "lightgbm",
     "catboost": "catboost",

@@ -70,9 +70,7 @@ def reported() -> list[object]:
 
 def program(name: str) -> str:
     """The command that starts a program of the repository: ``python train.py``; or ``scarf train`` where the installed
-    command started this process. A plain name, such as ``predict``, is a command that ``scarf`` alone has."""
-    if name.isidentifier():
-        return f"scarf {name}"
+    command started this process."""
     if Path(sys.argv[0]).stem == "scarf" and name in COMMANDS:
         return f"scarf {COMMANDS[name]}"
     return f"python {name}"

@@ -246,19 +246,6 @@ def test_what_is_said_of_the_classifier_beside_logistic_regression_is_in_the_tab
     assert {name: leads[name] for name in sure if leads[name] < 0} == {"analcatdata_dmft": -3.7}
 
 
-def test_what_is_said_of_recommendations_on_real_tables_is_in_the_table() -> None:
-    page = (ROOT / "docs" / "own-table.md").read_text(encoding="utf-8")
-    rows = re.findall(
-        r"^\| \S+ \| (\d+) \| [^|]+ \| [\w ]*accuracy \| [\d.]+ \| [\d.]+ \| [^|]+ \| ([\d.]+) \|$", page, re.M
-    )
-    seconds = [int(took) for took, _ in rows]
-
-    assert len(rows) == 12
-    assert f"it took {min(seconds)} to {max(seconds)} seconds" in page
-    assert sum(float(lost) <= 1 for _, lost in rows) == 11
-    assert "In 11 of the 12" in page
-
-
 def test_pictures_of_a_terminal_are_small_have_80_columns_and_stand_on_a_page() -> None:
     """They are made by `docs/pictures.py`. No file names a folder of whoever made them, or an address."""
     docs = ROOT / "docs"

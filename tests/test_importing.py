@@ -141,7 +141,6 @@ def test_a_report_without_its_packages_is_refused_before_anything_is_done(
     asked: dict[str, Callable[[], object]] = {
         "A thing": lambda: require_report("A thing"),
         "A report": lambda: scarf_lightning.report("quick"),
-        "The page of an answer": lambda: scarf_lightning.answer("a.csv", "b"),
     }
     for thing, ask in asked.items():
         with pytest.raises(UsageError, match=rf"^{thing} needs the package {package}: pip install 'matplotlib>"):

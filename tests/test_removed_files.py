@@ -10,12 +10,10 @@ import scarf_lightning
 PACKAGE = Path(scarf_lightning.__file__).parent
 TESTS = Path(__file__).parent
 HELD_BY = {
-    "cli/api.py": "cli/test_api.py",
     "cli/browsing.py": "cli/test_browsing.py",
     "cli/commands.py": "cli/test_commands.py",
     "cli/logged_answers.py": "cli/test_logged_answers.py",
     "cli/output.py": "cli/test_output.py",
-    "cli/predict.py": "cli/test_predict.py",
     "cli/show.py": "cli/test_show.py",
     "estimators/saving.py": "estimators/test_saving.py",
     "loggers/places.py": "loggers/test_places.py",

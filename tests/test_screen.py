@@ -130,7 +130,3 @@ def test_the_installed_command_is_named_where_one_was_called(monkeypatch: pytest
     monkeypatch.setattr(sys, "argv", ["/usr/bin/scarf", "answer", "t.csv", "y"])
     assert command_line("train.py", ["trials=3"]) == "scarf train trials=3"
     assert command_line("-m paper.agreement", []) == "python -m paper.agreement"
-
-
-def test_what_the_installed_command_alone_can_do_is_never_a_program() -> None:
-    assert command_line("predict", ["models/a b", "NEW.csv"]) == "scarf predict 'models/a b' NEW.csv"

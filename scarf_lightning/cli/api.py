@@ -1,18 +1,14 @@
 """Sweeps from Python, in this process, as `train.py` runs them from a command line."""
 
-import hashlib
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig
 
-from ..data.sources.source import check_is_file
 from ..errors import UsageError
-from ..importing import require_report
-from ..options.run_settings import PathSettings
-from ..results import Row, write_whole
+from ..results import Row
 from ..screen import silent
 from ..sweeping.cell import SurveyedCell, distinct, survey
 from ..sweeping.composed import overrides_of_composed
@@ -20,7 +16,7 @@ from ..sweeping.composer import composing
 from ..sweeping.expand import expand
 from ..sweeping.folders import SWEEPS
 from ..sweeping.hydra import hydra_started, named_plugins, search_path
-from ..sweeping.overrides import answer_of_file, deferred, overrides_of
+from ..sweeping.overrides import deferred, overrides_of
 from ..sweeping.plan import HOUR, make_plan
 from ..sweeping.run import read_files, sizes_of
 from .own_parts import check_own_parts, refuse_untaken
@@ -29,7 +25,6 @@ from .running import train_job
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .report_command import WrittenReport
     from .searching import TriedCell
 
 NOT_HERE = {"hydra.mode": "train.py takes it", "plan": "use scarf_lightning.plan"}
@@ -131,68 +126,6 @@ def _asked(asked: "str | Sequence[str] | DictConfig", overrides: Sequence[str]) 
     if isinstance(asked, DictConfig):
         return overrides_of([*overrides_of_composed(asked), *overrides], ())
     return overrides_of(asked, overrides)
-
-
-def answer(table: Any = None, target: str | None = None, *overrides: str, verbose: bool = True) -> "WrittenReport":
-    """Find out whether pre-training helps on a table, and with how many labels, beside models that need no network.
-
-    ``answer("customers.csv", "plan")``, ``answer(frame, "plan", "time_limit=2min")``; ``answer()`` asks of the bundled
-    table. The same as the command ``scarf answer``.
-
-    Args:
-        table: a file, or a table of any library, of which a copy is kept in the folder of results.
-        target: the column to predict.
-        overrides, verbose: as for `run`.
-
-    Returns:
-        The report: ``print(answer(...))`` shows the sentences and where the page is. Its ``recommendation`` says which
-        model to use, and its ``model`` is the folder of that model, for `scarf_lightning.load_model`.
-
-    Raises:
-        UsageError: the table cannot be read or learned, or an override is wrong.
-        UnfinishedError: cells failed; the others are kept.
-    """
-    from ..data.reading.frames import path_or_frame
-    from .report_command import report, with_model
-
-    require_report("The page of an answer")
-    if table is not None:
-        table = path_or_frame(table)
-        if not isinstance(table, str):
-            table = str(kept_frame(table, overrides))
-        check_is_file(Path(table).expanduser(), "dataset.path")
-    asked = [*answer_of_file(table, target), *overrides]
-    run(asked, verbose=verbose)
-    with nullcontext() if verbose else silent():
-        return with_model(report(asked))
-
-
-def kept_frame(frame: "pd.DataFrame", overrides: Sequence[str]) -> Path:
-    """A file that is named by the hash of its content, so that the same frame is the same table.
-
-    Its columns keep their types: text stays text, and declared categories stay categories.
-
-    Raises:
-        UsageError: see `storable`.
-    """
-    import pandas as pd
-
-    from ..data.reading.frames import storable
-
-    frame = storable(frame)
-    results = PathSettings().results
-    for each in overrides:
-        if each.startswith("paths.results="):
-            results = each.partition("=")[2]
-    # Other versions of the libraries write other bytes of Parquet.
-    digest = hashlib.sha256(frame.to_csv(index=False).encode())
-    for _, column in frame.items():
-        declared = getattr(column.dtype, "categories", ())
-        digest.update(f"{pd.api.types.infer_dtype(column, skipna=True)} {list(declared)}".encode())
-    # Beside the results, so that a folder of results that moves has the table that it is of.
-    file = Path(results) / "frames" / f"table-{digest.hexdigest()[:12]}.parquet"
-    write_whole(file, frame.to_parquet(index=False))
-    return file
 
 
 def _tries(tried: "Sequence[TriedCell]") -> "pd.DataFrame":

@@ -60,18 +60,8 @@ def rows_of(frame: "pd.DataFrame") -> list[dict[str, Any]]:
 def report_as_json(written: "WrittenReport") -> dict[str, Any]:
     """A report: its sentences, the effects of axes, the competitors with their metric and comparison, their
     worth in labels, and the page."""
-    recommendation: dict[str, Any] | None = None
-    if written.recommendation is not None:
-        found = written.recommendation
-        recommendation = {
-            "use": found.name,
-            "sentences": found.sentences,
-            "expected": found.expected,
-            "model": written.model,
-        }
     return {
         "state": "open" if written.is_open else "answered",
-        "recommendation": recommendation,
         "answer": written.answer,
         "metric": written.metric,
         "effects": rows_of(written.effects),

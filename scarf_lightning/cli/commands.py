@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .report_command import WrittenReport
 
 OPEN = 3
-"""The exit status of `scarf answer` and `scarf report` where of no comparison we can tell."""
+"""The exit status of `scarf report` where of no comparison we can tell."""
 USAGE = """\
 {program} sweeps=NAME [AXIS=OPTION ...]      a sweep's answer, figures and tables; overrides narrow it
 {program} results=FOLDER [AXIS=OPTION ...]   all cells in a folder, or those with these options: dataset=iris
@@ -96,7 +96,7 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
             # As `scarf_lightning.run` does. Hydra's own way composes twice.
             with hydra_started(plugins) as started:
                 started.multirun("train", task_function=train_job, overrides=deferred(asked))
-            return _page_with_model(asked) if trains_in_rounds else None
+            return _page(asked) if trains_in_rounds else None
         own = list(asked)
         # Otherwise Hydra reports a comma as the mistake, whatever else is wrong.
         if not shows_one and not is_single:
@@ -110,7 +110,7 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
                 main(train_job)()
         if trains_in_rounds and not shows_one:
             config_dir, overrides = _config_dir(own)
-            return _page_with_model(overrides, config_dir)
+            return _page(overrides, config_dir)
         return None
     # Hydra calls a comma an ambiguous value, and advises --multirun, which would train.
     except ConfigCompositionException as error:
@@ -122,15 +122,14 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
             record.unlink(missing_ok=True)
 
 
-def _page_with_model(overrides: Sequence[str], config_dir: str | None = None) -> "WrittenReport":
-    """Write the page of a sweep in rounds, and train the model that it recommends."""
+def _page(overrides: Sequence[str], config_dir: str | None = None) -> "WrittenReport":
+    """Write the page of a sweep in rounds."""
     # Imports matplotlib.
-    from .report_command import with_model, write
+    from .report_command import write
 
     written = write(overrides, config_dir=config_dir)
-    # The page is there before the model trains, which may take the rest of the time.
     sys.stdout.write(f"{written.place}\n")
-    return with_model(written)
+    return written
 
 
 def _refuse_flags(flags: Sequence[str], arguments: Sequence[str]) -> None:
@@ -214,28 +213,6 @@ def _refuse_dashes(arguments: Sequence[str]) -> None:
             following = arguments[arguments.index(flag) + 1 :][:1]
             value = value or next(iter(_words(following)), "VALUE")
             raise UsageError(f"{flag} is not known; options have no dashes: {name}={value}.")
-
-
-def answer_arguments(arguments: Sequence[str]) -> list[str]:
-    """The command line of `train.py` that answers the question for a file and its target.
-
-    Raises:
-        UsageError: more than a file and a column are named, or the file is none.
-    """
-    from ..data.sources.source import check_is_file
-    from ..sweeping.overrides import answer_of_file
-
-    if "-" in arguments:
-        raise UsageError("Standard input is not read: write the table to a file, and name that.")
-    named = _words(arguments)
-    # Such as a column's name with blanks that is not in quotes.
-    if len(named) > 2:
-        raise UsageError("Name one file and the column to predict: scarf answer customers.csv plan.")
-    if named:
-        # Composing the cells first would take seconds.
-        check_is_file(Path(named[0]).expanduser(), "dataset.path")
-    others = [argument for argument in arguments if argument not in named]
-    return [*answer_of_file(*named), *others]
 
 
 def run_report(arguments: list[str]) -> "WrittenReport | None":

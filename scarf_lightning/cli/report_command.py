@@ -15,13 +15,13 @@ from ..notebook import heading, paragraph
 from ..options import load_plugins
 from ..options.checking import checked
 from ..reporting.advice import Price, cell_commands, change_sweep, price_of
-from ..reporting.blocks import Paragraph, Section, Table, failure, fault_of_blocks, not_drawn
+from ..reporting.blocks import Section, Table, failure, fault_of_blocks, not_drawn
 from ..reporting.cell_results import CellResults, ReportedCell, cells_of_folder, narrowed, read_results
 from ..reporting.report_options import NAMES, ReportOptions
 from ..reporting.run_results import reported
 from ..reporting.sentences import title_of
 from ..results import columns, read_failure
-from ..screen import command_line, doing, screen
+from ..screen import command_line
 from ..sweeping.cell import distinct
 from ..sweeping.composer import Composer
 from ..sweeping.expand import expand
@@ -29,7 +29,6 @@ from ..sweeping.folders import SWEEPS, overrides_notation
 from ..sweeping.hydra import hydra_started, master_of, named_plugins
 from ..sweeping.overrides import overrides_of
 from ..verdicts.answers import CANNOT_TELL
-from .recommending import Recommendation, keep, recommend
 from .running import as_far_as_trained, goes_in_rounds
 
 if TYPE_CHECKING:
@@ -101,8 +100,6 @@ class WrittenReport:
         worths: over numbers of labels, a row for the worth of each competitor at each of them, with the columns of the
             file ``tables/worth.csv``; else empty.
         metric: the one that competitors are compared by.
-        recommendation: of a sweep that goes on until it is answered, the model to use.
-        model: the folder of that model, once it is kept.
     """
 
     index: Path
@@ -112,11 +109,9 @@ class WrittenReport:
     effects: pd.DataFrame
     worths: pd.DataFrame
     metric: str
-    recommendation: Recommendation | None
     _material: Material = field(repr=False)
     _made_by: dict[str, Any] = field(repr=False)
     _table: Table | None = field(default=None, repr=False)
-    model: Path | None = None
 
     @property
     def place(self) -> str:
@@ -204,7 +199,6 @@ def write(
             section = _section_of(make, material)
             if section is not None:
                 more.append(section)
-        trains_in_rounds = results is None and goes_in_rounds(material.overrides)
     subject, read = material.subject, material.results
     # The page shows the command that makes it again.
     given = {"results": results, **options, "out": out, "sections": sections or None}
@@ -226,11 +220,6 @@ def write(
         more_trials=more_trials,
         sections=more,
     )
-    # Only a sweep in rounds asks which model to use.
-    recommendation = recommend(read, chosen) if trains_in_rounds else None
-    if recommendation is not None:
-        # What to do comes first.
-        page.sections[0].blocks[:0] = [Paragraph(" ".join(recommendation.sentences))]
     index = write_report(page, Path(out or f"reports/{subject.name}"))
     made_by = {"command": command} | asdict(chosen)
     notes = [*page.about, *page.warnings]
@@ -243,23 +232,10 @@ def write(
         effects=_data_of(_table_named(page, "effects")),
         worths=_data_of(_table_named(page, "worth")),
         metric=metric,
-        recommendation=recommendation,
         _material=material,
         _made_by=made_by,
         _table=table,
     )
-
-
-def with_model(written: WrittenReport) -> WrittenReport:
-    """Keep the model that a report recommends, and say what it recommends and where that model is."""
-    if written.recommendation is None:
-        return written
-    with doing(f"Training {written.recommendation.name} on all labels"):
-        kept = keep(written.recommendation)
-    # A blank line sets the recommendation apart from what the run has printed.
-    for sentence in ("", *written.recommendation.sentences, kept.sentence):
-        screen().say(sentence)
-    return replace(written, model=kept.folder)
 
 
 def _data_of(table: Table | None) -> pd.DataFrame:

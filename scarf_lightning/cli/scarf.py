@@ -6,7 +6,6 @@ Each sub-command is a function of its arguments, and returns an exit status; see
 import sys
 from argparse import Namespace
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError
@@ -20,18 +19,9 @@ if TYPE_CHECKING:
 
 STATUS = """\
 Exit status: 0 answered, or done; 1 not finished; 2 a mistake in the command;
-3 we cannot tell (answer and report)."""
+3 we cannot tell (report)."""
 SHELLS = ("bash", "zsh")
 
-ANSWER = """\
-Which model to use on a table, and does pre-training help, with how many labels?
-Without a file it asks that of a bundled table.
-
-  time_limit=10min   time of the whole command; the same command goes on
-  trials=N           so many trials of everything, instead of rounds
-
-The same as: scarf train sweeps=answer dataset.path=FILE dataset.target=TARGET
-"""
 CHECK = """\
 Try the parts of a module of yours on two small tables, or the one of this name.
 
@@ -95,17 +85,6 @@ def make_parser() -> Parser:
     whole = Parser(prog="scarf", epilog=f"scarf COMMAND --help says more of each.\n{STATUS}")
     whole.add_argument("--version", action="version", version=f"scarf-lightning {__version__}")
     whole.add_commands()
-    whole.add_command(
-        "answer",
-        "which model to use on a table; does pre-training help?",
-        _answer,
-        ANSWER,
-        words=f"FILE TARGET {OVERRIDES}",
-        passes_on=True,
-        takes_json=True,
-        usage="scarf answer [FILE TARGET] [OPTION=VALUE ...] [--json]",
-        epilog=STATUS,
-    )
     # The help of these two is made from the options.
     whole.add_command(
         "train",
@@ -132,7 +111,6 @@ def make_parser() -> Parser:
         takes_json=True,
         add_help=False,
     )
-    _add_predict(whole)
     _add_results(whole)
     check = whole.add_command("check", "try the parts of a module of yours before they train", _check, CHECK)
     check.add_argument("module", metavar="MODULE", help="file or module with your classes")
@@ -144,25 +122,6 @@ def make_parser() -> Parser:
     completion = whole.add_command("completion", "let the shell complete what you type", _completion, COMPLETION)
     completion.add_argument("shell", metavar="SHELL", choices=SHELLS, help=" or ".join(SHELLS))
     return whole
-
-
-def _add_predict(whole: Parser) -> None:
-    text = "Predict the rows of a file, and write the predictions as CSV."
-    predict = whole.add_command("predict", "predict the rows of a file", _predict, text)
-    model = predict.add_argument("model", type=_path, help="folder of a model, or of a cell in the results")
-    rows = predict.add_argument(
-        "rows", type=_path, help="file with the columns of the table, of any format that it may have"
-    )
-    output = predict.add_argument("--output", type=_path, help="file to write; default: standard output")
-    predict.files = (model, rows, output)
-    predict.add_argument("--force", action="store_true", help="replace the file of --output if it is there")
-    predict.add_argument("--separator", help="between the columns of the file; default: as in training, or found")
-    predict.add_argument("--decimal", choices=[".", ","], metavar="SIGN", help="decimal sign; default: as in training")
-    predict.add_argument("--encoding", help="text encoding, such as cp1252; default: as in training")
-    predict.add_argument("--sheet", help="of an Excel file; default: the first")
-    predict.add_argument(
-        "--plugins", nargs="*", default=[], help="modules of your own that define the network or the kind of target"
-    )
 
 
 def _add_results(whole: Parser) -> None:
@@ -188,10 +147,6 @@ def _add_results(whole: Parser) -> None:
     export.add_argument("--force", action="store_true", help="replace a file that is there")
 
 
-def _path(text: str) -> Path:
-    return Path(text).expanduser()
-
-
 def _train(asked: Namespace) -> int:
     commands.run_train(asked.words)
     return 0
@@ -207,11 +162,6 @@ def _plan(asked: Namespace) -> int:
 
     write(plan_as_json(plan(asked.words)))
     return 0
-
-
-def _answer(asked: Namespace) -> int:
-    arguments = commands.answer_arguments(asked.words)
-    return _reported(lambda: commands.run_train(arguments), as_json=asked.json)
 
 
 def _report(asked: Namespace) -> int:
@@ -232,13 +182,6 @@ def _reported(run: "Callable[[], WrittenReport | None]", *, as_json: bool) -> in
     else:
         written = run()
     return commands.OPEN if written is not None and written.is_open else 0
-
-
-def _predict(asked: Namespace) -> int:
-    from .predict import predict
-
-    predict(asked)
-    return 0
 
 
 def _list_results(asked: Namespace) -> int:

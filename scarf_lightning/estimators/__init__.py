@@ -3,7 +3,6 @@
 ScarfClassifier, ScarfRegressor, ScarfTransformer   train
 load_model                                          opens a saved model, or a cell of the store in one of its phases
 Model                                               networks, which all of them give
-RivalModel                                          linear models and trees that `scarf answer` recommends
 load_rows, corrupted_view, ...                      look into a model
 """
 
@@ -14,12 +13,10 @@ from .looking import TrialRows, View, corrupted_view, load_rows
 from .model import Model
 from .opening import load_model
 from .pickles import refuse_earlier_pickles
-from .rival_models import RivalModel
 from .scarf_transformer import ScarfTransformer
 
 __all__ = [
     "Model",
-    "RivalModel",
     "ScarfClassifier",
     "ScarfRegressor",
     "ScarfTransformer",

@@ -14,24 +14,17 @@ from ..results.files import DamagedRecordError, OtherVersionError, UnreadableRec
 from ..results.records import WEIGHTS, parsed, read_file, read_record
 from .cell_models import Phase, model_of_cell, one_cell
 from .model import Model
-from .rival_models import FITTED, RivalDescription, RivalModel, loaded, require_libraries
 from .saving import CONTENTS, KIND, PREPROCESSING, READABLE, VERSION, check_imported, check_reader, place
 from .trained_networks import Description
-
-OF_A_RIVAL = "method"
-"""A field that the description of a rival has, and that of networks has not."""
-
-OF_ARRAYS = "learner"
-"""A field of rivals in layout 4, which no release wrote."""
 
 
 def load_model(
     path: str | PathLike[str], plugins: Collection[str] = (), *, trial: int | None = None, phase: Phase | None = None
-) -> Model | RivalModel:
+) -> Model:
     """Open a model. Neither the training data nor the computer that trained it is needed.
 
     Args:
-        path: a folder that `Model.save`, an estimator, ``scarf answer`` or ``keep_weights=true`` has written; or a
+        path: a folder that `Model.save`, an estimator or ``keep_weights=true`` has written; or a
             cell's folder in the store, ``results/FINGERPRINT``; or a folder of results with one cell.
         plugins: modules to import first, if the model or the cell uses parts of your own. Importing a module runs it,
             so a module that only a file names is not imported.
@@ -39,9 +32,6 @@ def load_model(
         phase: of a cell, when to look at its networks: ``finetune``, the end of training, with classes, which needs
             ``keep_weights=true``; ``pretrain``, the encoders as pre-training left them, as long as the cache has them;
             or ``initial``, the encoders before training. None is ``finetune``.
-
-    Returns:
-        Networks, or a model of another kind that ``scarf answer`` recommended, which predicts in the same way.
 
     Raises:
         UsageError: there is no such model, cell, trial or phase; something is damaged or of another version; weights
@@ -56,14 +46,10 @@ def load_model(
     if phase is not None:
         raise UsageError(f"{folder} is a saved model, which has one phase: name a cell's folder.")
     model = read_model(folder, plugins)
-    if trial is None:
-        return model
-    if isinstance(model, RivalModel):
-        raise UsageError(f"{folder} is a {model.description.label}, which has no trials; leave trial out.")
-    return model.only(trial)
+    return model if trial is None else model.only(trial)
 
 
-def read_model(folder: Path, plugins: Collection[str]) -> Model | RivalModel:
+def read_model(folder: Path, plugins: Collection[str]) -> Model:
     """The model in a folder that `save` wrote; ``plugins`` are the modules to import first.
 
     Raises:
@@ -79,16 +65,11 @@ def read_model(folder: Path, plugins: Collection[str]) -> Model | RivalModel:
             plain = _read_version_1(plain)
         elif version not in READABLE:
             raise OtherVersionError(f"it has layout {str(version)[:20]}, and this version reads 1 to {VERSION}")
-        elif OF_ARRAYS in plain:
-            raise OtherVersionError("it keeps the model of another library as arrays, as a version in development did")
         check_imported(parsed(list[str], plain.get("plugins", []), "model.plugins"), plugins, f"The model {folder}")
-        # Files of networks do not name their kind, because older versions knew no other.
-        kind = RivalDescription if OF_A_RIVAL in plain else Description
-        description = parsed(kind, plain, "model")
+        description = parsed(Description, plain, "model")
         check_reader(list(description.rules), description.columns)
         # Files that the record does not list have no hash, and are not read.
-        model_file = FITTED if isinstance(description, RivalDescription) else WEIGHTS
-        for needed in (model_file, PREPROCESSING):
+        for needed in (WEIGHTS, PREPROCESSING):
             if needed not in contents["files"]:
                 raise DamagedRecordError(f"it has no {needed}")
 
@@ -96,15 +77,7 @@ def read_model(folder: Path, plugins: Collection[str]) -> Model | RivalModel:
             return Preprocessing.from_arrays(load(content), is_shared=description.is_shared)
 
         vectors = read_file(folder, contents, PREPROCESSING, preprocessing)
-        model: Model | RivalModel
-        if isinstance(description, RivalDescription):
-            method = description.method
-            require_libraries(method, f"The model {folder}")
-            model = RivalModel(
-                description, vectors, read_file(folder, contents, FITTED, lambda content: loaded(content, method))
-            )
-        else:
-            model = Model(description, vectors, read_file(folder, contents, WEIGHTS, load))
+        model = Model(description, vectors, read_file(folder, contents, WEIGHTS, load))
         model.check()
     except OtherVersionError as error:
         raise UsageError(f"{folder} cannot be used: {error}; load it with the version that saved it.") from error

@@ -16,7 +16,6 @@ from ..data.reading.frames import frame_of
 from ..data.table import Column
 from ..data.targets import Classes, Target, target_from_plain
 from ..errors import UsageError
-from ..metrics import metric_named
 from ..notebook import facts, heading
 from ..options.settings import DatasetSettings
 from .saving import place, save
@@ -41,8 +40,6 @@ class TableDescription:
         target: what is predicted, besides the classes, as a record keeps it; empty for encoders alone.
         inputs: the columns of the table that `fit` was given, in their order; empty if they are not known.
         is_named: the columns had names then, and rows are read by name. Columns of an array have the names x0, x1, ...
-        expected: what may be expected of predictions: ``metric``, its ``value`` on rows that were not trained on, and
-            the ends ``low`` and ``high`` of its 95 % interval; empty if it was not measured.
 
     Raises:
         ValueError: a value is not possible.
@@ -57,7 +54,6 @@ class TableDescription:
     target: dict[str, Any] = field(default_factory=dict)
     inputs: tuple[str, ...] = ()
     is_named: bool = True
-    expected: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         classes = set(self.classes)
@@ -130,13 +126,6 @@ class Predictor(ABC):
         elif description.target:
             predicts = "a number"
         found = {"data": description.name, "features": f"{len(description.columns):,}", "predicts": predicts}
-        expected = description.expected
-        if expected:
-            metric = metric_named(expected["metric"])
-            found["expected on new rows"] = f"{metric.label} {metric.plain(expected['value'])}"
-            if "low" in expected:
-                ends = f"{metric.plain(expected['low'])} to {metric.plain(expected['high'])}"
-                found["95 % interval"] = ends
         return heading(self.kind) + facts(found)
 
     @property
@@ -158,22 +147,6 @@ class Predictor(ABC):
             raise UsageError("This model has no classes, and so no probabilities; use predict or transform.")
         # Networks have the classes in the order of their outputs, and scikit-learn has them sorted.
         return self.predicted(rows)[:, self.order]
-
-    def answered(self, rows: Any) -> pd.DataFrame:
-        """The answer for each of n rows as a file has it: the ``class`` and ``probability_<class>`` for each, or the
-        ``number``. Times are text."""
-        predictions = self.predicted(rows)
-        if isinstance(self.target, Classes):
-            # Classes of any other type are answered by their text.
-            is_plain = self.classes_.dtype.kind in "biufU"
-            classes = self.classes_ if is_plain else np.array(self.classes, dtype=object)
-            answers: Any = classes[self.chosen(predictions)]
-        else:
-            answers = self.target.decided(predictions)
-        frame = self.target.frame(predictions)
-        # A class may have the same name as the column of answers.
-        frame.insert(0, self.target.heading, answers.tolist(), allow_duplicates=True)
-        return frame
 
     def chosen(self, predictions: Floats) -> NDArray[np.int64]:
         """The place in ``classes_`` of the most probable class, by the probabilities ``(n, C)`` of `predicted`."""
@@ -225,8 +198,7 @@ class Predictor(ABC):
         return pd.DataFrame(array, columns=list(inputs))
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Write the model into a folder of its own: arrays as safetensors, a model of another library by skops, all
-        else as JSON.
+        """Write the model into a folder of its own: arrays as safetensors, all else as JSON.
 
         `load_model` opens the folder anywhere, without the training data. A model that is there is replaced, whole or
         not at all.

@@ -2,7 +2,6 @@
 
     model.json                  what the model is and how it reads rows; sizes and hashes of all files
     weights.safetensors         of f and h by name, (T, ...); of networks
-    model.skops                 the model of another library, see `rival_models`
     preprocessing.safetensors   fill, shift and scale, (T, M)
 
 Nothing in the folder is code, and `opening.read_model` trusts nothing that it says: names, types, sizes, ranges and

@@ -32,7 +32,7 @@ from ..options import build_parts
 from ..options.combinations import is_in
 from ..options.settings import FitSettings
 from ..randomness import Roster
-from ..sweeping.overrides import answer_of_file
+from ..sweeping.overrides import overrides_of_file
 from ..training import CellTraining
 from ..trying import check_used
 from .encoders import fitting_weights
@@ -80,7 +80,7 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
             self._target = target
             source = ["dataset=csv", f"dataset.path={SOURCE}"]
         else:
-            source = answer_of_file(table, target)[1:]
+            source = overrides_of_file(table, target)
         self._begin(source, overrides_of(options, keywords), trials)
 
     def _begin(self, source: Sequence[str], options: Sequence[str], trials: int) -> None:

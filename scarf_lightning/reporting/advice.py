@@ -143,31 +143,6 @@ def trials_may_settle(comparison: Comparison, margin: float) -> bool:
     return needed.trials is not None
 
 
-def telling_sentence(comparison: Comparison, margin: float, reference: str) -> list[str]:
-    """A sentence on the trials or labels that would tell a competitor from the reference, if its difference stays as it
-    is; none if we can tell, or if it is unknown."""
-    verdict = comparison.verdict
-    if comparison.claimed != CANNOT_TELL or verdict.parts is None:
-        return []
-    needed = _settling(comparison, verdict.parts, margin)
-    would_tell = f"would tell {comparison.name} from {reference}"
-    if_so = "if the difference stays as it is"
-    # Trials cost time alone, labels cost somebody's work.
-    if needed.trials is not None:
-        more = counted(needed.trials - verdict.trials, "more trial")
-        return [f"{more} {would_tell}, {if_so}: trials={needed.trials}."]
-    sentences = []
-    if needed.worthwhile is not None:
-        more = counted(needed.worthwhile - verdict.trials, "more trial")
-        sentences = [f"{more} {would_tell} with a chance of {needed.chance:.0%}: trials={needed.worthwhile}."]
-    if needed.rows is not None:
-        return [*sentences, f"About {rounded(needed.rows)} {verdict.parts.sample} {would_tell}, {if_so}."]
-    if sentences:
-        return sentences
-    why = _out_of_reach(verdict, margin).capitalize()
-    return [f"{why} that no number of {verdict.parts.sample} in reach {would_tell}."]
-
-
 def _settling(comparison: Comparison, parts: ErrorParts, margin: float) -> Settling:
     """What would settle a comparison on one table, at the levels that it needs among the answers of its page."""
     return settling(comparison.verdict.difference, parts, margin, comparison.needed, comparison.looks)

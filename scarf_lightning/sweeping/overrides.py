@@ -83,12 +83,10 @@ def check_words(arguments: Sequence[str]) -> None:
         raise UsageError(f"{argument or repr(argument)} is no option; write OPTION=VALUE, or sweeps=NAME for a sweep.")
 
 
-def answer_of_file(path: str | None = None, target: str | None = None) -> list[str]:
-    """The overrides of ``sweeps=answer`` on a file, or on the bundled table."""
-    asked = ["sweeps=answer"]
+def overrides_of_file(path: str, target: str) -> list[str]:
+    """The overrides that choose a file as the dataset, and its column to predict."""
+    asked = []
     for option, value in (("dataset.path", path), ("dataset.target", target)):
-        if value is None:
-            continue
         # A column may be called null or have a comma in its name.
         text = value if is_plain_text(value) else _quoted(value)
         asked.append(f"{option}={text}")

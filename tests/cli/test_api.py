@@ -1,6 +1,5 @@
 """The front door in Python: what it trains, gives back and refuses, and what it leaves of Hydra."""
 
-import re
 import subprocess
 import sys
 from contextlib import chdir, redirect_stderr, redirect_stdout
@@ -14,10 +13,9 @@ from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 
 import scarf_lightning
-from scarf_lightning import ScarfClassifier, UnfinishedError, UsageError
+from scarf_lightning import UnfinishedError, UsageError
 from scarf_lightning.cli import api as module
 from scarf_lightning.cli import commands
-from scarf_lightning.data.sources.file import FileSource
 from scarf_lightning.reporting import drawings
 from scarf_lightning.sweeping.hydra import OF_TODAY
 from tests.composing import composing_once
@@ -273,44 +271,3 @@ def test_the_public_names_are_there() -> None:
         assert callable(getattr(scarf_lightning, name))
     with pytest.raises(AttributeError, match="no attribute nothing"):
         _ = scarf_lightning.nothing  # type: ignore[attr-defined]
-
-
-def typed() -> pd.DataFrame:
-    """A frame whose types say more than its text."""
-    return pd.DataFrame(
-        {
-            "country": ["NA", "DE", "FR", "None"] * 10,
-            "grade": pd.Categorical([1, 2, 3, 1] * 10),
-            "code": ["01", "02", "03", "01"] * 10,
-            "bin": pd.cut(pd.Series(range(40)) % 7, 3),
-            "mixed": [1, "x", 2.5, None] * 10,
-            "since": pd.date_range("2020", periods=40),
-            "plan": ["p", "q"] * 20,
-        }
-    )
-
-
-@pytest.mark.filterwarnings("ignore:Column 'code'")
-def test_a_frame_is_kept_with_its_types_for_an_answer(tmp_path: Path) -> None:
-    frame, results = typed(), [f"paths.results={tmp_path}"]
-    file = module.kept_frame(frame, results)
-
-    kept = FileSource(path=file, target="plan").load()
-    given = ScarfClassifier()._read(frame.drop(columns="plan"), frame["plan"], None).table
-    assert (kept.hash, kept.columns) == (given.hash, given.columns)
-    assert kept.columns[0].categories == ("DE", "FR", "NA", "None")
-    assert module.kept_frame(frame.copy(), results) == file, "the same frame is the same table"
-    assert module.kept_frame(frame.astype({"grade": int}), results) != file
-
-
-@pytest.mark.parametrize(
-    ("table", "sentence"),
-    [
-        (typed().to_numpy(), "The table must be a file, or a frame whose columns have names, not ndarray."),
-        (typed().assign(z=1j), "Column 'z' holds complex numbers; write their real and imaginary parts into columns "),
-        (typed().rename(columns={"code": "bin"}), "The table has more than one column 'bin'; rename all but one."),
-    ],
-)
-def test_a_table_without_an_answer_is_refused_in_a_sentence(table: Any, sentence: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=re.escape(sentence)), chdir(tmp_path):
-        scarf_lightning.answer(table, "plan")

@@ -24,9 +24,6 @@ LINES = {
     "scarf train trials=2 corruption=ma": ["scarf", "train", "trials=2", "corruption=marginal"],
     "scarf train corruption.ra": ["scarf", "train", "corruption.rate="],
     "scarf report --json sweeps=qu": ["scarf", "report", "--json", "sweeps=quick"],
-    "scarf answer cust": ["scarf", "answer", "customers.csv"],
-    "scarf answer customers.csv plan time_l": ["scarf", "answer", "customers.csv", "plan", "time_limit="],
-    "scarf predict cust": ["scarf", "predict", "customers.csv"],
     "scarf train nothing_like_this": ["scarf", "train", "nothing_like_this"],
 }
 """What a line becomes by the tabulator."""
@@ -44,7 +41,6 @@ LINE_START, LINE_END = "\x01", "\x05"
 @pytest.mark.slow
 @pytest.mark.parametrize("shell", SHELLS)
 def test_the_tabulator_completes_each_line(shell: str, tmp_path: Path) -> None:
-    (tmp_path / "customers.csv").touch()
     (tmp_path / "script").write_text(script(shell, make_parser()), encoding="utf-8")
     flags, start = STARTS[shell]
     executable = program(shell)

@@ -52,19 +52,16 @@ def test_every_command_has_a_page_of_help(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ("anwser a.csv", "scarf has no command anwser. Did you mean answer? Its commands are: "),
+        ("trian a.csv", "scarf has no command trian. Did you mean train? Its commands are: "),
         ("train -sc install=bash", "scarf completes its words by a script of its own: scarf completion bash, or zsh."),
         ("train --shell-completion install=bash", "scarf completes its words by a script of its own: scarf comple"),
         ("options corruptoin", "There is no axis corruptoin. Did you mean corruption? The axes are: "),
-        ("answer a.csv b c", "Name one file and the column to predict: scarf answer customers.csv plan."),
         ("completion fish", "argument SHELL: invalid choice: 'fish' (choose from "),
         ("completion bash zsh", "zsh is not known; scarf completion --help names what is."),
         ("check", "the following arguments are required: MODULE; scarf check --help says more."),
-        ("predict model --outptu a.csv rows.csv", "--outptu is not known; scarf predict --help names what is."),
         ("results lst", "scarf results has no command lst. Did you mean ls? Its commands are: ls, drop, export."),
         ("doctor --all", "--all is not known; scarf doctor --help names what is."),
         ("train --trials 3", "--trials is not known; options have no dashes: trials=3."),
-        ("predict nowhere rows.csv", "nowhere is no model: there is no such folder"),
     ],
 )
 def test_a_mistake_is_answered_in_a_sentence(arguments: str, sentence: str, tmp_path: Path) -> None:
@@ -129,7 +126,6 @@ def test_a_report_says_by_its_status_and_as_json_whether_we_can_tell(
         effects=pd.DataFrame(),
         worths=pd.DataFrame({"competitor": ["SCARF"], "worth": [1.5]}),
         metric="accuracy",
-        recommendation=None,
         _material=Mock(),
         _made_by={},
     )

@@ -11,7 +11,6 @@ from hydra.errors import HydraException
 
 import scarf_lightning
 from scarf_lightning.cli import commands
-from scarf_lightning.cli.scarf import scarf
 from scarf_lightning.errors import UsageError
 from scarf_lightning.sweeping.composer import Composer, composing
 from scarf_lightning.sweeping.expand import expand
@@ -280,18 +279,9 @@ PATHS: dict[str, str] = {
 @pytest.mark.parametrize("path", PATHS)
 def test_a_path_that_is_no_file(path: str, in_table: Path) -> None:
     asked = ("dataset=csv", f"dataset.path={path}", "dataset.target=y", "plan=true")
-    for ran in (
-        here(commands.train, *asked, cwd=in_table),
-        here(scarf, "answer", path, "y", "plan=true", cwd=in_table),
-    ):
-        assert ran.returncode == 2
-        assert_said(ran.stderr.strip(), PATHS[path])
-
-
-def test_standard_input_is_refused(in_table: Path) -> None:
-    ran = here(scarf, "answer", "-", "y", cwd=in_table)
+    ran = here(commands.train, *asked, cwd=in_table)
     assert ran.returncode == 2
-    assert_said(ran.stderr.strip(), "Standard input is not read: write the table to a file, and name that.")
+    assert_said(ran.stderr.strip(), PATHS[path])
 
 
 def test_a_task_and_a_dataset_of_openml(in_table: Path) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 import yaml
@@ -16,10 +15,8 @@ from hydra.errors import HydraException
 
 import scarf_lightning
 from scarf_lightning.cli import commands
-from scarf_lightning.cli.recommending import keep
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options.gate import RIGHTS, Gate, Origin, Reach, reaches
-from scarf_lightning.results.records import read_sealed, sealed
 from scarf_lightning.sweeping.composer import Composer, composing
 from scarf_lightning.sweeping.expand import expand
 from scarf_lightning.sweeping.hydra import checked_files
@@ -368,16 +365,3 @@ class TestAStudy:
         (found,) = kept(RATE, "paths.results=moved", storage="study.log").finished
         assert found.overrides[0] == "paths.results=moved"
         assert "paths.results=elsewhere" not in found.overrides
-
-
-@pytest.mark.slow
-def test_a_cell_that_a_model_is_made_of_imports_nothing(in_evil: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`scarf answer` trains the recommended model by the options that its cell keeps."""
-    scarf_lightning.run("pretrain=none", "trials=1", "max_epochs=1", "trainer=cpu", verbose=False)
-    (cell,) = Path("results").glob("*/cell.json")
-    content = read_sealed(cell)
-    content["config"]["plugins"] = ["evil"]
-    cell.write_text(sealed(content))
-    with pytest.raises(UsageError, match=r"^plugins names evil, which is not imported; "):
-        keep(Mock(cell=cell.parent))
-    assert not (in_evil / "PWNED").exists()

@@ -8,11 +8,11 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.sweeping.overrides import (
-    answer_of_file,
     as_given,
     check_choices,
     deferred,
     overrides_of,
+    overrides_of_file,
     spelled_out,
 )
 from tests.composing import request_of
@@ -70,15 +70,12 @@ def test_names_of_columns_and_files_need_no_quotes() -> None:
 
 
 @pytest.mark.parametrize("target", ["plan", "plan = b", "2020", "null", "it's", "größe"])
-def test_the_answer_for_a_file_is_asked_with_any_name(target: str) -> None:
-    asked = answer_of_file("my table, (1).csv", target)
+def test_a_file_is_chosen_with_any_name(target: str) -> None:
+    asked = overrides_of_file("my table, (1).csv", target)
 
-    assert asked[0] == "sweeps=answer"
     parsed = {each.key_or_group: each.value() for each in OverridesParser.create().parse_overrides(asked)}
     assert (parsed["dataset.target"], parsed["dataset.path"]) == (target, "my table, (1).csv")
-    assert answer_of_file("a.csv", "plan") == [
-        "sweeps=answer", "dataset.path=a.csv", "dataset.target=plan", "dataset=csv"
-    ]  # fmt: skip
+    assert overrides_of_file("a.csv", "plan") == ["dataset.path=a.csv", "dataset.target=plan", "dataset=csv"]
 
 
 @pytest.mark.parametrize(

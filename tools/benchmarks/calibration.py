@@ -21,7 +21,7 @@ table*: training sets are drawn from its rows, and new rows are like these.
 - *tables*: gains over tables, of a normal distribution, with three in four tables that gain nothing, or drawn from
   those on 34 tables. *next table*: what is predicted of one more.
 - *by axis*: cells of a product of axes, see `products`.
-- *chosen*: the metric of the best of equal models, see `chosen`. *looks*: looking again and again, see `looking`.
+- *looks*: looking again and again, see `looking`.
 - *advised*: where we cannot tell, as many trials as would settle it in four cases of five.
 
 *false* are answers that contradict the truth: a direction that is not there, or a size that is not. *direction* are
@@ -74,7 +74,7 @@ from scarf_lightning.verdicts.trial_rows import (
 from scarf_lightning.verdicts.verdict import after_looks
 
 from . import calibration_page
-from .calibration_page import Line, Named, is_false
+from .calibration_page import Line, is_false
 from .edges import edge
 
 Floats = NDArray[np.float64]
@@ -98,8 +98,6 @@ ROUNDS = read_sweep("answer", SWEEPS).rounds
 """Trials of the rounds of ``sweeps=answer``."""
 BUDGETS = 4
 LEVEL = 0.05
-LEAKS = "leaks"
-"""The section of the page on columns that give the target away."""
 GAINS = Path(__file__).with_name("gains.csv")
 """The gains on 34 tables by which the constants of answers over tables were chosen, and their errors: a row a
 competitor, number of labels and table, of five trials each."""
@@ -573,14 +571,9 @@ def jobs(draws: int) -> Iterator[Job]:
         ((3, 2, 2), 0.03, 0.0, 10, 0.03),
     ):
         yield "by axis", product, half, (sizes, effect, both, trials, by_seed)
-    # So do models of which the best is said to have a metric, and tables that are looked at again and again.
-    from .chosen import chosen
+    # So do tables that are looked at again and again.
     from .looking import LOOKED_AT, looking
 
-    for labels in (100, 500):
-        for trials in (5, 30):
-            for models in (2, 5, 10):
-                yield "chosen", chosen, half, (models, labels, trials)
     for looked_at in LOOKED_AT:
         for gain in (False, True):
             yield "looks", looking, 5 * draws // 2, (looked_at, gain)
@@ -601,16 +594,6 @@ def counted(job: Job) -> list[Line]:
     return [replace(line, section=section) for line in lines]
 
 
-def leaks(draws: int, folder: Path | None, earlier: Sequence[Named]) -> list[Named]:
-    """The lines on columns that give the target away. Without a folder of real tables their lines stay."""
-    from .leaks import real, simulated_lines
-
-    found = list(simulated_lines(np.random.default_rng(3), draws))
-    if folder is None:
-        return [*found, *earlier[len(found) :]]
-    return [*found, *real(folder, np.random.default_rng(4), draws // 20)]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=400, help="of each line; half as many of pages, rounds, metrics")
@@ -624,12 +607,6 @@ def main() -> None:
         for job in jobs(given.draws):
             if given.section in (None, job[0]):
                 lines += _shown(counted(job))
-        if given.section in (None, LEAKS):
-            folder = Path(given.openml) if given.openml else None
-            figures = replace(figures, leaks=leaks(given.draws, folder, figures.leaks))
-        if given.section == LEAKS:
-            calibration_page.write(figures)
-            return
         if given.section is not None:
             # The other lines stay as they are, in the order of the page.
             others = [line for line in figures.simulated if line.section != given.section]

@@ -33,8 +33,6 @@ class Line:
     covered: int = 0
     intervals: int = 0
     total_width: float = 0.0
-    errors: int = 0
-    total_error: float = 0.0
 
     def count(self, verdict: Verdict, answer: str, truth: float) -> None:
         """Count a verdict whose answer may have been corrected."""
@@ -50,20 +48,6 @@ class Line:
             self.intervals += 1
             self.covered += interval.low <= truth <= interval.high
             self.total_width += interval.high - interval.low
-
-    def count_error(self, error: float) -> None:
-        """Count by how much a metric that was said is more than it is."""
-        self.errors += 1
-        self.total_error += error
-
-
-@dataclass
-class Named:
-    """One line of the table on leaks: columns that were looked at, and those of them that were named."""
-
-    what: str
-    columns: int = 0
-    named: int = 0
 
 
 def is_false(answer: str, truth: float, margin: float = MARGIN) -> bool:
@@ -88,7 +72,6 @@ class Figures:
         tables: that were drawn for a line of real tables.
         simulated, real: lines.
         next_table: by kind of tables, `Forecast.by_likelihood`.
-        leaks: lines on columns that give the target away.
     """
 
     draws: int = 0
@@ -96,7 +79,6 @@ class Figures:
     simulated: Sequence[Line] = ()
     real: Sequence[Line] = ()
     next_table: Mapping[str, Sequence[Sequence[float]]] = field(default_factory=dict)
-    leaks: Sequence[Named] = ()
 
 
 def read(file: Path = FILE) -> Figures:
@@ -104,14 +86,13 @@ def read(file: Path = FILE) -> Figures:
     its = json.loads(file.read_text(encoding="utf-8"))
     for kind in ("simulated", "real"):
         its[kind] = [Line(**each) for each in its[kind]]
-    its["leaks"] = [Named(**each) for each in its.get("leaks", [])]
     return Figures(**its)
 
 
 def write(figures: Figures) -> None:
     """Write the figures, a line each, and the page."""
     lines = [f'"draws": {figures.draws}', f'"tables": {figures.tables}']
-    for kind, each in (("simulated", figures.simulated), ("real", figures.real), ("leaks", figures.leaks)):
+    for kind, each in (("simulated", figures.simulated), ("real", figures.real)):
         records = ",\n".join(json.dumps(asdict(line)) for line in each)
         lines.append(f'"{kind}": [\n{records}\n]')
     lines.append(f'"next_table": {json.dumps(figures.next_table, indent=1)}')
@@ -124,10 +105,10 @@ def page(figures: Figures, text: str) -> str:
 
     A table lies between the comments ``<!-- table: SECTION -->`` and ``<!-- end -->``.
     """
-    tables = {"next table": _next_table(figures.next_table), "leaks": _leaks(figures.leaks)}
+    tables = {"next table": _next_table(figures.next_table)}
     for line in (*figures.simulated, *figures.real):
         tables.setdefault(line.section, "")
-    for section in tables.keys() - {"next table", "leaks"}:
+    for section in tables.keys() - {"next table"}:
         its = [line for line in (*figures.simulated, *figures.real) if line.section == section]
         tables[section] = _table(its)
     for section, table in tables.items():
@@ -150,7 +131,6 @@ COLUMNS = (
     "width, points",
     "direction",
     "beyond",
-    "said − worth, points",
 )
 
 
@@ -174,7 +154,6 @@ def _entries(line: Line) -> list[str]:
         f"{100 * line.total_width / line.intervals:.1f}" if line.intervals else NOTHING,
         _percent(line.direction, line.draws if differs else 0),
         NOTHING if line.truth is None else _percent(line.helps, line.draws if differs else 0),
-        f"{100 * line.total_error / line.errors:+.1f}".replace("-", "−") if line.errors else NOTHING,
     ]
 
 
@@ -192,13 +171,6 @@ def _next_table(predicted: Mapping[str, Sequence[Sequence[float]]]) -> str:
     for what, classes in predicted.items():
         parts = [f"{100 * mean:.0f} / {100 * came:.0f}" if n else NOTHING for mean, came, n in classes]
         said.append(f"| {what} | {' | '.join(parts)} | {sum(int(n) for *_, n in classes)} |")
-    return "\n".join(said)
-
-
-def _leaks(lines: Sequence[Named]) -> str:
-    """How many of the columns of each kind were named."""
-    said = ["| column | named | columns |", "|---|--:|--:|"]
-    said += [f"| {line.what} | {_percent(line.named, line.columns)} | {line.columns} |" for line in lines]
     return "\n".join(said)
 
 

@@ -16,7 +16,6 @@ import pyarrow as pa
 from pyarrow.interchange import from_dataframe
 
 from ...errors import UsageError
-from ..columns import spell
 from .numbers import EXACT
 from .pandas_two import IS_TWO, date_times
 
@@ -62,28 +61,6 @@ def path_or_frame(table: Any) -> str | pd.DataFrame:
     if frame is None:
         raise UsageError(f"The table must be a file, or a frame whose columns have names, not {type(table).__name__}.")
     return frame
-
-
-def storable(frame: pd.DataFrame) -> pd.DataFrame:
-    """A frame with the values of `plain_frame`, in which values without a type in Parquet are text, as readers spell
-    them.
-
-    Raises:
-        UsageError: two columns have one name, or a column has no values that are read.
-    """
-    twice = frame.columns[frame.columns.duplicated()]
-    if len(twice):
-        raise UsageError(f"The table has more than one column {twice[0]!r}; rename all but one.")
-    columns = {}
-    for name, column in plain_frame(frame).items():
-        try:
-            kind = pa.array(column, from_pandas=True).type
-            values = kind.value_type if pa.types.is_dictionary(kind) else kind
-            has_type = not isinstance(values, pa.BaseExtensionType)
-        except (pa.ArrowException, UnicodeEncodeError):
-            has_type = False
-        columns[name] = column if has_type else plain_column(column).map(spell, na_action="ignore")
-    return pd.DataFrame(columns)
 
 
 def plain_frame(frame: pd.DataFrame) -> pd.DataFrame:
