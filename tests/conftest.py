@@ -22,7 +22,6 @@ from lightning_fabric.utilities import registry
 
 import scarf_lightning.metrics
 from scarf_lightning.data.table import Table
-from scarf_lightning.engine import hardware
 from scarf_lightning.options import plugins
 from scarf_lightning.options.axes import CLASSES, _parts
 from scarf_lightning.options.option import _options_of
@@ -76,8 +75,6 @@ def alike_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     # One core has no workers, so that a test sees what the training of a run does in this process.
     monkeypatch.setattr(workers, "usable_cores", lambda: 1)
-    # Bfloat16 is as fast as float32, so that no test depends on the processor, or measures it.
-    monkeypatch.setattr(hardware, "bfloat16_time", lambda: 1.0)
     torch.manual_seed(0)
     # The disk need not keep what a test writes.
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)

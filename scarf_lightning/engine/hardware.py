@@ -28,14 +28,11 @@ from torch import Tensor
 from ..errors import UsageError, counted
 from ..machine import keep_freed_memory
 from ..options.settings import TF32, TrainerSettings
-from .measured import bfloat16_time
 
 DTYPES = {"32-true": torch.float32, "64-true": torch.float64, "bf16-mixed": torch.float32, TF32: torch.float32}
 AMPERE = 8
 """The major compute capability of Nvidia's first GPUs with TF32 products."""
 CPU_STACK, ACCELERATOR_STACK = 10, 30
-SLOWER = 1.05
-"""The time of a step over that in float32 from which a precision is refused."""
 
 N_TRIALS = 6
 WATCHED = 3
@@ -127,14 +124,7 @@ class Hardware:
 
     @property
     def drawback(self) -> str | None:
-        """A sentence if this precision is slower here instead of faster."""
-        if self.precision == "bf16-mixed" and self.device.type == "cpu":
-            times = bfloat16_time()
-            if times > SLOWER:
-                return (
-                    f"trainer.precision=bf16-mixed: a training step takes {times:.1f} times as long as with 32-true on "
-                    "this processor, as measured here."
-                )
+        """A sentence if this precision gains nothing here."""
         if self.precision == TF32 and torch.cuda.get_device_capability(self.device)[0] < AMPERE:
             return "trainer.precision=tf32: this GPU is older than Ampere, and its products are those of 32-true."
         return None
@@ -192,11 +182,7 @@ def choose_hardware(settings: TrainerSettings) -> Hardware:
             "trainer.precision=tf32: only Nvidia's GPUs multiply in TF32, and this trains on the processor; "
             "use 32-true or bf16-mixed."
         )
-    hardware = Hardware(device, settings.precision)
-    # A user may know that other networks train faster in it than the one that was measured.
-    if device.type == "cpu" and hardware.drawback is not None and not settings.force_precision:
-        raise UsageError(f"{hardware.drawback} Use 32-true, or add trainer.force_precision=true to train all the same.")
-    return hardware
+    return Hardware(device, settings.precision)
 
 
 def choose_device(accelerator: str, number: int | None = None) -> torch.device:

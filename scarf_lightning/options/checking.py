@@ -18,8 +18,6 @@ from .settings import Choice
 
 T = TypeVar("T", bound=Options)
 
-RENAMED = {("trainer", "slow_bfloat16"): "force_precision"}
-"""Options of earlier releases, by their section and their name there, with their name in this one."""
 FORMER_LOGGERS = {"none": (), "wandb": ("wandb",), "tensorboard": ("tensorboard",), "both": ("wandb", "tensorboard")}
 """The values of ``logger.name`` in earlier releases, and the loggers that each chose."""
 IN_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
@@ -83,14 +81,6 @@ def _field(field: Field[Any], kind: Any, known: Mapping[str, Option], value: Any
 def _with_present_names(values: Mapping[str, Any]) -> dict[str, Any]:
     """A configuration that an earlier release may have stored, with the names that its options have in this one."""
     present = dict(values)
-    for (section, former), name in RENAMED.items():
-        options = present.get(section)
-        if isinstance(options, Mapping) and former in options:
-            renamed = dict(options)
-            value = renamed.pop(former)
-            # A configuration that has both names was written by this release.
-            renamed.setdefault(name, value)
-            present[section] = renamed
     # An axis of earlier versions with one choice that is left: every model sees all columns.
     if present.get("features") == {"name": "all"}:
         del present["features"]

@@ -232,9 +232,6 @@ class TrainerSettings(Options):
     )
     threads: int = option(1, "threads of a process; more processes use more cores better", "[1, 4096]")
     precision: Literal["32-true", "64-true", "bf16-mixed", "tf32"] = option(DEFAULT_PRECISION, "number format")
-    force_precision: bool = option(
-        False, "train in bf16-mixed even where it is slower than 32-true", aliases=("slow_bfloat16",)
-    )
     memory_gb: float | None = option(
         None, "gigabytes of 10^9 bytes that training may take; null is what the device has left", "(0, inf)"
     )

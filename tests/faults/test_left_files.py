@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from scarf_lightning.engine import measured
 from scarf_lightning.errors import RecordWarning, UsageError
 from scarf_lightning.results import KnownData, keep_failure, known_data, note_data, read_cell, read_failure
 from scarf_lightning.results.index import read_summary
@@ -16,7 +15,6 @@ from scarf_lightning.sweeping.cell import State, survey
 from scarf_lightning.sweeping.chunks import Chunk, read_chunk, write_chunks
 from scarf_lightning.sweeping.slurm import ARRAY, known_arrays
 from scarf_lightning.trying import kept
-from scarf_lightning.user_cache import write_cached
 from tests.cells import finish, results_in, some_cell
 from tests.results.test_notes import SomeSource
 
@@ -92,13 +90,7 @@ def notes_on_a_part(folder: Path) -> Left:
     return file, lambda: kept.kept_notes("source") in (None, ["1", "None"]), True
 
 
-def processors(folder: Path) -> Left:
-    file = folder / "scarf-lightning" / "processors.json"
-    write_cached(file, {"this one": 0.5})
-    return file, lambda: measured._read(file), {}
-
-
-LEFT = (data_note, failure, chunk, job_array, index, description, trials, notes_on_a_part, processors)
+LEFT = (data_note, failure, chunk, job_array, index, description, trials, notes_on_a_part)
 
 
 @pytest.mark.parametrize("ruin", RUINS)

@@ -232,14 +232,3 @@ def test_any_value_is_taken_as_its_type_or_refused(value: Any) -> None:
     for name, kind in kinds.items():
         with suppress(UsageError):
             assert isinstance(getattr(checked(Outer, {name: value}), name), kind)
-
-
-def test_a_former_name_of_an_option_is_read_from_records_alone() -> None:
-    stored = asdict(config_of())
-    del stored["trainer"]["force_precision"]
-    stored["trainer"]["slow_bfloat16"] = True
-
-    assert read(stored).trainer.force_precision
-    assert stored["trainer"]["slow_bfloat16"]  # what was given is left as it was
-    with pytest.raises(UsageError, match=r"trainer\.slow_bfloat16 is not an option.* Did you mean force_precision\?"):
-        config_of("trainer.slow_bfloat16=true")
