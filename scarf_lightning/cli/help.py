@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..options.axes import AXES, CLASSES, first_paragraph, is_own, parts
+from ..options.axes import AXES, BASES, first_paragraph, is_own, parts
 from ..options.conf_files import DocumentedOption, documented, meaning_of, read_choice
 from ..options.option import options_of
 from ..options.reference import shown
@@ -102,7 +102,7 @@ def _table(options: Iterable[DocumentedOption]) -> Table:
 
 def _imported(axis: str) -> dict[str, type[Any]]:
     """The parts of an axis that plugins brought; none if no class of parts was imported."""
-    module = CLASSES.get(axis, "").partition(":")[0]
+    module = BASES.get(axis, "").partition(":")[0]
     if module not in sys.modules:
         return {}
     return {name: cls for name, cls in parts(axis).items() if not is_own(cls)}

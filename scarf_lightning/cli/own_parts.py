@@ -1,11 +1,11 @@
-"""A user's own parts are tried before they train: those that the cells of a run, and the drawings of its sweep, use."""
+"""A user's own parts are tried before they train: those that the cells of a run use, and what its sweep file names."""
 
 import re
 from collections.abc import Sequence
 from importlib.util import find_spec
 
 from ..errors import UsageError
-from ..options.axes import is_own, part
+from ..options.axes import part
 from ..screen import screen
 from ..sweeping.cell import Cell
 from ..sweeping.folders import SweepFile
@@ -36,7 +36,7 @@ def check_own_parts(cells: Sequence[Cell], sweep: SweepFile | None = None) -> No
         UsageError: one of them is wrong.
     """
     if sweep is not None and sweep.is_of_user:
-        check_sweep_file(sweep, cells[0].config.plugins)
+        check_sweep_file(sweep)
     if not any(cell.config.plugins for cell in cells):
         return
     from ..trying import check_used
@@ -45,7 +45,7 @@ def check_own_parts(cells: Sequence[Cell], sweep: SweepFile | None = None) -> No
         screen().say(note)
 
 
-def check_sweep_file(sweep: SweepFile, plugins: Sequence[str]) -> None:
+def check_sweep_file(sweep: SweepFile) -> None:
     """Check the methods and the drawings that a sweep file of the user's names, which its cells do not use.
 
     Raises:
@@ -60,19 +60,6 @@ def check_sweep_file(sweep: SweepFile, plugins: Sequence[str]) -> None:
     if not sweep.report or find_spec("matplotlib") is None:
         return
     # It imports matplotlib.
-    from ..reporting.drawings import UnknownDrawingError, check_drawings, read_drawings
+    from ..reporting.drawings import check_drawings, read_drawings
 
-    try:
-        drawings = read_drawings(sweep.report, str(sweep.file))
-    # The report may import the module that has it.
-    except UnknownDrawingError as error:
-        screen(stderr=True).say(str(error))
-        return
-    check_drawings(drawings, str(sweep.file))
-    own = [type(drawing) for drawing in drawings if not is_own(type(drawing))]
-    if not own:
-        return
-    from ..trying import check_classes
-
-    for note in check_classes(own, plugins):
-        screen().say(note)
+    check_drawings(read_drawings(sweep.report, str(sweep.file)), str(sweep.file))

@@ -71,9 +71,6 @@ AXES = (
 BASES = {axis.name: axis.base for axis in AXES if axis.base is not None}
 """For each axis of parts the class that they inherit from. Looking them up imports torch."""
 
-CLASSES = BASES | {"dataset": "scarf_lightning.data.sources.plugin_table:OwnTable"}
-"""The same with the class of tables of a user's own, which are choices of the dataset beside its files."""
-
 SEVERAL = {axis.name for axis in AXES if axis.takes_several}
 """The axes of which several choices can be made at once."""
 
@@ -96,7 +93,7 @@ def parts(axis: str) -> dict[str, type[Any]]:
     Raises:
         UsageError: two parts have one name.
     """
-    return dict(_parts(CLASSES[axis], Options.n_classes))
+    return dict(_parts(BASES[axis], Options.n_classes))
 
 
 @lru_cache

@@ -8,7 +8,7 @@ from types import NoneType
 from typing import Any, TypeVar, get_type_hints
 
 from ..errors import UsageError, not_an_option
-from .axes import BASES, list_of, part, parts
+from .axes import BASES, list_of, part
 from .conf_files import target_of
 from .config import Config
 from .gate import OURS, TARGET
@@ -163,9 +163,7 @@ def _with_options_apart(settings: type[Any], named: PartField, values: Mapping[s
 
 
 def _class_of(named: PartField, name: Any, place: str) -> type[Any] | None:
-    """The class of the part that settings name; None for no pre-training and for sources of the package."""
-    if named.axis == "dataset":
-        return parts("dataset").get(name)
+    """The class of the part that settings name; None for no pre-training."""
     if (place, name) == ("pretrain", "none"):
         return None
     return part(named.axis, name, option=f"{place}.{named.name}")

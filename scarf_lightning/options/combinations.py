@@ -87,7 +87,7 @@ def check_combination(config: Config) -> None:
             "a cell with the options that tuning chose."
         )
     # Only reading a file tells whether it has rows without a label, see `check_labels`.
-    is_of_user = config.dataset.source == "csv" or config.dataset.source in parts("dataset")
+    is_of_user = config.dataset.source == "csv"
     may_have_unlabelled_rows = config.part("regime").hides_labels or is_of_user
     if method.needs_unlabelled_rows and not may_have_unlabelled_rows:
         hiding = sorted(regime for regime, each in parts("regime").items() if each.hides_labels)

@@ -61,7 +61,7 @@ def plugin_hashes(names: Sequence[str], used: Collection[Any]) -> dict[str, str]
     """SHA-256 of the source of each plugin that belongs to the identity of a cell, which uses the classes and the
     metric's function ``used``.
 
-    A plugin that defines nothing but parts, metrics or drawings belongs to the cells that use one of them. So naming
+    A plugin that defines nothing but parts or metrics belongs to the cells that use one of them. So naming
     one more plugin leaves finished cells finished. Any other plugin may do anything, and belongs to every cell.
     """
     load_plugins(names)
@@ -79,12 +79,6 @@ def plugin_hashes(names: Sequence[str], used: Collection[Any]) -> dict[str, str]
 def source_hash(name: str) -> str:
     """SHA-256 of the source of an imported module, as it was at import."""
     return _imported[name]
-
-
-def source_of(cls: type[Any]) -> list[str]:
-    """SHA-256 of the source of each imported plugin that a class belongs to; none of a class of a notebook."""
-    module = cls.__module__
-    return [_imported[name] for name in sorted(_imported) if module == name or module.startswith(f"{name}.")]
 
 
 def _import(name: str) -> None:
@@ -121,14 +115,9 @@ def _decides_numbers(name: str, origins: Collection[str]) -> bool:
     # The cell uses none of its parts, so a plugin of nothing but parts does not matter.
     for module in own.values():
         for cls in vars(module).values():
-            if inspect.isclass(cls) and cls.__module__ in own and _is_known(cls):
+            if inspect.isclass(cls) and cls.__module__ in own and issubclass(cls, Options):
                 return False
     return not any(metric.function.__module__ in own for metric in metrics())
-
-
-def _is_known(cls: type[Any]) -> bool:
-    """Tell whether a class is a part or a drawing."""
-    return issubclass(cls, Options) or hasattr(cls, "only_draws")
 
 
 def _hash(file: Path) -> str:

@@ -240,12 +240,7 @@ class TrainerSettings(Options):
 
 @dataclass
 class DatasetSettings(Options):
-    """Where a table comes from, and how it is read. Each source takes some of the options and refuses the others.
-
-    The ``options`` are those of a source of a plugin.
-    """
-
-    named_part: ClassVar = PartField("source", "dataset", "options")
+    """Where a table comes from, and how it is read. Each source takes some of the options and refuses the others."""
 
     # Where the table is.
     source: str = option("wdbc", "wdbc or diabetes (bundled), openml or csv (a file of yours)")
@@ -272,7 +267,6 @@ class DatasetSettings(Options):
     weight: str | None = option(None, "column that says how much each row counts in supervised training; no feature")
     unlabelled: str | None = option(None, "file of more rows without a target, which pre-training uses")
     task: int | None = option(None, "number of a task on OpenML, with its own splits", "[1, inf)")
-    options: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()

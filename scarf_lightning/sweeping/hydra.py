@@ -41,7 +41,7 @@ from omegaconf.errors import (
 
 from ..errors import UsageError, did_you_mean, meant_by, not_an_option, unknown_name
 from ..options import BASES, Config, load_plugins, options_of, read
-from ..options.axes import AXES, CLASSES, is_own, list_of, parts
+from ..options.axes import AXES, is_own, list_of, parts
 from ..options.conf_files import target_of
 from ..options.config import SHORTHANDS
 from ..options.gate import GLOBAL, TARGET
@@ -295,20 +295,15 @@ def offer(plugins: Sequence[str]) -> None:
     """Let ``AXIS=NAME`` and ``AXIS.OPTION=VALUE`` work for every part in these modules, before Hydra composes.
 
     Raises:
-        UsageError: there is no such module, or one of its parts has a name that is taken.
+        UsageError: there is no such module.
     """
     if not plugins:
         return
     load_plugins(plugins)
-    for axis in CLASSES:
+    for axis in BASES:
         for name, cls in parts(axis).items():
             # Parts of the package have files.
             if not is_own(cls):
-                if axis == "dataset" and (CONF / axis / f"{name}.yaml").exists():
-                    raise UsageError(
-                        f"{cls.__module__}.{cls.__qualname__} has the name {name}, which is a dataset of the package; "
-                        "give it another name."
-                    )
                 content, package = _part_content(axis, cls)
                 ConfigStore.instance().store(group=axis, name=name, node=content, package=package)
 
@@ -317,9 +312,6 @@ def _part_content(axis: str, cls: type[Any]) -> tuple[dict[str, Any], str | None
     """What a file of `conf/` would hold for a part, and its package if that is not its axis."""
     options = {name: option.default for name, option in options_of(cls).items()}
     part = {TARGET: target_of(cls), "name": cls.name, **options}
-    if axis == "dataset":
-        # A table of the user's own, as a file is.
-        return {"defaults": [{"override /recipe": "practical"}], axis: {"source": cls.name, **options}}, GLOBAL
     if axis == "network":
         part = {"name": cls.name, "encoder": {TARGET: target_of(cls), **options}}
     # A method that is never pre-trained turns pre-training off.

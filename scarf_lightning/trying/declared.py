@@ -8,19 +8,13 @@ from difflib import get_close_matches
 from types import ModuleType
 from typing import Any, ClassVar, get_origin, get_type_hints
 
-from ..data.targets import Target
 from ..engine.blame import is_foreign
 from ..losses import Loss
-from ..options.axes import CLASSES, parts, registered
+from ..options.axes import BASES, parts, registered
 from ..options.option import Options, options_of
 from .bench import FIELDS
 from .source_lines import line_with, named
 
-TARGET = "target"
-"""The kind of part that is chosen by `dataset.target_kind`, and not by an axis."""
-DRAWING = "draw"
-"""The kind of a drawing of the report, which a sweep file chooses by ``draw: NAME``."""
-DRAWINGS = "scarf_lightning.reporting.drawings"
 HINTS = {
     "replacement": "scarf_lightning.corruption.SelectiveCorruption",
     "mask": "scarf_lightning.corruption.Selection",
@@ -30,8 +24,6 @@ HINTS = {
     "make_batch": "scarf_lightning.methods.SingleFitMethod",
     "forward": "scarf_lightning.losses.ContrastiveLoss, with __call__(first, second) in place of forward",
     "statistics": "scarf_lightning.data.preprocessing.Scaling",
-    "read": "scarf_lightning.data.sources.OwnTable",
-    "blocks": "scarf_lightning.reporting.drawings.Drawing",
 }
 """Functions by which a class that inherits from nothing of ours gives away what it is meant to be."""
 ELSEWHERE = {"weight": "method", "pretext": "method", "views": "pretrain"}
@@ -40,8 +32,8 @@ ELSEWHERE = {"weight": "method", "pretext": "method", "views": "pretrain"}
 
 def bases() -> dict[str, type[Any]]:
     """The class that the parts of each kind inherit from."""
-    found = {TARGET: Target}
-    for axis, base in CLASSES.items():
+    found = dict[str, type[Any]]()
+    for axis, base in BASES.items():
         # This imports all modules of the room.
         registered(base)
         module, _, name = base.partition(":")
@@ -50,9 +42,7 @@ def bases() -> dict[str, type[Any]]:
 
 
 def kind_of(cls: type[Any]) -> str | None:
-    """The axis of a part, `TARGET` or `DRAWING`; None for a class that is no part."""
-    if is_drawing(cls):
-        return DRAWING
+    """The axis of a part; None for a class that is no part."""
     return next((kind for kind, base in bases().items() if issubclass(cls, base)), None)
 
 
@@ -67,11 +57,6 @@ def classes_of(module: ModuleType) -> Iterator[type[Any]]:
         is_meant = kind_of(value) is not None or has_name
         if is_meant and not is_base:
             yield value
-
-
-def is_drawing(value: Any) -> bool:
-    """Tell whether something is a class of drawings of the report."""
-    return inspect.isclass(value) and any(each.__module__.startswith(DRAWINGS) for each in value.__mro__)
 
 
 def _is_of(cls: type[Any], module: ModuleType) -> bool:
@@ -241,5 +226,4 @@ def _is_class_variable(hint: Any) -> bool:
 def _noun(cls: type[Any]) -> str:
     """The kind of a class in words."""
     kind = kind_of(cls)
-    nouns = {"pretrain": "pre-training", "dataset": "source of rows", TARGET: "kind of target", DRAWING: "drawing"}
-    return nouns.get(str(kind), str(kind))
+    return "pre-training" if kind == "pretrain" else str(kind)

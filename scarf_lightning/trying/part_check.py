@@ -4,7 +4,7 @@ import logging
 import random
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..data.targets import AUTO, kind_named
-from ..engine.blame import is_foreign
 from ..engine.hardware import own_torch, torch_threads
 from ..errors import UsageError, unknown_name
 from ..metrics import METRICS, Metric, metrics
@@ -22,17 +20,13 @@ from ..options.axes import BASES, is_own, part
 from ..options.combinations import part_axis
 from ..options.option import Options, options_of
 from ..options.plugins import load_plugins, source_hash
-from ..reporting.blocks import RETURNS as BLOCKS
 from .call import Probe, WrongError
 from .checks import CHECKS, Attempt, place_of, unused_options
-from .declared import DRAWING, TARGET, bases, classes_of, kind_of, why_not_taken
-from .drawing_check import try_drawing
+from .declared import bases, classes_of, kind_of, why_not_taken
 from .kept import keep_notes, kept_notes
 from .probes import CorruptionProbe, LossProbe, NetworkProbe, PretextProbe, SelectionProbe
 from .source_lines import line_of, named, text_at
-from .table_check import RETURNS as ROWS
-from .table_check import try_table
-from .table_probes import MethodProbe, MetricProbe, PreparingProbe, TargetProbe
+from .table_probes import MethodProbe, MetricProbe, PreparingProbe
 
 LONGEST = 0.03
 """Seconds of a part whose options are tried, too."""
@@ -118,14 +112,6 @@ def check_used(configs: Iterable[Config]) -> list[str]:
     return notes
 
 
-def check_classes(classes: Iterable[type[Any]], plugins: Sequence[str]) -> list[str]:
-    """Like `check_used`, of classes that no cell uses, such as drawings."""
-    notes = list[str]()
-    for cls in dict.fromkeys(classes):
-        notes += _notes_of(cls, plugins)
-    return notes
-
-
 def _used(config: Config) -> Iterator[Any]:
     """The parts and the metrics of a user's own that a cell uses. All metrics of a plugin are measured."""
     # A class may be registered by a program itself, with no plugin's name.
@@ -133,9 +119,6 @@ def _used(config: Config) -> Iterator[Any]:
         axis = part_axis(each.name)
         if axis in BASES and (axis, each.value) != ("pretrain", "none") and not is_own(part(axis, each.value)):
             yield part(axis, each.value)
-    kind = config.dataset.target_kind
-    if kind not in (None, AUTO) and is_foreign(kind_named(kind)):
-        yield kind_named(kind)
     for metric in metrics():
         if metric not in METRICS and _is_in(metric.function.__module__, config.plugins):
             yield metric
@@ -193,11 +176,7 @@ def _submodules(module: str) -> list[str]:
 
 def check_part(cls: type[Any], kind: str) -> Verdict:
     """Try a class of a kind of part, which is declared as one."""
-    if kind == "dataset":
-        return _tried_once(cls, f"dataset={cls.name}", try_table, "read", ROWS, "reading")
-    if kind == DRAWING:
-        return _tried_once(cls, f"{DRAWING}: {cls.name}", try_drawing, "blocks", BLOCKS, "drawing")
-    return _tried(cls, f"{'dataset.target_kind' if kind == TARGET else kind}={cls.name}", probe_of(kind))
+    return _tried(cls, f"{kind}={cls.name}", probe_of(kind))
 
 
 def _verdict(part: Any) -> Verdict:
@@ -217,10 +196,10 @@ def check_metric(metric: Metric) -> Verdict:
 
 
 def probe_of(kind: str) -> Probe:
-    """The probe of the parts of an axis, or of a kind of target."""
+    """The probe of the parts of an axis."""
     probes: dict[str, Probe] = {
         "corruption": CorruptionProbe(), "selection": SelectionProbe(), "loss": LossProbe(),
-        "pretrain": PretextProbe(), "network": NetworkProbe(), "method": MethodProbe(), TARGET: TargetProbe(),
+        "pretrain": PretextProbe(), "network": NetworkProbe(), "method": MethodProbe(),
     }  # fmt: skip
     return probes.get(kind) or PreparingProbe(kind)
 
@@ -232,29 +211,6 @@ def _tried(subject: Any, title: str, probe: Probe) -> Verdict:
             return _verdict_of_tables(subject, title, probe)
         except _RefusedError as error:
             return Verdict(title, str(error))
-
-
-def _tried_once(
-    cls: type[Any],
-    title: str,
-    attempt: Callable[[type[Any]], tuple[str, float]],
-    function: str,
-    returns: str,
-    unit: str,
-) -> Verdict:
-    """The verdict on a class that neither trains nor knows trials, by calls of its one ``function``."""
-    with _silenced():
-        try:
-            seen, milliseconds = attempt(cls)
-        except WrongError as error:
-            return Verdict(title, f"{named(cls, function)} {error}.")
-        except UsageError as error:
-            return Verdict(title, f"{named(cls, function)}: {error}")
-        except (Exception, SystemExit) as error:
-            reason = " ".join(str(error).split())[:160]
-            place = named(cls, function, line_of(error, cls.__module__))
-            return Verdict(title, f"{place} fails, {type(error).__name__}: {reason}; it has to return {returns}.")
-    return Verdict(title, seen=seen, milliseconds=milliseconds, unit=unit)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""How parts that work on a whole table are tried: methods, metrics, kinds of targets, and what prepares a table."""
+"""How parts that work on a whole table are tried: methods, metrics, and what prepares a table."""
 
 import math
 from collections.abc import Mapping
@@ -7,14 +7,12 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import Tensor
 
 from ..data.preprocessing import ZScore
 from ..data.trials import Full, TrialData, prepare_trials
 from ..engine.hardware import Hardware
-from ..errors import UsageError
 from ..metrics import Metric
 from ..options.settings import FinetuneSettings
 from .bench import N_BATCH, N_TABLE, SEED, Bench, benches, regression_bench
@@ -176,83 +174,6 @@ class MetricProbe(Probe):
                 f"is {value:.4g} for {case}, outside its bounds {low:g} to {high:g}; state bounds=(LOW, HIGH)"
             )
         return float(value)
-
-
-class TargetProbe(Probe):
-    """A column that is read, encoded, learnt and predicted."""
-
-    returns: ClassVar[Mapping[str, str]] = {
-        "fit": "its estimates, an array (K,)",
-        "encode": "labels as the loss takes them, an array (T, n, ...)",
-        "loss": "a tensor (...), an average over rows",
-        "validation": 'a dictionary of "loss" and "error", two tensors (...)',
-        "predictions": "a tensor of predictions (T, N, ...)",
-        "measured": "a dictionary of numbers by metric",
-    }
-    unit: ClassVar[str] = "call"
-
-    def make(self, cls: type[Any], bench: Bench, **options: Any) -> Any:
-        refusals = []
-        for column in self._columns():
-            try:
-                target, labels, _ = cls.read(column, "a table")
-            except UsageError as error:
-                refusals.append(str(error))
-                continue
-            self.labels = labels
-            return target
-        raise WrongError(f"reads none of four columns, of classes, counts, shares and numbers: {refusals[0]}")
-
-    @staticmethod
-    def _columns() -> "list[pd.Series[Any]]":
-        random = np.random.default_rng(SEED)
-        values = [
-            random.poisson(3, N_TABLE).astype(float), random.normal(size=N_TABLE), random.random(N_TABLE),
-            np.array(["x", "y", "z"])[random.integers(3, size=N_TABLE)],
-        ]  # fmt: skip
-        return [pd.Series(each, name="target") for each in values]
-
-    def benches(self, part: Any) -> tuple[Bench, ...]:
-        return benches()[:1]
-
-    def call(self, part: Any, call: Call) -> dict[str, Output]:
-        sample, n_trials = call.sample, len(call.sample.trials)
-        labels = np.stack([np.roll(self.labels, trial) for trial in range(n_trials)])
-        fitted = np.stack([call.run(part.fit, each) for each in labels])
-        encoded = torch.from_numpy(np.asarray(call.run(part.encode, labels, fitted)))
-        targets = encoded.float() if encoded.is_floating_point() else encoded
-        targets = call.given(sample.without_axis(targets))
-        head_outputs = sample.tensor(N_TABLE, part.n_outputs, seed=300).requires_grad_()
-        ones, returns = torch.ones(*sample.leading, N_TABLE), self.returned("loss")
-        loss = as_tensor(call.run(part.loss, head_outputs, targets, None), "loss", returns)
-        weighted = as_tensor(call.run(part.loss, head_outputs, targets, ones), "loss", returns)
-        validated = call.run(part.validation, head_outputs, targets)
-        if not isinstance(validated, dict) or not {"loss", "error"} <= validated.keys():
-            raise WrongError('gives no dictionary of "loss" and "error"; finetune.monitor watches one of them')
-        stacked = head_outputs if sample.leading else head_outputs[None]
-        predicted = call.run(part.predictions, stacked.detach().double(), torch.from_numpy(fitted))
-        first = predicted[0].numpy()
-        measured = call.run(part.measured, first, labels[0])
-        call.function = "plain"
-        plain = part.plain()
-        again = type(part).from_plain({**plain, **plain["target"]})
-        if again != part:
-            raise WrongError("is another target after from_plain(plain()); keep all of its fields in plain")
-        call.function = "packed"
-        unpacked_labels, unpacked = part.unpacked(part.packed(labels[0], first))
-        if unpacked.shape != first.shape or len(unpacked_labels) != N_TABLE:
-            raise WrongError(
-                "loses rows or columns in unpacked(packed(labels, predictions)); make them each other's inverse"
-            )
-        call.gradients["its inputs"] = gradient(loss, head_outputs)
-        call.seen = ", ".join(f"{name} {value:.3g}" for name, value in list(measured.items())[:3])
-        return {
-            "its loss": Output(loss, (), function="loss"),
-            "its loss with weights of 1": Output(weighted, (), function="loss"),
-            "its validation loss": Output(validated["loss"], (), function="validation"),
-            "its validation error": Output(validated["error"], (), function="validation"),
-            "its predictions": Output(sample.without_axis(predicted), function="predictions"),
-        }
 
 
 @dataclass

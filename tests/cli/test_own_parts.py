@@ -7,24 +7,10 @@ import pytest
 from scarf_lightning.cli import commands, own_parts
 from scarf_lightning.cli.own_parts import check_sweep_file
 from scarf_lightning.errors import UsageError
-from scarf_lightning.options.plugins import load_plugins
 from scarf_lightning.sweeping.folders import SWEEPS, read_sweep
 from tests.processes import here
 from tests.test_architecture import imported_in_a_process
 
-SLIP = """\
-from dataclasses import dataclass
-from typing import ClassVar
-from scarf_lightning.reporting.drawings import Drawing
-
-
-@dataclass(frozen=True, kw_only=True)
-class Slip(Drawing):
-    name: ClassVar[str] = "slip_of_mine"
-
-    def blocks(self, results, options, name):
-        return [self.cells(results)["nix"]]
-"""
 RIGHT = "report: [{draw: win_matrix, title: t, compare: pretrain}]"
 
 
@@ -35,9 +21,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def check(more: str, plugins: tuple[str, ...] = ()) -> None:
+def check(more: str) -> None:
     Path("mine.yaml").write_text(f"title: T\ncells: [{{pretrain: [none, scarf]}}]\n{more}\n", encoding="utf-8")
-    check_sweep_file(read_sweep("./mine.yaml", SWEEPS), plugins)
+    check_sweep_file(read_sweep("./mine.yaml", SWEEPS))
 
 
 @pytest.mark.parametrize(
@@ -57,24 +43,8 @@ def test_an_unknown_name_is_refused_by_the_name_of_the_file(more: str, sentence:
         check(more)
 
 
-def test_a_drawing_that_only_the_report_may_import_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    check("report: [{draw: dots_of_mine}]")
-    said = capsys.readouterr().err
-    assert said.startswith("mine.yaml, drawing 1 of report: dots_of_mine is not a drawing. ")
-    assert said.endswith("plugins=[MODULE] imports one of your own.\n")
-
-
 def test_known_names_are_taken(folder: Path) -> None:
     check("instead: {xgboost: random_forest}\n" + RIGHT)
-
-
-def test_a_drawing_of_the_users_is_tried(folder: Path) -> None:
-    Path("slip_of_mine.py").write_text(SLIP, encoding="utf-8")
-    load_plugins(["slip_of_mine"])
-    with pytest.raises(
-        UsageError, match=r"slip_of_mine\.Slip\.blocks \(slip_of_mine\.py, line 11\) fails, KeyError: 'nix'"
-    ):
-        check("report: [{draw: slip_of_mine, title: t}]", ("slip_of_mine",))
 
 
 def test_without_matplotlib_drawings_are_not_looked_at(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

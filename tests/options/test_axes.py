@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.options.axes import AXES, BASES, CLASSES, distinguishing_names, group_of, label, part, parts
+from scarf_lightning.options.axes import AXES, BASES, distinguishing_names, group_of, label, part, parts
 from scarf_lightning.options.building import build
 from scarf_lightning.options.option import Options, options_of
 from scarf_lightning.options.plugins import load_plugins
@@ -79,8 +79,7 @@ def shapes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         (package / f"{name}.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path)
-    for classes in (BASES, CLASSES):
-        monkeypatch.setitem(classes, "shape", "toy_shapes:Shape")
+    monkeypatch.setitem(BASES, "shape", "toy_shapes:Shape")
     monkeypatch.setattr("scarf_lightning.options.axes._base_class", _uncached)
     return "shape"
 

@@ -36,21 +36,6 @@ class Halved(SelectiveCorruption):
     def replacement(self, x, source, random):
         return x * self.factor
 """
-DRAWING = """
-from dataclasses import dataclass
-
-from scarf_lightning.reporting.drawings import Drawing
-
-
-@dataclass(frozen=True, kw_only=True)
-class Dots(Drawing):
-    name = "dots"
-
-    def blocks(self, results, options, name):
-        return []
-"""
-
-
 METRIC = """
 from scarf_lightning.metrics import metric
 
@@ -225,7 +210,7 @@ class TestHashes:
         assert self.hash_of(package.name) != before
 
     def test_a_plugin_counts_for_cells_that_use_it_or_if_nobody_knows_what_it_does(self, folder: Path) -> None:
-        sources = {"part": MODULE, "dots": DRAWING, "measure": METRIC, "unknown": "class Any: pass\n", "sub": SUBCLASS}
+        sources = {"part": MODULE, "measure": METRIC, "unknown": "class Any: pass\n", "sub": SUBCLASS}
         for name, source in sources.items():
             (folder / f"{name}_{folder.name}.py").write_text(source.format(folder=folder.name))
         names = [f"{name}_{folder.name}" for name in sources]

@@ -7,26 +7,20 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import pandas as pd
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 from scarf_lightning.corruption import Corruption, Selection, SelectiveCorruption
 from scarf_lightning.data.preprocessing import Scaling
-from scarf_lightning.data.sources import OwnTable
-from scarf_lightning.data.targets import Number
 from scarf_lightning.losses import ContrastiveLoss, Loss
 from scarf_lightning.methods import Method, SingleFitMethod
 from scarf_lightning.metrics import metric
 from scarf_lightning.networks import Network
 from scarf_lightning.options import option
 from scarf_lightning.pretexts import Pretext, Views
-from scarf_lightning.reporting.blocks import Table
-from scarf_lightning.reporting.drawings import Drawing
 
 """
-FROZEN = "@dataclass(frozen=True, kw_only=True)"
 
 
 def part(
@@ -39,15 +33,6 @@ def part(
 
 def corruption(value: str, *, options: str = "", arguments: str = "self, x, source, random") -> str:
     return part("SelectiveCorruption", f"{options}\ndef replacement({arguments}):\n    return {value}")
-
-
-def source(body: str) -> str:
-    first, _, rest = body.partition("\n")
-    return part("OwnTable", f"def read(self):\n    {first}\n{rest}")
-
-
-def drawing(line: str) -> str:
-    return part("Drawing", f"def blocks(self, results, options, name):\n    {line}", dataclass=FROZEN)
 
 
 def loss(value: str, *, options: str = "") -> str:
@@ -232,21 +217,6 @@ MISTAKES = {
         measured("float((probabilities.argmax(axis=1) == labels).mean() * np.random.random())"), "numpy's own", "default_rng",
     ),
     "a metric that divides": (measured("float(1 / (labels == labels[0]).std())", bounds="(0, 1e9)"), "bad", ""),
-    # Kinds of targets.
-    "a target's loss of all rows": (
-        part("Number", "def loss(self, outputs, targets, weights):\n    return (outputs - targets).square().mean()",
-             dataclass="@dataclass(frozen=True)"),
-        "as the shape of its loss", "average over rows",
-    ),
-    "a target without an error": (
-        part("Number", 'def validation(self, outputs, targets):\n    return {"loss": self.loss(outputs, targets, None)}',
-             dataclass="@dataclass(frozen=True)"),
-        'no dictionary of "loss" and "error"', "finetune.monitor",
-    ),
-    "a target's estimate that is missing": (
-        part("Number", "def predictions(self, outputs, fitted):\n    return outputs", dataclass="@dataclass(frozen=True)"),
-        "m.Bad", "",
-    ),
     # What prepares a table.
     "a scaling by one number": (
         part("Scaling", "def statistics(self, values):\n    return values.mean(axis=0), values.std()"), "m.Bad.statistics", "",
@@ -259,36 +229,5 @@ MISTAKES = {
     "a scaling of rows": (
         part("Scaling", "def statistics(self, values):\n    return values.mean(axis=1), values.std(axis=1)"),
         "m.Bad.statistics", "",
-    ),
-    # Sources of rows.
-    "a source of an array": (source("return np.zeros((3, 2))"), "returns a ndarray", "a frame of pandas"),
-    "a source without rows": (source('return pd.DataFrame({"a": [], "b": []})'), "returns no row", "a row for each"),
-    "a source of one column": (source('return pd.DataFrame({"a": [1, 2]})'), "the one column 'a'", "the target and a column"),
-    "a source of equal names": (source('return pd.DataFrame([[1, 2]], columns=["a", "a"])'), "2 columns 'a'", "rename"),
-    "a source by chance": (
-        source('return pd.DataFrame(np.random.default_rng().random((9, 2)), columns=["a", "b"])'),
-        "returns other rows the second time", "np.random.default_rng(0)",
-    ),
-    "a source that fails": (source('return pd.read_csv("nothing.csv")'), "FileNotFoundError", "it has to return a frame"),
-    "a source of another file": (
-        source('return pd.DataFrame({"a": [1], "b": [2]})\ndef files(self):\n    return ["nothing.db"]'),
-        "reads from nothing.db", "name the file with the rows",
-    ),
-    "a source of one text of files": (
-        source('return pd.DataFrame({"a": [1], "b": [2]})\ndef files(self):\n    return "shop.db"'), "one text", '["shop.db"]',
-    ),
-    "a source without read": (part("OwnTable", "def load(self):\n    return None"), "source of rows without read()", "define it"),
-    # Drawings of the report.
-    "a drawing of a figure": (drawing("return pd.DataFrame()"), "returns a DataFrame", "a list of Paragraph"),
-    "a drawing of texts": (drawing('return ["text"]'), "returns a list of str", "a list of Paragraph"),
-    "a drawing that fails": (drawing('return results.trials["nothing"]'), "KeyError", "a list of Paragraph"),
-    "a drawing of another name": (
-        drawing('return [Table("mine", "", ("a",), (), pd.DataFrame())]'), "calls a figure or a table 'mine'", 'f"{name}-a"',
-    ),
-    "a drawing of equal names": (
-        drawing('return [Table(name, "", ("a",), (), pd.DataFrame())] * 2'), "gives two figures or tables one name", "another word",
-    ),
-    "a drawing without blocks": (
-        part("Drawing", "def draw(self):\n    return []", dataclass=FROZEN), "drawing without blocks(results, options, name)", "",
     ),
 }  # fmt: skip

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from scarf_lightning.data.targets import Classes, Number
 from scarf_lightning.errors import UsageError
 from scarf_lightning.methods import SingleFitMethod
 from scarf_lightning.metrics import METRICS, Metric
@@ -39,11 +38,6 @@ def test_every_part_of_the_package_is_taken(axis: str, name: str) -> None:
     found = check_part(parts(axis)[name], axis)
     assert found.fault is None
     assert found.seen
-
-
-@pytest.mark.parametrize("kind", [Classes, Number])
-def test_both_kinds_of_targets_are_taken(kind: type[Classes | Number]) -> None:
-    assert check_part(kind, "target").fault is None
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
@@ -122,7 +116,7 @@ def test_a_note_is_said_before_each_run(folder: Path) -> None:
         (GOOD, "bda", "m has no part bda. Its parts are: Bad."),
         ("x = 1\n", None, "m has no part: no class that inherits"),
         (f"{GOOD}\n1 / 0\n", None, "ZeroDivisionError: division by zero (m.py, line"),
-        (corruption("x", options="rate: float = 0.5\nsigma: float"), None, "(m.py, line 24)"),
+        (corruption("x", options="rate: float = 0.5\nsigma: float"), None, "(m.py, line 19)"),
     ],
 )
 def test_a_module_without_the_part_is_refused(

@@ -5,16 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UsageError, unknown_name
-from ...options.axes import parts
 from ..targets import AUTO, check_kind
 from .evidence import ReadTable, Stamp, Stamps
 from .file import FileSource
 from .openml import OpenMLSource, OpenMLTaskSource
-from .plugin_table import OwnSource, OwnTable
 from .source import ENDING, BundledSource, DiabetesSource, LastTable, Source, SplitBy, WdbcSource
 
 __all__ = [
-    "ENDING", "DiabetesSource", "FileSource", "LastTable", "OwnTable", "ReadTable", "Source", "SplitBy", "Stamp",
+    "ENDING", "DiabetesSource", "FileSource", "LastTable", "ReadTable", "Source", "SplitBy", "Stamp",
     "Stamps", "WdbcSource", "open_source",
 ]  # fmt: skip
 
@@ -29,8 +27,6 @@ OPTIONS = {
     DiabetesSource.name: (),
 }
 """The options of each source, besides the name of its data."""
-OF_OWN_TABLES = ("target", *LISTS_OF_COLUMNS, "decimal", "target_kind", "weight")
-"""The options of each source of a plugin, besides the name of its data and its own options."""
 
 NEEDS_NOTHING = ("random", "stratified")
 """Splits that need nothing but the labels."""
@@ -43,26 +39,20 @@ def open_source(
     name: str | None,
     openml_cache: str | None,
     split: Mapping[str, Any] | None = None,
-    options: Mapping[str, Any] | None = None,
     **given: Any,
 ) -> Source:
     """The source that the options of a dataset name. Options that are not set are None; so is the paper's split.
 
-    Args:
-        options: of a source of a plugin, see `OwnTable`.
-
     Raises:
         UsageError: there is no such source, an option that it needs is missing, or it does not know an option.
     """
-    own = parts("dataset")
-    options_by_source = OPTIONS | dict.fromkeys(own, OF_OWN_TABLES)
-    if source not in options_by_source:
+    if source not in OPTIONS:
         fault = f"dataset.source={source} is not a source"
-        raise UsageError(unknown_name(fault, source, sorted(options_by_source), "the sources"))
+        raise UsageError(unknown_name(fault, source, sorted(OPTIONS), "the sources"))
     for option, value in given.items():
-        if value is not None and option not in options_by_source[source]:
+        if value is not None and option not in OPTIONS[source]:
             fault = f"dataset.{option} is not an option of dataset.source={source}"
-            raise UsageError(unknown_name(fault, option, ("name", *options_by_source[source]), "its options"))
+            raise UsageError(unknown_name(fault, option, ("name", *OPTIONS[source]), "its options"))
     kind = None if given.get("target_kind") == AUTO else given.get("target_kind")
     check_kind(kind)
     dataset_id, task = given.get("id"), given.get("task")
@@ -75,9 +65,6 @@ def open_source(
     if source in BUNDLED:
         return BUNDLED[source](dataset_name=name)
     named: dict[str, Any] = {"dataset_name": name, "target_kind": kind, "split": split_by}
-    if source in own:
-        named |= _columns(given) | {option: given.get(option) for option in ("decimal", "weight")}
-        return OwnSource(Path(source), given.get("target") or "", table=own[source](**(options or {})), **named)
     if source == FileSource.name:
         path = _path(given.get("path"))
         if not path:

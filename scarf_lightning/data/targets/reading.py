@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import UsageError, counted, unknown_name
-from ...options.axes import registered
 from ..columns import Advice, Note
 from .classes import Classes
 from .number import Number
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
     from ..columns import Coded
 
 AUTO = "auto"
-KINDS = "scarf_lightning.data.targets:Target"
-"""The class that all kinds inherit from, see `registered`."""
+KINDS: dict[str, type[Target]] = {kind.name: kind for kind in (Classes, Number)}
 
 FEWEST_ROWS = 10
 """With fewer labelled rows a 70/10/20 split leaves validation or test without a row."""
@@ -121,18 +119,16 @@ def kind_named(name: str) -> type[Target]:
     Raises:
         ValueError: there is none.
     """
-    kinds = registered(KINDS)
-    if name in kinds:
-        return kinds[name]
-    raise ValueError(f"{name!r:.40} is no kind of target; a plugin's kind needs plugins=[MODULE]")
+    if name in KINDS:
+        return KINDS[name]
+    raise ValueError(f"{name!r:.40} is no kind of target")
 
 
 def check_kind(name: str | None) -> None:
     """Refuse a name of no kind of target in a `UsageError`."""
-    known = registered(KINDS)
-    if name is not None and name not in known:
+    if name is not None and name not in KINDS:
         fault = f"dataset.target_kind cannot be {name}"
-        raise UsageError(unknown_name(fault, name, [AUTO, *known], "the kinds"))
+        raise UsageError(unknown_name(fault, name, [AUTO, *KINDS], "the kinds"))
 
 
 def leading_metric(targets: Iterable[Target]) -> str:

@@ -25,9 +25,7 @@ Predictions = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Target(ABC):
-    """Quantity that is predicted of the rows of a table. A subclass with a ``name`` is a kind of target.
-
-    A subclass of a kind is served by all methods and metrics that serve the kind.
+    """Quantity that is predicted of the rows of a table. A subclass is a kind of target.
 
     Class variables:
 
@@ -78,25 +76,14 @@ class Target(ABC):
         """
 
     @classmethod
-    def kinds(cls) -> tuple[str, ...]:
-        """Its name, and those of the kinds that it is a subclass of."""
-        names = []
-        for each in cls.__mro__:
-            # A class that only inherits a name is no kind of its own.
-            own = vars(each)
-            if "name" in own:
-                names.append(own["name"])
-        return tuple(names)
-
-    @classmethod
     def is_among(cls, names: Sequence[str]) -> bool:
-        """True if it is of one of these kinds or a subclass; no names mean all kinds."""
-        return not names or not set(names).isdisjoint(cls.kinds())
+        """True if it is one of these kinds; no names mean all kinds."""
+        return not names or cls.name in names
 
     @classmethod
     def metrics(cls) -> tuple[Metric, ...]:
         """The metrics of this kind."""
-        return metrics(cls.kinds())
+        return metrics((cls.name,))
 
     def measured(self, predictions: Predictions, labels: Labels) -> dict[str, float]:
         """Every metric of one trial, by name."""

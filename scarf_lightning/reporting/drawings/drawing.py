@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from ...errors import UsageError, unknown_name
 from ...metrics import metric_named
 from ...options import Config
-from ...options.axes import BASES, OF_THE_RUN, field_names, is_own, part, registered
+from ...options.axes import BASES, OF_THE_RUN, field_names, part, registered
 from ...results.files import DamagedRecordError
 from ...results.records import parsed
-from ..blocks import Block, Paragraph, Section, failure, fault_of_blocks, named, not_drawn
+from ..blocks import Block, Paragraph, Section, named, not_drawn
 from ..cell_results import CellResults
 from ..competitors import select
 from ..report_options import ReportOptions
@@ -40,9 +40,6 @@ class Drawing(ABC):
     """
 
     name: ClassVar[str]
-    # So a plugin of drawings is no part of a cell's identity.
-    only_draws: ClassVar[bool] = True
-
     title: str
     where: dict[str, Any] = field(default_factory=dict)
     metric: str | None = None
@@ -97,16 +94,11 @@ def panels(
     return figure, axes[: len(titles)]
 
 
-class UnknownDrawingError(UsageError):
-    """An entry of a report names no drawing that is imported."""
-
-
 def read_drawings(entries: Sequence[Any], file: str) -> list[Drawing]:
     """Drawings as the ``report`` of a sweep file gives them, checked before anything is read.
 
     Raises:
-        UnknownDrawingError: a name is of no drawing.
-        UsageError: a key is missing, unknown or of the wrong type.
+        UsageError: a name is of no drawing; a key is missing, unknown or of the wrong type.
     """
     known = registered(BASE)
     drawings = []
@@ -119,8 +111,7 @@ def read_drawings(entries: Sequence[Any], file: str) -> list[Drawing]:
         name = keys.pop("draw")
         if not isinstance(name, str) or name not in known:
             fault = f"{place}: {name!s:.80} is not a drawing"
-            sentence = unknown_name(fault, str(name), sorted(known), "the drawings")
-            raise UnknownDrawingError(f"{sentence} plugins=[MODULE] imports one of your own.")
+            raise UsageError(unknown_name(fault, str(name), sorted(known), "the drawings"))
         try:
             drawings.append(_read(known[name], keys))
         except UsageError as error:
@@ -155,14 +146,12 @@ def check_drawings(drawings: Sequence[Drawing], file: str) -> None:
 
 
 def _columns(drawing: Drawing) -> Iterator[str]:
-    """The columns of options that a drawing names, as far as its fields tell."""
+    """The columns of options that a drawing names."""
     yield from drawing.where
-    # What the fields of a user's drawing hold is not known.
-    if is_own(type(drawing)):
-        for each in fields(drawing):
-            if each.name not in NO_COLUMNS:
-                value = getattr(drawing, each.name)
-                yield from [value] if isinstance(value, str) else value
+    for each in fields(drawing):
+        if each.name not in NO_COLUMNS:
+            value = getattr(drawing, each.name)
+            yield from [value] if isinstance(value, str) else value
 
 
 def draw_all(results: CellResults, drawings: Sequence[Drawing], options: ReportOptions) -> list[Section]:
@@ -173,17 +162,9 @@ def draw_all(results: CellResults, drawings: Sequence[Drawing], options: ReportO
         try:
             own = options if drawing.metric is None else replace(options, metric=drawing.metric)
             blocks = drawing.blocks(results, own, name)
-            if fault := fault_of_blocks(blocks, name):
-                blocks = not_drawn(f"{drawing.name} {fault}.")
         except UsageError as error:
             # A page may be made while its sweep still runs, so what is missing must not cost the rest.
             blocks = not_drawn(str(error))
-        # Nor must a slip in a drawing of the user's own; one of ours is to be seen whole.
-        except Exception as error:
-            module = type(drawing).__module__
-            if is_own(type(drawing)):
-                raise
-            blocks = not_drawn(f"{drawing.name} {failure(error)}; scarf check {module} names the line.")
         sections.append(Section(name, drawing.title, blocks))
     return sections
 

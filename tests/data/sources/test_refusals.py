@@ -19,7 +19,6 @@ from scarf_lightning.data.sources import OPTIONS, FileSource, SplitBy, open_sour
 from scarf_lightning.data.sources.formats import KNOWN, read_rows
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
-from scarf_lightning.options.axes import parts
 
 N = 40
 LABELS = ["p", "q"] * (N // 2)
@@ -187,7 +186,7 @@ def nul_in(column: str, value: str) -> Case:
 
 OF_SOURCES: dict[str, Case] = {
     "unknown source": (opened("cvs"),
-     f"dataset.source=cvs is not a source. The sources are: {', '.join(sorted({*OPTIONS, *parts('dataset')}))}.",
+     f"dataset.source=cvs is not a source. The sources are: {', '.join(sorted(OPTIONS))}.",
      opened("diabetes")),
     "option of a file for wdbc": of_another_source("wdbc", "path", "t.csv", "name, id"),
     "option of a file for OpenML": of_another_source("openml", "numeric", ["a"], "name, id, task, target_kind"),
@@ -368,7 +367,7 @@ def two_sheets(folder: Path) -> Path:
     return folder / "t.xlsx"
 
 
-OTHERS = ("plugin_table.py", "openml.py", "frames.py")
+OTHERS = ("openml.py", "frames.py")
 REACHED: set[tuple[str, int]] = set()
 """Where the refusals of this module's cases were raised: file and line."""
 
