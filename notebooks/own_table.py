@@ -20,7 +20,6 @@
 
 # %%
 # %matplotlib inline
-import importlib.util
 import warnings
 from pathlib import Path
 
@@ -186,17 +185,3 @@ try:
     model.predict(new.drop(columns=first_number))
 except ValueError as error:
     print(error)
-
-# %% [markdown]
-# For other languages and servers there is ONNX (extra `onnx`): imputation, scaling and categories are inside the file.
-
-# %%
-if importlib.util.find_spec("onnxscript") and importlib.util.find_spec("onnxruntime"):
-    import onnxruntime
-
-    from scarf_lightning.estimators.onnx import inputs
-
-    model.to_onnx("model.onnx")
-    session = onnxruntime.InferenceSession("model.onnx")
-    labels, given = session.run(None, inputs(model, X))
-    print(f"The largest difference from ours: {abs(given - model.predict_proba(X)).max():.1e}")

@@ -1,9 +1,7 @@
-"""Forks: copies of this process that compute side by side, each on a core of its own.
+"""Forks: copies of this process that compute beside it, on a core of their own.
 
-A fork has what its parent has imported and read, so it begins at once. Only results pass between the two::
-
-    parent  ---- the number of a call, or None at the end ---->  fork
-    parent  <--- what the call returned, raised and warned ----  fork
+A fork has what its parent has imported and read, so it begins at once. Only what a call returned, raised and warned
+passes from it to the parent.
 """
 
 import multiprocessing
@@ -13,11 +11,10 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
-from multiprocessing.context import ForkProcess
+from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pickle import PicklingError
 from typing import Any, Generic, TypeVar
@@ -71,38 +68,6 @@ def ending(process: BaseProcess) -> str:
     return f"exit status {code}"
 
 
-def side_by_side(
-    calls: Sequence[Callable[[], T]], n_processes: int, on_result: Callable[[int], None] = lambda number: None
-) -> list[T]:
-    """The results of all calls, in their order. With one process, or one call, they are made in this one.
-
-    The first calls begin first, so the longest belong in front. What a call warns of is warned of here.
-
-    Args:
-        calls: results and errors must be such as can be pickled; the calls themselves need not.
-        n_processes: to fork at most.
-        on_result: told the number of each call that has ended, as they end.
-
-    Raises:
-        UnfinishedError: a fork was killed, as where memory runs out.
-    """
-    results: dict[int, T] = {}
-    if min(n_processes, len(calls)) <= 1:
-        for number, call in enumerate(calls):
-            results[number] = call()
-            on_result(number)
-    else:
-        forks = _Forks(calls)
-        try:
-            forks.begin(min(n_processes, len(calls)))
-            for number, outcome in forks.outcomes():
-                results[number] = outcome.result()
-                on_result(number)
-        finally:
-            forks.end()
-    return [results[number] for number in range(len(calls))]
-
-
 def beside(call: Callable[[], T], own: Callable[[], object]) -> T:
     """The result of a call that a fork makes while this process makes one of its own.
 
@@ -113,14 +78,32 @@ def beside(call: Callable[[], T], own: Callable[[], object]) -> T:
     Raises:
         UnfinishedError: the fork was killed.
     """
-    forks = _Forks([call])
+    ours, theirs = multiprocessing.Pipe(duplex=False)
+    # A program that has computed with several threads keeps them, and the fork would wait for them.
+    end_openmp_threads()
+    fork = multiprocessing.get_context("fork").Process(
+        target=_answer, args=(os.getpid(), ours, theirs, call), daemon=True
+    )
     try:
-        forks.begin(1)
+        fork.start()
+        theirs.close()
         own()
-        ((_, outcome),) = forks.outcomes()
+        try:
+            outcome: _Outcome[T] = ours.recv()
+        except (EOFError, OSError) as error:
+            # How it ended is known after the join.
+            fork.join(SECONDS_TO_END)
+            raise UnfinishedError(
+                f"A process was ended from outside ({ending(fork)}), as happens where memory runs out."
+            ) from error
         return outcome.result()
     finally:
-        forks.end()
+        ours.close()
+        # An interrupt may come before it has begun.
+        if fork.pid is not None:
+            # It holds nothing that must be given back, and a library may take any signal that can be taken.
+            fork.kill()
+            fork.join(SECONDS_TO_END)
 
 
 @dataclass(frozen=True)
@@ -140,97 +123,21 @@ class _Outcome(Generic[T]):
         return self.returned  # type: ignore[return-value]
 
 
-class _Forks(Generic[T]):
-    """Forks that make calls, each the next one when it has ended its last."""
-
-    def __init__(self, calls: Sequence[Callable[[], T]]) -> None:
-        self._calls = calls
-        self._waiting = iter(range(len(calls)))
-        self._processes: dict[Connection, ForkProcess] = {}
-
-    def begin(self, n_processes: int) -> None:
-        """Start as many forks, at most one a call, and let them begin the first calls."""
-        for _ in range(n_processes):
-            self._start()
-        for pipe in self._processes:
-            # A dead fork reads nothing, and is heard of next.
-            with suppress(OSError):
-                pipe.send(next(self._waiting))
-
-    def outcomes(self) -> Iterator[tuple[int, _Outcome[T]]]:
-        """Number and outcome of each call, as they end."""
-        busy = list(self._processes)
-        while busy:
-            ready = wait(busy)
-            for pipe in [pipe for pipe in busy if pipe in ready]:
-                number, outcome = self._heard(pipe)
-                following = next(self._waiting, None)
-                # Before the outcome is used, so that the fork does not wait for that. A dead one is heard of next.
-                with suppress(OSError):
-                    pipe.send(following)
-                if following is None:
-                    busy.remove(pipe)
-                yield number, outcome
-
-    def end(self) -> None:
-        """End all forks, those that are still at work too."""
-        # First, so that no fork waits for us, nor one whose number we do not know because we were interrupted.
-        for pipe in self._processes:
-            pipe.close()
-        begun = [process for process in self._processes.values() if process.pid is not None]
-        # Forks hold nothing that must be given back, and a library may take any signal that can be taken.
-        for process in begun:
-            process.kill()
-        for process in begun:
-            process.join(SECONDS_TO_END)
-        self._processes.clear()
-
-    def _start(self) -> None:
-        ours, theirs = multiprocessing.Pipe()
-        # A program that has computed with several threads keeps them, and the fork would wait for them.
-        end_openmp_threads()
-        # The fork closes its copies of our ends, or no fork would notice that we are gone.
-        inherited = [*self._processes, ours]
-        process = multiprocessing.get_context("fork").Process(
-            target=_answer, args=(os.getpid(), theirs, inherited, self._calls), daemon=True
-        )
-        # Before it starts, so that whatever interrupts us from here on ends it.
-        self._processes[ours] = process
-        process.start()
-        theirs.close()
-
-    def _heard(self, pipe: Connection) -> tuple[int, _Outcome[T]]:
-        """The message of a fork."""
-        try:
-            message: tuple[int, _Outcome[T]] = pipe.recv()
-        except (EOFError, OSError) as error:
-            # How it ended is known after the join.
-            process = self._processes[pipe]
-            process.join(SECONDS_TO_END)
-            raise UnfinishedError(
-                f"A process that trained was ended from outside ({ending(process)}), as happens where memory runs out; "
-                "fewer processes need less."
-            ) from error
-        return message
-
-
-def _answer(parent: int, pipe: Connection, inherited: Sequence[Connection], calls: Sequence[Callable[[], Any]]) -> None:
-    """The life of a fork: make call after call until there are no more, or the parent is gone."""
-    # Ctrl-C reaches all processes of a terminal. The parent answers it, and ends its forks.
+def _answer(parent: int, ours: Connection, theirs: Connection, call: Callable[[], Any]) -> None:
+    """The life of a fork: make the call, and send its outcome."""
+    # Ctrl-C reaches all processes of a terminal. The parent answers it, and ends its fork.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Lightning takes a signal that has no handler, and only adds to one that has.
     signal.signal(signal.SIGTERM, _end)
-    for other in inherited:
-        other.close()
+    # The end that the parent reads: with a copy of it, this fork would not notice that the parent is gone.
+    ours.close()
     end_with_parent(parent)
-    # The parent is gone, and with it the other end.
-    with suppress(EOFError, OSError):
-        while (number := pipe.recv()) is not None:
-            outcome = _outcome(calls[number])
-            try:
-                pipe.send((number, outcome))
-            except (PicklingError, TypeError, AttributeError) as error:
-                pipe.send((number, _failed(outcome.raised or error)))
+    outcome = _outcome(call)
+    with suppress(OSError):
+        try:
+            theirs.send(outcome)
+        except (PicklingError, TypeError, AttributeError) as error:
+            theirs.send(_failed(outcome.raised or error))
 
 
 def _end(number: int, _: object) -> None:

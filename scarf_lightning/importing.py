@@ -28,8 +28,6 @@ EXTRAS = {
     "catboost": "catboost",
     "optuna": "tune",
     "tensorboard": "tensorboard",
-    "onnx": "onnx",
-    "onnxscript": "onnx",
     "jsonargparse": "cli",
     "shtab": "completion",
     "hydra_plugins.hydra_joblib_launcher": "joblib",

@@ -36,7 +36,7 @@ MAY_USE = {
         "data.table", "data.targets", "errors",
     },
     "cli": {
-        "options", "data.reading.frames", "data.reading.shown", "data.sources", "data.table", "data.targets", "errors",
+        "options", "data.reading.shown", "data.sources", "data.table", "data.targets", "errors",
         "forks", "importing", "intervals", "loggers", "machine", "metrics", "reporting", "results", "screen",
         "notebook", "sweeping", "estimators", "training", "trying", "engine", "user_cache", "verdicts", "version",
     },
@@ -60,8 +60,8 @@ MAY_USE = {
     | {"data", "engine", "estimators.preparing", "methods", "networks", "sweeping", "training", "trying"},
     "estimators": GROUND
     | {
-        "data", "engine", "forks", "intervals", "losses", "methods", "metrics", "networks", "notebook",
-        "verdicts", "results", "screen", "sweeping", "training", "trying",
+        "data", "engine", "intervals", "networks", "notebook", "results", "screen", "sweeping", "training", "trying",
+        "version",
     },
 }  # fmt: skip
 """Parts of the package by the parts that they may import, besides their own. ``options`` has a rule of its own: what a

@@ -1,4 +1,4 @@
-"""Calls that forks make side by side: their results, errors and warnings, and how forks end."""
+"""A call that a fork makes: its result, error and warnings, and how the fork ends."""
 
 import multiprocessing
 import os
@@ -14,7 +14,7 @@ import pytest
 
 from scarf_lightning import forks
 from scarf_lightning.errors import UnfinishedError, UsageError
-from scarf_lightning.forks import beside, end_with_parent, ending, side_by_side, why_no_fork
+from scarf_lightning.forks import beside, end_with_parent, ending, why_no_fork
 from tests.processes import MINUTES, is_alive, soon
 
 
@@ -22,65 +22,34 @@ def no_fork_is_left() -> bool:
     return not multiprocessing.active_children()
 
 
-def test_results_come_in_the_order_of_the_calls_and_ends_as_they_come() -> None:
-    ended: list[int] = []
-    # A call that is made here only, which cannot be pickled.
-    calls = [lambda: (time.sleep(0.2), os.getpid())[1], os.getpid, os.getpid]
-
-    slow, *quick = side_by_side(calls, 2, ended.append)
-
-    assert ended == [1, 2, 0]
-    assert len({slow, *quick, os.getpid()}) == 3
-    assert len(set(quick)) == 1
-    assert no_fork_is_left()
-
-
-@pytest.mark.parametrize(("n_calls", "n_processes"), [(3, 1), (1, 3), (0, 3)])
-def test_one_process_or_one_call_needs_no_fork(n_calls: int, n_processes: int) -> None:
-    assert side_by_side([os.getpid] * n_calls, n_processes) == [os.getpid()] * n_calls
-
-
-def test_an_error_of_a_call_is_raised_here_and_the_others_are_ended() -> None:
-    def refuse() -> None:
-        raise UsageError("The column is empty.")
-
+def test_an_error_of_the_call_has_its_place_in_the_code() -> None:
     def fail() -> None:
         raise ZeroDivisionError("planted")
 
-    started = time.monotonic()
-    with pytest.raises(UsageError, match=r"^The column is empty\.$"):
-        side_by_side([refuse, partial(time.sleep, 60)], 2)
     with pytest.raises(ZeroDivisionError, match=r"^planted") as caught:
-        side_by_side([fail, partial(time.sleep, 60)], 2)
-    assert time.monotonic() - started < 60
+        beside(fail, os.getpid)
     assert "in fail" in caught.value.__notes__[0]
     assert no_fork_is_left()
 
 
 def test_warnings_of_a_call_are_warned_of_here() -> None:
     with pytest.warns(UserWarning, match="ids are left out") as caught:
-        side_by_side([partial(warnings.warn, "ids are left out", UserWarning), os.getpid], 2)
+        beside(partial(warnings.warn, "ids are left out", UserWarning), os.getpid)
     # Python 3.12 and later warn of each fork, too.
     assert [each.category for each in caught].count(UserWarning) == 1
 
 
 def test_what_cannot_be_pickled_is_named() -> None:
     with pytest.raises(RuntimeError, match="lambda"):
-        side_by_side([lambda: lambda: 0, os.getpid], 2)
+        beside(lambda: lambda: 0, os.getpid)
 
 
-def test_a_fork_that_is_killed_ends_all_with_a_sentence() -> None:
-    with pytest.raises(UnfinishedError, match=r"^A process that trained was ended from outside \(killed by SIGKILL\)"):
-        side_by_side([lambda: os.kill(os.getpid(), signal.SIGKILL), partial(time.sleep, 60)], 2)
-    assert no_fork_is_left()
-
-
-def test_a_fork_that_dies_before_its_first_call_ends_all_with_the_same_sentence(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_fork_that_is_killed_ends_the_call_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UnfinishedError, match=r"^A process was ended from outside \(killed by SIGKILL\)"):
+        beside(lambda: os.kill(os.getpid(), signal.SIGKILL), os.getpid)
     monkeypatch.setattr(forks, "end_with_parent", lambda parent: os._exit(3))
-    with pytest.raises(UnfinishedError, match=r"^A process that trained was ended from outside \(exit status 3\)"):
-        side_by_side([os.getpid] * 2, 2)
+    with pytest.raises(UnfinishedError, match=r"^A process was ended from outside \(exit status 3\)"):
+        beside(os.getpid, os.getpid)
     assert no_fork_is_left()
 
 
@@ -92,7 +61,7 @@ def test_words_on_an_end_name_the_signal_or_the_status(exitcode: int, words: str
     assert ending(SimpleNamespace(exitcode=exitcode)) == words
 
 
-def test_a_call_that_lets_no_signal_end_it_is_ended_with_the_others() -> None:
+def test_a_call_that_lets_no_signal_end_it_is_ended() -> None:
     """As Lightning does with SIGTERM in a fit."""
 
     def stay() -> None:
@@ -101,7 +70,7 @@ def test_a_call_that_lets_no_signal_end_it_is_ended_with_the_others() -> None:
             time.sleep(1)
 
     with pytest.raises(ZeroDivisionError):
-        side_by_side([lambda: 1 / 0, stay], 2)
+        beside(stay, lambda: 1 / 0)
     assert no_fork_is_left()
 
 
@@ -115,23 +84,22 @@ def test_sigterm_ends_a_fork_though_a_library_adds_a_handler(adds: bool) -> None
         os.kill(os.getpid(), signal.SIGTERM)
 
     with pytest.raises(UnfinishedError, match="exit status 143"):
-        side_by_side([end_itself, partial(time.sleep, 60)], 2)
+        beside(end_itself, os.getpid)
 
 
-def test_forks_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
-    def stay(name: str) -> None:
-        (tmp_path / name).write_text(str(os.getpid()))
+def test_a_fork_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
+    def stay() -> None:
+        (tmp_path / "fork").write_text(str(os.getpid()))
         # Longer than `soon` waits: a fork that no signal reaches would find its pipe closed and end then.
         time.sleep(3 * MINUTES)
 
     if (parent := os.fork()) == 0:
-        side_by_side([partial(stay, "a"), partial(stay, "b")], 2)
-    assert soon(lambda: len([path for path in tmp_path.iterdir() if path.read_text()]) == 2)
+        beside(stay, partial(time.sleep, 3 * MINUTES))
+    assert soon(lambda: [path for path in tmp_path.iterdir() if path.read_text()] != [])
     os.kill(parent, signal.SIGKILL)
     os.waitpid(parent, 0)
 
-    pids = [int(path.read_text()) for path in tmp_path.iterdir()]
-    assert soon(lambda: not any(is_alive(pid) for pid in pids))
+    assert soon(lambda: not is_alive(int((tmp_path / "fork").read_text())))
 
 
 @pytest.mark.parametrize(
@@ -152,7 +120,7 @@ def test_a_fork_whose_parent_died_first_ends(
     assert os.waitstatus_to_exitcode(os.waitpid(fork, 0)[1]) == status
 
 
-def test_an_interrupt_of_the_parent_ends_its_forks() -> None:
+def test_an_interrupt_of_the_parent_ends_its_fork() -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -163,7 +131,7 @@ def test_an_interrupt_of_the_parent_ends_its_forks() -> None:
     before = signal.signal(signal.SIGUSR1, interrupted)
     try:
         with pytest.raises(KeyboardInterrupt):
-            side_by_side([wait_for_the_end, partial(time.sleep, 60)], 2)
+            beside(wait_for_the_end, partial(time.sleep, 60))
     finally:
         signal.signal(signal.SIGUSR1, before)
     assert no_fork_is_left()
@@ -205,9 +173,9 @@ def test_who_cannot_fork_is_told_why(monkeypatch: pytest.MonkeyPatch) -> None:
     thread = threading.Thread(target=lambda: said.append(why_no_fork()))
     thread.start()
     thread.join()
-    said += side_by_side([why_no_fork] * 2, 2)
+    said.append(beside(why_no_fork, os.getpid))
     monkeypatch.setattr(forks.sys, "platform", "darwin")
     said.append(why_no_fork())
 
     worker = "this process is itself a worker"
-    assert said == [None, "only the main thread may start them", worker, worker, "processes are forked on Linux alone"]
+    assert said == [None, "only the main thread may start them", worker, "processes are forked on Linux alone"]

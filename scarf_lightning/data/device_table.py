@@ -111,7 +111,7 @@ def along(values: Tensor, curve: Tensor) -> Tensor:
     ascending numbers, and what they become. A column whose knots are all equal stays as it is."""
     numbers, ends = curve.unbind(-2)
     x = values.mT.clamp(numbers[..., :1], numbers[..., -1:])
-    # The knot before each value is counted, because an ONNX export has no search.
+    # The knot before each value is counted; a search would ask for contiguous knots.
     is_reached = x.unsqueeze(-1) >= numbers.unsqueeze(-2)
     n_intervals = numbers.shape[-1] - 1
     left_knot = (is_reached.sum(dim=-1) - 1).clamp(0, n_intervals - 1)

@@ -1,4 +1,4 @@
-"""scikit-learn estimators, and one model: to predict with, embed with, look into, save and export.
+"""scikit-learn estimators, and one model: to predict with, embed with, look into and save.
 
 ScarfClassifier, ScarfRegressor, ScarfTransformer   train
 load_model                                          opens a saved model, or a cell of the store in one of its phases
@@ -12,7 +12,6 @@ from .estimators import ScarfClassifier, ScarfRegressor
 from .looking import TrialRows, View, corrupted_view, load_rows
 from .model import Model
 from .opening import load_model
-from .pickles import refuse_earlier_pickles
 from .scarf_transformer import ScarfTransformer
 
 __all__ = [
@@ -30,5 +29,3 @@ __all__ = [
     "save_model",
     "uniformity",
 ]
-
-refuse_earlier_pickles()

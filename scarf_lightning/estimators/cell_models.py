@@ -86,8 +86,8 @@ def open_cell(folder: Path, plugins: Collection[str]) -> OpenCell:
     """A cell of the store by its folder. Its files are checked, and only the named plugins are imported.
 
     Raises:
-        UsageError: there is no such cell, it is damaged, it needs a plugin that is not named, or an earlier version
-            trained it with options that this one does not have.
+        UsageError: there is no such cell, it is damaged, it needs a plugin that is not named, or an option of it is
+            not one of this version.
     """
     load_plugins(list(plugins))
     stored = load_cell(folder.name, folder.parent)
@@ -99,18 +99,7 @@ def open_cell(folder: Path, plugins: Collection[str]) -> OpenCell:
     except DamagedRecordError as error:
         raise UsageError(f"{folder} cannot be used: {error}.") from error
     check_imported(needed, plugins, f"Cell {folder.name}")
-    try:
-        config = read(stored.config)
-    except UsageError as error:
-        if stored.description["identity"].get("science") == SCIENCE_VERSION:
-            raise
-        # Its command would name these options, too.
-        raise UsageError(
-            f"Cell {folder.name} was trained by an earlier version of this package, with options that this version "
-            "does not have: its numbers are read, and its networks are not. Load them with that version, or train the "
-            "cell with this one."
-        ) from error
-    return OpenCell(folder, stored, config)
+    return OpenCell(folder, stored, read(stored.config))
 
 
 def one_cell(folder: Path) -> Path:

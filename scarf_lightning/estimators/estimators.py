@@ -28,9 +28,6 @@ from .parameters import plain
 from .preparing import table_for, table_of, target_of, weights_of
 from .scarf_estimator import AUTO, Given, ScarfEstimator
 
-# Pickles of version 0.2.0 look for it here.
-from .scarf_transformer import ScarfTransformer as ScarfTransformer
-
 if TYPE_CHECKING:
     from typing import Self
 
@@ -73,7 +70,6 @@ class ScarfPredictor(ScarfEstimator):
             task.table,
             start=task.start,
             chooses=self._chooses,
-            processes=self._n_processes,
             verbose=bool(self.verbose),
         )
         self._keep(model, rows, task.table, task.given)
@@ -104,7 +100,6 @@ class ScarfPredictor(ScarfEstimator):
             start=task.start,
             chooses=self._chooses,
             tests=True,
-            processes=self._n_processes,
             verbose=bool(self.verbose),
         )
         return pd.DataFrame(rows)
@@ -260,9 +255,6 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
             it does. X needs the same columns.
         unlabelled: the label, or a list of labels, of rows without one in y, besides None and NaN.
         device: ``auto``, ``cpu`` or ``cuda``.
-        n_jobs: processes that train the networks side by side, on a processor: None is 1, unless a context of
-            `joblib.parallel_config` says otherwise, and -1 is one a core. Every number gives the same networks, bit
-            for bit where the processor is exact.
         options: any other option of ``train.py``, such as ``{"corruption.rate": 0.3, "pretrain.max_epochs": 100,
             "dataset.categorical": ["grade"]}``. `set_params` sets one of them.
         verbose: 1 shows the progress of training in a terminal or a notebook.
@@ -338,7 +330,7 @@ class ScarfRegressor(RegressorMixin, ScarfPredictor):  # type: ignore[misc]
     Args:
         metric: what early stopping and tuning go by, such as ``"mae"``; None takes the recipe's.
         recipe, pretrain, method, regime, split, scaling, network, corruption, selection, views, loss, cotrain: axes.
-        n_trials, random_state, fit_on, device, n_jobs, options, verbose: as in `ScarfClassifier`.
+        n_trials, random_state, fit_on, device, options, verbose: as in `ScarfClassifier`.
 
     Attributes:
         model_, trials_, choice_, n_unlabelled_, reading_: as in `ScarfClassifier`.

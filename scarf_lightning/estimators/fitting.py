@@ -3,10 +3,9 @@
 import logging
 import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,7 +19,6 @@ from ..data.targets import Classes, Number, Target
 from ..engine.hardware import Hardware, choose_hardware, own_torch, prepare_process
 from ..engine.lifting import part_of
 from ..errors import UsageError
-from ..forks import side_by_side
 from ..intervals import student_quantile
 from ..options import Config
 from ..results import StackRecord, StoredTrial
@@ -74,7 +72,6 @@ def train(
     start: Model | None = None,
     chooses: bool = False,
     tests: bool = False,
-    processes: int = 1,
     verbose: bool = False,
 ) -> tuple[Model, list[TrialRow], str | None]:
     """Train the trials of a cell on a table: the model, a row for each trial, and what was chosen, in a sentence.
@@ -85,7 +82,6 @@ def train(
             loss of validation rows by more than chance would.
         tests: hold test rows back, as a cell does. Otherwise all rows train but those that stop training, by which
             the trials are scored.
-        processes: that train networks side by side; numbers are the same with any number of them.
         verbose: show progress, and what was chosen.
     """
     choice = None
@@ -93,9 +89,7 @@ def train(
     console = screen(stderr=True) if verbose else None
     with process_of(config) as hardware:
         splitting = None if tests else WithoutTest
-        training = CellTraining.prepare(
-            config, table, hardware, splitting=splitting, console=console, processes=processes
-        )
+        training = CellTraining.prepare(config, table, hardware, splitting=splitting, console=console)
         # Rows must be prepared as the encoders' own were, so their preprocessing comes with them.
         if start is not None:
             encoders = part_of(start.weights, "encoder")
@@ -111,7 +105,7 @@ def train(
             if console is not None:
                 console.say(choice)
         else:
-            records = _side_by_side(training, _stacks(training, _recorded))
+            records = [training.run(trials, block).record(trials) for trials, block in _stacks(training)]
     rows = [dict(row) for record in records for row in record.rows]
     for sentence in dict.fromkeys(sentence for record in records for sentence in record.faults):
         warnings.warn(sentence, UserWarning, stacklevel=3)
@@ -130,36 +124,9 @@ def _try_own_parts(config: Config) -> None:
         warnings.warn(note, UserWarning, stacklevel=4)
 
 
-def _recorded(training: CellTraining, trials: Sequence[int], block: Sequence[int]) -> StackRecord:
-    return training.run(trials, block).record(trials)
-
-
-TrainStack = Callable[[CellTraining, Sequence[int], Sequence[int]], T]
-"""Trains trials in their block."""
-
-
-def _stacks(training: CellTraining, train: TrainStack[T]) -> list[Callable[[], T]]:
-    """The training of each stack of a cell."""
-    # Several processes cannot draw one progress.
-    alone = training
-    if training.processes > 1:
-        alone = replace(training, console=None)
-    calls: list[Callable[[], T]] = []
-    for trials, block in training.stacks(range(training.config.trials)):
-        calls.append(partial(train, alone, trials, block))
-    return calls
-
-
-def _side_by_side(training: CellTraining, stacks: Sequence[Callable[[], T]]) -> list[T]:
-    """Train stacks in the processes of a cell, and tell of each that ends where progress is asked for."""
-    ended = set[int]()
-
-    def tell(number: int) -> None:
-        ended.add(number)
-        if training.console is not None and training.processes > 1:
-            training.console.print(f"{len(ended)} of {len(stacks)} stacks are trained.")
-
-    return side_by_side(stacks, training.processes, tell)
+def _stacks(training: CellTraining) -> Iterator[tuple[list[int], list[int]]]:
+    """The trials of each stack of a cell, and all that are trained with them."""
+    return training.stacks(range(training.config.trials))
 
 
 def _chosen(pretrained: CellTraining) -> tuple[CellTraining, list[StackRecord], str]:
@@ -171,17 +138,11 @@ def _chosen(pretrained: CellTraining) -> tuple[CellTraining, list[StackRecord], 
         budget = helping_budget(pretrained.table.target.name, pretrained.table.n_labelled)
         # What cannot be judged is not trained; a trial that diverges is judged worse by whatever rows.
         training = scratch if budget is None else pretrained
-        alone = _joined(training, _side_by_side(pretrained, _stacks(training, _judged_stack)))
+        alone = _judged(training)
         if np.isfinite(alone.losses).all():
             why = CHEAPER if budget is None else f"pre-trained, because SCARF helps with {budget} labels in the study"
             return training, alone.records, f"{n_rows} {ROWS} are too few to tell: {why}."
-    # Those with a pre-training take longest, so processes begin with them.
-    stacks = _stacks(pretrained, _judged_stack)
-    n_pretrained = len(stacks)
-    stacks += _stacks(scratch, _judged_stack)
-    judged = _side_by_side(pretrained, stacks)
-    judged_pretrained = _joined(pretrained, judged[:n_pretrained])
-    judged_scratch = _joined(scratch, judged[n_pretrained:])
+    judged_pretrained, judged_scratch = _judged(pretrained), _judged(scratch)
     is_used, choice = _choice(judged_pretrained.losses, judged_scratch.losses, judged_pretrained.of)
     if is_used:
         return pretrained, judged_pretrained.records, choice
@@ -193,7 +154,7 @@ def _validation_rows(training: CellTraining) -> int | None:
     if not isinstance(training.table.target, (Classes, Number)):
         return None
     total = 0
-    for trials, _ in training.stacks(range(training.config.trials)):
+    for trials, _ in _stacks(training):
         total += training.stack(trials).data.validation.size
     return total
 
@@ -236,8 +197,9 @@ def _judged_stack(training: CellTraining, wanted: Sequence[int], block: Sequence
     return record, losses
 
 
-def _joined(training: CellTraining, stacks: Sequence[JudgedStack]) -> Judged:
-    """The losses of the rows of all trials; of the trials, for a plugin's kind of target."""
+def _judged(training: CellTraining) -> Judged:
+    """Train all stacks. The losses are of the rows of all trials; of the trials, for a plugin's kind of target."""
+    stacks = [_judged_stack(training, trials, block) for trials, block in _stacks(training)]
     records = [record for record, _ in stacks]
     # Other kinds of target are a plugin's, whose rows have no loss of their own here.
     if isinstance(training.table.target, (Classes, Number)):
@@ -308,22 +270,18 @@ def _choice(pretrained_losses: NDArray[np.float64], scratch_losses: NDArray[np.f
     return False, f"{unclear}: {CHEAPER}."
 
 
-def pretrain(
-    config: Config, table: Table, *, processes: int = 1, verbose: bool = False
-) -> tuple[Model, list[TrialRow]]:
+def pretrain(config: Config, table: Table, *, verbose: bool = False) -> tuple[Model, list[TrialRow]]:
     """Pre-train the encoders of trials on nine tenths of the rows; no label is used."""
     _try_own_parts(config)
     console = screen(stderr=True) if verbose else None
     rows: list[TrialRow] = []
     kept: list[StoredTrial] = []
     with process_of(config) as hardware:
-        training = CellTraining.prepare(
-            config, table, hardware, splitting=WithoutTest, console=console, processes=processes
-        )
-        stacks = _side_by_side(training, _stacks(training, _encoders))
-    for own, trials in stacks:
-        rows += own
-        kept += trials
+        training = CellTraining.prepare(config, table, hardware, splitting=WithoutTest, console=console)
+        for wanted, together in _stacks(training):
+            own, trials = _encoders(training, wanted, together)
+            rows += own
+            kept += trials
     return _voting(training, kept, None), rows
 
 

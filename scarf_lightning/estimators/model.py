@@ -1,9 +1,8 @@
-"""`Model`: trained networks to predict with, embed with, look into, save and export."""
+"""`Model`: trained networks to predict with, embed with, look into and save."""
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,7 @@ from ..errors import UsageError, counted, unknown_name
 from ..options import Config
 from ..results import StoredTrial
 from ..results.records import parsed
-from .onnx import to_onnx
 from .predictor import OF_A_FILE, Floats
-from .saving import place
 from .trained_networks import Description, TrainedNetworks
 
 
@@ -56,10 +53,6 @@ class Model(TrainedNetworks):
         embedded = self.chunked_outputs(self.encoder, self.values(rows))
         return np.asarray(embedded.movedim(0, 1).flatten(1).numpy(), dtype=np.float32)
 
-    def to_onnx(self, file: str | PathLike[str]) -> None:
-        """Write the model as an ONNX file; see `scarf_lightning.estimators.onnx` for its inputs and outputs."""
-        to_onnx(self, place(file))
-
     def only(self, trial: int) -> "Model":
         """The network of one trial alone."""
         if trial not in self.trials:
@@ -81,7 +74,7 @@ class Model(TrainedNetworks):
     def __getstate__(self) -> dict[str, Any]:
         """The arrays and plain values, without the networks that were built of them."""
         return {
-            # As text: a pickle of this package's own classes would tie the model to one version of it.
+            # As text, so that skops asks to trust no class but this one and the estimator's.
             "description": json.dumps(asdict(self.description)),
             "preprocessing": self.preprocessing.arrays(),
             "weights": dict(self.weights),
@@ -89,8 +82,6 @@ class Model(TrainedNetworks):
         }
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        if not isinstance(state.get("description"), str):
-            raise UsageError("A model of another version was pickled here; save it as a folder with that version.")
         description = parsed(Description, json.loads(state["description"]), "description")
         vectors = Preprocessing.from_arrays(state["preprocessing"], is_shared=description.is_shared)
         options = json.loads(state["options"])

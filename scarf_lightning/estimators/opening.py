@@ -12,9 +12,10 @@ from ..errors import UsageError, unknown_name
 from ..options import load_plugins
 from ..results.files import DamagedRecordError, OtherVersionError, UnreadableRecordError
 from ..results.records import WEIGHTS, parsed, read_file, read_record
+from ..version import __version__
 from .cell_models import Phase, model_of_cell, one_cell
 from .model import Model
-from .saving import CONTENTS, KIND, PREPROCESSING, READABLE, VERSION, check_imported, check_reader, place
+from .saving import CONTENTS, KIND, LAYOUT, PREPROCESSING, check_imported, check_reader, place
 from .trained_networks import Description
 
 
@@ -59,12 +60,9 @@ def read_model(folder: Path, plugins: Collection[str]) -> Model:
     try:
         contents = read_record(folder, CONTENTS, KIND, weights=True)
         plain = parsed(dict[str, Any], contents.get("model"), "model")
-        # The version is that of the layout, and no field of the description.
-        version = plain.pop("version", None)
-        if version == 1:
-            plain = _read_version_1(plain)
-        elif version not in READABLE:
-            raise OtherVersionError(f"it has layout {str(version)[:20]}, and this version reads 1 to {VERSION}")
+        layout = plain.pop("version", None)
+        if layout != LAYOUT:
+            raise OtherVersionError(f"it has layout {layout!s:.20}, and version {__version__} reads layout {LAYOUT}")
         check_imported(parsed(list[str], plain.get("plugins", []), "model.plugins"), plugins, f"The model {folder}")
         description = parsed(Description, plain, "model")
         check_reader(list(description.rules), description.columns)
@@ -88,24 +86,3 @@ def read_model(folder: Path, plugins: Collection[str]) -> Model:
     except OSError as error:
         raise UsageError(f"{folder} cannot be read: {error.strerror or error}.") from error
     return model
-
-
-def _read_version_1(plain: dict[str, Any]) -> dict[str, Any]:
-    """A description of version 1 in the layout of this one. Its targets are classes.
-
-    Raises:
-        OtherVersionError: it has a network that this version does not build.
-    """
-    reader = parsed(dict[str, Any], plain.get("reader"), "model.reader")
-    network = parsed(dict[str, Any], plain.get("network"), "model.network")
-    encoder = parsed(dict[str, Any], network.get("encoder"), "model.network.encoder")
-    if not encoder.get("final_relu", True):
-        raise OtherVersionError("its encoder ends without a ReLU, which this version does not build")
-    return {name: value for name, value in plain.items() if name != "reader"} | {
-        "rules": reader.get("rules"),
-        "columns": reader.get("columns"),
-        "network": network.get("name"),
-        "encoder": {name: value for name, value in encoder.items() if name != "final_relu"},
-        "head": network.get("head"),
-        "target": {"kind": "classes"} if plain.get("classes") else {},
-    }

@@ -36,12 +36,8 @@ if TYPE_CHECKING:
 CONTENTS = "model.json"
 PREPROCESSING = "preprocessing.safetensors"
 KIND = "scarf-lightning model"
-VERSION = 5
-"""Of the description's layout."""
-READABLE = (1, 2, 3, 4, VERSION)
-"""Versions that can be read. Those before 3 do not know the type of labels and the columns of `fit`. Those before 4 do
-not know what may be expected of predictions, and are of networks.
-Version 4 has rivals as arrays, which are not read."""
+LAYOUT = 6
+"""Version of the description's layout."""
 
 
 def place(path: "str | PathLike[str]") -> Path:
@@ -82,7 +78,7 @@ def save(model: Savable, folder: Path) -> None:
         # Written beside its place and then renamed, so a reader finds the old model or the new one, and never half of
         # one.
         with temporary(folder) as made:
-            described = {"version": VERSION} | asdict(model.description)
+            described = {"version": LAYOUT} | asdict(model.description)
             with new_record(made, CONTENTS, KIND, {"model": described}) as place:
                 for file, content in files.items():
                     (place / file).write_bytes(content)

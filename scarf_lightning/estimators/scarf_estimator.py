@@ -22,7 +22,6 @@ from ..errors import UsageError
 from ..options import Config
 from ..options.combinations import is_in
 from .defaults import Default
-from .jobs import n_processes
 from .model import Model
 from .parameters import config_of, plain
 
@@ -31,7 +30,6 @@ NO_AXES = (
     "n_trials",
     "random_state",
     "device",
-    "n_jobs",
     "class_weight",
     "metric",
     "unlabelled",
@@ -81,7 +79,6 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     random_state: Any = 0
     fit_on: str | None = None
     device: str = "auto"
-    n_jobs: int | None = None
     options: Mapping[str, Any] | None = None
     verbose: int = 0
 
@@ -136,11 +133,6 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def reading_(self) -> pd.DataFrame:
         """A row for each column of X: how it was read."""
         return pd.DataFrame(self._reading)
-
-    @property
-    def _n_processes(self) -> int:
-        """The processes that a fit may use."""
-        return n_processes(plain(self.n_jobs), plain(self.device))
 
     def _axes(self) -> dict[str, Any]:
         """The choices of axes other than the defaults."""

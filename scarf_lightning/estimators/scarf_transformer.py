@@ -19,7 +19,7 @@ class ScarfTransformer(ScarfEstimator):
         pretrain, scaling, network: an option of that axis, see ``train.py --help``.
         corruption, selection, views, loss: further axes; None takes what goes with the pre-training.
         n_trials: the number of encoders, whose embeddings stand side by side.
-        recipe, random_state, fit_on, device, n_jobs, options, verbose: as in `ScarfClassifier`.
+        recipe, random_state, fit_on, device, options, verbose: as in `ScarfClassifier`.
 
     Attributes:
         model_: the trained `scarf_lightning.estimators.Model`, which can be saved.
@@ -36,6 +36,6 @@ class ScarfTransformer(ScarfEstimator):
             raise UsageError("ScarfTransformer pre-trains; choose a pretrain other than none.")
         given = self._given(X)
         table = without_labels(given.frame, config)
-        model, rows = pretrain(config, table, processes=self._n_processes, verbose=bool(self.verbose))
+        model, rows = pretrain(config, table, verbose=bool(self.verbose))
         self._keep(model, rows, table, given)
         return self

@@ -16,7 +16,7 @@ from ..data.table import Column, Table
 from ..data.targets import Number
 from ..engine.encoder import Classifier, Encoder, Networks, TrainingData
 from ..engine.hardware import DTYPES, own_torch
-from ..engine.lifting import lift, load_state, part_of, state, unlift
+from ..engine.lifting import lift, load_state, part_of, state
 from ..errors import UsageError
 from ..networks import Columns
 from ..options import build, read
@@ -212,22 +212,6 @@ class TrainedNetworks(Predictor):
         head = self._networks.head(self.description.trials)
         load_state(head, self._part("head"))
         return Classifier(self.encoder, head).requires_grad_(False).eval()
-
-    def one_by_one(self) -> tuple[list[torch.nn.Module], list[torch.nn.Module]]:
-        """f of each trial as a module of its own, and h of each trial; no h for encoders alone."""
-        networks = self._networks
-        encoders: list[torch.nn.Module] = []
-        heads: list[torch.nn.Module] = []
-        for _ in self.description.trials:
-            encoder = networks.network.build(networks.columns, None)
-            encoders.append(encoder.to(self.dtype))
-            if self.description.predicts is not None:
-                head = networks.plain_head()
-                heads.append(head.to(self.dtype))
-        encoders = unlift(self.encoder.body, encoders)
-        if heads:
-            heads = unlift(self.classifier.head, heads)
-        return encoders, heads
 
     @property
     def dtype(self) -> torch.dtype:

@@ -85,7 +85,6 @@ class CellTraining:
             them.
         most_at_once: the largest stack that fits into the memory; None for no limit.
         warning: a sentence if it is smaller than planned.
-        processes: that train stacks of the cell side by side, as far as the memory allows.
         pretraining_claim: the run's, which a share of the cell is trained under.
     """
 
@@ -102,7 +101,6 @@ class CellTraining:
     holds_back: bool = False
     most_at_once: int | None = None
     warning: str | None = None
-    processes: int = 1
     pretraining_claim: Claim | None = None
 
     @classmethod
@@ -115,14 +113,12 @@ class CellTraining:
         *,
         splitting: Callable[[Splitting], Splitting] | None = None,
         console: "Console | None" = None,
-        processes: int = 1,
     ) -> "CellTraining":
         """Check a cell against its data, and make its parts.
 
         Args:
             results: the folder of all results; None keeps neither records nor pre-trainings.
             splitting: replaces the rule that the configuration names.
-            processes: that are to train side by side.
 
         Raises:
             UsageError: the data cannot be split so, or lack unlabelled rows that the method needs; or training needs
@@ -155,7 +151,7 @@ class CellTraining:
         if copies_note:
             notes.append(copies_note)
         training = cls(amounting, parts, table, hardware, store, pretrained, notes, console)
-        return replace(training, processes=processes)._within_memory()
+        return training._within_memory()
 
     def _within_memory(self) -> "CellTraining":
         """The same with as many trials at once as fit into the memory, if that changes no number; else a UsageError."""
@@ -164,27 +160,24 @@ class CellTraining:
         if is_exact:
             # A block of a fixed size is filled up with trials that nobody asked for; an exact one is not.
             wanted = min(wanted, self.config.trials)
-        # Processes share the trials of a stack, one each at least. Where numbers depend on it each has a whole block.
-        trials_per_process = 1 if is_exact else wanted
-        n_at_once = max(wanted, self.processes * trials_per_process)
         demand = self._demand
         limit = self.config.trainer.memory_gb
         if limit is None:
-            free = free_memory(self.hardware.device, enough=demand.needed(n_at_once))
+            free = free_memory(self.hardware.device, enough=demand.needed(wanted))
         else:
             free = int(limit * 1e9)
         if free is None:
             return self
-        fitting = trials_that_fit(demand, n_at_once, free)
+        fitting = trials_that_fit(demand, wanted, free)
         if fitting >= wanted:
-            return replace(self, processes=min(self.processes, fitting // trials_per_process))
+            return self
         # Smaller stacks give the same numbers here. Elsewhere they give others, so the user has to choose them.
         if is_exact and fitting:
             warning = (
                 f"{self.table.name}: {fitting} of the trials are trained at once, for which the memory that is left "
                 "suffices; their numbers are the same."
             )
-            return replace(self, most_at_once=fitting, warning=warning, processes=min(self.processes, fitting))
+            return replace(self, most_at_once=fitting, warning=warning)
         if fitting:
             needs, needed = f"{wanted} trials at once need", demand.needed(wanted)
             instead = f"trainer.trials_per_stack={fitting}"
@@ -254,15 +247,8 @@ class CellTraining:
         )
 
     def stacks(self, trials: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
-        """Divide trials into stacks: the trials to keep, and the trials to train at once, which contain them.
-
-        Several processes divide what one would train at once, where this changes no number.
-        """
-        size = self.most_at_once or self._together
-        if self.processes > 1 and self.hardware.promise is Promise.EXACT:
-            n_at_once = min(self.hardware.stack_size(size), len(trials))
-            size = math.ceil(n_at_once / self.processes)
-        for block in self.hardware.stacks(trials, size):
+        """Divide trials into stacks: the trials to keep, and the trials to train at once, which contain them."""
+        for block in self.hardware.stacks(trials, self.most_at_once or self._together):
             kept = [trial for trial in block if trial in trials]
             yield kept, block
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from scarf_lightning.data.columns import Advice
@@ -21,7 +20,6 @@ from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators import load_model
 from scarf_lightning.estimators.fitting import train
-from scarf_lightning.estimators.model import Model
 from scarf_lightning.sweeping.overrides import spelled_out
 from tests.composing import config_of
 from tests.short_training import short
@@ -36,8 +34,6 @@ LARGEST = 5_000_000
 EPOCHS = 3
 MOST_ADVICE = 6
 """How often the advice of refusals is followed for one table."""
-ONNX_SHARE = 20
-"""Every so many-th model becomes an ONNX file."""
 
 NO_TABLES = re.compile(
     r"dist-info|egg-info|/(licenses?|validators|labextension|package_data|i18n|tests?|description)/|LICENSE|COPYRIGHTS|"
@@ -61,14 +57,12 @@ class Outcome:
         is_read: whether it was read in the end.
         is_fitted: whether a model of it predicts after saving and loading, the same as before.
         faults: what should not have happened.
-        has_onnx: whether an ONNX file of the model was made and gives the same predictions.
     """
 
     file: Path
     refusals: list[str] = field(default_factory=list)
     is_read: bool = False
     is_fitted: bool = False
-    has_onnx: bool = False
     faults: list[str] = field(default_factory=list)
 
 
@@ -84,7 +78,7 @@ def tables(folder: Path, scratch: Path) -> Iterator[Path]:
             yield path
 
 
-def outcome_of(file: Path, number: int, scratch: Path) -> Outcome:
+def outcome_of(file: Path, scratch: Path) -> Outcome:
     """Read a table for its last column, follow the advice of refusals, fit it, save, load and predict."""
     found = Outcome(file)
     with warnings.catch_warnings(record=True) as caught:
@@ -94,7 +88,7 @@ def outcome_of(file: Path, number: int, scratch: Path) -> Outcome:
             table = _read(source, found, scratch)
             is_large = table is not None and (table.n_encoded > MOST_COLUMNS or table.target.n_outputs > MOST_CLASSES)
             if table is not None and not is_large:
-                _fit(table, found, number, scratch)
+                _fit(table, found, scratch)
         except UsageError as error:
             found.refusals.append(str(error))
         except Exception as error:
@@ -179,7 +173,7 @@ def _written_again(source: FileSource, scratch: Path) -> FileSource:
     return replace(source, path=copy, target=rows.columns[-1])
 
 
-def _fit(table: Table, found: Outcome, number: int, scratch: Path) -> None:
+def _fit(table: Table, found: Outcome, scratch: Path) -> None:
     """Fit a part of the table, and predict its rows again from the file."""
     cut = _cut(table)
     config = short(config_of("dataset=csv", "pretrain=none", "trials=1", "trainer=cpu", "keep_weights=true"))
@@ -194,25 +188,6 @@ def _fit(table: Table, found: Outcome, number: int, scratch: Path) -> None:
     if not np.array_equal(before, after) or not np.isfinite(after).all():
         found.faults.append("a loaded model predicts something else")
     found.is_fitted = True
-    if number % ONNX_SHARE == 0:
-        _check_onnx(model, rows, scratch / "model.onnx")
-        found.has_onnx = True
-
-
-def _check_onnx(model: Model, rows: pd.DataFrame, file: Path) -> None:
-    import onnxruntime
-
-    from scarf_lightning.estimators.onnx import inputs
-
-    model.to_onnx(file)
-    session = onnxruntime.InferenceSession(file.read_bytes())
-    outputs = session.run(None, inputs(model, rows))
-    expected = model.predicted(rows)
-    # float32 in ONNX, whose numbers are as large as the target's.
-    allowed = 1e-4 * max(1.0, float(np.abs(expected).max()))
-    differences = [np.abs(output - expected).max() for output in outputs if np.shape(output) == expected.shape]
-    if not differences or min(differences) > allowed:
-        raise ValueError(f"ONNX predicts something else, by {differences} where {allowed:.2g} is allowed")
 
 
 def _cut(table: Table) -> Table:
@@ -233,7 +208,6 @@ def figures(outcomes: Sequence[Outcome]) -> str:
         "refused at first": len(refused),
         "read after advice": len(led),
         "fitted, saved, loaded and predicted": sum(each.is_fitted for each in outcomes),
-        "in ONNX": sum(each.has_onnx for each in outcomes),
         "faults": sum(bool(each.faults) for each in outcomes),
     }
     return json.dumps(counts)

@@ -199,8 +199,3 @@ class TestCopies:
         np.testing.assert_array_equal(copy.predict_proba(X), expected)
         assert copy.model_.config == small_fit.model_.config
         assert copy.model_.config.finetune.max_epochs == 3, "a copy knows its cell"
-
-    def test_a_pickle_of_another_version_is_refused_in_a_sentence(self, small_fit: Any) -> None:
-        model = small_fit.model_
-        with pytest.raises(UsageError, match="A model of another version was pickled here; save it as a folder"):
-            model.__setstate__({"description": model.description, "weights": {}})

@@ -17,13 +17,11 @@ import pytest
 from sklearn.base import clone
 
 from scarf_lightning import ScarfClassifier, load_model
-from scarf_lightning.cli.scarf import run
 from scarf_lightning.data.reading.frames import frame_of
 from scarf_lightning.data.sources import FileSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators.labels import labels_of_classes, one_a_row
-from scarf_lightning.estimators.onnx import inputs
 from tests.estimators.small import N, read, small, table
 
 polars = pytest.importorskip("polars", reason="frames of polars need it")
@@ -154,34 +152,6 @@ def test_predictions_are_what_fit_was_given(name: str, tmp_path: Path) -> None:
         np.testing.assert_array_equal(other.predict(X), predicted)
         assert other.predict(X).dtype == predicted.dtype
 
-    X.to_csv(tmp_path / "rows.csv", index=False)
-    assert run(["predict", str(tmp_path / "m"), str(tmp_path / "rows.csv"), "--output", str(tmp_path / "out.csv")]) == 0
-    written = pd.read_csv(tmp_path / "out.csv", dtype=str, keep_default_na=False)["class"]
-    spelled = dict(enumerate(map(str, fitted.classes_) if predicted.dtype.kind in "bf" else fitted.model_.classes))
-    assert written.tolist() == [spelled[place] for place in probabilities.argmax(axis=1)]
-
-
-def onnx_outputs(fitted: Any, rows: pd.DataFrame, folder: Path) -> list[Any]:
-    """What the ONNX file of an estimator gives for rows."""
-    onnxruntime = pytest.importorskip("onnxruntime", reason="runs ONNX files")
-    fitted.model_.to_onnx(folder / "m.onnx")
-    session = onnxruntime.InferenceSession(str(folder / "m.onnx"))
-    return list(session.run(None, inputs(fitted.model_, rows)))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", KINDS)
-def test_an_onnx_file_gives_the_same_labels(name: str, tmp_path: Path) -> None:
-    """Whole numbers as int64, text and times as text."""
-    fitted, known = small().fit(X, KINDS[name].labels(PLACES.to_numpy())), np.dtype(KINDS[name].dtype)
-    labels, probabilities = onnx_outputs(fitted, X, tmp_path)
-    assert labels.dtype == ("int64" if known.kind == "i" else known if known.kind in "ubf" else "object")
-    np.testing.assert_allclose(probabilities, fitted.predict_proba(X), atol=1e-6)
-    expected = fitted.predict(X)
-    if expected.dtype.kind in "mM":
-        expected = np.array(fitted.model_.classes, dtype=object)[fitted.predict_proba(X).argmax(axis=1)]
-    assert labels.tolist() == expected.tolist()
-
 
 RANDOM = np.random.default_rng(3)
 MOMENTS = pd.Timestamp("2024-01-01") + pd.to_timedelta(RANDOM.integers(0, 10**7, N), unit="s")
@@ -271,15 +241,6 @@ class TestColumns:
         again.save(tmp_path / "m")
         for model, of in product((again, load_model(tmp_path / "m")), (rows, COLUMNS)):
             np.testing.assert_array_equal(model.predict_proba(of), expected)
-
-    @pytest.mark.slow  # exports the model
-    def test_an_onnx_file_gives_the_same(self, fitted: ScarfClassifier, tmp_path: Path) -> None:
-        rows = COLUMNS.astype(object)
-        for place, name in enumerate(rows):
-            rows.loc[place::19, name] = None
-        labels, probabilities = onnx_outputs(fitted, rows, tmp_path)
-        np.testing.assert_allclose(probabilities, fitted.predict_proba(rows), atol=1e-6)
-        np.testing.assert_array_equal(labels, fitted.predict(rows))
 
     def test_a_frame_of_the_older_protocol(self) -> None:
         found, expected = (read(rows, PLACES) for rows in (OlderProtocol(COLUMNS), COLUMNS.drop(columns=UNKNOWN)))

@@ -185,7 +185,7 @@ class TestPaths:
         ],
     )
     def test_what_is_no_path_is_refused(self, path: Any, sentence: str, small_fit: Any) -> None:
-        for use in (load_model, small_fit.save, small_fit.model_.to_onnx):
+        for use in (load_model, small_fit.save):
             with pytest.raises(UsageError, match=sentence):
                 use(path)
 

@@ -1,17 +1,13 @@
 """`ScarfRegressor`: numbers in, numbers out, saved and exported."""
 
-import io
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from scarf_lightning import load_model
-from scarf_lightning.cli.scarf import run
 from scarf_lightning.errors import UsageError
-from scarf_lightning.estimators.onnx import inputs
 from tests.estimators.small import N, small, table
 
 X, _ = table()
@@ -23,9 +19,7 @@ def fitted() -> Any:
     return small(is_regressor=True, n_trials=2).fit(X, NUMBERS)
 
 
-def test_predictions_are_in_the_unit_of_y_and_alike_after_saving_and_on_the_command_line(
-    fitted: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_predictions_are_in_the_unit_of_y_and_alike_after_saving(fitted: Any, tmp_path: Path) -> None:
     predicted = fitted.predict(X)
     assert predicted.shape == (N,)
     assert 900 < predicted.mean() < 1100
@@ -36,11 +30,6 @@ def test_predictions_are_in_the_unit_of_y_and_alike_after_saving_and_on_the_comm
     assert np.array_equal(model.predict(X), predicted)
     with pytest.raises(UsageError, match="has no classes, and so no probabilities"):
         model.predict_proba(X)
-    X.head(7).to_csv(tmp_path / "new.csv", index=False)
-    assert run(["predict", str(tmp_path / "model"), str(tmp_path / "new.csv")]) == 0
-    written = pd.read_csv(io.StringIO(capsys.readouterr().out))
-    assert list(written.columns) == ["number"]
-    np.testing.assert_allclose(written["number"], fitted.predict(X.head(7)), rtol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -62,14 +51,3 @@ def test_weights_of_rows() -> None:
     )
     assert np.array_equal(plain, equal)
     assert not np.array_equal(plain, unequal)
-
-
-@pytest.mark.slow  # exports the model
-def test_onnx_gives_the_numbers(fitted: Any, tmp_path: Path) -> None:
-    onnxruntime = pytest.importorskip("onnxruntime", reason="runs ONNX files")
-    rows = X.head(9).copy()
-    rows.loc[0, "a"], rows.loc[1, "c"] = np.nan, None
-    fitted.model_.to_onnx(tmp_path / "model.onnx")
-    session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
-    (found, *_) = session.run(None, inputs(fitted.model_, rows))
-    np.testing.assert_allclose(np.ravel(found), fitted.predict(rows), rtol=1e-5)

@@ -16,6 +16,7 @@ from safetensors.numpy import load_file, save_file
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators import load_model
 from scarf_lightning.results.records import read_sealed, sealed
+from scarf_lightning.version import __version__
 from tests.estimators.conftest import OfACell
 
 Change = Callable[[Path], object]
@@ -159,7 +160,7 @@ CRAFTED: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (at("model", "trials", value=[0, 10**30]), "trials cannot be 1000"),
     (at("model", "trials", value=[0, -1]), "trials must be different numbers from 0"),
     (at("model", "precision", value="8-true"), "precision must be one of"),
-    (at("model", "version", value=99), "it has layout 99, and this version reads 1 to 5"),
+    (at("model", "version", value=5), f"it has layout 5, and version {__version__} reads layout 6; load it with the"),
     (at("model", "network", value="transformer"), "name=transformer is unknown"),
     (at("model", "encoder", "width", value=100_000), "is not an array of 2 x 1 x 100000 numbers"),
     (at("model", "encoder", "width", value="${oc.env:HOME}"), r"network\.encoder\.width must be a whole number"),

@@ -1,6 +1,5 @@
 """The transformer is the pre-training of the engine, and needs no labels."""
 
-import pickle
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from scarf_lightning.data.table import Table
 from scarf_lightning.data.targets import Classes
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.errors import UsageError
-from scarf_lightning.estimators import estimators
 from scarf_lightning.estimators.fitting import WithoutTest
 from scarf_lightning.options import build_parts
 from scarf_lightning.training import CellTraining
@@ -79,10 +77,3 @@ def test_without_labels_and_a_pre_training_there_is_nothing_to_learn() -> None:
 def test_options_of_labels_have_no_effect_and_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=f"^{next(iter(options))} is set, but has no effect on training"):
         ScarfTransformer(options=options).fit(X)
-
-
-def test_a_pickle_of_an_earlier_version_finds_it_where_it_was() -> None:
-    pickled = pickle.dumps(ScarfTransformer, protocol=0)
-    of_version_0_2 = pickled.replace(b"scarf_transformer", b"estimators")
-    assert of_version_0_2 != pickled
-    assert pickle.loads(of_version_0_2) is estimators.ScarfTransformer is ScarfTransformer

@@ -23,7 +23,7 @@ from scarf_lightning import ScarfClassifier
 
 X, y = load_iris(return_X_y=True)
 options = {"trainer.trials_per_stack": 1, "max_epochs": 2}
-classifier = ScarfClassifier(pretrain="scarf", n_trials=2, n_jobs=2, options=options)
+classifier = ScarfClassifier(pretrain="scarf", n_trials=2, options=options)
 print(classifier.fit(X, y).predict_proba(X).tolist())
 """
 

@@ -1,21 +1,14 @@
 """Results outlive a release: stores and models that earlier commits wrote are read, and marked."""
 
-import json
-import pickle
 import shutil
 import warnings
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from scarf_lightning.cli import commands
 from scarf_lightning.cli.report_command import report
-from scarf_lightning.data.reading.pandas_two import EXACT_FLOATS
-from scarf_lightning.errors import UsageError
-from scarf_lightning.estimators import cell_models, load_model
-from scarf_lightning.estimators.cell_models import Phase
 from scarf_lightning.results import (
     SCIENCE_VERSION,
     described_cells,
@@ -29,10 +22,9 @@ from scarf_lightning.results import (
 from scarf_lightning.results.earlier import options_of_schema_2
 from scarf_lightning.sweeping.cell import survey
 from scarf_lightning.sweeping.plan import other_versions_notes
-from tests.cells import some_cell
 from tests.composing import cells_of
 from tests.processes import here
-from tests.results.sealing import replace_file, reseal
+from tests.results.sealing import replace_file
 from tests.results.stores import SCHEMA_2, SCHEMA_3, SCIENCE, unpacked
 
 KEY = ["dataset", "pretrain", "method", "fingerprint", "trial"]
@@ -206,60 +198,6 @@ def test_a_run_says_the_same_and_trains(of_schema_2: Path) -> None:
         assert said in process.stderr.splitlines()
         assert "left out" not in process.stderr, "a note of an earlier version is no damage"
     assert len(load(of_schema_2 / "results", versions="all").query("method == 'logistic'")["fingerprint"].unique()) == 2
-
-
-def test_a_saved_model_predicts_what_it_predicted(folder: Path) -> None:
-    rows = pd.read_csv(folder / "people.csv").head(5)
-
-    probabilities = load_model(folder / "model").predict_proba(rows)
-
-    assert np.array_equal(probabilities, pd.read_csv(folder / "probabilities.csv", **EXACT_FLOATS).to_numpy())
-
-
-def test_a_model_of_another_version_names_the_version_that_loads_it(of_schema_2: Path) -> None:
-    contents = json.loads((of_schema_2 / "model" / "model.json").read_text())
-    contents["model"]["network"]["encoder"]["final_relu"] = False
-    reseal(of_schema_2 / "model" / "model.json", {"model": contents["model"]})
-    with pytest.raises(UsageError, match=r"without a ReLU, which this version does not build; load it with the vers"):
-        load_model(of_schema_2 / "model")
-
-    reseal(of_schema_2 / "model" / "model.json", {"schema": 9})
-    with pytest.raises(UsageError, match=r"it has schema 9, and this version reads 2 and 3; load it with the version"):
-        load_model(of_schema_2 / "model")
-
-
-def test_a_pickle_of_an_earlier_version_is_refused_in_a_sentence(of_schema_2: Path) -> None:
-    with (
-        (of_schema_2 / "unfitted.pkl").open("rb") as file,
-        pytest.raises(UsageError, match=r"^scarf_lightning\.estimators\.classifier is of an earlier version of SC"),
-    ):
-        pickle.load(file)
-
-
-def test_a_fitted_pickle_of_an_earlier_version_is_refused_by_the_configuration_in_it() -> None:
-    """Fitted estimators of version 0.1 held their configuration, whose class was beside those of its sections."""
-    config = some_cell("seed=0").config
-    pickled = pickle.dumps(config, protocol=2)
-    of_version_0_1 = pickled.replace(b"options.config", b"options.settings")
-    assert of_version_0_1 != pickled
-    with pytest.raises(UsageError, match=r"^The configuration in this pickle is of an earlier version of SCARF"):
-        pickle.loads(of_version_0_1)
-    assert pickle.loads(pickled) == config
-
-
-@pytest.mark.parametrize("phase", ["finetune", "pretrain", "initial"])
-def test_the_networks_of_a_cell_with_options_that_are_gone_are_refused_in_a_sentence(
-    phase: Phase, of_schema_2: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cells = [place for place, _ in described_cells(of_schema_2 / "results")]
-    assert cells
-    for cell in cells:
-        with pytest.raises(UsageError, match=rf"^Cell {cell.name} was trained by an earlier version of this package"):
-            load_model(cell, phase=phase)
-    # Of a cell of this version the option itself is named.
-    monkeypatch.setattr(cell_models, "SCIENCE_VERSION", SCIENCE[SCHEMA_2])
-    with pytest.raises(UsageError, match=r"^impute_on is not an option"):
-        load_model(cells[0], phase=phase)
 
 
 def test_a_module_that_never_was_is_not_found() -> None:

@@ -12,7 +12,7 @@ from sklearn.datasets import make_classification
 from scarf_lightning.data.sources import DiabetesSource
 from scarf_lightning.data.splits import Random
 from scarf_lightning.data.table import Table
-from scarf_lightning.engine.hardware import Hardware, Promise
+from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
 from scarf_lightning.methods import Method, SupervisedPhase
@@ -37,40 +37,6 @@ def test_a_cell_is_described_by_what_it_was_asked_for_and_read_from(wdbc: Table,
     assert described["reading"] == wdbc.report(["one column is constant"])
     assert described["config"]["trials"] == 2
     assert [column["name"] for column in described["columns"]] == [column.name for column in wdbc.columns]
-
-
-@pytest.mark.parametrize(
-    ("promised", "n_trials", "processes", "fit", "stacks"),
-    [
-        (Promise.EXACT, 5, 1, 99, [[0, 1, 2, 3, 4]]),
-        (Promise.EXACT, 5, 2, 99, [[0, 1, 2], [3, 4]]),
-        (Promise.EXACT, 2, 3, 99, [[0], [1]]),
-        # As many at once as one process would train, which are ten.
-        (Promise.EXACT, 12, 2, 99, [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9], [10, 11]]),
-        # Memory for three trials in all, then for one.
-        (Promise.EXACT, 4, 2, 3, [[0, 1], [2, 3]]),
-        (Promise.EXACT, 4, 2, 1, [[0], [1], [2], [3]]),
-        # Elsewhere a trial is always trained in the same block, of one on a processor.
-        (Promise.FIXED, 3, 2, 99, [[0], [1], [2]]),
-    ],
-)
-def test_processes_divide_the_trials_that_one_would_train_at_once(
-    promised: Promise,
-    n_trials: int,
-    processes: int,
-    fit: int,
-    stacks: list[list[int]],
-    wdbc: Table,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("scarf_lightning.engine.hardware.promise", lambda *_: promised)
-    monkeypatch.setattr(
-        "scarf_lightning.training.cell_training.trials_that_fit", lambda _, wanted, __: min(wanted, fit)
-    )
-    config = config_of("pretrain=none", f"trials={n_trials}")
-    training = CellTraining.prepare(config, wdbc, Hardware(torch.device("cpu")), processes=processes)
-    assert [block for _, block in training.stacks(range(n_trials))] == stacks
-    assert training.processes == min(processes, fit)
 
 
 def test_a_split_that_has_no_such_trial_is_refused_before_any_training(

@@ -3,26 +3,18 @@
 One trial on 20,000 x 50 numbers, some epochs of SCARF and of fine-tuning. The loop is that of `tests/reference.py`. It
 trains the same networks on as many rows for as many epochs; both read, scale, train and validate. They take turns. With
 the default of ``pretrain``, the classifier trains a network without pre-training too, and keeps the better one.
-
-With ``--jobs`` it tells instead what two processes add up to by ``n_jobs=2``, and how long the longer one takes. Their
-stacks are trained one after the other in this process, so that others on the machine change nothing.
 """
 
 import argparse
-import heapq
 import statistics
 import time
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
-from unittest.mock import patch
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pandas as pd
 import torch
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
-from scarf_lightning import ScarfClassifier, ScarfRegressor
+from scarf_lightning import ScarfClassifier
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.hardware import prepare_process
 from scarf_lightning.randomness import Streams
@@ -76,68 +68,12 @@ def rows(epochs: int, turns: int) -> Iterator[str]:
         yield f"| pretrain={pretrain} | {statistics.median(found):.2f} ({between}) | {goal} |"
 
 
-JOBS: dict[str, Callable[[int], Any]] = {
-    "ScarfClassifier(recipe=practical), breast cancer": lambda n: ScarfClassifier(
-        recipe="practical", device="cpu", n_jobs=n
-    ).fit(*_frame(load_breast_cancer)),
-    "one network, wine": lambda n: ScarfClassifier(device="cpu", n_jobs=n, n_trials=1).fit(*_frame(load_wine)),
-    "ScarfRegressor(), diabetes": lambda n: ScarfRegressor(device="cpu", n_jobs=n).fit(*_frame(load_diabetes)),
-    "ten networks without pre-training, wine": lambda n: ScarfClassifier(
-        device="cpu", n_jobs=n, n_trials=10, pretrain="none"
-    ).fit(*_frame(load_wine)),
-}
-"""Fits with so many jobs."""
-
-
-def _frame(load: Callable[..., tuple[pd.DataFrame, Any]]) -> tuple[pd.DataFrame, Any]:
-    return load(return_X_y=True, as_frame=True)
-
-
-def shares(fit: Callable[[int], object], n_jobs: int) -> tuple[float, float]:
-    """Processor seconds of all processes of a fit together, and of the longest with what is done before and after."""
-    stacks = list[float]()
-
-    def one_by_one(calls: Sequence[Callable[[], Any]], *_: object) -> list[Any]:
-        results = []
-        for call in calls:
-            started = time.process_time()
-            results.append(call())
-            stacks.append(time.process_time() - started)
-        return results
-
-    with patch("scarf_lightning.estimators.fitting.side_by_side", one_by_one):
-        together = processor_seconds(lambda: fit(n_jobs))
-    # The next stack goes to the process that is free first.
-    busy = [0.0] * n_jobs
-    for seconds in stacks:
-        heapq.heapreplace(busy, busy[0] + seconds)
-    return together, together - sum(stacks) + max(busy)
-
-
-def rows_of_jobs(turns: int) -> Iterator[str]:
-    """A Markdown table, a line a fit, with the range over turns."""
-    yield "| fit | one process | two processes, together | the longer of two | of one |"
-    yield "|---|--:|--:|--:|--:|"
-    for name, fit in JOBS.items():
-        measured = [(shares(fit, 1)[0], *shares(fit, 2)) for _ in range(turns)]
-        columns = [*zip(*measured, strict=True), [longest / alone for alone, _, longest in measured]]
-        yield f"| {name} | {' | '.join(f'{min(each):.2f} to {max(each):.2f}' for each in columns)} |"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--epochs", type=int, default=3)
-    parser.add_argument("--jobs", action="store_true", help="say only what two processes take")
     asked = parser.parse_args()
     prepare_process(threads=1)
-    if asked.jobs:
-        warnings.simplefilter("ignore")
-        # Imports, and what the first fit of a process makes.
-        ScarfClassifier(device="cpu", n_trials=1, options={"max_epochs": 1}).fit(*_frame(load_wine))
-        for line in rows_of_jobs(asked.turns):
-            print(line, flush=True)
-        return
     for line in rows(asked.epochs, asked.turns):
         print(line, flush=True)
 
