@@ -178,7 +178,7 @@ with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always", UserWarning)
     probabilities = model.predict_proba(new)
 print(*[warning.message for warning in said if warning.category is UserWarning], sep="\n")
-pd.DataFrame(probabilities, columns=model.classes).round(3)
+pd.DataFrame(probabilities, columns=model.classes_).round(3)
 
 # %%
 try:

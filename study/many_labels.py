@@ -204,9 +204,8 @@ def fitted(rows: Rows, parameters: Mapping[str, Any]) -> tuple[ScarfClassifier, 
 
 def of_networks(model: ScarfClassifier, rows: Rows, n: int, seconds: float) -> dict[str, float]:
     """The measures of the vote of the first n networks on the test rows, and the seconds of its `fit`."""
-    networks = model.model_
-    of_each = networks.predictions(networks.values(rows.X.iloc[rows.test]))
-    probabilities = of_each[:n].mean(axis=0)[:, networks.order]
+    networks, tested = model.model_, rows.X.iloc[rows.test]
+    probabilities = np.mean([networks.only(trial).predict_proba(tested) for trial in networks.trials[:n]], axis=0)
     return measured(probabilities, model.classes_.tolist(), rows.y[rows.test]) | {"seconds": seconds}
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from scarf_lightning.estimators import save_model
 from scarf_lightning.results import CellStore
 from scarf_lightning.screen import Screen
 from scarf_lightning.sweeping.cell import Cell
@@ -18,7 +17,7 @@ def stored(results: Path, *overrides: str) -> CellStore:
     """A cell of tiny networks, trained to the end."""
     asked = (*TINY, f"paths.results={results}", *overrides)
     cell = Cell(asked, config_of(*asked))
-    assert CellLoop(save_model, Screen(quiet=True)).train_cell(cell)
+    assert CellLoop(Screen(quiet=True)).train_cell(cell)
     store = cell.store()
     assert store is not None
     return store

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scarf_lightning.cli import commands, scarf
+from scarf_lightning.cli import commands
 from tests.processes import TINY_CONTROL, here
 
 FORMULA, SCRIPT, ESCAPE = "=HYPERLINK(1)", "<script>x</script>", "\x1b[2J"
@@ -18,20 +18,11 @@ def test_they_reach_no_terminal_no_spreadsheet_and_no_page(tmp_path: Path) -> No
     random = np.random.default_rng(0)
     rows = pd.DataFrame({FORMULA + ESCAPE: random.normal(size=60), "b": random.normal(size=60)})
     rows.assign(y=random.choice([FORMULA, SCRIPT + ESCAPE], 60)).to_csv(tmp_path / f"t{ESCAPE}.csv", index=False)
-    asked = ["dataset=csv", f"dataset.path='t{ESCAPE}.csv'", "dataset.target=y", "trials=2", "keep_weights=true"]
+    asked = ["dataset=csv", f"dataset.path='t{ESCAPE}.csv'", "dataset.target=y", "trials=2"]
     trained = here(commands.train, *asked, "pretrain=none", *TINY_CONTROL, cwd=tmp_path)
     reported = here(commands.report, "results=results", cwd=tmp_path)
-    rows.to_csv(tmp_path / "new.csv", index=False)
-    (model,) = tmp_path.glob("results/*/model")
-    arguments = [
-        "predict",
-        str(model),
-        str(tmp_path / "new.csv"),
-        "--output",
-        str(tmp_path / "reports" / "predicted.csv"),
-    ]
 
-    assert (trained.returncode, reported.returncode, scarf.run(arguments)) == (0, 0, 0), reported.stderr
+    assert (trained.returncode, reported.returncode) == (0, 0), reported.stderr
     for ran in (trained, reported):
         assert "\x1b" not in ran.stdout + ran.stderr
     files = [*(tmp_path / "reports").rglob("*"), *(tmp_path / "results" / "tables").glob("*")]

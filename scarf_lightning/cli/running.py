@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hydra.core.hydra_config import HydraConfig
@@ -13,7 +12,7 @@ from omegaconf import DictConfig
 from ..errors import UnfinishedError, UsageError, unknown_name
 from ..importing import without_garbage_collection
 from ..metrics import metrics
-from ..options import Config, load_plugins, unused_options
+from ..options import load_plugins, unused_options
 from ..options.settings import TrainerSettings
 from ..results import Rows
 from ..screen import reported, reported_once
@@ -392,14 +391,7 @@ class OwnTraining:
             # Imports torch and Lightning.
             from ..training.cell_loop import CellLoop
 
-        return CellLoop(_save_model, stack=stack).train
-
-
-def _save_model(config: Config, folder: Path) -> None:
-    # Imports scikit-learn.
-    from ..estimators import save_model
-
-    save_model(config, folder)
+        return CellLoop(stack=stack).train
 
 
 def check_objective(name: str) -> None:

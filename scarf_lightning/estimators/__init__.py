@@ -7,7 +7,6 @@ load_rows, corrupted_view, ...                      look into a model
 """
 
 from ..engine.embeddings import alignment, effective_rank, uniformity
-from .cell_models import save_model
 from .estimators import ScarfClassifier, ScarfRegressor
 from .looking import TrialRows, View, corrupted_view, load_rows
 from .model import Model
@@ -26,6 +25,5 @@ __all__ = [
     "effective_rank",
     "load_model",
     "load_rows",
-    "save_model",
     "uniformity",
 ]

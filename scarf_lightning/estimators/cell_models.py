@@ -27,20 +27,13 @@ from ..results.identity import SCIENCE_VERSION
 from ..results.records import parsed
 from ..results.store import DESCRIPTION
 from ..screen import command_line
+from .checks import check_arrays, check_imported, check_reader
 from .model import Model, model_of, why_no_model
-from .saving import CONTENTS, check_imported, check_reader, save
+from .saving import CONTENTS
 
 Phase = Literal["finetune", "pretrain", "initial"]
-FOLDER = "model"
 OF_TRAINING_AGAIN = {"paths", "trainer", "cache"}
 """Options of a run that still matter when its cell is trained again."""
-
-
-def save_model(config: Config, cell: Path) -> None:
-    """Write the model of a cell in the store beside its results, in ``<cell>/model``, if it has one."""
-    # Without weights, as after keep_weights=false, there is nothing to save.
-    if why_no_model(config) is None and any(kept.weights for kept in load_trials(cell.name, cell.parent)):
-        save(model_of_cell(cell, config.plugins, None, "finetune"), cell / FOLDER)
 
 
 @dataclass(frozen=True)
@@ -116,7 +109,7 @@ def one_cell(folder: Path) -> Path:
     if cells:
         raise UsageError(f"{folder} holds {len(cells)} cells; name the folder of one, as {cells[0]}.")
     missing = f"it has no {CONTENTS}" if folder.is_dir() else "there is no such folder"
-    raise UsageError(f"{folder} is no model: {missing}; a cell trained with keep_weights=true has one.")
+    raise UsageError(f"{folder} is no model: {missing}.")
 
 
 def model_of_cell(folder: Path, plugins: Collection[str], trial: int | None, phase: Phase) -> Model:
@@ -141,7 +134,7 @@ def model_of_cell(folder: Path, plugins: Collection[str], trial: int | None, pha
     try:
         phase_trials = trials_with_weights(cell, kept)
         model = model_of(cell.config, phase_trials, _reader(cell), target, cell.stored.description["dataset"])
-        model.check()
+        check_arrays(model)
     except UsageError:
         raise
     except (DamagedRecordError, KeyError, ValueError) as error:

@@ -291,7 +291,7 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of n rows, in the type of the labels that `fit` was given, ``(n,)``."""
         check_is_fitted(self)
-        return self.model_.predict(self._rows(X))
+        return np.asarray(self.model_.predict(self._rows(X)))
 
     def _labels(self, y: NDArray[Any]) -> GivenLabels:
         return labels_of_classes(y, self.unlabelled)
@@ -343,4 +343,4 @@ class ScarfRegressor(RegressorMixin, ScarfPredictor):  # type: ignore[misc]
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The numbers of n rows, ``(n,)``."""
         check_is_fitted(self)
-        return self.model_.predict(self._rows(X))
+        return np.asarray(self.model_.predict(self._rows(X)))

@@ -1,6 +1,7 @@
 """To look into a model: the rows of its trial, what corruption does to them, and how embeddings lie in space."""
 
-from collections.abc import Collection
+import sys
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,10 @@ from ..data.splits import Splitting
 from ..data.table import Column
 from ..engine.pretext_task import CorruptionSource, corrupt
 from ..errors import UsageError
-from ..options import build, build_parts
+from ..options import Config, build, build_parts, read
 from ..randomness import Purpose, Roster, StackedGenerator
 from .cell_models import open_cell
 from .model import Model
-from .trained_networks import named
 
 
 @dataclass(frozen=True)
@@ -102,9 +102,9 @@ def corrupted_view(model: Model, rows: pd.DataFrame, training: pd.DataFrame, see
     # Each trial has a preprocessing of its own, so a view of several would be several tables.
     if len(model.trials) > 1:
         raise UsageError(f"A view is of one network, and this model has {len(model.trials)}; choose with only(trial).")
-    if model.config is None:
+    if model.options is None:
         raise UsageError("A saved model does not know its corruption; load it from its cell: results/FINGERPRINT.")
-    parts = build_parts(model.config)
+    parts = build_parts(_config_of(model.options))
     corrupts: Any = parts.pretext or parts.method
     if not hasattr(corrupts, "corruption"):
         raise UsageError("The cell of this model corrupts nothing: it is not pre-trained.")
@@ -138,6 +138,21 @@ def corrupted_view(model: Model, rows: pd.DataFrame, training: pd.DataFrame, see
     return View(values, selected, np.asarray(embeddings[0].numpy(), dtype=np.float32))
 
 
+def _config_of(options: Mapping[str, Any]) -> Config:
+    """The configuration of a model's cell. Importing a module runs it, so it is left to the user."""
+    for module in options["plugins"]:
+        if module not in sys.modules:
+            raise UsageError(f"The model's options are those of the module {module}; import it first.")
+    return read(options)
+
+
+def _named(column: Column, codes: NDArray[np.float64]) -> NDArray[Any]:
+    """The categories that codes ``(n,)`` stand for; -1 and NaN become None."""
+    # The code -1 takes the last one.
+    names = np.array([*(column.categories or ()), None], dtype=object)
+    return names[np.rint(np.nan_to_num(codes, nan=-1)).astype(np.int64)]
+
+
 def _all_of(rows: pd.DataFrame) -> torch.Tensor:
     """The positions of all rows for one trial, ``(1, n)``."""
     return torch.arange(len(rows))[None]
@@ -165,6 +180,5 @@ def _frame(columns: tuple[Column, ...], values: NDArray[np.float64], index: "pd.
         if column.categories is None:
             by_name[column.name] = pd.Series(own, index)
         else:
-            names = named(column, own, None)
-            by_name[column.name] = pd.Series(names, index, object)
+            by_name[column.name] = pd.Series(_named(column, own), index, object)
     return pd.DataFrame(by_name, index)

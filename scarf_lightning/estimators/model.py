@@ -1,25 +1,122 @@
-"""`Model`: trained networks to predict with, embed with, look into and save."""
+"""`Model`: the trained networks of T trials, to predict and to embed with. It needs no store and no training data."""
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from os import PathLike
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import torch
 from numpy.typing import NDArray
+from torch import Tensor, nn
 
+from ..data.device_table import DeviceTable
 from ..data.preprocessing import Preprocessing
 from ..data.reading import Reader
-from ..data.targets import Target
-from ..errors import UsageError, counted, unknown_name
-from ..options import Config
+from ..data.reading.frames import frame_of
+from ..data.table import Column, Table
+from ..data.targets import Classes, Number, Target, target_from_plain
+from ..engine.encoder import Classifier, Encoder, Networks, TrainingData
+from ..engine.hardware import DTYPES, own_torch
+from ..engine.lifting import load_state, part_of
+from ..errors import UsageError, unknown_name
+from ..networks import Columns
+from ..options import Config, build
+from ..options.settings import LayerSettings, NetworkSettings
+from ..randomness import Roster, Streams
 from ..results import StoredTrial
 from ..results.records import parsed
-from .predictor import OF_A_FILE, Floats
-from .trained_networks import Description, TrainedNetworks
+from .saving import place, save
+
+ROWS_AT_ONCE = 1024
+Floats = NDArray[np.float64]
+Weights = Mapping[str, NDArray[Any]]
 
 
-class Model(TrainedNetworks):
+@dataclass(frozen=True, kw_only=True)
+class Description:
+    """Description of trained networks in plain values, as a file keeps it beside their arrays.
+
+    Attributes:
+        name: of the data.
+        rules: how rows are read, as `Reader.plain_rules` gives it.
+        columns: the features that the rules make.
+        classes: in the order of the networks' outputs; empty for numbers and for encoders alone.
+        is_shared: whether preprocessing was fitted on the whole table, see `Preprocessing`.
+        network: the name of f.
+        encoder: the options of f.
+        head: the layers of h.
+        trials: the numbers of the trials.
+        precision: the precision of training.
+        plugins: modules that define the network.
+        target: what is predicted, besides the classes, as a record keeps it; empty for encoders alone.
+        inputs: the columns of the table that `fit` was given, in their order; empty if they are not known.
+        is_named: the columns had names then, and rows are read by name. Columns of an array have the names x0, x1, ...
+
+    Raises:
+        ValueError: a value is not possible.
+    """
+
+    name: str
+    rules: tuple[dict[str, Any], ...]
+    columns: tuple[Column, ...]
+    classes: tuple[str, ...]
+    is_shared: bool
+    network: str
+    encoder: dict[str, Any]
+    head: LayerSettings
+    trials: tuple[int, ...]
+    precision: str
+    plugins: tuple[str, ...]
+    target: dict[str, Any] = field(default_factory=dict)
+    inputs: tuple[str, ...] = ()
+    is_named: bool = True
+
+    def __post_init__(self) -> None:
+        classes = set(self.classes)
+        # One class is always certain, and two columns of one name cannot be distinguished.
+        if len(classes) == 1 or len(classes) < len(self.classes):
+            raise ValueError("classes must be two different ones at least, or none")
+        target = self.predicts
+        # Two texts may spell one number.
+        if isinstance(target, Classes) and len(np.unique(target.answers)) < len(classes):
+            raise ValueError("classes must be different labels")
+        for column in self.columns:
+            if not 0 <= column.n_indicators <= len(column.categories or ()):
+                raise ValueError(f"columns: {column.name[:40]!r} cannot have {column.n_indicators} indicators")
+        trials = set(self.trials)
+        if not trials or len(trials) < len(self.trials) or min(trials) < 0:
+            raise ValueError("trials must be different numbers from 0")
+        if self.precision not in DTYPES:
+            raise ValueError(f"precision must be one of {', '.join(DTYPES)}")
+
+    @cached_property
+    def predicts(self) -> Target | None:
+        """The target; None for encoders alone."""
+        if not self.classes and not self.target:
+            return None
+        return target_from_plain({"classes": self.classes, "target": self.target})
+
+    @cached_property
+    def reader(self) -> Reader:
+        """Reads new rows as the table was read."""
+        return Reader.with_rules(self.rules, self.columns)
+
+    def networks(self, streams: Streams) -> Networks:
+        """Builds f and h; ``streams`` draw their initial weights."""
+        network = build("network", {"name": self.network} | self.encoder, "network.encoder")
+        settings = NetworkSettings(name=self.network, encoder=self.encoder, head=self.head)
+        # Encoders alone have no head, whose width this is.
+        n_outputs = 0 if self.predicts is None else self.predicts.n_outputs
+        data = TrainingData(_no_training_rows, _no_training_rows)
+        return Networks(Columns.of(self.columns), n_outputs, streams, network, settings, data)
+
+
+@dataclass(eq=False)
+class Model:
     """The networks of T trials, which vote: a number, or the probability of a class, is the mean of what they give.
 
     Rows are a table of any library, such as a frame of pandas or polars or an Arrow table, or an array with the columns
@@ -27,31 +124,48 @@ class Model(TrainedNetworks):
     values are imputed by the column's mode or mean, as each trial did in training.
 
     Methods raise a UsageError for rows that `Reader` refuses, and if the model lacks what they need.
+
+    Attributes:
+        description: what the networks are.
+        preprocessing: of the T trials.
+        weights: arrays of f and h by name, ``(T, ...)`` each.
+        options: the configuration of their cell, in plain values. A saved model does not have it.
     """
 
-    @property
-    def kind(self) -> str:
-        """The networks, in words."""
-        return f"{counted(len(self.trials), 'network')} ({self.description.network})"
+    description: Description
+    preprocessing: Preprocessing
+    weights: Weights
+    options: Mapping[str, Any] | None = None
 
-    @property
-    def trials(self) -> list[int]:
-        """The numbers of the trials."""
-        return list(self.description.trials)
-
-    def predicted(self, rows: Any) -> Floats:
-        """The mean prediction of the networks: probabilities ``(n, C)`` in the order of their outputs, or numbers
+    def predict(self, rows: Any) -> NDArray[Any]:
+        """The most probable class of n rows in the type of its label, the first one of a tie, or their number;
         ``(n,)``."""
-        return self.predict_values(self.values(rows))
+        if isinstance(self.target, Classes):
+            return np.asarray(self.classes_[self.predict_proba(rows).argmax(axis=1)])
+        return self.target.decided(self._mean(rows))
 
-    def predict_values(self, values: Floats) -> Floats:
-        """The predictions for values ``(n, M)``, see `Predictor.values`."""
-        return np.asarray(self.predictions(values).mean(axis=0))
+    def predict_proba(self, rows: Any) -> Floats:
+        """Probabilities of the classes in the order of ``classes_``, float64 ``(n, C)``."""
+        if not self.description.classes:
+            raise UsageError("This model has no classes, and so no probabilities; use predict or transform.")
+        _, order = self._sorted_classes
+        return self._mean(rows)[:, order]
 
     def transform(self, rows: Any) -> NDArray[np.float32]:
         """Embeddings of the T networks side by side, float32 ``(n, T * E)``."""
-        embedded = self.chunked_outputs(self.encoder, self.values(rows))
+        embedded = self._outputs(self.encoder, self.values(rows))
         return np.asarray(embedded.movedim(0, 1).flatten(1).numpy(), dtype=np.float32)
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write the model into a folder of its own: arrays as safetensors, all else as JSON.
+
+        `load_model` opens the folder anywhere, without the training data. A model that is there is replaced, whole or
+        not at all.
+
+        Raises:
+            UsageError: the folder is a link, holds a file that is not part of a model, or cannot be written.
+        """
+        save(place(folder), self.description, self.weights, self.preprocessing.arrays())
 
     def only(self, trial: int) -> "Model":
         """The network of one trial alone."""
@@ -60,16 +174,156 @@ class Model(TrainedNetworks):
             raise UsageError(unknown_name(f"The model has no trial {trial}", str(trial), known, "its trials", hint=""))
         # Trials are numbered by their splits, so after one that diverged a number is no position.
         position = self.trials.index(trial)
-        weights = {}
-        for name, weight in self.weights.items():
-            weights[name] = weight[position : position + 1]
-        description = replace(self.description, trials=(trial,))
-        return Model(description, self.preprocessing.of(position), weights, self.options)
+        return replace(
+            self,
+            description=replace(self.description, trials=(trial,)),
+            preprocessing=self.preprocessing.of(position),
+            weights={name: weight[position : position + 1] for name, weight in self.weights.items()},
+        )
 
-    def fitted_on(self, inputs: Sequence[str], *, is_named: bool) -> "Model":
-        """The same model, which knows the columns that `fit` was given, see `Description`."""
-        description = replace(self.description, inputs=tuple(inputs), is_named=is_named)
-        return Model(description, self.preprocessing, self.weights, self.options)
+    @property
+    def trials(self) -> list[int]:
+        """The numbers of the trials."""
+        return list(self.description.trials)
+
+    @property
+    def target(self) -> Target:
+        """The target. Encoders alone predict nothing and raise a UsageError."""
+        if self.description.predicts is None:
+            raise UsageError("This model has encoders alone, which predict nothing; use transform.")
+        return self.description.predicts
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes in the type of the labels that they were learned from, sorted: the order of the probabilities'
+        columns, ``(C,)``; empty if there are none."""
+        return self._sorted_classes[0]
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of parameters and inputs."""
+        return DTYPES[self.description.precision]
+
+    def values(self, rows: Any) -> Floats:
+        """Rows as numbers ``(n, M)``: codes of categories, NaN where missing.
+
+        Args:
+            rows: a table of any library, read by the names of its columns; or, if `fit` is known to have had as many
+                columns, an array ``(n, n_columns)``. Rows of `load_rows` are read already.
+
+        Raises:
+            UsageError: see `Reader`, or the rows have another number of columns.
+        """
+        reader, inputs = self.description.reader, self.description.inputs
+        frame = frame_of(rows)
+        if frame is None:
+            return reader.values(self._frame_of_array(rows))
+        # The table that was trained on is read by its rules; one that has the features already is taken as it is.
+        names = set(frame.columns)
+        if names.issuperset(reader.names):
+            return reader.values(frame)
+        if names.issuperset(column.name for column in reader.columns):
+            return Reader.plain(reader.columns).values(frame)
+        # Names mean nothing to a model that was trained on an array.
+        if not self.description.is_named and len(inputs) == frame.shape[1]:
+            frame = frame.set_axis(list(inputs), axis=1)
+        return reader.values(frame)
+
+    def predictions(self, values: Floats) -> Floats:
+        """The predictions of each trial for values ``(n, M)``: probabilities ``(T, n, C)`` or numbers ``(T, n)``."""
+        # A copy: torch warns of arrays that cannot be written to.
+        fitted = torch.from_numpy(np.array(self.preprocessing.target))
+        return self.target.predictions(self._outputs(self.classifier, values).double(), fitted).numpy()
+
+    def on_device(self, values: Floats) -> DeviceTable:
+        """Values ``(n, M)`` as a table that is imputed and scaled when rows are taken from it."""
+        table = Table(
+            name="rows",
+            dataset_id=None,
+            source="a DataFrame",
+            columns=self.description.columns,
+            values=values,
+            # A table has labels; these are not looked at.
+            labels=np.zeros(len(values)),
+            target=Number(),
+        )
+        return DeviceTable(table, self.preprocessing, device="cpu", dtype=self.dtype)
+
+    @cached_property
+    @own_torch()
+    def encoder(self) -> Encoder:
+        """f of the T trials, in evaluation mode."""
+        weights = self._part("encoder")
+        learns = "missing" in weights
+        encoder = self.plain_networks.encoder(self.trials, weights, learns_missing_values=learns)
+        # Pre-training learned these values; they are no weights of f.
+        if encoder.missing is not None:
+            encoder.missing.data = weights["missing"]
+        return encoder.requires_grad_(False).eval()
+
+    @cached_property
+    @own_torch()
+    def classifier(self) -> Classifier:
+        """h after f of the T trials, in evaluation mode. Raises UsageError for encoders alone."""
+        _ = self.target
+        head = self.plain_networks.head(self.trials)
+        load_state(head, self._part("head"))
+        return Classifier(self.encoder, head).requires_grad_(False).eval()
+
+    @cached_property
+    def plain_networks(self) -> Networks:
+        """Builds f and h with initial weights, whose place the trained ones take."""
+        return self.description.networks(Streams(0, 0))
+
+    @cached_property
+    def _sorted_classes(self) -> tuple[NDArray[Any], list[int]]:
+        """The classes in their order, and their places among the outputs."""
+        target = self.description.predicts
+        if not isinstance(target, Classes):
+            return np.empty(0), []
+        # Sorted by their values in their own type: as texts, 10 would come before 9.
+        classes, order = np.unique(target.answers, return_index=True)
+        return classes, order.tolist()
+
+    def _frame_of_array(self, rows: Any) -> pd.DataFrame:
+        """An array ``(n, n_columns)`` as a frame with the columns of `fit`."""
+        # NumPy would make one object of a sparse matrix, and a message about its shape would mislead.
+        if hasattr(rows, "toarray"):
+            raise UsageError("The rows are a sparse matrix; pass rows.toarray().")
+        array = np.asarray(rows)
+        inputs = self.description.inputs
+        if array.ndim != 2:
+            what = type(rows).__name__
+            raise UsageError(f"The rows must be a table, or an array (n, columns), not {what}.")
+        # A cell of a file knows its columns by name alone.
+        if not inputs:
+            raise UsageError("The model reads columns by their names, and an array has none; pass a table with names.")
+        width = array.shape[1]
+        if width != len(inputs):
+            raise UsageError(f"The rows have {width} columns, and the model was trained on {len(inputs)}.")
+        return pd.DataFrame(array, columns=list(inputs))
+
+    def _mean(self, rows: Any) -> Floats:
+        """The mean prediction of the networks: probabilities ``(n, C)`` in the order of their outputs, or numbers
+        ``(n,)``."""
+        return np.asarray(self.predictions(self.values(rows)).mean(axis=0))
+
+    @own_torch()
+    @torch.no_grad()
+    def _outputs(self, network: nn.Module, values: Floats) -> Tensor:
+        """The outputs of a network of T trials for values ``(n, M)``: ``(T, n, ...)``."""
+        roster, table = Roster(len(self.trials)), self.on_device(values)
+        rows = torch.arange(len(values)).expand(len(self.trials), len(values))
+        outputs = [network(table.rows(chunk, roster)) for chunk in torch.split(rows, ROWS_AT_ONCE, dim=1)]
+        joined = torch.cat(outputs, dim=1)
+        if not joined.isfinite().all():
+            raise UsageError("The networks give no numbers for these rows: weights or values are too large.")
+        return joined
+
+    def _part(self, prefix: str) -> dict[str, Tensor]:
+        """The weights of f or of h, by their names in it."""
+        weights = part_of(self.weights, prefix)
+        return {name: torch.from_numpy(np.array(weight)).to(self.dtype) for name, weight in weights.items()}
 
     def __getstate__(self) -> dict[str, Any]:
         """The arrays and plain values, without the networks that were built of them."""
@@ -82,10 +336,9 @@ class Model(TrainedNetworks):
         }
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        description = parsed(Description, json.loads(state["description"]), "description")
-        vectors = Preprocessing.from_arrays(state["preprocessing"], is_shared=description.is_shared)
-        options = json.loads(state["options"])
-        self.__init__(description, vectors, state["weights"], options)  # type: ignore[misc]
+        self.description = parsed(Description, json.loads(state["description"]), "description")
+        self.preprocessing = Preprocessing.from_arrays(state["preprocessing"], is_shared=self.description.is_shared)
+        self.weights, self.options = state["weights"], json.loads(state["options"])
 
 
 def why_no_model(config: Config) -> str | None:
@@ -106,15 +359,10 @@ def model_of(config: Config, trials: Sequence[StoredTrial], reader: Reader, targ
         target: what the networks predict; None means encoders alone.
         name: of the data.
     """
-    # A plugin is needed again only if it made the network or the target; its corruption is no part of the model.
-    network = config.part("network")
-    ours = __name__.partition(".")[0]
-    is_ours = True
-    for each in (network, type(target or config)):
-        is_ours &= each.__module__.partition(".")[0] == ours
-    plain: Mapping[str, Any] = {"classes": (), "target": {}}
-    if target is not None:
-        plain = target.plain()
+    # A plugin is needed again only if it made the network; its corruption is no part of the model.
+    module = config.part("network").__module__
+    is_ours = module.partition(".")[0] == __name__.partition(".")[0]
+    plain: Mapping[str, Any] = {"classes": (), "target": {}} if target is None else target.plain()
     description = Description(
         name=name,
         rules=tuple(reader.plain_rules),
@@ -126,17 +374,20 @@ def model_of(config: Config, trials: Sequence[StoredTrial], reader: Reader, targ
         trials=tuple(kept.row["trial"] for kept in trials),
         is_shared=config.fit_on == "all",
         precision=config.trainer.precision,
-        file={option: getattr(config.dataset, option) for option in OF_A_FILE},
         plugins=() if is_ours else tuple(config.plugins),
         target=plain["target"],
     )
-    vectors, weights = {}, {}
-    for vector in trials[0].preprocessing:
-        # Encoders alone need nothing that was fitted to labels.
-        if vector != "target" or target is not None:
-            vectors[vector] = np.stack([kept.preprocessing[vector] for kept in trials])
+    # Encoders alone need nothing that was fitted to labels.
+    vectors = {
+        vector: np.stack([kept.preprocessing[vector] for kept in trials])
+        for vector in trials[0].preprocessing
+        if vector != "target" or target is not None
+    }
     # All networks of a cell have one shape, so their arrays are stacked; tuned ones have no model.
-    for weight in trials[0].weights:
-        weights[weight] = np.stack([kept.weights[weight] for kept in trials])
+    weights = {weight: np.stack([kept.weights[weight] for kept in trials]) for weight in trials[0].weights}
     preprocessing = Preprocessing.from_arrays(vectors, is_shared=description.is_shared)
     return Model(description, preprocessing, weights, asdict(config))
+
+
+def _no_training_rows(position: int) -> Tensor:
+    raise UsageError("This network looks at its training rows before training; load another phase than initial.")

@@ -14,9 +14,9 @@ from ..results.files import DamagedRecordError, OtherVersionError, UnreadableRec
 from ..results.records import WEIGHTS, parsed, read_file, read_record
 from ..version import __version__
 from .cell_models import Phase, model_of_cell, one_cell
-from .model import Model
-from .saving import CONTENTS, KIND, LAYOUT, PREPROCESSING, check_imported, check_reader, place
-from .trained_networks import Description
+from .checks import check_arrays, check_imported, check_reader
+from .model import Description, Model
+from .saving import CONTENTS, KIND, LAYOUT, PREPROCESSING, place
 
 
 def load_model(
@@ -76,7 +76,7 @@ def read_model(folder: Path, plugins: Collection[str]) -> Model:
 
         vectors = read_file(folder, contents, PREPROCESSING, preprocessing)
         model = Model(description, vectors, read_file(folder, contents, WEIGHTS, load))
-        model.check()
+        check_arrays(model)
     except OtherVersionError as error:
         raise UsageError(f"{folder} cannot be used: {error}; load it with the version that saved it.") from error
     except UnreadableRecordError as error:

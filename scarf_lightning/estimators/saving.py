@@ -1,34 +1,29 @@
 """A model as a folder.
 
     model.json                  what the model is and how it reads rows; sizes and hashes of all files
-    weights.safetensors         of f and h by name, (T, ...); of networks
+    weights.safetensors         of f and h by name, (T, ...)
     preprocessing.safetensors   fill, shift and scale, (T, M)
 
 Nothing in the folder is code, and `opening.read_model` trusts nothing that it says: names, types, sizes, ranges and
 shapes are checked before anything is built.
 """
 
-import warnings
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from os import PathLike, fsdecode
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from safetensors.numpy import save as as_safetensors
 
-from ..data.reading import Reader
 from ..data.reading.frames import is_half_a_character
-from ..data.reading.rules import KINDS, Rule
-from ..data.table import Column
 from ..errors import UsageError
 from ..results.files import UNFINISHED, DamagedRecordError, surely, temporary
-from ..results.records import new_record, parsed, read_record
+from ..results.records import WEIGHTS, new_record, read_record
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -57,30 +52,22 @@ def place(path: "str | PathLike[str]") -> Path:
         raise UsageError(f"{text} has no meaning here: {error}") from error
 
 
-class Savable(Protocol):
-    """A model with a description in plain values, and its files by name."""
-
-    @property
-    def description(self) -> "DataclassInstance": ...
-    def files(self) -> Mapping[str, bytes]: ...
-
-
-def as_tensors(arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Named arrays in the format of safetensors."""
-    return as_safetensors({name: np.ascontiguousarray(array) for name, array in arrays.items()})
-
-
-def save(model: Savable, folder: Path) -> None:
-    """Write a model into a folder of its own; see `Predictor.save`."""
-    files = model.files()
+def save(
+    folder: Path,
+    description: "DataclassInstance",
+    weights: Mapping[str, NDArray[Any]],
+    preprocessing: Mapping[str, NDArray[Any]],
+) -> None:
+    """Write a model into a folder of its own; see `Model.save`."""
     try:
         ours = _files_to_replace(folder)
         # Written beside its place and then renamed, so a reader finds the old model or the new one, and never half of
         # one.
         with temporary(folder) as made:
-            described = {"version": LAYOUT} | asdict(model.description)
+            described = {"version": LAYOUT} | asdict(description)
             with new_record(made, CONTENTS, KIND, {"model": described}) as place:
-                for file, content in files.items():
+                for file, arrays in ((WEIGHTS, weights), (PREPROCESSING, preprocessing)):
+                    content = as_safetensors({name: np.ascontiguousarray(array) for name, array in arrays.items()})
                     (place / file).write_bytes(content)
             with _out_of_the_way(folder, ours):
                 made.rename(folder)
@@ -132,32 +119,3 @@ def _out_of_the_way(folder: Path, ours: list[str] | None) -> Iterator[None]:
         yield
     finally:
         surely(tidy)
-
-
-def check_reader(rules: list[Any], columns: tuple[Column, ...]) -> None:
-    """Try the reader of these `Reader.plain_rules` and columns. Raises DamagedRecordError if it does not work."""
-    for plain in parsed(list[dict[str, Any]], rules, "rules"):
-        own = dict(plain)
-        column, rule = (parsed(str, own.pop(name, None), f"the {name} of a rule") for name in ("column", "rule"))
-        if rule not in KINDS or set(own) - {"from_text", *KINDS[rule].options}:
-            raise DamagedRecordError(f"the rule {rule[:40]!r} is unknown, or has unknown options")
-        parsed(Rule, {"kind": rule, **own}, f"the rule of {column[:40]!r}")
-    reader = Reader.with_rules(rules, columns)
-    # A missing value and a text: rules of all kinds meet both.
-    for value in (None, "1"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                reader.values(pd.DataFrame({name: [value] for name in reader.names}, dtype=object))
-            except UsageError:
-                # "1" need not be a value of the column.
-                pass
-            except Exception as error:
-                # A rule's library raises what it likes at options that are none.
-                raise DamagedRecordError(f"its rules of reading do not work: {error}") from error
-
-
-def check_imported(needed: Collection[str], imported: Collection[str], what: str) -> None:
-    """Refuse a file with plugins that the caller has not named: importing a module runs it."""
-    if unnamed := sorted(set(needed) - set(imported)):
-        raise UsageError(f"{what} needs the module {unnamed[0]}; allow its import with plugins=[{unnamed[0]!r}].")

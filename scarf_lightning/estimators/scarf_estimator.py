@@ -4,7 +4,7 @@ An estimator that refuses what it is given stays as it was: attributes are set w
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from os import PathLike
 from typing import Any, ClassVar
 
@@ -211,7 +211,8 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _keep(self, model: Model, rows: Sequence[Mapping[str, object]], table: Table, given: Given) -> None:
         """Set the attributes of a fitted estimator."""
-        self.model_ = model.fitted_on(list(given.frame.columns), is_named=given.is_named)
+        inputs = tuple(given.frame.columns)
+        self.model_ = replace(model, description=replace(model.description, inputs=inputs, is_named=given.is_named))
         self._trials = plain([dict(row) for row in rows])
         self._reading = plain([vars(reading) for reading in table.reading])
         self._n_features_out = len(model.trials) * model.encoder.width

@@ -3,14 +3,12 @@
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..data.reading.shown import reading_report
 from ..data.sources import LastTable, Source
 from ..data.table import Table
 from ..engine.hardware import choose_hardware, own_torch, prepare_process
-from ..options import Config
 from ..results import (
     LostClaimError,
     clear_dead,
@@ -31,18 +29,16 @@ class CellLoop:
     """Trains cells one after the other in this process. It keeps the last table, and prints each sentence once.
 
     Args:
-        save_model: writes the model of a cell with ``keep_weights``, given its configuration and its folder.
         shown: prints, on standard error by default.
         stack: a context in which each stack is trained and kept.
     """
 
     def __init__(
         self,
-        save_model: Callable[[Config, Path], None] | None = None,
         shown: Screen | None = None,
         stack: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
-        self._save_model, self._screen, self._stack = (save_model, shown or screen(stderr=True), stack)
+        self._screen, self._stack = shown or screen(stderr=True), stack
         self._tables, self._said = LastTable(), set[str]()
         self._hashes = dict[Source, str]()
         self._reported = reported()
@@ -116,8 +112,6 @@ class CellLoop:
                         store.add(record, claim)
                     for sentence in record.faults:
                         self._say_once(sentence)
-            if share is None and cell.config.keep_weights and self._save_model is not None:
-                self._save_model(training.config, store.folder)
         return True
 
     def _say_once(self, sentence: str | None) -> None:

@@ -25,7 +25,7 @@ class OfACell:
 
     @cached_property
     def model(self) -> Model:
-        return load_model(self.folder / "model")
+        return load_model(self.folder)
 
 
 TrainOn = Callable[..., OfACell]

@@ -1,5 +1,7 @@
 """A look into a trained cell: its rows and views, and what is measured of embeddings."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -115,7 +117,7 @@ class TestViews:
         control = train_on("trials=1", "pretrain=none")
         for model, sentence in (
             (load_model(control.folder), "corrupts nothing"),
-            (load_model(control.folder / "model"), "does not know its corruption; load it from its cell"),
+            (replace(control.model, options=None), "does not know its corruption; load it from its cell"),
             (scarf.model, "this model has 2; choose with only"),
         ):
             with pytest.raises(UsageError, match=sentence):

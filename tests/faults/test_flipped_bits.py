@@ -34,7 +34,7 @@ KINDS = {
     "[0-9a-f]*/stacks/*/curves.parquet", "[0-9a-f]*/stacks/*/preprocessing.safetensors",
     "[0-9a-f]*/stacks/*/weights.safetensors", "[0-9a-f]*/stacks/*/environment.json", "[0-9a-f]*/stacks/*/tries.parquet",
     "[0-9a-f]*/stacks/*/predictions.parquet",
-    "[0-9a-f]*/model/*.json", "[0-9a-f]*/model/*.safetensors", "pretrained/*/pretraining.json",
+    "pretrained/*/pretraining.json",
     "pretrained/*/trials/*/curve.json", "pretrained/*/trials/*/weights.safetensors", "datasets/*.json",
     "failures/*.json", "set_aside/**/*.*",
 }  # fmt: skip
@@ -88,7 +88,7 @@ def read(cell: CellStore, rows: pd.DataFrame) -> Read:
             note(f"encoder {trial} {phase}", partial(embed, trial, phase))
         note("predictions", lambda: [load_predictions(each, results).to_csv() for each in (cell.fingerprint, tuned)])
         note("tries", lambda: load_cell(tuned, results).tries.to_csv())
-        note("model", lambda: load_model(cell.folder / "model").predict_proba(rows).tobytes())
+        note("model", lambda: load_model(cell.folder).predict_proba(rows).tobytes())
         note("data", lambda: known_data(results, WDBC))
         asked = note("report", lambda: cells_of_folder(results))
         if asked is not None:
@@ -104,7 +104,7 @@ def read(cell: CellStore, rows: pd.DataFrame) -> Read:
 def record_of(path: Path, results: Path) -> str:
     """What a sentence on a damaged file must name."""
     inside = path.relative_to(results)
-    if {"stacks", "trials", "model"} & set(inside.parts):
+    if {"stacks", "trials"} & set(inside.parts):
         return str(inside.parent)
     return str(inside)
 

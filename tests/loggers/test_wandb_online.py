@@ -157,7 +157,7 @@ def test_a_server_that_takes_no_more_costs_no_training_and_gets_all_later(
         "results has all that it shows.\n"
     )
     assert load(tmp_path / "results")["fingerprint"].tolist() == [run.id]
-    assert (tmp_path / "results" / run.id / "model").exists()
+    assert [*(tmp_path / "results" / run.id).glob("stacks/*/weights.safetensors")] != []
     assert list((tmp_path / "results" / "failures").glob("*")) == []
     server.refuses = None
     settings = LoggerSettings(wandb=WandbSettings("online", write=True))

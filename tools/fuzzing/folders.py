@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from scarf_lightning.cli import commands, scarf
+from scarf_lightning.cli import commands
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators import load_model
 from scarf_lightning.results import load, load_cell
@@ -37,8 +37,7 @@ def prepare(folder: Path) -> Path:
     """A results folder with two finished cells, one of which has a model, and rows to predict."""
     ran = here(commands.train, *ASKED, "keep_weights=true", cwd=folder)
     assert ran.returncode == 0, ran.stderr
-    cell = next(folder.glob("results/*/model")).parent
-    names = load_model(cell / "model").description.reader.names
+    names = load_model(_cell(folder)).description.reader.names
     (folder / "rows.csv").write_text("\n".join([",".join(names), ",".join("1" for _ in names)]) + "\n")
     for run in COMMANDS.values():
         copy = Path(shutil.copytree(folder, folder.with_name("warm")))
@@ -96,12 +95,8 @@ def _call(call: Callable[[Path], Any]) -> Callable[[Path], str]:
     return run
 
 
-def _predict(place: Path) -> str:
-    return _command(scarf.scarf, "predict", str(_cell(place) / "model"), "rows.csv", "--output", "predicted.csv")(place)
-
-
 def _cell(place: Path) -> Path:
-    found = sorted((place / "results").glob("*/model")) if (place / "results").is_dir() else []
+    found = sorted((place / "results").glob("*/cell.json")) if (place / "results").is_dir() else []
     return found[0].parent if found else place / "results" / "none"
 
 
@@ -112,11 +107,9 @@ COMMANDS: dict[str, Callable[[Path], str]] = {
     "force": _command(commands.train, *ASKED, "keep_weights=true", "force=true"),
     "plan": _command(commands.train, *ASKED, "trials=3", "plan=true"),
     "report": _command(commands.report, "results=results"),
-    "predict": _predict,
     "load": _call(lambda place: load(place / "results")),
     "load_cell": _call(lambda place: load_cell(_cell(place).name, place / "results")),
     "save": _call(lambda place: load_model(_cell(place)).save(place / "saved")),
-    "save again": _call(lambda place: load_model(_cell(place)).save(_cell(place) / "model")),
 }
 
 Hazard = Callable[[], None]
@@ -203,7 +196,7 @@ def _foreign(place: Path, draw: random.Random) -> None:
     cell = _cell(place)
     target = draw.choice([
         place / "results", place / "reports", place / "reports" / "results", cell, cell / "stacks", cell / "cell.json",
-        cell / "claim", cell / "model", place / "results" / "pretrained", place / "results" / "datasets",
+        cell / "claim", place / "results" / "pretrained", place / "results" / "datasets",
         place / "results" / "failures", place / "results" / "tables", place / "results" / "chunks",
         place / "results" / "set_aside", place / "predicted.csv", place / "saved", place / "rows.csv",
     ])  # fmt: skip

@@ -37,7 +37,8 @@ def prepare(folder: Path) -> tuple[Path, pd.DataFrame]:
     )
     target = pd.Series(random.choice(["yes", "no"], n))
     asked = [*write_csv(folder, rows, target), "trials=2", "keep_weights=true", "pretrain=none"]
-    model = stored(folder / "results", *asked).folder / "model"
+    model = folder / "saved"
+    load_model(stored(folder / "results", *asked).folder).save(model)
     load_model(model).predict_proba(rows)
     return model, rows
 

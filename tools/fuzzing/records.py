@@ -67,9 +67,8 @@ def _read_everything(results: Path) -> list[str]:
             lambda name=name: load_cell(name, results),
             lambda name=name: load_trials(name, results),
             lambda name=name: load_predictions(name, results),
+            lambda name=name: load_model(results / name),
         ]
-        if (folder.parent / "model").exists():
-            readers.append(lambda name=name: load_model(results / name))
     refusals = []
     for reader in readers:
         try:
