@@ -3,29 +3,26 @@
 `fit` reads X and y as a file is read, trains the trials of a cell, and keeps them as a `Model`.
 """
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from ..data.reading.frames import frame_of
 from ..data.table import Table
 from ..data.targets import Classes, Number, Target
 from ..errors import UsageError
 from ..options import Config
 from .defaults import Default, default_for
-from .labels import GivenLabels, labels_of_classes, labels_of_numbers, one_a_row
+from .labels import GivenLabels, labels_of_classes, labels_of_numbers, one_a_row, weights_of
 from .model import Model
 from .opening import load_model
 from .parameters import plain
-from .preparing import table_for, table_of, target_of, weights_of
+from .preparing import table_for, table_of, target_of
 from .scarf_estimator import AUTO, Given, ScarfEstimator
 
 if TYPE_CHECKING:
@@ -63,8 +60,6 @@ class ScarfPredictor(ScarfEstimator):
         from .fitting import train
 
         task = self._read(X, y, sample_weight)
-        for note in task.labels.notes:
-            warnings.warn(note, UserWarning, stacklevel=2)
         model, rows, choice = train(
             task.config,
             task.table,
@@ -78,61 +73,6 @@ class ScarfPredictor(ScarfEstimator):
         self.choice_ = choice
         self.n_unlabelled_ = task.labels.n_unlabelled
         return self
-
-    def score_trials(self, X: Any, y: Any, sample_weight: Any = None) -> pd.DataFrame:
-        """Test the training of `fit` on rows that it has not seen; the model stays as it is.
-
-        Each trial holds back 20 % of the labelled rows. With a ``pretrain`` other than ``auto`` these are the trials of
-        the cell that ``train.py`` trains with the same options on a file of the same table, bit for bit.
-
-        Returns:
-            A row for each trial: metrics on its test rows, epochs and seconds.
-        """
-        from .fitting import train
-
-        with warnings.catch_warnings():
-            # `fit` says how columns are read.
-            warnings.simplefilter("ignore", UserWarning)
-            task = self._read(X, y, sample_weight)
-        _, rows, _ = train(
-            task.config,
-            task.table,
-            start=task.start,
-            chooses=self._chooses,
-            tests=True,
-            verbose=bool(self.verbose),
-        )
-        return pd.DataFrame(rows)
-
-    def importance(self, X: Any, y: Any, *, n_repeats: int = 5, random_state: int = 0, **options: Any) -> pd.DataFrame:
-        """The permutation importance of each column to the fitted model, most important first.
-
-        It is `sklearn.inspection.permutation_importance` of this estimator on rows that it has not seen.
-
-        Args:
-            X: n rows, as `predict` takes them.
-            y: their classes or numbers, ``(n,)``; rows without one, as in `fit`, are left out.
-            options: of scikit-learn's function, such as ``scoring``.
-
-        Returns:
-            A row for each ``column``: the ``mean`` of how much the score falls, and its ``std`` over permutations.
-        """
-        from sklearn.inspection import permutation_importance
-
-        check_is_fitted(self)
-        labels = self._labels(one_a_row(y))
-        frame = frame_of(X)
-        rows = pd.DataFrame(np.asarray(X)) if frame is None else frame.reset_index(drop=True)
-        check_consistent_length(rows, labels.is_known)
-        known = labels.is_known
-        # An array keeps its form: the model was fitted on columns without names.
-        seen = rows[known] if frame is not None else rows[known].to_numpy()
-        # Networks use the cores themselves, so columns are permuted one after the other.
-        found = permutation_importance(
-            self, seen, labels.known, n_repeats=n_repeats, random_state=random_state, **options
-        )
-        means = pd.DataFrame({"column": rows.columns, "mean": found.importances_mean, "std": found.importances_std})
-        return means.sort_values("mean", ascending=False, ignore_index=True)
 
     @property
     def _chooses(self) -> bool:
@@ -149,7 +89,7 @@ class ScarfPredictor(ScarfEstimator):
         default = self._default(labels)
         config = self._config(default)
         weights = weights_of(labels, sample_weight, self._weights_of_classes)
-        target = target_of(labels, config, self._kind)
+        target = target_of(labels, self._kind)
         if self.encoder is None:
             table = table_of(given.frame, target, config, weights)
             return Task(config, table, labels, given, default)
@@ -220,7 +160,7 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
     stop it where the recipe stops training early. Where pre-training is tried, all networks are trained from scratch
     too. If pre-training lowers the loss on the rows that a network did not train on by more than chance would, all
     networks are pre-trained, otherwise none is, and ``choice_`` says so. With many labels it is not tried, see
-    ``recipe``. `score_trials` tests the same training on rows that it has not seen.
+    ``recipe``.
 
     **X.** A table of any library, such as a frame of pandas or polars or an Arrow table, or an array. It is read as a
     file is: numbers, also as text, dates, lengths of time and categories become features; ids and constants are left
@@ -228,9 +168,8 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
     they come in. In prediction, `scarf_lightning.data.reading.Reader` says what happens to unseen categories and
     missing columns.
 
-    **y.** Whole numbers, text or truth values, which predictions are again. Rows without a label have None, NaN
-    or blank text. -1 is a class, as for scikit-learn's other classifiers; ``unlabelled=-1`` takes it as scikit-learn's
-    semi-supervised estimators do.
+    **y.** Whole numbers, text or truth values, which predictions are again. Rows without a label have None or NaN; or
+    -1 beside two other numbers, as for scikit-learn's semi-supervised estimators.
 
     Args:
         recipe: the set of defaults: ``practical``, ``paper`` for the paper's protocol, or another one of ``train.py
@@ -253,7 +192,6 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
         encoder: a `scarf_lightning.estimators.Model`, such as ``model_`` of a fitted `ScarfTransformer`, or the folder
             of a saved one. Networks start from its encoders instead of a pre-training of their own, and read rows as
             it does. X needs the same columns.
-        unlabelled: the label, or a list of labels, of rows without one in y, besides None and NaN.
         device: ``auto``, ``cpu`` or ``cuda``.
         options: any other option of ``train.py``, such as ``{"corruption.rate": 0.3, "pretrain.max_epochs": 100,
             "dataset.categorical": ["grade"]}``. `set_params` sets one of them.
@@ -274,7 +212,6 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
     recipe: str = AUTO
     n_trials: int = 3
     class_weight: str | Mapping[Any, float] | None = None
-    unlabelled: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Self":
         super().fit(X, y, sample_weight)
@@ -294,7 +231,7 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
         return np.asarray(self.model_.predict(self._rows(X)))
 
     def _labels(self, y: NDArray[Any]) -> GivenLabels:
-        return labels_of_classes(y, self.unlabelled)
+        return labels_of_classes(y)
 
     def _default(self, labels: GivenLabels) -> Default | None:
         # Rows without a label are what pre-training is for.

@@ -5,8 +5,8 @@ import math
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from ..data.parts import PARTS
 from ..data.splits import Shuffled, Split, Splitting
 from ..data.table import Table
-from ..data.targets import Classes, Number, Target
-from ..engine.hardware import Hardware, choose_hardware, own_torch, prepare_process
+from ..data.targets import Classes, Target
+from ..engine.hardware import choose_hardware, own_torch, prepare_process
 from ..engine.lifting import part_of
 from ..errors import UsageError
 from ..intervals import student_quantile
@@ -27,9 +27,6 @@ from ..training import CellTraining, Start
 from .defaults import helping_budget
 from .model import Model, model_of
 
-T = TypeVar("T")
-
-ROWS = "validation rows"
 CHEAPER = "trained without pre-training, which is cheaper"
 ENOUGH = 30
 """Rows that can tell whether pre-training helps. The losses of fewer are too skewed for an interval."""
@@ -66,62 +63,83 @@ TrialRow = dict[str, object]
 
 
 def train(
-    config: Config,
-    table: Table,
-    *,
-    start: Model | None = None,
-    chooses: bool = False,
-    tests: bool = False,
-    verbose: bool = False,
+    config: Config, table: Table, *, start: Model | None = None, chooses: bool = False, verbose: bool = False
 ) -> tuple[Model, list[TrialRow], str | None]:
-    """Train the trials of a cell on a table: the model, a row for each trial, and what was chosen, in a sentence.
+    """Train the trials of a cell on all rows of a table but those that stop training, by which they are scored.
 
     Args:
         start: the model whose encoders networks start from.
         chooses: train all trials from scratch too, and keep the pre-trained ones only if pre-training lowers the
             loss of validation rows by more than chance would.
-        tests: hold test rows back, as a cell does. Otherwise all rows train but those that stop training, by which
-            the trials are scored.
         verbose: show progress, and what was chosen.
+
+    Returns:
+        The model, a row for each trial, and what was chosen, in a sentence.
     """
     choice = None
-    _try_own_parts(config)
-    console = screen(stderr=True) if verbose else None
-    with process_of(config) as hardware:
-        splitting = None if tests else WithoutTest
-        training = CellTraining.prepare(config, table, hardware, splitting=splitting, console=console)
+    with _prepared(config, table, verbose=verbose) as training:
         # Rows must be prepared as the encoders' own were, so their preprocessing comes with them.
         if start is not None:
-            encoders = part_of(start.weights, "encoder")
-            training = replace(training, start=Start(encoders, start.preprocessing))
-        said = list(training.notes)
-        if training.warning is not None:
-            said.append(training.warning)
-        for sentence in said:
-            warnings.warn(sentence, UserWarning, stacklevel=4)
+            training = replace(training, start=Start(part_of(start.weights, "encoder"), start.preprocessing))
         # Both ways must be tried on the same rows, so the rows that choose are held back from both.
         if chooses and training.config.is_pretrained:
             training, records, choice = _chosen(replace(training, holds_back=True))
-            if console is not None:
-                console.say(choice)
+            if verbose:
+                screen(stderr=True).say(choice)
         else:
             records = [training.run(trials, block).record(trials) for trials, block in _stacks(training)]
-    rows = [dict(row) for record in records for row in record.rows]
     for sentence in dict.fromkeys(sentence for record in records for sentence in record.faults):
         warnings.warn(sentence, UserWarning, stacklevel=3)
-    kept = []
+    rows: list[TrialRow] = []
+    kept: list[StoredTrial] = []
     for record in records:
-        weights = record.weights or {}
-        kept += StoredTrial.of_stack(record.rows, record.preprocessing, weights)
+        rows += map(dict, record.rows)
+        kept += StoredTrial.of_stack(record.rows, record.preprocessing, record.weights or {})
     return _voting(training, kept, table.target), rows, choice
 
 
-def _try_own_parts(config: Config) -> None:
-    """Try the parts of a user's own before they train, and warn of what is noted of them."""
+def pretrain(config: Config, table: Table, *, verbose: bool = False) -> tuple[Model, list[TrialRow]]:
+    """Pre-train the encoders of trials on nine tenths of the rows; no label is used."""
+    rows: list[TrialRow] = []
+    kept: list[StoredTrial] = []
+    with _prepared(config, table, verbose=verbose) as training:
+        for wanted, block in _stacks(training):
+            own, trials = _encoders(training, wanted, block)
+            rows += own
+            kept += trials
+    return _voting(training, kept, None), rows
+
+
+@contextmanager
+def _prepared(config: Config, table: Table, *, verbose: bool) -> Iterator[CellTraining]:
+    """The training of a cell without test rows. What is noted becomes warnings.
+
+    The process is set up as for a cell, and gradients are computed even if the caller has switched them off. Its
+    threads and its loggers are as they were in the end.
+    """
     from ..trying import check_used
 
-    for note in check_used([config]):
-        warnings.warn(note, UserWarning, stacklevel=4)
+    notes = list(check_used([config]))
+    console = screen(stderr=True) if verbose else None
+    # An estimator runs inside somebody's program, which must find its process as it left it.
+    threads = torch.get_num_threads()
+    levels = {name: logging.getLogger(name).level for name in LOGGERS}
+    with warnings.catch_warnings():
+        prepare_process(config.trainer.threads)
+        try:
+            with own_torch():
+                hardware = choose_hardware(config.trainer)
+                training = CellTraining.prepare(config, table, hardware, splitting=WithoutTest, console=console)
+                notes += training.notes
+                if training.warning is not None:
+                    notes.append(training.warning)
+                for note in notes:
+                    warnings.warn(note, UserWarning, stacklevel=5)
+                yield training
+        finally:
+            torch.set_num_threads(threads)
+            for name, level in levels.items():
+                logging.getLogger(name).setLevel(level)
 
 
 def _stacks(training: CellTraining) -> Iterator[tuple[list[int], list[int]]]:
@@ -133,156 +151,72 @@ def _chosen(pretrained: CellTraining) -> tuple[CellTraining, list[StackRecord], 
     """All trials with pre-training or from scratch, whichever is better, and a sentence on the choice."""
     # The same splits and streams, so that the losses are paired row by row.
     scratch = pretrained.from_scratch()
-    n_rows = _validation_rows(pretrained)
-    if n_rows is not None and n_rows < ENOUGH:
+    n_rows = sum(pretrained.stack(trials).data.validation.size for trials, _ in _stacks(pretrained))
+    if n_rows < ENOUGH:
         budget = helping_budget(pretrained.table.target.name, pretrained.table.n_labelled)
         # What cannot be judged is not trained; a trial that diverges is judged worse by whatever rows.
         training = scratch if budget is None else pretrained
-        alone = _judged(training)
-        if np.isfinite(alone.losses).all():
+        records, losses = _judged(training)
+        if np.isfinite(losses).all():
             why = CHEAPER if budget is None else f"pre-trained, because SCARF helps with {budget} labels in the study"
-            return training, alone.records, f"{n_rows} {ROWS} are too few to tell: {why}."
-    judged_pretrained, judged_scratch = _judged(pretrained), _judged(scratch)
-    is_used, choice = _choice(judged_pretrained.losses, judged_scratch.losses, judged_pretrained.of)
-    if is_used:
-        return pretrained, judged_pretrained.records, choice
-    return scratch, judged_scratch.records, choice
+            return training, records, f"{n_rows} validation rows are too few to tell: {why}."
+    pretrained_records, pretrained_losses = _judged(pretrained)
+    scratch_records, scratch_losses = _judged(scratch)
+    is_used, choice = _choice(pretrained_losses, scratch_losses)
+    return (pretrained, pretrained_records, choice) if is_used else (scratch, scratch_records, choice)
 
 
-def _validation_rows(training: CellTraining) -> int | None:
-    """The validation rows of all trials, each of which has a loss; None for a plugin's kind of target."""
-    if not isinstance(training.table.target, (Classes, Number)):
-        return None
-    total = 0
-    for trials, _ in _stacks(training):
-        total += training.stack(trials).data.validation.size
-    return total
-
-
-@dataclass(frozen=True)
-class Judged:
-    """Trained trials and their losses.
-
-    Attributes:
-        losses: of the validation rows of all trials, or of the trials, infinite if one diverged, ``(n,)``.
-        of: what the losses are of.
-    """
-
-    records: list[StackRecord]
-    losses: NDArray[np.float64]
-    of: str
-
-
-JudgedStack = tuple[StackRecord, list[NDArray[np.float64]]]
-"""The record of a stack, and the losses of the validation rows of each of its trials."""
-
-
-def _judged_stack(training: CellTraining, wanted: Sequence[int], block: Sequence[int]) -> JudgedStack:
-    """Train a stack and compute the loss of each validation row."""
-    losses: list[NDArray[np.float64]] = []
-    target = training.table.target
-    trained = training.run(wanted, block, predicts_validation=True)
-    data = trained.stack.data
-    record = trained.record(wanted)
-    for trial, row in zip(wanted, record.rows, strict=True):
-        position = data.trials.index(trial)
-        labels = data.validation_labels[position]
-        # Validation rows are predicted before the test rows.
-        predictions = trained.outcome.predictions[position, : len(labels)]
-        if row["diverged"] is None:
-            losses.append(row_losses(target, predictions, labels))
-        else:
-            # Left out, a trial that diverged would make its side look better.
-            losses.append(np.full(len(labels), np.inf))
-    return record, losses
-
-
-def _judged(training: CellTraining) -> Judged:
-    """Train all stacks. The losses are of the rows of all trials; of the trials, for a plugin's kind of target."""
-    stacks = [_judged_stack(training, trials, block) for trials, block in _stacks(training)]
-    records = [record for record, _ in stacks]
-    # Other kinds of target are a plugin's, whose rows have no loss of their own here.
-    if isinstance(training.table.target, (Classes, Number)):
-        validation_losses = [losses for _, stack_losses in stacks for losses in stack_losses]
-        return Judged(records, np.concatenate(validation_losses), ROWS)
-    # The epoch whose weights are kept.
-    epoch = "finetune_best_epoch" if training.config.finetune.restore_best else "finetune_epochs"
-    trial_losses = []
-    for record in records:
-        trial_losses += _trial_losses(record, epoch)
-    return Judged(records, np.array(trial_losses), "trials")
+def _judged(training: CellTraining) -> tuple[list[StackRecord], NDArray[np.float64]]:
+    """Train all stacks, and compute the loss of each validation row, infinite where a trial diverged, ``(n,)``."""
+    records, losses = [], []
+    for wanted, block in _stacks(training):
+        trained = training.run(wanted, block, predicts_validation=True)
+        record, data = trained.record(wanted), trained.stack.data
+        records.append(record)
+        for trial, row in zip(wanted, record.rows, strict=True):
+            position = data.trials.index(trial)
+            labels = data.validation_labels[position]
+            # Validation rows are predicted before the test rows.
+            predictions = trained.outcome.predictions[position, : len(labels)]
+            if row["diverged"] is None:
+                losses.append(row_losses(training.table.target, predictions, labels))
+            else:
+                # Left out, a trial that diverged would make its side look better.
+                losses.append(np.full(len(labels), np.inf))
+    return records, np.concatenate(losses)
 
 
 def row_losses(target: Target, predictions: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
-    """The cross-entropy of classes, or the squared error of numbers, of each row ``(n,)``; a scalar for other kinds."""
+    """The cross-entropy of classes, or the squared error of numbers, of each row ``(n,)``."""
     if isinstance(target, Classes):
-        rows = np.arange(len(labels))
-        probabilities = predictions[rows, labels]
+        probabilities = predictions[np.arange(len(labels)), labels]
         return np.asarray(-np.log(np.maximum(probabilities, SMALLEST)))
-    if isinstance(target, Number):
-        return np.asarray(np.square(predictions - labels))
-    return np.array(np.nan)
+    return np.asarray(np.square(predictions - labels))
 
 
-def _trial_losses(record: StackRecord, epoch: str) -> list[float]:
-    """The validation loss of each trial at the epoch that the column names, infinite if it diverged."""
-    losses = []
-    for row in record.rows:
-        loss = math.inf
-        wanted = ("finetune", row["trial"], row[epoch])
-        for each in record.curves:
-            place = (each["phase"], each["trial"], each["epoch"])
-            if place == wanted and row["diverged"] is None:
-                loss = float(each["validation_loss"])
-        losses.append(loss)
-    return losses
-
-
-def _choice(pretrained_losses: NDArray[np.float64], scratch_losses: NDArray[np.float64], unit: str) -> tuple[bool, str]:
-    """Use of pre-training by the paired losses of the same rows or trials ``(n,)``, and a sentence on it.
+def _choice(pretrained_losses: NDArray[np.float64], scratch_losses: NDArray[np.float64]) -> tuple[bool, str]:
+    """Use of pre-training by the paired losses of the same rows ``(n,)``, and a sentence on it.
 
     It is used if the 95 % t-interval of the mean difference is below zero: otherwise training from scratch is cheaper.
     """
     n = len(pretrained_losses)
-    noun = unit if n > 1 else unit.removesuffix("s")
+    rows = f"{n:,} validation rows"
     means = f"{pretrained_losses.mean():.3g} with pre-training, {scratch_losses.mean():.3g} without"
-    helps = f"Pre-training helps: loss on {n:,} {noun} {means}."
-    hurts = f"Pre-training hurts and is not used: loss on {n:,} {noun} {means}."
+    helps = f"Pre-training helps: loss on {rows} {means}."
+    hurts = f"Pre-training hurts and is not used: loss on {rows} {means}."
     # A trial that diverged is worse than any that did not.
     if np.isinf(pretrained_losses).any():
         return False, hurts
     if np.isinf(scratch_losses).any():
         return True, helps
-    # In doubt pre-training is left out, because training from scratch is cheaper.
-    if unit == ROWS and n < ENOUGH:
-        return False, f"{n} {noun} are too few to tell ({means}): {CHEAPER}."
     differences = pretrained_losses - scratch_losses
-    # One difference has no spread.
-    width = math.inf
-    if n > 1:
-        error = differences.std(ddof=1) / math.sqrt(n)
-        width = student_quantile(n - 1) * error
+    width = student_quantile(n - 1) * differences.std(ddof=1) / math.sqrt(n)
     if differences.mean() < -width:
         return True, helps
     if differences.mean() > width:
         return False, hurts
-    unclear = f"No clear difference on {n:,} {noun} ({means})"
-    return False, f"{unclear}: {CHEAPER}."
-
-
-def pretrain(config: Config, table: Table, *, verbose: bool = False) -> tuple[Model, list[TrialRow]]:
-    """Pre-train the encoders of trials on nine tenths of the rows; no label is used."""
-    _try_own_parts(config)
-    console = screen(stderr=True) if verbose else None
-    rows: list[TrialRow] = []
-    kept: list[StoredTrial] = []
-    with process_of(config) as hardware:
-        training = CellTraining.prepare(config, table, hardware, splitting=WithoutTest, console=console)
-        for wanted, together in _stacks(training):
-            own, trials = _encoders(training, wanted, together)
-            rows += own
-            kept += trials
-    return _voting(training, kept, None), rows
+    # In doubt pre-training is left out, because training from scratch is cheaper.
+    return False, f"No clear difference on {rows} ({means}): {CHEAPER}."
 
 
 def _encoders(
@@ -325,23 +259,3 @@ def _voting(training: CellTraining, trials: list[StoredTrial], target: Target | 
     encoded = training.parts.encoding.columns(table.columns)
     reader = replace(table.rows_reader, columns=encoded)
     return model_of(config, converged, reader, target, table.name)
-
-
-@contextmanager
-def process_of(config: Config) -> Iterator[Hardware]:
-    """Set up the process as for a cell. Its threads and its loggers are as they were in the end.
-
-    Within, gradients are computed, even if the caller has switched them off.
-    """
-    # An estimator runs inside somebody's program, which must find its process as it left it.
-    threads = torch.get_num_threads()
-    levels = {name: logging.getLogger(name).level for name in LOGGERS}
-    with warnings.catch_warnings():
-        prepare_process(config.trainer.threads)
-        try:
-            with own_torch():
-                yield choose_hardware(config.trainer)
-        finally:
-            torch.set_num_threads(threads)
-            for name, level in levels.items():
-                logging.getLogger(name).setLevel(level)

@@ -21,7 +21,7 @@ from ..sweeping.folders import CONF
 from ..sweeping.hydra import hydra_started, read_config
 from .model import why_no_model
 
-OF_A_FILE = ("encoding", "id", "name", "path", "separator", "source", "target", "unlabelled")
+OF_A_FILE = ("encoding", "id", "name", "path", "separator", "source", "target", "target_kind", "unlabelled")
 OF_THE_COMMAND = {*OF_THE_RUN, *(f"dataset.{option}" for option in OF_A_FILE)} - {"trainer", "recipe"}
 """Options of ``train.py`` that mean nothing to an estimator."""
 

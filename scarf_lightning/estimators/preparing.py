@@ -1,23 +1,17 @@
 """From X and y to a table."""
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.utils import check_array
-from sklearn.utils.class_weight import compute_sample_weight
 
 from ..data.columns import Advice
 from ..data.reading import ReadingOptions
-from ..data.reading.numbers import is_missing
-from ..data.reading.rules import floats_of
 from ..data.splits import split_values
 from ..data.table import Table
-from ..data.targets import Classes, Number, ReadTarget, Target, read_target
+from ..data.targets import Classes, ReadTarget, Target, read_target
 from ..data.targets.answer_types import dtype_of
 from ..data.untyped import read_table
 from ..errors import UsageError
@@ -79,78 +73,16 @@ def without_labels(frame: pd.DataFrame, config: Config) -> Table:
     return replace(table, labels=no_labels, target=Classes(("",)))
 
 
-def target_of(labels: GivenLabels, config: Config, kind: type[Target]) -> ReadTarget:
+def target_of(labels: GivenLabels, kind: type[Target]) -> ReadTarget:
     """Labels as this kind of target. Classes keep their type and the blanks around them.
 
     Raises:
-        UsageError: there are too few labels, or they are not of this kind.
+        UsageError: there are too few labels.
     """
-    column = labels.column()
-    asked = config.dataset.target_kind
-    # The kind of a regressor's target is no question, even if its numbers look like classes.
-    if asked is None and not issubclass(kind, Classes):
-        asked = kind.name
-    # A word among numbers is a slip, or marks a missing number, which the message explains.
-    if issubclass(kind, Number):
-        _refuse_words(labels, config.dataset.decimal)
-    read = read_target(column, SOURCE, asked, decimal=config.dataset.decimal, is_raw=True, keeps_blanks=True)
-    if not isinstance(read.target, kind):
-        raise UsageError(
-            f"y holds {column.nunique()} different numbers, which look like a quantity and not like classes; use "
-            'ScarfRegressor, or set options={"dataset.target_kind": "classes"}.'
-        )
+    read = read_target(labels.column(), SOURCE, kind.name)
     if isinstance(read.target, Classes):
         return replace(read, target=replace(read.target, dtype=dtype_of(labels.known)))
     return read
-
-
-def weights_of(labels: GivenLabels, sample_weight: Any, class_weight: Mapping[Any, float] | None) -> Weights:
-    """The weight of each row: its own times that of its class. Rows without a label have the mean weight of a class.
-
-    Args:
-        sample_weight: the rows' own, ``(n,)`` or one number; None weighs them alike.
-        class_weight: by label, 1 for those that are left out; None weighs them alike.
-
-    Raises:
-        ValueError: a weight is negative or not finite, there are more or fewer than rows, or a class does not occur.
-    """
-    n = len(labels.is_known)
-    weights = np.ones(n)
-    if sample_weight is not None:
-        weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight", copy=True)
-        # One number weighs all rows alike.
-        if weights.ndim == 0:
-            weights = np.full(n, float(weights))
-        if weights.ndim != 1:
-            raise ValueError(f"Sample weights must be 1D array or scalar, got {weights.ndim}D array.")
-        if len(weights) != n:
-            raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(n,)}!")
-        if (weights < 0).any():
-            raise UsageError(f"sample_weight holds the negative weight {weights.min():g}; a weight must be 0 or more.")
-        if not weights.any():
-            raise ValueError("Sample weights must contain at least one non-zero number.")
-    if class_weight is not None:
-        # NaN is not negative, and no weight either.
-        if negative := [label for label, weight in class_weight.items() if not weight >= 0]:
-            raise UsageError(
-                f"class_weight gives {negative[0]!r} the weight {class_weight[negative[0]]}, not 0 or more."
-            )
-        label_weights = compute_sample_weight(dict(class_weight), labels.known)
-        weights[labels.is_known] *= label_weights
-        # Their class is unknown; where a method gives them one, they weigh what a row weighs on average.
-        weights[~labels.is_known] *= label_weights.mean()
-    return weights
-
-
-def _refuse_words(labels: GivenLabels, decimal: str | None) -> None:
-    """Refuse texts among the numbers that a regressor is to learn."""
-    _, others = floats_of(pd.Series(labels.known, name="y"), decimal)
-    words = [text for text in others if not is_missing(text)]
-    if words:
-        raise UsageError(
-            f"y holds {str(words[0])[:40]!r} among its numbers; correct it, mark it as missing with None, or use "
-            "ScarfClassifier."
-        )
 
 
 def _split_by(frame: pd.DataFrame, config: Config) -> tuple[Weights, pd.DataFrame]:

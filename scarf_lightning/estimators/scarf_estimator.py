@@ -32,7 +32,6 @@ NO_AXES = (
     "device",
     "class_weight",
     "metric",
-    "unlabelled",
     "options",
     "verbose",
 )

@@ -14,8 +14,8 @@ from scarf_lightning.training import CellTraining
 from tests.estimators.small import small, table
 
 X, y = table()
-N_29, N_30 = np.linspace(0.4, 0.6, 29), np.linspace(0.4, 0.6, 30)
-LESS_29, LESS_30 = N_29 - np.linspace(0.1, 0.2, 29), N_30 - np.linspace(0.1, 0.2, 30)
+N_30 = np.linspace(0.4, 0.6, 30)
+LESS_30 = N_30 - np.linspace(0.1, 0.2, 30)
 
 
 def test_pre_training_is_used_if_a_paired_t_test_of_the_rows_losses_says_so() -> None:
@@ -23,7 +23,7 @@ def test_pre_training_is_used_if_a_paired_t_test_of_the_rows_losses_says_so() ->
         random = np.random.default_rng(seed)
         without = random.exponential(size=50)
         with_it = without + random.normal(random.uniform(-0.3, 0.3), 0.5, 50)
-        is_used, said = fitting._choice(with_it, without, "validation rows")
+        is_used, said = fitting._choice(with_it, without)
         test = ttest_rel(with_it, without)
         is_clear = test.pvalue < 0.05
         assert is_used == (is_clear and test.statistic < 0), seed
@@ -32,21 +32,17 @@ def test_pre_training_is_used_if_a_paired_t_test_of_the_rows_losses_says_so() ->
 
 
 @pytest.mark.parametrize(
-    ("with_it", "without", "of", "is_used", "said"),
+    ("with_it", "without", "is_used", "said"),
     [
-        ([0.5, np.inf], [0.5, 0.7], "trials", False, "Pre-training hurts and is not used: loss on 2 trials inf"),
-        ([0.5, 0.7], [0.5, np.inf], "trials", True, "Pre-training helps: "),
-        ([0.5, np.inf], [0.5, np.inf], "trials", False, "Pre-training hurts"),
-        ([0.1], [0.9], "trials", False, "No clear difference on 1 trial (0.1 with pre-training, 0.9 without): trained"),
-        (LESS_29, N_29, "validation rows", False, "29 validation rows are too few to tell (0.35 with "),
-        (LESS_30, N_30, "validation rows", True, "Pre-training helps:"),
+        ([0.5, np.inf], [0.5, 0.7], False, "Pre-training hurts and is not used: loss on 2 validation rows inf"),
+        ([0.5, 0.7], [0.5, np.inf], True, "Pre-training helps: "),
+        ([0.5, np.inf], [0.5, np.inf], False, "Pre-training hurts"),
+        (LESS_30, N_30, True, "Pre-training helps:"),
     ],
-    ids=["it diverged", "the other diverged", "both diverged", "one trial", "29 rows", "30 rows"],
+    ids=["it diverged", "the other diverged", "both diverged", "30 rows"],
 )
-def test_a_trial_that_diverged_is_the_worse_one_and_few_losses_tell_nothing(
-    with_it: Any, without: Any, of: str, is_used: bool, said: str
-) -> None:
-    found = fitting._choice(np.array(with_it), np.array(without), of)
+def test_a_trial_that_diverged_is_the_worse_one(with_it: Any, without: Any, is_used: bool, said: str) -> None:
+    found = fitting._choice(np.array(with_it), np.array(without))
     assert (found[0], found[1][: len(said)]) == (is_used, said)
 
 
@@ -98,16 +94,16 @@ def test_too_few_rows_to_judge_train_the_network_of_the_study_unless_it_diverges
     expected, other = ("scarf", "none") if helps else ("none", "scarf")
     monkeypatch.setattr(defaults, "HELPING", {"classes": {20: helps, len(y) + 1: not helps}})
     trained = list[str]()
-    judged = fitting._judged_stack
+    judged = fitting._judged
 
-    def noted(cell: CellTraining, *trials: Any) -> Any:
+    def noted(cell: CellTraining) -> Any:
         trained.append(cell.config.pretrain.name)
-        record, losses = judged(cell, *trials)
+        records, losses = judged(cell)
         if diverges and cell.config.pretrain.name == expected:
-            losses = [np.full(len(each), np.inf) for each in losses]
-        return record, losses
+            losses = np.full(len(losses), np.inf)
+        return records, losses
 
-    monkeypatch.setattr(fitting, "_judged_stack", noted)
+    monkeypatch.setattr(fitting, "_judged", noted)
     fitted = small(pretrain="auto", n_trials=2).fit(X, y)
     alone = small(pretrain=other if diverges else expected, n_trials=2).fit(X, y)
     assert trained == ([expected, "scarf", "none"] if diverges else [expected])

@@ -123,7 +123,7 @@ def given_labels(y: Any) -> tuple[Any, "pd.Series[Any]"]:
 @pytest.mark.parametrize("name", KINDS)
 def test_labels_are_read_in_their_type(name: str) -> None:
     kind, y = KINDS[name], KINDS[name].labels(PLACES.to_numpy())
-    found, (known, given) = labels_of_classes(one_a_row(y), None), given_labels(y)
+    found, (known, given) = labels_of_classes(one_a_row(y)), given_labels(y)
     assert found.known.dtype == np.dtype(kind.dtype)
     np.testing.assert_array_equal(found.is_known, known)
     np.testing.assert_array_equal(np.unique(found.known), np.array(kind.classes, dtype=kind.dtype))

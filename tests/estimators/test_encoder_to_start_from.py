@@ -52,10 +52,9 @@ def test_it_is_trained_further_for_numbers_too_and_saved(transformer: ScarfTrans
     regressor.save(tmp_path / "model")
     assert not np.array_equal(regressor.transform(LABELLED), transformer.transform(LABELLED))
     assert np.array_equal(load_model(tmp_path / "model").predict(LABELLED), regressor.predict(LABELLED))
-    again = regressor.score_trials(LABELLED, y)
-    assert again["pretrain_epochs"].isna().all()
+    assert regressor.trials_["pretrain_epochs"].isna().all()
     other = ScarfRegressor(pretrain="none", n_trials=2, device="cpu", options=options | {"network.encoder.width": 16})
-    assert again["rmse"].tolist() != other.score_trials(LABELLED, y)["rmse"].tolist()
+    assert regressor.trials_["rmse"].tolist() != other.fit(LABELLED, y).trials_["rmse"].tolist()
 
 
 @pytest.mark.parametrize(

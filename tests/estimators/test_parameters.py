@@ -14,9 +14,8 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from scarf_lightning import ScarfClassifier, load_model
 from scarf_lightning.errors import UsageError
-from scarf_lightning.estimators.labels import labels_of_classes
+from scarf_lightning.estimators.labels import labels_of_classes, weights_of
 from scarf_lightning.estimators.parameters import plain
-from scarf_lightning.estimators.preparing import weights_of
 from tests.estimators.small import OF_NETWORKS, small, table
 
 X, y = table()
@@ -141,7 +140,7 @@ class TestWeights:
         assert (equal != unequal).any()
 
     def test_weights_are_multiplied_and_rows_without_a_label_have_the_mean(self) -> None:
-        labels = labels_of_classes(np.array(["a", None, "b", "a"] * 5, dtype=object), None)
+        labels = labels_of_classes(np.array(["a", None, "b", "a"] * 5, dtype=object))
         own = np.arange(20.0)
         found = weights_of(labels, own, {"a": 2, "b": 0.5})
         expected = own.copy()
@@ -155,7 +154,7 @@ class TestWeights:
         [
             ({2: 1}, None, r"The classes, \[0, 1\], are not in class_weight"),
             ({0: -1}, None, "class_weight gives 0 the weight -1, not 0 or more"),
-            (None, -np.ones(80), "sample_weight holds the negative weight -1"),
+            (None, -np.ones(80), "Negative values in data passed to `sample_weight`"),
             (None, np.ones((80, 2)), "1D array or scalar"),
             (None, np.ones(3), r"sample_weight.shape == \(3,\), expected \(80,\)"),
             (None, np.full(80, np.nan), "sample_weight contains NaN"),

@@ -50,7 +50,6 @@ def read_target(
     *,
     decimal: str | None = None,
     is_raw: bool = False,
-    keeps_blanks: bool = False,
 ) -> ReadTarget:
     """Read a target column.
 
@@ -60,7 +59,6 @@ def read_target(
         kind: of target; None or ``auto`` takes a numeric column of many values as a number, and all else as classes.
         decimal: see `as_numbers`.
         is_raw: the column is a user's, not one that was described: names are refused, and blanks around text cut off.
-        keeps_blanks: classes are text with the blanks around it.
 
     Raises:
         UsageError: there are too few labels; or they are names, hold a NUL character, or are not of the kind.
@@ -87,7 +85,7 @@ def read_target(
         sentence = f"Target {column.name!r} has {n_distinct} different numbers and is predicted as a number"
         notes.append(Advice(sentence, "dataset.target_kind", "classes", "takes each of them as a class"))
     if is_raw and issubclass(chosen, Classes):
-        if text is not None and not keeps_blanks:
+        if text is not None:
             values = np.array([*text.distinct, None], dtype=object)[text.codes]
             column = pd.Series(values, column.index, name=column.name, dtype="object")
             notes += [f"Target {column.name!r}: {note}." for note in text_notes]
