@@ -20,7 +20,6 @@ GROUND = {"errors", "importing", "options", "randomness"}
 MAY_USE = {
     **dict.fromkeys(GROUND | {"metrics", "intervals"}, GROUND),
     "machine": set(),
-    "user_cache": set(),
     "forks": {"errors", "machine"},
     "data": GROUND | {"metrics", "losses"},
     "losses": GROUND,
@@ -28,7 +27,7 @@ MAY_USE = {
     "networks": GROUND,
     "pretexts": GROUND | {"corruption", "losses", "networks"},
     "engine": GROUND
-    | {"machine", "screen", "metrics", "data", "corruption", "losses", "networks", "pretexts", "user_cache"},
+    | {"machine", "screen", "metrics", "data", "corruption", "losses", "networks", "pretexts"},
     "methods": GROUND | {"data", "corruption", "losses", "pretexts", "engine"},
     "results": {"options", "metrics", "errors", "data.targets"},
     "sweeping": {
@@ -38,12 +37,11 @@ MAY_USE = {
     "cli": {
         "options", "data.reading.shown", "data.sources", "data.table", "data.targets", "errors",
         "forks", "importing", "intervals", "loggers", "machine", "metrics", "reporting", "results", "screen",
-        "notebook", "sweeping", "estimators", "training", "trying", "engine", "user_cache", "verdicts", "version",
+        "notebook", "sweeping", "estimators", "training", "trying", "engine", "verdicts", "version",
     },
     "trying": GROUND
     | {
-        "data", "engine", "corruption", "losses", "networks", "pretexts", "methods", "metrics", "reporting",
-        "user_cache",
+        "data", "engine", "networks", "methods", "metrics",
     },
     "training": GROUND
     | {"data", "engine", "loggers", "methods", "metrics", "results", "screen", "sweeping", "version"},

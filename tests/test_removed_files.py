@@ -29,7 +29,6 @@ HELD_BY = {
     "sweeping/chunks.py": "sweeping/test_chunks.py",
     "sweeping/kept_search.py": "sweeping/test_kept_search.py",
     "sweeping/slurm.py": "sweeping/test_slurm.py",
-    "user_cache.py": "test_user_cache.py",
 }
 CHANGING = {
     "rmtree", "unlink", "rmdir", "copyfile", "move", "write_text", "write_bytes", "to_parquet", "write_whole",

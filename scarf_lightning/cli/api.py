@@ -74,7 +74,7 @@ def run(
     if sweepers and not is_search:
         raise UsageError(f"{sweepers[-1]} is not for scarf_lightning.run: train.py takes it.")
     plugins = named_plugins(given)
-    refuse_untaken(plugins, given)
+    refuse_untaken(plugins)
     with hydra_started(plugins) as hydra, nullcontext() if verbose else silent():
         # Our sweepers return the cells, which `multirun` passes on.
         cells = hydra.multirun("train", task_function=train_job, overrides=[*search_path(config_dir), *deferred(given)])
@@ -102,7 +102,7 @@ def plan(
             f"{SEARCH} is not for scarf_lightning.plan, because each try decides which cell is next; "
             "`train.py ... plan=true` says how long all tries take."
         )
-    refuse_untaken(named_plugins(given), given)
+    refuse_untaken(named_plugins(given))
     with composing(given, config_dir) as composer:
         request = expand(given, composer, SWEEPS)
     cells = distinct(request.cells)

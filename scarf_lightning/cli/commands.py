@@ -80,7 +80,7 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
 
     plugins = named_plugins(arguments)
     if not shows_one:
-        refuse_untaken(plugins, arguments)
+        refuse_untaken(plugins)
     asked = spelled_out([argument for argument in arguments if argument not in MODES])
     check_choices(asked)
     trains_in_rounds = goes_in_rounds(asked)

@@ -21,7 +21,6 @@ from ..options.run_settings import PathSettings
 from ..results.files import check_folder
 from ..results.loading import described_cells
 from ..results.store import source_commit
-from ..user_cache import cache_file
 from ..version import __version__
 
 Finding = tuple[str, str]
@@ -65,8 +64,6 @@ def findings(results: Path) -> Iterator[Finding]:
     for variable in VARIABLES:
         if variable in os.environ:
             yield "variable", f"{variable}={os.environ[variable]}"
-    cache = cache_file()
-    yield "cache", "none, for there is no home; set XDG_CACHE_HOME" if cache is None else _folder(cache)
     yield from _store(results)
 
 

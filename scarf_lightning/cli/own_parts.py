@@ -1,6 +1,5 @@
 """A user's own parts are tried before they train: those that the cells of a run use, and what its sweep file names."""
 
-import re
 from collections.abc import Sequence
 from importlib.util import find_spec
 
@@ -11,21 +10,17 @@ from ..sweeping.cell import Cell
 from ..sweeping.folders import SweepFile
 
 
-def refuse_untaken(plugins: Sequence[str], arguments: Sequence[str]) -> None:
-    """Refuse a class of a user's modules that is no part, and that the arguments of a command mean all the same.
+def refuse_untaken(plugins: Sequence[str]) -> None:
+    """Refuse a class of a user's modules that is meant as a part, and that no command could name.
 
     Raises:
         UsageError: a module cannot be imported, or the sentence on such a class.
     """
-    if not plugins:
-        return
-    # It imports torch, which the parts need anyway.
-    from .. import trying
+    if plugins:
+        # It imports torch, which the parts need anyway.
+        from .. import trying
 
-    words = set[str]()
-    for argument in arguments:
-        words.update(re.findall(r"[\w.-]+", argument.partition("=")[2]))
-    trying.refuse_untaken(plugins, words)
+        trying.refuse_untaken(plugins)
 
 
 def check_own_parts(cells: Sequence[Cell], sweep: SweepFile | None = None) -> None:

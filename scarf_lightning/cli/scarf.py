@@ -23,11 +23,10 @@ Exit status: 0 answered, or done; 1 not finished; 2 a mistake in the command;
 SHELLS = ("bash", "zsh")
 
 CHECK = """\
-Try the parts of a module of yours on two small tables, or the one of this name.
+Try the parts of a module of yours on two small tables.
 
-Each class is taken, or a sentence says what to change. Before each run that
-names the module in plugins=[MODULE] the same is done without a word, once for each
-version of its source.
+Each class is taken, or a sentence says what to change. Each run that names the
+module in plugins=[MODULE] begins with the same, without a word.
 """
 OPTIONS = """\
 Everything that can be chosen; of an axis, every choice with its options.
@@ -114,7 +113,6 @@ def make_parser() -> Parser:
     _add_results(whole)
     check = whole.add_command("check", "try the parts of a module of yours before they train", _check, CHECK)
     check.add_argument("module", metavar="MODULE", help="file or module with your classes")
-    check.add_argument("name", metavar="NAME", nargs="?", help="of one of them")
     whole.add_command("options", "what can be chosen, and what it means", _options, OPTIONS, words=AXES)
     whole.add_command(
         "doctor", "versions, machine and store, for a report of a fault", _doctor, DOCTOR, words="results=FOLDER"
@@ -213,7 +211,7 @@ def _options(asked: Namespace) -> int:
 def _check(asked: Namespace) -> int:
     from ..trying import check_module
 
-    verdicts = check_module(asked.module, asked.name)
+    verdicts = check_module(asked.module)
     sys.stdout.write("".join(f"{verdict}\n" for verdict in verdicts))
     return 0 if all(verdict.fault is None for verdict in verdicts) else UsageError.status
 

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ..corruption import Corruption, Selection
 from ..losses.supervised import bitempered
-from ..options.option import option
+from ..options.option import option, part_name
 from ..pretexts import Pretext, Rows
 from ..randomness import Purpose, StackedGenerator
 from .method import Method, MethodResult, SingleFitMethod, SupervisedPhase
@@ -148,7 +148,7 @@ class Cotrain(SingleFitMethod):
     label: ClassVar[str] = "co-training"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
     pretext: Pretext
-    weight: float
+    weight: float = part_name(1.0)
 
     @property
     def auxiliary(self) -> tuple[Pretext, float]:

@@ -101,6 +101,11 @@ def _parts(base: str, n_classes: int) -> dict[str, type[Any]]:
     return registered(base)
 
 
+def classes(axis: str) -> Iterator[type[Any]]:
+    """All classes below the base of an axis that their modules have, those without a name too."""
+    return filter(_is_current, _subclasses(_base_class(BASES[axis])))
+
+
 def part(axis: str, name: Any, *, option: str | None = None) -> type[Any]:
     """The class of the part of an axis with this name. The message calls the ``option`` that names it so.
 
@@ -167,7 +172,9 @@ def registered(base: str) -> dict[str, type[Any]]:
         if not hasattr(cls, "name") or inspect.isabstract(cls) or cls.__module__ not in sys.modules:
             continue
         other = by_name.setdefault(cls.name, cls)
-        if other.__module__ != cls.__module__:
+        # A notebook keeps the earlier classes of a name; two that their module still has are two parts.
+        are_two = other is not cls and _is_current(other) and _is_current(cls)
+        if other.__module__ != cls.__module__ or are_two:
             raise UsageError(
                 f"{cls.name} is the name of two parts, {other.__module__}.{other.__name__} and "
                 f"{cls.__module__}.{cls.__name__}; give one of them another name."
@@ -181,7 +188,7 @@ def registered(base: str) -> dict[str, type[Any]]:
 
 def _is_current(cls: type[Any]) -> bool:
     """True for the class that its module has by its name."""
-    return vars(sys.modules[cls.__module__]).get(cls.__name__) is cls
+    return getattr(sys.modules.get(cls.__module__), cls.__name__, None) is cls
 
 
 @cache

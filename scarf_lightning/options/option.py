@@ -49,7 +49,7 @@ def option(default: Any, meaning: str, limits: str | None = None, *, aliases: tu
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def part_name(default: str) -> Any:
+def part_name(default: Any) -> Any:
     """A field that holds the choice of an axis: in settings the name of a part. It is no option of its class."""
     return dataclasses.field(default=default, metadata={"part": True})
 

@@ -1,4 +1,4 @@
-"""A part is tried before it trains: on two small tables, alone and among other trials, twice with the same draws."""
+"""A part of a user's own is tried before it trains: three trials of two small tables go through the real stack."""
 
 from .part_check import Verdict, check_module, check_used, refuse_untaken
 

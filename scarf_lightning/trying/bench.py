@@ -1,8 +1,7 @@
-"""Two small tables to try parts on, one of numbers and one with categories and gaps; each has three trials."""
+"""Two small tables, and a cell that trains on one of them with a part of a user's own in its place."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from dataclasses import MISSING, fields, replace
+from functools import cache
 from typing import Any, get_type_hints
 
 import numpy as np
@@ -10,217 +9,118 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from ..corruption import Corruption
-from ..data.device_table import DeviceTable
-from ..data.preprocessing import ZScore
+from ..data.preprocessing import OneHotEncoding, ZScore
 from ..data.table import Table
-from ..data.targets import Number
-from ..data.trials import Full, TrialData, prepare_trials
-from ..engine.encoder import Encoder, Networks
-from ..engine.pretext_task import BatchRows, CorruptionSource
-from ..networks import Columns
+from ..data.targets import Classes, Number
+from ..data.trials import Full, prepare_trials
+from ..engine.hardware import Hardware
+from ..engine.stack import Stack
+from ..errors import UsageError
+from ..methods import SupervisedPhase
+from ..methods.fine_tuning import Control
 from ..networks.mlp import MLP
 from ..options.axes import parts
-from ..options.settings import LayerSettings, NetworkSettings
-from ..pretexts import Rows
-from ..randomness import Purpose, Roster, StackedGenerator, Streams
+from ..options.settings import FinetuneSettings, NetworkSettings, PretrainSettings
+from ..randomness import Streams
 
-N_TABLE, N_BATCH, N_TRIALS, WIDTH = 60, 12, 3, 8
+N_ROWS, WIDTH = 60, 8
 SEED = 20_261_126
-"""Of all trials. A part that seeds a global generator by itself hardly takes the same."""
-FIELDS = ("corruption", "selection", "loss")
-"""The fields of parts that hold other parts, named after axes."""
+"""Of all trials. A part that seeds a generator by itself hardly takes the same."""
+TRIALS = (0, 1, 2)
+PRETRAIN = PretrainSettings(max_epochs=3, batch_size=8, patience=None, validation_passes=2)
+FINETUNE = FinetuneSettings(max_epochs=2, batch_size=8, patience=None)
 USUAL = {"corruption": "marginal", "selection": "exact", "loss": "infonce", "pretext": "scarf"}
-
-
-class OneTrial:
-    """The training rows of one trial, without a trial axis: a `CorruptionSource` for tensors ``(N, M)``."""
-
-    def __init__(self, source: CorruptionSource) -> None:
-        self._source = source
-        self.n_rows = source.n_rows
-        self.columns = source.columns
-
-    def kept(self, corruption: Corruption) -> Tensor | None:
-        return self._source.kept(corruption)
-
-    def cells(self, positions: Tensor) -> Tensor:
-        return self._source.cells(positions[None])[0]
-
-    def rows(self, positions: Tensor) -> Tensor:
-        return self._source.rows(positions[None])[0]
-
-    def encoded_rows(self, positions: Tensor) -> Tensor:
-        return self._source.encoded_rows(positions[None])[0]
-
-    def mean(self) -> Tensor:
-        return self._source.mean()[0]
-
-    def missing_values(self) -> Tensor:
-        return self._source.missing_values()[0]
-
-    def encode(self, raw: Tensor) -> Tensor:
-        return self._source.encode(raw[None])[0]
-
-    def bins(self, raw: Tensor, n_bins: int) -> Tensor:
-        return self._source.bins(raw[None], n_bins)[0]
-
-
-@dataclass(frozen=True)
-class Sample:
-    """A mini-batch from the beginning of the trials' streams: of several trials, or of the first one without an axis.
-
-    Attributes:
-        raw: the rows ``(..., N, M)``.
-        rows: the same as pretexts and methods see them.
-        source: the training rows.
-        random: the streams.
-        train: the row numbers of the training rows, ``(..., n)``.
-    """
-
-    raw: Tensor
-    rows: Rows
-    source: Any
-    random: StackedGenerator
-    train: Tensor
-
-    @property
-    def leading(self) -> tuple[int, ...]:
-        """The leading axes ``...``."""
-        return tuple(self.raw.shape[:-2])
-
-    @property
-    def trials(self) -> range:
-        return range(self.leading[0] if self.leading else 1)
-
-    def tensor(self, *shape: int, seed: int = 0) -> Tensor:
-        """Standard normal numbers ``(..., *shape)``; those of the first trial are the same in any company."""
-        drawn = StackedGenerator([SEED + seed + trial for trial in self.trials]).normal(*shape)
-        found: Tensor = self.without_axis(drawn)
-        return found
-
-    def through(self, module: Any, x: Tensor) -> Any:
-        """The outputs of a lifted module, or a tuple of them, for ``x`` ``(..., N, D)``."""
-        if self.leading:
-            return module(x)
-        out = module(x[None])
-        return tuple(each[0] for each in out) if isinstance(out, tuple) else out[0]
-
-    def without_axis(self, stacked: Any) -> Any:
-        """The first of ``stacked`` where there is no trial axis."""
-        return stacked if self.leading else stacked[0]
-
-
-@dataclass(frozen=True)
-class Bench:
-    """A table, and three trials of it.
-
-    Attributes:
-        title: what the table is, in sentences.
-    """
-
-    title: str
-    table: Table
-    _encoders: dict[int, Encoder] = field(default_factory=dict, repr=False, compare=False)
-
-    @cached_property
-    def streams(self) -> Streams:
-        return Streams(SEED, self.table.n_labelled)
-
-    @cached_property
-    def columns(self) -> Columns:
-        return Columns.of(self.table.columns)
-
-    @cached_property
-    def column_names(self) -> dict[int, list[str]]:
-        """The names of raw and of encoded columns, by how many there are."""
-        raw = [column.name for column in self.table.columns]
-        encoded = [raw[feature] for feature in self.columns.owners]
-        return {len(encoded): encoded, len(raw): raw}
-
-    def data(self, n_trials: int = N_TRIALS) -> TrialData:
-        """The rows and the preprocessing of the first trials."""
-        return prepare_trials(self.table, range(n_trials), self.streams, regime=Full(), scaling=ZScore(), fit_on="all")
-
-    @cached_property
-    def settings(self) -> NetworkSettings:
-        layers = LayerSettings(width=WIDTH)
-        return NetworkSettings(pretrain_head=layers, head=layers)
-
-    def networks(self, network: Any = None) -> Networks:
-        return Networks(self.columns, self.table.target.n_outputs, self.streams, network or MLP(WIDTH), self.settings)
-
-    @cached_property
-    def _parts(self) -> tuple[TrialData, DeviceTable]:
-        data = self.data()
-        return data, DeviceTable(self.table, data.preprocessing, device="cpu", dtype=torch.float32)
-
-    def _encoder(self, n_trials: int) -> Encoder:
-        """An encoder whose first layer encodes rows, the same for all parts."""
-        if n_trials not in self._encoders:
-            self._encoders[n_trials] = self.networks().encoder(range(n_trials), learns_missing_values=True)
-        return self._encoders[n_trials]
-
-    def sample(self, company: int | None = N_TRIALS) -> Sample:
-        """A mini-batch of the first trials, so many; None gives the first one without a trial axis."""
-        data, device_table = self._parts
-        n_trials = company or 1
-        train = torch.from_numpy(data.train[:n_trials])
-        roster = Roster(n_trials)
-        source: Any = CorruptionSource(self._encoder(n_trials), device_table, train, roster)
-        batch = train[:, :N_BATCH]
-        raw = device_table.rows(batch, roster)
-        seeds = [self.streams.seed_of(trial, Purpose.CORRUPTION) for trial in range(n_trials)]
-        random = StackedGenerator(seeds, leading=None if company else ())
-        if company is None:
-            source, raw, train = OneTrial(source), raw[0], train[0]
-        return Sample(raw, BatchRows(raw, source, random), source, random, train)
+"""The parts in fields of others, by the field; the pretext's axis has another name."""
 
 
 @cache
-def benches() -> tuple[Bench, ...]:
-    """A table of numbers, and one with categories and gaps."""
+def tables() -> tuple[Table, Table]:
+    """A table of numbers, and one with categories and gaps, each with groups for splits that go by them."""
     random = np.random.default_rng(SEED)
-    labels = random.integers(3, size=N_TABLE)
-    numbers = random.normal(size=(N_TABLE, 4)) + labels[:, None]
-    plain = pd.DataFrame(numbers, columns=["a", "b", "c", "d"])
-    mixed = plain[["a", "b"]].mask(random.random((N_TABLE, 2)) < 0.1)
-    mixed["colour"] = np.array(["red", "green", "blue"])[random.integers(3, size=N_TABLE)]
-    mixed["size"] = np.array(["small", "large"])[(labels + random.integers(2, size=N_TABLE)) % 2]
-    mixed.loc[random.random(N_TABLE) < 0.1, "colour"] = None
-    target = pd.Series(np.array(["x", "y", "z"])[labels], name="class")
-    made = []
-    for title, frame in (("a table of numbers", plain), ("a table with categories and gaps", mixed)):
-        categorical = [not pd.api.types.is_numeric_dtype(column) for _, column in frame.items()]
-        table = Table.from_frame(frame, target, categorical=categorical, name=title, source=title)
-        made.append(Bench(title, table))
-    return tuple(made)
+    labels = random.integers(3, size=N_ROWS)
+    numbers = random.normal(size=(4, N_ROWS)) + labels
+    plain = pd.DataFrame(numbers.T, columns=list("abcd"))
+    mixed = plain[["a", "b"]].mask(numbers[2:].T > 2)
+    mixed["colour"] = np.array(["red", "green", "blue", None])[random.integers(4, size=N_ROWS)]
+
+    def table(title: str, frame: pd.DataFrame) -> Table:
+        return Table.from_frame(
+            frame, pd.Series(labels.astype(str), name="y"), categorical=[each == "colour" for each in frame],
+            name=title, source=title, split_by=np.arange(N_ROWS, dtype=np.float64) % 10,
+        )  # fmt: skip
+
+    return table("a table of numbers", plain), table("a table with categories and gaps", mixed)
 
 
-def regression_bench(bench: Bench) -> Bench:
-    """The same table with numbers in place of classes."""
-    labels = bench.table.values[:, 0]
-    known = np.where(np.isnan(labels), 0.0, labels)
-    return Bench(bench.title, replace(bench.table, labels=known, target=Number("y")))
+def tables_for(part: Any) -> tuple[Table, ...]:
+    """The tables, with a target that a part serves."""
+    if Classes.is_among(getattr(part, "targets", ())):
+        return tables()
+    return tuple(replace(each, labels=each.labels.astype(float), target=Number("y")) for each in tables())
 
 
-def made(cls: type[Any], **options: Any) -> Any:
-    """A part with these options, and with usual parts in the fields that hold others."""
-    types = get_type_hints(cls)
-    chosen = {}
-    for name in cls.__dataclass_fields__:
-        if name in FIELDS:
-            chosen[name] = _serving(name, types[name])()
-        elif name == "pretext":
-            chosen[name] = made(parts("pretrain")[USUAL[name]])
-        elif name == "weight":
-            chosen[name] = 1.0
-    return cls(**chosen, **options)
+def made(cls: type[Any], **chosen: Any) -> Any:
+    """A part with its defaults, the ``chosen`` parts, and usual ones in its other fields without a default."""
+    kinds = get_type_hints(cls)
+    for field in fields(cls):
+        name = field.name
+        if field.default is MISSING and name not in chosen and name in USUAL:
+            known = parts("pretrain" if name == "pretext" else name)
+            in_turn = [known[USUAL[name]], *known.values()]
+            chosen[name] = made(next(each for each in in_turn if issubclass(each, kinds[name])))
+    return cls(**chosen)
 
 
-def _serving(axis: str, kind: Any) -> Callable[[], Any]:
-    """The usual part of an axis that is of this kind, or the first one."""
-    known = parts(axis)
-    serving = [each for each in known.values() if issubclass(each, kind)]
-    usual = known.get(USUAL[axis])
-    return usual if usual in serving or not serving else serving[0]  # type: ignore[return-value]
+def pretext_of(axis: str, part: Any) -> Any:
+    """The pre-training that a part is tried in: SCARF, if it takes it.
+
+    Raises:
+        UsageError: no pre-training takes it.
+    """
+    if axis == "pretrain":
+        return part
+    known, chosen = parts("pretrain"), {axis: part} if axis in USUAL else {}
+    for cls in (known[USUAL["pretext"]], *known.values()):
+        if not chosen or isinstance(part, get_type_hints(cls).get(axis, ())):
+            return made(cls, **chosen)
+    raise UsageError(
+        f"no pre-training takes this {axis}; inherit from scarf_lightning.losses.ContrastiveLoss, or from "
+        "Reconstruction or Discrimination of scarf_lightning.losses.loss"
+    )
+
+
+class Trained:
+    """A cell with a part of an axis in its place, after its phases.
+
+    Attributes:
+        initial: the weights of f and g before pre-training, by their name, ``(T, ...)``.
+        results: the same at its end, and the predictions.
+        diverged: whether a trial lost its loss.
+        embeddings: of two test rows among others, and alone.
+        wanted: the trials and rows to predict.
+    """
+
+    def __init__(self, axis: str, part: Any, table: Table, trials: tuple[int, ...]) -> None:
+        chosen: dict[str, Any] = {"regime": Full(), "scaling": ZScore(), "encoding": OneHotEncoding(), "split": None}
+        chosen |= {"network": MLP(WIDTH), "method": Control(), axis: part}
+        encoded, streams = chosen["encoding"].encode(table), Streams(SEED, table.n_labelled)
+        data = prepare_trials(
+            encoded, trials, streams, regime=chosen["regime"], scaling=chosen["scaling"], splitting=chosen["split"],
+            fit_on="train",
+        )  # fmt: skip
+        stack = Stack(encoded, data, streams, chosen["network"], NetworkSettings(), Hardware(torch.device("cpu")))
+        self.initial, self.results = dict[str, Tensor](), dict[str, Tensor]()
+        start, self.diverged, self.wanted = None, False, data.predicted.shape[:2]
+        if chosen["method"].pretrainable:
+            pretext = pretext_of(axis, part)
+            f, g = stack.networks.encoder(trials).body, stack.networks.pretrain_head(trials, pretext)
+            for place, network in (("encoder.body", f), ("head", g)):
+                self.initial |= {f"{place}.{name}": each.detach() for name, each in network.named_parameters()}
+            fit = stack.pretrain(PRETRAIN, pretext)
+            start, self.diverged = fit.part("encoder"), bool(fit.diverged.any())
+            self.results |= fit.weights
+        # Of two rows among others, and alone.
+        self.embeddings = stack.embed(data.test, start)[:, :2], stack.embed(data.test[:, :2], start)
+        outcome = chosen["method"].run(stack, SupervisedPhase(FINETUNE, start))
+        self.diverged |= bool(outcome.diverged.any())
+        self.results["predictions"] = torch.from_numpy(outcome.predictions)

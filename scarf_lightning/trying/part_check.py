@@ -1,48 +1,27 @@
 """A module's parts, each taken or with a sentence that says why not."""
 
+import inspect
 import logging
-import random
 import sys
+import traceback
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
-import torch
 
+from ..data.table import Table
 from ..engine.hardware import own_torch, torch_threads
-from ..errors import UsageError, unknown_name
+from ..errors import UsageError
 from ..metrics import METRICS, Metric, metrics
 from ..options import Config, used_options
-from ..options.axes import BASES, is_own, part
+from ..options.axes import BASES, classes, is_own, part, parts
 from ..options.combinations import part_axis
-from ..options.option import Options, options_of
-from ..options.plugins import load_plugins, source_hash
-from .call import Probe, WrongError
-from .checks import CHECKS, Attempt, place_of, unused_options
-from .declared import bases, classes_of, kind_of, why_not_taken
-from .kept import keep_notes, kept_notes
-from .probes import CorruptionProbe, LossProbe, NetworkProbe, PretextProbe, SelectionProbe
-from .source_lines import line_of, named, text_at
-from .table_probes import MethodProbe, MetricProbe, PreparingProbe
-
-LONGEST = 0.03
-"""Seconds of a part whose options are tried, too."""
-CURES = {
-    ".T": "use .mT, which leaves the axis of the trials alone",
-    "dim=0": "count axes from the right, dim=-2 for rows",
-    "axis=0": "count axes from the right, dim=-2 for rows",
-    ".numpy()": "compute in torch, so that a gradient and a GPU are possible",
-    "np.": "compute in torch, so that a gradient and a GPU are possible",
-    "numpy.ndarray": "compute in torch, so that a gradient and a GPU are possible",
-    "random operation": "take scarf_lightning.networks.Dropout, which draws from the trial's stream",
-    "Dropout": "take scarf_lightning.networks.Dropout, which draws from the trial's stream",
-    "dropout": "take scarf_lightning.networks.Dropout, which draws from the trial's stream",
-    "BatchNorm": "take scarf_lightning.networks.BatchNorm",
-}
-"""What mends a line of source, or an error, that has one of these."""
+from ..options.plugins import load_plugins
+from .bench import N_ROWS, TRIALS, Trained, made, tables_for
+from .questions import ROUNDING, WrongError, called, check_company, check_trained, watch
 
 
 @dataclass(frozen=True)
@@ -53,48 +32,33 @@ class Verdict:
         title: the part as options name it, ``corruption=median``.
         fault: the sentence that refuses it; None if it is taken.
         notes: sentences on what its user should know.
-        seen: what it gave.
-        milliseconds: of a step, or a call, on three trials.
-        unit: which of them.
     """
 
     title: str
     fault: str | None = None
     notes: tuple[str, ...] = ()
-    seen: str = ""
-    milliseconds: float = 0.0
-    unit: str = "step"
 
     def __str__(self) -> str:
         if self.fault is not None:
             return f"{self.title}: not taken\n  {self.fault}"
-        lines = [f"{self.title}: taken; {self.milliseconds:.1f} ms a {self.unit}", f"  {self.seen}"]
-        return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
+        return "\n  Note: ".join([f"{self.title}: taken", *self.notes])
 
 
-def refuse_untaken(names: Sequence[str], words: Collection[str]) -> None:
-    """Refuse the classes of plugins that are no parts, and that a command means all the same.
-
-    Args:
-        names: the modules.
-        words: of the command, such as ``median``: a class without a name is meant by its own in lower case.
+def refuse_untaken(plugins: Sequence[str]) -> None:
+    """Import plugins, and refuse their classes of parts that a command could not name.
 
     Raises:
-        UsageError: a module cannot be imported, or the sentence on such a class.
+        UsageError: a module cannot be imported, two parts have one name, or the sentence on such a class.
     """
-    load_plugins(names)
-    bases()
-    for name in names:
-        for cls in classes_of(sys.modules[name]):
-            called = {getattr(cls, "name", None), cls.__name__, cls.__name__.lower()}
-            fault = None if called.isdisjoint(words) else why_not_taken(cls)
-            if fault is not None:
+    load_plugins(plugins)
+    for plugin in plugins:
+        for cls, axis in _classes_of(plugin):
+            if fault := _why_not_declared(cls, axis):
                 raise UsageError(fault)
 
 
 def check_used(configs: Iterable[Config]) -> list[str]:
-    """Try the parts of a user's own that cells use, before these train. One that was taken is not tried again until
-    the source of its module changes.
+    """Try the parts and metrics of a user's own that cells use, before these train. Metrics are measured in all cells.
 
     Returns:
         Sentences on parts that train all the same.
@@ -102,217 +66,164 @@ def check_used(configs: Iterable[Config]) -> list[str]:
     Raises:
         UsageError: one of them is wrong.
     """
-    # By their identity: a metric need not be hashable.
-    notes, seen = list[str](), set[int]()
+    verdicts = dict[Verdict, None]()
     for config in configs:
-        for used in _used(config):
-            if id(used) not in seen:
-                seen.add(id(used))
-                notes += _notes_of(used, config.plugins)
-    return notes
+        for each in used_options(config):
+            axis = part_axis(each.name)
+            # A class may be registered by a program itself, with no plugin's name.
+            if axis is not None and (axis, each.value) != ("pretrain", "none") and not is_own(part(axis, each.value)):
+                verdicts[check_part(part(axis, each.value), axis)] = None  # type: ignore[arg-type]
+        verdicts |= {check_metric(metric): None for plugin in config.plugins for metric in _metrics_of(plugin)}
+    for verdict in verdicts:
+        if verdict.fault is not None:
+            raise UsageError(verdict.fault)
+    return [note for verdict in verdicts for note in verdict.notes]
 
 
-def _used(config: Config) -> Iterator[Any]:
-    """The parts and the metrics of a user's own that a cell uses. All metrics of a plugin are measured."""
-    # A class may be registered by a program itself, with no plugin's name.
-    for each in used_options(config):
-        axis = part_axis(each.name)
-        if axis in BASES and (axis, each.value) != ("pretrain", "none") and not is_own(part(axis, each.value)):
-            yield part(axis, each.value)
-    for metric in metrics():
-        if metric not in METRICS and _is_in(metric.function.__module__, config.plugins):
-            yield metric
-
-
-def _notes_of(used: Any, plugins: Sequence[str]) -> list[str]:
-    code = used.function if isinstance(used, Metric) else used
-    hashes = [source_hash(name) for name in plugins if _is_in(code.__module__, [name])]
-    # A class of a notebook has no file whose hash would tell that it has changed.
-    source = f"{code.__module__}.{code.__qualname__} {' '.join(hashes)}" if hashes else None
-    known = None if source is None else kept_notes(source)
-    if known is not None:
-        return known
-    verdict = _verdict(used)
-    if verdict.fault is not None:
-        raise UsageError(verdict.fault)
-    if source is not None:
-        keep_notes(source, list(verdict.notes))
-    return list(verdict.notes)
-
-
-def _is_in(module: str, packages: Collection[str]) -> bool:
-    return any(module == each or module.startswith(f"{each}.") for each in packages)
-
-
-def check_module(module: str, name: str | None = None) -> list[Verdict]:
-    """Try all parts of a module, or those whose class or name is ``name``.
+def check_module(module: str) -> list[Verdict]:
+    """Try all parts of a module.
 
     Raises:
-        UsageError: the module cannot be imported, or has no such part.
+        UsageError: the module cannot be imported, two parts have one name, or it has no part.
     """
     load_plugins([module])
-    # The rooms of all axes are imported, so that a class is known for what it is.
-    bases()
-    imported = sys.modules[module]
-    found: dict[str, Any] = {cls.__name__: cls for cls in classes_of(imported)}
-    own = [each for each in metrics() if each not in METRICS]
-    found |= {each.name: each for each in own if each.function.__module__ in {module, *_submodules(module)}}
-    if not found:
+    verdicts = [check_part(cls, axis) for cls, axis in _classes_of(module)]  # type: ignore[arg-type]
+    verdicts += [check_metric(metric) for metric in _metrics_of(module)]
+    if not verdicts:
         raise UsageError(
             f"{module} has no part: no class that inherits from one of an axis, such as "
             "scarf_lightning.corruption.SelectiveCorruption, and no metric."
         )
-    if name is not None:
-        chosen = {key: each for key, each in found.items() if name in (key, getattr(each, "name", None))}
-        if not chosen:
-            raise UsageError(unknown_name(f"{module} has no part {name}", name, found, "its parts"))
-        found = chosen
-    return [_verdict(each) for each in found.values()]
+    return verdicts
 
 
-def _submodules(module: str) -> list[str]:
-    return [name for name in sys.modules if name.startswith(f"{module}.")]
+def _classes_of(module: str) -> Iterator[tuple[type[Any], str]]:
+    """The classes of a module, or of the modules of a package, that are meant as parts, with their axis."""
+    for axis in BASES:
+        # Two of one name are refused.
+        parts(axis)
+        for cls in classes(axis):
+            # A class that others inherit from, and that has no name, is their base.
+            if _is_in(cls, module) and (hasattr(cls, "name") or not cls.__subclasses__()):
+                yield cls, axis
 
 
-def check_part(cls: type[Any], kind: str) -> Verdict:
-    """Try a class of a kind of part, which is declared as one."""
-    return _tried(cls, f"{kind}={cls.name}", probe_of(kind))
+def _metrics_of(module: str) -> list[Metric]:
+    return [each for each in metrics() if each not in METRICS and _is_in(each.function, module)]
 
 
-def _verdict(part: Any) -> Verdict:
-    if isinstance(part, Metric):
-        return check_metric(part)
-    fault = why_not_taken(part)
-    if fault is not None:
-        return Verdict(f"{part.__module__}.{part.__qualname__}", fault)
-    kind = kind_of(part)
-    assert kind is not None
-    return check_part(part, kind)
+def _is_in(code: Any, module: str) -> bool:
+    return f"{code.__module__}.".startswith(f"{module}.")
+
+
+def _why_not_declared(cls: type[Any], axis: str) -> str | None:
+    """The sentence on a class that cannot be named, made or configured; None if it can."""
+    named = f"{_name(cls)} is a part of {axis}"
+    if not hasattr(cls, "name"):
+        return f'{named} without a name; add the line name: ClassVar[str] = "{cls.__name__.lower()}".'
+    if missing := " and ".join(sorted(cls.__abstractmethods__)):
+        return f"{named} without {missing}; define it."
+    options = [name for name, hint in inspect.get_annotations(cls).items() if "ClassVar" not in str(hint)]
+    if options and "__dataclass_fields__" not in vars(cls):
+        return f"{_name(cls)} is no dataclass, so {options[0]} is no option; write @dataclass above the class."
+    return None
+
+
+@cache
+def check_part(cls: type[Any], axis: str) -> Verdict:
+    """Try a class of an axis."""
+    if fault := _why_not_declared(cls, axis):
+        return Verdict(_name(cls), fault)
+
+    def ask() -> Iterator[str]:
+        part = made(cls)
+        changes = watch(part, axis)
+        tables = list(tables_for(part))
+        for table in tables.copy():
+            try:
+                yield from _asked(part, axis, table, changes)
+            except UsageError as error:
+                # Such as a part for numbers on a table of categories.
+                tables.remove(table)
+                if not tables:
+                    raise
+                yield f"does not take {table.name}: {error}"
+
+    return _verdict(cls, f"{axis}={cls.name}", ask)
+
+
+def _asked(part: Any, axis: str, table: Table, changes: Sequence[bool | None]) -> Iterator[str]:
+    """Ask all questions of a part on a table; yields notes.
+
+    Raises:
+        WrongError: the part is wrong.
+    """
+    among = Trained(axis, part, table, TRIALS)
+    check_trained(among)
+    # Trial 0 comes last: a cache by shape keeps what the trial before has left in it.
+    alone = {position: Trained(axis, part, table, (TRIALS[position],)) for position in (1, 0)}
+    check_company(among, alone, Trained(axis, part, table, TRIALS))
+    if axis == "corruption" and not any(changes):
+        yield "changes nothing: each view is the row itself."
+    if not np.allclose(*among.embeddings, ROUNDING, ROUNDING):
+        yield (
+            "gives a row another embedding among other rows, so a prediction depends on the rows beside it; take means "
+            "over columns (dim=-1), or scarf_lightning.networks.BatchNorm."
+        )
 
 
 def check_metric(metric: Metric) -> Verdict:
-    """Try a metric."""
-    return _tried(metric, f"metric {metric.name}", MetricProbe())
+    """Try a metric on predictions that are right and that are wrong, and on labels that are all equal."""
+    labels: Any = np.arange(N_ROWS) % 3
+    right, wrong = np.eye(3)[labels] * 0.97 + 0.01, np.eye(3)[labels - 1] * 0.97 + 0.01
+    if "number" in metric.targets:
+        labels = np.linspace(-1, 1, N_ROWS)
+        right, wrong = labels.copy(), -labels
+
+    def measured(predictions: Any) -> float:
+        value = called(metric.function, predictions, labels)
+        if not isinstance(value, (int, float, np.number)):
+            raise WrongError(f"gives a {type(value).__name__}; it has to return one number, as by float(...)")
+        low, high = metric.bounds
+        if not low <= value <= high:
+            raise WrongError(f"is {value}, outside its bounds {low} to {high}; state bounds=(LOW, HIGH)")
+        return float(value)
+
+    def ask() -> Iterable[str]:
+        best, worst = measured(right), measured(wrong)
+        if metric.sign * best < metric.sign * worst:
+            raise WrongError(
+                "is better for wrong predictions than for right ones; "
+                f"higher_is_better={not metric.higher_is_better} would be its direction"
+            )
+        # Test rows may all be of one class.
+        called(metric.function, right, labels * 0)
+        if measured(right) != best:
+            raise WrongError("gives another number when it is called again; it may keep nothing between calls")
+        return ()
+
+    return _verdict(metric.function, f"metric {metric.name}", ask)
 
 
-def probe_of(kind: str) -> Probe:
-    """The probe of the parts of an axis."""
-    probes: dict[str, Probe] = {
-        "corruption": CorruptionProbe(), "selection": SelectionProbe(), "loss": LossProbe(),
-        "pretrain": PretextProbe(), "network": NetworkProbe(), "method": MethodProbe(),
-    }  # fmt: skip
-    return probes.get(kind) or PreparingProbe(kind)
-
-
-def _tried(subject: Any, title: str, probe: Probe) -> Verdict:
-    """The verdict on a class, or on a metric, of which each table may refuse it by a sentence of its own."""
-    with _silenced(), own_torch(), torch_threads(1):
+def _verdict(code: Any, title: str, ask: Callable[[], Iterable[str]]) -> Verdict:
+    """The verdict on a class or a function, with the part's own traceback where it fails."""
+    with warnings.catch_warnings(), own_torch(), torch_threads(1):
+        warnings.simplefilter("ignore")
+        logging.disable(logging.WARNING)
         try:
-            return _verdict_of_tables(subject, title, probe)
-        except _RefusedError as error:
-            return Verdict(title, str(error))
-
-
-@contextmanager
-def _silenced() -> Iterator[None]:
-    """Within, nothing is warned of, and nothing stays of what a part does to the global generators."""
-    numpy_state, python_state = np.random.get_state(), random.getstate()  # noqa: NPY002
-    logging.disable(logging.WARNING)
-    try:
-        with warnings.catch_warnings(), torch.random.fork_rng(devices=[]):
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.disable(logging.NOTSET)
-        np.random.set_state(numpy_state)  # noqa: NPY002
-        random.setstate(python_state)
-
-
-class _RefusedError(Exception):
-    """The sentence on a part that is not taken."""
-
-
-def _verdict_of_tables(subject: Any, title: str, probe: Probe) -> Verdict:
-    part = subject if isinstance(subject, Metric) else _made(subject, probe)
-    notes, taken = list[str](), list[Attempt]()
-    # Metrics and kinds of targets have no options.
-    has_options = isinstance(subject, type) and issubclass(subject, Options)
-    unused = list(options_of(subject)) if has_options else []
-    for bench in probe.benches(part):
-        attempt = Attempt(part, probe, bench)
-        try:
-            notes += _faults(attempt, subject)
-        except UsageError as error:
-            # Such as a part for numbers on a table of categories.
-            notes.append(f"{_name(subject)} does not take {bench.title}: {error}")
-            continue
-        taken.append(attempt)
-        # Other values of a part that takes long, such as a method that trains by itself, would take too long.
-        unused = list(unused_options(attempt, unused)) if attempt.seconds < LONGEST else []
-    if not taken:
-        raise _RefusedError(notes[0])
-    for name in sorted(unused):
-        notes.append(
-            f"{_name(subject)}: the option {name} changes nothing on two small tables; use self.{name}, or leave "
-            "it out."
-        )
-    call, _ = taken[0].first
-    return Verdict(title, None, tuple(dict.fromkeys(notes)), call.seen, 1000 * taken[0].seconds, probe.unit)
-
-
-def _made(subject: Any, probe: Probe) -> Any:
-    from .bench import benches
-
-    try:
-        return probe.make(subject, benches()[0])
-    except WrongError as error:
-        raise _RefusedError(f"{_name(subject)} {error}.") from error
-    except Exception as error:
-        line = line_of(error, subject.__module__)
-        raise _RefusedError(
-            f"{named(subject, line=line)} cannot be made with its defaults: {error}; give each option a default that "
-            "it takes."
-        ) from error
-
-
-def _faults(attempt: Attempt, subject: Any) -> Iterator[str]:
-    """Sentences on faults that are notes; the first other one is raised."""
-    for check in CHECKS:
-        try:
-            fault = check(attempt)
-        except UsageError:
-            raise
+            return Verdict(title, None, tuple(dict.fromkeys(f"{_name(code)} {note}" for note in ask())))
         except WrongError as error:
-            raise _RefusedError(f"{_place(attempt, subject)} {error}.") from error
-        except (Exception, SystemExit) as error:
-            raise _RefusedError(_error_sentence(attempt, subject, error)) from error
-        if fault is None:
-            continue
-        sentence = f"{place_of(attempt, fault)} {fault.words}, on {attempt.bench.title}."
-        if not fault.is_note:
-            raise _RefusedError(sentence)
-        yield sentence
+            said = str(error)
+        except Exception as error:
+            said = f"fails, {type(error).__name__}: {' '.join(str(error).split())}"
+            file = getattr(sys.modules[code.__module__], "__file__", None)
+            own = [each for each in traceback.extract_tb(error.__traceback__) if each.filename == file]
+            if own:
+                said += f" (line {own[-1].lineno}: {own[-1].line})"
+        finally:
+            logging.disable(logging.NOTSET)
+    return Verdict(title, f"{_name(code)} {said.rstrip('.')}.")
 
 
-def _error_sentence(attempt: Attempt, subject: Any, error: BaseException) -> str:
-    """A sentence on an error within a part."""
-    code = subject.function if isinstance(subject, Metric) else subject
-    line = line_of(error, code.__module__)
-    # Sometimes a line of ours stops at what the part gave, and only the message tells.
-    text = text_at(code.__module__, line) + str(error)
-    cure = next((cure for sign, cure in CURES.items() if sign in text), None)
-    cure = cure or f"it has to return {attempt.probe.returned(attempt.latest.function)}"
-    said = " ".join(str(error).split())[:160]
-    place = _place(attempt, subject, line)
-    return f"{place} fails on {attempt.bench.title}, {type(error).__name__}: {said}; {cure}."
-
-
-def _place(attempt: Attempt, subject: Any, line: int | None = None) -> str:
-    if isinstance(subject, Metric):
-        return named(subject.function, line=line)
-    owner = attempt.latest.owner or subject
-    return named(owner, attempt.latest.function, line)
-
-
-def _name(subject: Any) -> str:
-    return named(subject.function if isinstance(subject, Metric) else subject)
+def _name(code: Any) -> str:
+    return f"{code.__module__}.{code.__qualname__}"

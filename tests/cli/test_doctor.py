@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scarf_lightning.cli.doctor import findings, without_home
+from scarf_lightning.cli.doctor import findings
 from scarf_lightning.cli.scarf import scarf
 from scarf_lightning.version import __version__
 from tests.cells import finish, results_in, some_cell
@@ -50,17 +50,6 @@ def test_a_folder_that_is_missing_and_a_file_in_its_place_are_lines(tmp_path: Pa
 
     assert found(tmp_path / "none")["results"] == f"{tmp_path / 'none'} is not there yet"
     assert "is not a folder" in found(tmp_path / "file")["results"]
-
-
-def test_without_a_home_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_home(path: Path) -> Path:
-        raise RuntimeError("Could not determine home directory.")
-
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr(Path, "expanduser", no_home)
-
-    assert found(tmp_path)["cache"] == "none, for there is no home; set XDG_CACHE_HOME"
-    assert without_home("/somewhere/results") == "/somewhere/results"
 
 
 def test_nothing_secret_is_shown(results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

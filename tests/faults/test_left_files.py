@@ -14,7 +14,6 @@ from scarf_lightning.results.index import read_summary
 from scarf_lightning.sweeping.cell import State, survey
 from scarf_lightning.sweeping.chunks import Chunk, read_chunk, write_chunks
 from scarf_lightning.sweeping.slurm import ARRAY, known_arrays
-from scarf_lightning.trying import kept
 from tests.cells import finish, results_in, some_cell
 from tests.results.test_notes import SomeSource
 
@@ -84,13 +83,7 @@ def trials(folder: Path) -> Left:
     return file, lambda: survey([cell])[0].state, State.WAITING
 
 
-def notes_on_a_part(folder: Path) -> Left:
-    kept.keep_notes("source", ["a note"])
-    (file,) = folder.glob("scarf-lightning/parts/*.json")
-    return file, lambda: kept.kept_notes("source") in (None, ["1", "None"]), True
-
-
-LEFT = (data_note, failure, chunk, job_array, index, description, trials, notes_on_a_part)
+LEFT = (data_note, failure, chunk, job_array, index, description, trials)
 
 
 @pytest.mark.parametrize("ruin", RUINS)

@@ -1,27 +1,37 @@
 """Mistakes in parts of a user's own are never silent, and never a traceback."""
 
-import re
 from pathlib import Path
 
 import pytest
 
+from scarf_lightning.errors import UsageError
 from scarf_lightning.trying import check_module
-from tests.trying.mistakes import MISTAKES
+from tests.trying.mistakes import MISTAKES, corruption
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_one_sentence_with_class_line_and_cure(
-    mistake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source, fault, cure = MISTAKES[mistake]
+def test_a_mistake_is_one_sentence(mistake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, words = MISTAKES[mistake]
     (tmp_path / "m.py").write_text(source, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
 
     [verdict] = check_module("m")
 
-    said = " ".join([verdict.fault or "", *verdict.notes])
-    print(said)
-    assert fault in said
-    assert cure in said
-    assert re.search(r"m\.\w+(\.\w+)? \(m\.py, line \d+\)", said)
-    assert "Traceback" not in said
+    print(verdict)
+    assert words in str(verdict)
+    assert (verdict.fault is None) == words.startswith("Note: ")
+    assert "Traceback" not in str(verdict)
+
+
+@pytest.mark.parametrize("n_modules", [1, 2])
+def test_two_parts_of_one_name_are_refused(n_modules: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = corruption("x * 2")
+    other = source.replace("class Bad", "class Worse")
+    (tmp_path / "m.py").write_text(
+        f"{source}\n\n{other}" if n_modules == 1 else f"import n\n\n{source}", encoding="utf-8"
+    )
+    (tmp_path / "n.py").write_text(other, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(UsageError, match=r"^bad is the name of two parts, [mn]\.\w+ and [mn]\.\w+; give one of them"):
+        check_module("m")

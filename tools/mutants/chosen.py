@@ -11,7 +11,7 @@ PACKAGE = ROOT / "scarf_lightning"
 
 MUTATED = (
     "data", "corruption", "losses", "networks", "pretexts", "engine", "methods", "results", "options", "sweeping",
-    "training", "verdicts", "randomness.py", "metrics.py", "forks.py", "user_cache.py", "estimators/parameters.py",
+    "training", "verdicts", "randomness.py", "metrics.py", "forks.py", "estimators/parameters.py",
 )  # fmt: skip
 """Folders and modules of the package."""
 
@@ -199,7 +199,7 @@ NAMED = (
     ("forks.py", "prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM)", "prctl(signal.SIGTERM, PARENT_DEATH_SIGNAL)"),
     ("sweeping/kept_search.py", "self._study.tell(kept.number, state=TrialState.FAIL)", "pass"),
     ("estimators/parameters.py", "if option not in PARAMETERS:", "if option in PARAMETERS:"),
-    ("user_cache.py", "parents=True, exist_ok=True", "exist_ok=True"),
+    ("parents=True, exist_ok=True", "exist_ok=True"),
     ("sweeping/folders.py", '{"trials": self.trials, "time_limit": self.time_limit}', '{"trials": self.trials}'),
 )  # fmt: skip
 """Module, a text that occurs once in it, and what takes its place. Each is a fault that was once missed."""
