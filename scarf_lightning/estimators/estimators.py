@@ -64,7 +64,7 @@ class ScarfPredictor(ScarfEstimator):
             task.config,
             task.table,
             start=task.start,
-            chooses=self._chooses,
+            chooses=plain(self.pretrain) == AUTO,
             verbose=bool(self.verbose),
         )
         self._keep(model, rows, task.table, task.given)
@@ -74,9 +74,10 @@ class ScarfPredictor(ScarfEstimator):
         self.n_unlabelled_ = task.labels.n_unlabelled
         return self
 
-    @property
-    def _chooses(self) -> bool:
-        return bool(plain(self.pretrain) == AUTO)
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of n rows, in the type of the labels that `fit` was given, or their number; ``(n,)``."""
+        check_is_fitted(self)
+        return np.asarray(self.model_.predict(self._rows(X)))
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> "Task":
         """Read the task of a fit: the cell, its table, and the model that networks start from."""
@@ -225,11 +226,6 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
         check_is_fitted(self)
         return np.asarray(self.model_.predict_proba(self._rows(X)))
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of n rows, in the type of the labels that `fit` was given, ``(n,)``."""
-        check_is_fitted(self)
-        return np.asarray(self.model_.predict(self._rows(X)))
-
     def _labels(self, y: NDArray[Any]) -> GivenLabels:
         return labels_of_classes(y)
 
@@ -251,8 +247,7 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
 
     @property
     def _weights_of_classes(self) -> Mapping[Any, float] | None:
-        given = plain(self.class_weight)
-        return given if isinstance(given, Mapping) else None
+        return self.class_weight if isinstance(self.class_weight, Mapping) else None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -276,8 +271,3 @@ class ScarfRegressor(RegressorMixin, ScarfPredictor):  # type: ignore[misc]
     _kind = Number
 
     n_trials: int = 5
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """The numbers of n rows, ``(n,)``."""
-        check_is_fitted(self)
-        return np.asarray(self.model_.predict(self._rows(X)))

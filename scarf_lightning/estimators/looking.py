@@ -1,7 +1,6 @@
 """To look into a model: the rows of its trial, what corruption does to them, and how embeddings lie in space."""
 
-import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from ..data.splits import Splitting
 from ..data.table import Column
 from ..engine.pretext_task import CorruptionSource, corrupt
 from ..errors import UsageError
-from ..options import Config, build, build_parts, read
+from ..options import build, build_parts, read
 from ..randomness import Purpose, Roster, StackedGenerator
 from .cell_models import open_cell
 from .model import Model
@@ -56,8 +55,7 @@ def load_rows(cell: str | Path, trial: int, plugins: Collection[str] = ()) -> Tr
     table = source.read().table
     # The split of other rows would be another one, and look like that of the cell.
     if table.hash != opened.data_hash:
-        cell_name = opened.folder.name
-        raise UsageError(f"{table.source} has changed since cell {cell_name} was trained on it.")
+        raise UsageError(f"{table.source} has changed since cell {Path(cell).name} was trained on it.")
     # The split is drawn again from the cell's own stream.
     splitting: Splitting = build("split", config.split)
     streams = opened.streams(table.n_labelled)
@@ -104,7 +102,7 @@ def corrupted_view(model: Model, rows: pd.DataFrame, training: pd.DataFrame, see
         raise UsageError(f"A view is of one network, and this model has {len(model.trials)}; choose with only(trial).")
     if model.options is None:
         raise UsageError("A saved model does not know its corruption; load it from its cell: results/FINGERPRINT.")
-    parts = build_parts(_config_of(model.options))
+    parts = build_parts(read(model.options))
     corrupts: Any = parts.pretext or parts.method
     if not hasattr(corrupts, "corruption"):
         raise UsageError("The cell of this model corrupts nothing: it is not pre-trained.")
@@ -114,9 +112,7 @@ def corrupted_view(model: Model, rows: pd.DataFrame, training: pd.DataFrame, see
             f"corruption={corruption.name} learns its values in pre-training, and only the encoder of phase=pretrain "
             "has them."
         )
-    roster = Roster(1)
-    random = StackedGenerator([seed])
-    columns = model.description.columns
+    roster, random, columns = Roster(1), StackedGenerator([seed]), model.description.columns
     # New values are drawn from the training rows, all of which are there.
     known = model.on_device(model.values(training))
     source = CorruptionSource(model.encoder, known, _all_of(training), roster)
@@ -133,24 +129,8 @@ def corrupted_view(model: Model, rows: pd.DataFrame, training: pd.DataFrame, see
         # Back to the columns' own units.
         own = model.preprocessing.undo(view[0].double().numpy(), 0)
         values = _frame(columns, own, rows.index)
-    is_selected = mask.expand(view.shape)[0]
-    selected = pd.DataFrame(is_selected.numpy(), rows.index, names)
+    selected = pd.DataFrame(mask.expand(view.shape)[0].numpy(), rows.index, names)
     return View(values, selected, np.asarray(embeddings[0].numpy(), dtype=np.float32))
-
-
-def _config_of(options: Mapping[str, Any]) -> Config:
-    """The configuration of a model's cell. Importing a module runs it, so it is left to the user."""
-    for module in options["plugins"]:
-        if module not in sys.modules:
-            raise UsageError(f"The model's options are those of the module {module}; import it first.")
-    return read(options)
-
-
-def _named(column: Column, codes: NDArray[np.float64]) -> NDArray[Any]:
-    """The categories that codes ``(n,)`` stand for; -1 and NaN become None."""
-    # The code -1 takes the last one.
-    names = np.array([*(column.categories or ()), None], dtype=object)
-    return names[np.rint(np.nan_to_num(codes, nan=-1)).astype(np.int64)]
 
 
 def _all_of(rows: pd.DataFrame) -> torch.Tensor:
@@ -174,11 +154,13 @@ def _encoded_names(columns: tuple[Column, ...]) -> list[str]:
 
 
 def _frame(columns: tuple[Column, ...], values: NDArray[np.float64], index: "pd.Index[int]") -> pd.DataFrame:
-    """Values ``(n, M)`` as a frame: numbers, and the names of categories instead of their codes."""
-    by_name = {}
+    """Values ``(n, M)`` as a frame: numbers, and the names of categories for their codes; None for -1 and NaN."""
+    by_name: dict[str, Any] = {}
     for own, column in zip(values.T, columns, strict=True):
-        if column.categories is None:
-            by_name[column.name] = pd.Series(own, index)
-        else:
-            by_name[column.name] = pd.Series(_named(column, own), index, object)
+        by_name[column.name] = own
+        if column.categories is not None:
+            # The code -1 takes the last one.
+            names = np.array([*column.categories, None], dtype=object)
+            codes = np.rint(np.nan_to_num(own, nan=-1)).astype(np.int64)
+            by_name[column.name] = pd.Series(names[codes], index, object)
     return pd.DataFrame(by_name, index)

@@ -38,6 +38,8 @@ NO_AXES = (
 """Parameters that are not axes of the configuration."""
 OF_AN_ENCODER = ("pretrain", "network", "scaling", "fit_on")
 """Parameters that an encoder to start from settles."""
+OPTIONS_OF_AN_ENCODER = ("encoding", "dataset", "network.encoder")
+"""Options that it settles."""
 AUTO = "auto"
 """Pre-training by the default, if it helps; the recipe by the number of labels."""
 DOT = "__"
@@ -144,39 +146,28 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _config(self, default: Default | None = None) -> Config:
         """The configuration of the cell that the parameters ask for, with what a default chooses beside them."""
-        values = {parameter.name: plain(getattr(self, parameter.name)) for parameter in fields(self)}
-        axes = self._axes()
-        if default is not None:
-            axes |= default.options
-        given = values["options"] or {}
-        if not isinstance(given, Mapping):
-            raise UsageError(f"options must be a dictionary such as {{'corruption.rate': 0.3}}, not {given!r}.")
-        options = dict(given)
-        if values.get("encoder") is not None:
-            self._check_beside_encoder(values, options)
+        options = plain(self.options or {})
+        if not isinstance(options, Mapping):
+            raise UsageError(f"options must be a dictionary such as {{'corruption.rate': 0.3}}, not {options!r}.")
+        axes = self._axes() | dict(default.options if default is not None else {})
+        if getattr(self, "encoder", None) is not None:
+            settled = [name for name in OF_AN_ENCODER if name in axes]
+            settled += [f"options: {name}" for name in options if is_in(name, OPTIONS_OF_AN_ENCODER)]
+            if settled:
+                raise UsageError(f"{settled[0]} is settled by the encoder to start from; leave it out.")
             # Networks that start from an encoder have had their pre-training.
             axes["pretrain"] = "none"
-        seed = values["random_state"]
+        seed = plain(self.random_state)
         # None or a generator: a whole number is drawn, so that the cell has one seed, as on the command line.
         if not isinstance(seed, int):
             seed = check_random_state(seed).randint(2**31)
-        parameters = {"trials": values["n_trials"], "seed": seed, "trainer.accelerator": values["device"]}
+        parameters = {"trials": plain(self.n_trials), "seed": seed, "trainer.accelerator": plain(self.device)}
         for option, name in (("finetune.class_weight", "class_weight"), ("metric", "metric")):
-            value = values.get(name)
+            value = plain(getattr(self, name, None))
             # Weights of single classes are weights of rows, and no option of a cell.
             if value is not None and not isinstance(value, Mapping):
                 parameters[option] = value
-        return config_of(axes | options, parameters, estimator=type(self).__name__, kind=self._kind)
-
-    def _check_beside_encoder(self, values: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-        """Refuse what an encoder to start from settles."""
-        defaults = {parameter.name: parameter.default for parameter in fields(self)}
-        settled = [name for name in OF_AN_ENCODER if values[name] != defaults[name]]
-        for option in options:
-            if is_in(option, ("encoding", "dataset", "network.encoder")):
-                settled.append(f"options: {option}")
-        if settled:
-            raise UsageError(f"{settled[0]} is settled by the encoder to start from; leave it out.")
+        return config_of({**axes, **options}, parameters, estimator=type(self).__name__, kind=self._kind)
 
     def _given(self, X: Any) -> Given:
         """X in `fit`."""

@@ -1,6 +1,5 @@
 """`Model` and `load_model`: what networks give after training, saved models, and cells of the store in their phases."""
 
-import shlex
 import shutil
 import subprocess
 import sys
@@ -30,10 +29,8 @@ from scarf_lightning.estimators.cell_models import Phase
 from scarf_lightning.options import build_parts
 from scarf_lightning.randomness import Streams
 from scarf_lightning.results.records import read_sealed, sealed
-from scarf_lightning.screen import Screen
 from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.training import CellTraining
-from scarf_lightning.training.cell_loop import CellLoop
 from tests.cells import finish
 from tests.composing import ROOT, cells_of, config_of, names
 from tests.estimators.conftest import OfACell, TrainOn
@@ -252,7 +249,6 @@ def test_a_trained_encoder_stands_in_a_pipeline(scarf: OfACell) -> None:
         (["method=xgboost", "pretrain=none"], "initial", "has no encoder: method=xgboost trains no network"),
         (["method=probe"], "finetune", "has no model: method=probe trains no network of ours"),
         (["method=tri_train"], "finetune", "has no model: the networks of method=tri_train vote"),
-        (["tune=2"], "finetune", "with tune each trial has a network of its own shape"),
     ],
 )
 def test_a_cell_without_such_a_network_says_so_and_has_no_model(
@@ -262,9 +258,8 @@ def test_a_cell_without_such_a_network_says_so_and_has_no_model(
     cell = Cell(asked, config_of(*asked))
     folder = finish(cell, precision="32-true").folder
     rewritten(folder, asdict(cell.config))
-    with pytest.raises(UsageError, match=sentence) as raised:
+    with pytest.raises(UsageError, match=sentence):
         load_model(folder, phase=phase)
-    assert "train.py" not in str(raised.value), "no command is named that is refused"
 
 
 @pytest.mark.slow
@@ -273,18 +268,10 @@ def test_a_network_that_looks_at_its_training_rows_is_not_there_before_training(
         load_model(train_on("pretrain=none", "network=mlp_ple", "trials=1").folder, phase="initial")
 
 
-def test_weights_that_were_not_kept_are_trained_again_by_the_command_that_is_named(train_on: TrainOn) -> None:
+def test_weights_that_were_not_kept_are_said(train_on: TrainOn) -> None:
     trained = train_on("keep_weights=false", "pretrain=none")
-    with pytest.raises(UsageError, match=r"were not kept; `python train.py .* trains them again and keeps") as raised:
+    with pytest.raises(UsageError, match=r"were not kept; repeat its command with keep_weights=true force=true\.$"):
         load_model(trained.folder)
-    _, _, *command = shlex.split(str(raised.value).split("`")[1])
-    assert {"trials=2", "keep_weights=true", "force=true"} <= set(command)
-    (cell,) = cells_of(*command)
-    store = cell.store()
-    assert store is not None
-    store.clear("force=true")
-    assert CellLoop(shown=Screen(quiet=True)).train_cell(cell)
-    assert load_model(trained.folder).predict_proba(trained.rows).any()
 
 
 @pytest.mark.parametrize(
@@ -310,7 +297,7 @@ def copy(scarf: OfACell, tmp_path: Path) -> Path:
 
 
 def test_weights_that_were_evicted_and_a_folder_of_several_cells_are_said(copy: Path) -> None:
-    with pytest.raises(UsageError, match=r"of trial 1 of cell \w+ are not in the cache; `python train.py"):
+    with pytest.raises(UsageError, match=r"of trial 1 of cell \w+ are not in the cache; repeat its command with"):
         load_model(copy, trial=1, phase="pretrain")
     shutil.copytree(copy, copy.with_name("0" * 16))
     with pytest.raises(UsageError, match=r"holds 2 cells; name the folder of one, as .*0000.$"):
