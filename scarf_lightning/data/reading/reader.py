@@ -72,16 +72,6 @@ class Reader:
         """The columns that rows must have."""
         return [name for name, _ in self.rules]
 
-    @property
-    def text(self) -> list[str]:
-        """The columns that must be read from a file as text."""
-        return [name for name, rule in self.rules if rule.from_text]
-
-    @property
-    def categories(self) -> dict[str, tuple[str, ...]]:
-        """The categories of each categorical column."""
-        return {column.name: column.categories for column in self.columns if column.categories is not None}
-
     def values(self, rows: Any) -> Floats:
         """The rows as `Table` holds them: float64 ``(n, M)``, codes of categorical columns, NaN where missing.
 

@@ -1,6 +1,6 @@
 """Parquet and Feather files."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -64,7 +64,7 @@ class ArrowFile(DataFile):
                 categories.append(name)
         return cls(path=path, names=names, index=index, unusable=unusable, categories=categories)
 
-    def read(self, as_written: Collection[str] = ()) -> pd.DataFrame:
+    def read(self) -> pd.DataFrame:
         names = [name for name in self.names if name not in self.unusable]
         is_feather = self.path.suffix.lower() == ".feather"
         tables = _feather(self.path, names) if is_feather else _parquet(self.path, names)

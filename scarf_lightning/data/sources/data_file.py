@@ -2,7 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,11 +34,10 @@ class DataFile(ABC):
     others: Sequence[str] = ()
 
     @abstractmethod
-    def read(self, as_written: Collection[str] = ()) -> "pd.DataFrame":
+    def read(self) -> "pd.DataFrame":
         """The rows, with columns named as in ``names``, without those that are ``unusable``.
 
-        Whole numbers that float64 would not tell apart, or that have leading zeros, stay text. So do the columns
-        ``as_written`` of a file whose values have no types.
+        Whole numbers that float64 would not tell apart, or that have leading zeros, stay text.
         """
 
     def odd_lines(self, rows: "pd.DataFrame") -> list[str]:

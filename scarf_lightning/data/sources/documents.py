@@ -4,7 +4,7 @@ import io
 import json
 import re
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,13 +33,8 @@ class Document(DataFile):
 
     rows: pd.DataFrame
 
-    def read(self, as_written: Collection[str] = ()) -> pd.DataFrame:
-        # Numbers that a model has learnt as text.
-        written = {}
-        for name, column in self.rows.items():
-            if name in as_written:
-                written[str(name)] = column.map(str, na_action="ignore")
-        return self.rows.assign(**written)
+    def read(self) -> pd.DataFrame:
+        return self.rows
 
     @property
     def hint(self) -> str:

@@ -120,16 +120,14 @@ class TextFile(DataFile):
             notes=notes,
         )
 
-    def read(self, as_written: Collection[str] = ()) -> pd.DataFrame:
+    def read(self) -> pd.DataFrame:
         with refusing(self.path), warnings.catch_warnings():
             # Without the error, pandas would drop the last values of rows that are longer than the header.
             warnings.simplefilter("error", pd.errors.ParserWarning)
             # Without the option, pandas would find the types of a few rows at a time.
             frame = self._read(low_memory=False)
-            asked = {place for place, name in enumerate(self.names) if name in as_written}
-            for place, texts in self._texts(asked | self._may_be_codes(frame)).items():
-                distinct = texts.dropna().str.strip().unique().tolist()
-                if place in asked or are_codes(distinct):
+            for place, texts in self._texts(self._may_be_codes(frame)).items():
+                if are_codes(texts.dropna().str.strip().unique().tolist()):
                     missing: Any = None
                     frame.isetitem(place, texts.to_numpy(dtype=object, na_value=missing))
         return frame.set_axis(self.names, axis=1)

@@ -3,7 +3,6 @@
 import json
 import re
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ import pytest
 
 from scarf_lightning.data.reading import Reader, ReadingOptions
 from scarf_lightning.data.sources import FileSource
-from scarf_lightning.data.sources.formats import read_rows
 from scarf_lightning.data.table import Column, Table
 from scarf_lightning.data.untyped import read_table
 from scarf_lightning.errors import UsageError
@@ -174,22 +172,6 @@ def test_a_column_of_numbers_takes_numbers_and_booleans_of_every_type(
     """Beside text the column has no type, and each value has its own."""
     rows = frame.head(2).assign(size=pd.Series([one, "2.5"], dtype=object))
     assert feature(reader, rows, "size") == [1, 2.5]
-
-
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_a_file_of_one_row_is_read_as_the_row_was(
-    ending: str, reader: Reader, table: Table, frame: pd.DataFrame, tmp_path: Path
-) -> None:
-    file = tmp_path / f"new.{ending}"
-    for row in range(0, N, 29):
-        one = frame.iloc[[row]]
-        one.to_csv(file, index=False) if ending == "csv" else one.to_parquet(file)
-        read = read_rows(file, as_written=reader.text)
-        np.testing.assert_array_equal(reader.values(read)[0], table.values[row], err_msg=str(row))
-    if ending == "csv":  # numbers of another notation are not read as they look
-        frame.head(1).assign(price="1.250").to_csv(file, index=False)
-        assert feature(reader, read_rows(file, as_written=reader.text), "price") == [1250]
-        assert feature(reader, read_rows(file), "price") == [1.25]
 
 
 @pytest.mark.parametrize("value", [True, np.True_, "1", [1]])

@@ -18,7 +18,6 @@ import pytest
 from scarf_lightning.cli.show import Terminal
 from scarf_lightning.data.reading.pandas_two import EXACT_FLOATS
 from scarf_lightning.data.sources import FileSource, SplitBy, open_source
-from scarf_lightning.data.sources.formats import read_rows
 from scarf_lightning.data.table import Column, Table
 from scarf_lightning.errors import UsageError
 from scarf_lightning.sweeping.chunks import by
@@ -612,11 +611,6 @@ class TestNothingIsReadOtherwiseInSilence:
     def test_quotes_are_found_in_every_encoding(self, encoding: str, tmp_path: Path) -> None:
         file = written(tmp_path / "t.csv", usual_lines('1.5,"x\ny",no\n', in_place=1).encode(encoding))
         assert any("goes over several lines" in note for note in loaded(file, encoding=encoding).notes)
-
-    def test_rows_to_predict_are_not_left_out_and_odd_lines_are_said(self, tmp_path: Path) -> None:
-        path = written(tmp_path / "t.csv", usual_lines(",,\n", "1.5\n"))
-        with pytest.warns(UserWarning, match="1 line of .* has fewer values than the header, line 11"):
-            assert len(read_rows(path)) == 42
 
 
 PARTS = ["train"] * 80 + ["Val"] * 10 + ["test"] * 30

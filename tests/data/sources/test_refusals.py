@@ -16,7 +16,6 @@ import pytest
 
 from scarf_lightning.data import reading, sources
 from scarf_lightning.data.sources import OPTIONS, FileSource, SplitBy, open_source
-from scarf_lightning.data.sources.formats import KNOWN, read_rows
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
 
@@ -293,11 +292,6 @@ AT_CHECK: dict[str, Case] = {
 """Refusals before a file is loaded, and so before the first cell of a sweep trains."""
 AT_LOAD: dict[str, Case] = {
     "written while it is read": (busy, "or name a copy.", quiet),
-    "unknown ending of later rows": (lambda folder: read_rows(written("a", folder / "t.xls")),
-     f"rows takes {KNOWN}; write it again as one of these.",
-     lambda folder: read_rows(written(frame(), folder / "t.csv"))),
-    "no rows to predict": (lambda folder: read_rows(written("a,b\n", folder / "t.csv")),
-     "has no rows below its header.", lambda folder: read_rows(written("a,b\n1,2\n", folder / "t.csv"))),
     "text after a quote": (load(LINES + '1.5,"x"y,p\n'),
      "line 42 of * has text after the quote that ends a value, or a quote without an end; double a quote "
      "that is part of a value, or remove it.",
